@@ -1,0 +1,31 @@
+# The C++ libraries that are not torch: headers from the system or from KW_DEPS (a prefix made by
+# scripts/setup or scripts/stage-deps).
+if(KW_DEPS)
+  list(APPEND CMAKE_PREFIX_PATH ${KW_DEPS} ${KW_DEPS}/usr)
+  list(APPEND CMAKE_INCLUDE_PATH ${KW_DEPS}/include ${KW_DEPS}/usr/include)
+  list(APPEND CMAKE_LIBRARY_PATH ${KW_DEPS}/lib ${KW_DEPS}/usr/lib/x86_64-linux-gnu ${KW_DEPS}/usr/lib)
+endif()
+
+function(kw_header_library name header hint)
+  find_path(${name}_INCLUDE ${header})
+  if(NOT ${name}_INCLUDE)
+    message(FATAL_ERROR "${header} not found (Debian: ${hint}): run scripts/setup")
+  endif()
+  add_library(${name} INTERFACE)
+  target_include_directories(${name} SYSTEM INTERFACE ${${name}_INCLUDE})
+endfunction()
+
+kw_header_library(kw_json nlohmann/json.hpp nlohmann-json3-dev)
+kw_header_library(kw_cli11 CLI/CLI.hpp libcli11-dev)
+
+kw_header_library(kw_sqlite sqlite3.h libsqlite3-dev)
+find_library(KW_SQLITE_LIBRARY NAMES libsqlite3.a sqlite3)
+find_package(Threads REQUIRED)
+target_link_libraries(kw_sqlite INTERFACE ${KW_SQLITE_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS} m)
+
+if(KW_BUILD_TESTS)
+  kw_header_library(kw_gtest gtest/gtest.h libgtest-dev)
+  find_library(KW_GTEST_LIBRARY NAMES libgtest.a gtest)
+  find_library(KW_GTEST_MAIN_LIBRARY NAMES libgtest_main.a gtest_main)
+  target_link_libraries(kw_gtest INTERFACE ${KW_GTEST_MAIN_LIBRARY} ${KW_GTEST_LIBRARY} Threads::Threads)
+endif()

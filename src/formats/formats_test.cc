@@ -1,0 +1,102 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "formats/error.h"
+#include "formats/frame.h"
+#include "formats/sha256.h"
+
+namespace kw {
+namespace {
+
+// FIPS 180-4 example values and the lengths around the padding boundary (from `sha256sum`).
+TEST(Sha256, KnownAnswers) {
+  EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(sha256_hex(std::string(1000000, 'a')),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+Frame random_frame(std::mt19937& rng) {
+  Frame frame;
+  frame.json = {{"kind", "test"}, {"n", static_cast<int>(rng() % 1000)}};
+  for (unsigned i = rng() % 4; i > 0; --i) {
+    std::string blob(rng() % 300, '\0');
+    for (char& c : blob) c = static_cast<char>(rng());
+    frame.blobs.push_back(blob);
+  }
+  return frame;
+}
+
+TEST(Frame, SurvivesAnyFragmentation) {
+  std::mt19937 rng(1);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Frame> sent;
+    std::string bytes;
+    for (unsigned i = rng() % 4; i > 0; --i) {
+      sent.push_back(random_frame(rng));
+      bytes += encode_frame(sent.back());
+    }
+    FrameParser parser;
+    std::vector<Frame> got;
+    for (size_t at = 0; at < bytes.size();) {
+      const size_t n = std::min<size_t>(bytes.size() - at, 1 + rng() % 97);
+      parser.feed(std::string_view(bytes).substr(at, n));
+      at += n;
+      while (auto frame = parser.next()) got.push_back(*frame);
+    }
+    ASSERT_EQ(got.size(), sent.size());
+    for (size_t i = 0; i < got.size(); ++i) {
+      EXPECT_EQ(got[i].json, sent[i].json);
+      EXPECT_EQ(got[i].blobs, sent[i].blobs);
+    }
+  }
+}
+
+// Whatever is flipped in a frame, the parser answers with a frame, a wait or InputError.
+TEST(Frame, DamageNeverCrashes) {
+  std::mt19937 rng(2);
+  for (int round = 0; round < 3000; ++round) {
+    std::string bytes = encode_frame(random_frame(rng));
+    for (int flips = 1 + rng() % 3; flips > 0; --flips) bytes[rng() % bytes.size()] ^= 1 << rng() % 8;
+    FrameParser parser(FrameLimits{1 << 20, 1 << 16, 16});
+    parser.feed(bytes);
+    try {
+      parser.next();
+    } catch (const InputError&) {
+    }
+  }
+}
+
+TEST(Frame, LimitsAreKeptBeforeTheBytesArrive) {
+  Frame frame;
+  frame.json = Json::object();
+  frame.blobs.push_back(std::string(5000, 'x'));
+  const std::string bytes = encode_frame(frame);
+  FrameParser parser(FrameLimits{4096, 4096, 16});
+  parser.feed(std::string_view(bytes).substr(0, 40));  // header and blob table only
+  EXPECT_THROW(parser.next(), InputError);
+}
+
+TEST(Json, DeepNestingIsRefused) {
+  EXPECT_THROW(parse_json(std::string(100000, '['), "doc"), InputError);
+  EXPECT_NO_THROW(parse_json("[[[]]]", "doc"));
+  EXPECT_NO_THROW(parse_json("\"" + std::string(1000, '[') + "\"", "doc"));
+}
+
+TEST(Json, ComplaintsNameThePlace) {
+  const Json json = parse_json(R"({"a": [1, {"b": "x"}]})", "doc");
+  try {
+    JsonReader(json, "").at("a").at(1).at("b").integer();
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_EQ(std::string(error.what()), "a[1].b: expected an integer, found string");
+  }
+  EXPECT_THROW(JsonReader(json, "").at("c"), InputError);
+  EXPECT_THROW(JsonReader(json, "").at("a").at(2), InputError);
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,118 @@
+#include "formats/json.h"
+
+#include "formats/error.h"
+
+namespace kw {
+namespace {
+
+constexpr int kMaxDepth = 64;
+
+// Nesting depth without parsing, so that a hostile document cannot exhaust the stack.
+void check_depth(std::string_view text, std::string_view what) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') {
+        ++i;
+      } else if (c == '"') {
+        in_string = false;
+      }
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kMaxDepth) {
+        throw InputError(std::string(what) + ": nested deeper than " + std::to_string(kMaxDepth) +
+                         " levels at byte " + std::to_string(i));
+      }
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+}
+
+}  // namespace
+
+Json parse_json(std::string_view text, std::string_view what) {
+  check_depth(text, what);
+  try {
+    return Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    throw InputError(std::string(what) + ": not JSON at byte " + std::to_string(error.byte));
+  }
+}
+
+void JsonReader::fail(const std::string& message) const {
+  throw InputError((path_.empty() ? "document" : path_) + ": " + message + ", found " +
+                   std::string(json_->type_name()));
+}
+
+JsonReader JsonReader::at(std::string_view key) const {
+  if (!json_->is_object()) fail("expected an object with \"" + std::string(key) + "\"");
+  auto it = json_->find(key);
+  if (it == json_->end()) fail("missing member \"" + std::string(key) + "\"");
+  return JsonReader(*it, path_.empty() ? std::string(key) : path_ + "." + std::string(key));
+}
+
+JsonReader JsonReader::at(size_t index) const {
+  if (!json_->is_array() || index >= json_->size()) {
+    fail("expected an array with at least " + std::to_string(index + 1) + " elements");
+  }
+  return JsonReader((*json_)[index], path_ + "[" + std::to_string(index) + "]");
+}
+
+std::vector<JsonReader> JsonReader::items() const {
+  if (!json_->is_array()) fail("expected an array");
+  std::vector<JsonReader> out;
+  out.reserve(json_->size());
+  for (size_t i = 0; i < json_->size(); ++i) out.push_back(at(i));
+  return out;
+}
+
+std::vector<std::pair<std::string, JsonReader>> JsonReader::members() const {
+  if (!json_->is_object()) fail("expected an object");
+  std::vector<std::pair<std::string, JsonReader>> out;
+  for (auto it = json_->begin(); it != json_->end(); ++it) out.emplace_back(it.key(), at(it.key()));
+  return out;
+}
+
+bool JsonReader::boolean() const {
+  if (!json_->is_boolean()) fail("expected true or false");
+  return json_->get<bool>();
+}
+
+int64_t JsonReader::integer() const {
+  if (!json_->is_number_integer()) fail("expected an integer");
+  if (json_->is_number_unsigned() && json_->get<uint64_t>() > uint64_t{INT64_MAX}) {
+    fail("expected an integer of 64 bits");
+  }
+  return json_->get<int64_t>();
+}
+
+int64_t JsonReader::integer(int64_t low, int64_t high) const {
+  const int64_t value = integer();
+  if (value < low || value > high) {
+    fail("expected an integer in [" + std::to_string(low) + ", " + std::to_string(high) +
+         "] and got " + std::to_string(value));
+  }
+  return value;
+}
+
+double JsonReader::number() const {
+  if (!json_->is_number()) fail("expected a number");
+  return json_->get<double>();
+}
+
+const std::string& JsonReader::string() const {
+  if (!json_->is_string()) fail("expected a string");
+  return json_->get_ref<const std::string&>();
+}
+
+std::vector<int64_t> JsonReader::integers() const {
+  std::vector<int64_t> out;
+  for (const JsonReader& item : items()) out.push_back(item.integer());
+  return out;
+}
+
+}  // namespace kw

@@ -1,0 +1,70 @@
+// The one table of operators. Everything that knows an operator by name is a column here: the
+// recorder's allow-list, costs, numerics classes, aliveness, the teacher's expressions and
+// families, docs/operators.md and the parity tests. Immutable after start; any thread.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kw {
+
+enum class OpClass {
+  kPointwise,   // one result element from the same (broadcast) element of each operand
+  kReduction,   // over `dim`, with `keepdim`
+  kSoftmax,     // softmax, log_softmax: over one dim, same shape
+  kNorm,        // layer, rms, group, batch, instance norm
+  kMatmul,      // linear, mm, bmm, addmm, matmul
+  kConv,
+  kAttention,
+  kView,        // no computation and no memory traffic: results alias the argument
+  kCopy,        // moves elements: clone, contiguous, cat
+  kFactory,     // makes a tensor from nothing: empty, zeros, full, arange
+  kRandom,      // reads the generator
+  kInit,        // in-place arithmetic that constructors use
+};
+
+enum class Recorded { kWhole, kDecompose };
+
+// Error budgets of the verdict, docs/numerics.md.
+enum class Numerics { kExact, kPointwise, kReduction, kMatmul, kAttention };
+
+struct OperatorRow {
+  std::string_view name;     // "aten.add.Tensor"
+  std::string_view schema;   // PyTorch's schema of the overload, from its parenthesis on
+  OpClass cls;
+  Recorded recorded;
+  Numerics numerics;
+  double flops;              // per element of the larger of operands and result; for kMatmul per
+                             // multiply-add
+  // kPointwise: the Triton expression, with {arg} for operands and scalars by schema name. Operands
+  // are tl tensors already converted to the compute type (fp32 for half types), the result is
+  // converted to the result's dtype by the emitter. Empty where the teacher has no expression.
+  std::string_view triton;
+};
+
+std::span<const OperatorRow> operator_table();
+const OperatorRow* find_operator(std::string_view name);  // nullptr when outside the table
+
+std::string_view op_class_name(OpClass cls);
+std::string_view recorded_name(Recorded recorded);
+
+// True for classes that do arithmetic (coverage counts them as work left to PyTorch).
+bool is_computing(OpClass cls);
+
+// A schema taken apart.
+struct SchemaArg {
+  std::string name;
+  std::string type;          // "Tensor", "Tensor?", "Scalar", "int[]", "bool", ...
+  std::string default_text;  // empty when there is none
+  bool kwarg_only = false;
+  bool written = false;      // Tensor(a!)
+};
+struct Schema {
+  std::vector<SchemaArg> args;
+  std::vector<std::string> results;
+};
+const Schema& operator_schema(const OperatorRow& row);
+
+}  // namespace kw

@@ -1,0 +1,65 @@
+#include "ops/operator.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "ops/dtype.h"
+
+namespace kw {
+namespace {
+
+TEST(OperatorTable, NamesAreUniqueAndFound) {
+  std::set<std::string_view> seen;
+  for (const OperatorRow& row : operator_table()) {
+    EXPECT_TRUE(seen.insert(row.name).second) << row.name << " twice";
+    EXPECT_EQ(find_operator(row.name), &row);
+  }
+  EXPECT_EQ(find_operator("aten.no_such.default"), nullptr);
+  EXPECT_EQ(find_operator(""), nullptr);
+}
+
+TEST(OperatorTable, SchemaIsTakenApart) {
+  const Schema& add = operator_schema(*find_operator("aten.add.Tensor"));
+  ASSERT_EQ(add.args.size(), 3u);
+  EXPECT_EQ(add.args[0].name, "self");
+  EXPECT_EQ(add.args[2].name, "alpha");
+  EXPECT_EQ(add.args[2].default_text, "1");
+  EXPECT_TRUE(add.args[2].kwarg_only);
+  EXPECT_FALSE(add.args[1].kwarg_only);
+  const Schema& fill = operator_schema(*find_operator("aten.fill_.Scalar"));
+  EXPECT_TRUE(fill.args[0].written);
+  EXPECT_EQ(fill.args[0].type, "Tensor");
+  const Schema& norm = operator_schema(*find_operator("aten.native_layer_norm.default"));
+  EXPECT_EQ(norm.results, (std::vector<std::string>{"Tensor", "Tensor", "Tensor"}));
+  const Schema& sum = operator_schema(*find_operator("aten.sum.dim_IntList"));
+  EXPECT_EQ(sum.args[1].type, "int[]?");
+}
+
+// Every operand that an expression names is an argument of its schema.
+TEST(OperatorTable, ExpressionsNameSchemaArguments) {
+  for (const OperatorRow& row : operator_table()) {
+    const Schema& schema = operator_schema(row);
+    for (size_t at = row.triton.find('{'); at != row.triton.npos; at = row.triton.find('{', at + 1)) {
+      const std::string_view name = row.triton.substr(at + 1, row.triton.find('}', at) - at - 1);
+      const bool known = std::any_of(schema.args.begin(), schema.args.end(),
+                                     [&](const SchemaArg& arg) { return arg.name == name; });
+      EXPECT_TRUE(known) << row.name << " has no argument " << name;
+    }
+  }
+}
+
+TEST(DType, PromotionIsCommutativeAndIdempotent) {
+  for (int a = 0; a <= static_cast<int>(DType::kBool); ++a) {
+    for (int b = 0; b <= static_cast<int>(DType::kBool); ++b) {
+      const DType x = static_cast<DType>(a), y = static_cast<DType>(b);
+      EXPECT_EQ(promote(x, y), promote(y, x));
+      EXPECT_EQ(promote(promote(x, y), y), promote(x, y));
+    }
+  }
+  EXPECT_EQ(promote(DType::kFloat16, DType::kBFloat16), DType::kFloat32);
+  EXPECT_EQ(promote(DType::kInt64, DType::kFloat16), DType::kFloat16);
+}
+
+}  // namespace
+}  // namespace kw

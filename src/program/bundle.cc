@@ -1,0 +1,105 @@
+// Tasks as frames and as folders on disk (declared in task_json.h).
+#include <fstream>
+#include <sstream>
+
+#include "formats/error.h"
+#include "formats/sha256.h"
+#include "program/task_json.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uintmax_t kMaxFileBytes = uintmax_t{64} << 20;
+
+// Content by hash of every file a task refers to, with the suffix it has in a bundle.
+std::map<std::string, std::pair<std::string, const char*>> task_files(const Task& task) {
+  std::map<std::string, std::pair<std::string, const char*>> files;
+  for (const Kernel& kernel : task.kernels) {
+    if (!kernel.source.empty()) files[sha256_hex(kernel.source)] = {kernel.source, ".py"};
+    if (kernel.compiled) files[sha256_hex(kernel.compiled->cubin)] = {kernel.compiled->cubin, ".cubin"};
+  }
+  return files;
+}
+
+void write_file(const fs::path& path, const std::string& content) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(content.data(), static_cast<std::streamsize>(content.size()));
+  out.flush();
+  if (!out) throw EnvironmentError("cannot write " + path.string() + ": disk full or read-only?");
+}
+
+std::string read_file(const fs::path& path) {
+  std::error_code error;
+  const uintmax_t bytes = fs::file_size(path, error);
+  if (error) throw InputError("cannot read " + path.string() + ": " + error.message());
+  if (bytes > kMaxFileBytes) throw InputError(path.string() + ": larger than 64 MiB");
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in) throw InputError("cannot read " + path.string());
+  return std::move(text).str();
+}
+
+}  // namespace
+
+Frame task_to_frame(const Task& task) {
+  Frame frame;
+  frame.json = {{"task", to_json(task)}, {"files", Json::array()}};
+  for (auto& [hash, file] : task_files(task)) {
+    frame.json["files"].push_back(hash);
+    frame.blobs.push_back(std::move(file.first));
+  }
+  return frame;
+}
+
+Task task_from_frame(const Frame& frame) {
+  const JsonReader in(frame.json, "");
+  const auto names = in.at("files").items();
+  if (names.size() != frame.blobs.size()) throw InputError("files: expected one name for each blob");
+  std::map<std::string, std::string> files;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (sha256_hex(frame.blobs[i]) != names[i].string()) names[i].fail("content has another hash");
+    files.emplace(names[i].string(), frame.blobs[i]);
+  }
+  return task_from_json(in.at("task"), &files);
+}
+
+void write_bundle(const Task& task, const fs::path& folder) {
+  const fs::path partial = folder.string() + ".partial";
+  try {
+    fs::remove_all(partial);
+    fs::create_directories(partial / "kernels");
+    write_file(partial / "program.json", to_json(task).dump(1) + "\n");
+    for (const auto& [hash, file] : task_files(task)) {
+      write_file(partial / "kernels" / (hash + file.second), file.first);
+    }
+    fs::remove_all(folder);
+    fs::rename(partial, folder);
+  } catch (const fs::filesystem_error& error) {
+    std::error_code ignored;
+    fs::remove_all(partial, ignored);
+    throw EnvironmentError("cannot write " + folder.string() + ": " + error.code().message());
+  } catch (const EnvironmentError&) {
+    std::error_code ignored;
+    fs::remove_all(partial, ignored);
+    throw;
+  }
+}
+
+Task read_bundle(const fs::path& folder) {
+  const Json json = parse_json(read_file(folder / "program.json"), folder.string());
+  std::map<std::string, std::string> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder / "kernels", error)) {
+    std::string content = read_file(entry.path());
+    if (sha256_hex(content) != entry.path().stem().string()) {
+      throw InputError(entry.path().string() + ": content does not have the hash in its name");
+    }
+    files.emplace(entry.path().stem().string(), std::move(content));
+  }
+  return task_from_json(JsonReader(json, ""), &files);
+}
+
+}  // namespace kw

@@ -1,0 +1,84 @@
+#include "program/cost.h"
+
+#include <algorithm>
+
+#include "ops/operator.h"
+
+namespace kw {
+namespace {
+
+const Value* tensor_arg(const Program& program, const AtenCall& call,
+                        std::initializer_list<std::string_view> names) {
+  for (std::string_view name : names) {
+    const Arg* arg = call.find(name);
+    if (arg && arg->is_value()) return &program.values.at(arg->value());
+  }
+  return nullptr;
+}
+
+int64_t last_dim(const Value& value) { return value.shape.empty() ? 1 : value.shape.back(); }
+
+// Multiply-adds of the classes whose work is not proportional to their elements: a matrix product
+// does K per result element, a convolution the filter's window, attention two products.
+double multiply_adds(const Program& program, const AtenCall& call, OpClass cls, const Value& out) {
+  const double results = static_cast<double>(out.numel());
+  if (cls == OpClass::kMatmul) {
+    // The contracted size is the last dimension of the left operand.
+    const Value* left = tensor_arg(program, call, {"input", "mat1", "batch1", "self"});
+    return left ? results * static_cast<double>(last_dim(*left)) : results;
+  }
+  if (cls == OpClass::kConv) {
+    const Value* weight = tensor_arg(program, call, {"weight"});
+    if (!weight || weight->shape.empty() || weight->shape[0] == 0) return results;
+    return results * static_cast<double>(weight->numel() / weight->shape[0]);
+  }
+  const Value* query = tensor_arg(program, call, {"query"});
+  const Value* key = tensor_arg(program, call, {"key"});
+  if (!query || !key || key->shape.size() < 2) return results;
+  return static_cast<double>(query->numel()) *
+         static_cast<double>(key->shape[key->shape.size() - 2]);
+}
+
+}  // namespace
+
+Cost& Cost::operator+=(const Cost& other) {
+  flops += other.flops;
+  bytes += other.bytes;
+  return *this;
+}
+
+Cost step_cost(const Program& program, const Step& step) {
+  const auto* call = std::get_if<AtenCall>(&step);
+  if (!call) return {};
+  const OperatorRow* row = find_operator(call->op);
+  if (!row || row->cls == OpClass::kView || call->results.empty()) return {};
+  // Memory that is only reserved costs nothing.
+  if (row->cls == OpClass::kFactory && call->op.find("empty") != std::string::npos) return {};
+
+  Cost cost;
+  int64_t elements = 0;
+  for (ValueId id : step_reads(step, {})) {
+    cost.bytes += static_cast<double>(program.values.at(id).bytes());
+    elements = std::max(elements, program.values.at(id).numel());
+  }
+  const Value* first = nullptr;
+  for (ValueId id : step_defines(step)) {
+    if (!first) first = &program.values.at(id);
+    cost.bytes += static_cast<double>(program.values.at(id).bytes());
+    elements = std::max(elements, program.values.at(id).numel());
+  }
+  if (!first) return cost;
+  const bool products = row->cls == OpClass::kMatmul || row->cls == OpClass::kConv ||
+                        row->cls == OpClass::kAttention;
+  cost.flops = row->flops * (products ? multiply_adds(program, *call, row->cls, *first)
+                                      : static_cast<double>(elements));
+  return cost;
+}
+
+Cost program_cost(const Program& program) {
+  Cost total;
+  for (const Step& step : program.steps) total += step_cost(program, step);
+  return total;
+}
+
+}  // namespace kw

@@ -1,0 +1,18 @@
+// Floating-point operations and memory traffic of aten steps: the physical work that coverage
+// shares and rooflines are made of. Source of the per-operator constants: src/ops table.
+#pragma once
+
+#include "program/program.h"
+
+namespace kw {
+
+struct Cost {
+  double flops = 0;
+  double bytes = 0;  // each distinct operand read once, each result written once; views are free
+  Cost& operator+=(const Cost& other);
+};
+
+Cost step_cost(const Program& program, const Step& step);  // zero for launches
+Cost program_cost(const Program& program);                 // sum over aten steps
+
+}  // namespace kw

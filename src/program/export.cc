@@ -1,0 +1,413 @@
+#include "program/export.h"
+
+#include <charconv>
+#include <cmath>
+#include <set>
+#include <sstream>
+
+#include "formats/error.h"
+#include "ops/operator.h"
+#include "program/transform.h"
+
+namespace kw {
+namespace {
+
+std::string python_float(double x) {
+  if (std::isnan(x)) return "float(\"nan\")";
+  if (std::isinf(x)) return x > 0 ? "float(\"inf\")" : "float(\"-inf\")";
+  char text[64];
+  const auto end = std::to_chars(text, text + sizeof(text), x).ptr;
+  std::string out(text, end);
+  if (out.find_first_of(".en") == std::string::npos) out += ".0";
+  return out;
+}
+
+std::string python_string(const std::string& text) { return Json(text).dump(); }
+
+template <class T>
+std::string python_tuple(const std::vector<T>& items) {
+  std::string out = "(";
+  for (const T& item : items) out += std::to_string(item) + ", ";
+  if (items.size() > 1) out.resize(out.size() - 2);
+  if (items.size() == 1) out.resize(out.size() - 1);
+  return out + ")";
+}
+
+std::string torch_dtype(DType dtype) { return "torch." + std::string(dtype_name(dtype)); }
+
+// "layers.0.weight" as an attribute path; names that are no identifiers go through getattr.
+std::string attribute_path(const std::string& qualified) {
+  std::string out = "self";
+  std::stringstream parts(qualified);
+  for (std::string part; std::getline(parts, part, '.');) {
+    const bool identifier = !part.empty() && !std::isdigit(static_cast<unsigned char>(part[0]));
+    out = identifier ? out + "." + part : "getattr(" + out + ", " + python_string(part) + ")";
+  }
+  return out;
+}
+
+// Triton's spelling of a dtype inside constexprs ("fp16" is tl.float16).
+std::string triton_language_dtype(const std::string& name) {
+  static const std::map<std::string, std::string> names = {
+      {"fp16", "float16"}, {"bf16", "bfloat16"}, {"fp32", "float32"}, {"fp64", "float64"},
+      {"i1", "int1"},      {"i8", "int8"},       {"i16", "int16"},    {"i32", "int32"},
+      {"i64", "int64"},    {"u8", "uint8"},      {"u16", "uint16"},   {"u32", "uint32"},
+      {"u64", "uint64"}};
+  auto it = names.find(name);
+  if (it == names.end()) throw InputError("export: unknown constexpr dtype " + name);
+  return "tl." + it->second;
+}
+
+std::string constexpr_text(const Json& value) {
+  if (value.is_null()) return "None";
+  if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
+  if (value.is_number_integer()) return value.dump();
+  if (value.is_number()) return python_float(value.get<double>());
+  if (value.is_string()) return python_string(value.get<std::string>());
+  if (value.contains("dtype")) return triton_language_dtype(value.at("dtype").get<std::string>());
+  if (value.contains("function")) return value.at("function").get<std::string>();
+  if (value.contains("tuple")) {
+    std::string out = "(";
+    for (const Json& item : value.at("tuple")) out += constexpr_text(item) + ", ";
+    return out + ")";
+  }
+  throw InputError("export: unknown constexpr " + value.dump());
+}
+
+// A slice's text as header lines (imports, constants) and function blocks.
+struct SliceText {
+  std::vector<std::string> header, functions;
+};
+
+SliceText take_apart(const std::string& source) {
+  SliceText out;
+  std::stringstream lines(source);
+  std::string block;
+  bool in_function = false, body = false;
+  auto finish = [&] {
+    while (block.ends_with("\n\n")) block.pop_back();
+    if (!block.empty()) out.functions.push_back(block);
+    block.clear();
+  };
+  for (std::string line; std::getline(lines, line);) {
+    const bool starts = line.starts_with("@");
+    if (starts && (!in_function || body)) {
+      finish();
+      in_function = true;
+      body = false;
+    }
+    if (!in_function) {
+      if (!line.empty()) out.header.push_back(line);
+      continue;
+    }
+    if (line.starts_with("def ")) body = true;
+    block += line + "\n";
+  }
+  finish();
+  return out;
+}
+
+class ForwardWriter {
+ public:
+  ForwardWriter(const Task& task, const Program& program) : task_(task), program_(program) {
+    names_.resize(program.values.size());
+  }
+
+  void name(ValueId id, const std::string& text) { names_[id] = text; }
+  const std::string& name(ValueId id) const { return names_[id]; }
+
+  std::string steps(const std::string& indent) {
+    std::string out;
+    for (const Step& step : program_.steps) out += indent + statement(step) + "\n";
+    return out;
+  }
+
+ private:
+  std::string arg_text(const Arg& arg) const {
+    return std::visit(
+        [&](const auto& x) -> std::string {
+          using T = std::decay_t<decltype(x)>;
+          if constexpr (std::is_same_v<T, std::monostate>) return "None";
+          else if constexpr (std::is_same_v<T, bool>) return x ? "True" : "False";
+          else if constexpr (std::is_same_v<T, int64_t>) return std::to_string(x);
+          else if constexpr (std::is_same_v<T, double>) return python_float(x);
+          else if constexpr (std::is_same_v<T, std::string>) return python_string(x);
+          else if constexpr (std::is_same_v<T, ValueRef>) return names_[x.id];
+          else if constexpr (std::is_same_v<T, DType>) return torch_dtype(x);
+          else if constexpr (std::is_same_v<T, DeviceArg>) return "\"cuda\"";
+          else if constexpr (std::is_same_v<T, LayoutArg>) return "torch." + x.name;
+          else if constexpr (std::is_same_v<T, MemoryFormatArg>) return "torch." + x.name;
+          else {
+            std::string out = "[";
+            for (const Arg& item : x) out += (out.size() > 1 ? ", " : "") + arg_text(item);
+            return out + "]";
+          }
+        },
+        arg.v);
+  }
+
+  std::string statement(const Step& step) {
+    if (const auto* launch = std::get_if<Launch>(&step)) return launch_text(*launch);
+    const auto& call = std::get<AtenCall>(step);
+    std::string targets;
+    for (ValueId id : call.results) {
+      if (id >= 0 && names_[id].empty()) names_[id] = "t" + std::to_string(next_++);
+      targets += (targets.empty() ? "" : ", ") + (id < 0 ? std::string("_") : names_[id]);
+    }
+    if (returns_list(call)) targets = "(" + targets + ",)";
+    return (targets.empty() ? "" : targets + " = ") + call_text(call);
+  }
+
+  bool returns_list(const AtenCall& call) const {
+    const OperatorRow* row = find_operator(call.op);
+    return row && operator_schema(*row).results == std::vector<std::string>{"Tensor[]"};
+  }
+
+  std::string call_text(const AtenCall& call) const {
+    if (call.op == "kernelwright.constant.default") {
+      return "torch.tensor(" + arg_text(*call.find("data")) + ", dtype=" +
+             arg_text(*call.find("dtype")) + ", device=\"cuda\").reshape(" +
+             arg_text(*call.find("shape")) + ")";
+    }
+    const OperatorRow* row = find_operator(call.op);
+    if (!row) throw InputError("export: operator " + call.op + " is not in the table");
+    std::string out = "torch.ops." + call.op + "(";
+    bool positional = true, first = true;
+    for (const SchemaArg& slot : operator_schema(*row).args) {
+      const Arg* arg = call.find(slot.name);
+      positional = positional && arg && !slot.kwarg_only;
+      if (!arg) continue;
+      if (!first) out += ", ";
+      first = false;
+      if (!positional) out += slot.name + "=";
+      out += arg_text(*arg);
+    }
+    return out + ")";
+  }
+
+  std::string launch_text(const Launch& launch) const {
+    const Kernel& kernel = task_.kernels[launch.kernel];
+    std::string out = kernel.name + "[" +
+                      python_tuple(std::vector<int64_t>(launch.grid.begin(), launch.grid.end())) +
+                      "](";
+    size_t next = 0;
+    for (size_t i = 0; i < kernel.params.size(); ++i) {
+      if (i) out += ", ";
+      const KernelParam& param = kernel.params[i];
+      if (!param.is_constexpr()) {
+        out += arg_text(launch.args[next++]);
+        continue;
+      }
+      out += param.name + "=" + constexpr_text(kernel.constexprs.value(std::to_string(i), Json()));
+      // After one keyword every later argument must be one too.
+      for (++i; i < kernel.params.size(); ++i) {
+        const KernelParam& later = kernel.params[i];
+        out += ", " + later.name + "=" +
+               (later.is_constexpr()
+                    ? constexpr_text(kernel.constexprs.value(std::to_string(i), Json()))
+                    : arg_text(launch.args[next++]));
+      }
+    }
+    for (const auto& [option, value] : kernel.options.items()) {
+      out += ", " + option + "=" + constexpr_text(value);
+    }
+    return out + ")";
+  }
+
+  const Task& task_;
+  const Program& program_;
+  std::vector<std::string> names_;
+  int next_ = 0;
+};
+
+std::string result_text(const Json& tree, const ForwardWriter& writer,
+                        const std::vector<ValueId>& outputs) {
+  if (!tree.is_object()) return constexpr_text(tree);
+  const std::string& kind = tree.begin().key();
+  const Json& body = tree.begin().value();
+  if (kind == "out") return writer.name(outputs.at(body.get<size_t>()));
+  if (kind == "f") return python_float(body == "nan" ? NAN : body == "inf" ? INFINITY : -INFINITY);
+  std::string inside;
+  if (kind == "dict") {
+    for (const auto& [key, item] : body.items()) {
+      inside += python_string(key) + ": " + result_text(item, writer, outputs) + ", ";
+    }
+    return "{" + inside + "}";
+  }
+  for (const Json& item : body) inside += result_text(item, writer, outputs) + ", ";
+  return kind == "list" ? "[" + inside + "]" : "(" + inside + ")";
+}
+
+// For each leaf {"in": k} the Python expression that reaches it; `checks` collects what literals
+// and containers must equal.
+void argument_leaves(const Json& tree, const std::string& path, std::vector<std::string>& leaves,
+                     std::vector<std::string>& checks) {
+  if (!tree.is_object()) {
+    checks.push_back(path + " == " + constexpr_text(tree));
+    return;
+  }
+  const std::string& kind = tree.begin().key();
+  const Json& body = tree.begin().value();
+  if (kind == "in") {
+    leaves.at(body.get<size_t>()) = path;
+  } else if (kind == "dict") {
+    for (const auto& [key, item] : body.items()) {
+      argument_leaves(item, path + "[" + python_string(key) + "]", leaves, checks);
+    }
+  } else if (kind == "list" || kind == "tuple") {
+    checks.push_back("len(" + path + ") == " + std::to_string(body.size()));
+    for (size_t i = 0; i < body.size(); ++i) {
+      argument_leaves(body[i], path + "[" + std::to_string(i) + "]", leaves, checks);
+    }
+  }
+}
+
+std::string expectation(const Value& value) {
+  return "(" + torch_dtype(value.dtype) + ", " + python_tuple(value.shape) + ", " +
+         python_tuple(value.strides) + ")";
+}
+
+constexpr std::string_view kGuards = R"py(
+
+def _kw_matches(tensors, expected):
+    """True when every tensor has the dtype, shape and strides the kernels were written for."""
+    for tensor, (dtype, shape, strides) in zip(tensors, expected):
+        if not (
+            tensor.is_cuda
+            and tensor.dtype == dtype
+            and tensor.shape == shape
+            and tensor.stride() == strides
+        ):
+            return False
+    return not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
+)py";
+
+// The kernels of a task once each, with the header lines their slices need.
+std::string kernels_text(const Task& task) {
+  std::set<std::string> header, seen;
+  std::map<std::string, std::string> by_name;
+  std::string functions;
+  for (const Kernel& kernel : task.kernels) {
+    const SliceText slice = take_apart(kernel.source);
+    header.insert(slice.header.begin(), slice.header.end());
+    for (const std::string& function : slice.functions) {
+      if (!seen.insert(function).second) continue;
+      const size_t def = function.find("\ndef ");
+      const std::string name = function.substr(def + 5, function.find('(', def) - def - 5);
+      if (!by_name.emplace(name, function).second) {
+        throw InputError("export: two kernels are both named " + name);
+      }
+      functions += "\n\n" + function;
+    }
+  }
+  header.insert("import torch");
+  std::string out;
+  for (const std::string& line : header) out += line + "\n";
+  return out + functions;
+}
+
+}  // namespace
+
+std::string export_python(const Task& original, const std::string& user_source) {
+  const Task task = canonical(original);
+  const Program& forward = task.forward;
+  ForwardWriter writer(task, forward);
+
+  std::string bind;  // statements that name what forward's inputs are
+  std::vector<std::string> guarded, expected;
+  std::vector<std::string> state_paths;
+  for (size_t i = 0; i < task.state.size(); ++i) {
+    const ValueId id = forward.inputs[i];
+    if (task.state[i].names.empty()) {
+      throw InputError("export: the model keeps a tensor that no attribute path reaches");
+    }
+    const std::string path = attribute_path(task.state[i].names[0]);
+    state_paths.push_back(path);
+    writer.name(id, "p" + std::to_string(i));
+    bind += "        p" + std::to_string(i) + " = " + path + "\n";
+    guarded.push_back("p" + std::to_string(i));
+    expected.push_back(expectation(forward.values[id]));
+  }
+  const size_t first_input = task.state.size() + task.derive.outputs.size();
+  std::vector<std::string> leaves(forward.inputs.size() - first_input), checks;
+  for (size_t k = 0; k < task.arguments.size(); ++k) {
+    argument_leaves(task.arguments[k], "args[" + std::to_string(k) + "]", leaves, checks);
+  }
+  std::string bind_inputs;
+  for (size_t k = 0; k < leaves.size(); ++k) {
+    const ValueId id = forward.inputs[first_input + k];
+    const bool plain = k < task.source.parameters.size() &&
+                       leaves[k] == "args[" + std::to_string(k) + "]";
+    const std::string name = plain ? task.source.parameters[k] + "_" : "x" + std::to_string(k);
+    writer.name(id, name);
+    bind_inputs += "        " + name + " = " + leaves[k] + "\n";
+    guarded.push_back(name);
+    expected.push_back(expectation(forward.values[id]));
+  }
+
+  std::string derived;
+  if (!task.derive.outputs.empty()) {
+    ForwardWriter pack(task, task.derive);
+    std::string names, key, body_bind;
+    for (size_t i = 0; i < state_paths.size(); ++i) {
+      const std::string p = "p" + std::to_string(i);
+      pack.name(task.derive.inputs[i], p);
+      body_bind += "        " + p + " = " + state_paths[i] + "\n";
+      key += "(id(" + p + "), " + p + "._version), ";
+    }
+    derived += "    def _kw_derived(self):\n"
+               "        \"\"\"Tensors that depend on the parameters alone, made again when those "
+               "change.\"\"\"\n" + body_bind + "        key = (" + key + ")\n"
+               "        if self.__dict__.get(\"_kw_key\") != key:\n" + pack.steps("            ");
+    for (ValueId id : task.derive.outputs) names += pack.name(id) + ", ";
+    derived += "            self.__dict__[\"_kw_packed\"] = (" + names + ")\n"
+               "            self.__dict__[\"_kw_key\"] = key\n"
+               "        return self.__dict__[\"_kw_packed\"]\n\n";
+    std::string targets;
+    for (size_t k = 0; k < task.derive.outputs.size(); ++k) {
+      const std::string d = "d" + std::to_string(k);
+      writer.name(forward.inputs[task.state.size() + k], d);
+      targets += d + ", ";
+    }
+    bind_inputs += "        " + targets.substr(0, targets.size() - 1) + " = self._kw_derived()\n";
+  }
+
+  std::string condition = "kwargs or len(args) != " + std::to_string(task.arguments.size());
+  for (const std::string& check : checks) condition += " or not (" + check + ")";
+  std::string guarded_list, expected_list;
+  for (const std::string& g : guarded) guarded_list += g + ", ";
+  for (const std::string& e : expected) expected_list += "        " + e + ",\n";
+
+  std::ostringstream out;
+  out << user_source << (user_source.ends_with("\n") ? "" : "\n")
+      << "\n\n# ---- Written by Kernelwright. Needs torch and triton; nothing else. ----\n"
+      << "import warnings\n"
+      << kernels_text(task) << kGuards << "\n\nclass ModelNew(" << task.source.cls << "):\n"
+      << "    \"\"\"" << task.source.cls
+      << " with its forward replaced by the steps below. Parameters, buffers and state_dict keys\n"
+      << "    are the original's. Other shapes, dtypes or layouts run the original forward.\"\"\"\n\n"
+      << "    _kw_expected = (\n" << expected_list << "    )\n\n"
+      << derived
+      << "    def _kw_original(self, args, kwargs):\n"
+      << "        if not self.__dict__.get(\"_kw_warned\"):\n"
+      << "            self.__dict__[\"_kw_warned\"] = True\n"
+      << "            warnings.warn(\"ModelNew: not the shapes, dtypes and layouts its kernels were "
+         "written for; running \"\n"
+      << "                          \"the original forward\")\n"
+      << "        return super().forward(*args, **kwargs)\n\n"
+      << "    def forward(self, *args, **kwargs):\n"
+      << "        if " << condition << ":\n"
+      << "            return self._kw_original(args, kwargs)\n"
+      << bind
+      << bind_inputs.substr(0, bind_inputs.find("        d0,"))
+      << "        if not _kw_matches((" << guarded_list << "), self._kw_expected):\n"
+      << "            return self._kw_original(args, kwargs)\n";
+  if (const size_t d = bind_inputs.find("        d0,"); d != std::string::npos) {
+    out << bind_inputs.substr(d);
+  }
+  const std::string body = writer.steps("        ");
+  out << body << "        return " << result_text(task.result, writer, forward.outputs) << "\n";
+  return out.str();
+}
+
+}  // namespace kw

@@ -1,0 +1,292 @@
+#include "program/program.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+
+#include "formats/error.h"
+#include "program/cost.h"
+#include "program/task_json.h"
+#include "program/transform.h"
+
+namespace kw {
+namespace {
+
+// A straight-line program builder for tests: float32 [4, 8] everywhere.
+class Graph {
+ public:
+  Graph() { program.values.reserve(64); }
+  ValueId input() {
+    program.inputs.push_back(value());
+    return program.inputs.back();
+  }
+  ValueId add(ValueId a, ValueId b) {
+    AtenCall call{"aten.add.Tensor", {{"self", {ValueRef{a}}}, {"other", {ValueRef{b}}}}, {}, {}};
+    call.results = {value()};
+    program.steps.push_back(call);
+    return call.results[0];
+  }
+  ValueId relu_(ValueId a) {
+    AtenCall call{"aten.relu_.default", {{"self", {ValueRef{a}}}}, {}, {a}};
+    const int storage = program.values[a].storage;
+    call.results = {value()};
+    program.values.back().storage = storage;
+    program.steps.push_back(call);
+    return call.results[0];
+  }
+  Program program;
+
+ private:
+  ValueId value() {
+    const int id = static_cast<int>(program.values.size());
+    program.values.push_back({DType::kFloat32, {4, 8}, {8, 1}, 0, next_storage_++});
+    return id;
+  }
+  int next_storage_ = 0;
+};
+
+Program empty_factory(int count) {
+  Program program;
+  for (int i = 0; i < count; ++i) {
+    program.values.push_back({DType::kFloat32, {4, 8}, {8, 1}, 0, i});
+    AtenCall call{"aten.randn.default", {{"size", {ArgList{{int64_t{4}}, {int64_t{8}}}}}}, {i}, {}};
+    program.steps.push_back(call);
+    program.outputs.push_back(i);
+  }
+  return program;
+}
+
+// A task without state whose forward is `program`.
+Task task_of(const Program& program) {
+  Task task;
+  task.forward = program;
+  task.inputs = empty_factory(static_cast<int>(program.inputs.size()));
+  for (size_t k = 0; k < program.inputs.size(); ++k) task.arguments.push_back({{"in", k}});
+  Json leaves = Json::array();
+  for (size_t k = 0; k < program.outputs.size(); ++k) leaves.push_back({{"out", k}});
+  task.result = {{"tuple", leaves}};
+  check_task(task);
+  return task;
+}
+
+// Interprets add / relu_ programs on single numbers, by storage: an oracle for rewriting.
+std::vector<double> evaluate(const Program& program, std::vector<double> inputs) {
+  std::map<int, double> memory;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    memory[program.values[program.inputs[i]].storage] = inputs[i];
+  }
+  auto at = [&](ValueId id) -> double& { return memory[program.values[id].storage]; };
+  for (const Step& step : program.steps) {
+    const auto& call = std::get<AtenCall>(step);
+    if (call.op == "aten.add.Tensor") {
+      const double sum = at(call.find("self")->value()) + at(call.find("other")->value());
+      at(call.results[0]) = sum;
+    } else {
+      double& x = at(call.find("self")->value());
+      x = std::max(0.0, x);
+    }
+  }
+  std::vector<double> out;
+  for (ValueId id : program.outputs) out.push_back(at(id));
+  return out;
+}
+
+Graph random_graph(std::mt19937& rng, bool in_place) {
+  Graph g;
+  std::vector<ValueId> pool;
+  for (int i = 0; i < 3; ++i) pool.push_back(g.input());
+  const size_t first = pool.size();
+  for (int i = 0; i < 12; ++i) {
+    if (in_place && pool.size() > first && rng() % 4 == 0) {
+      // Only of values made here: the inputs stay as they are.
+      ValueId& victim = pool[first + rng() % (pool.size() - first)];
+      const int storage = g.program.values[victim].storage;
+      const ValueId fresh = g.relu_(victim);
+      for (ValueId& id : pool) {
+        if (g.program.values[id].storage == storage) id = fresh;
+      }
+    } else {
+      pool.push_back(g.add(pool[rng() % pool.size()], pool[rng() % pool.size()]));
+    }
+  }
+  g.program.outputs = {pool.back(), pool[first + rng() % (pool.size() - first)]};
+  return g;
+}
+
+TEST(Canonical, KeepsMeaningAndIsIdempotent) {
+  std::mt19937 rng(3);
+  for (int round = 0; round < 300; ++round) {
+    const Program p = random_graph(rng, true).program;
+    const Program c = canonical(p, {});
+    EXPECT_EQ(evaluate(p, {1, -2, 3}), evaluate(c, {1, -2, 3}));
+    EXPECT_EQ(canonical(c, {}), c);
+    EXPECT_LE(c.steps.size(), p.steps.size());
+  }
+}
+
+TEST(Canonical, DropsWhatNothingNeeds) {
+  Graph g;
+  const ValueId x = g.input();
+  g.add(x, x);
+  const ValueId y = g.add(x, x);
+  g.program.outputs = {y};
+  EXPECT_EQ(canonical(g.program, {}).steps.size(), 1u);
+}
+
+TEST(Json, TasksRoundTrip) {
+  std::mt19937 rng(4);
+  for (int round = 0; round < 50; ++round) {
+    const Task task = task_of(canonical(random_graph(rng, true).program, {}));
+    const Json json = to_json(task);
+    EXPECT_EQ(task_from_json(JsonReader(json, ""), nullptr), task);
+    EXPECT_EQ(task_from_frame(task_to_frame(task)), task);
+  }
+}
+
+// Changing any scalar of a document gives a task or InputError, never a crash.
+TEST(Json, DamagedTasksAreRefusedOrSound) {
+  std::mt19937 rng(5);
+  const Json original = to_json(task_of(random_graph(rng, true).program));
+  const Json flat = original.flatten();
+  for (const auto& [pointer, value] : flat.items()) {
+    for (const Json& bad : {Json(-1), Json(1e300), Json("x"), Json(), Json(1 << 30)}) {
+      Json damaged = original;
+      damaged[Json::json_pointer(pointer)] = bad;
+      try {
+        const Task task = task_from_json(JsonReader(damaged, ""), nullptr);
+        canonical_hash(task);
+      } catch (const InputError&) {
+      }
+    }
+  }
+}
+
+TEST(Hash, IgnoresNumberingButNotMeaning) {
+  std::mt19937 rng(6);
+  std::set<std::string> hashes;
+  for (int round = 0; round < 50; ++round) {
+    const Task task = task_of(random_graph(rng, false).program);
+    EXPECT_EQ(canonical_hash(task), canonical_hash(canonical(task)));
+    hashes.insert(canonical_hash(task));
+    Task resized = task;
+    for (Program* p : {&resized.inputs, &resized.forward}) {
+      for (Value& v : p->values) v.shape = {4, 9}, v.strides = {9, 1};
+    }
+    EXPECT_NE(canonical_hash(resized), canonical_hash(task));
+    EXPECT_EQ(structure_hash(resized), structure_hash(task));
+  }
+  EXPECT_GT(hashes.size(), 40u);
+}
+
+// Cutting any convex set out and splicing its own steps back in leaves the meaning alone.
+TEST(CutAndSplice, IdentityOnRandomGraphs) {
+  std::mt19937 rng(7);
+  int cuts = 0;
+  for (int round = 0; round < 300; ++round) {
+    const Task task = task_of(canonical(random_graph(rng, round % 2).program, {}));
+    const auto dependencies = step_dependencies(task.forward, {});
+    std::vector<int> steps;
+    for (int i = 0; i < static_cast<int>(task.forward.steps.size()); ++i) {
+      if (rng() % 3 == 0) steps.push_back(i);
+    }
+    if (!is_convex(dependencies, steps)) continue;
+    const bool writes = std::any_of(steps.begin(), steps.end(), [&](int i) {
+      return !step_writes(task.forward.steps[i], {}).empty();
+    });
+    if (writes) continue;  // fragments that write in place are not proposed
+    const Fragment fragment = cut(task, steps);
+    ++cuts;
+    // The fragment computes on its inputs what the original computed there.
+    Replacement same{fragment, fragment.task};
+    const Task spliced = splice(task, {same});
+    EXPECT_EQ(evaluate(spliced.forward, {1, -2, 3}), evaluate(task.forward, {1, -2, 3}));
+  }
+  EXPECT_GT(cuts, 30);
+}
+
+TEST(Convex, MatchesPathEnumeration) {
+  std::mt19937 rng(8);
+  for (int round = 0; round < 500; ++round) {
+    const Program p = random_graph(rng, true).program;
+    const auto deps = step_dependencies(p, {});
+    const int n = static_cast<int>(deps.size());
+    std::vector<std::vector<bool>> reach(n, std::vector<bool>(n, false));  // reach[i][j]: i before j
+    for (int j = 0; j < n; ++j) {
+      for (int d : deps[j]) {
+        reach[d][j] = true;
+        for (int i = 0; i < d; ++i) reach[i][j] = reach[i][j] || reach[i][d];
+      }
+    }
+    std::vector<int> steps;
+    std::vector<bool> in(n, false);
+    for (int i = 0; i < n; ++i) {
+      if ((in[i] = rng() % 2)) steps.push_back(i);
+    }
+    if (steps.empty()) continue;
+    bool convex = true;
+    for (int a : steps) {
+      for (int b : steps) {
+        for (int x = 0; x < n; ++x) convex = convex && (in[x] || !reach[a][x] || !reach[x][b]);
+      }
+    }
+    EXPECT_EQ(is_convex(deps, steps), convex);
+  }
+}
+
+// Two convex fragments can depend on each other: a1 -> a2, b2 -> b1, a1 -> b1, b2 -> a2.
+TEST(Splice, MutualDependenceIsRefused) {
+  Graph g;
+  const ValueId x = g.input();
+  const ValueId a1 = g.add(x, x);     // 0
+  const ValueId b2 = g.add(x, x);     // 1
+  const ValueId a2 = g.add(a1, b2);   // 2
+  const ValueId b1 = g.add(b2, a1);   // 3
+  g.program.outputs = {a2, b1};
+  const Task task = task_of(g.program);
+  const auto deps = step_dependencies(task.forward, {});
+  ASSERT_TRUE(is_convex(deps, {0, 2}));
+  ASSERT_TRUE(is_convex(deps, {1, 3}));
+  const Fragment a = cut(task, {0, 2}), b = cut(task, {1, 3});
+  EXPECT_THROW(splice(task, {{a, a.task}, {b, b.task}}), InputError);
+}
+
+TEST(Cost, MatmulAndViews) {
+  Program p;
+  p.values = {{DType::kFloat32, {3, 5}, {5, 1}, 0, 0}, {DType::kFloat32, {7, 5}, {5, 1}, 0, 1},
+              {DType::kFloat32, {3, 7}, {7, 1}, 0, 2}, {DType::kFloat32, {7, 3}, {1, 7}, 0, 2}};
+  const Step linear = AtenCall{
+      "aten.linear.default", {{"input", {ValueRef{0}}}, {"weight", {ValueRef{1}}}}, {2}, {}};
+  EXPECT_EQ(step_cost(p, linear).flops, 2.0 * 3 * 5 * 7);
+  EXPECT_EQ(step_cost(p, linear).bytes, 4.0 * (15 + 35 + 21));
+  const Step view = AtenCall{"aten.t.default", {{"self", {ValueRef{2}}}}, {3}, {}};
+  EXPECT_EQ(step_cost(p, view).bytes, 0.0);
+}
+
+TEST(Bundle, RoundTripAndDamage) {
+  std::mt19937 rng(9);
+  Task task = task_of(random_graph(rng, false).program);
+  Kernel kernel;
+  kernel.name = "k";
+  kernel.params = {{"x", "*fp32"}};
+  kernel.source = "@triton.jit\ndef k(x):\n    pass\n";
+  kernel.compiled = Compiled{.arch = "sm_90", .cubin = "bytes", .symbol = "k", .reads = {0}};
+  task.kernels.push_back(kernel);
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("kw_bundle_test_" + std::to_string(::getpid()));
+  write_bundle(task, folder);
+  EXPECT_EQ(read_bundle(folder), task);
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "kernels")) {
+    std::ofstream(entry.path(), std::ios::app) << "x";
+    break;
+  }
+  EXPECT_THROW(read_bundle(folder), InputError);
+  std::filesystem::remove_all(folder);
+  EXPECT_THROW(read_bundle(folder), InputError);
+}
+
+}  // namespace
+}  // namespace kw

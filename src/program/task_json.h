@@ -1,0 +1,43 @@
+// The only reader and writer of task documents (docs/formats/task.md), and bundles on disk.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "formats/frame.h"
+#include "program/program.h"
+
+namespace kw {
+
+Json to_json(const Value& value);
+Json to_json(const Program& program);
+// `source` and `compiled.cubin` are written as content hashes.
+Json to_json(const Kernel& kernel);
+Json to_json(const Task& task);
+
+Value value_from_json(const JsonReader& in);
+Arg arg_from_json(const JsonReader& in);
+Json arg_to_json(const Arg& arg);
+Program program_from_json(const JsonReader& in);
+// Kernel text and machine code are looked up by hash in `files`; with `files` null they are left as
+// the hashes.
+Kernel kernel_from_json(const JsonReader& in, const std::map<std::string, std::string>* files);
+Task task_from_json(const JsonReader& in, const std::map<std::string, std::string>* files);
+
+// A task as one frame: json {"task": ..., "files": [hash, ...]} and one blob for each file.
+Frame task_to_frame(const Task& task);
+Task task_from_frame(const Frame& frame);
+
+// Writes a bundle folder (whole or not at all: a temporary folder is renamed into place).
+// EnvironmentError when the disk refuses.
+void write_bundle(const Task& task, const std::filesystem::path& folder);
+// Reads one, checks every hash and the structure (check.h). InputError on any fault.
+Task read_bundle(const std::filesystem::path& folder);
+
+// Structural soundness: numbering, definition before use, storages, kernel indices, argument
+// counts, linked program boundaries. InputError names the place. Every parser above has run it.
+void check_task(const Task& task);
+void check_program(const Program& program, const std::vector<Kernel>& kernels,
+                   const std::string& path);
+
+}  // namespace kw

@@ -1,0 +1,56 @@
+// What can be done to a Program: drop dead steps, renumber, hash, cut a fragment out, splice a
+// replacement in. All are pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+
+namespace kw {
+
+// Which steps' effects reach an output (or, with `mutated_inputs`, an input that survives the
+// call). Dataflow over step_reads / step_writes and storages; index by step.
+std::vector<bool> live_steps(const Program& program, const std::vector<Kernel>& kernels);
+
+// Drops dead steps, renumbers values and storages in order of first appearance.
+Program canonical(const Program& program, const std::vector<Kernel>& kernels);
+// canonical() of all four programs; unused kernels dropped, the rest in order of first launch.
+Task canonical(const Task& task);
+
+std::string canonical_hash(const Task& task);
+std::string structure_hash(const Task& task);
+
+// The fragment of `task` made of the forward steps `steps` (ascending indices, convex): a Task
+// without state whose `forward` takes the values that flow in (parameters among them) and returns
+// those that flow out (used by other steps or by the outputs), and whose `inputs` is everything
+// that makes the values that flow in: init, derive, inputs and the forward steps before them.
+// `in_values` / `out_values` are the original forward's value ids, in the order of the fragment's
+// arguments and results. So a fragment is verified on values that really flow there.
+struct Fragment {
+  Task task;
+  std::vector<int> steps;
+  std::vector<ValueId> in_values;
+  std::vector<ValueId> out_values;
+};
+Fragment cut(const Task& task, const std::vector<int>& steps);
+
+// For each step, the earlier steps that must stay before it: those that make what it uses, and
+// those that read or write a storage that it writes (or write one it reads). Random steps keep
+// their order among themselves.
+std::vector<std::vector<int>> step_dependencies(const Program& program,
+                                                const std::vector<Kernel>& kernels);
+
+// True when no dependency path leaves the set and comes back.
+bool is_convex(const std::vector<std::vector<int>>& dependencies, const std::vector<int>& steps);
+
+// Replaces the steps of each fragment by its replacement's forward steps (a Task recorded with the
+// fragment's values as arguments, so forward inputs = in_values in order, no state). Fragments must
+// be disjoint. Steps are ordered topologically; InputError when two fragments depend on each other.
+struct Replacement {
+  Fragment fragment;
+  Task task;
+};
+Task splice(const Task& task, const std::vector<Replacement>& replacements);
+
+}  // namespace kw
