@@ -116,8 +116,8 @@ std::string_view op_class_name(OpClass cls) {
   return "?";
 }
 
-std::string_view recorded_name(Recorded recorded) {
-  return recorded == Recorded::kWhole ? "whole" : "decompose";
+std::string_view recorded_name(Recording recorded) {
+  return recorded == Recording::kWhole ? "whole" : "decompose";
 }
 
 bool is_computing(OpClass cls) {

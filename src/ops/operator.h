@@ -25,7 +25,7 @@ enum class OpClass {
   kInit,        // in-place arithmetic that constructors use
 };
 
-enum class Recorded { kWhole, kDecompose };
+enum class Recording { kWhole, kDecompose };
 
 // Error budgets of the verdict, docs/numerics.md.
 enum class Numerics { kExact, kPointwise, kReduction, kMatmul, kAttention };
@@ -34,7 +34,7 @@ struct OperatorRow {
   std::string_view name;     // "aten.add.Tensor"
   std::string_view schema;   // PyTorch's schema of the overload, from its parenthesis on
   OpClass cls;
-  Recorded recorded;
+  Recording recorded;
   Numerics numerics;
   double flops;              // per element of the larger of operands and result; for kMatmul per
                              // multiply-add
@@ -48,7 +48,7 @@ std::span<const OperatorRow> operator_table();
 const OperatorRow* find_operator(std::string_view name);  // nullptr when outside the table
 
 std::string_view op_class_name(OpClass cls);
-std::string_view recorded_name(Recorded recorded);
+std::string_view recorded_name(Recording recorded);
 
 // True for classes that do arithmetic (coverage counts them as work left to PyTorch).
 bool is_computing(OpClass cls);

@@ -1,0 +1,15 @@
+// report.html: one self-contained page on an optimisation, readable offline.
+#pragma once
+
+#include <string>
+
+#include "search/optimize.h"
+
+namespace kw {
+
+// Graph of the program with what was fused, kernel sources beside what they replace, times with
+// intervals (measured or labelled a model), numerics, what was rejected and why. All text from
+// users and workers is escaped.
+std::string report_html(const OptimizeResult& result);
+
+}  // namespace kw

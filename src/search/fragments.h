@@ -1,0 +1,20 @@
+// Which groups of forward steps are worth offering to a policy.
+#pragma once
+
+#include <vector>
+
+#include "program/program.h"
+
+namespace kw {
+
+struct FragmentLimits {
+  int max_steps = 12;       // computing steps in a fragment; views come on top
+  int max_fragments = 4000;  // the enumeration stops there, small fragments first
+};
+
+// Connected convex sets of forward steps (ascending indices), each with at least one computing
+// step, none that reads the generator or writes in place, and no view at the border (a view there
+// is free either way). Ordered by size, then by position; deterministic.
+std::vector<std::vector<int>> enumerate_fragments(const Task& task, const FragmentLimits& limits);
+
+}  // namespace kw

@@ -1,0 +1,99 @@
+// The main job: a model file in, a verified faster program out.
+//
+// optimize() records the reference, cuts it into fragments, asks the policy for kernels, measures
+// them (cuda) or models their time (cpu), finds the best cover of the program, and confirms the
+// result end to end. Everything tried is kept in the result for the report. One thread.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "policy/policy.h"
+#include "store/store.h"
+#include "verify/verifier.h"
+
+namespace kw {
+
+struct OptimizeOptions {
+  std::string backend = "cpu";
+  double budget_seconds = 60;          // for the search; confirming the result comes on top
+  int proposals = 8;                   // schedules tried for a fragment when times are measured
+  int max_steps = 12;                  // operators in a fragment
+  VerifyOptions verify;                // of the final confirmation
+  std::function<std::string(const Reference&)> compile_baseline;  // makes verify.compiled_package
+};
+
+// One proposal for one fragment, with what became of it.
+struct Attempt {
+  std::vector<int> steps;              // forward steps of the reference
+  std::string family, plan, source;
+  bool accepted = false;
+  std::string reason;                  // of a rejection: "stage: reason"
+  bool measured = false;               // times below were measured, not modelled
+  double eager_seconds = 0, seconds = 0;
+  bool from_store = false;
+  bool chosen = false;                 // part of the final cover
+};
+
+struct OptimizeResult {
+  enum class Outcome { kImproved, kNothingGained, kFailed };
+  Outcome outcome = Outcome::kNothingGained;
+  std::string message;                 // one line for people
+  Task reference;
+  std::string reference_source;        // the user's file
+  Task optimized;                      // equals `reference` unless improved
+  std::string python;                  // optimized.py
+  Verdict verdict;                     // of optimized.py against the reference
+  std::vector<Attempt> attempts;
+  std::vector<double> step_seconds;    // eager time of each forward step, measured or modelled
+  bool measured = false;
+  double search_seconds = 0, total_seconds = 0;
+  bool stopped_early = false;          // budget or interrupt ended the search
+};
+
+// Where the work stands, for a progress display. `done` of `total` fragments evaluated; `best` is
+// the estimated speedup of the best cover so far.
+struct Progress {
+  std::string phase;                   // "recording", "searching", "confirming", ...
+  std::string detail;
+  int done = 0, total = 0;
+  double best = 1;
+};
+using ProgressSink = std::function<void(const Progress&)>;
+
+class Optimizer {
+ public:
+  Optimizer(WorkerPool& pool, ExecutorClient& executor, Policy& policy, Store& store,
+            const DeviceProfile& profile, ProgressSink progress)
+      : pool_(pool),
+        executor_(executor),
+        policy_(policy),
+        store_(store),
+        profile_(profile),
+        progress_(std::move(progress)) {}
+
+  // `stop` may be set from a signal handler: the search ends and the best so far is confirmed.
+  // InputError when the reference is at fault.
+  OptimizeResult optimize(const RecordRequest& request, const OptimizeOptions& options,
+                          const std::atomic<bool>& stop);
+
+ private:
+  class Run;
+  WorkerPool& pool_;
+  ExecutorClient& executor_;
+  Policy& policy_;
+  Store& store_;
+  const DeviceProfile& profile_;
+  ProgressSink progress_;
+};
+
+// Writes optimized.py, bundle/, verdict.json and report.html (the text given) into `folder`, whole
+// or not at all. EnvironmentError when the disk refuses.
+void write_result(const OptimizeResult& result, const std::string& report_html,
+                  const std::filesystem::path& folder);
+
+}  // namespace kw

@@ -1,0 +1,160 @@
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+#include "program/transform.h"
+#include "search/cover.h"
+#include "search/fragments.h"
+
+namespace kw {
+namespace {
+
+std::vector<std::vector<int>> random_dag(std::mt19937& rng, int n) {
+  std::vector<std::vector<int>> deps(n);
+  for (int i = 1; i < n; ++i) {
+    for (int d = 0; d < i; ++d) {
+      if (rng() % 3 == 0) deps[i].push_back(d);
+    }
+  }
+  return deps;
+}
+
+// Oracle: tries every way to contract disjoint options and checks the quotient for cycles.
+double brute_force(const std::vector<std::vector<int>>& deps, const std::vector<double>& seconds,
+                   const std::vector<CoverOption>& options) {
+  const int n = static_cast<int>(deps.size());
+  double best = 1e9;
+  for (unsigned mask = 0; mask < 1u << options.size(); ++mask) {
+    std::vector<int> group(n, -1);
+    double total = 0;
+    bool fine = true;
+    int groups = 0;
+    for (size_t o = 0; o < options.size(); ++o) {
+      if (!(mask >> o & 1)) continue;
+      for (int i : options[o].steps) {
+        fine = fine && group[i] < 0;
+        group[i] = groups;
+      }
+      ++groups;
+      total += options[o].seconds;
+    }
+    for (int i = 0; i < n; ++i) {
+      if (group[i] < 0) {
+        group[i] = groups++;
+        total += seconds[i];
+      }
+    }
+    std::vector<std::set<int>> waits(groups);
+    for (int i = 0; i < n; ++i) {
+      for (int d : deps[i]) {
+        if (group[d] != group[i]) waits[group[i]].insert(group[d]);
+      }
+    }
+    std::set<int> done;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (int g = 0; g < groups; ++g) {
+        if (done.count(g)) continue;
+        bool ready = true;
+        for (int w : waits[g]) ready = ready && done.count(w);
+        if (ready) moved = done.insert(g).second || moved;
+      }
+    }
+    if (fine && static_cast<int>(done.size()) == groups) best = std::min(best, total);
+  }
+  return best;
+}
+
+TEST(Cover, EqualsBruteForce) {
+  std::mt19937 rng(1);
+  for (int round = 0; round < 300; ++round) {
+    const int n = 3 + rng() % 6;
+    const auto deps = random_dag(rng, n);
+    std::vector<double> seconds;
+    for (int i = 0; i < n; ++i) seconds.push_back(1 + rng() % 9);
+    std::vector<CoverOption> options;
+    for (int o = 0; o < 7; ++o) {
+      std::vector<int> steps;
+      for (int i = 0; i < n; ++i) {
+        if (rng() % 3 == 0) steps.push_back(i);
+      }
+      if (!steps.empty() && is_convex(deps, steps)) {
+        options.push_back({steps, static_cast<double>(1 + rng() % 12)});
+      }
+    }
+    const Cover cover = best_cover(deps, seconds, options);
+    EXPECT_DOUBLE_EQ(cover.seconds, brute_force(deps, seconds, options));
+    double total = cover.seconds;
+    std::vector<bool> covered(n, false);
+    for (int o : cover.options) {
+      total -= options[o].seconds;
+      for (int i : options[o].steps) covered[i] = true;
+    }
+    for (int i = 0; i < n; ++i) total -= covered[i] ? 0 : seconds[i];
+    EXPECT_NEAR(total, 0, 1e-9);
+  }
+}
+
+TEST(Cover, LongChainsStayExactWithinABeam) {
+  const int n = 500;
+  std::vector<std::vector<int>> deps(n);
+  for (int i = 1; i < n; ++i) deps[i] = {i - 1};
+  std::vector<CoverOption> options;
+  for (int i = 0; i + 1 < n; i += 2) options.push_back({{i, i + 1}, 1});
+  EXPECT_DOUBLE_EQ(best_cover(deps, std::vector<double>(n, 1.0), options).seconds, n / 2.0);
+}
+
+// A random forward program of add steps (views mixed in) as a task.
+Task random_task(std::mt19937& rng) {
+  Task task;
+  Program& p = task.forward;
+  p.values.push_back({DType::kFloat32, {4, 8}, {8, 1}, 0, 0});
+  p.inputs = {0};
+  for (int i = 0; i < 8; ++i) {
+    const int a = static_cast<int>(rng() % p.values.size());
+    const int b = static_cast<int>(rng() % p.values.size());
+    const int id = static_cast<int>(p.values.size());
+    AtenCall call;
+    if (rng() % 4 == 0) {
+      call = {"aten.alias.default", {{"self", {ValueRef{a}}}}, {id}, {}};
+    } else {
+      call = {"aten.add.Tensor", {{"self", {ValueRef{a}}}, {"other", {ValueRef{b}}}}, {id}, {}};
+    }
+    Value value = p.values[0];
+    value.storage = id;
+    p.values.push_back(value);
+    p.steps.push_back(call);
+  }
+  p.outputs = {static_cast<int>(p.values.size()) - 1};
+  return task;
+}
+
+TEST(Fragments, AreConvexConnectedAndComplete) {
+  std::mt19937 rng(2);
+  for (int round = 0; round < 50; ++round) {
+    const Task task = random_task(rng);
+    const auto deps = step_dependencies(task.forward, {});
+    const auto found = enumerate_fragments(task, {});
+    const std::set<std::vector<int>> unique(found.begin(), found.end());
+    EXPECT_EQ(unique.size(), found.size());
+    for (const auto& fragment : found) EXPECT_TRUE(is_convex(deps, fragment));
+    // Every single computing step is offered.
+    for (int i = 0; i < static_cast<int>(task.forward.steps.size()); ++i) {
+      const bool view = std::get<AtenCall>(task.forward.steps[i]).op == "aten.alias.default";
+      EXPECT_EQ(unique.count({i}), view ? 0u : 1u);
+    }
+  }
+}
+
+TEST(Fragments, TheLimitHolds) {
+  std::mt19937 rng(3);
+  const Task task = random_task(rng);
+  EXPECT_LE(enumerate_fragments(task, {.max_steps = 12, .max_fragments = 5}).size(), 5u);
+  for (const auto& f : enumerate_fragments(task, {.max_steps = 2})) {
+    EXPECT_LE(f.size(), 8u);
+  }
+}
+
+}  // namespace
+}  // namespace kw

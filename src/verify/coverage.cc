@@ -1,0 +1,51 @@
+#include "verify/coverage.h"
+
+#include <algorithm>
+
+#include "ops/operator.h"
+#include "program/transform.h"
+
+namespace kw {
+namespace {
+
+Cost live_aten_cost(const Task& task) {
+  const auto live = live_steps(task.forward, task.kernels);
+  Cost total;
+  for (size_t i = 0; i < live.size(); ++i) {
+    if (live[i]) total += step_cost(task.forward, task.forward.steps[i]);
+  }
+  return total;
+}
+
+double share_of(double reference, double left) {
+  return reference > 0 ? std::max(0.0, reference - left) / reference : 0.0;
+}
+
+}  // namespace
+
+Coverage coverage(const Task& reference, const Task& candidate,
+                  const std::vector<int>& idle_launches) {
+  Coverage out;
+  const auto live = live_steps(candidate.forward, candidate.kernels);
+  for (size_t i = 0; i < live.size(); ++i) {
+    if (!live[i]) continue;
+    const Step& step = candidate.forward.steps[i];
+    if (std::holds_alternative<Launch>(step)) {
+      const bool idle = std::find(idle_launches.begin(), idle_launches.end(),
+                                  static_cast<int>(i)) != idle_launches.end();
+      out.launches_alive += idle ? 0 : 1;
+      continue;
+    }
+    const auto& call = std::get<AtenCall>(step);
+    const OperatorRow* row = find_operator(call.op);
+    if (!row || is_computing(row->cls)) out.aten_left.push_back(call.op);
+  }
+  if (out.launches_alive == 0) return out;
+  const Cost work = live_aten_cost(reference), left = live_aten_cost(candidate);
+  out.flops_share = share_of(work.flops, left.flops);
+  out.bytes_share = share_of(work.bytes, left.bytes);
+  out.share = std::max(out.flops_share, out.bytes_share);
+  return out;
+}
+
+}  // namespace kw

@@ -1,0 +1,63 @@
+#include "verify/numerics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "ops/dtype.h"
+
+namespace kw {
+namespace {
+
+constexpr double kRmsFactor = 4, kWorstFactor = 8;
+// A correctly rounded result is off by at most half a unit in its last place: 0.29 of one RMS when
+// the error is uniform. The floors let a few roundings pass where the reference had the luck of
+// none (an exact copy, a single operation).
+constexpr double kRmsFloorUlps = 1, kWorstFloorUlps = 4;
+
+std::string number(double x) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g", x);
+  return text;
+}
+
+}  // namespace
+
+ErrorBounds error_bounds(const OutputErrors& errors) {
+  const double eps = dtype_eps(parse_dtype(errors.dtype));
+  const double peak = errors.oracle_rms > 0 ? errors.oracle_max / errors.oracle_rms : 1;
+  return {std::max(kRmsFactor * errors.reference_rms, kRmsFloorUlps * eps),
+          std::max(kWorstFactor * errors.reference_worst, kWorstFloorUlps * eps * peak)};
+}
+
+std::string output_fault(const OutputErrors& errors, Tolerance tolerance) {
+  if (!errors.same_meta) return errors.meta_difference;
+  if (errors.exact_equal) return {};
+  if (errors.nonfinite_mismatch > 0) {
+    return "NaN or Inf in other places than the reference (" +
+           std::to_string(errors.nonfinite_mismatch) + " elements)";
+  }
+  if (!is_floating(parse_dtype(errors.dtype))) {
+    return std::to_string(errors.int_mismatch) + " " + errors.dtype +
+           " elements differ from the reference";
+  }
+  if (tolerance == Tolerance::kKernelBench) {
+    if (errors.allclose_worst <= 1) return {};
+    return "not allclose with atol = rtol = 1e-2 (worst " + number(errors.allclose_worst) +
+           " times the tolerance)";
+  }
+  // Written so that NaN fails.
+  const ErrorBounds bounds = error_bounds(errors);
+  if (!(errors.candidate_rms <= bounds.rms)) {
+    return "relative RMS error " + number(errors.candidate_rms) + " where " + number(bounds.rms) +
+           " is allowed (the reference's own: " + number(errors.reference_rms) + ")";
+  }
+  if (!(errors.candidate_worst <= bounds.worst)) {
+    return "worst error " + number(errors.candidate_worst) + " of the output's RMS where " +
+           number(bounds.worst) + " is allowed (the reference's own: " +
+           number(errors.reference_worst) + ")";
+  }
+  return {};
+}
+
+}  // namespace kw

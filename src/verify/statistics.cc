@@ -1,0 +1,37 @@
+#include "verify/statistics.h"
+
+#include <algorithm>
+#include <cassert>
+#include <random>
+
+namespace kw {
+
+double median(std::vector<double> values) {
+  assert(!values.empty());
+  const size_t half = values.size() / 2;
+  std::nth_element(values.begin(), values.begin() + half, values.end());
+  if (values.size() % 2) return values[half];
+  const double upper = values[half];
+  return 0.5 * (upper + *std::max_element(values.begin(), values.begin() + half));
+}
+
+Interval median_ratio(const std::vector<double>& baseline, const std::vector<double>& candidate,
+                      double confidence, uint64_t seed) {
+  assert(!baseline.empty() && baseline.size() == candidate.size());
+  std::vector<double> ratios;
+  for (size_t i = 0; i < baseline.size(); ++i) ratios.push_back(baseline[i] / candidate[i]);
+  constexpr int kResamples = 1000;
+  std::mt19937_64 rng(seed);
+  std::uniform_int_distribution<size_t> pick(0, ratios.size() - 1);
+  std::vector<double> medians, sample(ratios.size());
+  for (int r = 0; r < kResamples; ++r) {
+    for (double& x : sample) x = ratios[pick(rng)];
+    medians.push_back(median(sample));
+  }
+  std::sort(medians.begin(), medians.end());
+  const double tail = 0.5 * (1.0 - confidence);
+  return {median(ratios), medians[static_cast<size_t>(tail * kResamples)],
+          medians[static_cast<size_t>((1.0 - tail) * kResamples) - 1]};
+}
+
+}  // namespace kw

@@ -1,0 +1,47 @@
+// The verdict on a candidate: stages in order, each a value with evidence (DESIGN section 3). The
+// first stage that fails names the rejection. A rejection is a result, not an error.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "formats/json.h"
+
+namespace kw {
+
+enum class Stage { kLoad, kRecord, kCompile, kCoverage, kCorrect, kTime };
+std::string_view stage_name(Stage stage);
+
+struct StageResult {
+  Stage stage = Stage::kLoad;
+  bool passed = false;
+  std::string reason;    // one line when it failed
+  Json evidence = Json::object();
+  double seconds = 0;    // wall time spent on it
+};
+
+struct Interval {
+  double estimate = 0, lower = 0, upper = 0;
+};
+
+struct Verdict {
+  enum class Outcome { kAccepted, kRejected, kNotJudged };
+  Outcome outcome = Outcome::kNotJudged;
+  std::optional<Stage> rejected_at;
+  std::string reason;
+  std::vector<StageResult> stages;
+  double share = 0;                       // Triton share of the reference's cost
+  std::optional<Interval> speedup_eager;  // eager time / candidate time
+  std::optional<Interval> speedup_compile;
+  bool degenerate = false;                // zeros, or the answer to other inputs, would pass
+  std::string key;                        // content address
+  Json environment = Json::object();      // backend, device, versions, sandbox layers
+};
+
+std::string_view outcome_name(Verdict::Outcome outcome);
+
+Json to_json(const Verdict& verdict);
+Verdict verdict_from_json(const JsonReader& in);
+
+}  // namespace kw

@@ -1,0 +1,363 @@
+#include "verify/verifier.h"
+
+#include <algorithm>
+#include <random>
+
+#include "formats/error.h"
+#include "formats/sha256.h"
+#include "ops/operator.h"
+#include "program/transform.h"
+#include "verify/coverage.h"
+#include "verify/statistics.h"
+
+namespace kw {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Appends a stage; a failed one rejects the candidate. Returns `passed`.
+bool finish_stage(Verdict& verdict, StageResult stage) {
+  if (!stage.passed) {
+    verdict.outcome = Verdict::Outcome::kRejected;
+    verdict.rejected_at = stage.stage;
+    verdict.reason = stage.reason;
+  }
+  verdict.stages.push_back(std::move(stage));
+  return verdict.stages.back().passed;
+}
+
+bool not_judged(Verdict& verdict, StageResult stage, const std::string& why) {
+  stage.reason = why;
+  verdict.outcome = Verdict::Outcome::kNotJudged;
+  verdict.reason = why;
+  verdict.stages.push_back(std::move(stage));
+  return false;
+}
+
+Stage stage_of_code(const std::string& code) {
+  if (code == "syntax" || code == "missing") return Stage::kLoad;
+  if (code == "slice" || code == "compile" || code == "resources") return Stage::kCompile;
+  return Stage::kRecord;
+}
+
+bool is_workers_fault(const JobFault& fault) { return fault.status == JobResult::Status::kFailed; }
+
+Json errors_to_json(const OutputErrors& e) {
+  const ErrorBounds bounds = error_bounds(e);
+  return {{"dtype", e.dtype},
+          {"exact", e.exact_equal},
+          {"reference_rms", e.reference_rms},
+          {"candidate_rms", e.candidate_rms},
+          {"allowed_rms", bounds.rms},
+          {"reference_worst", e.reference_worst},
+          {"candidate_worst", e.candidate_worst},
+          {"allowed_worst", bounds.worst}};
+}
+
+bool reference_is_finite(const TrialReport& report) {
+  return std::all_of(report.outputs.begin(), report.outputs.end(),
+                     [](const OutputErrors& e) { return e.reference_finite; });
+}
+
+// Why a trial's candidate is wrong; empty when it is right.
+std::string trial_fault(const TrialReport& report, const TrialRequest& request,
+                        Tolerance tolerance) {
+  auto with_detail = [&](const std::string& text) {
+    return report.difference.empty() ? text : text + ": " + report.difference;
+  };
+  if (!report.guards_intact) return with_detail("writes outside of its buffers");
+  if (!report.inputs_unchanged) return with_detail("changes its inputs");
+  if (!report.state_equal) return with_detail("has other parameters than the reference");
+  for (size_t i = 0; i < report.outputs.size(); ++i) {
+    const std::string fault = output_fault(report.outputs[i], tolerance);
+    if (fault.empty()) continue;
+    return "output " + std::to_string(i) + " (" + std::string(variation_name(request.variation)) +
+           " inputs): " + fault;
+  }
+  if (!report.buffers_equal) return with_detail("leaves other buffers than the reference");
+  if (request.check_noop && !report.no_launch_changes) {
+    return "leaving out every kernel launch changes nothing";
+  }
+  return {};
+}
+
+std::vector<TrialRequest> plan_trials(const Reference& reference, int candidate,
+                                      const VerifyOptions& options) {
+  std::vector<TrialRequest> out;
+  for (int i = 0; i < options.trials; ++i) {
+    TrialRequest request;
+    request.reference = reference.id;
+    request.candidate = candidate;
+    request.seed = options.seed + static_cast<uint64_t>(i);
+    request.check_noop = request.each_launch = i == 0 && options.noop_checks;
+    out.push_back(request);
+  }
+  if (!options.variations) return out;
+  TrialRequest varied = out.front();
+  varied.check_noop = varied.each_launch = false;
+  for (Variation v : {Variation::kScaleDown, Variation::kScaleUp, Variation::kFlipped,
+                      Variation::kMixedSigns, Variation::kAffine}) {
+    varied.variation = v;
+    varied.seed = options.seed + 1000 + static_cast<uint64_t>(v);
+    out.push_back(varied);
+  }
+  return out;
+}
+
+// Differences that no run is needed to see.
+std::string interface_fault(const Task& reference, const Task& candidate) {
+  if (candidate.arguments != reference.arguments) return "forward takes other arguments";
+  if (candidate.result != reference.result) {
+    return "returns another structure: " + candidate.result.dump() + " where the reference has " +
+           reference.result.dump();
+  }
+  for (size_t i = 0; i < reference.forward.outputs.size(); ++i) {
+    const Value& want = reference.forward.values[reference.forward.outputs[i]];
+    const Value& have = candidate.forward.values[candidate.forward.outputs[i]];
+    if (want.dtype != have.dtype || want.shape != have.shape) {
+      return "output " + std::to_string(i) + " is " + std::string(dtype_name(have.dtype)) + " " +
+             Json(have.shape).dump() + " where the reference has " +
+             std::string(dtype_name(want.dtype)) + " " + Json(want.shape).dump();
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+uint64_t secret_seed() {
+  std::random_device device;
+  return (uint64_t{device()} << 20) ^ device();  // well inside what generators take as a seed
+}
+
+Reference Verifier::prepare(const RecordRequest& request, const VerifyOptions& options) {
+  JobOutcome<BuiltTask> built = build_task(pool_, request, options.record_deadline);
+  if (built.fault) {
+    if (is_workers_fault(*built.fault)) throw EnvironmentError(built.fault->text());
+    throw InputError(built.fault->text());
+  }
+  Reference reference = prepare(canonical(built.value->task));
+  reference.record_seconds = built.value->record_seconds;
+  return reference;
+}
+
+Reference Verifier::prepare(Task task) {
+  Reference reference;
+  reference.task = std::move(task);
+  reference.id = executor_.load(reference.task);
+  return reference;
+}
+
+bool Verifier::build(const RecordRequest& request, const VerifyOptions& options, Verdict& verdict,
+                     Task& out) {
+  StageResult load{Stage::kLoad, true, "", Json::object(), 0};
+  if (request.text.find("triton") == std::string::npos) {
+    load.passed = false;
+    load.reason = "there is no Triton kernel in it";
+    return finish_stage(verdict, load);
+  }
+  StageResult record{Stage::kRecord, true, "", Json::object(), 0};
+  Clock::time_point start = Clock::now();
+  auto recorded = record_result(pool_.run(record_job(request, options.record_deadline)));
+  record.seconds = since(start);
+  if (recorded.fault) {
+    StageResult& failed = stage_of_code(recorded.fault->code) == Stage::kLoad ? load : record;
+    if (is_workers_fault(*recorded.fault)) return not_judged(verdict, record, recorded.fault->text());
+    if (&failed == &record) finish_stage(verdict, load);
+    failed.passed = false;
+    failed.reason = recorded.fault->text();
+    return finish_stage(verdict, failed);
+  }
+  finish_stage(verdict, load);
+  record.evidence = {{"steps", recorded.value->task.forward.steps.size()},
+                     {"kernels", recorded.value->task.kernels.size()},
+                     {"worker_seconds", recorded.value->seconds}};
+  finish_stage(verdict, record);
+
+  StageResult compile{Stage::kCompile, true, "", Json::object(), 0};
+  start = Clock::now();
+  if (recorded.value->task.kernels.empty()) {
+    out = recorded.value->task;
+    return finish_stage(verdict, compile);
+  }
+  auto compiled = compile_result(
+      pool_.run(compile_job(*recorded.value, request, options.compile_deadline)), *recorded.value);
+  compile.seconds = since(start);
+  if (compiled.fault) {
+    if (is_workers_fault(*compiled.fault)) {
+      return not_judged(verdict, compile, compiled.fault->text());
+    }
+    compile.passed = false;
+    compile.reason = compiled.fault->text();
+    return finish_stage(verdict, compile);
+  }
+  out = *compiled.value;
+  for (const Kernel& kernel : out.kernels) {
+    compile.evidence["kernels"].push_back({{"name", kernel.name},
+                                           {"source", sha256_hex(kernel.source)},
+                                           {"shared", kernel.compiled->shared},
+                                           {"registers", kernel.compiled->registers},
+                                           {"spills", kernel.compiled->spills}});
+    if (kernel.compiled->shared > profile_.shared_per_block) {
+      compile.passed = false;
+      compile.reason = kernel.name + " needs " + std::to_string(kernel.compiled->shared) +
+                       " bytes of shared memory; " + profile_.name + " has " +
+                       std::to_string(profile_.shared_per_block);
+      break;
+    }
+  }
+  return finish_stage(verdict, compile);
+}
+
+Verdict Verifier::verify(const Reference& reference, const RecordRequest& request,
+                         const VerifyOptions& options, Task* candidate) {
+  Verdict verdict;
+  Task task;
+  if (!build(request, options, verdict, task)) return verdict;
+  task = canonical(task);
+  if (candidate) *candidate = task;
+  judge(reference, task, options, verdict);
+  return verdict;
+}
+
+void Verifier::judge(const Reference& reference, const Task& candidate,
+                     const VerifyOptions& options, Verdict& verdict) {
+  verdict.environment = executor_.hello();
+  verdict.key = sha256_hex(canonical_hash(reference.task) + canonical_hash(candidate) +
+                           verdict.environment.dump());
+  if (!check_coverage(reference, candidate, options, {}, verdict)) return;
+  const int id = executor_.load(candidate);
+  std::vector<int> idle;
+  bool accepted = check_correct(reference, id, options, verdict, idle);
+  // Launches that turned out to change nothing earn no share.
+  if (accepted && !idle.empty()) {
+    accepted = check_coverage(reference, candidate, options, idle, verdict);
+  }
+  if (accepted && options.time) accepted = check_time(reference, id, options, verdict);
+  if (accepted) verdict.outcome = Verdict::Outcome::kAccepted;
+  executor_.unload(id);
+}
+
+bool Verifier::check_coverage(const Reference& reference, const Task& candidate,
+                              const VerifyOptions& options, const std::vector<int>& idle,
+                              Verdict& verdict) {
+  const Clock::time_point start = Clock::now();
+  StageResult stage{Stage::kCoverage, true, "", Json::object(), 0};
+  const Coverage found = coverage(reference.task, candidate, idle);
+  verdict.share = found.share;
+  stage.evidence = {{"share", found.share},
+                    {"flops_share", found.flops_share},
+                    {"bytes_share", found.bytes_share},
+                    {"launches_alive", found.launches_alive},
+                    {"idle_launches", idle},
+                    {"aten_left", found.aten_left}};
+  if (found.launches_alive == 0) {
+    stage.reason = "no kernel launch contributes to the result";
+  } else if (options.pure && !found.aten_left.empty()) {
+    stage.reason = "PyTorch still computes: " + found.aten_left.front() +
+                   (found.aten_left.size() > 1 ? " and others" : "");
+  } else if (found.share < options.minimum_share) {
+    stage.reason = "Triton share " + std::to_string(found.share) + " is under " +
+                   std::to_string(options.minimum_share);
+  } else if (const std::string fault = interface_fault(reference.task, candidate); !fault.empty()) {
+    stage.stage = Stage::kCorrect;
+    stage.reason = fault;
+  }
+  stage.passed = stage.reason.empty();
+  stage.seconds = since(start);
+  return finish_stage(verdict, stage);
+}
+
+bool Verifier::check_correct(const Reference& reference, int candidate_id,
+                             const VerifyOptions& options, Verdict& verdict,
+                             std::vector<int>& idle) {
+  const Clock::time_point start = Clock::now();
+  StageResult stage{Stage::kCorrect, true, "", {{"trials", Json::array()}}, 0};
+  for (const TrialRequest& request : plan_trials(reference, candidate_id, options)) {
+    const TrialReport report = executor_.trial(request, options.trial_deadline);
+    stage.seconds = since(start);
+    Json trial = {{"variation", variation_name(request.variation)}, {"outputs", Json::array()}};
+    if (report.status == "not-judged") return not_judged(verdict, stage, report.message);
+    if (report.status != "ok") {
+      if (report.fault == "reference") throw InputError("the reference failed: " + report.message);
+      stage.passed = false;
+      stage.reason = report.message;
+      return finish_stage(verdict, stage);
+    }
+    const bool plain = request.variation == Variation::kPlain;
+    if (!plain && !reference_is_finite(report)) {
+      trial["skipped"] = "the reference itself is not finite on these inputs";
+      stage.evidence["trials"].push_back(trial);
+      continue;
+    }
+    for (const OutputErrors& e : report.outputs) trial["outputs"].push_back(errors_to_json(e));
+    stage.evidence["trials"].push_back(trial);
+    if (request.each_launch) idle = report.idle_launches;
+    verdict.degenerate = verdict.degenerate || (plain && (report.passes_zeros || report.passes_stale));
+    stage.reason = trial_fault(report, request, options.tolerance);
+    if (!stage.reason.empty()) {
+      stage.passed = false;
+      return finish_stage(verdict, stage);
+    }
+  }
+  return finish_stage(verdict, stage);
+}
+
+bool Verifier::check_time(const Reference& reference, int candidate_id,
+                          const VerifyOptions& options, Verdict& verdict) {
+  const Clock::time_point start = Clock::now();
+  StageResult stage{Stage::kTime, true, "", Json::object(), 0};
+  TimeRequest request;
+  request.tasks = {reference.id, candidate_id};
+  if (!options.compiled_package.empty()) request.packages = {options.compiled_package};
+  request.rounds = options.rounds;
+  request.seed = options.seed;
+  const TimeReport report = executor_.time(request, options.trial_deadline);
+  stage.seconds = since(start);
+  if (report.status == "not-judged") return not_judged(verdict, stage, report.message);
+  if (report.status != "ok") {
+    stage.passed = false;
+    stage.reason = report.message;
+    return finish_stage(verdict, stage);
+  }
+  verdict.speedup_eager = median_ratio(report.device_ms[0], report.device_ms[1]);
+  static constexpr const char* kNames[] = {"eager", "candidate", "torch.compile"};
+  for (size_t i = 0; i < report.device_ms.size() && i < 3; ++i) {
+    stage.evidence[kNames[i]] = {{"device_ms", median(report.device_ms[i])},
+                                 {"wall_ms", median(report.wall_ms[i])}};
+  }
+  stage.evidence["rounds"] = report.device_ms[0].size();
+  if (report.device_ms.size() > 2) {
+    verdict.speedup_compile = median_ratio(report.device_ms[2], report.device_ms[1]);
+  }
+  const double floor_ms = 1e3 * physical_floor(reference.task, profile_);
+  stage.evidence["floor_ms"] = floor_ms;
+  const double measured = median(report.device_ms[1]);
+  if (!report.outputs_checked.empty() && !report.outputs_checked[1]) {
+    stage.reason = "outputs of the timed runs differ from the judged ones";
+  } else if (measured < 0.9 * floor_ms) {
+    stage.reason = "measured " + std::to_string(measured) + " ms, under the physical floor of " +
+                   std::to_string(floor_ms) + " ms";
+  }
+  stage.passed = stage.reason.empty();
+  return finish_stage(verdict, stage);
+}
+
+double physical_floor(const Task& task, const DeviceProfile& profile) {
+  double bytes = 0, products = 0;
+  for (ValueId id : task.forward.outputs) {
+    bytes += static_cast<double>(task.forward.values[id].bytes());
+  }
+  for (const Step& step : task.forward.steps) {
+    const auto* call = std::get_if<AtenCall>(&step);
+    const OperatorRow* row = call ? find_operator(call->op) : nullptr;
+    if (row && row->cls == OpClass::kMatmul) products += step_cost(task.forward, step).flops;
+  }
+  return std::max(bytes / profile.bytes_per_second, products / profile.half_flops);
+}
+
+}  // namespace kw

@@ -1,0 +1,81 @@
+// Judges candidates against a reference: the six stages of DESIGN section 3.
+//
+// A Verifier borrows a WorkerPool (recording, compiling) and an ExecutorClient (trials, timing) and
+// holds no other state, so its verdicts depend on their arguments alone. One thread.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "runtime/executor_client.h"
+#include "verify/numerics.h"
+#include "verify/verdict.h"
+#include "worker/jobs.h"
+
+namespace kw {
+
+struct VerifyOptions {
+  int trials = 5;                         // fresh input sets, before the varied ones
+  bool variations = true;                 // scaled, sign-changed and non-default affine sets
+  bool noop_checks = true;                // leave launches out and see that it matters
+  Tolerance tolerance = Tolerance::kCalibrated;
+  bool pure = false;                      // no computing PyTorch operator may be left
+  double minimum_share = 0.1;
+  uint64_t seed = 0;                      // of inputs and parameters; no candidate sees it
+  bool time = false;                      // needs the cuda backend
+  int rounds = 50;
+  std::string compiled_package;           // AOTInductor package of the reference, may be empty
+  std::chrono::milliseconds record_deadline{60000};
+  std::chrono::milliseconds compile_deadline{120000};
+  std::chrono::milliseconds trial_deadline{300000};
+};
+
+// A seed from the system's generator.
+uint64_t secret_seed();
+
+// A reference that was built and checked; `id` is its task in the executor.
+struct Reference {
+  Task task;
+  int id = -1;
+  double record_seconds = 0;
+};
+
+class Verifier {
+ public:
+  Verifier(WorkerPool& pool, ExecutorClient& executor, const DeviceProfile& profile)
+      : pool_(pool), executor_(executor), profile_(profile) {}
+
+  // Records (and compiles) the reference. InputError with file and line when it is at fault.
+  Reference prepare(const RecordRequest& request, const VerifyOptions& options);
+  // A reference that is a Task already (a fragment).
+  Reference prepare(Task task);
+
+  // All stages on source text. `candidate`, when given, receives the built task.
+  Verdict verify(const Reference& reference, const RecordRequest& request,
+                 const VerifyOptions& options, Task* candidate = nullptr);
+
+  // From the coverage stage on, for a task that is built already; stages are appended to `verdict`.
+  void judge(const Reference& reference, const Task& candidate, const VerifyOptions& options,
+             Verdict& verdict);
+
+ private:
+  bool build(const RecordRequest& request, const VerifyOptions& options, Verdict& verdict,
+             Task& out);
+  bool check_coverage(const Reference& reference, const Task& candidate,
+                      const VerifyOptions& options, const std::vector<int>& idle, Verdict& verdict);
+  bool check_correct(const Reference& reference, int candidate_id, const VerifyOptions& options,
+                     Verdict& verdict, std::vector<int>& idle);
+  bool check_time(const Reference& reference, int candidate_id, const VerifyOptions& options,
+                  Verdict& verdict);
+
+  WorkerPool& pool_;
+  ExecutorClient& executor_;
+  const DeviceProfile& profile_;
+};
+
+// The least time the task's results can take on the device, in seconds: every output written once
+// at full bandwidth, every matrix product at the fastest rate of the tensor cores.
+double physical_floor(const Task& task, const DeviceProfile& profile);
+
+}  // namespace kw
