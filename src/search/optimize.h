@@ -91,6 +91,10 @@ class Optimizer {
   ProgressSink progress_;
 };
 
+// Fails early, before the work: InputError when `folder` holds anything but an earlier result,
+// EnvironmentError when it cannot be written.
+void prepare_result_folder(const std::filesystem::path& folder);
+
 // Writes optimized.py, bundle/, verdict.json and report.html (the text given) into `folder`, whole
 // or not at all. EnvironmentError when the disk refuses.
 void write_result(const OptimizeResult& result, const std::string& report_html,

@@ -1,0 +1,66 @@
+// What several subcommands share: the flags that say where things run, and reading of user files.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/executor_client.h"
+#include "verify/verifier.h"
+#include "worker/jobs.h"
+
+namespace kw {
+
+// Flags that every judging subcommand takes.
+struct MachineFlags {
+  std::string backend = "auto";
+  std::string device = "h200";
+  std::vector<std::string> set;
+  bool no_sandbox = false;
+
+  void add_to(CLI::App& app);
+  // "cuda" when asked for or when there is a GPU, else "cpu".
+  std::string chosen_backend() const;
+};
+
+// The processes behind a command. Members are made in order; the executor starts at first use.
+struct Machine {
+  DeviceProfile profile;
+  WorkerPool pool;
+  ExecutorClient executor;
+  // `files` are the user's: their folders stay readable inside the sandbox.
+  Machine(const MachineFlags& flags, const std::vector<std::string>& files);
+};
+
+// Reads a user's file. InputError with the path when it cannot be read.
+std::string read_text(const std::filesystem::path& path);
+
+// A record request for `path`'s class `cls`, with the --set overrides of `flags`.
+RecordRequest request_for_file(const std::filesystem::path& path, const std::string& cls,
+                               const MachineFlags& flags, const DeviceProfile& profile);
+
+// torch.compile's version of the reference as an AOTInductor package, built by a trusted worker that
+// may use the GPU; empty, with one line on stderr, when it cannot be built. The package lives in
+// `folder`.
+std::string compile_baseline(const std::filesystem::path& model, const std::string& cls,
+                             const Task& task, const MachineFlags& flags,
+                             const std::filesystem::path& folder);
+
+// A folder under the system's temporary folder, removed at the end.
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ~ScratchFolder();
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// "1.43x [1.41, 1.45]".
+std::string interval_text(const Interval& interval);
+
+}  // namespace kw

@@ -1,0 +1,65 @@
+// kernelwright: one file per subcommand; this one only dispatches and maps failures to exit codes.
+#include <csignal>
+#include <iostream>
+
+#include "cli/commands.h"
+#include "formats/error.h"
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  CLI::App app(
+      "Kernelwright turns PyTorch programs into verified, faster Triton programs.\n\n"
+      "  kernelwright optimize model.py          a faster model.py, with proof\n"
+      "  kernelwright verify model.py mine.py    is my kernel right, and faster?\n"
+      "  kernelwright doctor                     what works on this machine\n\n"
+      "A model file defines `Model`, `get_inputs()` and `get_init_inputs()`; a candidate defines\n"
+      "`ModelNew`. Exit codes: 0 done, 1 rejected, 2 your mistake, 3 the machine's fault, 4 not\n"
+      "judged.",
+      "kernelwright");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "kernelwright 0.1.0");
+  const std::pair<CLI::App*, kw::Command> commands[] = {
+      [&] {
+        auto* sub = app.add_subcommand("doctor", "What works on this machine, and the fix for what does not");
+        return std::pair{sub, kw::add_doctor(*sub)};
+      }(),
+      [&] {
+        auto* sub = app.add_subcommand("optimize", "Turn MODEL.py into a faster, verified program");
+        return std::pair{sub, kw::add_optimize(*sub)};
+      }(),
+      [&] {
+        auto* sub = app.add_subcommand("verify", "Judge CANDIDATE.py's ModelNew against MODEL.py's Model");
+        return std::pair{sub, kw::add_verify(*sub)};
+      }(),
+      [&] {
+        auto* sub = app.add_subcommand("record", "Record a file's program as a bundle");
+        return std::pair{sub, kw::add_record(*sub)};
+      }(),
+  };
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::CallForVersion& version) {
+    return app.exit(version);
+  } catch (const CLI::ParseError& error) {
+    app.exit(error, std::cerr, std::cerr);
+    return 2;
+  }
+  for (const auto& [sub, command] : commands) {
+    if (!sub->parsed()) continue;
+    try {
+      return command();
+    } catch (const kw::InputError& error) {
+      std::cerr << "error: " << error.what() << "\n";
+      return 2;
+    } catch (const kw::EnvironmentError& error) {
+      std::cerr << "error: " << error.what() << "\n(kernelwright doctor shows what works here)\n";
+      return 3;
+    } catch (const std::exception& error) {
+      std::cerr << "internal error: " << error.what() << "\n";
+      return 3;
+    }
+  }
+  return 2;
+}

@@ -1,0 +1,162 @@
+// kernelwright optimize MODEL.py
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/progress.h"
+#include "formats/error.h"
+#include "policy/teacher/teacher.h"
+#include "report/html.h"
+#include "search/optimize.h"
+
+namespace kw {
+namespace {
+
+std::atomic<bool> g_stop = false;
+
+// The first Ctrl-C ends the search and keeps the best so far; the second ends the program.
+void on_interrupt(int) {
+  g_stop = true;
+  std::signal(SIGINT, SIG_DFL);
+}
+
+struct Flags {
+  std::string model, cls = "Model", out, policy = "teacher", store;
+  std::string budget = "60s";
+  int proposals = 8;
+  bool json = false, no_baseline = false;
+  uint64_t seed = 0;
+  MachineFlags machine;
+};
+
+double parse_seconds(const std::string& text) {
+  size_t used = 0;
+  double value = -1;
+  try {
+    value = std::stod(text, &used);
+  } catch (const std::exception&) {
+  }
+  const std::string unit = text.substr(used);
+  if (unit == "m") value *= 60;
+  if (unit == "h") value *= 3600;
+  if (!(value > 0) || (unit != "" && unit != "s" && unit != "m" && unit != "h")) {
+    throw InputError("--budget " + text + ": expected a time such as 60s, 5m or 1h");
+  }
+  return value;
+}
+
+std::string default_folder(const std::string& model) {
+  return "kernelwright-out/" + std::filesystem::path(model).stem().string();
+}
+
+void print_summary(const OptimizeResult& result, const std::filesystem::path& folder) {
+  switch (result.outcome) {
+    case OptimizeResult::Outcome::kImproved: {
+      std::printf("verified: %s\n", result.message.c_str());
+      std::printf("  Triton share %.2f\n", result.verdict.share);
+      if (result.verdict.speedup_eager) {
+        std::printf("  %s faster than eager\n",
+                    interval_text(*result.verdict.speedup_eager).c_str());
+      } else {
+        double eager = 0, ours = 0;
+        for (double s : result.step_seconds) eager += s;
+        ours = eager;
+        for (const Attempt& a : result.attempts) {
+          if (a.chosen) ours += a.seconds - a.eager_seconds;
+        }
+        std::printf("  modelled, not measured: %.2fx of eager\n", ours > 0 ? eager / ours : 0.0);
+      }
+      if (result.verdict.speedup_compile) {
+        std::printf("  %s faster than torch.compile\n",
+                    interval_text(*result.verdict.speedup_compile).c_str());
+      }
+      break;
+    }
+    default: std::printf("%s\n", result.message.c_str());
+  }
+  if (result.verdict.degenerate) {
+    std::printf("  warning: zeros, or the answer to other inputs, would pass on this task\n");
+  }
+  std::printf("  %s\n", (folder / "optimized.py").c_str());
+  std::printf("  %s\n", (folder / "report.html").c_str());
+}
+
+int run(const Flags& flags) {
+  OptimizeOptions options;
+  options.budget_seconds = parse_seconds(flags.budget);
+  options.proposals = flags.proposals;
+  options.verify.seed = flags.seed ? flags.seed : secret_seed();
+  const std::filesystem::path folder = flags.out.empty() ? default_folder(flags.model) : flags.out;
+  const std::string text = read_text(flags.model);
+  prepare_result_folder(folder);
+  Machine machine(flags.machine, {flags.model});
+  const RecordRequest request =
+      request_for_file(flags.model, flags.cls, flags.machine, machine.profile);
+  options.backend = flags.machine.chosen_backend();
+  ScratchFolder scratch;
+  if (options.backend == "cuda" && !flags.no_baseline) {
+    options.compile_baseline = [&](const Reference& reference) {
+      return compile_baseline(flags.model, flags.cls, reference.task, flags.machine,
+                              scratch.path());
+    };
+  }
+  machine.executor.hello();  // a missing GPU is said before any work
+  Store store(flags.store.empty() ? default_store_path() : std::filesystem::path(flags.store));
+  const std::unique_ptr<Policy> teacher = make_teacher();
+  OptimizeResult result;
+  {
+    ProgressLine line;
+    Optimizer optimizer(machine.pool, machine.executor, *teacher, store, machine.profile,
+                        [&](const Progress& p) { line.show(p); });
+    std::signal(SIGINT, on_interrupt);
+    result = optimizer.optimize(request, options, g_stop);
+  }
+  write_result(result, report_html(result), folder);
+  if (flags.json) {
+    Json out = {{"outcome", result.outcome == OptimizeResult::Outcome::kImproved ? "improved"
+                                                                                : "unchanged"},
+                {"message", result.message},
+                {"measured", result.measured},
+                {"folder", folder.string()},
+                {"search_seconds", result.search_seconds},
+                {"total_seconds", result.total_seconds},
+                {"verdict", to_json(result.verdict)}};
+    std::cout << out.dump(1) << "\n";
+  } else {
+    print_summary(result, folder);
+  }
+  return result.verdict.outcome == Verdict::Outcome::kNotJudged && !result.verdict.stages.empty()
+             ? 4
+             : 0;
+}
+
+}  // namespace
+
+Command add_optimize(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  app.add_option("model", flags->model, "file with Model, get_inputs() and get_init_inputs()")
+      ->required();
+  app.add_option("--class", flags->cls, "the class to optimize")->capture_default_str();
+  app.add_option("--out", flags->out, "result folder (default: kernelwright-out/<name>)");
+  app.add_option("--policy", flags->policy, "who writes the kernels")
+      ->check(CLI::IsMember({"teacher"}))
+      ->capture_default_str();
+  app.add_option("--budget", flags->budget, "time for the search: 60s, 5m, 1h")
+      ->capture_default_str();
+  app.add_option("--proposals", flags->proposals, "schedules measured for each fragment")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--store", flags->store, "where results are kept between runs");
+  app.add_option("--seed", flags->seed, "seed of inputs and parameters (default: secret)");
+  app.add_flag("--no-baseline", flags->no_baseline, "do not compare with torch.compile");
+  app.add_flag("--json", flags->json, "print one JSON object");
+  flags->machine.add_to(app);
+  app.footer(
+      "Ctrl-C ends the search and keeps the best so far. Results of finished fragments are kept:\n"
+      "a second run goes on where the first one stopped.");
+  return [flags] { return run(*flags); };
+}
+
+}  // namespace kw

@@ -1,0 +1,68 @@
+// kernelwright record FILE.py --out BUNDLE
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "formats/error.h"
+#include "program/task_json.h"
+#include "program/transform.h"
+
+namespace kw {
+namespace {
+
+struct Flags {
+  std::string file, cls = "Model", out;
+  MachineFlags machine;
+};
+
+std::string step_text(const Program& program, const Step& step, const std::vector<Kernel>& kernels) {
+  std::string out;
+  for (ValueId id : step_defines(step)) {
+    const Value& v = program.values[id];
+    out += "v" + std::to_string(id) + ": " + std::string(dtype_name(v.dtype)) +
+           Json(v.shape).dump() + " ";
+  }
+  if (const auto* launch = std::get_if<Launch>(&step)) {
+    out += "launch " + kernels[launch->kernel].name + Json(launch->grid).dump() + "(";
+  } else {
+    out += "= " + std::get<AtenCall>(step).op + "(";
+  }
+  bool first = true;
+  for (ValueId id : step_reads(step, kernels)) {
+    out += (first ? "v" : ", v") + std::to_string(id);
+    first = false;
+  }
+  return out + ")";
+}
+
+int run(const Flags& flags) {
+  Machine machine(flags.machine, {flags.file});
+  const RecordRequest request =
+      request_for_file(flags.file, flags.cls, flags.machine, machine.profile);
+  const auto built = build_task(machine.pool, request, std::chrono::seconds(120));
+  if (built.fault) throw InputError(built.fault->text());
+  const Task task = canonical(built.value->task);
+  write_bundle(task, flags.out);
+  std::printf("recorded %s in %.0f ms: %zu state tensors, %zu kernels\n", flags.file.c_str(),
+              1e3 * built.value->record_seconds, task.state.size(), task.kernels.size());
+  for (const Step& step : task.forward.steps) {
+    std::printf("  %s\n", step_text(task.forward, step, task.kernels).c_str());
+  }
+  std::printf("canonical %s\nstructure %s\n%s\n", canonical_hash(task).c_str(),
+              structure_hash(task).c_str(), flags.out.c_str());
+  return 0;
+}
+
+}  // namespace
+
+Command add_record(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  app.add_option("file", flags->file, "model or candidate file")->required();
+  app.add_option("--class", flags->cls, "the class to record (ModelNew for a candidate)")
+      ->capture_default_str();
+  app.add_option("--out", flags->out, "bundle folder to write")->required();
+  flags->machine.add_to(app);
+  return [flags] { return run(*flags); };
+}
+
+}  // namespace kw

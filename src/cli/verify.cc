@@ -1,0 +1,114 @@
+// kernelwright verify MODEL.py CANDIDATE.py
+#include <cstdio>
+#include <iostream>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "formats/error.h"
+
+namespace kw {
+namespace {
+
+struct Flags {
+  std::string model, candidate, cls = "Model", candidate_cls = "ModelNew";
+  std::string tolerance = "calibrated", coverage = "hybrid";
+  int trials = 5;
+  bool json = false, no_time = false, no_baseline = false;
+  uint64_t seed = 0;
+  MachineFlags machine;
+};
+
+void print_verdict(const Verdict& verdict) {
+  std::printf("%s", std::string(outcome_name(verdict.outcome)).c_str());
+  if (verdict.rejected_at) {
+    std::printf(" at %s", std::string(stage_name(*verdict.rejected_at)).c_str());
+  }
+  std::printf("%s%s\n", verdict.reason.empty() ? "" : ": ", verdict.reason.c_str());
+  for (const StageResult& stage : verdict.stages) {
+    std::printf("  %-9s %-6s %6.2f s\n", std::string(stage_name(stage.stage)).c_str(),
+                stage.passed ? "passed" : "FAILED", stage.seconds);
+  }
+  if (verdict.outcome != Verdict::Outcome::kAccepted) return;
+  std::printf("  Triton share %.2f\n", verdict.share);
+  if (verdict.speedup_eager) {
+    std::printf("  %s of eager's speed\n", interval_text(*verdict.speedup_eager).c_str());
+  }
+  if (verdict.speedup_compile) {
+    std::printf("  %s of torch.compile's speed\n", interval_text(*verdict.speedup_compile).c_str());
+  }
+  if (verdict.degenerate) {
+    std::printf("  warning: zeros, or the answer to other inputs, would pass on this task\n");
+  }
+}
+
+int run(const Flags& flags) {
+  Machine machine(flags.machine, {flags.model, flags.candidate});
+  VerifyOptions options;
+  options.trials = flags.trials;
+  options.tolerance =
+      flags.tolerance == "kernelbench" ? Tolerance::kKernelBench : Tolerance::kCalibrated;
+  options.pure = flags.coverage == "pure";
+  options.seed = flags.seed ? flags.seed : secret_seed();
+  const bool cuda = flags.machine.chosen_backend() == "cuda";
+  options.time = cuda && !flags.no_time;
+  const RecordRequest reference_request =
+      request_for_file(flags.model, flags.cls, flags.machine, machine.profile);
+  const RecordRequest candidate_request =
+      request_for_file(flags.candidate, flags.candidate_cls, flags.machine, machine.profile);
+  machine.executor.hello();
+  Verifier verifier(machine.pool, machine.executor, machine.profile);
+  const Reference reference = verifier.prepare(reference_request, options);
+  ScratchFolder scratch;
+  if (options.time && !flags.no_baseline) {
+    options.compiled_package = compile_baseline(flags.model, flags.cls, reference.task,
+                                                flags.machine, scratch.path());
+  }
+  Verdict verdict = verifier.verify(reference, candidate_request, options);
+  for (const SandboxLayer& layer : machine.pool.sandbox()) {
+    verdict.environment["sandbox"][layer.name] = layer.active;
+  }
+  if (flags.json) {
+    std::cout << to_json(verdict).dump(1) << "\n";
+  } else {
+    print_verdict(verdict);
+  }
+  switch (verdict.outcome) {
+    case Verdict::Outcome::kAccepted: return 0;
+    case Verdict::Outcome::kRejected: return 1;
+    case Verdict::Outcome::kNotJudged: return 4;
+  }
+  return 3;
+}
+
+}  // namespace
+
+Command add_verify(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  app.add_option("model", flags->model, "file with Model, get_inputs() and get_init_inputs()")
+      ->required();
+  app.add_option("candidate", flags->candidate, "file with ModelNew; may be the same file")
+      ->required();
+  app.add_option("--class", flags->cls, "the reference's class")->capture_default_str();
+  app.add_option("--candidate-class", flags->candidate_cls, "the candidate's class")
+      ->capture_default_str();
+  app.add_option("--trials", flags->trials, "fresh input sets, before the varied ones")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  app.add_option("--tolerance", flags->tolerance,
+                 "calibrated: against the reference's own error in fp64; kernelbench: allclose 1e-2")
+      ->check(CLI::IsMember({"calibrated", "kernelbench"}))
+      ->capture_default_str();
+  app.add_option("--coverage", flags->coverage,
+                 "hybrid: some PyTorch may be left; pure: none that computes")
+      ->check(CLI::IsMember({"hybrid", "pure"}))
+      ->capture_default_str();
+  app.add_option("--seed", flags->seed, "seed of inputs and parameters (default: secret)");
+  app.add_flag("--no-time", flags->no_time, "judge only");
+  app.add_flag("--no-baseline", flags->no_baseline, "do not compare with torch.compile");
+  app.add_flag("--json", flags->json, "print the verdict as JSON");
+  flags->machine.add_to(app);
+  app.footer("Exit codes: 0 accepted, 1 rejected, 2 a fault of the model file, 4 not judged.");
+  return [flags] { return run(*flags); };
+}
+
+}  // namespace kw

@@ -1,0 +1,244 @@
+#include "search/evaluate.h"
+
+#include <algorithm>
+
+#include "formats/error.h"
+#include "formats/sha256.h"
+#include "program/transform.h"
+#include "verify/statistics.h"
+
+namespace kw {
+namespace {
+
+std::string fault_text(const Verdict& verdict) {
+  const std::string at = verdict.rejected_at ? std::string(stage_name(*verdict.rejected_at)) + ": "
+                                             : "not judged: ";
+  return at + verdict.reason;
+}
+
+}  // namespace
+
+FragmentEvaluator::FragmentEvaluator(WorkerPool& pool, ExecutorClient& executor, Policy& policy,
+                                     Store& store, const DeviceProfile& profile,
+                                     const OptimizeOptions& options)
+    : pool_(pool),
+      executor_(executor),
+      policy_(policy),
+      store_(store),
+      profile_(profile),
+      options_(options),
+      verifier_(pool, executor, profile) {}
+
+RecordRequest FragmentEvaluator::request_for(const Fragment& fragment,
+                                             const std::string& source) const {
+  RecordRequest request;
+  request.text = source;
+  request.file = "proposal.py";
+  request.cls = "ModelNew";
+  request.profile = profile_;
+  request.fragment = true;
+  for (ValueId id : fragment.task.forward.inputs) {
+    request.inputs.push_back(fragment.task.forward.values[id]);
+  }
+  return request;
+}
+
+std::string FragmentEvaluator::store_key(const Fragment& fragment) const {
+  const Json parts = {{"fragment", canonical_hash(fragment.task)},
+                      {"policy", policy_.name()},
+                      {"proposals", options_.proposals},
+                      {"profile", profile_.name},
+                      {"executor", executor_.hello()},
+                      {"worker", pool_.versions()}};
+  return "fragment/" + sha256_hex(parts.dump());
+}
+
+std::vector<FragmentEvaluator::Built> FragmentEvaluator::build(const Fragment& fragment,
+                                                               std::vector<Attempt>& attempts,
+                                                               const std::atomic<bool>& stop) {
+  // Recording and compiling overlap: each proposal goes to the pool twice, the second time as soon
+  // as the first is back.
+  struct Pending {
+    size_t attempt;
+    RecordRequest request;
+    std::optional<Recorded> recorded;
+  };
+  std::map<uint64_t, Pending> pending;
+  std::vector<Built> built;
+  auto reject = [&](size_t attempt, const std::string& reason) { attempts[attempt].reason = reason; };
+  for (size_t i = 0; i < attempts.size(); ++i) {
+    RecordRequest request = request_for(fragment, attempts[i].source);
+    const uint64_t id = pool_.submit(record_job(request, options_.verify.record_deadline));
+    pending.emplace(id, Pending{i, std::move(request), std::nullopt});
+  }
+  while (!pending.empty()) {
+    if (stop) {
+      for (const auto& [id, job] : pending) pool_.cancel(id);
+    }
+    const JobResult result = pool_.next();
+    Pending job = std::move(pending.at(result.id));
+    pending.erase(result.id);
+    if (!job.recorded) {
+      auto recorded = record_result(result);
+      if (recorded.fault) {
+        reject(job.attempt, "record: " + recorded.fault->text());
+        continue;
+      }
+      job.recorded = std::move(recorded.value);
+      const uint64_t id = pool_.submit(
+          compile_job(*job.recorded, job.request, options_.verify.compile_deadline));
+      pending.emplace(id, std::move(job));
+      continue;
+    }
+    auto compiled = compile_result(result, *job.recorded);
+    if (compiled.fault) {
+      reject(job.attempt, "compile: " + compiled.fault->text());
+    } else {
+      built.push_back({job.attempt, canonical(*compiled.value)});
+    }
+  }
+  std::sort(built.begin(), built.end(),
+            [](const Built& a, const Built& b) { return a.attempt < b.attempt; });
+  return built;
+}
+
+void FragmentEvaluator::judge(const Fragment& fragment, std::vector<Built>& built, Evaluated& out,
+                              const std::atomic<bool>& stop) {
+  const Reference reference = verifier_.prepare(fragment.task);
+  VerifyOptions options = options_.verify;
+  options.trials = 1;
+  options.variations = false;
+  options.noop_checks = false;
+  options.time = false;
+  options.minimum_share = 0;
+  std::vector<Built> accepted;
+  for (Built& candidate : built) {
+    if (stop) break;
+    Attempt& attempt = out.attempts[candidate.attempt];
+    Verdict verdict;
+    verifier_.judge(reference, candidate.task, options, verdict);
+    attempt.accepted = verdict.outcome == Verdict::Outcome::kAccepted;
+    if (!attempt.accepted) {
+      attempt.reason = fault_text(verdict);
+      continue;
+    }
+    accepted.push_back(std::move(candidate));
+    if (!measures()) break;  // times are modelled: the policy's best guess that is right will do
+  }
+  built = std::move(accepted);
+  if (!built.empty() && measures() && !stop) time(reference, built, out);
+  executor_.unload(reference.id);
+}
+
+void FragmentEvaluator::time(const Reference& reference, std::vector<Built>& built,
+                             Evaluated& out) {
+  TimeRequest request;
+  request.tasks.push_back(reference.id);
+  for (const Built& candidate : built) request.tasks.push_back(executor_.load(candidate.task));
+  request.rounds = 20;
+  request.seed = options_.verify.seed;
+  request.max_seconds = 5;
+  const TimeReport report = executor_.time(request, options_.verify.trial_deadline);
+  for (size_t i = 1; i < request.tasks.size(); ++i) executor_.unload(request.tasks[i]);
+  if (report.status != "ok") {
+    for (const Built& candidate : built) {
+      out.attempts[candidate.attempt].accepted = false;
+      out.attempts[candidate.attempt].reason = "time: " + report.message;
+    }
+    built.clear();
+    return;
+  }
+  out.eager_seconds = 1e-3 * median(report.device_ms[0]);
+  for (size_t i = 0; i < built.size(); ++i) {
+    Attempt& attempt = out.attempts[built[i].attempt];
+    attempt.measured = true;
+    attempt.eager_seconds = out.eager_seconds;
+    attempt.seconds = 1e-3 * median(report.device_ms[i + 1]);
+  }
+}
+
+Evaluated FragmentEvaluator::evaluate(const Fragment& fragment, double eager_model_seconds,
+                                      const std::atomic<bool>& stop) {
+  Evaluated out;
+  if (recall(fragment, out)) return out;
+  out.eager_seconds = eager_model_seconds;
+  // Without measurements the first proposal that is right is taken, so a few are enough.
+  const int count = measures() ? options_.proposals : std::min(options_.proposals, 3);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  for (const Proposal& p : policy_.propose(fragment.task, profile_, count, 0, deadline)) {
+    Attempt attempt;
+    attempt.steps = fragment.steps;
+    attempt.family = p.family;
+    attempt.plan = p.plan;
+    attempt.source = p.source;
+    attempt.seconds = p.model_seconds;
+    attempt.eager_seconds = eager_model_seconds;
+    out.attempts.push_back(std::move(attempt));
+  }
+  std::vector<Built> built = build(fragment, out.attempts, stop);
+  judge(fragment, built, out, stop);
+  for (Built& candidate : built) {
+    const Attempt& attempt = out.attempts[candidate.attempt];
+    if (!out.best || attempt.seconds < out.seconds) {
+      out.best = std::move(candidate.task);
+      out.best_attempt = candidate.attempt;
+      out.seconds = attempt.seconds;
+    }
+  }
+  if (!stop) remember(fragment, out);
+  return out;
+}
+
+bool FragmentEvaluator::recall(const Fragment& fragment, Evaluated& out) {
+  const auto stored = store_.get(store_key(fragment));
+  if (!stored) return false;
+  try {
+    const JsonReader in(*stored, "store");
+    out.eager_seconds = in.at("eager_seconds").number();
+    for (const JsonReader& item : in.at("attempts").items()) {
+      Attempt attempt;
+      attempt.steps = fragment.steps;
+      attempt.family = item.at("family").string();
+      attempt.plan = item.at("plan").string();
+      attempt.source = item.at("source").string();
+      attempt.accepted = item.at("accepted").boolean();
+      attempt.reason = item.at("reason").string();
+      attempt.measured = item.at("measured").boolean();
+      attempt.eager_seconds = out.eager_seconds;
+      attempt.seconds = item.at("seconds").number();
+      attempt.from_store = true;
+      out.attempts.push_back(std::move(attempt));
+    }
+    if (in.at("best").is_null()) return true;
+    out.best_attempt = static_cast<size_t>(
+        in.at("best").integer(0, static_cast<int64_t>(out.attempts.size()) - 1));
+    const std::atomic<bool> never = false;
+    std::vector<Attempt> best = {out.attempts[out.best_attempt]};
+    std::vector<Built> built = build(fragment, best, never);
+    if (built.empty()) throw InputError("does not build any more");
+    out.best = std::move(built[0].task);
+    out.seconds = best[0].seconds;
+    return true;
+  } catch (const InputError&) {
+    out = {};  // of another version, or damaged: evaluated again
+    return false;
+  }
+}
+
+void FragmentEvaluator::remember(const Fragment& fragment, const Evaluated& out) {
+  Json attempts = Json::array();
+  for (const Attempt& a : out.attempts) {
+    attempts.push_back({{"family", a.family},
+                        {"plan", a.plan},
+                        {"source", a.source},
+                        {"accepted", a.accepted},
+                        {"reason", a.reason},
+                        {"measured", a.measured},
+                        {"seconds", a.seconds}});
+  }
+  store_.put(store_key(fragment), {{"eager_seconds", out.eager_seconds},
+                                   {"attempts", attempts},
+                                   {"best", out.best ? Json(out.best_attempt) : Json()}});
+}
+
+}  // namespace kw

@@ -1,0 +1,157 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "verify/coverage.h"
+#include "verify/numerics.h"
+#include "verify/statistics.h"
+#include "verify/verifier.h"
+
+namespace kw {
+namespace {
+
+TEST(Statistics, MedianIsTheMiddle) {
+  EXPECT_EQ(median({3, 1, 2}), 2);
+  EXPECT_EQ(median({4, 1, 3, 2}), 2.5);
+  EXPECT_EQ(median({7}), 7);
+}
+
+// The interval covers the true ratio about as often as it claims.
+TEST(Statistics, IntervalCoversTheTruth) {
+  std::mt19937 rng(1);
+  std::lognormal_distribution<double> noise(0, 0.05);
+  int covered = 0;
+  constexpr int kRounds = 300;
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<double> a, b;
+    for (int i = 0; i < 40; ++i) {
+      a.push_back(3.0 * noise(rng));
+      b.push_back(2.0 * noise(rng));
+    }
+    const Interval interval = median_ratio(a, b, 0.95, round);
+    EXPECT_LE(interval.lower, interval.estimate);
+    EXPECT_GE(interval.upper, interval.estimate);
+    covered += interval.lower <= 1.5 && 1.5 <= interval.upper;
+  }
+  EXPECT_GT(covered, 0.90 * kRounds);
+  EXPECT_LT(covered, kRounds);
+}
+
+OutputErrors errors_of(double reference_rms, double candidate_rms, double worst_factor = 3) {
+  OutputErrors e;
+  e.dtype = "float32";
+  e.oracle_rms = 1;
+  e.oracle_max = 4;
+  e.reference_rms = reference_rms;
+  e.reference_worst = worst_factor * reference_rms;
+  e.candidate_rms = candidate_rms;
+  e.candidate_worst = worst_factor * candidate_rms;
+  return e;
+}
+
+// Measured on an H200, matmul 1024x8192x8192: IEEE fp32 1.6e-6, 3xTF32 2.8e-7, TF32 2.9e-4.
+TEST(Numerics, AcceptsThreeTermTf32AndRefusesPlainTf32) {
+  EXPECT_EQ(output_fault(errors_of(1.6e-6, 2.8e-7), Tolerance::kCalibrated), "");
+  EXPECT_NE(output_fault(errors_of(1.6e-6, 2.9e-4), Tolerance::kCalibrated), "");
+}
+
+TEST(Numerics, NotANumberNeverPasses) {
+  OutputErrors e = errors_of(1e-7, std::nan(""));
+  EXPECT_NE(output_fault(e, Tolerance::kCalibrated), "");
+  e.allclose_worst = std::nan("");
+  EXPECT_NE(output_fault(e, Tolerance::kKernelBench), "");
+  e = errors_of(1e-7, 1e-7);
+  e.nonfinite_mismatch = 1;
+  EXPECT_NE(output_fault(e, Tolerance::kCalibrated), "");
+}
+
+TEST(Numerics, OneRoundingPassesWhereTheReferenceHadNone) {
+  EXPECT_EQ(output_fault(errors_of(0, 0.3 * 0x1p-23), Tolerance::kCalibrated), "");
+  EXPECT_NE(output_fault(errors_of(0, 20 * 0x1p-23), Tolerance::kCalibrated), "");
+}
+
+TEST(Numerics, IntegersMustBeEqual) {
+  OutputErrors e = errors_of(0, 0);
+  e.dtype = "int64";
+  e.int_mismatch = 1;
+  EXPECT_NE(output_fault(e, Tolerance::kKernelBench), "");
+  e.exact_equal = true;
+  EXPECT_EQ(output_fault(e, Tolerance::kCalibrated), "");
+}
+
+// x -> relu(x) -> add(x): values 0, 1, 2 of equal size.
+Task aten_task() {
+  Task task;
+  Program& p = task.forward;
+  for (int i = 0; i < 3; ++i) p.values.push_back({DType::kFloat32, {1024}, {1}, 0, i});
+  p.inputs = {0};
+  p.steps = {AtenCall{"aten.relu.default", {{"self", {ValueRef{0}}}}, {1}, {}},
+             AtenCall{"aten.add.Tensor",
+                      {{"self", {ValueRef{1}}}, {"other", {ValueRef{0}}}}, {2}, {}}};
+  p.outputs = {2};
+  return task;
+}
+
+Kernel one_in_one_out() {
+  Kernel kernel;
+  kernel.name = "k";
+  kernel.params = {{"x", "*fp32"}, {"out", "*fp32"}};
+  kernel.compiled = Compiled{.reads = {0}, .writes = {1}};
+  return kernel;
+}
+
+AtenCall empty_call(ValueId result) {
+  return {"aten.empty.memory_format", {{"size", {ArgList{{int64_t{1024}}}}}}, {result}, {}};
+}
+
+TEST(Coverage, AKernelForEverythingIsAll) {
+  Task candidate;
+  candidate.kernels = {one_in_one_out()};
+  Program& p = candidate.forward;
+  for (int i = 0; i < 2; ++i) p.values.push_back({DType::kFloat32, {1024}, {1}, 0, i});
+  p.inputs = {0};
+  p.steps = {empty_call(1), Launch{0, {1, 1, 1}, {{ValueRef{0}}, {ValueRef{1}}}}};
+  p.outputs = {1};
+  const Coverage found = coverage(aten_task(), candidate);
+  EXPECT_EQ(found.share, 1);
+  EXPECT_EQ(found.launches_alive, 1);
+  EXPECT_TRUE(found.aten_left.empty());
+  // The same launch, found to change nothing, earns nothing.
+  EXPECT_EQ(coverage(aten_task(), candidate, {1}).share, 0);
+}
+
+// A launch into a buffer that nothing reads, beside the PyTorch operators that do the work.
+TEST(Coverage, ADecoyIsNothing) {
+  Task candidate = aten_task();
+  candidate.kernels = {one_in_one_out()};
+  Program& p = candidate.forward;
+  p.values.push_back({DType::kFloat32, {1024}, {1}, 0, 3});
+  p.steps.push_back(empty_call(3));
+  p.steps.push_back(Launch{0, {1, 1, 1}, {{ValueRef{0}}, {ValueRef{3}}}});
+  const Coverage found = coverage(aten_task(), candidate);
+  EXPECT_EQ(found.launches_alive, 0);
+  EXPECT_EQ(found.share, 0);
+  EXPECT_EQ(found.aten_left.size(), 2u);
+}
+
+TEST(Verdict, JsonRoundTrip) {
+  Verdict verdict;
+  verdict.outcome = Verdict::Outcome::kRejected;
+  verdict.rejected_at = Stage::kCoverage;
+  verdict.reason = "no kernel";
+  verdict.speedup_eager = Interval{2, 1.9, 2.1};
+  verdict.stages = {{Stage::kLoad, true, "", {{"x", 1}}, 0.5}, {Stage::kCoverage, false, "no", {}, 1}};
+  const Json json = to_json(verdict);
+  EXPECT_EQ(to_json(verdict_from_json(JsonReader(json, ""))), json);
+}
+
+TEST(Floor, OutputsMustBeWritten) {
+  DeviceProfile profile;
+  profile.bytes_per_second = 1e9;
+  profile.half_flops = 1e12;
+  EXPECT_DOUBLE_EQ(physical_floor(aten_task(), profile), 4096 / 1e9);
+}
+
+}  // namespace
+}  // namespace kw

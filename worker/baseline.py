@@ -1,0 +1,86 @@
+"""torch.compile's version of a reference, as an AOTInductor package.
+
+A trusted process (it runs the reference only, may use the GPU, and is not sandboxed). The package
+is a function of all of forward's inputs, state first, then the arguments' tensors, so that the
+executor can feed it the very tensors it feeds the other programs.
+"""
+
+import argparse
+import ast
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+
+def load_module(path: Path, overrides: dict):
+    """The model file as a module, with module-level integer constants overridden."""
+    tree = ast.parse(path.read_text(), filename=str(path))
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target = node.targets[0]
+            if isinstance(target, ast.Name) and target.id in overrides:
+                node.value = ast.copy_location(ast.Constant(overrides[target.id]), node.value)
+    sys.path.insert(0, str(path.parent))
+    spec = importlib.util.spec_from_loader("kernelwright_reference", loader=None)
+    module = importlib.util.module_from_spec(spec)
+    module.__file__ = str(path)
+    sys.modules[spec.name] = module
+    exec(compile(tree, str(path), "exec"), module.__dict__)
+    return module
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--class", dest="cls", default="Model")
+    parser.add_argument("--state", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--set", action="append", default=[])
+    options = parser.parse_args()
+
+    import torch
+    import torch.utils._pytree as pytree
+
+    overrides = {k: int(v) for k, v in (item.split("=", 1) for item in options.set)}
+    module = load_module(options.model, overrides)
+    with torch.device("cuda"):
+        model = getattr(module, options.cls)(*module.get_init_inputs())
+        arguments = list(module.get_inputs())
+    model = model.cuda()
+    arguments = pytree.tree_map(
+        lambda x: x.cuda() if isinstance(x, torch.Tensor) else x, arguments
+    )
+    leaves, tree = pytree.tree_flatten(arguments)
+    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+    names = json.loads(options.state.read_text())
+    named = dict(model.named_parameters(remove_duplicate=False))
+    named.update(model.named_buffers(remove_duplicate=False))
+
+    class Functional(torch.nn.Module):
+        """The model with its state as arguments."""
+
+        def forward(self, *tensors):
+            state = {}
+            for aliases, tensor in zip(names, tensors):
+                for alias in aliases:
+                    if alias in named:
+                        state[alias] = tensor
+            filled = list(leaves)
+            for place, tensor in zip(places, tensors[len(names) :]):
+                filled[place] = tensor
+            args = pytree.tree_unflatten(filled, tree)
+            return torch.func.functional_call(model, state, tuple(args))
+
+    missing = [aliases for aliases in names if not any(alias in named for alias in aliases)]
+    if missing:
+        raise SystemExit(f"state that is no parameter or buffer: {missing[0]}")
+    state = [named[aliases[0]].detach() for aliases in names]
+    tensors = tuple(state) + tuple(leaves[place] for place in places)
+    with torch.no_grad():
+        program = torch.export.export(Functional(), tensors)
+        torch._inductor.aoti_compile_and_package(program, package_path=str(options.out))
+
+
+if __name__ == "__main__":
+    main()
