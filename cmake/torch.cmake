@@ -26,7 +26,8 @@ target_link_directories(kw_torch INTERFACE ${TORCH_DIR}/lib)
 target_link_options(kw_torch INTERFACE -Wl,-rpath,${TORCH_DIR}/lib)
 if(KW_TORCH_CUDA)
   # The CUDA headers come with the wheels (nvidia/cu13/include) or with a toolkit.
-  find_path(KW_CUDA_INCLUDE cuda.h HINTS ${TORCH_DIR}/../nvidia/cu13/include
+  # crt/ is a part of the toolkit that some wheels leave out.
+  find_path(KW_CUDA_INCLUDE crt/host_defines.h HINTS ${TORCH_DIR}/../nvidia/cu13/include
     ${SITE_PACKAGES}/nvidia/cu13/include /usr/local/cuda/include)
   find_library(KW_CUDART NAMES cudart libcudart.so.13 libcudart.so.12
     HINTS ${TORCH_DIR}/../nvidia/cu13/lib ${SITE_PACKAGES}/nvidia/cu13/lib /usr/local/cuda/lib64)

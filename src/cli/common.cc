@@ -102,7 +102,7 @@ ScratchFolder::~ScratchFolder() {
   fs::remove_all(path_, ignored);
 }
 
-std::string interval_text(const Interval& interval) {
+std::string speedup_text(const Interval& interval) {
   char text[96];
   std::snprintf(text, sizeof(text), "%.2fx [%.2f, %.2f]", interval.estimate, interval.lower,
                 interval.upper);

@@ -61,6 +61,6 @@ class ScratchFolder {
 };
 
 // "1.43x [1.41, 1.45]".
-std::string interval_text(const Interval& interval);
+std::string speedup_text(const Interval& interval);
 
 }  // namespace kw

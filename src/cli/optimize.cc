@@ -58,7 +58,7 @@ void print_summary(const OptimizeResult& result, const std::filesystem::path& fo
       std::printf("  Triton share %.2f\n", result.verdict.share);
       if (result.verdict.speedup_eager) {
         std::printf("  %s faster than eager\n",
-                    interval_text(*result.verdict.speedup_eager).c_str());
+                    speedup_text(*result.verdict.speedup_eager).c_str());
       } else {
         double eager = 0, ours = 0;
         for (double s : result.step_seconds) eager += s;
@@ -70,7 +70,7 @@ void print_summary(const OptimizeResult& result, const std::filesystem::path& fo
       }
       if (result.verdict.speedup_compile) {
         std::printf("  %s faster than torch.compile\n",
-                    interval_text(*result.verdict.speedup_compile).c_str());
+                    speedup_text(*result.verdict.speedup_compile).c_str());
       }
       break;
     }

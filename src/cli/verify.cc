@@ -31,10 +31,10 @@ void print_verdict(const Verdict& verdict) {
   if (verdict.outcome != Verdict::Outcome::kAccepted) return;
   std::printf("  Triton share %.2f\n", verdict.share);
   if (verdict.speedup_eager) {
-    std::printf("  %s of eager's speed\n", interval_text(*verdict.speedup_eager).c_str());
+    std::printf("  %s of eager's speed\n", speedup_text(*verdict.speedup_eager).c_str());
   }
   if (verdict.speedup_compile) {
-    std::printf("  %s of torch.compile's speed\n", interval_text(*verdict.speedup_compile).c_str());
+    std::printf("  %s of torch.compile's speed\n", speedup_text(*verdict.speedup_compile).c_str());
   }
   if (verdict.degenerate) {
     std::printf("  warning: zeros, or the answer to other inputs, would pass on this task\n");

@@ -41,8 +41,8 @@ void check_tree(const Json& tree, const std::string& leaf, size_t count, const s
   if (tree.is_array()) fail(place, "a bare array is not a tree");
   if (!tree.is_object()) return;
   if (tree.size() != 1) fail(place, "a tree node has one member");
-  const std::string& kind = tree.begin().key();
-  const Json& body = tree.begin().value();
+  const std::string kind = tree.begin().key();
+  const Json& body = tree.front();
   if (kind == leaf) {
     if (!body.is_number_integer() || body.get<int64_t>() < 0 ||
         body.get<int64_t>() >= static_cast<int64_t>(count)) {

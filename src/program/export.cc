@@ -223,8 +223,8 @@ class ForwardWriter {
 std::string result_text(const Json& tree, const ForwardWriter& writer,
                         const std::vector<ValueId>& outputs) {
   if (!tree.is_object()) return constexpr_text(tree);
-  const std::string& kind = tree.begin().key();
-  const Json& body = tree.begin().value();
+  const std::string kind = tree.begin().key();
+  const Json& body = tree.front();
   if (kind == "out") return writer.name(outputs.at(body.get<size_t>()));
   if (kind == "f") return python_float(body == "nan" ? NAN : body == "inf" ? INFINITY : -INFINITY);
   std::string inside;
@@ -246,8 +246,8 @@ void argument_leaves(const Json& tree, const std::string& path, std::vector<std:
     checks.push_back(path + " == " + constexpr_text(tree));
     return;
   }
-  const std::string& kind = tree.begin().key();
-  const Json& body = tree.begin().value();
+  const std::string kind = tree.begin().key();
+  const Json& body = tree.front();
   if (kind == "in") {
     leaves.at(body.get<size_t>()) = path;
   } else if (kind == "dict") {

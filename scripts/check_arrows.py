@@ -1,0 +1,60 @@
+"""Checks which folders of src/ include which, and where torch's headers may be included."""
+
+import pathlib
+import re
+import sys
+
+# Top to bottom: a folder may include itself and the folders that stand after it.
+ORDER = (
+    "cli report search train policy synth verify model runtime worker store program ops formats"
+).split()
+# Folders that stand side by side and must not include each other.
+APART = [{"search", "train"}, {"policy", "synth"}, {"verify", "model"}, {"store", "worker"},
+         {"store", "runtime"}]
+TORCH_FOLDERS = ("runtime/executor/", "worker/native/", "model/", "train/")
+TORCH_HEADER = re.compile(r"(ATen|c10|torch|caffe2)/")
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def check_include(path, quote, header):
+    """The complaint about one include of `path` (relative to src/), or None."""
+    if TORCH_HEADER.match(header):
+        if header == "torch/torch.h":
+            return "torch/torch.h is never included"
+        if not path.startswith(TORCH_FOLDERS):
+            return f"torch headers belong in {', '.join(TORCH_FOLDERS)}"
+        return None
+    if quote == "<":
+        return None
+    here, there = path.split("/")[0], header.split("/")[0]
+    if there not in ORDER or "/" not in header:
+        return 'includes are relative to src/ ("folder/file.h")'
+    if ORDER.index(there) < ORDER.index(here):
+        return f"{here} may not include {there}: the arrow points the other way"
+    if here != there and {here, there} in APART:
+        return f"{here} and {there} stand side by side"
+    return None
+
+
+def main():
+    root = pathlib.Path(__file__).resolve().parent.parent / "src"
+    complaints = 0
+    for file in sorted(root.rglob("*.*")):
+        path = file.relative_to(root).as_posix()
+        if file.suffix not in (".h", ".cc"):
+            continue
+        if path.split("/")[0] not in ORDER:
+            print(f"src/{path}: folder is not in scripts/check_arrows.py")
+            complaints += 1
+            continue
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            match = INCLUDE.match(line)
+            complaint = match and check_include(path, *match.groups())
+            if complaint:
+                print(f"src/{path}:{number}: {complaint}")
+                complaints += 1
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

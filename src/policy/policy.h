@@ -1,0 +1,34 @@
+// Policies propose source for a task; what they propose is recorded, compiled and judged like any
+// stranger's candidate.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+#include "worker/device_profile.h"
+
+namespace kw {
+
+// A plan (one line per kernel: values fused, family, tiling, warps, stages) and the source of a
+// module that defines `class ModelNew(torch.nn.Module)` whose forward takes the task's arguments.
+struct Proposal {
+  std::string family;
+  std::string plan;
+  std::string source;
+  double model_seconds = 0;  // the policy's own estimate of device time; 0 when it has none
+};
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  virtual std::string name() const = 0;
+  // At most `count` proposals for `task` (usually a fragment), best guess first; none when the
+  // policy cannot write it. `seed` makes the answer reproducible.
+  virtual std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
+                                        uint64_t seed,
+                                        std::chrono::steady_clock::time_point deadline) = 0;
+};
+
+}  // namespace kw

@@ -1,0 +1,197 @@
+#include "policy/teacher/body.h"
+
+namespace kw::teacher {
+
+void Body::bind(const Loop& loop, const Index& index) { loops_.push_back({loop, index}); }
+
+void Body::close_scope() {
+  loops_.resize(scopes_.back().loops);
+  scopes_.pop_back();
+}
+
+void Body::bind_flat(const std::vector<Loop>& loops, const Index& flat, const std::string& hint) {
+  std::string rest = flat.text;
+  for (size_t i = loops.size(); i-- > 0;) {
+    if (loops.size() == 1) {
+      bind(loops[i], flat);
+      return;
+    }
+    const std::string name = kernel_.unique(hint + "_" + std::to_string(i));
+    if (i == 0) {
+      kernel_.line(name + " = " + rest);
+    } else {
+      const std::string size =
+          kernel_.scalar("size_" + std::to_string(i), size_text(graph_, loops[i].axes));
+      kernel_.line(name + " = " + rest + " % " + size);
+      rest += " // " + size;
+    }
+    bind(loops[i], {name, flat.dims});
+  }
+}
+
+void Body::bind_contiguous(const std::vector<Loop>& loops, const Index& flat) {
+  contiguous_ = loops;
+  contiguous_index_ = flat;
+}
+
+bool Body::known(int node) const {
+  for (const Scope& scope : scopes_) {
+    if (scope.values.count(node)) return true;
+  }
+  return false;
+}
+
+std::string Body::mask(unsigned dims) const {
+  std::string out;
+  for (const auto& [dim, text] : masks_) {
+    if (!(dims >> dim & 1) || text.empty()) continue;
+    out += (out.empty() ? "" : " & ") + text;
+  }
+  return out;
+}
+
+// Sum of index * stride over the loops the access varies with; sets the tile dimensions it spans.
+std::string Body::address(const Access& access, const std::string& prefix, unsigned* dims) {
+  *dims = 0;
+  bool contiguous = !contiguous_.empty();
+  int64_t expected = 1;
+  for (size_t i = contiguous_.size(); contiguous && i-- > 0;) {
+    const LeafStride* s = loop_stride(access, contiguous_[i]);
+    contiguous = s && s->stride == expected;
+    expected *= contiguous_[i].size;
+  }
+  if (contiguous) {
+    *dims = contiguous_index_.dims;
+    return contiguous_index_.text;
+  }
+  std::string out;
+  size_t bound = 0;
+  for (const Bound& b : loops_) {
+    const LeafStride* s = loop_stride(access, b.loop);
+    if (!s) continue;
+    bound += b.loop.axes.size();
+    *dims |= b.index.dims;
+    out += out.empty() ? "" : " + ";
+    out += b.index.text;
+    if (s->stride != 1) out += " * " + kernel_.scalar(prefix + "_stride", s->text);
+  }
+  if (bound != access.strides.size()) throw Refusal{"an access outside the kernel's loops"};
+  return out;
+}
+
+std::string Body::load(int id, bool raw) {
+  const Node& node = graph_.nodes[id];
+  const std::string name = "x" + std::to_string(node.input);
+  std::string pointer = kernel_.pointer(name + "_ptr", "a" + std::to_string(node.input));
+  const auto& strides = program_.values[program_.inputs[node.input]].strides;
+  std::string offset;
+  for (const OffsetTerm& term : node.offset) {
+    if (term.index * stride_value(graph_, term.stride, strides) == 0) continue;
+    if (!offset.empty()) offset += " + ";
+    offset += std::to_string(term.index) + " * " +
+              stride_text(graph_, term.stride, "a" + std::to_string(node.input));
+  }
+  if (!offset.empty()) pointer += " + " + kernel_.scalar(name + "_offset", offset);
+  unsigned dims = 0;
+  const std::string index = address(table_.of_node(id), name, &dims);
+  std::string text = "tl.load(" + pointer;
+  if (!index.empty()) text += " + " + index;
+  if (const std::string m = mask(dims); !m.empty()) {
+    const char* other = is_floating(node.stored) ? "0.0" : "0";
+    text += ", mask=" + m + ", other=" + other;
+  }
+  text += load_options + ")";
+  if (!raw && node.dtype != node.stored) {
+    text += ".to(" + std::string(triton_name(node.dtype)) + ")";
+  }
+  return text;
+}
+
+std::string Body::operand(int id, DType type) {
+  const Node& node = graph_.nodes[id];
+  std::string text = value(id);
+  if (node.kind == NodeKind::kCount || node.dtype == type) return text;
+  if (node.kind == NodeKind::kPointwise && node.operands.empty()) {
+    return "tl.full((), " + text + ", " + std::string(triton_name(type)) + ")";
+  }
+  if (type == DType::kBool) return "(" + text + " != 0)";
+  return text + ".to(" + std::string(triton_name(type)) + ")";
+}
+
+std::string Body::pointwise(const Node& node) {
+  std::vector<std::string> operands;
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    operands.push_back(operand(node.operands[i], node.operand_types[i]));
+  }
+  std::string out;
+  for (size_t i = 0; i < node.expression.size(); ++i) {
+    if (node.expression[i] == '{' && i + 2 < node.expression.size() &&
+        node.expression[i + 2] == '}') {
+      out += operands.at(node.expression[i + 1] - '0');
+      i += 2;
+    } else {
+      out += node.expression[i];
+    }
+  }
+  return out;
+}
+
+std::string Body::value(int id) {
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    if (auto it = scope->values.find(id); it != scope->values.end()) return it->second;
+  }
+  const Node& node = graph_.nodes[id];
+  std::string text;
+  switch (node.kind) {
+    case NodeKind::kLoad: text = load(id, false); break;
+    case NodeKind::kPointwise:
+      text = pointwise(node);
+      if (node.operands.empty()) return text;  // a literal
+      break;
+    case NodeKind::kReduce:
+      if (!on_reduce) throw Refusal{"a reduction outside its loop"};
+      text = on_reduce(id);
+      break;
+    case NodeKind::kCount: return kernel_.scalar("count", size_text(graph_, node.axes));
+    case NodeKind::kIndex: {
+      unsigned dims = 0;
+      text = address(table_.of_node(id), "index", &dims);
+      break;
+    }
+    case NodeKind::kMatmul: throw Refusal{"a product outside its loop"};
+  }
+  const std::string name = kernel_.unique(node.name);
+  kernel_.line(name + " = " + text);
+  assign(id, name);
+  return name;
+}
+
+std::string Body::stored_value(int id, DType dtype) {
+  const Node& node = graph_.nodes[id];
+  if (node.kind == NodeKind::kLoad && node.stored == dtype && !known(id)) {
+    const std::string name = kernel_.unique(node.name);
+    kernel_.line(name + " = " + load(id, true));
+    return name;
+  }
+  const std::string text = value(id);
+  if (node.dtype == dtype) return text;
+  return text + ".to(" + std::string(triton_name(dtype)) + ")";
+}
+
+void Body::store(int index) {
+  const Output& output = graph_.outputs[index];
+  const std::string name = "out" + std::to_string(index);
+  const std::string text = value(output.node);
+  const std::string pointer = kernel_.pointer(name + "_ptr", name);
+  unsigned dims = 0;
+  std::string where = address(table_.of_output(index), name, &dims);
+  if (where.empty()) {
+    where = unit_index;
+    dims = 1;
+  }
+  const std::string m = mask(dims);
+  kernel_.line("tl.store(" + pointer + " + " + where + ", " + text +
+               (m.empty() ? "" : ", mask=" + m) + ")");
+}
+
+}  // namespace kw::teacher

@@ -1,0 +1,71 @@
+#include "policy/teacher/family.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kw::teacher {
+
+int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int64_t next_power_of_2(int64_t n) {
+  int64_t out = 1;
+  while (out < n) out *= 2;
+  return out;
+}
+
+double moved_bytes(const Subject& subject, const std::vector<Loop>& inner) {
+  constexpr double kSector = 32;
+  double out = 0;
+  for (const Access& access : subject.table.accesses) {
+    if (access.bytes == 0) continue;
+    bool coalesced = false, varies = false;
+    for (const Loop& loop : inner) {
+      const LeafStride* s = loop_stride(access, loop);
+      varies |= s != nullptr;
+      coalesced |= s && s->stride <= 1;
+    }
+    const double element = static_cast<double>(access.bytes) / static_cast<double>(access.numel);
+    const double waste = varies && !coalesced ? std::max(1.0, kSector / element) : 1.0;
+    out += static_cast<double>(access.bytes) * waste;
+  }
+  return out;
+}
+
+double scalar_flops(const Subject& subject) {
+  double out = 0;
+  for (const Node& node : subject.graph.nodes) {
+    if (node.kind != NodeKind::kPointwise && node.kind != NodeKind::kReduce) continue;
+    const bool call = node.expression.find("tl.") != std::string::npos ||
+                      node.expression.find("libdevice.") != std::string::npos;
+    double size = static_cast<double>(subject.graph.axes.size(node.varies));
+    if (node.kind == NodeKind::kReduce) size *= static_cast<double>(subject.graph.axes.size(node.axes));
+    out += size * (call ? 10 : 2);
+  }
+  return out;
+}
+
+double scalar_rate(const Subject& subject) {
+  for (const Node& node : subject.graph.nodes) {
+    if (node.dtype == DType::kFloat64) return subject.profile.fp64_flops;
+  }
+  return subject.profile.fp32_flops;
+}
+
+double model_seconds(const Subject& subject, double bytes, double flop_seconds, int64_t programs,
+                     int warps, double bytes_per_program) {
+  const DeviceProfile& device = subject.profile;
+  const double per_sm = std::clamp(48.0 / warps, 1.0, 16.0);
+  const double resident = std::min<double>(static_cast<double>(programs), device.sms * per_sm);
+  // Little's law: bandwidth needs this much in flight at some 700 ns of latency.
+  const double needed = device.bytes_per_second * 700e-9;
+  const double filled = std::clamp(resident * bytes_per_program / needed, 1e-3, 1.0);
+  const double busy = std::min(1.0, static_cast<double>(programs) / device.sms);
+  const double waves = static_cast<double>(programs) / (device.sms * per_sm);
+  const double tail = waves <= 1 ? 1.0 : 1.0 + 0.3 * (std::ceil(waves) / waves - 1.0);
+  const double work = std::max(bytes / (device.bytes_per_second * filled), flop_seconds / busy);
+  // A program costs some issue time whatever it does.
+  const double dispatch = static_cast<double>(programs) * 250e-9 / (device.sms * per_sm);
+  return device.launch_seconds + work * tail + dispatch;
+}
+
+}  // namespace kw::teacher

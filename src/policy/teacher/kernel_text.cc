@@ -1,0 +1,106 @@
+#include "policy/teacher/kernel_text.h"
+
+#include "formats/sha256.h"
+
+namespace kw::teacher {
+
+std::string KernelText::unique(const std::string& hint) {
+  std::string name = hint;
+  for (int i = 1; !names_.insert(name).second; ++i) name = hint + "_" + std::to_string(i);
+  return name;
+}
+
+void KernelText::line(const std::string& text) {
+  lines_.push_back(std::string(4 * depth_, ' ') + text);
+}
+
+void KernelText::open(const std::string& text) {
+  line(text);
+  ++depth_;
+}
+
+std::string KernelText::pointer(const std::string& name, const std::string& host) {
+  for (const auto& [known, expression] : pointers_) {
+    if (known == name) return name;
+  }
+  names_.insert(name);
+  pointers_.emplace_back(name, host);
+  return name;
+}
+
+std::string KernelText::scalar(const std::string& hint, const std::string& host) {
+  for (const auto& [name, expression] : scalars_) {
+    if (expression == host) return name;
+  }
+  scalars_.emplace_back(unique(hint), host);
+  return scalars_.back().first;
+}
+
+void KernelText::constexpr_parameter(const std::string& name, const std::string& host) {
+  names_.insert(name);
+  constexprs_.emplace_back(name, host);
+}
+
+void KernelText::launch(const std::string& grid, int warps, int stages) {
+  grid_ = grid;
+  warps_ = warps;
+  stages_ = stages;
+}
+
+std::string KernelText::text(const std::string& name) const {
+  std::string head = "def " + name + "(";
+  std::string parameters;
+  auto add = [&](const std::string& p) { parameters += (parameters.empty() ? "" : ", ") + p; };
+  for (const auto& p : pointers_) add(p.first);
+  for (const auto& p : scalars_) add(p.first);
+  for (const auto& p : constexprs_) add(p.first + ": tl.constexpr");
+  std::string out;
+  if (!description_.empty()) out += "# " + description_ + "\n";
+  out += "@triton.jit\n";
+  // One parameter list a line of at most 100 columns.
+  std::string current = head;
+  size_t at = 0;
+  while (at < parameters.size()) {
+    size_t end = parameters.find(", ", at);
+    const bool last = end == std::string::npos;
+    const std::string item = parameters.substr(at, last ? end : end - at) + (last ? "):" : ",");
+    if (current.size() + item.size() + 1 > 98) {
+      out += current + "\n";
+      current = std::string(head.size(), ' ') + item;
+    } else {
+      const bool fresh = current.back() == '(' || current.back() == ' ';
+      current += (fresh ? "" : " ") + item;
+    }
+    at = last ? parameters.size() : end + 2;
+  }
+  out += current + "\n";
+  for (const std::string& l : lines_) out += l + "\n";
+  return out;
+}
+
+std::string KernelText::name() const {
+  return "fused_" + family_ + "_" + sha256_hex(text("kernel")).substr(0, 8);
+}
+
+std::string KernelText::source() const { return text(name()); }
+
+std::string KernelText::call() const {
+  std::string arguments;
+  auto add = [&](const std::string& p) { arguments += (arguments.empty() ? "" : ", ") + p; };
+  for (const auto& p : pointers_) add(p.second);
+  for (const auto& p : scalars_) add(p.second);
+  for (const auto& p : constexprs_) add(p.first + "=" + p.second);
+  add("num_warps=" + std::to_string(warps_));
+  if (stages_ > 0) add("num_stages=" + std::to_string(stages_));
+  const bool line = grid_.find("), ") == std::string::npos;  // one dimension
+  return name() + "[(" + grid_ + (line ? ",)](" : ")](") + arguments + ")";
+}
+
+bool KernelText::uses_libdevice() const {
+  for (const std::string& l : lines_) {
+    if (l.find("libdevice.") != std::string::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace kw::teacher

@@ -1,0 +1,51 @@
+// The text of one kernel while it is written: lines, names, parameters, and the host's call of it.
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kw::teacher {
+
+class KernelText {
+ public:
+  explicit KernelText(std::string family) : family_(std::move(family)) {}
+
+  // A variable name that nothing in the kernel has yet, close to `hint`.
+  std::string unique(const std::string& hint);
+
+  void line(const std::string& text);
+  void comment(const std::string& text) { line("# " + text); }
+  void open(const std::string& text);  // a line after which the indentation grows
+  void close() { --depth_; }
+
+  // Parameters are added on first mention. `host` is what the call passes; a parameter that exists
+  // for the same host expression is used again.
+  std::string pointer(const std::string& name, const std::string& host);
+  std::string scalar(const std::string& hint, const std::string& host);
+  void constexpr_parameter(const std::string& name, const std::string& host);
+
+  // Launch: `grid` is the text between the brackets' parentheses.
+  void launch(const std::string& grid, int warps, int stages);
+  void describe(const std::string& text) { description_ = text; }
+
+  // The kernel with its final name: family and a hash of everything that is in it.
+  std::string name() const;
+  std::string source() const;
+  std::string call() const;   // one statement of host code
+  bool uses_libdevice() const;
+
+ private:
+  std::string text(const std::string& name) const;
+
+  std::string family_, description_;
+  std::vector<std::string> lines_;
+  int depth_ = 1;
+  std::set<std::string> names_;
+  std::vector<std::pair<std::string, std::string>> pointers_, scalars_, constexprs_;
+  std::string grid_;
+  int warps_ = 4, stages_ = 0;
+};
+
+}  // namespace kw::teacher

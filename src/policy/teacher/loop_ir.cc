@@ -1,0 +1,73 @@
+#include "policy/teacher/loop_ir.h"
+
+namespace kw::teacher {
+
+DType register_type(DType dtype) {
+  const bool half = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+  return half ? DType::kFloat32 : dtype;
+}
+
+std::string_view triton_name(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat64: return "tl.float64";
+    case DType::kFloat32: return "tl.float32";
+    case DType::kFloat16: return "tl.float16";
+    case DType::kBFloat16: return "tl.bfloat16";
+    case DType::kInt64: return "tl.int64";
+    case DType::kInt32: return "tl.int32";
+    case DType::kInt16: return "tl.int16";
+    case DType::kInt8: return "tl.int8";
+    case DType::kUInt8: return "tl.uint8";
+    case DType::kBool: return "tl.int1";
+  }
+  return "?";
+}
+
+int64_t stride_value(const Graph& graph, const Stride& stride,
+                     const std::vector<int64_t>& strides) {
+  if (stride.factor == 0) return 0;
+  return strides[stride.dim] * stride.factor * graph.axes.size(stride.times);
+}
+
+std::string stride_text(const Graph& graph, const Stride& stride, const std::string& tensor) {
+  std::string out = tensor + ".stride(" + std::to_string(stride.dim) + ")";
+  if (stride.factor != 1) out += " * " + std::to_string(stride.factor);
+  const Axes times = graph.axes.leaves(stride.times);
+  if (times.size() > 1 || (times.size() == 1 && graph.axes.size(times[0]) != 1)) {
+    const std::string sizes = size_text(graph, times);
+    const bool plain = sizes.find("//") == std::string::npos;
+    out += plain ? " * " + sizes : " * (" + sizes + ")";
+  }
+  return out;
+}
+
+std::vector<LeafStride> leaf_strides(const Graph& graph, const std::vector<Piece>& pieces,
+                                     const std::string& tensor,
+                                     const std::vector<int64_t>& strides) {
+  std::vector<LeafStride> out;
+  for (const Piece& piece : pieces) {
+    if (piece.stride.factor == 0) continue;
+    const Axes leaves = graph.axes.leaves(piece.axis);
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      Stride stride = piece.stride;
+      stride.times.insert(stride.times.end(), leaves.begin() + i + 1, leaves.end());
+      out.push_back({leaves[i], stride_value(graph, stride, strides),
+                     stride_text(graph, stride, tensor)});
+    }
+  }
+  return out;
+}
+
+std::string size_text(const Graph& graph, const Axes& leaves) {
+  std::string out;
+  for (AxisId leaf : leaves) {
+    auto it = graph.size_text.find(leaf);
+    std::string text =
+        it == graph.size_text.end() ? std::to_string(graph.axes.size(leaf)) : it->second;
+    if (leaves.size() > 1 && text.find("//") != std::string::npos) text = "(" + text + ")";
+    out += (out.empty() ? "" : " * ") + text;
+  }
+  return out.empty() ? "1" : out;
+}
+
+}  // namespace kw::teacher

@@ -1,0 +1,142 @@
+// Normalisations: statistics over some dimensions, then one affine expression.
+#include <numeric>
+
+#include "policy/teacher/lowering.h"
+
+namespace kw::teacher {
+
+bool Lowering::norm(const std::string& base) {
+  if (base == "aten.layer_norm" || base == "aten.native_layer_norm") {
+    layer_norm();
+  } else if (base == "aten.rms_norm") {
+    rms_norm(false);
+  } else if (base == "aten._fused_rms_norm") {
+    rms_norm(true);
+  } else if (base == "aten.group_norm") {
+    group_norm(integer("num_groups", 1));
+  } else if (base == "aten.native_group_norm") {
+    group_norm(integer("group", 1));
+  } else if (base == "aten.instance_norm") {
+    if (present("running_mean") && flag("use_input_stats", true)) {
+      throw Refusal{"instance_norm that updates running statistics"};
+    }
+    std::vector<int> spatial(operand("input").rank() - 2);
+    std::iota(spatial.begin(), spatial.end(), 2);
+    batch_norm(flag("use_input_stats", true), spatial);
+  } else if (base == "aten.batch_norm" || base == "aten.native_batch_norm" ||
+             base == "aten._native_batch_norm_legit_no_training") {
+    const bool training = flag("training", false);
+    if (training && present("running_mean")) {
+      throw Refusal{"batch_norm that updates running statistics"};
+    }
+    std::vector<int> reduced = {0};
+    for (int d = 2; d < operand("input").rank(); ++d) reduced.push_back(d);
+    batch_norm(training || !present("running_mean"), reduced);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+Tensor Lowering::normalized(const Tensor& x, const Tensor& mean, const Tensor& rstd) {
+  return pointwise("normalized", "({0} - {1}) * {2}", {x, mean, rstd}, register_type(x.dtype));
+}
+
+// y * weight + bias, each a vector along `dim` (or, with dim -1, of the trailing dimensions).
+Tensor Lowering::affine(Tensor y, const std::string& weight, const std::string& bias, int dim) {
+  auto parameter = [&](const std::string& name) {
+    Tensor p = operand(name);
+    return dim < 0 ? p : aligned(std::move(p), y.rank(), dim);
+  };
+  const DType type = register_type(y.dtype);
+  if (present(weight)) y = pointwise("scaled", "{0} * {1}", {y, parameter(weight)}, type);
+  if (present(bias)) y = pointwise("biased", "{0} + {1}", {y, parameter(bias)}, type);
+  return y;
+}
+
+void Lowering::layer_norm() {
+  const Tensor x = use(operand("input"));
+  const int normalized_rank = static_cast<int>(integers("normalized_shape").size());
+  if (normalized_rank > x.rank()) throw Refusal{"layer_norm over more dimensions than there are"};
+  std::vector<int> dims(normalized_rank);
+  std::iota(dims.begin(), dims.end(), x.rank() - normalized_rank);
+  const DType type = register_type(x.dtype);
+  Tensor wide = x;
+  wide.dtype = type;
+  const Tensor mean = mean_of(wide, dims, true);
+  const Tensor square_sum = centered_square_sum(wide, dims);
+  const Tensor rstd = pointwise(
+      "rstd", "tl.rsqrt({0} / {1} + " + literal(number("eps", 1e-5), type) + ")",
+      {square_sum, count(x, dims)}, {type, DType::kInt32}, type);
+  set_result(0, affine(normalized(wide, mean, rstd), "weight", "bias", -1));
+  set_result(1, mean);
+  set_result(2, rstd);
+}
+
+void Lowering::rms_norm(bool with_statistics) {
+  const Tensor x = use(operand("input"));
+  const int normalized_rank = static_cast<int>(integers("normalized_shape").size());
+  if (normalized_rank > x.rank()) throw Refusal{"rms_norm over more dimensions than there are"};
+  std::vector<int> dims(normalized_rank);
+  std::iota(dims.begin(), dims.end(), x.rank() - normalized_rank);
+  const DType type = register_type(x.dtype);
+  const double eps = number("eps", dtype_eps(type));
+  Tensor wide = x;
+  wide.dtype = type;
+  const Tensor square = pointwise("square", "{0} * {0}", {wide}, type);
+  const Tensor mean = mean_of(square, dims, true);
+  const Tensor rstd = pointwise("rstd", "tl.rsqrt({0} + " + literal(eps, type) + ")", {mean}, type);
+  Tensor y = pointwise("normalized", "{0} * {1}", {wide, rstd}, type);
+  if (present("weight")) y = pointwise("scaled", "{0} * {1}", {y, operand("weight")}, type);
+  set_result(0, y);
+  if (with_statistics) set_result(1, rstd);
+}
+
+void Lowering::group_norm(int64_t groups) {
+  const Tensor x = use(operand("input"));
+  if (x.rank() < 2 || groups < 1 || extent(x, 1) % groups != 0) throw Refusal{"group_norm's groups"};
+  std::vector<int64_t> shape, grouped = {extent(x, 0), groups, extent(x, 1) / groups};
+  for (int d = 0; d < x.rank(); ++d) shape.push_back(extent(x, d));
+  grouped.insert(grouped.end(), shape.begin() + 2, shape.end());
+  Tensor view = reshaped(x, grouped);
+  const DType type = register_type(x.dtype);
+  view.dtype = type;
+  std::vector<int> dims(view.rank() - 2);
+  std::iota(dims.begin(), dims.end(), 2);
+  const Tensor mean = mean_of(view, dims, true);
+  const Tensor square_sum = centered_square_sum(view, dims);
+  const Tensor rstd = pointwise(
+      "rstd", "tl.rsqrt({0} / {1} + " + literal(number("eps", 1e-5), type) + ")",
+      {square_sum, count(view, dims)}, {type, DType::kInt32}, type);
+  Tensor y = reshaped(normalized(view, mean, rstd), shape);
+  set_result(0, affine(std::move(y), "weight", "bias", 1));
+  if (call_->results.size() > 1) {
+    const std::vector<int64_t> statistics = {grouped[0], grouped[1]};
+    set_result(1, reshaped(mean, statistics));
+    set_result(2, reshaped(rstd, statistics));
+  }
+}
+
+// Batch and instance norm: statistics of the input over `reduced`, or the running ones.
+void Lowering::batch_norm(bool batch_statistics, const std::vector<int>& reduced) {
+  const Tensor x = use(operand("input"));
+  if (x.rank() < 2) throw Refusal{"a normalisation of a vector"};
+  const DType type = register_type(x.dtype);
+  Tensor wide = x;
+  wide.dtype = type;
+  const std::string eps = literal(number("eps", 1e-5), type);
+  Tensor mean, rstd;
+  if (batch_statistics) {
+    mean = mean_of(wide, reduced, true);
+    rstd = pointwise("rstd", "tl.rsqrt({0} / {1} + " + eps + ")",
+                     {centered_square_sum(wide, reduced), count(x, reduced)},
+                     {type, DType::kInt32}, type);
+  } else {
+    mean = aligned(operand("running_mean"), x.rank(), 1);
+    rstd = pointwise("rstd", "tl.rsqrt({0} + " + eps + ")",
+                     {aligned(operand("running_var"), x.rank(), 1)}, type);
+  }
+  set_result(0, affine(normalized(wide, mean, rstd), "weight", "bias", 1));
+}
+
+}  // namespace kw::teacher

@@ -1,0 +1,194 @@
+#include "policy/teacher/module_text.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "ops/operator.h"
+
+namespace kw::teacher {
+namespace {
+
+std::string tuple_of(const std::vector<std::string>& items) {
+  std::string out = "(";
+  for (const std::string& item : items) out += (out.size() == 1 ? "" : ", ") + item;
+  return out + (items.size() == 1 ? ",)" : ")");
+}
+
+std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& shape) {
+  std::vector<int64_t> out(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 1;) out[d - 1] = out[d] * std::max<int64_t>(shape[d], 1);
+  return out;
+}
+
+bool same_layout(const Value& value, const std::vector<int64_t>& strides) {
+  for (size_t d = 0; d < value.shape.size(); ++d) {
+    if (value.shape[d] != 1 && value.strides[d] != strides[d]) return false;
+  }
+  return true;
+}
+
+// Host code for a result's strides. A dense layout is written as products of sizes, so that it
+// follows the shape; any other is copied.
+std::vector<std::string> stride_texts(const Value& value, const std::vector<std::string>& sizes) {
+  std::vector<size_t> order(value.shape.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return value.strides[a] != value.strides[b] ? value.strides[a] < value.strides[b]
+                                                : value.shape[a] < value.shape[b];
+  });
+  std::vector<std::string> out(order.size());
+  int64_t expected = 1;
+  std::string product;
+  for (size_t d : order) {
+    if (value.strides[d] != expected) {
+      for (size_t k = 0; k < out.size(); ++k) out[k] = std::to_string(value.strides[k]);
+      return out;
+    }
+    out[d] = product.empty() ? "1" : product;
+    if (value.shape[d] == 1) continue;
+    expected *= value.shape[d];
+    const bool plain = sizes[d].find("//") == std::string::npos;
+    product += (product.empty() ? "" : " * ") + (plain ? sizes[d] : "(" + sizes[d] + ")");
+  }
+  return out;
+}
+
+std::string allocation(const Graph& graph, const Program& program, int index) {
+  const Output& output = graph.outputs[index];
+  const Value& value = program.values[output.value];
+  std::vector<Axes> dims(value.shape.size());
+  for (const Piece& piece : output.pieces) {
+    for (AxisId leaf : graph.axes.leaves(piece.axis)) dims[piece.stride.dim].push_back(leaf);
+  }
+  std::vector<std::string> sizes;
+  for (const Axes& leaves : dims) sizes.push_back(size_text(graph, leaves));
+  const std::string rest = ", device=a0.device, dtype=torch." + std::string(dtype_name(value.dtype)) + ")";
+  const std::string name = "out" + std::to_string(index);
+  if (same_layout(value, contiguous_strides(value.shape))) {
+    return name + " = torch.empty(" + tuple_of(sizes) + rest;
+  }
+  return name + " = torch.empty_strided(" + tuple_of(sizes) + ", " +
+         tuple_of(stride_texts(value, sizes)) + rest;
+}
+
+// A result tree as a Python expression.
+std::string tree_text(const Json& tree) {
+  auto list = [](const Json& items) {
+    std::string out;
+    for (const Json& item : items) out += (out.empty() ? "" : ", ") + tree_text(item);
+    return out;
+  };
+  if (tree.is_null()) return "None";
+  if (tree.is_boolean()) return tree.get<bool>() ? "True" : "False";
+  if (tree.is_number() || tree.is_string()) return tree.dump();
+  if (tree.contains("out")) return "out" + std::to_string(tree["out"].get<int>());
+  if (tree.contains("list")) return "[" + list(tree["list"]) + "]";
+  if (tree.contains("tuple")) {
+    return "(" + list(tree["tuple"]) + (tree["tuple"].size() == 1 ? ",)" : ")");
+  }
+  if (tree.contains("dict")) {
+    std::string out;
+    for (const auto& [key, value] : tree["dict"].items()) {
+      out += (out.empty() ? "" : ", ") + Json(key).dump() + ": " + tree_text(value);
+    }
+    return "{" + out + "}";
+  }
+  throw Refusal{"a result of unknown structure"};
+}
+
+// Breaks one statement with a single bracketed argument list at 98 columns.
+std::string wrapped(const std::string& statement) {
+  constexpr size_t kWidth = 98;
+  const std::string indent(8, ' ');
+  if (indent.size() + statement.size() <= kWidth) return indent + statement + "\n";
+  size_t open = statement.find("](");
+  open = open == std::string::npos ? statement.find('(') : open + 1;
+  if (open == std::string::npos) return indent + statement + "\n";
+  std::string out = indent + statement.substr(0, open + 1) + "\n";
+  std::string line = indent + "    ";
+  int depth = 0;
+  std::string item;
+  auto flush = [&] {
+    if (line.size() + item.size() > kWidth && line.size() > 12) {
+      while (line.back() == ' ') line.pop_back();
+      out += line + "\n";
+      line = indent + "    ";
+    }
+    line += item;
+    item.clear();
+  };
+  for (size_t i = open + 1; i + 1 < statement.size(); ++i) {
+    const char c = statement[i];
+    if (c == '(' || c == '[') ++depth;
+    if (c == ')' || c == ']') --depth;
+    item += c;
+    if (c == ',' && depth == 0) {
+      item += ' ';
+      ++i;
+      flush();
+    }
+  }
+  flush();
+  return out + line + "\n" + indent + ")\n";
+}
+
+}  // namespace
+
+std::string operator_list(const Program& program) {
+  std::vector<std::string> names;
+  for (const Step& step : program.steps) {
+    const AtenCall* call = std::get_if<AtenCall>(&step);
+    if (!call) continue;
+    const OperatorRow* row = find_operator(call->op);
+    if (row && row->cls == OpClass::kView) continue;
+    const size_t start = call->op.find('.') + 1;
+    std::string name = call->op.substr(start, call->op.rfind('.') - start);
+    while (!name.empty() && name.front() == '_') name.erase(0, 1);
+    names.push_back(name);
+  }
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  if (out.size() > 80) out = out.substr(0, out.rfind(',', 76)) + ", ...";
+  return out.empty() ? "copy" : out;
+}
+
+std::string module_text(const Task& task, const Graph& graph, const Written& written) {
+  // Argument k of forward is input `in` of the program; every input must be a plain argument.
+  std::string parameters = "self", renames;
+  std::set<int> seen;
+  for (size_t k = 0; k < task.arguments.size(); ++k) {
+    const Json& tree = task.arguments[k];
+    if (!tree.is_object() || !tree.contains("in")) throw Refusal{"a structured argument"};
+    const int in = tree["in"].get<int>();
+    if (in != static_cast<int>(k)) throw Refusal{"arguments out of order"};
+    parameters += ", a" + std::to_string(in);
+    seen.insert(in);
+  }
+  if (static_cast<int>(seen.size()) != graph.inputs) throw Refusal{"an input that is no argument"};
+
+  bool libdevice = false, triton_host = false;
+  std::string kernels;
+  for (const KernelText& kernel : written.kernels) {
+    kernels += kernel.source() + "\n\n";
+    libdevice |= kernel.uses_libdevice();
+    triton_host = true;
+  }
+  std::string out = "import torch\n";
+  if (triton_host) out += "import triton\nimport triton.language as tl\n";
+  if (libdevice) out += "from triton.language.extra import libdevice\n";
+  out += "\n\n" + kernels;
+  out += "class ModelNew(torch.nn.Module):\n    def forward(" + parameters + "):\n";
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    out += wrapped(allocation(graph, task.forward, static_cast<int>(i)));
+  }
+  for (const Scratch& scratch : written.scratch) {
+    out += wrapped(scratch.name + " = torch.empty((" + scratch.shape + "), device=a0.device, dtype=" +
+                   scratch.dtype + ")");
+  }
+  for (const KernelText& kernel : written.kernels) out += wrapped(kernel.call());
+  out += "        return " + tree_text(task.result) + "\n";
+  return out;
+}
+
+}  // namespace kw::teacher

@@ -1,0 +1,18 @@
+// The module around the kernels: imports, and ModelNew, whose forward makes the results' memory and
+// launches the kernels.
+#pragma once
+
+#include <string>
+
+#include "policy/teacher/family.h"
+#include "program/program.h"
+
+namespace kw::teacher {
+
+// Refusal when the arguments or the result have a structure that is not written.
+std::string module_text(const Task& task, const Graph& graph, const Written& written);
+
+// "linear, silu, mul": the steps of a fragment for people.
+std::string operator_list(const Program& program);
+
+}  // namespace kw::teacher

@@ -1,0 +1,61 @@
+// Prints what the teacher proposes for a task document on standard input, as JSON: for the oracle
+// test (tests/teacher_oracle.py) and for reading by people.
+//
+//   teacher_emit [count] [device] < task.json   ->  {"refusal": ..., "proposals": [...]}
+//   teacher_emit --lines [count] [device]           one task and one answer a line
+//   teacher_emit --operators                        {name: "whole" | "decompose"}
+#include <cstdlib>
+#include <iostream>
+#include <iterator>
+
+#include "ops/operator.h"
+#include "policy/teacher/teacher.h"
+#include "program/task_json.h"
+#include "worker/device_profile.h"
+
+namespace {
+
+kw::Json answer(const std::string& text, int count, const kw::DeviceProfile& profile) {
+  const kw::Json document = kw::parse_json(text, "task");
+  const kw::Task task = kw::task_from_json(kw::JsonReader(document, "task"), nullptr);
+  kw::Json out = {{"refusal", kw::teacher::refusal(task, profile)}, {"proposals", kw::Json::array()}};
+  const auto no_deadline = std::chrono::steady_clock::time_point::max();
+  for (const kw::Proposal& p : kw::make_teacher()->propose(task, profile, count, 0, no_deadline)) {
+    out["proposals"].push_back({{"family", p.family},
+                                {"plan", p.plan},
+                                {"source", p.source},
+                                {"model_seconds", p.model_seconds}});
+  }
+  return out;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int first = 1;
+  if (argc > 1 && std::string(argv[1]) == "--operators") {
+    kw::Json operators;
+    for (const kw::OperatorRow& row : kw::operator_table()) {
+      operators[std::string(row.name)] = kw::recorded_name(row.recorded);
+    }
+    std::cout << operators.dump() << "\n";
+    return 0;
+  }
+  const bool lines = argc > 1 && std::string(argv[1]) == "--lines";
+  if (lines) ++first;
+  const int count = argc > first ? std::atoi(argv[first]) : 4;
+  const kw::DeviceProfile profile = kw::device_profile(argc > first + 1 ? argv[first + 1] : "h200");
+  try {
+    if (!lines) {
+      const std::string text((std::istreambuf_iterator<char>(std::cin)), {});
+      std::cout << answer(text, count, profile).dump(1) << "\n";
+    }
+    for (std::string line; lines && std::getline(std::cin, line);) {
+      std::cout << answer(line, count, profile).dump() << std::endl;
+    }
+  } catch (const std::exception& e) {
+    std::cerr << e.what() << "\n";
+    return 2;
+  }
+  return 0;
+}

@@ -1,0 +1,378 @@
+#include "report/html.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+#include <regex>
+#include <set>
+
+#include "report/figures.h"
+#include "report/markup.h"
+#include "report/python_colour.h"
+#include "report/test_program.h"
+
+namespace kw {
+namespace {
+
+struct Tag {
+  std::string name;
+  std::map<std::string, std::string> attributes;
+};
+
+std::string unescape(std::string text) {
+  constexpr std::pair<const char*, const char*> kEntities[] = {
+      {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}};
+  for (const auto& [entity, plain] : kEntities) {
+    for (size_t at = 0; (at = text.find(entity, at)) != std::string::npos; ++at) {
+      text.replace(at, std::string(entity).size(), plain);
+    }
+  }
+  return text;
+}
+
+// A strict reader: every tag closed in order, every attribute quoted and given once, no stray "<",
+// no "&" but the five entities. Collects tags and text.
+class StrictReader {
+ public:
+  explicit StrictReader(const std::string& html) : html_(html) {
+    at_ = html.starts_with("<!DOCTYPE html>") ? 15 : 0;
+    while (at_ < html_.size() && !::testing::Test::HasFatalFailure()) next();
+    EXPECT_TRUE(open_.empty()) << "not closed: " << (open_.empty() ? "" : open_.back());
+  }
+  std::vector<Tag> tags;
+  std::string text;
+
+ private:
+  void next() {
+    if (html_[at_] != '<') {
+      const size_t end = std::min(html_.find('<', at_), html_.size());
+      const std::string piece = html_.substr(at_, end - at_);
+      if (open_.empty() || open_.back() != "style") {
+        EXPECT_EQ(piece.find_first_of(">\""), std::string::npos) << piece;
+        check_entities(piece);
+        text += unescape(piece);
+      }
+      at_ = end;
+    } else if (html_.compare(at_, 2, "</") == 0) {
+      const size_t end = html_.find('>', at_);
+      ASSERT_NE(end, std::string::npos);
+      ASSERT_FALSE(open_.empty());
+      ASSERT_EQ(html_.substr(at_ + 2, end - at_ - 2), open_.back()) << "at byte " << at_;
+      open_.pop_back();
+      at_ = end + 1;
+    } else {
+      tag();
+    }
+  }
+  void tag() {
+    Tag tag;
+    ++at_;
+    tag.name = word();
+    ASSERT_FALSE(tag.name.empty()) << "stray < at byte " << at_;
+    while (at_ < html_.size() && html_[at_] == ' ') {
+      ++at_;
+      const std::string name = word();
+      ASSERT_EQ(html_.substr(at_, 2), "=\"") << name;
+      const size_t end = html_.find('"', at_ + 2);
+      ASSERT_NE(end, std::string::npos);
+      const std::string value = html_.substr(at_ + 2, end - at_ - 2);
+      EXPECT_EQ(value.find_first_of("<>"), std::string::npos);
+      check_entities(value);
+      EXPECT_TRUE(tag.attributes.emplace(name, unescape(value)).second);
+      at_ = end + 1;
+    }
+    if (html_.compare(at_, 2, "/>") == 0) {
+      at_ += 2;
+    } else {
+      ASSERT_EQ(html_[at_], '>');
+      ++at_;
+      open_.push_back(tag.name);
+    }
+    tags.push_back(tag);
+  }
+  std::string word() {
+    const size_t start = at_;
+    while (at_ < html_.size() &&
+           (std::isalnum(static_cast<unsigned char>(html_[at_])) || html_[at_] == '-')) {
+      ++at_;
+    }
+    return html_.substr(start, at_ - start);
+  }
+  static void check_entities(const std::string& piece) {
+    for (size_t at = 0; (at = piece.find('&', at)) != std::string::npos; ++at) {
+      const std::string rest = piece.substr(at, 6);
+      EXPECT_TRUE(rest.starts_with("&lt;") || rest.starts_with("&gt;") ||
+                  rest.starts_with("&amp;") || rest.starts_with("&quot;") ||
+                  rest.starts_with("&#39;"))
+          << rest;
+    }
+  }
+
+  const std::string& html_;
+  size_t at_ = 0;
+  std::vector<std::string> open_;
+};
+
+constexpr char kHostile[] =
+    "\"'><script>alert(1)</script><img src=x onerror=alert(1)>&lt;]]>--><!--</style></pre></title>"
+    "\x80\xff\xc0\xaf\x01 \xe2\x80\xae javascript:";
+
+// A gated MLP with one fused fragment; every text from outside is `decorate`d.
+OptimizeResult sample(const std::function<std::string(const std::string&)>& decorate) {
+  TestProgram p;
+  const ValueId w = p.state(decorate("gate.weight"), {64, 32});
+  const ValueId v = p.state(decorate("up.weight"), {64, 32});
+  const ValueId x = p.argument(decorate("x"), {8, 32});
+  const auto linear = [&](ValueId weight) {
+    return p.call("aten.linear.default", p.tensors({{"input", x}, {"weight", weight}}), {8, 64});
+  };
+  const ValueId gate = linear(w), up = linear(v);
+  const ValueId silu = p.call("aten.silu.default", p.tensors({{"self", gate}}), {8, 64});
+  const ValueId product =
+      p.call("aten.mul.Tensor", p.tensors({{"self", silu}, {"other", up}}), {8, 64});
+  auto view = p.tensors({{"self", product}});
+  view["size"] = p.integers({512});
+  const ValueId flat = p.call("aten.view.default", view, {512}, product);
+  auto odd_args = p.tensors({{decorate("q"), flat}});
+  odd_args["mode"].v = decorate("exact");
+  const ValueId odd = p.call(decorate("other.thing.default"), odd_args, {512});
+  OptimizeResult r;
+  r.outcome = OptimizeResult::Outcome::kImproved;
+  r.message = decorate("faster");
+  r.reference = r.optimized = p.finish({odd});
+  r.reference.source.file = decorate("model.py");
+  r.reference.source.cls = decorate("Model");
+  r.reference_source = decorate("import torch\n");
+  r.python = decorate("import triton\n");
+  r.step_seconds = {2e-5, 2e-5, 1e-5, 1.5e-5, 0, 1e-6};
+  r.search_seconds = 12;
+  r.total_seconds = 15;
+
+  Attempt fused;
+  fused.steps = {2, 3};
+  fused.family = decorate("pointwise");
+  fused.plan = decorate("fuse silu, mul");
+  fused.source = decorate("@triton.jit\ndef silu_mul(x):\n    return x  # done\n");
+  fused.accepted = fused.chosen = true;
+  fused.eager_seconds = 2.5e-5;
+  fused.seconds = 1e-5;
+  Attempt slower = fused;
+  slower.chosen = false;
+  slower.seconds = 2e-5;
+  Attempt wrong = slower;
+  wrong.accepted = false;
+  wrong.reason = "correct: " + decorate("off by one");
+  Attempt strange = wrong;
+  strange.reason = decorate("nothing known");
+  r.attempts = {fused, slower, wrong, wrong, strange};
+
+  r.verdict.outcome = Verdict::Outcome::kAccepted;
+  r.verdict.share = 0.4;
+  r.verdict.reason = decorate("");
+  r.verdict.environment = {{"backend", decorate("cpu")}, {decorate("layers"), {{"seccomp", true}}},
+                           {"versions", {decorate("torch")}}};
+  StageResult compile{Stage::kCompile, true, "", {}, 0.5};
+  compile.evidence["kernels"] = {
+      {{"name", "silu_mul"}, {"registers", 40}, {"spills", 0}, {"shared", 2048}}};
+  StageResult coverage{Stage::kCoverage, true, "", {{"share", 0.4}, {"aten_left", {decorate("a")}}}, 0};
+  StageResult correct{Stage::kCorrect, true, "", {}, 1};
+  const Json errors = {{"dtype", decorate("float32")}, {"exact", false}, {"reference_rms", 1e-7},
+                       {"candidate_rms", 2e-7}, {"allowed_rms", 4e-7}, {"reference_worst", 1e-6},
+                       {"candidate_worst", 2e-6}, {"allowed_worst", 8e-6}};
+  correct.evidence["trials"] = {{{"variation", decorate("plain")}, {"outputs", {errors, errors}}},
+                                {{"variation", "up"}, {"skipped", decorate("not finite")}}};
+  r.verdict.stages = {compile, coverage, correct};
+  return r;
+}
+
+OptimizeResult plain_sample() {
+  return sample([](const std::string& text) { return text; });
+}
+OptimizeResult measured_sample() {
+  OptimizeResult r = plain_sample();
+  r.measured = true;
+  for (Attempt& a : r.attempts) a.measured = true;
+  r.verdict.speedup_eager = Interval{1.8312, 1.7912, 1.8734};
+  r.verdict.speedup_compile = Interval{1.2, 1.15, 1.25};
+  r.verdict.stages.push_back(
+      {Stage::kTime, true, "",
+       {{"eager", {{"device_ms", 0.7}, {"wall_ms", 0.8}}}, {"rounds", 50}, {"floor_ms", 0.1},
+        {"candidate", {{"device_ms", 0.4}, {"wall_ms", 0.5}}}}, 1});
+  return r;
+}
+
+size_t count(const std::string& text, const std::string& needle) {
+  size_t n = 0;
+  for (size_t at = 0; (at = text.find(needle, at)) != std::string::npos; at += needle.size()) ++n;
+  return n;
+}
+
+void expect_inert(const StrictReader& page) {
+  static const std::set<std::string> kTags = {
+      "html", "head", "meta", "title", "style", "body", "header", "div", "h1", "h2", "h3", "h4",
+      "small", "p", "span", "nav", "a", "section", "article", "table", "thead", "tbody", "tr", "th",
+      "td", "code", "pre", "details", "summary", "ul", "li", "dl", "dt", "dd", "svg", "defs", "marker",
+      "path", "rect", "text", "g"};
+  static const std::regex kWidth("width:[0-9]+\\.[0-9]{2}%");
+  std::set<std::string> ids;
+  for (const Tag& tag : page.tags) {
+    EXPECT_TRUE(kTags.count(tag.name)) << tag.name;
+    for (const auto& [name, value] : tag.attributes) {
+      EXPECT_FALSE(name.starts_with("on") || name == "src") << name;
+      EXPECT_TRUE(name != "href" || value.starts_with("#")) << value;
+      EXPECT_TRUE(name != "style" || std::regex_match(value, kWidth)) << value;
+      EXPECT_TRUE(name != "id" || ids.insert(value).second) << value;
+    }
+  }
+  for (const Tag& tag : page.tags) {
+    if (auto href = tag.attributes.find("href"); href != tag.attributes.end()) {
+      EXPECT_TRUE(ids.count(href->second.substr(1))) << href->second;
+    }
+  }
+}
+
+TEST(Report, IsWellFormedAndStable) {
+  for (const OptimizeResult& r : {plain_sample(), measured_sample()}) {
+    const std::string html = report_html(r);
+    expect_inert(StrictReader(html));
+    EXPECT_EQ(html, report_html(r));
+  }
+}
+
+TEST(Report, TextFromOutsideStaysText) {
+  const OptimizeResult r = sample([](const std::string& text) { return text + kHostile; });
+  const std::string html = report_html(r);
+  const StrictReader page(html);
+  expect_inert(page);
+  EXPECT_EQ(html.find('\x01'), std::string::npos);
+  EXPECT_EQ(html.find("\xe2\x80\xae"), std::string::npos);  // right-to-left override
+  // It is shown, not swallowed.
+  EXPECT_NE(page.text.find("off by one" + clean_text(kHostile)), std::string::npos);
+  EXPECT_NE(page.text.find("faster" + clean_text(kHostile)), std::string::npos);
+}
+
+TEST(Report, NothingIsLoadedFromElsewhere) {
+  const std::string html = report_html(measured_sample());
+  for (const char* needle : {"url(http", "@import", "<link", "<script", "src="}) {
+    EXPECT_EQ(html.find(needle), std::string::npos) << needle;
+  }
+  // The SVG namespace is a name, not an address that is fetched.
+  EXPECT_EQ(count(html, "http"), count(html, "http://www.w3.org/2000/svg") +
+                                     count(html, "http-equiv"));
+}
+
+TEST(Report, ModelledTimesSaySoAndMeasuredOnesDoNot) {
+  const std::string modelled = StrictReader(report_html(plain_sample())).text;
+  EXPECT_EQ(modelled.find("faster than"), std::string::npos);
+  // Headline, warning, graph, step times and their column, table, fragment, slower, end to end.
+  EXPECT_GE(count(modelled, "modelled, not measured"), 9u);
+  const std::string measured = StrictReader(report_html(measured_sample())).text;
+  EXPECT_EQ(count(measured, "modelled"), 0u);
+  EXPECT_NE(measured.find("1.83×faster than eager PyTorch95 % interval 1.79–1.87×"),
+            std::string::npos);
+}
+
+TEST(Report, ShowsWhatTheEngineerLooksFor) {
+  const std::string text = StrictReader(report_html(plain_sample())).text;
+  for (const char* needle :
+       {"silu → mul", "fuse silu, mul", "def silu_mul", "40", "2 KiB", "off by one", "nothing known",
+        "fp32 8×64", "gate.weight fp32 64×32", "t2 = silu(t0)", "skipped: not finite", "seccomp",
+        "not timed end to end"}) {
+    EXPECT_NE(text.find(needle), std::string::npos) << needle;
+  }
+}
+
+TEST(Report, ToleratesMissingEvidence) {
+  EXPECT_NO_THROW(StrictReader(report_html(OptimizeResult{})));
+  OptimizeResult r = measured_sample();
+  r.step_seconds = {1e-5};  // fewer than steps
+  r.attempts[0].steps = {99, -1, 3, 2};
+  r.attempts[0].eager_seconds = std::numeric_limits<double>::quiet_NaN();
+  r.attempts[1].seconds = -1;
+  for (const Json& bad : {Json(), Json(3), Json::array({1, "x"}), Json({{"trials", 3}}),
+                          Json({{"trials", {3, Json::object()}}, {"kernels", {Json(), 3}},
+                                {"eager", "x"}, {"floor_ms", Json()}}),
+                          Json({{"trials", {{{"outputs", {7}}}}}, {"aten_left", {1}},
+                                {"candidate", {{"device_ms", NAN}}}, {"floor_ms", INFINITY}})}) {
+    for (StageResult& stage : r.verdict.stages) stage.evidence = bad;
+    r.verdict.environment = bad;
+    expect_inert(StrictReader(report_html(r)));
+  }
+}
+
+TEST(Report, LargeSearchesAndProgramsStayReadable) {
+  std::mt19937 rng(5);
+  OptimizeResult r;
+  r.reference = r.optimized = random_task(rng, 200);
+  r.step_seconds.assign(200, 1e-6);
+  for (int i = 0; i < 20000; ++i) {
+    Attempt attempt;
+    attempt.steps = {i % 200};
+    attempt.reason = "correct: reason " + std::to_string(i);
+    r.attempts.push_back(attempt);
+  }
+  const std::string html = report_html(r);
+  expect_inert(StrictReader(html));
+  EXPECT_LT(html.size(), 1u << 20);
+  EXPECT_NE(html.find("rejected at correct: 20000"), std::string::npos);
+}
+
+TEST(Markup, EscapingIsReversibleOnCleanText) {
+  std::mt19937 rng(1);
+  for (int round = 0; round < 500; ++round) {
+    std::string text;
+    for (int i = 0; i < 40; ++i) text += static_cast<char>(rng() % 2 ? rng() % 256 : "<>&\"'\r\n"[rng() % 7]);
+    const std::string clean = clean_text(text);
+    EXPECT_EQ(clean_text(clean), clean);
+    EXPECT_EQ(unescape(escape_html(text)), clean);
+    EXPECT_EQ(clean.find('\r'), std::string::npos);
+  }
+  EXPECT_EQ(clean_text("a\r\nb\rc"), "a\nb\nc");
+  EXPECT_EQ(clean_text("é×…\t"), "é×…\t");
+  EXPECT_EQ(clean_text("\xed\xa0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");  // a surrogate
+}
+
+std::string coloured(const std::string& source) {
+  Markup out;
+  write_python(out, source);
+  return out.str();
+}
+
+TEST(PythonColour, ChangesNoText) {
+  const char* kPieces[] = {"def ", "f(", "'", "\"", "\"\"\"", "\\", "\n", "# c", "@triton.jit", " ",
+                           "1.5e3", "r'", "fb\"", "é", "\x80", "<b>", "return", "class X", "\r", "@"};
+  std::mt19937 rng(2);
+  for (int round = 0; round < 1000; ++round) {
+    std::string source;
+    for (int i = 0; i < 20; ++i) source += kPieces[rng() % std::size(kPieces)];
+    EXPECT_EQ(StrictReader(coloured(source)).text, clean_text(source));
+  }
+}
+
+TEST(PythonColour, KnowsWhatIsWhat) {
+  EXPECT_EQ(coloured("def f(x): return 'a#b' # c"),
+            "<span class=\"k\">def</span> <span class=\"f\">f</span>(x): "
+            "<span class=\"k\">return</span> <span class=\"s\">&#39;a#b&#39;</span> "
+            "<span class=\"c\"># c</span>");
+  EXPECT_EQ(coloured("\"\"\"a\n'\"\"\"x"), "<span class=\"s\">&quot;&quot;&quot;a\n&#39;&quot;&quot;"
+                                           "&quot;</span>x");
+}
+
+TEST(Figures, ReadWell) {
+  EXPECT_EQ(time_text(1.234e-3), "1.23 ms");
+  EXPECT_EQ(time_text(0.9999e-3), "1.00 ms");
+  EXPECT_EQ(time_text(45.67e-6), "45.7 µs");
+  EXPECT_EQ(time_text(12), "12.0 s");
+  EXPECT_EQ(time_text(0), "0");
+  EXPECT_EQ(time_text(NAN), "–");
+  EXPECT_EQ(ratio_text(INFINITY), "–");
+  EXPECT_EQ(percent_text(0.123), "12 %");
+  EXPECT_EQ(percent_text(0.0001), "<0.1 %");
+  EXPECT_EQ(bytes_text(49152), "48 KiB");
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,142 @@
+// The program of the reference: its graph with what was fused, and where eager time goes.
+#include <algorithm>
+#include <numeric>
+
+#include "report/figures.h"
+#include "report/graph_svg.h"
+#include "report/sections.h"
+
+namespace kw {
+namespace {
+
+constexpr size_t kMostDrawn = 600;  // a larger graph helps nobody
+constexpr size_t kMostBars = 60;
+
+std::vector<GraphGroup> frames(const ReportContext& c) {
+  std::vector<GraphGroup> groups;
+  for (const ChosenFragment& fragment : c.chosen) {
+    GraphGroup group;
+    group.steps = fragment.steps;
+    group.title = std::to_string(fragment.number) + "  " + fragment.attempt->family;
+    group.title = ellipsis(group.title, 32);
+    groups.push_back(group);
+  }
+  return groups;
+}
+
+void write_legend(Markup& out, const ReportContext& c) {
+  const auto legend = out.element("p", {{"class", "caption"}});
+  out.text("Values flow down; each tab is a value that leaves its step. A coloured frame encloses "
+           "the steps that one fragment replaces. Views, which cost nothing, are dashed. "
+           "Percentages are shares of eager time ");
+  write_origin(out, c.result.measured);
+}
+
+void write_picture(Markup& out, const ReportContext& c) {
+  if (c.result.reference.forward.steps.empty()) {
+    out.leaf("p", "There is no program to draw.", {{"class", "caption"}});
+    return;
+  }
+  if (c.result.reference.forward.steps.size() > kMostDrawn) {
+    out.leaf("p",
+             "The program has " + std::to_string(c.result.reference.forward.steps.size()) +
+                 " steps; graphs are drawn up to " + std::to_string(kMostDrawn) + ".",
+             {{"class", "caption"}});
+    return;
+  }
+  write_legend(out, c);
+  const auto scroll = out.element("div", {{"class", "graph"}, {"tabindex", "0"}});
+  write_graph(out, draw_program(c.text, frames(c)), c.text, c.result.step_seconds);
+}
+
+// The slowest of the steps that take time, in program order; `left_out` counts the others.
+std::vector<int> steps_to_show(const ReportContext& c, size_t& left_out) {
+  const std::vector<double>& seconds = c.result.step_seconds;
+  std::vector<int> order;
+  for (size_t i = 0; i < std::min(seconds.size(), c.fragment_of_step.size()); ++i) {
+    if (seconds[i] > 0) order.push_back(static_cast<int>(i));
+  }
+  left_out = order.size() > kMostBars ? order.size() - kMostBars : 0;
+  if (left_out > 0) {
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return seconds[a] > seconds[b]; });
+    order.resize(kMostBars);
+    std::sort(order.begin(), order.end());
+  }
+  return order;
+}
+
+void write_step_row(Markup& out, const ReportContext& c, int step, double slowest) {
+  const int fragment = c.fragment_of_step[step];
+  const auto row = out.element("tr");
+  out.leaf("td", "#" + std::to_string(step), {{"class", "number"}});
+  {
+    const auto op = out.element("td");
+    out.leaf("code", c.text.op(step), {{"title", c.text.line(step)}});
+  }
+  {
+    const auto shape = out.element("td");
+    const std::vector<ValueId> results = step_defines(c.text.program().steps[step]);
+    if (!results.empty()) {
+      out.leaf("code", shape_text(c.text.program().values[results.front()]), {{"class", "quiet"}});
+    }
+  }
+  {
+    const auto cell = out.element("td");
+    if (fragment > 0) {
+      out.leaf("a", std::to_string(fragment),
+               {{"href", "#fragment-" + std::to_string(fragment)},
+                {"class", "chip " + group_class(fragment - 1)}});
+    }
+  }
+  const double seconds = c.result.step_seconds[step];
+  out.leaf("td", time_text(seconds), {{"class", "number"}});
+  write_bars(out, {{slowest > 0 ? seconds / slowest : 0,
+                    fragment > 0 ? group_class(fragment - 1) : "plain"}});
+}
+
+void write_steps(Markup& out, const ReportContext& c) {
+  const std::vector<double>& seconds = c.result.step_seconds;
+  size_t left_out = 0;
+  const std::vector<int> shown_steps = steps_to_show(c, left_out);
+  if (shown_steps.empty()) return;
+  out.leaf("h3", "Eager time by step", {{"id", "steps"}});
+  {
+    const auto caption = out.element("p", {{"class", "caption"}});
+    out.text(time_text(c.eager_seconds) + " in all ");
+    write_origin(out, c.result.measured);
+  }
+  double slowest = 0, left = c.eager_seconds;
+  for (int step : shown_steps) {
+    slowest = std::max(slowest, seconds[step]);
+    left -= seconds[step];
+  }
+  {
+    const auto table = out.element("table", {{"class", "bars"}});
+    write_header_row(out, {{"step", true},
+                           {"operator"},
+                           {"result"},
+                           {"fragment"},
+                           {c.result.measured ? "eager" : "eager (modelled, not measured)", true},
+                           {""}});
+    const auto body = out.element("tbody");
+    for (int step : shown_steps) write_step_row(out, c, step, slowest);
+  }
+  if (left_out > 0) {
+    out.leaf("p",
+             count_text(left_out, "faster step") + ", not shown, take " + time_text(std::max(left, 0.0)) + " together" +
+                 (c.result.measured ? "." : " (modelled, not measured)."),
+             {{"class", "caption"}});
+  }
+}
+
+}  // namespace
+
+void write_program(Markup& out, const ReportContext& c) {
+  const auto section = out.element("section", {{"id", "program"}});
+  out.leaf("h2", "Program");
+  write_picture(out, c);
+  write_steps(out, c);
+}
+
+}  // namespace kw

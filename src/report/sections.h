@@ -1,0 +1,59 @@
+// The parts of the report page, in the order they stand, and what they share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/markup.h"
+#include "report/step_text.h"
+#include "search/optimize.h"
+
+namespace kw {
+
+// A fragment of the final cover. `number` counts from 1 in program order and names it everywhere.
+struct ChosenFragment {
+  const Attempt* attempt = nullptr;
+  int number = 0;
+  std::vector<int> steps;               // ascending
+  std::vector<const Json*> kernels;     // compile evidence of the kernels its source defines
+};
+
+// What the sections draw from. Borrows the result.
+struct ReportContext {
+  explicit ReportContext(const OptimizeResult& result);
+
+  const OptimizeResult& result;
+  StepText text;                        // of the reference
+  std::vector<ChosenFragment> chosen;
+  std::vector<int> fragment_of_step;    // number, 0 for none
+  double eager_seconds = 0, cover_seconds = 0;  // sums over steps, without and with the fragments
+
+  const StageResult* stage(Stage stage) const;  // the last of that name; nullptr when it did not run
+  std::string operators(const std::vector<int>& steps) const;  // "linear → silu → mul"
+};
+
+void write_headline(Markup& out, const ReportContext& context);
+void write_program(Markup& out, const ReportContext& context);    // graph, eager time by step
+void write_fragments(Markup& out, const ReportContext& context);  // table, kernels beside steps
+void write_evidence(Markup& out, const ReportContext& context);   // stages, numerics, time
+void write_attempts(Markup& out, const ReportContext& context);   // rejected, and right but slower
+void write_sources(Markup& out, const ReportContext& context);    // optimized.py, the user's file
+void write_environment(Markup& out, const ReportContext& context);
+
+// "measured", or "modelled, not measured": stands wherever a time does.
+void write_origin(Markup& out, bool measured);
+// A cell with bars below one another; lengths from 0 to 1.
+struct Bar {
+  double length = 0;
+  std::string style = "plain";
+};
+void write_bars(Markup& out, const std::vector<Bar>& bars);
+struct Column {
+  std::string title;
+  bool number = false;
+};
+void write_header_row(Markup& out, const std::vector<Column>& columns);
+// Collapsible Python source.
+void write_source(Markup& out, const std::string& title, const std::string& source, bool open);
+
+}  // namespace kw

@@ -1,0 +1,22 @@
+// The cpu backend: operators on CPU tensors, launches by Triton's interpreter in sandboxed children
+// (docs/formats/protocol.md, request "interpret"). A child maps copies of the buffers of its own
+// launch, with guard regions of poison around each, and nothing else; what the kernel's compiled
+// code writes is copied back.
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "runtime/executor/backend.h"
+#include "worker/worker_pool.h"
+
+namespace kw {
+
+struct CpuBackendConfig {
+  WorkerConfig worker;  // started at the first launch
+  std::chrono::milliseconds launch_deadline{60000};
+};
+
+std::unique_ptr<Backend> make_cpu_backend(const CpuBackendConfig& config);
+
+}  // namespace kw

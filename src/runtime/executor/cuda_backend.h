@@ -1,0 +1,19 @@
+// The cuda backend: operators on CUDA tensors, launches of machine code by the driver, and the
+// clock. Compiled only where PyTorch has CUDA.
+#pragma once
+
+#include <memory>
+
+#include "runtime/executor/backend.h"
+#include "runtime/executor/loaded_task.h"
+
+namespace kw {
+
+// EnvironmentError when there is no usable GPU.
+std::unique_ptr<Backend> make_cuda_backend();
+
+// docs: protocol.h, TimeRequest.
+TimeReport time_on_cuda(Backend& backend, const TimeRequest& request,
+                        const std::vector<LoadedTask*>& tasks);
+
+}  // namespace kw

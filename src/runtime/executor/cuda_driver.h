@@ -1,0 +1,30 @@
+// The few entry points of the CUDA driver that launches need, found in libcuda.so.1 at run time, so
+// that nothing links against a driver. Compiled only where PyTorch has CUDA.
+#pragma once
+
+#include <cuda.h>
+
+#include <string>
+
+namespace kw {
+
+struct CudaDriver {
+  decltype(&::cuModuleLoadData) module_load_data = nullptr;
+  decltype(&::cuModuleUnload) module_unload = nullptr;
+  decltype(&::cuModuleGetFunction) module_get_function = nullptr;
+  decltype(&::cuFuncSetAttribute) func_set_attribute = nullptr;
+  decltype(&::cuFuncGetAttribute) func_get_attribute = nullptr;
+  decltype(&::cuFuncSetCacheConfig) func_set_cache_config = nullptr;
+  decltype(&::cuDeviceGetAttribute) device_get_attribute = nullptr;
+  decltype(&::cuLaunchKernelEx) launch_kernel_ex = nullptr;
+  decltype(&::cuGetErrorString) get_error_string = nullptr;
+
+  // "what: an illegal memory access was encountered"; throws ReplayError unless `result` is
+  // success.
+  void check(CUresult result, const std::string& what) const;
+};
+
+// EnvironmentError when there is no driver, or one too old.
+const CudaDriver& cuda_driver();
+
+}  // namespace kw

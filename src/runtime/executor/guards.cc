@@ -1,0 +1,123 @@
+#include "runtime/executor/guards.h"
+
+#include <unordered_map>
+
+#include "formats/error.h"
+
+namespace kw {
+namespace {
+
+int64_t align_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
+
+}  // namespace
+
+at::ScalarType scalar_type(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat64: return at::kDouble;
+    case DType::kFloat32: return at::kFloat;
+    case DType::kFloat16: return at::kHalf;
+    case DType::kBFloat16: return at::kBFloat16;
+    case DType::kInt64: return at::kLong;
+    case DType::kInt32: return at::kInt;
+    case DType::kInt16: return at::kShort;
+    case DType::kInt8: return at::kChar;
+    case DType::kUInt8: return at::kByte;
+    case DType::kBool: return at::kBool;
+  }
+  throw InputError("unknown dtype");
+}
+
+DType dtype_of(at::ScalarType type) {
+  for (DType dtype : {DType::kFloat64, DType::kFloat32, DType::kFloat16, DType::kBFloat16,
+                      DType::kInt64, DType::kInt32, DType::kInt16, DType::kInt8, DType::kUInt8,
+                      DType::kBool}) {
+    if (scalar_type(dtype) == type) return dtype;
+  }
+  throw InputError(std::string("dtype ") + c10::toString(type) + " is not supported");
+}
+
+namespace {
+
+// The storage of `tensor` as bytes, without a copy.
+at::Tensor storage_bytes(const at::Tensor& tensor) {
+  const int64_t count = static_cast<int64_t>(tensor.storage().nbytes());
+  at::Tensor out = at::empty({0}, tensor.options().dtype(at::kByte));
+  out.set_(tensor.storage(), 0, {count}, {1});
+  return out;
+}
+
+void fill_poison(const at::Tensor& bytes) {
+  const int64_t even = bytes.numel() / 2 * 2;
+  if (even > 0) bytes.narrow(0, 0, even).view(at::kShort).fill_(kPoison);
+  if (even < bytes.numel()) bytes.narrow(0, even, 1).fill_(kPoison & 0xff);
+}
+
+}  // namespace
+
+void poison_storage(const at::Tensor& tensor) {
+  if (tensor.defined() && tensor.storage().nbytes() > 0) fill_poison(storage_bytes(tensor));
+}
+
+at::Tensor Guards::bytes(int64_t count) {
+  const auto options = at::TensorOptions().dtype(at::kByte).device(device_);
+  at::Tensor raw = at::empty({align_up(count, 2) + 2 * kGuardBytes + kBufferAlignment}, options);
+  fill_poison(raw);
+  const int64_t address = reinterpret_cast<int64_t>(raw.data_ptr());
+  const int64_t begin = align_up(address + kGuardBytes, kBufferAlignment) - address;
+  void* data = static_cast<char*>(raw.data_ptr()) + begin;
+  at::Tensor buffer = at::from_blob(
+      data, {count}, {1}, [raw](void*) {}, options, device_);
+  const c10::Storage& storage = buffer.storage();
+  regions_.push_back({raw, begin, begin + count, storage.getWeakStorageImpl()});
+  return buffer;
+}
+
+at::Tensor Guards::empty(at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType type) {
+  const size_t count = at::detail::computeStorageNbytes(sizes, strides, c10::elementSize(type));
+  at::Tensor buffer = bytes(static_cast<int64_t>(count));
+  at::Tensor out = at::empty({0}, buffer.options().dtype(type));
+  return out.set_(buffer.storage(), 0, sizes, strides);
+}
+
+std::vector<at::Tensor> Guards::copy(const std::vector<at::Tensor>& tensors) {
+  std::unordered_map<c10::StorageImpl*, at::Tensor> copies;
+  std::vector<at::Tensor> out;
+  for (const at::Tensor& tensor : tensors) {
+    auto [it, fresh] = copies.try_emplace(tensor.storage().unsafeGetStorageImpl());
+    if (fresh) {
+      it->second = bytes(static_cast<int64_t>(tensor.storage().nbytes()));
+      if (it->second.numel() > 0) it->second.copy_(storage_bytes(tensor));
+    }
+    at::Tensor twin = at::empty({0}, it->second.options().dtype(tensor.scalar_type()));
+    out.push_back(twin.set_(it->second.storage(), tensor.storage_offset(), tensor.sizes(),
+                            tensor.strides()));
+  }
+  return out;
+}
+
+void Guards::check(const Region& region) {
+  const at::Tensor& raw = region.raw;
+  const int64_t end_even = align_up(region.end, 2), total = raw.numel() / 2 * 2;
+  at::Tensor bad = raw.narrow(0, 0, region.begin).view(at::kShort).ne(kPoison).any();
+  bad = bad.logical_or(
+      raw.narrow(0, end_even, total - end_even).view(at::kShort).ne(kPoison).any());
+  if (end_even != region.end) {
+    bad = bad.logical_or(raw.narrow(0, region.end, 1).ne(kPoison >> 8).any());
+  }
+  broken_ = broken_.defined() ? broken_.logical_or(bad) : bad;
+}
+
+void Guards::sweep() {
+  std::erase_if(regions_, [&](const Region& region) {
+    if (region.buffer.use_count() > 0) return false;
+    check(region);
+    return true;
+  });
+}
+
+bool Guards::intact() {
+  for (const Region& region : regions_) check(region);
+  return !broken_.defined() || !broken_.item<bool>();
+}
+
+}  // namespace kw

@@ -1,0 +1,54 @@
+// Buffers with guard regions, and poison.
+//
+// Poison is the 16-bit pattern 0x7ffd repeated: a NaN in every floating type, 253/127 as bytes, a
+// large number as wider integers. A Guards object makes buffers that are poison inside and for at
+// least 4 KiB on both sides, 512-byte aligned, and watches the bytes outside: a kernel that writes
+// past its buffer is caught, one that reads past it sees NaN. Buffers may outlive the Guards. One
+// thread; checks run on the buffers' device and are read once, by intact().
+#pragma once
+
+#include <vector>
+
+#include "ops/dtype.h"
+#include "runtime/executor/aten.h"
+
+namespace kw {
+
+constexpr int64_t kGuardBytes = 4096;
+constexpr int64_t kBufferAlignment = 512;
+constexpr int16_t kPoison = 0x7ffd;
+
+at::ScalarType scalar_type(DType dtype);
+DType dtype_of(at::ScalarType type);
+
+// Overwrites the whole storage of a tensor, whatever its dtype.
+void poison_storage(const at::Tensor& tensor);
+
+class Guards {
+ public:
+  explicit Guards(at::Device device) : device_(device) {}
+
+  // A poisoned buffer as at::empty_strided would make it.
+  at::Tensor empty(at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType type);
+  // Copies, one buffer for each distinct storage, so that what aliased before aliases after.
+  std::vector<at::Tensor> copy(const std::vector<at::Tensor>& tensors);
+  // Checks buffers that nobody holds any more and gives their memory back.
+  void sweep();
+  // True when no guard byte of any buffer made so far has changed. Waits for the device.
+  bool intact();
+
+ private:
+  struct Region {
+    at::Tensor raw;  // bytes
+    int64_t begin, end;  // of the buffer inside raw
+    c10::weak_intrusive_ptr<c10::StorageImpl> buffer;
+  };
+  at::Tensor bytes(int64_t count);
+  void check(const Region& region);
+
+  at::Device device_;
+  std::vector<Region> regions_;
+  at::Tensor broken_;  // one bool on the device
+};
+
+}  // namespace kw

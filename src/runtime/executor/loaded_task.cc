@@ -1,0 +1,158 @@
+#include "runtime/executor/loaded_task.h"
+
+#include <set>
+
+#include "runtime/executor/oracle.h"
+
+namespace kw {
+namespace {
+
+// Floating tensors, one for each storage, as the whole storage: a change in place reaches every
+// view of it once.
+std::vector<at::Tensor> floating_storages(const std::vector<at::Tensor>& tensors) {
+  std::set<const void*> seen;
+  std::vector<at::Tensor> out;
+  for (const at::Tensor& tensor : tensors) {
+    if (!tensor.is_floating_point() || tensor.storage().nbytes() == 0) continue;
+    if (!seen.insert(tensor.storage().unsafeGetStorageImpl()).second) continue;
+    const int64_t count = tensor.storage().nbytes() / tensor.element_size();
+    out.push_back(tensor.as_strided({count}, {1}, 0));
+  }
+  return out;
+}
+
+void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t seed) {
+  seed_generators(seed);
+  for (at::Tensor& flat : floating_storages(inputs)) {
+    switch (variation) {
+      case Variation::kScaleDown: flat.mul_(0.1); break;
+      case Variation::kScaleUp: flat.mul_(10); break;
+      case Variation::kFlipped: flat.neg_(); break;
+      case Variation::kMixedSigns:
+        flat.mul_(at::empty_like(flat).bernoulli_(0.5).mul_(2).sub_(1));
+        break;
+      case Variation::kPlain:
+      case Variation::kAffine: break;
+    }
+  }
+}
+
+bool is_constant_vector(const at::Tensor& tensor) {
+  return tensor.is_floating_point() && tensor.dim() == 1 && tensor.numel() > 0 &&
+         tensor.eq(tensor[0]).all().item<bool>();
+}
+
+}  // namespace
+
+uint64_t derive_seed(uint64_t seed, Purpose purpose) {
+  // splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+  uint64_t z = seed + 0x9e3779b97f4a7c15ull * (static_cast<uint64_t>(purpose) + 1);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+  return z ^ (z >> 31);
+}
+
+void seed_generators(uint64_t seed) { at::manual_seed(seed); }
+
+std::vector<at::Tensor> Draw::all() const {
+  std::vector<at::Tensor> out = state;
+  out.insert(out.end(), derived.begin(), derived.end());
+  out.insert(out.end(), inputs.begin(), inputs.end());
+  return out;
+}
+
+LoadedTask::LoadedTask(Task task, Backend& backend) : task_(std::move(task)), backend_(backend) {
+  kernels_ = backend.load(task_.kernels);
+  const auto prepare = [&](const Program& program, const char* name, bool exact_outputs) {
+    try {
+      return std::make_unique<Replay>(program, task_.kernels, kernels_.get(), backend.device(),
+                                      exact_outputs);
+    } catch (const ReplayError& error) {
+      throw ReplayError(std::string(name) + ": " + error.what());
+    }
+  };
+  init_ = prepare(task_.init, "init", true);
+  derive_ = prepare(task_.derive, "derive", true);
+  inputs_ = prepare(task_.inputs, "inputs", true);
+  forward_ = prepare(task_.forward, "forward", false);
+}
+
+Replay& LoadedTask::oracle() {
+  if (!oracle_) {
+    oracle_ = std::make_unique<Replay>(
+        Replay::wide(widened(task_.forward), task_.forward, backend_.device()));
+  }
+  return *oracle_;
+}
+
+std::vector<at::Tensor> LoadedTask::draw_state(uint64_t seed) {
+  seed_generators(derive_seed(seed, Purpose::kInit));
+  // Parameters made by torch.empty hold whatever was there; here, zeros.
+  return init_->run({}, {.fill = EmptyFill::kZero});
+}
+
+AffineChange LoadedTask::choose_affine(const std::vector<at::Tensor>& state, uint64_t seed) const {
+  c10::InferenceMode inference;
+  AffineChange change;
+  seed_generators(seed);
+  for (size_t i = 0; i < state.size(); ++i) {
+    const StateEntry& entry = task_.state[i];
+    if (entry.kind == "constant" || entry.names.empty() || !is_constant_vector(state[i])) continue;
+    const auto options = at::TensorOptions().dtype(at::kFloat);  // drawn on the CPU
+    at::Tensor scale = at::rand(state[i].sizes(), options).add_(0.5);
+    at::Tensor shift = at::rand(state[i].sizes(), options).sub_(0.5);
+    if (state[i][0].item<double>() != 0) shift.zero_();  // a variance must stay positive
+    for (const std::string& name : entry.names) change[name] = {scale, shift};
+  }
+  return change;
+}
+
+void LoadedTask::apply_affine(const AffineChange& change,
+                              const std::vector<at::Tensor>& state) const {
+  c10::InferenceMode inference;
+  for (size_t i = 0; i < state.size(); ++i) {
+    for (const std::string& name : task_.state[i].names) {
+      const auto found = change.find(name);
+      if (found == change.end() || found->second.scale.sizes() != state[i].sizes()) continue;
+      const auto& [scale, shift] = found->second;
+      at::Tensor target = state[i];
+      target.mul_(scale.to(target.options())).add_(shift.to(target.options()));
+      break;
+    }
+  }
+}
+
+std::vector<at::Tensor> LoadedTask::draw_derived(const std::vector<at::Tensor>& state,
+                                                 const ReplayOptions& options) {
+  return derive_->run(state, options);
+}
+
+std::vector<at::Tensor> LoadedTask::draw_inputs(const std::vector<at::Tensor>& state, uint64_t seed,
+                                                Variation variation, uint64_t variation_seed) {
+  c10::InferenceMode inference;
+  seed_generators(derive_seed(seed, Purpose::kInputs));
+  std::vector<at::Tensor> inputs = inputs_->run(state, {.fill = EmptyFill::kZero});
+  // An input that is a parameter must not be changed with it.
+  std::set<const void*> kept;
+  for (const at::Tensor& tensor : state) kept.insert(tensor.storage().unsafeGetStorageImpl());
+  for (at::Tensor& input : inputs) {
+    if (kept.contains(input.storage().unsafeGetStorageImpl())) input = input.clone();
+  }
+  vary(inputs, variation, variation_seed);
+  return inputs;
+}
+
+Draw LoadedTask::draw(uint64_t seed, Variation variation) {
+  Draw out;
+  out.state = draw_state(seed);
+  const uint64_t variation_seed = derive_seed(seed, Purpose::kVariation);
+  if (variation == Variation::kAffine) {
+    out.affine = choose_affine(out.state, variation_seed);
+    apply_affine(out.affine, out.state);
+  }
+  out.derived = draw_derived(out.state, {.fill = EmptyFill::kZero});
+  out.inputs = draw_inputs(out.state, seed, variation, variation_seed);
+  return out;
+}
+
+}  // namespace kw

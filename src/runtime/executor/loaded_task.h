@@ -1,0 +1,73 @@
+// A Task on a backend: its kernels loaded, its four Programs prepared, and what a trial draws from
+// them: parameters, derived tensors and fresh inputs, all from a seed.
+//
+// Draws are deterministic: equal task, seed and variation give equal bytes. Variations change
+// inputs in place; kAffine changes constant 1-D floating parameters and buffers (the scales,
+// shifts and running statistics that constructors leave at 0 or 1) by name, so that both sides of
+// a trial get the same values. One thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+#include "runtime/executor/backend.h"
+#include "runtime/executor/replay.h"
+#include "runtime/protocol.h"
+
+namespace kw {
+
+// Independent seeds out of one.
+enum class Purpose { kInit, kInputs, kForward, kVariation, kStale };
+uint64_t derive_seed(uint64_t seed, Purpose purpose);
+// Seeds the generators of the CPU and the device.
+void seed_generators(uint64_t seed);
+
+// Factor and addend by qualified name.
+struct Affine {
+  at::Tensor scale, shift;
+};
+using AffineChange = std::map<std::string, Affine>;
+
+struct Draw {
+  std::vector<at::Tensor> state, derived, inputs;
+  AffineChange affine;  // already done to `state`
+  std::vector<at::Tensor> all() const;  // forward's inputs in order
+};
+
+class LoadedTask {
+ public:
+  // ReplayError, InputError when the task cannot be prepared.
+  LoadedTask(Task task, Backend& backend);
+
+  const Task& task() const { return task_; }
+  Replay& forward() { return *forward_; }
+  // Forward in float64; NotJudged when there is none. Made at first use.
+  Replay& oracle();
+
+  std::vector<at::Tensor> draw_state(uint64_t seed);
+  // Chooses changes for entries of a freshly drawn state.
+  AffineChange choose_affine(const std::vector<at::Tensor>& state, uint64_t seed) const;
+  void apply_affine(const AffineChange& change, const std::vector<at::Tensor>& state) const;
+  std::vector<at::Tensor> draw_derived(const std::vector<at::Tensor>& state,
+                                       const ReplayOptions& options);
+  std::vector<at::Tensor> draw_inputs(const std::vector<at::Tensor>& state, uint64_t seed,
+                                      Variation variation, uint64_t variation_seed);
+  // All of them, as the reference side of a trial sees them.
+  Draw draw(uint64_t seed, Variation variation);
+
+  // Whether zeros or an answer to other inputs would pass; found out once.
+  std::optional<bool> passes_stale;
+
+ private:
+  Task task_;
+  Backend& backend_;
+  std::unique_ptr<KernelSet> kernels_;
+  std::unique_ptr<Replay> init_, derive_, inputs_, forward_;
+  std::unique_ptr<Replay> oracle_;
+};
+
+}  // namespace kw

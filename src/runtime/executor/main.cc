@@ -1,0 +1,85 @@
+// kernelwright-executor --socket FD --backend cpu|cuda [--python PATH] [--worker-dir DIR]
+//                       [--guard PATH] [--no-sandbox]
+//
+// Owns one device and answers requests on an inherited stream socket until it closes. Exit codes:
+// 0 closed, 2 wrong arguments, 3 the machine (no GPU, another torch), 17 the device was lost.
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "formats/error.h"
+#include "runtime/executor/cpu_backend.h"
+#include "runtime/executor/server.h"
+#include "runtime/executor/torch_version.h"
+#ifdef KW_WITH_CUDA
+#include "runtime/executor/cuda_backend.h"
+#endif
+
+namespace kw {
+namespace {
+
+struct Options {
+  int socket = -1;
+  std::string backend = "cpu";
+  CpuBackendConfig cpu;
+};
+
+Options parse(int argc, char** argv) {
+  Options options;
+  options.cpu.worker = default_worker_config();
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    if (flag == "--no-sandbox") {
+      options.cpu.worker.sandbox = false;
+      continue;
+    }
+    if (i + 1 == argc) throw InputError(flag + " needs a value");
+    const std::string value = argv[++i];
+    if (flag == "--socket") options.socket = std::atoi(value.c_str());
+    else if (flag == "--backend") options.backend = value;
+    else if (flag == "--python") options.cpu.worker.python = value;
+    else if (flag == "--worker-dir") options.cpu.worker.worker_dir = value;
+    else if (flag == "--guard") options.cpu.worker.guard_library = value;
+    else throw InputError("unknown flag " + flag);
+  }
+  if (options.socket < 0) throw InputError("--socket FD is missing");
+  return options;
+}
+
+int run(const Options& options) {
+  check_torch_version();
+  std::unique_ptr<Backend> backend;
+  Timer timer;
+  if (options.backend == "cpu") {
+    backend = make_cpu_backend(options.cpu);
+  } else if (options.backend == "cuda") {
+#ifdef KW_WITH_CUDA
+    backend = make_cuda_backend();
+    timer = [&](const TimeRequest& request, const std::vector<LoadedTask*>& tasks) {
+      return time_on_cuda(*backend, request, tasks);
+    };
+#else
+    throw EnvironmentError("--backend cuda: this build's PyTorch (" KW_TORCH_VERSION
+                           ") has no CUDA; build with a CUDA PyTorch (make build PYTHON=...)");
+#endif
+  } else {
+    throw InputError("--backend is cpu or cuda, not \"" + options.backend + "\"");
+  }
+  FrameChannel channel{UniqueFd(options.socket)};
+  return Server(*backend, timer).serve(channel);
+}
+
+}  // namespace
+}  // namespace kw
+
+int main(int argc, char** argv) {
+  try {
+    return kw::run(kw::parse(argc, argv));
+  } catch (const kw::InputError& error) {
+    std::fprintf(stderr, "kernelwright-executor: %s\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "kernelwright-executor: %s\n", error.what());
+    return 3;
+  }
+}

@@ -1,0 +1,185 @@
+#include "runtime/executor/metrics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace kw {
+namespace {
+
+constexpr int64_t kSlice = int64_t{1} << 22;
+
+// Calls visit(begin, end) over [0, count) in slices.
+template <class Visit>
+void for_slices(int64_t count, const Visit& visit) {
+  for (int64_t begin = 0; begin < count; begin += kSlice) {
+    visit(begin, std::min(count, begin + kSlice));
+  }
+}
+
+at::Tensor slice_of(const at::Tensor& flat, int64_t begin, int64_t end, at::Device device) {
+  return flat.slice(0, begin, end).to(device);
+}
+
+at::Tensor bits(const at::Tensor& tensor) {
+  switch (tensor.element_size()) {
+    case 1: return tensor.view(at::kByte);
+    case 2: return tensor.view(at::kShort);
+    case 4: return tensor.view(at::kInt);
+    default: return tensor.view(at::kLong);
+  }
+}
+
+// Elements where one is NaN or infinite and the other is not the same.
+at::Tensor nonfinite_differs(const at::Tensor& a, const at::Tensor& b) {
+  const at::Tensor nan_differs = a.isnan().ne(b.isnan());
+  const at::Tensor infinite = a.isinf().logical_or(b.isinf());
+  return nan_differs.logical_or(infinite.logical_and(a.ne(b)));
+}
+
+at::Tensor zero_where_not(const at::Tensor& keep, const at::Tensor& values) {
+  return at::where(keep, values, at::zeros({}, values.options()));
+}
+
+double ratio(double error, double scale) { return scale > 0 ? error / scale : error; }
+
+// Sizes and order of the dimensions larger than 1, outermost first; -1 first when not dense.
+std::vector<int64_t> stride_class(const Value& value) {
+  std::vector<int64_t> dims;
+  for (size_t d = 0; d < value.shape.size(); ++d) {
+    if (value.shape[d] != 1) dims.push_back(static_cast<int64_t>(d));
+  }
+  std::stable_sort(dims.begin(), dims.end(), [&](int64_t a, int64_t b) {
+    return value.strides[a] > value.strides[b];
+  });
+  int64_t expected = 1;
+  bool dense = true;
+  for (auto d = dims.rbegin(); d != dims.rend(); ++d) {
+    dense = dense && value.strides[*d] == expected;
+    expected *= value.shape[*d];
+  }
+  if (!dense && value.numel() > 0) dims.insert(dims.begin(), -1);
+  return dims;
+}
+
+std::string shape_text(const std::vector<int64_t>& shape) {
+  std::string out = "[";
+  for (size_t i = 0; i < shape.size(); ++i) out += (i ? ", " : "") + std::to_string(shape[i]);
+  return out + "]";
+}
+
+}  // namespace
+
+ErrorSums error_against(const at::Tensor& got, const at::Tensor& oracle, at::Device device) {
+  const at::Tensor g = got.reshape({-1}), o = oracle.reshape({-1});
+  double error_sum = 0, error_max = 0, oracle_sum = 0, oracle_max = 0;
+  int64_t both = 0, oracles = 0, sound = 0;
+  for_slices(g.numel(), [&](int64_t begin, int64_t end) {
+    const at::Tensor gs = slice_of(g, begin, end, device).to(at::kDouble);
+    const at::Tensor os = slice_of(o, begin, end, device).to(at::kDouble);
+    const at::Tensor oracle_ok = os.isfinite();
+    const at::Tensor ok = oracle_ok.logical_and(gs.isfinite());
+    const at::Tensor error = zero_where_not(ok, gs - os), scale = zero_where_not(oracle_ok, os);
+    const at::Tensor sums = at::stack({error.square().sum(), error.abs().max(),
+                                       scale.square().sum(), scale.abs().max(),
+                                       ok.sum().to(at::kDouble), oracle_ok.sum().to(at::kDouble),
+                                       ok.logical_or(gs.eq(os)).sum().to(at::kDouble)})
+                                .cpu();
+    const double* s = sums.const_data_ptr<double>();
+    error_sum += s[0];
+    error_max = std::max(error_max, s[1]);
+    oracle_sum += s[2];
+    oracle_max = std::max(oracle_max, s[3]);
+    both += static_cast<int64_t>(s[4]);
+    oracles += static_cast<int64_t>(s[5]);
+    sound += static_cast<int64_t>(s[6]);
+  });
+  ErrorSums out;
+  out.oracle_rms = oracles ? std::sqrt(oracle_sum / static_cast<double>(oracles)) : 0;
+  out.oracle_max = oracle_max;
+  out.rms = ratio(both ? std::sqrt(error_sum / static_cast<double>(both)) : 0, out.oracle_rms);
+  out.worst = ratio(error_max, out.oracle_rms);
+  out.finite = sound == g.numel();
+  return out;
+}
+
+OutputErrors reference_errors(const at::Tensor& reference, const at::Tensor& oracle,
+                              at::Device device) {
+  OutputErrors errors;
+  const ErrorSums sums = error_against(reference, oracle, device);
+  errors.reference_rms = sums.rms;
+  errors.reference_worst = sums.worst;
+  errors.oracle_rms = sums.oracle_rms;
+  errors.oracle_max = sums.oracle_max;
+  errors.reference_finite = sums.finite;
+  return errors;
+}
+
+void candidate_errors(const at::Tensor& candidate, const at::Tensor& reference,
+                      const at::Tensor& oracle, OutputErrors& errors) {
+  const at::Device device = candidate.device();
+  const at::Tensor c = candidate.reshape({-1}), r = reference.reshape({-1});
+  const bool floating = candidate.is_floating_point();
+  errors.exact_equal = true;
+  for_slices(c.numel(), [&](int64_t begin, int64_t end) {
+    const at::Tensor cs = slice_of(c, begin, end, device), rs = slice_of(r, begin, end, device);
+    const int64_t different = bits(cs).ne(bits(rs)).sum().item<int64_t>();
+    if (different == 0) return;
+    errors.exact_equal = false;
+    if (!floating) {
+      errors.int_mismatch += different;
+      return;
+    }
+    const at::Tensor cd = cs.to(at::kDouble), rd = rs.to(at::kDouble);
+    const at::Tensor ok = cd.isfinite().logical_and(rd.isfinite());
+    const at::Tensor scaled = (cd - rd).abs() / (rd.abs() * 1e-2 + 1e-2);
+    errors.nonfinite_mismatch += nonfinite_differs(cd, rd).sum().item<int64_t>();
+    errors.allclose_worst =
+        std::max(errors.allclose_worst, zero_where_not(ok, scaled).max().item<double>());
+  });
+  const ErrorSums sums = error_against(candidate, oracle, device);
+  errors.candidate_rms = sums.rms;
+  errors.candidate_worst = sums.worst;
+}
+
+bool bit_equal(const at::Tensor& a, const at::Tensor& b) {
+  const at::Tensor x = a.reshape({-1}), y = b.reshape({-1});
+  bool equal = true;
+  for_slices(x.numel(), [&](int64_t begin, int64_t end) {
+    equal = equal && at::equal(bits(slice_of(x, begin, end, a.device())),
+                               bits(slice_of(y, begin, end, a.device())));
+  });
+  return equal;
+}
+
+double distance(const at::Tensor& a, const at::Tensor& b) {
+  if (bit_equal(a, b)) return 0;
+  constexpr double kFar = std::numeric_limits<double>::infinity();
+  if (!a.is_floating_point()) return kFar;
+  const at::Tensor x = a.reshape({-1}), y = b.reshape({-1});
+  bool same_nonfinite = true;
+  for_slices(x.numel(), [&](int64_t begin, int64_t end) {
+    same_nonfinite = same_nonfinite &&
+                     !nonfinite_differs(slice_of(x, begin, end, a.device()),
+                                        slice_of(y, begin, end, a.device())).any().item<bool>();
+  });
+  return same_nonfinite ? error_against(a, b, a.device()).rms : kFar;
+}
+
+std::string meta_difference(const Value& candidate, const Value& reference) {
+  if (candidate.dtype != reference.dtype) {
+    return "dtype " + std::string(dtype_name(candidate.dtype)) + ", expected " +
+           std::string(dtype_name(reference.dtype));
+  }
+  if (candidate.shape != reference.shape) {
+    return "shape " + shape_text(candidate.shape) + ", expected " + shape_text(reference.shape);
+  }
+  if (stride_class(candidate) != stride_class(reference)) {
+    return "strides " + shape_text(candidate.strides) + ", expected " +
+           shape_text(reference.strides);
+  }
+  return "";
+}
+
+}  // namespace kw

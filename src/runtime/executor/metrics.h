@@ -1,0 +1,38 @@
+// How far outputs are from one another. Everything is reduced in float64, a slice of at most
+// 2^22 elements at a time, on the device of the candidate's output; the other tensors may live on
+// the host. No tensor of an output's size is made.
+#pragma once
+
+#include "program/program.h"
+#include "runtime/executor/aten.h"
+#include "runtime/protocol.h"
+
+namespace kw {
+
+// Errors of `got` against the fp64 `oracle`, over elements finite in both. Relative to the
+// oracle's RMS; where that is zero, absolute.
+struct ErrorSums {
+  double rms = 0, worst = 0;
+  double oracle_rms = 0, oracle_max = 0;
+  bool finite = true;  // no NaN, and infinite only where the oracle is
+};
+ErrorSums error_against(const at::Tensor& got, const at::Tensor& oracle, at::Device device);
+
+// Fills what the reference alone decides: dtype, reference_*, oracle_*.
+OutputErrors reference_errors(const at::Tensor& reference, const at::Tensor& oracle,
+                              at::Device device);
+// Adds what the candidate decides. Shapes and dtypes must agree.
+void candidate_errors(const at::Tensor& candidate, const at::Tensor& reference,
+                      const at::Tensor& oracle, OutputErrors& errors);
+
+// Equal bytes, element by element (NaN equals the same NaN, 0 is not -0). Shapes must agree.
+bool bit_equal(const at::Tensor& a, const at::Tensor& b);
+// RMS(a - b) / RMS(b) over finite elements; infinite when the non-finite ones differ, or when
+// integers differ at all.
+double distance(const at::Tensor& a, const at::Tensor& b);
+
+// "contiguous, contiguous" style comparison of recorded metadata; empty when equal. Strides count
+// by class only: the order of dimensions larger than 1 and whether they are dense.
+std::string meta_difference(const Value& candidate, const Value& reference);
+
+}  // namespace kw

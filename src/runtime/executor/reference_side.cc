@@ -1,0 +1,149 @@
+#include "runtime/executor/reference_side.h"
+
+#include <algorithm>
+
+#include "runtime/executor/metrics.h"
+#include "runtime/executor/oracle.h"
+
+namespace kw {
+namespace {
+
+// A trivial answer counts as passing when its error is within this factor of the reference's own,
+// as a candidate's would (docs/numerics.md).
+constexpr double kPassFactor = 4;
+
+int64_t total_bytes(const std::vector<at::Tensor>& tensors) {
+  int64_t sum = 0;
+  for (const at::Tensor& tensor : tensors) {
+    if (tensor.defined()) sum += static_cast<int64_t>(tensor.nbytes());
+  }
+  return sum;
+}
+
+std::vector<at::Tensor> to_host(const std::vector<at::Tensor>& tensors) {
+  std::vector<at::Tensor> out;
+  for (const at::Tensor& tensor : tensors) {
+    out.push_back(tensor.defined() ? tensor.to(at::kCPU, tensor.scalar_type(), false, true) : tensor);
+  }
+  return out;
+}
+
+// Whether answering `outputs` instead of the reference's would be within tolerance everywhere.
+bool would_pass(const std::vector<at::Tensor>& answers, const ReferenceSide& side,
+                at::Device device) {
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (!answers[i].is_floating_point()) {
+      if (!bit_equal(answers[i], side.outputs[i])) return false;
+      continue;
+    }
+    const double floor = dtype_eps(dtype_of(side.outputs[i].scalar_type()));
+    const ErrorSums sums = error_against(answers[i], side.oracle[i], device);
+    if (sums.rms > kPassFactor * std::max(side.errors[i].reference_rms, floor)) return false;
+  }
+  return true;
+}
+
+bool zeros_would_pass(const ReferenceSide& side) {
+  for (size_t i = 0; i < side.outputs.size(); ++i) {
+    // The error of zero is the oracle itself: relative RMS 1.
+    const bool all_zero = side.errors[i].oracle_max == 0;
+    if (!all_zero && (!side.outputs[i].is_floating_point() ||
+                      kPassFactor * side.errors[i].reference_rms < 1)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool stale_would_pass(LoadedTask& reference, const Draw& draw, uint64_t seed,
+                      const ReferenceSide& side, at::Device device) {
+  Draw other = draw;
+  const uint64_t stale_seed = derive_seed(seed, Purpose::kStale);
+  other.inputs = reference.draw_inputs(draw.state, stale_seed, Variation::kPlain, 0);
+  std::vector<at::Tensor> inputs = other.all();
+  Guards copies(device);  // the forward may overwrite its inputs
+  const auto& mutated = reference.forward().mutated_inputs();
+  if (std::find(mutated.begin(), mutated.end(), true) != mutated.end()) {
+    inputs = copies.copy(inputs);
+  }
+  seed_generators(derive_seed(stale_seed, Purpose::kForward));
+  const auto answers = reference.forward().run(inputs, {.fill = EmptyFill::kPoison});
+  return would_pass(answers, side, device);
+}
+
+}  // namespace
+
+int64_t ReferenceSide::bytes() const {
+  return total_bytes(outputs) + total_bytes(oracle) + total_bytes(after);
+}
+
+ReferenceSide ReferenceSide::on_host() const {
+  ReferenceSide out = *this;
+  out.outputs = to_host(outputs);
+  out.oracle = to_host(oracle);
+  out.after = to_host(after);
+  return out;
+}
+
+void ReferenceSide::scrub() const {
+  for (const auto* tensors : {&outputs, &oracle}) {
+    for (const at::Tensor& tensor : *tensors) poison_storage(tensor);
+  }
+}
+
+ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t seed,
+                            Variation variation, at::Device device) {
+  c10::InferenceMode inference;
+  ReferenceSide side;
+  const uint64_t forward_seed = derive_seed(seed, Purpose::kForward);
+  const std::vector<at::Tensor> inputs = draw.all();
+  seed_generators(forward_seed);
+  side.oracle = reference.oracle().run(widened(inputs), {.fill = EmptyFill::kPoison});
+  seed_generators(forward_seed);
+  side.outputs = reference.forward().run(inputs, {.fill = EmptyFill::kPoison});
+  const auto& mutated = reference.forward().mutated_inputs();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    side.after.push_back(mutated[i] ? inputs[i].clone() : at::Tensor());
+  }
+  const Program& forward = reference.task().forward;
+  for (size_t i = 0; i < side.outputs.size(); ++i) {
+    side.errors.push_back(reference_errors(side.outputs[i], side.oracle[i], device));
+    side.errors[i].dtype = dtype_name(forward.values[forward.outputs[i]].dtype);
+  }
+  side.passes_zeros = zeros_would_pass(side);
+  if (variation == Variation::kPlain && !reference.passes_stale) {
+    reference.passes_stale = stale_would_pass(reference, draw, seed, side, device);
+  }
+  side.passes_stale = reference.passes_stale.value_or(false);
+  return side;
+}
+
+CachedReference ReferenceCache::find(const ReferenceKey& key) {
+  const auto it = std::find_if(entries_.begin(), entries_.end(),
+                               [&](const Entry& entry) { return entry.key == key; });
+  if (it == entries_.end()) return {};
+  entries_.splice(entries_.begin(), entries_, it);
+  return it->value;
+}
+
+void ReferenceCache::put(const ReferenceKey& key, CachedReference entry) {
+  int64_t bytes = entry.side->bytes();
+  if (entry.draw) bytes += total_bytes(entry.draw->all());
+  if (bytes > budget_ / 4) return;
+  entries_.push_front({key, std::move(entry), bytes});
+  bytes_ += bytes;
+  while (bytes_ > budget_) {
+    bytes_ -= entries_.back().bytes;
+    entries_.pop_back();
+  }
+}
+
+void ReferenceCache::forget(int task) {
+  std::erase_if(entries_, [&](const Entry& entry) {
+    if (std::get<0>(entry.key) != task) return false;
+    bytes_ -= entry.bytes;
+    return true;
+  });
+}
+
+}  // namespace kw

@@ -1,0 +1,62 @@
+// What a trial needs of its reference: inputs, outputs, the fp64 oracle's outputs and the
+// reference's own errors. Costly and the same for every candidate of a task, so kept under (task,
+// seed, variation) within a budget of bytes.
+//
+// On a backend where a candidate's kernels could reach any memory, nothing of this stays on the
+// device while a candidate runs: inputs are drawn again afterwards, results wait on the host.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "runtime/executor/loaded_task.h"
+
+namespace kw {
+
+struct ReferenceSide {
+  std::vector<at::Tensor> outputs, oracle;
+  std::vector<at::Tensor> after;  // forward's inputs after the call; undefined if not mutated
+  std::vector<OutputErrors> errors;
+  bool passes_zeros = false, passes_stale = false;
+  // Bytes of all tensors.
+  int64_t bytes() const;
+  // A copy on the host.
+  ReferenceSide on_host() const;
+  // Overwrites what a later kernel could find in freed memory.
+  void scrub() const;
+};
+
+// Runs reference and oracle. Overwrites inputs of `draw` that the reference mutates.
+ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t seed,
+                            Variation variation, at::Device device);
+
+using ReferenceKey = std::tuple<int, uint64_t, Variation>;  // task id, seed
+
+struct CachedReference {
+  std::shared_ptr<const Draw> draw;           // of isolated backends
+  std::shared_ptr<const ReferenceSide> side;
+};
+
+// Least recently used goes first.
+class ReferenceCache {
+ public:
+  explicit ReferenceCache(int64_t budget_bytes) : budget_(budget_bytes) {}
+  CachedReference find(const ReferenceKey& key);
+  void put(const ReferenceKey& key, CachedReference entry);
+  void forget(int task);
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  struct Entry {
+    ReferenceKey key;
+    CachedReference value;
+    int64_t bytes;
+  };
+  int64_t budget_, bytes_ = 0;
+  std::list<Entry> entries_;  // most recent first
+};
+
+}  // namespace kw

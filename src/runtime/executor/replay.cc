@@ -1,0 +1,325 @@
+#include "runtime/executor/replay.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "formats/error.h"
+
+namespace kw {
+namespace {
+
+int storage_count(const Program& program) {
+  int count = 0;
+  for (const Value& value : program.values) count = std::max(count, value.storage + 1);
+  return count;
+}
+
+// Views that fail, or mean something else, on other strides than the recorded.
+bool needs_strides(const AtenCall& call) {
+  return call.op == "aten.view.default" || call.op == "aten.view.dtype" ||
+         call.op == "aten._unsafe_view.default" || call.op == "aten.as_strided.default";
+}
+
+std::string first_line(const std::exception& error) {
+  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
+  std::string text = torch_error ? torch_error->what_without_backtrace() : error.what();
+  return text.substr(0, std::min(text.find('\n'), size_t{500}));
+}
+
+bool out_of_memory(const std::exception& error) {
+  return dynamic_cast<const c10::OutOfMemoryError*>(&error) ||
+         dynamic_cast<const std::bad_alloc*>(&error) ||
+         std::string_view(error.what()).find("can't allocate memory") != std::string_view::npos;
+}
+
+std::string step_name(const Program& program, const std::vector<Kernel>& kernels, size_t index) {
+  const Step& step = program.steps[index];
+  const auto* call = std::get_if<AtenCall>(&step);
+  return "step " + std::to_string(index) + " (" +
+         (call ? call->op : "launch of " + kernels.at(std::get<Launch>(step).kernel).name) + ")";
+}
+
+// Operators of random steps without a dtype make the default one, whatever a wide run has set.
+class DefaultDtype {
+ public:
+  explicit DefaultDtype(at::ScalarType type) : before_(c10::get_default_dtype()) {
+    c10::set_default_dtype(c10::scalarTypeToTypeMeta(type));
+  }
+  ~DefaultDtype() { c10::set_default_dtype(before_); }
+
+ private:
+  caffe2::TypeMeta before_;
+};
+
+}  // namespace
+
+bool same_strides(const at::Tensor& tensor, const Value& value) {
+  if (tensor.numel() == 0) return true;
+  for (int64_t d = 0; d < tensor.dim(); ++d) {
+    if (tensor.size(d) != 1 && tensor.stride(d) != value.strides[d]) return false;
+  }
+  return true;
+}
+
+std::vector<bool> find_mutated_inputs(const Program& program, const std::vector<Kernel>& kernels) {
+  std::set<int> written;
+  for (const Step& step : program.steps) {
+    for (ValueId id : step_writes(step, kernels)) written.insert(program.values[id].storage);
+  }
+  std::vector<bool> out;
+  for (ValueId id : program.inputs) out.push_back(written.contains(program.values[id].storage));
+  return out;
+}
+
+struct Replay::Run {
+  const ReplayOptions& options;
+  std::vector<at::Tensor> slots;
+  // Aliasing as it is: for each storage number in use the storage behind it and the number of
+  // slots that hold it; and the numbers by storage.
+  std::vector<c10::StorageImpl*> storage;
+  std::vector<int> holders;
+  std::unordered_map<c10::StorageImpl*, int> live;
+};
+
+Replay::Replay(Program program, const std::vector<Kernel>& kernels, KernelSet* set,
+               at::Device device, bool exact_outputs)
+    : program_(std::move(program)), device_(device) {
+  prepare(kernels, set);
+  mutated_inputs_ = find_mutated_inputs(program_, kernels);
+  find_last_uses();
+  find_exact_layouts(exact_outputs || !launch_steps_.empty());
+}
+
+Replay Replay::wide(Program program, Program narrow, at::Device device) {
+  Replay replay(std::move(program), {}, nullptr, device);
+  replay.narrow_ = std::move(narrow);
+  return replay;
+}
+
+void Replay::prepare(const std::vector<Kernel>& kernels, KernelSet* set) {
+  for (size_t i = 0; i < program_.steps.size(); ++i) {
+    const Step& step = program_.steps[i];
+    PreparedStep prepared;
+    prepared.name = step_name(program_, kernels, i);
+    try {
+      if (const auto* call = std::get_if<AtenCall>(&step)) {
+        prepared.call.emplace(*call, device_);
+        prepared.defines = call->results;
+        prepared.empty = makes_empty(call->op);
+      } else {
+        const auto& launch = std::get<Launch>(step);
+        const Kernel& kernel = kernels.at(launch.kernel);
+        check_specialization(kernel, launch);
+        for (size_t a = 0; a < launch.args.size(); ++a) {
+          prepared.launch_values.push_back(launch.args[a].is_value() ? launch.args[a].value() : -1);
+          prepared.alignments.push_back(divisibility(kernel, runtime_params(kernel)[a]));
+        }
+        prepared.launch = set->prepare(launch);
+        launch_steps_.push_back(static_cast<int>(i));
+      }
+    } catch (const InputError& error) {
+      throw ReplayError(prepared.name + ": " + error.what());
+    }
+    steps_.push_back(std::move(prepared));
+  }
+}
+
+void Replay::find_last_uses() {
+  std::vector<int> last(program_.values.size(), -1);
+  for (size_t i = 0; i < program_.steps.size(); ++i) {
+    Step step = program_.steps[i];
+    for_each_value(step, [&](ValueId& id) { last[id] = static_cast<int>(i); });
+    for (ValueId id : step_defines(step)) last[id] = std::max(last[id], static_cast<int>(i));
+  }
+  for (ValueId id : program_.outputs) last[id] = -1;
+  for (size_t id = 0; id < last.size(); ++id) {
+    if (last[id] >= 0) steps_[last[id]].release.push_back(static_cast<ValueId>(id));
+  }
+}
+
+void Replay::find_exact_layouts(bool exact_outputs) {
+  exact_.assign(storage_count(program_), false);
+  output_.assign(exact_.size(), false);
+  for (const Step& original : program_.steps) {
+    Step step = original;
+    const auto* call = std::get_if<AtenCall>(&step);
+    if (call && !needs_strides(*call)) continue;
+    for_each_value(step, [&](ValueId& id) { exact_[program_.values[id].storage] = true; });
+  }
+  for (ValueId id : program_.outputs) {
+    output_[program_.values[id].storage] = true;
+    if (exact_outputs) exact_[program_.values[id].storage] = true;
+  }
+}
+
+std::vector<at::Tensor> Replay::run(std::vector<at::Tensor> inputs, const ReplayOptions& options) {
+  c10::InferenceMode inference;
+  std::optional<DefaultDtype> widened;
+  if (narrow_) widened.emplace(at::kDouble);
+  if (inputs.size() != program_.inputs.size()) {
+    throw ReplayError("takes " + std::to_string(program_.inputs.size()) + " inputs, got " +
+                      std::to_string(inputs.size()));
+  }
+  guards_intact_ = true;
+  Run run{options, std::vector<at::Tensor>(program_.values.size()),
+          std::vector<c10::StorageImpl*>(exact_.size()), std::vector<int>(exact_.size()), {}};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    define(-1, program_.inputs[i], std::move(inputs[i]), run);
+  }
+  inputs.clear();
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    try {
+      run_step(static_cast<int>(i), run);
+    } catch (const NotJudged& error) {
+      throw NotJudged(steps_[i].name + ": " + error.what());
+    } catch (const DeviceLost& error) {
+      throw DeviceLost(steps_[i].name + ": " + error.what());
+    } catch (const std::exception& error) {
+      if (out_of_memory(error)) throw NotJudged(steps_[i].name + ": out of memory");
+      throw ReplayError(steps_[i].name + ": " + first_line(error));
+    }
+  }
+  std::vector<at::Tensor> outputs;
+  for (ValueId id : program_.outputs) outputs.push_back(run.slots[id]);
+  return outputs;
+}
+
+void Replay::run_step(int index, Run& run) {
+  if (steps_[index].call) {
+    run_call(index, run);
+  } else if (!run.options.skip_all_launches && run.options.skip_launch != index) {
+    run_launch(index, run);
+  }
+  for (ValueId id : steps_[index].release) release(id, run);
+  if (run.options.guards && !steps_[index].release.empty()) run.options.guards->sweep();
+}
+
+void Replay::run_call(int index, Run& run) {
+  const PreparedStep& step = steps_[index];
+  std::vector<at::Tensor> results =
+      narrow_ && step.call->random() ? call_narrow(index, run) : step.call->run(run.slots);
+  if (results.size() != step.defines.size()) {
+    throw ReplayError("gave " + std::to_string(results.size()) + " results, recorded are " +
+                      std::to_string(step.defines.size()));
+  }
+  for (size_t k = 0; k < results.size(); ++k) {
+    const ValueId id = step.defines[k];
+    if (id < 0) continue;
+    if (!results[k].defined()) throw ReplayError("gave no tensor where one is recorded");
+    if (step.empty) results[k] = fill_empty(std::move(results[k]), id, run);
+    define(index, id, std::move(results[k]), run);
+  }
+}
+
+void Replay::run_launch(int index, Run& run) {
+  const PreparedStep& step = steps_[index];
+  std::vector<at::Tensor> tensors(step.launch_values.size());
+  for (size_t a = 0; a < tensors.size(); ++a) {
+    const ValueId id = step.launch_values[a];
+    if (id < 0) continue;
+    tensors[a] = run.slots[id];
+    if (reinterpret_cast<uintptr_t>(tensors[a].data_ptr()) % step.alignments[a] != 0) {
+      throw ReplayError("argument " + std::to_string(a) + " is not aligned to " +
+                        std::to_string(step.alignments[a]) + " bytes as its kernel expects");
+    }
+  }
+  if (!step.launch->run(tensors)) guards_intact_ = false;
+}
+
+// A random step of a wide run: in its own dtypes, then widened, so that it draws what the recorded
+// program draws.
+std::vector<at::Tensor> Replay::call_narrow(int index, Run& run) {
+  DefaultDtype recorded(at::kFloat);
+  std::vector<at::Tensor> slots = run.slots;
+  std::vector<std::pair<ValueId, at::Tensor>> narrowed;
+  Step step = program_.steps[index];
+  for_each_value(step, [&](ValueId& id) {
+    at::Tensor& slot = slots[id];
+    const at::ScalarType type = scalar_type(narrow_->values[id].dtype);
+    if (slot.scalar_type() == type) return;
+    slot = slot.to(type);
+    narrowed.emplace_back(id, slot);
+  });
+  std::vector<at::Tensor> results = steps_[index].call->run(slots);
+  const auto& mutated = std::get<AtenCall>(step).mutated;
+  for (const auto& [id, tensor] : narrowed) {
+    if (std::find(mutated.begin(), mutated.end(), id) == mutated.end()) continue;
+    run.slots[id].copy_(tensor);
+    for (at::Tensor& result : results) {
+      if (result.is_alias_of(tensor)) result = run.slots[id];
+    }
+  }
+  return results;
+}
+
+at::Tensor Replay::fill_empty(at::Tensor made, ValueId id, Run& run) {
+  if (run.options.fill == EmptyFill::kLeave) return made;
+  if (run.options.fill == EmptyFill::kZero) return made.zero_();
+  if (run.options.guards) {
+    const std::vector<int64_t> sizes = made.sizes().vec(), strides = made.strides().vec();
+    const at::ScalarType type = made.scalar_type();
+    made.reset();  // its memory may serve for the guarded one
+    made = run.options.guards->empty(sizes, strides, type);
+  } else {
+    poison_storage(made);
+  }
+  const Value& value = program_.values[id];
+  if (run.options.calm_integers && !is_floating(value.dtype) && !output_[value.storage]) {
+    made.zero_();
+  }
+  return made;
+}
+
+void Replay::define(int index, ValueId id, at::Tensor tensor, Run& run) {
+  const Value& value = program_.values[id];
+  if (narrow_ && tensor.is_floating_point() && tensor.scalar_type() != at::kDouble) {
+    tensor = tensor.to(at::kDouble);
+  }
+  const bool input = index < 0;
+  if (!run.options.checked) {
+    if (!input && relaid_.contains(index)) {
+      tensor = at::empty_strided(value.shape, value.strides, tensor.options()).copy_(tensor);
+    }
+    run.slots[id] = std::move(tensor);
+    return;
+  }
+  const auto complain = [&](const std::string& message) {
+    throw ReplayError(input ? "input " + std::to_string(id) + " " + message : message);
+  };
+  if (tensor.scalar_type() != scalar_type(value.dtype)) {
+    complain(std::string("is ") + c10::toString(tensor.scalar_type()) + ", recorded is " +
+             std::string(dtype_name(value.dtype)));
+  }
+  if (tensor.sizes() != at::IntArrayRef(value.shape)) {
+    complain("has shape " + c10::str(tensor.sizes()) + ", recorded is " +
+             c10::str(at::IntArrayRef(value.shape)));
+  }
+  const bool aliases = run.holders[value.storage] > 0;
+  c10::StorageImpl* actual = tensor.storage().unsafeGetStorageImpl();
+  if (aliases && run.storage[value.storage] != actual) complain("does not alias as recorded");
+  const bool strides_differ = exact_[value.storage] && !same_strides(tensor, value);
+  const bool hidden_alias = !aliases && run.live.contains(actual);
+  if (strides_differ && (aliases || input)) complain("has other strides than recorded");
+  if (!input && (strides_differ || hidden_alias)) {
+    tensor = at::empty_strided(value.shape, value.strides, tensor.options()).copy_(tensor);
+    actual = tensor.storage().unsafeGetStorageImpl();
+    relaid_.insert(index);
+  }
+  if (!aliases) {
+    run.storage[value.storage] = actual;
+    run.live.emplace(actual, value.storage);
+  }
+  ++run.holders[value.storage];
+  run.slots[id] = std::move(tensor);
+}
+
+void Replay::release(ValueId id, Run& run) {
+  const int storage = program_.values[id].storage;
+  if (run.options.checked && run.slots[id].defined() && --run.holders[storage] == 0) {
+    const auto found = run.live.find(run.storage[storage]);
+    if (found != run.live.end() && found->second == storage) run.live.erase(found);
+  }
+  run.slots[id].reset();
+}
+
+}  // namespace kw

@@ -1,0 +1,99 @@
+// A Program made ready to run on one backend, any number of times.
+//
+// Preparing resolves every operator and launch, finds the last use of each value and the results
+// whose layout matters. A run keeps one slot a value, frees it after its last use and, when
+// checked, holds each step to its record: dtype, shape, aliasing, and strides where a launch or a
+// view relies on them. A fresh result that PyTorch laid out otherwise on this backend, or that
+// aliases something the record says it does not, is copied into what the record says; those steps
+// are remembered, so that unchecked (timed) runs do the same.
+//
+// A failed step is a ReplayError that names it. Runs in inference mode, on the backend's current
+// stream, without waiting for the device. One thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "program/program.h"
+#include "runtime/executor/backend.h"
+#include "runtime/executor/guards.h"
+#include "runtime/executor/operators.h"
+
+namespace kw {
+
+struct ReplayOptions {
+  EmptyFill fill = EmptyFill::kLeave;
+  bool checked = true;
+  Guards* guards = nullptr;            // results of the empty family come from here
+  bool skip_all_launches = false;
+  std::optional<int> skip_launch;      // step index
+  // Poisoned integers that are no output become 0: with launches skipped they may serve as
+  // indices, and an index out of range would cost the device.
+  bool calm_integers = false;
+};
+
+class Replay {
+ public:
+  // `kernels` and `set` must outlive this.
+  // `exact_outputs`: results that reach an output get the recorded layout, whoever made them.
+  Replay(Program program, const std::vector<Kernel>& kernels, KernelSet* set, at::Device device,
+         bool exact_outputs = false);
+  // Of a program out of oracle.h's widened(): floating results are made float64; random steps run in
+  // the dtypes of `narrow`, the recorded program, so that they draw the same numbers.
+  static Replay wide(Program program, Program narrow, at::Device device);
+
+  // `inputs` as Program::inputs; a run may overwrite those that the program mutates.
+  std::vector<at::Tensor> run(std::vector<at::Tensor> inputs, const ReplayOptions& options);
+
+  const Program& program() const { return program_; }
+  const std::vector<int>& launch_steps() const { return launch_steps_; }
+  // For each input, whether some step overwrites its storage.
+  const std::vector<bool>& mutated_inputs() const { return mutated_inputs_; }
+  bool guards_intact() const { return guards_intact_; }  // around buffers of the last run's launches
+  // Steps whose result was copied into the recorded layout, in any run so far.
+  const std::set<int>& relaid_steps() const { return relaid_; }
+
+ private:
+  struct PreparedStep {
+    std::string name;  // "step 3 (aten.mm.default)"
+    std::optional<OperatorCall> call;
+    std::unique_ptr<PreparedLaunch> launch;
+    std::vector<ValueId> launch_values;  // -1 where the argument is no tensor
+    std::vector<int64_t> alignments;     // of pointers, bytes
+    std::vector<ValueId> defines;
+    std::vector<ValueId> release;        // values used for the last time
+    bool empty = false;
+  };
+  struct Run;  // the state of one run
+
+  void prepare(const std::vector<Kernel>& kernels, KernelSet* set);
+  void find_last_uses();
+  void find_exact_layouts(bool exact_outputs);
+  void run_step(int index, Run& run);
+  void run_call(int index, Run& run);
+  void run_launch(int index, Run& run);
+  std::vector<at::Tensor> call_narrow(int index, Run& run);
+  at::Tensor fill_empty(at::Tensor made, ValueId id, Run& run);
+  void define(int index, ValueId id, at::Tensor tensor, Run& run);
+  void release(ValueId id, Run& run);
+
+  Program program_;
+  std::optional<Program> narrow_;
+  at::Device device_;
+  std::vector<PreparedStep> steps_;
+  std::vector<int> launch_steps_;
+  std::vector<bool> mutated_inputs_;
+  std::vector<bool> exact_;   // by storage number
+  std::vector<bool> output_;  // by storage number
+  std::set<int> relaid_;
+  bool guards_intact_ = true;
+};
+
+// Whether a tensor's dimensions larger than 1 step as the record says.
+bool same_strides(const at::Tensor& tensor, const Value& value);
+// Program inputs whose storage some step overwrites.
+std::vector<bool> find_mutated_inputs(const Program& program, const std::vector<Kernel>& kernels);
+
+}  // namespace kw

@@ -1,0 +1,203 @@
+#include "runtime/executor/replay.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/executor/test_backend.h"
+
+namespace kw {
+namespace {
+
+class ReplayTest : public testing::Test {
+ protected:
+  std::vector<at::Tensor> run(const Program& program, std::vector<at::Tensor> inputs,
+                              const ReplayOptions& options = {}) {
+    set_ = backend_.load(kernels_);
+    Replay replay(program, kernels_, set_.get(), at::kCPU);
+    auto outputs = replay.run(std::move(inputs), options);
+    relaid_ = replay.relaid_steps();
+    return outputs;
+  }
+  std::string error(const Program& program, std::vector<at::Tensor> inputs) {
+    try {
+      run(program, std::move(inputs));
+    } catch (const ReplayError& e) {
+      return e.what();
+    }
+    return "";
+  }
+  c10::InferenceMode inference_;
+  FakeBackend backend_;
+  std::vector<Kernel> kernels_;
+  std::unique_ptr<KernelSet> set_;
+  std::set<int> relaid_;
+};
+
+// y = relu(x W^T) + 1, out of a buffer updated in place.
+Program linear_relu() {
+  return make_program(
+      {value_json("float32", {4, 8}, 0), value_json("float32", {3, 8}, 1),
+       value_json("float32", {4, 3}, 2), value_json("float32", {4, 3}, 2),
+       value_json("float32", {4, 3}, 3)},
+      {0, 1},
+      {step_json("aten.linear.default", {{"input", v(0)}, {"weight", v(1)}}, {2}),
+       step_json("aten.relu_.default", {{"self", v(2)}}, {3}, {2}),
+       step_json("aten.add.Tensor", {{"self", v(3)}, {"other", 1}}, {4})},
+      {4});
+}
+
+TEST_F(ReplayTest, ComputesWhatTheOperatorsCompute) {
+  const at::Tensor x = at::randn({4, 8}), w = at::randn({3, 8});
+  const at::Tensor expected = at::linear(x, w).relu() + 1;
+  EXPECT_TRUE(at::equal(run(linear_relu(), {x, w})[0], expected));
+  EXPECT_TRUE(at::equal(run(linear_relu(), {x, w}, {.checked = false})[0], expected));
+}
+
+TEST_F(ReplayTest, RunsAgainAndAgain) {
+  Replay replay(linear_relu(), {}, nullptr, at::kCPU);
+  for (int i = 0; i < 3; ++i) {
+    const at::Tensor x = at::randn({4, 8}), w = at::randn({3, 8});
+    EXPECT_TRUE(at::equal(replay.run({x, w}, {})[0], at::linear(x, w).relu() + 1));
+  }
+}
+
+TEST_F(ReplayTest, ValuesAreFreedAfterTheirLastUse) {
+  at::Tensor x = at::randn({4, 8}), w = at::randn({3, 8});
+  Replay replay(linear_relu(), {}, nullptr, at::kCPU);
+  const auto outputs = replay.run({x, w}, {});
+  EXPECT_EQ(x.use_count(), 1u);
+  EXPECT_EQ(outputs[0].storage().use_count(), 1u);
+}
+
+TEST_F(ReplayTest, ResultsMustBeAsRecorded) {
+  const auto relu = [](Json value, Json self) {
+    return make_program({value_json("float32", {4}, 0), std::move(value)}, {0},
+                        {step_json("aten.relu.default", {{"self", std::move(self)}}, {1})}, {1});
+  };
+  const at::Tensor x = at::randn({4});
+  EXPECT_EQ(error(relu(value_json("float32", {4}, 1), v(0)), {x}), "");
+  EXPECT_NE(error(relu(value_json("float32", {2, 2}, 1), v(0)), {x}).find("step 0 (aten.relu"),
+            std::string::npos);
+  EXPECT_NE(error(relu(value_json("float16", {4}, 1), v(0)), {x}).find("float16"),
+            std::string::npos);
+  EXPECT_NE(error(relu(value_json("float32", {4}, 0), v(0)), {x}).find("alias"),
+            std::string::npos);
+  EXPECT_NE(error(relu(value_json("float32", {4}, 1), v(0)), {at::randn({5})}).find("shape"),
+            std::string::npos);
+  EXPECT_NE(error(relu(value_json("float32", {4}, 1), v(0)), {}).find("takes 1 inputs"),
+            std::string::npos);
+}
+
+TEST_F(ReplayTest, AFailedStepIsNamed) {
+  const Program bad = make_program(
+      {value_json("float32", {4, 8}, 0), value_json("float32", {4, 4}, 1)}, {0},
+      {step_json("aten.mm.default", {{"self", v(0)}, {"mat2", v(0)}}, {1})}, {1});
+  EXPECT_NE(error(bad, {at::randn({4, 8})}).find("step 0 (aten.mm.default)"), std::string::npos);
+}
+
+// What the record calls a fresh tensor is one, even where PyTorch returned its argument.
+TEST_F(ReplayTest, HiddenAliasesAreCopied) {
+  const Program program = make_program(
+      {value_json("float32", {4}, 0), value_json("float32", {4}, 1), value_json("float32", {4}, 1)},
+      {0},
+      {step_json("aten.contiguous.default", {{"self", v(0)}}, {1}),
+       step_json("aten.zero_.default", {{"self", v(1)}}, {2}, {1})},
+      {0, 2});
+  for (bool checked : {true, false}) {
+    kernels_.clear();
+    set_ = backend_.load(kernels_);
+    Replay replay(program, kernels_, set_.get(), at::kCPU);
+    const at::Tensor x = at::ones({4});
+    replay.run({x}, {});
+    const auto outputs = replay.run({x}, {.checked = checked});
+    EXPECT_EQ(outputs[0].sum().item<double>(), 4);
+    EXPECT_EQ(outputs[1].sum().item<double>(), 0);
+    EXPECT_EQ(replay.relaid_steps(), std::set<int>{0});
+  }
+}
+
+// A launch sees the strides that were recorded, whatever layout PyTorch chose here.
+TEST_F(ReplayTest, LayoutsThatALaunchReliesOnAreRestored) {
+  kernels_ = {make_kernel("see", {"*fp32"}, {0})};
+  std::vector<int64_t> seen;
+  backend_.kernels["see"] = [&](std::span<const at::Tensor> t) { seen = t[0].strides().vec(); };
+  Json transposed = value_json("float32", {2, 3}, 1);
+  transposed["strides"] = {1, 2};
+  const Program program = make_program(
+      {value_json("float32", {2, 3}, 0), transposed}, {0},
+      {step_json("aten.neg.default", {{"self", v(0)}}, {1}), launch_json(0, {v(1)})}, {1},
+      kernels_);
+  const at::Tensor x = at::randn({2, 3});
+  EXPECT_TRUE(at::equal(run(program, {x})[0], -x));
+  EXPECT_EQ(seen, (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(relaid_, std::set<int>{0});
+}
+
+TEST_F(ReplayTest, LaunchesRunUnlessSkipped) {
+  kernels_ = {make_kernel("fill", {"*fp32", "i32"}, {0})};
+  backend_.kernels["fill"] = [](std::span<const at::Tensor> t) { at::Tensor(t[0]).fill_(7); };
+  const Program program = make_program(
+      {value_json("float32", {4}, 0), value_json("float32", {4}, 1)}, {},
+      {step_json("aten.empty.memory_format", {{"size", {4}}}, {0}),
+       step_json("aten.empty.memory_format", {{"size", {4}}}, {1}), launch_json(0, {v(0), 1}),
+       launch_json(0, {v(1), 2})},
+      {0, 1}, kernels_);
+  const auto is_seven = [](const at::Tensor& t) { return t.eq(7).all().item<bool>(); };
+  ReplayOptions options{.fill = EmptyFill::kPoison};
+  auto outputs = run(program, {}, options);
+  EXPECT_TRUE(is_seven(outputs[0]) && is_seven(outputs[1]));
+  EXPECT_EQ(backend_.launches, 2);
+  options.skip_launch = 2;
+  outputs = run(program, {}, options);
+  EXPECT_TRUE(outputs[0].isnan().all().item<bool>() && is_seven(outputs[1]));
+  options.skip_all_launches = true;
+  outputs = run(program, {}, options);
+  EXPECT_TRUE(outputs[0].isnan().all().item<bool>() && outputs[1].isnan().all().item<bool>());
+}
+
+TEST_F(ReplayTest, UnwrittenMemoryShows) {
+  const Program program = make_program(
+      {value_json("float32", {4}, 0), value_json("int64", {4}, 1), value_json("int64", {4}, 2)}, {},
+      {step_json("aten.empty.memory_format", {{"size", {4}}}, {0}),
+       step_json("aten.empty.memory_format", {{"size", {4}}, {"dtype", {{"dtype", "int64"}}}}, {1}),
+       step_json("aten.empty_like.default", {{"self", v(1)}}, {2})},
+      {0, 2});
+  auto outputs = run(program, {}, {.fill = EmptyFill::kZero});
+  EXPECT_EQ(outputs[0].abs().sum().item<double>(), 0);
+  outputs = run(program, {}, {.fill = EmptyFill::kPoison});
+  EXPECT_TRUE(outputs[0].isnan().all().item<bool>());
+  EXPECT_GT(outputs[1].min().item<int64_t>(), int64_t{1} << 60);
+  Guards guards(at::kCPU);
+  outputs = run(program, {}, {.fill = EmptyFill::kPoison, .guards = &guards});
+  EXPECT_TRUE(outputs[0].isnan().all().item<bool>());
+  static_cast<float*>(outputs[0].storage().mutable_data())[4] = 1;
+  EXPECT_FALSE(guards.intact());
+}
+
+TEST_F(ReplayTest, MisalignedPointersAreRefused) {
+  kernels_ = {make_kernel("k", {"*fp32"}, {0})};
+  kernels_[0].attrs = Json::parse(R"({"0": [["tt.divisibility", 16]]})");
+  backend_.kernels["k"] = [](std::span<const at::Tensor>) {};
+  Json tail = value_json("float32", {3}, 0);
+  tail["offset"] = 1;
+  const Program program = make_program(
+      {value_json("float32", {4}, 0), tail}, {0},
+      {step_json("aten.slice.Tensor", {{"self", v(0)}, {"start", 1}}, {1}),
+       launch_json(0, {v(1)})},
+      {0}, kernels_);
+  EXPECT_NE(error(program, {at::randn({4})}).find("aligned"), std::string::npos);
+}
+
+TEST_F(ReplayTest, MutatedInputsAreFoundThroughViewsAndLaunches) {
+  kernels_ = {make_kernel("k", {"*fp32", "*fp32"}, {1})};
+  const Program program = make_program(
+      {value_json("float32", {4}, 0), value_json("float32", {4}, 1), value_json("float32", {4}, 2),
+       value_json("float32", {2, 2}, 0)},
+      {0, 1, 2},
+      {step_json("aten.view.default", {{"self", v(0)}, {"size", {2, 2}}}, {3}),
+       launch_json(0, {v(2), v(3)})},
+      {0}, kernels_);
+  EXPECT_EQ(find_mutated_inputs(program, kernels_), (std::vector<bool>{true, false, false}));
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,97 @@
+#include "runtime/executor/server.h"
+
+#include "formats/error.h"
+#include "program/task_json.h"
+
+namespace kw {
+
+Json Server::hello() const {
+  Json out = backend_.describe();
+  out["status"] = "ok";
+  out["torch"] = KW_TORCH_VERSION;  // main() has checked that it is the one loaded
+  return out;
+}
+
+Json Server::load(const Frame& request) {
+  const int id = static_cast<int>(JsonReader(request.json, "load").at("id").integer(0, INT32_MAX));
+  tasks_.erase(id);
+  trials_.forget(id);
+  try {
+    tasks_[id] = std::make_unique<LoadedTask>(task_from_frame(request), backend_);
+  } catch (...) {
+    tasks_.erase(id);
+    throw;
+  }
+  return {{"status", "ok"}};
+}
+
+LoadedTask& Server::task(int id) {
+  const auto found = tasks_.find(id);
+  if (found == tasks_.end()) throw InputError("task " + std::to_string(id) + " is not loaded");
+  return *found->second;
+}
+
+Json Server::dispatch(const Frame& request) {
+  const JsonReader in(request.json, "request");
+  const std::string kind = in.at("kind").string();
+  if (kind == "hello") return hello();
+  if (kind == "load") return load(request);
+  if (kind == "unload") {
+    const int id = static_cast<int>(in.at("id").integer(0, INT32_MAX));
+    tasks_.erase(id);
+    trials_.forget(id);
+    return {{"status", "ok"}};
+  }
+  if (kind == "trial") {
+    const TrialRequest trial = trial_request_from_json(in);
+    return to_json(trials_.run(trial, task(trial.reference), task(trial.candidate)));
+  }
+  if (kind == "time") {
+    if (!timer_) {
+      return {{"status", "not-judged"}, {"message", "this backend has no clock to judge by"}};
+    }
+    const TimeRequest time = time_request_from_json(in);
+    std::vector<LoadedTask*> tasks;
+    for (int id : time.tasks) tasks.push_back(&task(id));
+    return to_json(timer_(time, tasks));
+  }
+  throw InputError("unknown kind of request \"" + kind + "\"");
+}
+
+Frame Server::answer(const Frame& request) {
+  const auto failed = [](const char* status, const std::string& message) {
+    return Frame{{{"status", status}, {"message", message}}, {}};
+  };
+  try {
+    try {
+      return {dispatch(request), {}};
+    } catch (const NotJudged& error) {
+      return failed("not-judged", error.what());
+    } catch (const c10::OutOfMemoryError& error) {
+      return failed("not-judged", "out of memory");
+    } catch (const DeviceLost&) {
+      throw;
+    } catch (const std::exception& error) {
+      backend_.check_alive();
+      return failed("failed", error.what());
+    }
+  } catch (const DeviceLost& error) {
+    lost_ = true;
+    return failed("died", error.what());
+  }
+}
+
+int Server::serve(FrameChannel& channel) {
+  while (true) {
+    FrameChannel::Received received = channel.receive();
+    if (received.status == ChannelStatus::kClosed) return 0;
+    if (!received.ok()) {
+      throw EnvironmentError("the supervisor's request is no frame: " + received.message);
+    }
+    const Frame reply = answer(received.frame);
+    if (channel.send(reply) != ChannelStatus::kOk) return 0;
+    if (lost_) return kLostExit;
+  }
+}
+
+}  // namespace kw

@@ -1,0 +1,306 @@
+#include "runtime/executor/trial.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "formats/error.h"
+#include "runtime/executor/metrics.h"
+
+namespace kw {
+namespace {
+
+using TensorsByName = std::map<std::string, at::Tensor>;
+
+TensorsByName by_name(const Task& task, const std::vector<at::Tensor>& state) {
+  TensorsByName out;
+  for (size_t i = 0; i < task.state.size(); ++i) {
+    for (const std::string& name : task.state[i].names) out.emplace(name, state[i]);
+  }
+  return out;
+}
+
+bool same_shape(const at::Tensor& a, const at::Tensor& b) {
+  return a.scalar_type() == b.scalar_type() && a.sizes() == b.sizes();
+}
+
+// Buffers that both sides update: equal up to the rounding of their dtype's computations.
+bool about_equal(const at::Tensor& got, const at::Tensor& expected) {
+  const double eps = dtype_eps(dtype_of(expected.scalar_type()));
+  return distance(got, expected) <= std::sqrt(eps);
+}
+
+// The trial under way: what both halves share.
+class OneTrial {
+ public:
+  OneTrial(Backend& backend, ReferenceCache& cache, const TrialRequest& request,
+           LoadedTask& reference, LoadedTask& candidate, TrialReport& report)
+      : backend_(backend), cache_(cache), request_(request), reference_(reference),
+        candidate_(candidate), report_(report) {}
+
+  void run() {
+    report_.fault = "reference";
+    const ReferenceKey key{request_.reference, request_.seed, request_.variation};
+    CachedReference cached = cache_.find(key);
+    std::shared_ptr<const Draw> draw = cached.draw ? cached.draw : new_draw();
+    report_.fault = "candidate";
+    run_candidate(*draw);
+    report_.fault = "reference";
+    if (!backend_.isolated()) draw.reset(), draw = new_draw();
+    if (!cached.side) cached.side = run_reference_on(*draw);
+    report_.fault = "candidate";
+    compare_outputs(*cached.side);
+    compare_inputs(*draw, *cached.side);
+    report_.passes_zeros = cached.side->passes_zeros;
+    report_.passes_stale = cached.side->passes_stale;
+    keep(key, draw, cached.side);
+    report_.fault.clear();
+  }
+
+ private:
+  std::shared_ptr<const Draw> new_draw();
+  std::shared_ptr<const ReferenceSide> run_reference_on(const Draw& draw);
+  void keep(const ReferenceKey& key, std::shared_ptr<const Draw> draw,
+            std::shared_ptr<const ReferenceSide> side);
+
+  void run_candidate(const Draw& draw);
+  void check_state(const Draw& draw);
+  std::vector<at::Tensor> call(const Draw& draw, Guards& guards, ReplayOptions options,
+                               std::vector<at::Tensor>* inputs_after = nullptr);
+  void skip_launches(const Draw& draw);
+  bool changes_without(const Draw& draw, ReplayOptions options, const std::vector<double>& noise);
+
+  void compare_outputs(const ReferenceSide& side);
+  void compare_inputs(const Draw& draw, const ReferenceSide& side);
+  void compare_state_after(const Draw& draw, const ReferenceSide& side);
+  void note(bool& flag, const std::string& difference) {
+    flag = false;
+    if (report_.difference.empty()) report_.difference = difference;
+  }
+
+  Backend& backend_;
+  ReferenceCache& cache_;
+  const TrialRequest& request_;
+  LoadedTask& reference_;
+  LoadedTask& candidate_;
+  TrialReport& report_;
+  std::vector<at::Tensor> state_;         // the candidate's, as constructed
+  std::vector<at::Tensor> outputs_;       // the candidate's answer
+  std::vector<at::Tensor> inputs_after_;  // its state, derived tensors and inputs after the call
+};
+
+std::shared_ptr<const Draw> OneTrial::new_draw() {
+  return std::make_shared<Draw>(reference_.draw(request_.seed, request_.variation));
+}
+
+std::shared_ptr<const ReferenceSide> OneTrial::run_reference_on(const Draw& draw) {
+  const auto& mutated = reference_.forward().mutated_inputs();
+  Draw own = draw;
+  Guards copies(backend_.device());
+  if (std::find(mutated.begin(), mutated.end(), true) != mutated.end()) {
+    const std::vector<at::Tensor> all = copies.copy(draw.all());
+    const auto derived = all.begin() + draw.state.size();
+    const auto inputs = derived + draw.derived.size();
+    own = {{all.begin(), derived}, {derived, inputs}, {inputs, all.end()}, {}};
+  }
+  auto side = std::make_shared<ReferenceSide>(run_reference(
+      reference_, own, request_.seed, request_.variation, backend_.device()));
+  backend_.synchronize();
+  return side;
+}
+
+// After the last use of `side` on the device.
+void OneTrial::keep(const ReferenceKey& key, std::shared_ptr<const Draw> draw,
+                    std::shared_ptr<const ReferenceSide> side) {
+  const bool known = cache_.find(key).side != nullptr;
+  if (backend_.isolated()) {
+    if (!known) cache_.put(key, {std::move(draw), std::move(side)});
+    return;
+  }
+  if (known) return;  // the one in use came from there: it is on the host
+  constexpr int64_t kWorthKeeping = int64_t{256} << 20;  // running again is faster than moving more
+  if (side->bytes() <= kWorthKeeping) {
+    cache_.put(key, {nullptr, std::make_shared<ReferenceSide>(side->on_host())});
+  }
+  side->scrub();
+}
+
+void OneTrial::check_state(const Draw& draw) {
+  const TensorsByName expected = by_name(reference_.task(), draw.state);
+  const TensorsByName got = by_name(candidate_.task(), state_);
+  for (const auto& [name, tensor] : expected) {
+    const auto found = got.find(name);
+    if (found == got.end()) {
+      note(report_.state_equal, "the candidate has no " + name);
+    } else if (!same_shape(found->second, tensor)) {
+      note(report_.state_equal, name + " has another shape or dtype");
+    } else if (!bit_equal(found->second, tensor)) {
+      note(report_.state_equal, name + " is initialised otherwise");
+    }
+  }
+}
+
+// The candidate's forward on guarded copies of its state and of the drawn inputs.
+std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, ReplayOptions options,
+                                       std::vector<at::Tensor>* inputs_after) {
+  options.fill = EmptyFill::kPoison;
+  options.guards = &guards;
+  std::vector<at::Tensor> all = guards.copy(state_);
+  ReplayOptions derive_options = options;
+  derive_options.skip_launch.reset();
+  const auto derived = candidate_.draw_derived(all, derive_options);
+  const std::vector<at::Tensor> inputs = guards.copy(draw.inputs);
+  all.insert(all.end(), derived.begin(), derived.end());
+  all.insert(all.end(), inputs.begin(), inputs.end());
+  seed_generators(derive_seed(request_.seed, Purpose::kForward));
+  if (inputs_after) *inputs_after = all;
+  return candidate_.forward().run(std::move(all), options);
+}
+
+void OneTrial::run_candidate(const Draw& draw) {
+  state_ = candidate_.draw_state(request_.seed);
+  candidate_.apply_affine(draw.affine, state_);
+  check_state(draw);
+  {
+    Guards guards(backend_.device());
+    outputs_ = call(draw, guards, {}, &inputs_after_);
+    const bool launches_intact = candidate_.forward().guards_intact();
+    backend_.synchronize();
+    if (!guards.intact() || !launches_intact) {
+      note(report_.guards_intact, "bytes around a buffer were overwritten");
+    }
+  }
+  if (request_.check_noop || request_.each_launch) skip_launches(draw);
+}
+
+void OneTrial::skip_launches(const Draw& draw) {
+  std::vector<double> noise(outputs_.size(), 0);
+  if (!backend_.deterministic()) {
+    Guards guards(backend_.device());
+    const std::vector<at::Tensor> again = call(draw, guards, {});
+    for (size_t i = 0; i < noise.size(); ++i) noise[i] = distance(again[i], outputs_[i]);
+  }
+  if (request_.check_noop) {
+    ReplayOptions options;
+    options.skip_all_launches = true;
+    report_.no_launch_changes = changes_without(draw, options, noise);
+    if (!report_.no_launch_changes) {
+      note(report_.no_launch_changes, "without any launch the outputs are the same");
+    }
+  }
+  if (request_.each_launch) {
+    for (int step : candidate_.forward().launch_steps()) {
+      ReplayOptions options;
+      options.skip_launch = step;
+      if (!changes_without(draw, options, noise)) report_.idle_launches.push_back(step);
+    }
+  }
+}
+
+// Whether an answer given without some launches differs by more than two answers given with them.
+bool OneTrial::changes_without(const Draw& draw, ReplayOptions options,
+                               const std::vector<double>& noise) {
+  options.calm_integers = true;
+  Guards guards(backend_.device());
+  std::vector<at::Tensor> without;
+  try {
+    without = call(draw, guards, options);
+  } catch (const ReplayError&) {
+    backend_.check_alive();
+    return true;  // an operator that refuses what the launch should have written
+  }
+  for (size_t i = 0; i < without.size(); ++i) {
+    if (distance(without[i], outputs_[i]) > 10 * noise[i]) return true;
+  }
+  return false;
+}
+
+void OneTrial::compare_outputs(const ReferenceSide& side) {
+  const Program &ours = candidate_.task().forward, &theirs = reference_.task().forward;
+  report_.outputs = side.errors;
+  for (size_t i = 0; i < side.errors.size(); ++i) {
+    OutputErrors& errors = report_.outputs[i];
+    if (ours.outputs.size() != theirs.outputs.size() ||
+        candidate_.task().result != reference_.task().result) {
+      errors.meta_difference = "returns " + candidate_.task().result.dump() + ", expected " +
+                               reference_.task().result.dump();
+    } else {
+      errors.meta_difference =
+          meta_difference(ours.values[ours.outputs[i]], theirs.values[theirs.outputs[i]]);
+    }
+    if (!errors.meta_difference.empty()) {
+      note(errors.same_meta, "output " + std::to_string(i) + ": " + errors.meta_difference);
+    }
+    if (i < outputs_.size() && same_shape(outputs_[i], side.outputs[i])) {
+      candidate_errors(outputs_[i], side.outputs[i], side.oracle[i], errors);
+    }
+  }
+}
+
+void OneTrial::compare_inputs(const Draw& draw, const ReferenceSide& side) {
+  compare_state_after(draw, side);
+  const size_t first = state_.size(), inputs = inputs_after_.size() - draw.inputs.size();
+  const auto& ours = candidate_.forward().mutated_inputs();
+  for (size_t i = first; i < inputs; ++i) {
+    if (ours[i]) note(report_.inputs_unchanged, "the call overwrites a derived tensor");
+  }
+  for (size_t i = 0; i < draw.inputs.size(); ++i) {
+    const at::Tensor& got = inputs_after_[inputs + i];
+    const at::Tensor& expected = side.after[draw.state.size() + draw.derived.size() + i];
+    const bool equal =
+        expected.defined() ? about_equal(got, expected) : bit_equal(got, draw.inputs[i]);
+    if (!equal) note(report_.inputs_unchanged, "input " + std::to_string(i) + " was overwritten");
+  }
+}
+
+// Parameters stay as they were; buffers that the reference updates are updated alike.
+void OneTrial::compare_state_after(const Draw& draw, const ReferenceSide& side) {
+  const TensorsByName got = by_name(
+      candidate_.task(), {inputs_after_.begin(), inputs_after_.begin() + state_.size()});
+  const auto& entries = reference_.task().state;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    for (const std::string& name : entries[i].names) {
+      const auto found = got.find(name);
+      if (found == got.end() || !same_shape(found->second, draw.state[i])) continue;
+      if (side.after[i].defined()) {
+        if (!about_equal(found->second, side.after[i])) {
+          note(report_.buffers_equal, "buffer " + name + " is updated otherwise");
+        }
+      } else if (report_.state_equal && !bit_equal(found->second, draw.state[i])) {
+        note(report_.inputs_unchanged, name + " was overwritten");
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TrialReport Trials::run(const TrialRequest& request, LoadedTask& reference,
+                        LoadedTask& candidate) {
+  c10::InferenceMode inference;
+  const auto start = std::chrono::steady_clock::now();
+  TrialReport report;
+  report.status = "ok";
+  backend_.reset_peak_bytes();
+  try {
+    OneTrial(backend_, cache_, request, reference, candidate, report).run();
+  } catch (const NotJudged& error) {
+    report.status = "not-judged";
+    report.message = report.fault + ": " + error.what();
+  } catch (const c10::OutOfMemoryError&) {
+    report.status = "not-judged";
+    report.message = report.fault + ": out of memory";
+  } catch (const DeviceLost&) {
+    throw;
+  } catch (const std::exception& error) {
+    backend_.check_alive();
+    report.status = "failed";
+    report.message = report.fault + ": " + error.what();
+  }
+  report.peak_bytes = backend_.peak_bytes();
+  report.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+}  // namespace kw

@@ -1,0 +1,29 @@
+// One trial: a candidate's answer to fresh inputs, measured against its reference
+// (protocol.h: TrialRequest -> TrialReport). Decides nothing.
+//
+// The candidate runs first, on guarded copies of the inputs and with poisoned buffers, when no
+// answer exists that it could find; then the reference and its fp64 oracle run on inputs drawn
+// again from the seed (on isolated backends: on the masters, which no kernel can reach).
+#pragma once
+
+#include "runtime/executor/loaded_task.h"
+#include "runtime/executor/reference_side.h"
+#include "runtime/protocol.h"
+
+namespace kw {
+
+class Trials {
+ public:
+  Trials(Backend& backend, int64_t cache_bytes) : backend_(backend), cache_(cache_bytes) {}
+
+  // Failures of either side are statuses; DeviceLost passes through.
+  TrialReport run(const TrialRequest& request, LoadedTask& reference, LoadedTask& candidate);
+  // A task id is about to mean something else.
+  void forget(int task) { cache_.forget(task); }
+
+ private:
+  Backend& backend_;
+  ReferenceCache cache_;
+};
+
+}  // namespace kw

@@ -1,0 +1,368 @@
+// Trials of candidates that are right, and of candidates that are wrong in one way each. The
+// kernels are C++ functions, so that each fault is exactly the one meant.
+#include "runtime/executor/trial.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "runtime/executor/test_backend.h"
+
+namespace kw {
+namespace {
+
+constexpr int64_t kN = 64;
+constexpr int64_t kCache = int64_t{64} << 20;
+
+// exp(x) * y
+Task reference_task() {
+  return make_task(
+      random_inputs({{kN}, {kN}}),
+      make_program({value_json("float32", {kN}, 0), value_json("float32", {kN}, 1),
+                    value_json("float32", {kN}, 2), value_json("float32", {kN}, 3)},
+                   {0, 1},
+                   {step_json("aten.exp.default", {{"self", v(0)}}, {2}),
+                    step_json("aten.mul.Tensor", {{"self", v(2)}, {"other", v(1)}}, {3})},
+                   {3}));
+}
+
+// The same by one launch of `kernel` (x, y, out).
+Task kernel_task(const std::string& kernel = "exp_mul", std::vector<int> writes = {2}) {
+  std::vector<Kernel> kernels = {make_kernel(kernel, {"*fp32", "*fp32", "*fp32"}, writes)};
+  Program forward = make_program(
+      {value_json("float32", {kN}, 0), value_json("float32", {kN}, 1),
+       value_json("float32", {kN}, 2)},
+      {0, 1},
+      {step_json("aten.empty.memory_format", {{"size", {kN}}}, {2}),
+       launch_json(0, {v(0), v(1), v(2)})},
+      {2}, kernels);
+  return make_task(random_inputs({{kN}, {kN}}), std::move(forward), kernels);
+}
+
+float* data(const at::Tensor& tensor) { return static_cast<float*>(tensor.mutable_data_ptr()); }
+
+void exp_mul(std::span<const at::Tensor> t) {
+  for (int64_t i = 0; i < kN; ++i) data(t[2])[i] = std::exp(data(t[0])[i]) * data(t[1])[i];
+}
+
+class TrialTest : public testing::TestWithParam<bool> {
+ protected:
+  TrialTest() {
+    backend_.is_isolated = backend_.is_deterministic = GetParam();
+    backend_.kernels["exp_mul"] = exp_mul;
+  }
+  TrialReport run(const Task& reference, const Task& candidate, TrialRequest request = {}) {
+    LoadedTask r(reference, backend_), c(candidate, backend_);
+    request.reference = 1;
+    request.candidate = 2;
+    request.seed += 11;
+    return Trials(backend_, kCache).run(request, r, c);
+  }
+  // A trial of the launch whose kernel first does the right thing and then `wrong`.
+  TrialReport run_wrong(FakeKernel wrong, TrialRequest request = {}) {
+    backend_.kernels["exp_mul"] = [wrong](std::span<const at::Tensor> t) {
+      exp_mul(t);
+      wrong(t);
+    };
+    return run(reference_task(), kernel_task(), request);
+  }
+  static bool within(const OutputErrors& errors) {
+    return errors.same_meta && errors.nonfinite_mismatch == 0 && errors.int_mismatch == 0 &&
+           errors.candidate_rms <= 4 * std::max(errors.reference_rms, 1.2e-7);
+  }
+  static void expect_clean(const TrialReport& report) {
+    ASSERT_EQ(report.status, "ok") << report.message;
+    EXPECT_TRUE(report.inputs_unchanged && report.guards_intact && report.state_equal &&
+                report.buffers_equal)
+        << report.difference;
+    EXPECT_FALSE(report.passes_zeros || report.passes_stale);
+    EXPECT_TRUE(report.difference.empty()) << report.difference;
+    EXPECT_TRUE(report.fault.empty());
+  }
+  FakeBackend backend_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Isolation, TrialTest, testing::Bool(), [](const auto& info) {
+  return info.param ? "isolated" : "shared";
+});
+
+TEST_P(TrialTest, ARightCandidateIsRight) {
+  for (Variation variation : {Variation::kPlain, Variation::kScaleDown, Variation::kScaleUp,
+                              Variation::kFlipped, Variation::kMixedSigns, Variation::kAffine}) {
+    const TrialReport report =
+        run(reference_task(), kernel_task(), {.variation = variation});
+    expect_clean(report);
+    ASSERT_EQ(report.outputs.size(), 1u);
+    EXPECT_TRUE(within(report.outputs[0])) << variation_name(variation);
+    EXPECT_GT(report.outputs[0].reference_rms, 0);
+    EXPECT_LT(report.outputs[0].reference_rms, 1e-6);
+    EXPECT_EQ(report.outputs[0].dtype, "float32");
+    EXPECT_TRUE(report.outputs[0].reference_finite);
+  }
+}
+
+TEST_P(TrialTest, TheReferenceEqualsItself) {
+  const TrialReport report = run(reference_task(), reference_task());
+  expect_clean(report);
+  EXPECT_TRUE(report.outputs[0].exact_equal);
+  EXPECT_EQ(report.outputs[0].candidate_rms, report.outputs[0].reference_rms);
+}
+
+TEST_P(TrialTest, VariationsChangeTheInputsAsNamed) {
+  std::map<Variation, at::Tensor> seen;
+  for (Variation variation : {Variation::kPlain, Variation::kScaleDown, Variation::kScaleUp,
+                              Variation::kFlipped, Variation::kMixedSigns}) {
+    run_wrong([&](std::span<const at::Tensor> t) { seen[variation] = t[0].clone(); },
+              {.variation = variation});
+  }
+  const at::Tensor x = seen[Variation::kPlain];
+  EXPECT_TRUE(at::allclose(seen[Variation::kScaleDown], x * 0.1));
+  EXPECT_TRUE(at::allclose(seen[Variation::kScaleUp], x * 10));
+  EXPECT_TRUE(at::equal(seen[Variation::kFlipped], -x));
+  EXPECT_TRUE(at::equal(seen[Variation::kMixedSigns].abs(), x.abs()));
+  EXPECT_GT(seen[Variation::kMixedSigns].ne(x).sum().item<int64_t>(), 5);
+  EXPECT_GT(seen[Variation::kMixedSigns].eq(x).sum().item<int64_t>(), 5);
+}
+
+TEST_P(TrialTest, SeedsDecideTheInputs) {
+  std::vector<at::Tensor> seen;
+  for (uint64_t seed : {1, 1, 2}) {
+    run_wrong([&](std::span<const at::Tensor> t) { seen.push_back(t[0].clone()); },
+              {.seed = seed});
+  }
+  const size_t step = seen.size() / 3;
+  EXPECT_TRUE(at::equal(seen[0], seen[step]));
+  EXPECT_FALSE(at::equal(seen[0], seen[2 * step]));
+}
+
+TEST_P(TrialTest, OneWrongElementShows) {
+  const TrialReport report =
+      run_wrong([](std::span<const at::Tensor> t) { data(t[2])[17] *= 1.001f; });
+  EXPECT_FALSE(within(report.outputs[0]));
+  EXPECT_FALSE(report.outputs[0].exact_equal);
+}
+
+TEST_P(TrialTest, OneUnwrittenElementShows) {
+  backend_.kernels["exp_mul"] = [](std::span<const at::Tensor> t) {
+    const float kept = data(t[2])[kN - 1];
+    exp_mul(t);
+    data(t[2])[kN - 1] = kept;
+  };
+  EXPECT_EQ(run(reference_task(), kernel_task()).outputs[0].nonfinite_mismatch, 1);
+}
+
+TEST_P(TrialTest, InputsMustNotChange) {
+  const TrialReport report = run_wrong([](std::span<const at::Tensor> t) { data(t[1])[3] += 1; });
+  EXPECT_FALSE(report.inputs_unchanged);
+  EXPECT_EQ(report.difference, "input 1 was overwritten");
+  EXPECT_TRUE(within(report.outputs[0])) << "the reference had its own inputs";
+}
+
+TEST_P(TrialTest, WritingOutsideABufferIsSeen) {
+  for (int buffer : {0, 1, 2}) {
+    for (int64_t at : {int64_t{-1}, kN, kN + 100}) {
+      const TrialReport report =
+          run_wrong([=](std::span<const at::Tensor> t) { data(t[buffer])[at] = 0; });
+      EXPECT_FALSE(report.guards_intact) << buffer << " " << at;
+    }
+  }
+}
+
+TEST_P(TrialTest, ReadingOutsideABufferGivesNaN) {
+  const TrialReport report = run_wrong(
+      [](std::span<const at::Tensor> t) { data(t[2])[0] += 0 * data(t[0])[kN]; });
+  EXPECT_EQ(report.outputs[0].nonfinite_mismatch, 1);
+}
+
+// Nothing that equals the answer lies in memory while the candidate runs.
+TEST_P(TrialTest, StaleAnswersAreNotRight) {
+  at::Tensor first;
+  backend_.kernels["exp_mul"] = [&](std::span<const at::Tensor> t) {
+    exp_mul(t);
+    if (!first.defined()) first = t[2].clone();
+    at::Tensor(t[2]).copy_(first);
+  };
+  LoadedTask reference(reference_task(), backend_), candidate(kernel_task(), backend_);
+  Trials trials(backend_, kCache);
+  EXPECT_TRUE(within(trials.run({1, 2, 5}, reference, candidate).outputs[0]));
+  EXPECT_FALSE(within(trials.run({1, 2, 6}, reference, candidate).outputs[0]));
+}
+
+TEST_P(TrialTest, CachedReferencesGiveTheSameReport) {
+  LoadedTask reference(reference_task(), backend_), candidate(kernel_task(), backend_);
+  Trials trials(backend_, kCache);
+  for (Variation variation : {Variation::kPlain, Variation::kAffine}) {
+    std::vector<Json> reports;
+    for (int i = 0; i < 3; ++i) {
+      if (i == 2) trials.forget(1);
+      TrialReport report = trials.run({1, 2, 5, variation}, reference, candidate);
+      report.seconds = 0;
+      reports.push_back(to_json(report));
+    }
+    EXPECT_EQ(reports[0], reports[1]);
+    EXPECT_EQ(reports[0], reports[2]);
+  }
+}
+
+TEST_P(TrialTest, MetadataIsCompared) {
+  Task other = kernel_task();
+  other.result = {{"list", {{{"out", 0}}}}};
+  TrialReport report = run(reference_task(), other);
+  EXPECT_FALSE(report.outputs[0].same_meta);
+  Task reshaped = make_task(
+      random_inputs({{kN}, {kN}}),
+      make_program({value_json("float32", {kN}, 0), value_json("float32", {kN}, 1),
+                    value_json("float32", {kN, 1}, 0)},
+                   {0, 1}, {step_json("aten.unsqueeze.default", {{"self", v(0)}, {"dim", 1}}, {2})},
+                   {2}));
+  report = run(reference_task(), reshaped);
+  EXPECT_EQ(report.status, "ok") << report.message;
+  EXPECT_FALSE(report.outputs[0].same_meta);
+}
+
+TEST_P(TrialTest, FaultsNameTheirSide) {
+  backend_.kernels["exp_mul"] = [](std::span<const at::Tensor>) {
+    throw ReplayError("illegal access");
+  };
+  TrialReport report = run(reference_task(), kernel_task());
+  EXPECT_EQ(report.status, "failed");
+  EXPECT_EQ(report.fault, "candidate");
+  EXPECT_EQ(report.message, "candidate: step 1 (launch of exp_mul): illegal access");
+  backend_.kernels["exp_mul"] = [](std::span<const at::Tensor>) { throw NotJudged("too slow"); };
+  report = run(reference_task(), kernel_task());
+  EXPECT_EQ(report.status, "not-judged");
+  report = run(kernel_task(), reference_task());
+  EXPECT_EQ(report.status, "not-judged");
+  EXPECT_EQ(report.fault, "reference");
+}
+
+TEST_P(TrialTest, WithoutLaunchesTheOutputMustChange) {
+  const TrialRequest request{.check_noop = true, .each_launch = true};
+  TrialReport report = run(reference_task(), kernel_task(), request);
+  EXPECT_TRUE(report.no_launch_changes);
+  EXPECT_TRUE(report.idle_launches.empty());
+
+  // The work is done by operators; a decoy writes what nobody reads.
+  std::vector<Kernel> kernels = {make_kernel("decoy", {"*fp32"}, {0})};
+  backend_.kernels["decoy"] = [](std::span<const at::Tensor> t) { at::Tensor(t[0]).fill_(1); };
+  Task decoy = reference_task();
+  decoy.kernels = kernels;
+  Json values = to_json(decoy.forward)["values"], steps = to_json(decoy.forward)["steps"];
+  values.push_back(value_json("float32", {kN}, 4));
+  steps.push_back(step_json("aten.empty.memory_format", {{"size", {kN}}}, {4}));
+  steps.push_back(launch_json(0, {v(4)}));
+  decoy.forward = make_program(values, {0, 1}, steps, {3}, kernels);
+  report = run(reference_task(), decoy, request);
+  EXPECT_EQ(report.status, "ok") << report.message;
+  EXPECT_TRUE(within(report.outputs[0]));
+  EXPECT_FALSE(report.no_launch_changes);
+  EXPECT_EQ(report.idle_launches, std::vector<int>{3});
+}
+
+// A skipped launch leaves poison where an operator expects indices; that must do no harm.
+TEST_P(TrialTest, SkippedLaunchesDoNotLeaveWildIndices) {
+  std::vector<Kernel> kernels = {make_kernel("count", {"*i64"}, {0})};
+  backend_.kernels["count"] = [](std::span<const at::Tensor> t) {
+    for (int64_t i = 0; i < kN; ++i) static_cast<int64_t*>(t[0].mutable_data_ptr())[i] = kN - 1 - i;
+  };
+  Task task = make_task(
+      random_inputs({{kN}}),
+      make_program({value_json("float32", {kN}, 0), value_json("int64", {kN}, 1),
+                    value_json("float32", {kN}, 2)},
+                   {0},
+                   {step_json("aten.empty.memory_format",
+                              {{"size", {kN}}, {"dtype", {{"dtype", "int64"}}}}, {1}),
+                    launch_json(0, {v(1)}),
+                    step_json("aten.index_select.default",
+                              {{"self", v(0)}, {"dim", 0}, {"index", v(1)}}, {2})},
+                   {2}, kernels),
+      kernels);
+  Task flip = make_task(
+      random_inputs({{kN}}),
+      make_program({value_json("float32", {kN}, 0), value_json("float32", {kN}, 1)}, {0},
+                   {step_json("aten.flip.default", {{"self", v(0)}, {"dims", {0}}}, {1})}, {1}));
+  const TrialReport report = run(flip, task, {.check_noop = true, .each_launch = true});
+  expect_clean(report);
+  EXPECT_TRUE(report.no_launch_changes);
+  EXPECT_TRUE(report.idle_launches.empty());
+}
+
+TEST_P(TrialTest, DegenerateTasksAreFlagged) {
+  const auto constant = [](const std::string& op) {
+    return make_task(random_inputs({{kN}}),
+                     make_program({value_json("float32", {kN}, 0), value_json("float32", {kN}, 1)},
+                                  {0}, {step_json(op, {{"self", v(0)}}, {1})}, {1}));
+  };
+  TrialReport report = run(constant("aten.zeros_like.default"), constant("aten.zeros_like.default"));
+  EXPECT_TRUE(report.passes_zeros && report.passes_stale);
+  report = run(constant("aten.ones_like.default"), constant("aten.ones_like.default"));
+  EXPECT_FALSE(report.passes_zeros);
+  EXPECT_TRUE(report.passes_stale);
+}
+
+// A model with parameters: y = x * scale + shift, and a counter buffer that each call advances.
+Task affine_task(bool use_shift, double advance, const std::string& scale_name = "norm.weight") {
+  Task task;
+  task.state = {{{scale_name}, "parameter"}, {{"norm.bias"}, "parameter"}, {{"steps"}, "buffer"}};
+  const auto three = [] {
+    return Json::array({value_json("float32", {8}, 0), value_json("float32", {8}, 1),
+                        value_json("float32", {}, 2)});
+  };
+  task.init = make_program(
+      three(), {},
+      {step_json("aten.ones.default", {{"size", {8}}}, {0}),
+       step_json("aten.zeros.default", {{"size", {8}}}, {1}),
+       step_json("aten.zeros.default", {{"size", Json::array()}}, {2})},
+      {0, 1, 2});
+  task.derive = make_program(three(), {0, 1, 2}, Json::array(), {});
+  Json values = three();
+  values.push_back(value_json("float32", {4, 8}, 3));
+  task.inputs = make_program(values, {0, 1, 2},
+                             {step_json("aten.randn.default", {{"size", {4, 8}}}, {3})}, {3});
+  values.push_back(value_json("float32", {4, 8}, 4));
+  values.push_back(value_json("float32", {4, 8}, 5));
+  values.push_back(value_json("float32", {}, 2));
+  task.forward = make_program(
+      values, {0, 1, 2, 3},
+      {step_json("aten.mul.Tensor", {{"self", v(3)}, {"other", v(0)}}, {4}),
+       step_json("aten.add.Tensor", {{"self", v(4)}, {"other", use_shift ? v(1) : Json(0)}}, {5}),
+       step_json("aten.add_.Tensor", {{"self", v(2)}, {"other", advance}}, {6}, {2})},
+      {5});
+  task.arguments = Json::array({{{"in", 0}}});
+  task.result = {{"out", 0}};
+  check_task(task);
+  return task;
+}
+
+TEST_P(TrialTest, ParametersLeftAtTheirDefaultsAreVaried) {
+  const Task reference = affine_task(true, 1), careless = affine_task(false, 1);
+  TrialReport report = run(reference, careless);
+  expect_clean(report);
+  EXPECT_TRUE(within(report.outputs[0])) << "a shift of zero cannot be missed";
+  report = run(reference, careless, {.variation = Variation::kAffine});
+  ASSERT_EQ(report.status, "ok") << report.message;
+  EXPECT_TRUE(report.state_equal);
+  EXPECT_FALSE(within(report.outputs[0]));
+  report = run(reference, reference, {.variation = Variation::kAffine});
+  expect_clean(report);
+  EXPECT_TRUE(report.outputs[0].exact_equal);
+}
+
+TEST_P(TrialTest, BuffersMustBeUpdatedAlike) {
+  const TrialReport report = run(affine_task(true, 1), affine_task(true, 2));
+  EXPECT_FALSE(report.buffers_equal);
+  EXPECT_EQ(report.difference, "buffer steps is updated otherwise");
+  EXPECT_TRUE(report.inputs_unchanged);
+}
+
+TEST_P(TrialTest, StateIsComparedByName) {
+  const TrialReport report = run(affine_task(true, 1), affine_task(true, 1, "norm.gain"));
+  EXPECT_FALSE(report.state_equal);
+  EXPECT_EQ(report.difference, "the candidate has no norm.weight");
+  Task other = affine_task(true, 1);
+  std::get<AtenCall>(other.init.steps[0]).op = "aten.zeros.default";
+  EXPECT_FALSE(run(affine_task(true, 1), other).state_equal);
+}
+
+}  // namespace
+}  // namespace kw

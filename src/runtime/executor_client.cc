@@ -1,0 +1,250 @@
+#include "runtime/executor_client.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <set>
+#include <stdexcept>
+
+#include "formats/error.h"
+#include "program/task_json.h"
+#include "worker/channel.h"
+#include "worker/process.h"
+#include "worker/worker_pool.h"
+
+namespace kw {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kExitPatience{2000};
+
+// A request the executor did not survive.
+struct ExecutorDied : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+// A task that did not load: the executor's reply, for the report.
+struct NotLoaded {
+  std::string status, message;
+};
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry; ++entry) environment.push_back(*entry);
+  return environment;
+}
+
+// One executor process from its start to its death.
+class Executor {
+ public:
+  explicit Executor(const ExecutorConfig& config) {
+    auto [ours, theirs] = socket_pair(SOCK_STREAM);
+    channel_.emplace(std::move(ours));
+    ProcessSpec spec;
+    spec.argv = {config.binary,   "--socket",      "3",           "--backend",      config.backend,
+                 "--python",      config.python,   "--worker-dir", config.worker_dir};
+    if (!config.sandbox) spec.argv.push_back("--no-sandbox");
+    spec.environment = own_environment();
+    spec.err = stderr_.write_end();
+    spec.fds = {theirs.get()};
+    process_ = Process::start(spec);
+    theirs.reset();
+    stderr_.close_write_end();
+  }
+  ~Executor() {
+    channel_.reset();  // it ends by itself when its socket closes, and tidies up
+    process_.wait(deadline_in(kExitPatience));
+  }
+
+  // ExecutorDied when there is no answer in time.
+  Json call(const Frame& request, Deadline deadline) {
+    switch (channel_->send(request, {}, deadline)) {
+      case ChannelStatus::kOk: break;
+      case ChannelStatus::kTimeout: die("did not take the request in time");
+      default: die("");
+    }
+    while (true) {
+      wait_for_news(deadline);
+      // What is there now; the rest of a long answer comes with the next round.
+      auto received = channel_->receive(std::chrono::steady_clock::now());
+      if (received.ok()) return std::move(received.frame.json);
+      if (received.status == ChannelStatus::kClosed) die("");
+      if (received.status == ChannelStatus::kBroken) die("sent no frame: " + received.message);
+      if (std::chrono::steady_clock::now() >= deadline) die("did not answer in time");
+    }
+  }
+
+  // Kills it and throws. An empty `how` means that it ended by itself.
+  [[noreturn]] void die(std::string how) {
+    if (how.empty()) {
+      auto status = process_.wait(deadline_in(kExitPatience));
+      how = status ? describe_status(*status) : "closed its socket";
+    } else {
+      how += " and was killed";
+    }
+    process_.kill();
+    stderr_.drain();
+    const std::string words = stderr_.last_lines(3);
+    throw ExecutorDied("the executor " + how + (words.empty() ? "" : ": " + words));
+  }
+
+ private:
+  // Until an answer comes or the deadline passes; empties stderr, or a full pipe would stop it.
+  void wait_for_news(Deadline deadline) {
+    pollfd entries[] = {{channel_->fd(), POLLIN, 0},
+                        {stderr_open_ ? stderr_.read_end() : -1, POLLIN, 0}};
+    ::poll(entries, 2, poll_timeout(deadline));
+    if (entries[1].revents) stderr_open_ = stderr_.drain();
+  }
+
+  OutputTail stderr_;
+  bool stderr_open_ = true;
+  Process process_;
+  std::optional<FrameChannel> channel_;
+};
+
+}  // namespace
+
+ExecutorConfig default_executor_config(const std::string& backend) {
+  const WorkerConfig worker = default_worker_config();
+  ExecutorConfig config;
+  const char* binary = std::getenv("KERNELWRIGHT_EXECUTOR");
+  config.binary = binary && *binary ? binary : KW_BUILD_DIR "/kernelwright-executor";
+  config.backend = backend;
+  config.python = worker.python;
+  config.worker_dir = worker.worker_dir;
+  return config;
+}
+
+class ExecutorClient::Impl {
+ public:
+  explicit Impl(ExecutorConfig config) : config_(std::move(config)) {}
+
+  const Json& hello() {
+    start();
+    return hello_;
+  }
+
+  int load(Task task) {
+    tasks_.emplace(++last_id_, std::move(task));
+    return last_id_;
+  }
+
+  void unload(int id) {
+    tasks_.erase(id);
+    if (!executor_ || !loaded_.erase(id)) return;
+    try {
+      const Frame request{{{"kind", "unload"}, {"id", id}}, {}};
+      executor_->call(request, deadline_in(config_.start_deadline));
+    } catch (const ExecutorDied&) {
+      stop();
+    }
+  }
+
+  // Loads what is missing and sends the request; `parse` reads the reply.
+  template <class Report, class Parse>
+  Report request(const Json& json, const std::vector<int>& tasks, milliseconds wait, Parse parse) {
+    Report report;
+    start();
+    try {
+      const Deadline deadline = deadline_in(wait);
+      for (int id : tasks) require(id, deadline);
+      const Json reply = executor_->call({json, {}}, deadline);
+      report = parse(JsonReader(reply, "reply"));
+    } catch (const NotLoaded& fault) {
+      report.status = fault.status;
+      report.message = fault.message;
+    } catch (const ExecutorDied& death) {
+      report.status = "died";
+      report.message = death.what();
+    } catch (const InputError& error) {
+      report = Report();
+      report.status = "died";
+      report.message = std::string("the executor's answer is not valid: ") + error.what();
+    }
+    if (report.status == "died") stop();
+    return report;
+  }
+
+  int restarts() const { return std::max(0, starts_ - 1); }
+
+ private:
+  void start() {
+    if (executor_) return;
+    executor_ = std::make_unique<Executor>(config_);
+    ++starts_;
+    try {
+      hello_ = executor_->call({{{"kind", "hello"}}, {}}, deadline_in(config_.start_deadline));
+      const JsonReader in(hello_, "hello");
+      if (in.at("status").string() == "ok") return;
+      throw EnvironmentError("the executor does not start: " + in.at("message").string());
+    } catch (const ExecutorDied& death) {
+      stop();
+      throw EnvironmentError(death.what());
+    } catch (const InputError& error) {
+      stop();
+      throw EnvironmentError(std::string("the executor's greeting is not valid: ") + error.what());
+    } catch (...) {
+      stop();
+      throw;
+    }
+  }
+
+  void stop() {
+    executor_.reset();
+    loaded_.clear();
+  }
+
+  void require(int id, Deadline deadline) {
+    if (loaded_.count(id)) return;
+    auto task = tasks_.find(id);
+    if (task == tasks_.end()) throw std::logic_error("no task has the id " + std::to_string(id));
+    Frame request = task_to_frame(task->second);
+    request.json["kind"] = "load";
+    request.json["id"] = id;
+    const Json reply = executor_->call(request, deadline);
+    const JsonReader in(reply, "load");
+    const std::string status = in.at("status").string();
+    if (status != "ok") throw NotLoaded{status, in.at("message").string()};
+    loaded_.insert(id);
+  }
+
+  ExecutorConfig config_;
+  std::unique_ptr<Executor> executor_;
+  Json hello_;
+  std::map<int, Task> tasks_;
+  std::set<int> loaded_;  // by the present executor
+  int last_id_ = 0;
+  int starts_ = 0;
+};
+
+ExecutorClient::ExecutorClient(ExecutorConfig config)
+    : impl_(std::make_unique<Impl>(std::move(config))) {}
+ExecutorClient::~ExecutorClient() = default;
+const Json& ExecutorClient::hello() { return impl_->hello(); }
+int ExecutorClient::load(Task task) { return impl_->load(std::move(task)); }
+void ExecutorClient::unload(int id) { impl_->unload(id); }
+int ExecutorClient::restarts() const { return impl_->restarts(); }
+
+TrialReport ExecutorClient::trial(const TrialRequest& request, milliseconds deadline) {
+  return impl_->request<TrialReport>(to_json(request), {request.reference, request.candidate},
+                                     deadline, trial_report_from_json);
+}
+
+TimeReport ExecutorClient::time(const TimeRequest& request, milliseconds deadline) {
+  return impl_->request<TimeReport>(to_json(request), request.tasks, deadline,
+                                    [&](const JsonReader& in) {
+    TimeReport report = time_report_from_json(in);
+    const size_t expected = request.tasks.size() + request.packages.size();
+    if (report.status == "ok" && report.device_ms.size() != expected) {
+      in.fail("expected times of " + std::to_string(expected) + " programs");
+    }
+    return report;
+  });
+}
+
+}  // namespace kw

@@ -1,0 +1,48 @@
+// The supervisor's end of an executor process. Torch-free.
+//
+// Starts `kernelwright-executor`, remembers which tasks were loaded, and restarts the process (and
+// loads again on demand) after a crash, a sticky CUDA error or a hang. One thread.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "program/program.h"
+#include "runtime/protocol.h"
+
+namespace kw {
+
+struct ExecutorConfig {
+  std::string binary;              // kernelwright-executor
+  std::string backend = "cpu";     // or "cuda"
+  std::string python, worker_dir;  // for the interpreter of the cpu backend
+  bool sandbox = true;             // of its workers; false only by the user's explicit flag
+  std::chrono::milliseconds start_deadline{60000};
+};
+
+ExecutorConfig default_executor_config(const std::string& backend);
+
+class ExecutorClient {
+ public:
+  explicit ExecutorClient(ExecutorConfig config);
+  ~ExecutorClient();
+
+  // EnvironmentError when it cannot start (no GPU, another torch than it was built with).
+  const Json& hello();
+
+  int load(Task task);      // returns an id; the work happens at first use
+  void unload(int id);
+  // A request the executor does not survive (it crashes, hangs past the deadline, loses its device
+  // or breaks the protocol) is reported as status "died" with a message; the next call starts a new
+  // one. The deadline covers loading. EnvironmentError when a new one does not start.
+  TrialReport trial(const TrialRequest& request, std::chrono::milliseconds deadline);
+  TimeReport time(const TimeRequest& request, std::chrono::milliseconds deadline);
+  int restarts() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace kw

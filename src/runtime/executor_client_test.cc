@@ -1,0 +1,180 @@
+// The client against an executor that is a small Python script and behaves as the seed of the
+// request tells it to. The real executor is tested in executor/.
+#include "runtime/executor_client.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "formats/error.h"
+#include "worker/test_folder.h"
+#include "worker/worker_pool.h"
+
+namespace kw {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr const char* kFakeExecutor = R"(
+import json, os, signal, socket, struct, sys
+
+sock = socket.socket(fileno=int(sys.argv[sys.argv.index("--socket") + 1]))
+
+def exactly(size):
+    data = b""
+    while len(data) < size:
+        piece = sock.recv(size - len(data))
+        if not piece:
+            sys.exit(0)
+        data += piece
+    return data
+
+def send(message):
+    text = json.dumps(message).encode()
+    sock.sendall(struct.pack("<IIII", 0x3152574B, len(text), 0, 0) + text)
+
+loaded = []
+while True:
+    _, size, count, _ = struct.unpack("<IIII", exactly(16))
+    sizes = struct.unpack("<%dQ" % count, exactly(8 * count))
+    request = json.loads(exactly(size))
+    blobs = [exactly(s) for s in sizes]
+    kind = request["kind"]
+    if kind == "hello":
+        send({"status": "ok", "pid": os.getpid(), "args": sys.argv[1:]})
+    elif kind == "load":
+        if request["task"]["target"] == "refused":
+            send({"status": "failed", "message": "cannot load"})
+            continue
+        loaded.append(request["id"])
+        send({"status": "ok"})
+    elif kind == "unload":
+        loaded.remove(request["id"])
+        send({"status": "ok"})
+    elif kind == "time":
+        series = [[1.0]] * request["seed"]
+        send({"status": "ok", "message": "", "device_ms": series, "wall_ms": series,
+              "outputs_checked": [True] * len(series)})
+    else:
+        assert request["reference"] in loaded and request["candidate"] in loaded, loaded
+        seed = request["seed"]
+        if seed == 1:
+            print("terminate called", "CUDA error", sep="\n", file=sys.stderr, flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+        if seed == 2:
+            signal.pause()
+        if seed == 3:
+            sock.sendall(b"this is no frame at all")
+            signal.pause()
+        if seed == 4:
+            send({"status": "perfect"})
+            continue
+        if seed == 5:
+            send({"status": "died", "message": "illegal address"})
+            sys.exit(17)
+        if seed == 6:
+            send({"status": "not-judged", "message": "too large"})
+            continue
+        if seed == 7:
+            os.write(2, b"noise\n" * 100000)
+        flags = ["inputs_unchanged", "guards_intact", "state_equal", "buffers_equal",
+                 "passes_zeros", "passes_stale", "no_launch_changes"]
+        send({"status": "ok", "message": "", "outputs": [], "idle_launches": loaded,
+              "difference": "", "seconds": 0.5, "peak_bytes": 1, **{flag: True for flag in flags}})
+)";
+
+class ExecutorClientTest : public testing::Test {
+ protected:
+  ExecutorConfig config(const std::string& script = kFakeExecutor) {
+    namespace fs = std::filesystem;
+    ExecutorConfig config = default_executor_config("cpu");
+    config.binary = folder_.write("executor", "#!" + config.python + "\n" + script);
+    fs::permissions(config.binary, fs::perms::owner_all);
+    return config;
+  }
+  static TrialRequest request(int id, uint64_t seed) { return {id, id, seed}; }
+  TestFolder folder_;
+};
+
+TEST_F(ExecutorClientTest, GreetsLoadsOnDemandAndUnloads) {
+  ExecutorConfig settings = config();
+  settings.sandbox = false;
+  ExecutorClient client(settings);
+  EXPECT_EQ(client.hello()["args"],
+            Json({"--socket", "3", "--backend", "cpu", "--python", settings.python,
+                  "--worker-dir", settings.worker_dir, "--no-sandbox"}));
+  const int a = client.load(Task()), b = client.load(Task());
+  EXPECT_NE(a, b);
+  TrialReport report = client.trial({a, b, 0}, milliseconds(20000));
+  EXPECT_EQ(report.status, "ok") << report.message;
+  EXPECT_EQ(report.idle_launches, (std::vector<int>{a, b}));
+  EXPECT_EQ(report.seconds, 0.5);
+  client.unload(a);
+  report = client.trial(request(b, 0), milliseconds(20000));
+  EXPECT_EQ(report.idle_launches, (std::vector<int>{b}));
+  EXPECT_THROW(client.trial(request(a, 0), milliseconds(20000)), std::logic_error);
+  EXPECT_EQ(client.restarts(), 0);
+}
+
+TEST_F(ExecutorClientTest, EveryDeathIsAReportAndTheNextCallRestarts) {
+  ExecutorClient client(config());
+  const int id = client.load(Task());
+  const std::vector<std::pair<uint64_t, std::string>> deaths = {
+      {1, "SIGKILL: terminate called | CUDA error"}, {2, "in time"}, {3, "no frame"},
+      {4, "not valid"}, {5, "illegal address"}};
+  int restarts = 0;
+  for (const auto& [seed, says] : deaths) {
+    const TrialReport report =
+        client.trial(request(id, seed), milliseconds(seed == 2 ? 300 : 20000));
+    EXPECT_EQ(report.status, "died") << seed;
+    EXPECT_NE(report.message.find(says), std::string::npos) << report.message;
+    EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).status, "ok");
+    EXPECT_EQ(client.restarts(), ++restarts);
+  }
+}
+
+TEST_F(ExecutorClientTest, OtherRepliesLeaveItAlive) {
+  ExecutorClient client(config());
+  const Json pid = client.hello()["pid"];
+  const int id = client.load(Task());
+  EXPECT_EQ(client.trial(request(id, 6), milliseconds(20000)).status, "not-judged");
+  EXPECT_EQ(client.trial(request(id, 7), milliseconds(20000)).status, "ok");  // a noisy one
+  Task task;
+  task.target = "refused";
+  const TrialReport report = client.trial(request(client.load(task), 0), milliseconds(20000));
+  EXPECT_EQ(report.status, "failed");
+  EXPECT_EQ(report.message, "cannot load");
+  EXPECT_EQ(client.hello()["pid"], pid);
+}
+
+TEST_F(ExecutorClientTest, TimesMustBeAsManyAsPrograms) {
+  ExecutorClient client(config());
+  TimeRequest time;
+  time.tasks = {client.load(Task()), client.load(Task())};
+  time.packages = {"compiled.pt2"};
+  time.seed = 3;
+  EXPECT_EQ(client.time(time, milliseconds(20000)).device_ms.size(), 3u);
+  time.seed = 2;
+  EXPECT_EQ(client.time(time, milliseconds(20000)).status, "died");
+}
+
+TEST_F(ExecutorClientTest, OneThatDoesNotStartIsAnEnvironmentError) {
+  for (const auto& [script, says] : std::vector<std::pair<std::string, std::string>>{
+           {"import sys; sys.exit('no GPU was found')", "no GPU was found"},
+           {"import socket; socket.socket(fileno=3).send(b'x' * 16)", "no frame"}}) {
+    ExecutorClient client(config(script));
+    try {
+      client.hello();
+      ADD_FAILURE() << script;
+    } catch (const EnvironmentError& error) {
+      EXPECT_NE(std::string(error.what()).find(says), std::string::npos) << error.what();
+    }
+  }
+  ExecutorConfig settings = config();
+  settings.binary = "/nonexistent/kernelwright-executor";
+  EXPECT_THROW(ExecutorClient(settings).hello(), EnvironmentError);
+}
+
+}  // namespace
+}  // namespace kw

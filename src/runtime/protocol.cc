@@ -1,0 +1,248 @@
+#include "runtime/protocol.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace kw {
+namespace {
+
+constexpr size_t kMaxOutputs = 4096;
+constexpr size_t kMaxTasks = 4096;
+constexpr int kMaxRounds = 1'000'000;
+
+constexpr std::array<std::string_view, 6> kVariationNames = {"plain",   "scale-down",  "scale-up",
+                                                             "flipped", "mixed-signs", "affine"};
+
+// JSON has no infinities: they are tagged as in task.md.
+Json number_to_json(double x) {
+  if (std::isnan(x)) return {{"f", "nan"}};
+  if (std::isinf(x)) return {{"f", x > 0 ? "inf" : "-inf"}};
+  return x;
+}
+
+double number_from_json(const JsonReader& in) {
+  if (!in.raw().is_object()) return in.number();
+  const std::string text = in.at("f").string();
+  if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (text == "inf") return std::numeric_limits<double>::infinity();
+  if (text == "-inf") return -std::numeric_limits<double>::infinity();
+  in.at("f").fail("expected \"inf\", \"-inf\" or \"nan\"");
+}
+
+uint64_t seed_from_json(const JsonReader& in) {
+  if (!in.raw().is_number_unsigned()) in.fail("expected a number of 64 bits");
+  return in.raw().get<uint64_t>();
+}
+
+int id_from_json(const JsonReader& in) { return static_cast<int>(in.integer(0, INT32_MAX)); }
+
+std::vector<JsonReader> items_up_to(const JsonReader& in, size_t most) {
+  auto items = in.items();
+  if (items.size() > most) in.fail("too many elements");
+  return items;
+}
+
+void check_kind(const JsonReader& in, std::string_view kind) {
+  if (in.at("kind").string() != kind) {
+    in.at("kind").fail("expected \"" + std::string(kind) + "\"");
+  }
+}
+
+// One list of members for both directions, so that they cannot come apart.
+template <class Errors, class Visit>
+void for_each_number(Errors& errors, Visit visit) {
+  visit("reference_rms", errors.reference_rms);
+  visit("reference_worst", errors.reference_worst);
+  visit("candidate_rms", errors.candidate_rms);
+  visit("candidate_worst", errors.candidate_worst);
+  visit("oracle_rms", errors.oracle_rms);
+  visit("oracle_max", errors.oracle_max);
+  visit("allclose_worst", errors.allclose_worst);
+}
+
+template <class Report, class Visit>
+void for_each_finding(Report& report, Visit visit) {
+  visit("inputs_unchanged", report.inputs_unchanged);
+  visit("guards_intact", report.guards_intact);
+  visit("state_equal", report.state_equal);
+  visit("buffers_equal", report.buffers_equal);
+  visit("passes_zeros", report.passes_zeros);
+  visit("passes_stale", report.passes_stale);
+  visit("no_launch_changes", report.no_launch_changes);
+}
+
+Json to_json(const OutputErrors& errors) {
+  Json out = {{"dtype", errors.dtype},
+              {"same_meta", errors.same_meta},
+              {"meta_difference", errors.meta_difference},
+              {"exact_equal", errors.exact_equal},
+              {"nonfinite_mismatch", errors.nonfinite_mismatch},
+              {"int_mismatch", errors.int_mismatch},
+              {"reference_finite", errors.reference_finite}};
+  for_each_number(errors, [&](const char* name, double x) { out[name] = number_to_json(x); });
+  return out;
+}
+
+OutputErrors output_errors_from_json(const JsonReader& in) {
+  OutputErrors errors;
+  errors.dtype = in.at("dtype").string();
+  errors.same_meta = in.at("same_meta").boolean();
+  errors.meta_difference = in.at("meta_difference").string();
+  errors.exact_equal = in.at("exact_equal").boolean();
+  errors.nonfinite_mismatch = in.at("nonfinite_mismatch").integer(0, INT64_MAX);
+  errors.int_mismatch = in.at("int_mismatch").integer(0, INT64_MAX);
+  errors.reference_finite = in.at("reference_finite").boolean();
+  for_each_number(errors, [&](const char* name, double& x) { x = number_from_json(in.at(name)); });
+  return errors;
+}
+
+Json series_to_json(const std::vector<std::vector<double>>& series) {
+  Json out = Json::array();
+  for (const auto& row : series) {
+    out.push_back(Json::array());
+    for (double x : row) out.back().push_back(number_to_json(x));
+  }
+  return out;
+}
+
+std::vector<std::vector<double>> series_from_json(const JsonReader& in) {
+  std::vector<std::vector<double>> series;
+  for (const JsonReader& row : items_up_to(in, kMaxTasks)) {
+    series.emplace_back();
+    for (const JsonReader& x : items_up_to(row, kMaxRounds)) {
+      series.back().push_back(number_from_json(x));
+    }
+  }
+  return series;
+}
+
+// "status" and "message", common to all replies. True when the rest of the reply follows.
+template <class Report>
+bool read_status(const JsonReader& in, Report& report) {
+  report.status = in.at("status").string();
+  if (report.status == "ok") return true;
+  if (report.status != "failed" && report.status != "not-judged" && report.status != "died") {
+    in.at("status").fail("expected \"ok\", \"failed\", \"not-judged\" or \"died\"");
+  }
+  report.message = in.at("message").string();
+  return false;
+}
+
+}  // namespace
+
+std::string_view variation_name(Variation variation) {
+  return kVariationNames.at(static_cast<size_t>(variation));
+}
+
+Json to_json(const TrialRequest& request) {
+  return {{"kind", "trial"},
+          {"reference", request.reference},
+          {"candidate", request.candidate},
+          {"seed", request.seed},
+          {"variation", variation_name(request.variation)},
+          {"check_noop", request.check_noop},
+          {"each_launch", request.each_launch}};
+}
+
+TrialRequest trial_request_from_json(const JsonReader& in) {
+  check_kind(in, "trial");
+  TrialRequest request;
+  request.reference = id_from_json(in.at("reference"));
+  request.candidate = id_from_json(in.at("candidate"));
+  request.seed = seed_from_json(in.at("seed"));
+  const JsonReader name = in.at("variation");
+  size_t index = 0;
+  while (index < kVariationNames.size() && kVariationNames[index] != name.string()) ++index;
+  if (index == kVariationNames.size()) name.fail("unknown variation");
+  request.variation = static_cast<Variation>(index);
+  request.check_noop = in.at("check_noop").boolean();
+  request.each_launch = in.at("each_launch").boolean();
+  return request;
+}
+
+Json to_json(const TrialReport& report) {
+  Json out = {{"status", report.status}, {"message", report.message}, {"fault", report.fault}};
+  if (report.status != "ok") return out;
+  out["difference"] = report.difference;
+  out["outputs"] = Json::array();
+  for (const OutputErrors& errors : report.outputs) out["outputs"].push_back(to_json(errors));
+  for_each_finding(report, [&](const char* name, bool finding) { out[name] = finding; });
+  out["idle_launches"] = report.idle_launches;
+  out["seconds"] = number_to_json(report.seconds);
+  out["peak_bytes"] = report.peak_bytes;
+  return out;
+}
+
+TrialReport trial_report_from_json(const JsonReader& in) {
+  TrialReport report;
+  const bool ok = read_status(in, report);
+  if (in.has("fault")) report.fault = in.at("fault").string();  // absent from general failures
+  if (!ok) return report;
+  report.difference = in.at("difference").string();
+  for (const JsonReader& errors : items_up_to(in.at("outputs"), kMaxOutputs)) {
+    report.outputs.push_back(output_errors_from_json(errors));
+  }
+  for_each_finding(report,
+                   [&](const char* name, bool& finding) { finding = in.at(name).boolean(); });
+  for (const JsonReader& step : in.at("idle_launches").items()) {
+    report.idle_launches.push_back(id_from_json(step));
+  }
+  report.seconds = number_from_json(in.at("seconds"));
+  report.peak_bytes = in.at("peak_bytes").integer(0, INT64_MAX);
+  return report;
+}
+
+Json to_json(const TimeRequest& request) {
+  return {{"kind", "time"},
+          {"tasks", request.tasks},
+          {"packages", request.packages},
+          {"rounds", request.rounds},
+          {"input_sets", request.input_sets},
+          {"seed", request.seed},
+          {"max_seconds", number_to_json(request.max_seconds)}};
+}
+
+TimeRequest time_request_from_json(const JsonReader& in) {
+  check_kind(in, "time");
+  TimeRequest request;
+  for (const JsonReader& task : items_up_to(in.at("tasks"), kMaxTasks)) {
+    request.tasks.push_back(id_from_json(task));
+  }
+  for (const JsonReader& package : items_up_to(in.at("packages"), kMaxTasks)) {
+    request.packages.push_back(package.string());
+  }
+  request.rounds = static_cast<int>(in.at("rounds").integer(1, kMaxRounds));
+  request.input_sets = static_cast<int>(in.at("input_sets").integer(1, 1024));
+  request.seed = seed_from_json(in.at("seed"));
+  request.max_seconds = number_from_json(in.at("max_seconds"));
+  if (!(request.max_seconds > 0)) in.at("max_seconds").fail("expected a positive number");
+  return request;
+}
+
+Json to_json(const TimeReport& report) {
+  Json out = {{"status", report.status}, {"message", report.message}};
+  if (report.status != "ok") return out;
+  out["device_ms"] = series_to_json(report.device_ms);
+  out["wall_ms"] = series_to_json(report.wall_ms);
+  out["outputs_checked"] = report.outputs_checked;
+  return out;
+}
+
+TimeReport time_report_from_json(const JsonReader& in) {
+  TimeReport report;
+  if (!read_status(in, report)) return report;
+  report.device_ms = series_from_json(in.at("device_ms"));
+  report.wall_ms = series_from_json(in.at("wall_ms"));
+  for (const JsonReader& checked : items_up_to(in.at("outputs_checked"), kMaxTasks)) {
+    report.outputs_checked.push_back(checked.boolean());
+  }
+  const size_t count = report.device_ms.size();
+  if (report.wall_ms.size() != count || report.outputs_checked.size() != count) {
+    in.fail("expected as many wall times and checks as device times");
+  }
+  return report;
+}
+
+}  // namespace kw

@@ -1,0 +1,96 @@
+// Requests an executor answers (frames of docs/formats/protocol.md). Torch-free: the supervisor
+// and the executor both include it. The executor measures; it decides nothing.
+//
+//   {"kind": "hello"}                     -> {"device", "torch", "cuda", "backend", ...}
+//   {"kind": "load", "id": n, task frame} -> {"status": "ok"}: builds a task for running
+//   {"kind": "unload", "id": n}
+//   {"kind": "trial", ...TrialRequest}    -> TrialReport
+//   {"kind": "time", ...TimeRequest}      -> TimeReport
+//
+// Every reply has "status": "ok"; "failed" ("message"; the executor lives on); "not-judged"
+// ("message"; the cpu backend cannot run this construct or finds it too large); or "died"
+// ("message"; the device is lost and the executor ends). Numbers that JSON cannot hold are tagged
+// as in task.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/json.h"
+
+namespace kw {
+
+// How the inputs of a trial are changed after they are drawn. Only floating tensors are touched.
+enum class Variation { kPlain, kScaleDown, kScaleUp, kFlipped, kMixedSigns, kAffine };
+std::string_view variation_name(Variation variation);
+
+struct TrialRequest {
+  int reference = 0;          // task ids
+  int candidate = 0;
+  uint64_t seed = 0;
+  Variation variation = Variation::kPlain;
+  bool check_noop = false;    // run again with all launches skipped: TrialReport::no_launch_changes
+  bool each_launch = false;   // and once for each forward launch: TrialReport::idle_launches
+};
+
+// Errors of one output against the fp64 run of the reference. `rms` is RMS(error) / RMS(oracle),
+// `worst` is max |error| / RMS(oracle); both over finite elements.
+struct OutputErrors {
+  std::string dtype;
+  bool same_meta = true;        // candidate's shape, dtype and strides class equal the reference's
+  std::string meta_difference;  // for people
+  bool exact_equal = false;     // bit-equal to the reference
+  int64_t nonfinite_mismatch = 0;  // elements where candidate and reference differ in NaN / Inf
+  int64_t int_mismatch = 0;        // integer and bool outputs: elements that differ
+  double reference_rms = 0, reference_worst = 0;
+  double candidate_rms = 0, candidate_worst = 0;
+  double oracle_rms = 0, oracle_max = 0;   // absolute
+  double allclose_worst = 0;    // max of |c - r| / (atol + rtol |r|) with 1e-2 each (KernelBench)
+  bool reference_finite = true;
+};
+
+struct TrialReport {
+  std::string status, message;
+  std::string fault;                // of "failed" and "not-judged": "reference" or "candidate"
+  std::string difference;           // for people: the first thing that made a bool below false
+  std::vector<OutputErrors> outputs;
+  bool inputs_unchanged = true;     // candidate left its inputs as they were
+  bool guards_intact = true;        // bytes around every buffer
+  bool state_equal = true;          // parameters of both sides agree before the call
+  bool buffers_equal = true;        // buffers the reference updates agree after the call
+  bool passes_zeros = false;        // an all-zero answer would be within tolerance: degenerate
+  bool passes_stale = false;        // the answer to other inputs would
+  bool no_launch_changes = true;    // with all launches no-ops, some output changes
+  std::vector<int> idle_launches;   // forward step indices whose omission changes no output
+  double seconds = 0;
+  int64_t peak_bytes = 0;
+};
+
+struct TimeRequest {
+  std::vector<int> tasks;           // interleaved in random order, each round every one
+  std::vector<std::string> packages;  // AOTInductor packages of task 0, timed beside
+  int rounds = 50;
+  int input_sets = 2;
+  uint64_t seed = 0;
+  double max_seconds = 20;
+};
+
+struct TimeReport {
+  std::string status, message;
+  std::vector<std::vector<double>> device_ms;  // [task or package][round]
+  std::vector<std::vector<double>> wall_ms;    // host time from call to completion
+  std::vector<bool> outputs_checked;           // timed outputs equal an untimed run's
+};
+
+Json to_json(const TrialRequest& request);
+TrialRequest trial_request_from_json(const JsonReader& in);
+Json to_json(const TrialReport& report);
+TrialReport trial_report_from_json(const JsonReader& in);
+Json to_json(const TimeRequest& request);
+TimeRequest time_request_from_json(const JsonReader& in);
+Json to_json(const TimeReport& report);
+TimeReport time_report_from_json(const JsonReader& in);
+
+}  // namespace kw

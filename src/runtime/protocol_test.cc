@@ -1,0 +1,184 @@
+#include "runtime/protocol.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "formats/error.h"
+
+namespace kw {
+namespace {
+
+// Through text, as it travels.
+Json sent(const Json& json) { return Json::parse(json.dump()); }
+
+double any_number(std::mt19937_64& random) {
+  switch (random() % 6) {
+    case 0: return std::numeric_limits<double>::infinity();
+    case 1: return -std::numeric_limits<double>::infinity();
+    case 2: return std::numeric_limits<double>::quiet_NaN();
+    case 3: return 0;
+    default:
+      return std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 200) - 100);
+  }
+}
+
+bool same(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b; }
+
+TrialReport any_trial_report(std::mt19937_64& random) {
+  TrialReport report;
+  report.status = "ok";
+  report.difference = "output 0";
+  for (size_t i = random() % 4; i > 0; --i) {
+    OutputErrors errors;
+    errors.dtype = "float32";
+    errors.same_meta = random() % 2;
+    errors.meta_difference = "shape [2] instead of [3]";
+    errors.exact_equal = random() % 2;
+    errors.nonfinite_mismatch = static_cast<int64_t>(random() >> 1);
+    errors.int_mismatch = static_cast<int64_t>(random() >> 1);
+    errors.reference_finite = random() % 2;
+    for (double* x : {&errors.reference_rms, &errors.reference_worst, &errors.candidate_rms,
+                      &errors.candidate_worst, &errors.oracle_rms, &errors.oracle_max,
+                      &errors.allclose_worst}) {
+      *x = any_number(random);
+    }
+    report.outputs.push_back(errors);
+  }
+  for (bool* finding : {&report.inputs_unchanged, &report.guards_intact, &report.state_equal,
+                        &report.buffers_equal, &report.passes_zeros, &report.passes_stale,
+                        &report.no_launch_changes}) {
+    *finding = random() % 2;
+  }
+  report.idle_launches = {static_cast<int>(random() % 100), 7};
+  report.seconds = 1.5;
+  report.peak_bytes = static_cast<int64_t>(random() >> 1);
+  return report;
+}
+
+TEST(Protocol, TrialRequestsKeepEverything) {
+  for (int v = 0; v <= static_cast<int>(Variation::kAffine); ++v) {
+    const TrialRequest request{3, 4, ~uint64_t{0} - 1, static_cast<Variation>(v), v % 2 == 0,
+                               v % 2 == 1};
+    const Json json = sent(to_json(request));
+    const TrialRequest back = trial_request_from_json(JsonReader(json, ""));
+    EXPECT_EQ(back.reference, 3);
+    EXPECT_EQ(back.candidate, 4);
+    EXPECT_EQ(back.seed, ~uint64_t{0} - 1);
+    EXPECT_EQ(back.variation, request.variation);
+    EXPECT_EQ(back.check_noop, request.check_noop);
+    EXPECT_EQ(back.each_launch, request.each_launch);
+  }
+}
+
+TEST(Protocol, TrialReportsKeepEverything) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 200; ++i) {
+    const TrialReport report = any_trial_report(random);
+    const Json json = sent(to_json(report));
+    const TrialReport back = trial_report_from_json(JsonReader(json, ""));
+    EXPECT_EQ(to_json(back), to_json(report));
+    ASSERT_EQ(back.outputs.size(), report.outputs.size());
+    for (size_t o = 0; o < report.outputs.size(); ++o) {
+      const OutputErrors &a = report.outputs[o], &b = back.outputs[o];
+      EXPECT_EQ(a.nonfinite_mismatch, b.nonfinite_mismatch);
+      EXPECT_EQ(a.int_mismatch, b.int_mismatch);
+      EXPECT_TRUE(same(a.reference_rms, b.reference_rms));
+      EXPECT_TRUE(same(a.candidate_worst, b.candidate_worst));
+      EXPECT_TRUE(same(a.allclose_worst, b.allclose_worst));
+    }
+    EXPECT_EQ(back.difference, report.difference);
+    EXPECT_EQ(back.idle_launches, report.idle_launches);
+    EXPECT_EQ(back.passes_stale, report.passes_stale);
+    EXPECT_EQ(back.peak_bytes, report.peak_bytes);
+  }
+}
+
+TEST(Protocol, TimeRequestsAndReportsKeepEverything) {
+  TimeRequest request;
+  request.tasks = {1, 5};
+  request.packages = {"a.pt2"};
+  request.rounds = 9;
+  request.seed = 77;
+  request.max_seconds = 2.5;
+  Json json = sent(to_json(request));
+  const TimeRequest back = time_request_from_json(JsonReader(json, ""));
+  EXPECT_EQ(back.tasks, request.tasks);
+  EXPECT_EQ(back.packages, request.packages);
+  EXPECT_EQ(back.rounds, 9);
+  EXPECT_EQ(back.input_sets, request.input_sets);
+  EXPECT_EQ(back.seed, 77u);
+  EXPECT_EQ(back.max_seconds, 2.5);
+
+  TimeReport report;
+  report.status = "ok";
+  report.device_ms = {{1, 2}, {}};
+  report.wall_ms = {{3}, {4.25}};
+  report.outputs_checked = {true, false};
+  json = sent(to_json(report));
+  const TimeReport reread = time_report_from_json(JsonReader(json, ""));
+  EXPECT_EQ(reread.device_ms, report.device_ms);
+  EXPECT_EQ(reread.wall_ms, report.wall_ms);
+  EXPECT_EQ(reread.outputs_checked, report.outputs_checked);
+}
+
+TEST(Protocol, EveryOtherStatusCarriesItsMessage) {
+  for (const char* status : {"failed", "not-judged", "died"}) {
+    const Json json = {{"status", status}, {"message", "why"}, {"fault", "candidate"}};
+    EXPECT_EQ(trial_report_from_json(JsonReader(json, "")).message, "why");
+    EXPECT_EQ(trial_report_from_json(JsonReader(json, "")).fault, "candidate");
+    EXPECT_EQ(time_report_from_json(JsonReader(json, "")).status, status);
+  }
+}
+
+// Each member of a good document is taken away, then given a value of every wrong type.
+template <class Parse>
+void expect_strict(const Json& good, Parse parse) {
+  ASSERT_NO_THROW(parse(JsonReader(good, "")));
+  for (const auto& [key, value] : good.items()) {
+    if (key == "message") continue;  // of no use in a good reply
+    Json bad = good;
+    bad.erase(key);
+    EXPECT_THROW(parse(JsonReader(bad, "")), InputError) << "without " << key;
+    for (const Json& wrong : {Json(nullptr), Json(Json::object()), Json("?"), Json(-1)}) {
+      bad = good;
+      bad[key] = wrong;
+      EXPECT_THROW(parse(JsonReader(bad, "")), InputError) << key << " = " << wrong;
+    }
+  }
+  EXPECT_THROW(parse(JsonReader(Json::array(), "")), InputError);
+}
+
+TEST(Protocol, ParsersAreStrict) {
+  expect_strict(to_json(TrialRequest{}), trial_request_from_json);
+  TimeRequest time;
+  time.tasks = {1};
+  expect_strict(to_json(time), time_request_from_json);
+  TimeReport times;
+  times.status = "ok";
+  times.device_ms = times.wall_ms = {{1}};
+  times.outputs_checked = {true};
+  expect_strict(to_json(times), time_report_from_json);
+
+  TrialReport report;
+  report.status = "ok";
+  report.outputs = {OutputErrors{}};
+  const Json trial = to_json(report);
+  ASSERT_NO_THROW(trial_report_from_json(JsonReader(trial, "")));
+  for (const auto& [key, value] : trial["outputs"][0].items()) {
+    Json bad = trial;
+    bad["outputs"][0].erase(key);
+    EXPECT_THROW(trial_report_from_json(JsonReader(bad, "")), InputError) << key;
+  }
+  for (const auto& [key, value] : trial.items()) {
+    if (key == "message" || key == "fault") continue;  // of no use in a good reply
+    Json bad = trial;
+    bad.erase(key);
+    EXPECT_THROW(trial_report_from_json(JsonReader(bad, "")), InputError) << key;
+  }
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,106 @@
+#include "worker/device_profile.h"
+
+#include <array>
+#include <string_view>
+
+#include "formats/error.h"
+
+// Sources. Counts and sizes: what the driver reports for the device (H200) and the "Technical
+// Specifications per Compute Capability" of NVIDIA's CUDA programming guide: 227 KiB of shared
+// memory a block on 9.0, 163 KiB on 8.0, 65536 registers an SM. Rates "measured" are this project's
+// on one H200: a large copy; bf16 matmul. Other rates are NVIDIA's data sheets (H200, H100 SXM5,
+// A100 SXM4 80 GB), dense, i.e. half of the figures given with sparsity; where the H200's measured
+// rate stands below its data sheet, the same fraction is taken of the others' data sheets.
+// Launch gaps are estimates.
+
+namespace kw {
+namespace {
+
+constexpr int64_t kKiB = 1024;
+constexpr int64_t kMiB = 1024 * kKiB;
+constexpr double kTera = 1e12;
+
+constexpr double kCopyFraction = 4.3 / 4.8;   // measured over data sheet, H200
+constexpr double kHalfFraction = 790.0 / 989;  // measured over data sheet, H200
+
+struct Named {
+  std::string_view key;
+  DeviceProfile profile;
+};
+
+const std::array<Named, 3>& profiles() {
+  static const std::array<Named, 3> all = {{
+      {"h200",
+       {.name = "NVIDIA H200",
+        .arch = "sm_90",
+        .sms = 132,
+        .shared_per_block = 227 * kKiB,
+        .registers_per_sm = 65536,
+        .l2_bytes = 60 * kMiB,  // about 50 MiB of it hold one SM's working set
+        .memory_bytes = 141'000'000'000,
+        .bytes_per_second = 4.3 * kTera,  // measured
+        .fp32_flops = 67 * kTera,
+        .tf32_flops = 494.5 * kTera,  // cuBLAS reaches about 416
+        .half_flops = 790 * kTera,    // measured
+        .fp64_flops = 67 * kTera,     // tensor cores
+        .launch_seconds = 2e-6}},
+      {"h100",
+       {.name = "NVIDIA H100 80GB HBM3",
+        .arch = "sm_90",
+        .sms = 132,
+        .shared_per_block = 227 * kKiB,
+        .registers_per_sm = 65536,
+        .l2_bytes = 50 * kMiB,
+        .memory_bytes = 80'000'000'000,
+        .bytes_per_second = 3.35 * kTera * kCopyFraction,
+        .fp32_flops = 67 * kTera,
+        .tf32_flops = 494.5 * kTera,
+        .half_flops = 989 * kTera * kHalfFraction,
+        .fp64_flops = 67 * kTera,
+        .launch_seconds = 2e-6}},
+      {"a100",
+       {.name = "NVIDIA A100-SXM4-80GB",
+        .arch = "sm_80",
+        .sms = 108,
+        .shared_per_block = 163 * kKiB,
+        .registers_per_sm = 65536,
+        .l2_bytes = 40 * kMiB,
+        .memory_bytes = 80'000'000'000,
+        .bytes_per_second = 2.039 * kTera * kCopyFraction,
+        .fp32_flops = 19.5 * kTera,
+        .tf32_flops = 156 * kTera,
+        .half_flops = 312 * kTera * kHalfFraction,
+        .fp64_flops = 19.5 * kTera,
+        .launch_seconds = 2.5e-6}},
+  }};
+  return all;
+}
+
+}  // namespace
+
+DeviceProfile device_profile(const std::string& name) {
+  std::string known;
+  for (const Named& entry : profiles()) {
+    if (entry.key == name) return entry.profile;
+    known += (known.empty() ? "" : ", ") + std::string(entry.key);
+  }
+  throw InputError("no device profile \"" + name + "\"; known are " + known);
+}
+
+Json to_json(const DeviceProfile& profile) {
+  return {{"name", profile.name},
+          {"arch", profile.arch},
+          {"sms", profile.sms},
+          {"shared_per_block", profile.shared_per_block},
+          {"registers_per_sm", profile.registers_per_sm},
+          {"l2_bytes", profile.l2_bytes},
+          {"memory_bytes", profile.memory_bytes},
+          {"bytes_per_second", profile.bytes_per_second},
+          {"fp32_flops", profile.fp32_flops},
+          {"tf32_flops", profile.tf32_flops},
+          {"half_flops", profile.half_flops},
+          {"fp64_flops", profile.fp64_flops},
+          {"launch_seconds", profile.launch_seconds}};
+}
+
+}  // namespace kw

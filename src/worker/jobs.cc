@@ -1,0 +1,215 @@
+#include "worker/jobs.h"
+
+#include "formats/error.h"
+#include "ops/operator.h"
+#include "program/task_json.h"
+
+namespace kw {
+namespace {
+
+using Status = JobResult::Status;
+
+JobFault fault_of(const JobResult& result) {
+  return {result.status, result.code, result.message, result.file, result.line};
+}
+
+// A whole reply whose content makes no sense.
+JobFault nonsense(const char* job, const std::string& what) {
+  return {Status::kFailed, "", std::string("the worker's answer to ") + job + " is not valid: " +
+                                   one_line(what), "", 0};
+}
+
+// Runs `parse` on a good reply; whatever is wrong with it becomes a fault.
+template <class T, class Parse>
+JobOutcome<T> outcome_of(const JobResult& result, const char* job, Parse parse) {
+  if (!result.ok()) return {std::nullopt, fault_of(result)};
+  try {
+    return {parse(JsonReader(result.reply.json, "reply")), std::nullopt};
+  } catch (const InputError& error) {
+    return {std::nullopt, nonsense(job, error.what())};
+  }
+}
+
+const Json& operators_json() {
+  static const Json all = [] {
+    Json map = Json::object();
+    for (const OperatorRow& row : operator_table()) {
+      map[std::string(row.name)] = recorded_name(row.recorded);
+    }
+    return map;
+  }();
+  return all;
+}
+
+// All that decides what is compiled: everything but the slice and the machine code.
+bool same_specialization(const Kernel& a, const Kernel& b) {
+  return a.name == b.name && a.params == b.params && a.constexprs == b.constexprs &&
+         a.attrs == b.attrs && a.options == b.options;
+}
+
+Recorded recorded_from_json(const JsonReader& in) {
+  Recorded recorded;
+  recorded.task = task_from_json(in.at("task"), nullptr);
+  recorded.seconds = in.at("seconds").number();
+  if (in.has("warnings")) {
+    for (const JsonReader& warning : in.at("warnings").items()) {
+      recorded.warnings.push_back(one_line(warning.string()));
+    }
+  }
+  const auto raw = in.at("kernels").items();
+  if (raw.size() != recorded.task.kernels.size()) {
+    in.at("kernels").fail("expected one raw kernel for each kernel of the task");
+  }
+  for (size_t i = 0; i < raw.size(); ++i) {
+    if (recorded.task.kernels[i].compiled) raw[i].fail("is compiled before it could be");
+    if (!same_specialization(kernel_from_json(raw[i], nullptr), recorded.task.kernels[i])) {
+      raw[i].fail("differs from the task's kernel");
+    }
+  }
+  recorded.raw_kernels = in.at("kernels").raw();
+  return recorded;
+}
+
+Task compiled_from_reply(const Frame& reply, const JsonReader& in, Task task) {
+  const auto entries = in.at("kernels").items();
+  if (entries.size() != task.kernels.size()) {
+    in.at("kernels").fail("expected as many as were sent");
+  }
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const JsonReader& entry = entries[i];
+    Kernel kernel = kernel_from_json(entry.at("kernel"), nullptr);
+    if (!same_specialization(kernel, task.kernels[i])) {
+      entry.at("kernel").fail("is not what was to be compiled");
+    }
+    if (!kernel.compiled || kernel.compiled->arch != task.target) {
+      entry.at("kernel").fail("is not compiled for " + task.target);
+    }
+    const auto last = static_cast<int64_t>(reply.blobs.size()) - 1;
+    kernel.source = entry.at("slice").string();
+    kernel.compiled->cubin = reply.blobs[entry.at("cubin").integer(0, last)];
+    if (kernel.source.empty()) entry.at("slice").fail("is empty");
+    if (kernel.compiled->cubin.empty()) entry.at("cubin").fail("is empty");
+    task.kernels[i] = std::move(kernel);
+  }
+  check_task(task);
+  return task;
+}
+
+// One request on its way through record and compile.
+struct Build {
+  const RecordRequest* request = nullptr;
+  std::optional<Recorded> recorded;
+  JobOutcome<BuiltTask> outcome;
+};
+
+// Takes a finished job. Returns the next one, or nothing when the build has its outcome.
+std::optional<Job> advance(Build& build, const JobResult& result,
+                           std::chrono::milliseconds deadline) {
+  if (build.recorded) {
+    auto compiled = compile_result(result, *build.recorded);
+    if (compiled.value) {
+      build.outcome.value = BuiltTask{std::move(*compiled.value), build.recorded->seconds,
+                                      result.seconds, build.recorded->warnings};
+    }
+    build.outcome.fault = std::move(compiled.fault);
+    return std::nullopt;
+  }
+  auto recorded = record_result(result);
+  if (recorded.value && recorded.value->task.target != build.request->profile.arch) {
+    recorded.fault = nonsense("record", "made for " + recorded.value->task.target);
+  }
+  if (recorded.fault) {
+    build.outcome.fault = std::move(recorded.fault);
+    return std::nullopt;
+  }
+  build.recorded = std::move(recorded.value);
+  if (!build.recorded->task.kernels.empty()) {
+    return compile_job(*build.recorded, *build.request, deadline);
+  }
+  build.outcome.value = BuiltTask{build.recorded->task, build.recorded->seconds, 0,
+                                  build.recorded->warnings};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string JobFault::text() const {
+  std::string text;
+  if (!file.empty()) text = file + (line > 0 ? ":" + std::to_string(line) : "") + ": ";
+  text += message;
+  if (!code.empty()) text += " [" + code + "]";
+  return text;
+}
+
+Job record_job(const RecordRequest& request, std::chrono::milliseconds deadline) {
+  Job job;
+  job.deadline = deadline;
+  job.request.json = {{"kind", "record"},
+                      {"source", request.text},
+                      {"file", request.file},
+                      {"folder", nullptr},
+                      {"class", request.cls},
+                      {"set", request.set},
+                      {"profile", to_json(request.profile)},
+                      {"operators", operators_json()},
+                      {"inputs", nullptr},
+                      {"init_inputs", !request.fragment}};
+  if (!request.folder.empty()) job.request.json["folder"] = request.folder.string();
+  if (request.fragment) {
+    Json inputs = Json::array();
+    for (const Value& value : request.inputs) inputs.push_back(to_json(value));
+    job.request.json["inputs"] = std::move(inputs);
+  }
+  return job;
+}
+
+JobOutcome<Recorded> record_result(const JobResult& result) {
+  return outcome_of<Recorded>(result, "record", recorded_from_json);
+}
+
+Job compile_job(const Recorded& recorded, const RecordRequest& request,
+                std::chrono::milliseconds deadline) {
+  Job job;
+  job.deadline = deadline;
+  job.request.json = {{"kind", "compile"},
+                      {"source", request.text},
+                      {"file", request.file},
+                      {"arch", recorded.task.target},
+                      {"kernels", recorded.raw_kernels}};
+  return job;
+}
+
+JobOutcome<Task> compile_result(const JobResult& result, const Recorded& recorded) {
+  return outcome_of<Task>(result, "compile", [&](const JsonReader& in) {
+    return compiled_from_reply(result.reply, in, recorded.task);
+  });
+}
+
+std::vector<JobOutcome<BuiltTask>> build_tasks(WorkerPool& pool,
+                                               const std::vector<RecordRequest>& requests,
+                                               std::chrono::milliseconds deadline) {
+  std::vector<Build> builds(requests.size());
+  std::map<uint64_t, size_t> under_way;  // job id -> build
+  for (size_t i = 0; i < requests.size(); ++i) {
+    builds[i].request = &requests[i];
+    under_way[pool.submit(record_job(requests[i], deadline))] = i;
+  }
+  while (!under_way.empty()) {
+    const JobResult result = pool.next();
+    const size_t index = under_way.at(result.id);
+    under_way.erase(result.id);
+    if (auto job = advance(builds[index], result, deadline)) {
+      under_way[pool.submit(std::move(*job))] = index;
+    }
+  }
+  std::vector<JobOutcome<BuiltTask>> outcomes;
+  for (Build& build : builds) outcomes.push_back(std::move(build.outcome));
+  return outcomes;
+}
+
+JobOutcome<BuiltTask> build_task(WorkerPool& pool, const RecordRequest& request,
+                                 std::chrono::milliseconds deadline) {
+  return std::move(build_tasks(pool, {request}, deadline)[0]);
+}
+
+}  // namespace kw

@@ -1,0 +1,73 @@
+// The three jobs of a worker as typed calls: requests out of Programs, checked replies back in.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+#include "worker/device_profile.h"
+#include "worker/worker_pool.h"
+
+namespace kw {
+
+// What to record. `text` is the file's content (so that what is judged cannot change underfoot).
+struct RecordRequest {
+  std::string text;
+  std::string file;                       // display name
+  std::filesystem::path folder;           // for the file's own imports; empty: none
+  std::string cls = "Model";
+  std::map<std::string, int64_t> set;     // module-level integer constants to override
+  DeviceProfile profile;
+  std::vector<Value> inputs;              // of a fragment: metadata of the arguments of forward
+  bool fragment = false;                  // take `inputs` and construct the class without arguments
+};
+
+// A refused, failed, timed out, killed or flooded job, for people and for verdicts.
+struct JobFault {
+  JobResult::Status status;
+  std::string code, message, file;
+  int line = 0;
+  // "file.py:12: message [code]"
+  std::string text() const;
+};
+
+struct Recorded {
+  Task task;               // kernels have no source or machine code yet
+  Json raw_kernels;        // for compile
+  double seconds = 0;      // inside the child
+  std::vector<std::string> warnings;
+};
+
+template <class T>
+struct JobOutcome {
+  std::optional<T> value;
+  std::optional<JobFault> fault;  // exactly one of the two
+};
+
+Job record_job(const RecordRequest& request, std::chrono::milliseconds deadline);
+JobOutcome<Recorded> record_result(const JobResult& result);
+
+Job compile_job(const Recorded& recorded, const RecordRequest& request,
+                std::chrono::milliseconds deadline);
+// The task with slices and machine code filled in.
+JobOutcome<Task> compile_result(const JobResult& result, const Recorded& recorded);
+
+// record, then compile, each in a fresh child. With no launches nothing is compiled. `deadline` is
+// each job's own.
+struct BuiltTask {
+  Task task;
+  double record_seconds = 0, compile_seconds = 0;
+  std::vector<std::string> warnings;
+};
+JobOutcome<BuiltTask> build_task(WorkerPool& pool, const RecordRequest& request,
+                                 std::chrono::milliseconds deadline);
+// The same for many, as far in parallel as the pool goes; outcomes in the order of `requests`. No
+// other job may be under way.
+std::vector<JobOutcome<BuiltTask>> build_tasks(WorkerPool& pool,
+                                               const std::vector<RecordRequest>& requests,
+                                               std::chrono::milliseconds deadline);
+
+}  // namespace kw

@@ -1,0 +1,249 @@
+#include "worker/jobs.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "formats/error.h"
+#include "ops/operator.h"
+#include "program/task_json.h"
+#include "worker/test_folder.h"
+
+namespace kw {
+namespace {
+
+using std::chrono::milliseconds;
+using Status = JobResult::Status;
+
+constexpr milliseconds kWait{120000};
+
+constexpr const char* kModel = R"(import torch
+import triton
+import triton.language as tl
+
+SIZE = 64
+
+
+@triton.jit
+def scale(x, y, n, factor, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < n
+    tl.store(y + offsets, tl.load(x + offsets, mask=inside) * factor, mask=inside)
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(SIZE, 32)
+
+    def forward(self, x):
+        hidden = self.linear(x)
+        result = torch.empty_like(hidden)
+        scale[(triton.cdiv(hidden.numel(), 128),)](hidden, result, hidden.numel(), 3.0, BLOCK=128)
+        return result
+
+
+def get_inputs():
+    return [torch.randn(8, SIZE)]
+
+
+def get_init_inputs():
+    return []
+)";
+
+RecordRequest request_of(const std::string& text) {
+  RecordRequest request;
+  request.text = text;
+  request.file = "model.py";
+  request.profile = device_profile("h200");
+  return request;
+}
+
+// Replies as a worker would send them, made by hand.
+Kernel plain_kernel() {
+  Kernel kernel;
+  kernel.name = "scale";
+  kernel.params = {{"x", "*fp32"}, {"BLOCK", "constexpr"}};
+  kernel.constexprs = {{"1", 128}};
+  return kernel;
+}
+
+JobResult ok_reply(Json json, std::vector<std::string> blobs = {}) {
+  JobResult result;
+  result.status = Status::kOk;
+  json["status"] = "ok";
+  result.reply = {std::move(json), std::move(blobs)};
+  return result;
+}
+
+Recorded recorded_with(const Kernel& kernel) {
+  Recorded recorded;
+  recorded.task.kernels = {kernel};
+  recorded.raw_kernels = Json::array({to_json(kernel)});
+  return recorded;
+}
+
+TEST(RecordJob, SaysAllThatTheWorkerNeeds) {
+  RecordRequest request = request_of("x = 1\n");
+  request.set = {{"SIZE", 3}};
+  request.folder = "/models";
+  Json json = record_job(request, kWait).request.json;
+  EXPECT_EQ(json["kind"], "record");
+  EXPECT_EQ(json["source"], "x = 1\n");
+  EXPECT_EQ(json["set"], Json({{"SIZE", 3}}));
+  EXPECT_EQ(json["folder"], "/models");
+  EXPECT_EQ(json["profile"]["arch"], "sm_90");
+  EXPECT_EQ(json["operators"].size(), operator_table().size());
+  EXPECT_TRUE(json["inputs"].is_null());
+  EXPECT_EQ(json["init_inputs"], true);
+  request.fragment = true;
+  request.inputs = {Value{DType::kFloat16, {2, 3}, {3, 1}, 0, 0}};
+  json = record_job(request, kWait).request.json;
+  EXPECT_EQ(json["init_inputs"], false);
+  EXPECT_EQ(json["inputs"], Json::array({to_json(request.inputs[0])}));
+}
+
+TEST(RecordResult, RefusesWhatDoesNotFitTogether) {
+  Task task;
+  task.kernels = {plain_kernel()};
+  const Json raw = Json::array({to_json(plain_kernel())});
+  const Json good = {{"task", to_json(task)}, {"kernels", raw}, {"seconds", 0.5}};
+  auto outcome = record_result(ok_reply(good));
+  ASSERT_TRUE(outcome.value.has_value()) << outcome.fault->text();
+  EXPECT_EQ(outcome.value->raw_kernels, raw);
+  EXPECT_EQ(outcome.value->seconds, 0.5);
+
+  std::vector<Json> bad(5, good);
+  bad[0].erase("task");
+  bad[1]["kernels"] = Json::array();
+  bad[2]["kernels"][0]["options"] = {{"num_warps", 8}};
+  bad[3]["seconds"] = "long";
+  bad[4]["task"]["format"] = "another";
+  for (const Json& json : bad) {
+    outcome = record_result(ok_reply(json));
+    EXPECT_FALSE(outcome.value.has_value()) << json;
+    ASSERT_TRUE(outcome.fault.has_value());
+    EXPECT_EQ(outcome.fault->status, Status::kFailed);
+  }
+}
+
+TEST(RecordResult, HandsFaultsOn) {
+  JobResult refused;
+  refused.status = Status::kRefused;
+  refused.code = "host-read";
+  refused.message = "reads a value";
+  refused.file = "m.py";
+  refused.line = 7;
+  const auto outcome = record_result(refused);
+  ASSERT_TRUE(outcome.fault.has_value());
+  EXPECT_FALSE(outcome.value.has_value());
+  EXPECT_EQ(outcome.fault->text(), "m.py:7: reads a value [host-read]");
+}
+
+TEST(CompileResult, TakesOnlyWhatWasAskedFor) {
+  const Recorded recorded = recorded_with(plain_kernel());
+  Kernel compiled = plain_kernel();
+  compiled.compiled = Compiled{.arch = "sm_90", .symbol = "scale", .writes = {0}};
+  const Json good = {{"kernels", Json::array({{{"kernel", to_json(compiled)},
+                                              {"slice", "import triton\n"}, {"cubin", 1}}})}};
+  auto outcome = compile_result(ok_reply(good, {"other", "machine code"}), recorded);
+  ASSERT_TRUE(outcome.value.has_value()) << outcome.fault->text();
+  const Kernel& kernel = outcome.value->kernels[0];
+  EXPECT_EQ(kernel.source, "import triton\n");
+  EXPECT_EQ(kernel.compiled->cubin, "machine code");
+  EXPECT_EQ(kernel.compiled->writes, std::vector<int>{0});
+
+  std::vector<Json> bad(8, good);
+  bad[0]["kernels"] = Json::array();
+  bad[1]["kernels"][0]["cubin"] = 2;
+  bad[2]["kernels"][0]["cubin"] = -1;
+  bad[3]["kernels"][0]["slice"] = "";
+  bad[4]["kernels"][0]["kernel"]["constexprs"]["1"] = 256;
+  bad[5]["kernels"][0]["kernel"]["compiled"]["arch"] = "sm_80";
+  bad[6]["kernels"][0]["kernel"].erase("compiled");
+  bad[7]["kernels"][0]["kernel"]["compiled"]["reads"] = {2};
+  for (const Json& json : bad) {
+    outcome = compile_result(ok_reply(json, {"other", "machine code"}), recorded);
+    EXPECT_FALSE(outcome.value.has_value()) << json;
+    EXPECT_TRUE(outcome.fault.has_value());
+  }
+}
+
+TEST(DeviceProfile, KnowsThreeAndNamesThemOtherwise) {
+  for (const char* name : {"h200", "h100", "a100"}) {
+    const DeviceProfile profile = device_profile(name);
+    EXPECT_EQ(profile.arch.substr(0, 3), "sm_");
+    EXPECT_GT(profile.half_flops, profile.tf32_flops);
+    EXPECT_GT(profile.tf32_flops, profile.fp32_flops);
+    EXPECT_EQ(to_json(profile)["sms"], profile.sms);
+  }
+  try {
+    device_profile("h9000");
+    ADD_FAILURE();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("h200, h100, a100"), std::string::npos);
+  }
+}
+
+// With the real worker, which takes seconds to start: one test for all of it.
+TEST(BuildTask, RecordsAndCompilesWithTheRealWorker) {
+  WorkerPool pool(default_worker_config());
+  pool.start();
+  EXPECT_TRUE(pool.versions().contains("torch"));
+  const auto& layers = pool.sandbox();
+  EXPECT_TRUE(std::any_of(layers.begin(), layers.end(), [](const SandboxLayer& layer) {
+    return layer.name == "resource limits";
+  }));
+
+  std::vector<RecordRequest> requests(5, request_of(kModel));
+  requests[1].set = {{"SIZE", 16}};
+  requests[2].text += "\nthis is no Python\n";
+  requests[3].cls = "Missing";
+  requests[4].text += "\nclass Model(Model):\n"
+                      "    def forward(self, x):\n"
+                      "        return x.sum().item()\n";
+  const auto outcomes = build_tasks(pool, requests, kWait);
+  ASSERT_EQ(outcomes.size(), requests.size());
+  for (int i : {0, 1}) {
+    ASSERT_TRUE(outcomes[i].value.has_value()) << outcomes[i].fault->text();
+    const Task& task = outcomes[i].value->task;
+    EXPECT_EQ(task.target, "sm_90");
+    ASSERT_EQ(task.kernels.size(), 1u);
+    const Kernel& kernel = task.kernels[0];
+    EXPECT_EQ(kernel.name, "scale");
+    EXPECT_NE(kernel.source.find("def scale"), std::string::npos);
+    ASSERT_TRUE(kernel.compiled.has_value());
+    EXPECT_EQ(kernel.compiled->cubin.substr(0, 4), "\x7f" "ELF");
+    EXPECT_EQ(kernel.compiled->reads, std::vector<int>{0});
+    EXPECT_EQ(kernel.compiled->writes, std::vector<int>{1});
+    ASSERT_EQ(task.state.size(), 2u);  // weight and bias
+    const int64_t size = i == 0 ? 64 : 16;
+    EXPECT_EQ(task.init.values.at(task.init.outputs.at(0)).shape, (std::vector<int64_t>{32, size}));
+    EXPECT_EQ(task_from_frame(task_to_frame(task)), task);
+  }
+  ASSERT_TRUE(outcomes[2].fault.has_value());
+  EXPECT_EQ(outcomes[2].fault->code, "syntax");
+  EXPECT_EQ(outcomes[2].fault->file, "model.py");
+  const std::string text = requests[2].text;
+  EXPECT_EQ(outcomes[2].fault->line, std::count(text.begin(), text.end(), '\n'));
+  ASSERT_TRUE(outcomes[3].fault.has_value());
+  EXPECT_EQ(outcomes[3].fault->code, "missing");
+  ASSERT_TRUE(outcomes[4].fault.has_value());
+  EXPECT_EQ(outcomes[4].fault->code, "host-read") << outcomes[4].fault->text();
+
+  // Hostile ones, and the pool still works.
+  for (const char* text : {"import os\nos._exit(0)\n", "import os\nos.abort()\n",
+                           "import os\nif os.fork() == 0:\n    while True:\n        pass\n"
+                           "os._exit(0)\n"}) {
+    const auto outcome = build_task(pool, request_of(text), kWait);
+    ASSERT_TRUE(outcome.fault.has_value()) << text;
+    EXPECT_EQ(job_status_name(outcome.fault->status), "killed") << outcome.fault->text();
+  }
+  const auto endless = build_task(pool, request_of("while True:\n    pass\n"), milliseconds(300));
+  ASSERT_TRUE(endless.fault.has_value());
+  EXPECT_EQ(job_status_name(endless.fault->status), "timeout") << endless.fault->text();
+  EXPECT_TRUE(build_task(pool, request_of(kModel), kWait).value.has_value());
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,371 @@
+#include "worker/worker_pool.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <list>
+#include <stdexcept>
+
+#include "formats/error.h"
+#include "worker/zygote.h"
+
+namespace kw {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+using Status = JobResult::Status;
+
+constexpr milliseconds kForkPatience{60000};  // from handing a job over to hearing of its child
+constexpr milliseconds kExitPatience{1000};   // from a closed socket to the child's end
+constexpr size_t kChunk = size_t{256} << 10;
+constexpr int kChunksAtOnce = 64;  // so that one talkative child does not starve the others
+
+constexpr std::string_view kRefusalCodes[] = {
+    "syntax",      "missing",       "raised",   "host-read",   "operator", "option",  "address",
+    "compile-api", "hidden-launch", "survives", "unsupported", "slice",    "compile", "resources"};
+
+// A child at work, or about to be forked.
+struct Running {
+  uint64_t id = 0;
+  milliseconds allowance{0};
+  UniqueFd socket;
+  FrameWriter request;
+  FrameParser reply;
+  uint64_t received = 0;
+  UniqueFd pidfd;        // none until the zygote has forked it
+  bool closed = false;   // its socket has ended; only its exit is awaited
+  Clock::time_point started = Clock::now();
+  Deadline deadline;     // of the present phase: fork, work, exit
+};
+
+std::string seconds_text(milliseconds time) {
+  std::string text = std::to_string(static_cast<double>(time.count()) / 1000);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text + " s";
+}
+
+std::string death_message(const ZygoteReport& report) {
+  if (report.kind == ZygoteReport::Kind::kExited) {
+    return "exited with status " + std::to_string(report.code) + " without an answer";
+  }
+  std::string message = describe_signal(report.code);
+  if (report.code == SIGKILL) message += ", probably because memory ran out";
+  return message;
+}
+
+// A whole reply frame as a result. InputError when it is none of the protocol's replies.
+JobResult result_from_reply(Frame frame) {
+  JobResult result;
+  const JsonReader in(frame.json, "reply");
+  const std::string status = in.at("status").string();
+  if (status == "ok") {
+    result.status = Status::kOk;
+    result.reply = std::move(frame);
+    return result;
+  }
+  result.message = one_line(in.at("message").string(), 2000);
+  if (status == "failed") {
+    result.status = Status::kFailed;
+    return result;
+  }
+  if (status != "refused") in.at("status").fail("unknown status");
+  result.status = Status::kRefused;
+  result.code = in.at("code").string();
+  if (std::find(std::begin(kRefusalCodes), std::end(kRefusalCodes), result.code) ==
+      std::end(kRefusalCodes)) {
+    in.at("code").fail("unknown code");
+  }
+  if (!in.at("file").is_null()) result.file = one_line(in.at("file").string());
+  if (!in.at("line").is_null()) {
+    result.line = static_cast<int>(in.at("line").integer(0, INT32_MAX));
+  }
+  return result;
+}
+
+}  // namespace
+
+WorkerConfig default_worker_config() {
+  WorkerConfig config;
+  const char* python = std::getenv("KERNELWRIGHT_PYTHON");
+  config.python = python && *python ? python : KW_PYTHON;
+  config.worker_dir = KW_WORKER_DIR;
+  const std::string guard = KW_BUILD_DIR "/libkw_guard.so";
+  if (std::filesystem::exists(guard)) config.guard_library = guard;
+  return config;
+}
+
+std::string_view job_status_name(Status status) {
+  switch (status) {
+    case Status::kOk: return "ok";
+    case Status::kRefused: return "refused";
+    case Status::kFailed: return "failed";
+    case Status::kTimeout: return "timeout";
+    case Status::kKilled: return "killed";
+    case Status::kFlooded: return "flooded";
+    case Status::kCancelled: return "cancelled";
+  }
+  throw std::logic_error("no such job status");
+}
+
+class WorkerPool::Impl {
+ public:
+  explicit Impl(WorkerConfig config) : config_(std::move(config)) {}
+  ~Impl() {
+    for (Running& job : running_) end_child(job);
+  }
+
+  void start() {
+    if (!zygote_) zygote_ = std::make_unique<Zygote>(config_);
+  }
+  const Zygote& zygote() const {
+    if (!zygote_) throw std::logic_error("the worker pool has not been started");
+    return *zygote_;
+  }
+
+  uint64_t submit(Job job) {
+    if (job.fds.size() > kMaxFds) {
+      throw InputError("a job takes at most " + std::to_string(kMaxFds) + " descriptors");
+    }
+    start();
+    queue_.push_back({++last_id_, std::move(job)});
+    dispatch();
+    return last_id_;
+  }
+
+  JobResult next() {
+    while (finished_.empty()) {
+      if (queue_.empty() && running_.empty()) throw std::logic_error("no job is under way");
+      dispatch();
+      wait_for_news();
+    }
+    JobResult result = std::move(finished_.front());
+    finished_.pop_front();
+    return result;
+  }
+
+  void cancel(uint64_t id) {
+    auto queued = std::find_if(queue_.begin(), queue_.end(),
+                               [&](const Queued& entry) { return entry.id == id; });
+    if (queued != queue_.end()) {
+      queue_.erase(queued);
+      JobResult result = ending(Status::kCancelled, "cancelled");
+      result.id = id;
+      finished_.push_back(std::move(result));
+    } else if (auto job = find(id); job != running_.end()) {
+      finish(job, ending(Status::kCancelled, "cancelled"));
+    }
+  }
+
+  size_t pending() const { return queue_.size() + running_.size() + finished_.size(); }
+
+ private:
+  struct Queued {
+    uint64_t id;
+    Job job;
+  };
+  using Iterator = std::list<Running>::iterator;
+
+  static JobResult ending(Status status, std::string message) {
+    JobResult result;
+    result.status = status;
+    result.message = std::move(message);
+    return result;
+  }
+
+  Iterator find(uint64_t id) {
+    return std::find_if(running_.begin(), running_.end(),
+                        [&](const Running& job) { return job.id == id; });
+  }
+
+  static void end_child(Running& job) {
+    if (job.pidfd) kill_pidfd(job.pidfd.get());
+  }
+
+  // Every way a job can end leads through here. The child is killed in any case: one that has
+  // answered has nothing left to do. One that is yet to be forked dies when the zygote names it.
+  void finish(Iterator job, JobResult result) {
+    end_child(*job);
+    result.id = job->id;
+    result.seconds = std::chrono::duration<double>(Clock::now() - job->started).count();
+    finished_.push_back(std::move(result));
+    running_.erase(job);
+  }
+
+  void dispatch() {
+    const auto most = static_cast<size_t>(std::max(config_.parallel, 1));
+    while (!queue_.empty() && running_.size() < most) {
+      start();
+      Queued next = std::move(queue_.front());
+      queue_.pop_front();
+      begin(next.id, next.job);
+    }
+  }
+
+  void begin(uint64_t id, const Job& job) {
+    auto [ours, theirs] = socket_pair(SOCK_STREAM);
+    set_nonblocking(ours.get());
+    FrameLimits limits;
+    limits.bytes = std::max(limits.bytes, config_.reply_bytes);
+    running_.push_back(Running{.id = id,
+                               .allowance = job.deadline,
+                               .socket = std::move(ours),
+                               .request = FrameWriter(job.request, job.fds),
+                               .reply = FrameParser(limits),
+                               .deadline = deadline_in(kForkPatience)});
+    if (!zygote_->send_job(id, theirs.get(), config_.memory_bytes)) bury_zygote();
+  }
+
+  // The zygote is gone, and every child with it.
+  void bury_zygote() {
+    const std::string message = "the worker's parent process " + zygote_->obituary();
+    while (!running_.empty()) finish(running_.begin(), ending(Status::kKilled, message));
+    zygote_.reset();
+  }
+
+  void wait_for_news() {
+    if (running_.empty()) return;
+    std::vector<pollfd> entries = {{zygote_->control_fd(), POLLIN, 0},
+                                   {zygote_->stderr_fd(), POLLIN, 0}};
+    std::vector<Iterator> jobs;
+    Deadline first = kNoDeadline;
+    for (auto job = running_.begin(); job != running_.end(); ++job) {
+      first = std::min(first, job->deadline);
+      if (job->closed) continue;
+      short events = job->request.done() ? POLLIN : POLLIN | POLLOUT;
+      entries.push_back({job->socket.get(), events, 0});
+      jobs.push_back(job);
+    }
+    int ready = ::poll(entries.data(), entries.size(), poll_timeout(first));
+    if (ready < 0 && errno != EINTR) {
+      throw EnvironmentError(std::string("poll: ") + std::strerror(errno));
+    }
+    if (ready > 0) {
+      zygote_->drain_stderr();
+      for (size_t i = 0; i < jobs.size(); ++i) {
+        if (entries[i + 2].revents) serve(jobs[i], entries[i + 2].revents);
+      }
+      if (entries[0].revents) hear_zygote();
+    }
+    end_overdue();
+  }
+
+  void serve(Iterator job, short events) {
+    if (events & POLLOUT) job->request.write_some(job->socket.get());
+    if (events & ~POLLOUT) read_reply(job);
+  }
+
+  // Takes what has come. True when that ended the job.
+  bool read_reply(Iterator job) {
+    std::string buffer(kChunk, '\0');
+    for (int i = 0; i < kChunksAtOnce && !job->closed; ++i) {
+      // recv, not recvmsg: descriptors that a child attaches are dropped by the kernel.
+      ssize_t count = ::recv(job->socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+      if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+      if (count <= 0) {
+        job->closed = true;
+        job->deadline = std::min(job->deadline, deadline_in(kExitPatience));
+        return false;
+      }
+      if (take(job, std::string_view(buffer).substr(0, static_cast<size_t>(count)))) return true;
+    }
+    return false;
+  }
+
+  bool take(Iterator job, std::string_view bytes) {
+    job->received += bytes.size();
+    if (job->received > config_.reply_bytes) {
+      finish(job, ending(Status::kFlooded, "answered with more than " +
+                                               std::to_string(config_.reply_bytes) + " bytes"));
+      return true;
+    }
+    try {
+      job->reply.feed(bytes);
+      auto frame = job->reply.next();
+      if (!frame) return false;
+      finish(job, result_from_reply(std::move(*frame)));
+    } catch (const InputError& error) {
+      finish(job, ending(Status::kKilled, "broke the worker protocol and was killed: " +
+                                              one_line(error.what())));
+    }
+    return true;
+  }
+
+  void hear_zygote() {
+    while (auto report = zygote_->receive()) {
+      auto job = find(report->job);
+      if (report->kind == ZygoteReport::Kind::kStarted) {
+        if (job == running_.end()) {
+          kill_pidfd(report->pidfd.get());  // ended before it began (cancelled)
+          continue;
+        }
+        job->pidfd = std::move(report->pidfd);
+        job->started = Clock::now();
+        if (!job->closed) job->deadline = deadline_in(job->allowance);
+      } else if (job == running_.end()) {
+        continue;  // its answer came first
+      } else if (report->kind == ZygoteReport::Kind::kNotForked) {
+        finish(job, ending(Status::kFailed, "no worker could be forked: " + report->error));
+      } else if (!read_reply(job)) {  // its last words may still lie in the socket
+        finish(job, ending(Status::kKilled, death_message(*report)));
+      }
+    }
+    if (zygote_->dead()) {
+      drain_replies();
+      bury_zygote();
+    }
+  }
+
+  // Answers that were sent before the zygote died still count.
+  void drain_replies() {
+    for (auto job = running_.begin(); job != running_.end();) read_reply(job++);
+  }
+
+  void end_overdue() {
+    if (!zygote_) return;
+    const auto now = Clock::now();
+    for (auto next = running_.begin(); next != running_.end();) {
+      auto job = next++;
+      if (job->deadline > now) continue;
+      if (!job->pidfd) {  // the zygote does not fork: nothing else will come of it either
+        bury_zygote();
+        return;
+      }
+      finish(job, job->closed
+                      ? ending(Status::kKilled, "closed its socket without an answer")
+                      : ending(Status::kTimeout, "took longer than " +
+                                                     seconds_text(job->allowance)));
+    }
+  }
+
+  WorkerConfig config_;
+  std::unique_ptr<Zygote> zygote_;
+  uint64_t last_id_ = 0;
+  std::deque<Queued> queue_;
+  std::list<Running> running_;
+  std::deque<JobResult> finished_;
+};
+
+WorkerPool::WorkerPool(WorkerConfig config) : impl_(std::make_unique<Impl>(std::move(config))) {}
+WorkerPool::~WorkerPool() = default;
+void WorkerPool::start() { impl_->start(); }
+const Json& WorkerPool::versions() const { return impl_->zygote().versions(); }
+const std::vector<SandboxLayer>& WorkerPool::sandbox() const { return impl_->zygote().layers(); }
+uint64_t WorkerPool::submit(Job job) { return impl_->submit(std::move(job)); }
+JobResult WorkerPool::next() { return impl_->next(); }
+void WorkerPool::cancel(uint64_t id) { impl_->cancel(id); }
+size_t WorkerPool::pending() const { return impl_->pending(); }
+JobResult WorkerPool::run(Job job) {
+  submit(std::move(job));
+  return next();
+}
+
+}  // namespace kw

@@ -1,0 +1,87 @@
+// Sandboxed Python workers (docs/formats/protocol.md).
+//
+// A WorkerPool owns one zygote process (a Python interpreter that has imported torch and triton)
+// inside a Sandbox, which forks one child per job. Whatever a child does (hang, die, flood) becomes
+// a JobResult; it never blocks or breaks the pool. A zygote that dies is restarted with the next
+// job. One thread uses a pool, and must outlive it: its end would end the zygote.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "formats/frame.h"
+#include "worker/sandbox.h"
+
+namespace kw {
+
+struct WorkerConfig {
+  std::string python;                     // interpreter with torch and triton
+  std::string worker_dir;                 // folder of zygote.py
+  std::string guard_library;              // libkw_guard.so; empty when torch has CUDA built in
+  // Folders below /tmp that jobs must see (the folder of the user's model); the interpreter's own
+  // prefix, worker_dir and the guard's folder always are.
+  std::vector<std::string> visible;
+  bool interpret = false;                 // TRITON_INTERPRET=1 from the start
+  int parallel = 2;                       // children at once
+  uint64_t reply_bytes = uint64_t{256} << 20;   // more is a flood
+  uint64_t memory_bytes = uint64_t{8} << 30;    // address space of a job
+  bool sandbox = true;                    // false only by the user's explicit flag
+};
+
+// Defaults from the build tree: KERNELWRIGHT_PYTHON or the interpreter the build was made with.
+WorkerConfig default_worker_config();
+
+struct Job {
+  Frame request;
+  std::vector<int> fds;                       // attached; borrowed until the job ends
+  std::chrono::milliseconds deadline{60000};  // wall time from the moment the child starts
+};
+
+struct JobResult {
+  enum class Status { kOk, kRefused, kFailed, kTimeout, kKilled, kFlooded, kCancelled };
+  uint64_t id = 0;
+  Status status = Status::kFailed;
+  Frame reply;          // of kOk
+  std::string code;     // of kRefused: a code of protocol.md
+  std::string message;  // of everything but kOk: one line for people
+  std::string file;     // of kRefused, may be empty
+  int line = 0;         // of kRefused, 0 when unknown
+  double seconds = 0;   // wall time
+  bool ok() const { return status == Status::kOk; }
+};
+
+std::string_view job_status_name(JobResult::Status status);
+
+class WorkerPool {
+ public:
+  explicit WorkerPool(WorkerConfig config);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  // Starts the zygote if need be. EnvironmentError with the interpreter's own words when it does
+  // not start. Also called by submit().
+  void start();
+  const Json& versions() const;  // {"python", "torch", "triton", "cuda"} of the running zygote
+  const std::vector<SandboxLayer>& sandbox() const;
+
+  uint64_t submit(Job job);
+  // The next finished job; blocks, but never longer than deadlines allow. Must not be called with
+  // no job under way. Deadlines are kept, and queued jobs started, only in here.
+  JobResult next();
+  // Ends a job; its result arrives through next() as kCancelled.
+  void cancel(uint64_t id);
+  size_t pending() const;
+
+  // submit() and next() for one job, when no other is under way.
+  JobResult run(Job job);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace kw

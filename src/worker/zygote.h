@@ -1,0 +1,65 @@
+// The running zygote of a WorkerPool: its process, its sandbox, its control socket, its stderr.
+//
+// The protocol is docs/formats/protocol.md, "Worker". The zygote itself never runs a candidate's
+// code, but what it says is parsed as strictly as anything else. One thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "worker/process.h"
+#include "worker/sandbox.h"
+#include "worker/worker_pool.h"
+
+namespace kw {
+
+// What a zygote reports about one job.
+struct ZygoteReport {
+  enum class Kind { kStarted, kExited, kSignalled, kNotForked } kind = Kind::kStarted;
+  uint64_t job = 0;
+  UniqueFd pidfd;     // of kStarted
+  int code = 0;       // exit code or signal number
+  std::string error;  // of kNotForked
+};
+
+class Zygote {
+ public:
+  // Starts it and waits until it is ready. EnvironmentError with its own last words when not.
+  explicit Zygote(const WorkerConfig& config);
+
+  const Json& versions() const { return versions_; }
+  // The sandbox's, then those that each child adds.
+  const std::vector<SandboxLayer>& layers() const { return layers_; }
+  int control_fd() const { return control_.get(); }
+  // -1 once it has closed it (as poll(2) likes it).
+  int stderr_fd() const { return stderr_open_ ? stderr_.read_end() : -1; }
+  void drain_stderr() { stderr_open_ = stderr_open_ && stderr_.drain(); }
+
+  // Hands over a job's socket; false when the zygote cannot take it.
+  bool send_job(uint64_t id, int socket, uint64_t memory_bytes);
+  // The next report, or nothing when there is none now. Sets dead() when the zygote has closed its
+  // socket or says what it should not.
+  std::optional<ZygoteReport> receive();
+  bool dead() const { return dead_; }
+  // How it ended and what it printed last, for people. Kills it when it still runs.
+  std::string obituary();
+
+ private:
+  std::optional<Json> receive_message(std::vector<UniqueFd>* fds);
+  void take_greeting(const JsonReader& in);
+  void give_up(std::string fault);
+  void wait_until_ready();
+
+  Sandbox sandbox_;
+  OutputTail stderr_;
+  UniqueFd control_;
+  Process process_;
+  Json versions_;
+  std::vector<SandboxLayer> layers_;
+  bool stderr_open_ = true;
+  bool dead_ = false;
+  std::string fault_;  // what it did wrong, when it did not just end
+};
+
+}  // namespace kw

@@ -1,0 +1,137 @@
+"""A real zygote for the tests, spoken to over sockets as the supervisor does."""
+
+import array
+import json
+import os
+import re
+import select
+import socket
+import subprocess
+import sys
+import types
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+WORKER = os.path.join(ROOT, "worker")
+sys.path.insert(0, WORKER)
+
+import frames  # noqa: E402
+
+
+def guard_library():
+    """The no-op device guard that a CPU build of torch needs: built by cmake, or here."""
+    given = os.environ.get("KERNELWRIGHT_GUARD")
+    if given:
+        return given
+    built = os.path.join(ROOT, "build", "libkw_guard.so")
+    return built if os.path.exists(built) else build_guard()
+
+
+def build_guard():
+    import torch
+    import torch.utils
+    base = os.path.dirname(torch.__file__)
+    source = os.path.join(ROOT, "src", "worker", "native", "guard.cc")
+    target = os.path.join("/tmp", "kw_guard_%s_%d.so" % (torch.__version__, os.getuid()))
+    if not os.path.exists(target) or os.path.getmtime(target) < os.path.getmtime(source):
+        subprocess.run(["g++", "-std=c++20", "-O1", "-shared", "-fPIC", source, "-o",
+                        target + ".new", "-I" + os.path.join(base, "include"),
+                        "-L" + os.path.join(base, "lib"), "-lc10"], check=True)
+        os.replace(target + ".new", target)
+    return target
+
+
+class Client:
+    """The supervisor's end."""
+
+    def __init__(self):
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.control = ours
+        self.process = subprocess.Popen(
+            [sys.executable, os.path.join(WORKER, "zygote.py"), "--socket", str(theirs.fileno()),
+             "--guard", guard_library()], pass_fds=[theirs.fileno()])
+        theirs.close()
+        self.control.settimeout(120)
+        self.ready = json.loads(self.control.recv(4096))
+        self.jobs = 0
+        self.ends = {}  # job -> how its process ended
+
+    def start(self, message, blobs=(), fds=(), limits=None):
+        """Starts a job: (socket, pid, pidfd)."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.jobs += 1
+        request = {"job": self.jobs}
+        if limits:
+            request["limits"] = limits
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [theirs.fileno()]))]
+        self.control.sendmsg([json.dumps(request).encode()], rights)
+        theirs.close()
+        while True:
+            data, fds_back = frames.receive_with_fds(self.control, 4096)
+            reply = json.loads(data)
+            if "pid" in reply:
+                break
+            self.ends[reply["job"]] = reply
+        assert reply["job"] == self.jobs and len(fds_back) == 1
+        ours.settimeout(120)
+        frames.send(ours, message, blobs, fds)
+        return ours, reply["pid"], fds_back[0]
+
+    def run(self, message, blobs=(), fds=(), limits=None):
+        """The reply's (message, blobs)."""
+        sock, _, pidfd = self.start(message, blobs, fds, limits)
+        try:
+            reply, blobs, _ = frames.receive(sock)
+            return reply, blobs
+        finally:
+            sock.close()
+            os.close(pidfd)
+
+    def close(self):
+        self.control.close()
+        return self.process.wait(30)
+
+
+def ended(pidfd, seconds=30):
+    """Whether the process behind a pidfd ends in time."""
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    return bool(poll.poll(1000 * seconds))
+
+
+@pytest.fixture(scope="session")
+def client():
+    client = Client()
+    yield client
+    client.close()
+
+
+PROFILE = {"name": "NVIDIA H200", "arch": "sm_90", "sms": 132, "shared_per_block": 232448,
+           "registers_per_sm": 65536, "l2_bytes": 60 << 20, "memory_bytes": 141 << 30}
+
+
+
+def operator_table():
+    """What the supervisor sends: the project's own table, and one operator that it leaves out."""
+    with open(os.path.join(ROOT, "src", "ops", "operator_table.cc")) as table:
+        rows = re.findall(r'\{"(aten\.[\w.]+)",.*?Recording::k(Whole|Decompose)', table.read(), re.S)
+    assert len(rows) > 100
+    return {**{name: how.lower() for name, how in rows}, "aten.lstm.input": "whole"}
+
+
+OPERATORS = operator_table()
+
+
+def record_request(source, cls="Model", **changes):
+    request = {"kind": "record", "source": source, "file": "model.py", "folder": None,
+               "class": cls, "set": {}, "profile": PROFILE, "operators": OPERATORS,
+               "inputs": None, "init_inputs": True}
+    request.update(changes)
+    return request
+
+
+@pytest.fixture(scope="session")
+def tools():
+    return types.SimpleNamespace(request=record_request, frames=frames, ended=ended,
+                                 Client=Client, operators=OPERATORS, profile=PROFILE)

@@ -1,0 +1,252 @@
+"""Small models for the recorder's tests, one for each thing that a recording must get right."""
+
+HEAD = """
+import math
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+"""
+
+MODELS = {}
+
+
+def model(name, body):
+    MODELS[name] = HEAD + body
+
+
+model("rms_norm_swiglu", """
+class RMSNorm(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(dim))
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.weight
+
+class Model(nn.Module):
+    def __init__(self, dim, hidden):
+        super().__init__()
+        self.norm = RMSNorm(dim)
+        self.gate = nn.Linear(dim, hidden, bias=False)
+        self.up = nn.Linear(dim, hidden)
+        self.down = nn.Linear(hidden, dim, bias=False)
+    def forward(self, x):
+        h = self.norm(x)
+        return x + self.down(F.silu(self.gate(h)) * self.up(h))
+
+def get_inputs():
+    return [torch.randn(4, 16)]
+def get_init_inputs():
+    return [16, 24]
+""")
+
+model("batch_norm_training", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3, padding=1)
+        self.bn = nn.BatchNorm2d(4)
+    def forward(self, x):
+        return torch.relu(self.bn(self.conv(x)))
+def get_inputs():
+    return [torch.rand(2, 3, 8, 8)]
+""")
+
+model("attention", """
+class Model(nn.Module):
+    def __init__(self, dim=16, heads=4):
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(dim, 3 * dim)
+        self.out = nn.Linear(dim, dim)
+    def forward(self, x):
+        b, t, c = x.shape
+        q, k, v = self.qkv(x).split(c, dim=-1)
+        q, k, v = (y.view(b, t, self.heads, c // self.heads).transpose(1, 2) for y in (q, k, v))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(y.transpose(1, 2).contiguous().view(b, t, c))
+def get_inputs():
+    return [torch.randn(2, 6, 16)]
+""")
+
+model("multi_head_attention", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True, dropout=0.0)
+        self.eval()
+    def forward(self, x):
+        return self.layer(x)
+def get_inputs():
+    return [torch.randn(2, 6, 16)]
+""")
+
+model("tied_weights", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(8, 8)
+        self.b = nn.Linear(8, 8)
+        self.b.weight = self.a.weight
+        self.mid = nn.Linear(8, 8)
+        self.mid.weight.data.mul_(0.5)
+    def forward(self, x):
+        return self.mid(self.b(torch.tanh(self.a(x))))
+def get_inputs():
+    return [torch.randn(4, 8)]
+""")
+
+model("constants_everywhere", """
+TABLE = torch.arange(8).float()
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("factor", torch.tensor(0.5))
+        self.register_buffer("steps", torch.tensor([1, 2, 3, 4, 5, 6, 7, 8]))
+        self.scale = torch.full((8,), 3.0)
+        self.many = [torch.ones(8), torch.zeros(8)]
+        self.depth = [v.item() for v in torch.tensor([1.5, 2.5])]
+    def forward(self, x):
+        y = x * self.factor + self.steps + self.scale + self.many[0] + TABLE
+        return y * torch.tensor([1.0, -1.0] * 4, device=x.device) * self.depth[1]
+def get_inputs():
+    return [torch.randn(2, 8)]
+""")
+
+model("trees", """
+class Model(nn.Module):
+    def forward(self, x, pair, flag, options):
+        a, b = pair
+        y = x + a if flag else x - a
+        return {"sum": y, "parts": [a * options["scale"], (b, 3)], "same": y, "none": None}
+def get_inputs():
+    x = torch.randn(3, 4)
+    return [x, (torch.randn(4), x), True, {"scale": 2.5}]
+""")
+
+model("in_place_and_views", """
+class Model(nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        row = y[1]
+        row.add_(1.0)
+        y[:, 0].mul_(2.0)
+        z = y.view(-1)
+        z.relu_()
+        return y.transpose(0, 1), row
+def get_inputs():
+    return [torch.randn(3, 4)]
+""")
+
+model("half_precision", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 8).to(torch.bfloat16)
+        self.norm = nn.LayerNorm(8)
+    def forward(self, x):
+        return self.norm(self.fc(x.to(torch.bfloat16)).float()).to("cuda" if False else x.device)
+def get_inputs():
+    return [torch.randn(4, 8)]
+""")
+
+model("lstm", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(8, 16, 2, batch_first=True)
+    def forward(self, x):
+        y, (h, c) = self.lstm(x)
+        return y, h, c
+def get_inputs():
+    return [torch.randn(3, 5, 8)]
+""")
+
+model("weights_packed_once", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+        self.packed = None
+    def forward(self, x):
+        if self.packed is None:
+            self.packed = self.fc.weight.t().contiguous() * 2
+            self.view = self.fc.weight.t()
+        return x @ self.packed + x @ self.view
+def get_inputs():
+    return [torch.randn(4, 8)]
+""")
+
+model("buffer_updated", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(8))
+        self.register_buffer("count", torch.tensor(0))
+    def forward(self, x):
+        self.mean.mul_(0.9).add_(x.mean(0), alpha=0.1)
+        self.count += 1
+        return x - self.mean
+def get_inputs():
+    return [torch.randn(4, 8)]
+""")
+
+model("initialisers", """
+class Model(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.w = nn.Parameter(torch.empty(n, n))
+        nn.init.kaiming_uniform_(self.w, a=math.sqrt(5))
+        self.b = nn.Parameter(torch.empty(n))
+        nn.init.trunc_normal_(self.b, std=0.02)
+        self.e = nn.Embedding(10, n)
+        self.layers = nn.ModuleList([nn.Linear(n, n) for _ in range(2)])
+        self.apply(self.reset)
+    def reset(self, m):
+        if isinstance(m, nn.Linear):
+            nn.init.xavier_normal_(m.weight)
+            nn.init.zeros_(m.bias)
+    def forward(self, x):
+        h = self.e(x)
+        for layer in self.layers:
+            h = F.gelu(layer(h))
+        return h @ self.w + self.b
+def get_inputs():
+    return [torch.randint(0, 10, (3, 5))]
+def get_init_inputs():
+    return [8]
+""")
+
+model("random_in_forward", """
+class Model(nn.Module):
+    def forward(self, x):
+        return F.dropout(x, 0.5) + torch.randn_like(x)
+def get_inputs():
+    return [torch.randn(4, 8)]
+""")
+
+model("functions_many", """
+class Model(nn.Module):
+    def forward(self, x):
+        y = torch.cat([F.softmax(x, -1), F.log_softmax(x, 0)], dim=1)
+        m = y.max(dim=1, keepdim=True)[0]
+        s = torch.std(y, dim=1) + torch.logsumexp(y, 1) + torch.var(y, 1, unbiased=False)
+        z = torch.where(y > 0, y, m).clamp(-1, 1).masked_fill(y < -2, float("-inf"))
+        z = z.reshape(x.shape[0], 2, -1).permute(2, 0, 1).flatten(1)
+        t = torch.triu(torch.ones(4, 4, device=x.device)) + F.one_hot_like(x) if False else z.sum()
+        return z, s, torch.einsum("ij,kj->ik", x, x), F.gelu(x, approximate="tanh"), t
+def get_inputs():
+    return [torch.randn(4, 8)]
+""")
+
+model("autocast", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+    def forward(self, x):
+        with torch.no_grad():
+            y = self.fc(x)
+        return y.half().float()
+def get_inputs():
+    return [torch.randn(4, 8)]
+""")

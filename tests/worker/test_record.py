@@ -1,0 +1,201 @@
+"""Recordings against PyTorch itself: a Task, run by a reader of its own, does what the model does."""
+
+import sys
+import types
+
+import pytest
+import torch
+from models import MODELS
+
+import replay
+
+
+def eager(source, state, names, arguments, seed):
+    """Runs the file's own model on the CPU with the state that the Task made."""
+    module = types.ModuleType("eager_model")
+    exec(compile(source, "eager_model.py", "exec"), module.__dict__)
+    init = module.__dict__.get("get_init_inputs", list)()
+    model = module.Model(*init)
+    table = dict(model.named_parameters(remove_duplicate=False))
+    table.update(model.named_buffers(remove_duplicate=False))
+    with torch.no_grad():
+        for tensor, entry in zip(state, names):
+            for name in entry["names"]:
+                if name in table:
+                    table[name].copy_(tensor)
+    fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    torch.manual_seed(seed)
+    with torch.inference_mode():
+        result = model(*arguments)
+    torch.backends.mha.set_fastpath_enabled(fast)
+    return model, result
+
+
+def assert_same(a, b):
+    assert type(a) is type(b)
+    if isinstance(a, torch.Tensor):
+        assert a.dtype == b.dtype and a.shape == b.shape
+        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-6, equal_nan=True)
+    elif isinstance(a, (list, tuple)):
+        assert len(a) == len(b)
+        for x, y in zip(a, b):
+            assert_same(x, y)
+    elif isinstance(a, dict):
+        assert a.keys() == b.keys()
+        for key in a:
+            assert_same(a[key], b[key])
+    else:
+        assert a == b
+
+
+@pytest.fixture(scope="module")
+def recorded(client, tools):
+    cache = {}
+
+    def get(name):
+        if name not in cache:
+            reply, _ = client.run(tools.request(MODELS[name]))
+            assert reply["status"] == "ok", reply
+            cache[name] = reply["task"]
+        return cache[name]
+
+    return get
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_task_does_what_the_model_does(name, recorded):
+    task = recorded(name)
+    if name == "random_in_forward":
+        replay.run_task(task)
+        return
+    state, arguments, result, after = replay.run_task(task)
+    model, expected = eager(MODELS[name], state, task["state"], arguments, 0)
+    assert_same(result, expected)
+    # Buffers that the call updates are updated in the Task's state too.
+    buffers = dict(model.named_buffers())
+    for tensor, entry in zip(after, task["state"]):
+        for key in entry["names"]:
+            if key in buffers:
+                assert_same(tensor, buffers[key].detach())
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_recording_is_deterministic(name, recorded, client, tools):
+    reply, _ = client.run(tools.request(MODELS[name]))
+    assert reply["task"] == recorded(name)
+
+
+def test_state_names_and_ties(recorded):
+    task = recorded("tied_weights")
+    entries = [(e["names"], e["kind"]) for e in task["state"]]
+    assert (["a.weight", "b.weight"], "parameter") in entries
+    assert len(entries) == 5
+
+
+def test_other_tensors_are_state(recorded):
+    kinds = {tuple(e["names"]): e["kind"] for e in recorded("constants_everywhere")["state"]}
+    assert kinds[("factor",)] == "buffer"
+    assert kinds[("scale",)] == "constant"
+    assert kinds[("many.0",)] == kinds[("many.1",)] == "constant"
+    assert kinds[()] == "constant"  # TABLE, which no attribute path reaches
+
+
+def test_whole_operators_stay_whole(recorded):
+    ops = [s["op"] for s in recorded("attention")["forward"]["steps"]]
+    assert ops.count("aten.linear.default") == 2
+    assert ops.count("aten.scaled_dot_product_attention.default") == 1
+    ops = [s["op"] for s in recorded("lstm")["forward"]["steps"]]
+    assert ops.count("aten.lstm.input") == 1
+
+
+def test_what_outlives_a_call_is_derived(recorded):
+    task = recorded("weights_packed_once")
+    assert len(task["derive"]["outputs"]) == 2
+    assert all("contiguous" not in s["op"] for s in task["forward"]["steps"])
+    assert task["forward"]["inputs"] == list(range(2 + 2 + 1))
+
+
+def test_mutations_are_named(recorded):
+    forward = recorded("batch_norm_training")["forward"]
+    norm, = [s for s in forward["steps"] if s["op"] == "aten.batch_norm.default"]
+    assert norm["mutated"] == [norm["args"]["running_mean"]["v"], norm["args"]["running_var"]["v"]]
+    forward = recorded("buffer_updated")["forward"]
+    for step in forward["steps"]:
+        if step["op"].endswith(("_.Tensor", "_.Scalar")):
+            assert step["mutated"] == [step["args"]["self"]["v"]]
+            old, new = (forward["values"][v] for v in (step["mutated"][0], step["results"][0]))
+            assert old["storage"] == new["storage"]
+
+
+def test_defaults_are_left_out_and_devices_named(recorded):
+    task = recorded("rms_norm_swiglu")
+    for program in ("init", "inputs", "forward"):
+        for step in task[program]["steps"]:
+            assert "pin_memory" not in step["args"] and "layout" not in step["args"]
+            assert step["args"].get("device", {"device": "cuda"}) == {"device": "cuda"}
+    assert task["source"]["parameters"] == ["x"]
+
+
+def test_same_tensor_twice_is_one_leaf(recorded):
+    task = recorded("trees")
+    assert task["arguments"][0] == {"in": 0}
+    assert task["arguments"][1] == {"tuple": [{"in": 1}, {"in": 0}]}
+    assert task["result"]["dict"]["same"] == task["result"]["dict"]["sum"]
+
+
+def test_constants_of_the_file_can_be_set(client, tools):
+    source = "BATCH = 4\nDIM: int = 8\n" + MODELS["rms_norm_swiglu"].replace("randn(4, 16)",
+                                                                            "randn(BATCH, 16)")
+    reply, _ = client.run(tools.request(source, set={"BATCH": 7}))
+    assert reply["task"]["inputs"]["values"][-1]["shape"] == [7, 16]
+    reply, _ = client.run(tools.request(source, set={"OTHER": 7}))
+    assert (reply["status"], reply["code"]) == ("refused", "missing")
+
+
+def test_fragment_inputs(client, tools):
+    values = [{"dtype": "float32", "shape": [4, 8], "strides": [8, 1], "offset": 0, "storage": 0},
+              {"dtype": "bfloat16", "shape": [8, 4], "strides": [1, 8], "offset": 0, "storage": 1},
+              {"dtype": "float32", "shape": [3], "strides": [1], "offset": 2, "storage": 2},
+              {"dtype": "float32", "shape": [3], "strides": [1], "offset": 0, "storage": 2}]
+    source = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, a, b, c, d):
+        return a @ b.float(), c + d
+"""
+    reply, _ = client.run(tools.request(source, inputs=values, init_inputs=False))
+    task = reply["task"]
+    assert task["state"] == []
+    program = task["inputs"]
+    found = [program["values"][v] for v in program["outputs"]]
+    for given, got in zip(values, found):
+        assert {k: v for k, v in given.items() if k != "storage"} == \
+            {k: v for k, v in got.items() if k != "storage"}
+    assert found[2]["storage"] == found[3]["storage"] != found[0]["storage"]
+    _, arguments, result, _ = replay.run_task(task)
+    torch.testing.assert_close(result[1], arguments[2] + arguments[3], equal_nan=True)
+
+
+def test_folder_imports(client, tools, tmp_path):
+    (tmp_path / "layers_of_mine.py").write_text(
+        "import torch\nclass Double(torch.nn.Module):\n    def forward(self, x):\n"
+        "        return x * 2.0\n")
+    source = """
+import torch
+from layers_of_mine import Double
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.double = Double()
+    def forward(self, x):
+        return self.double(x)
+def get_inputs():
+    return [torch.randn(3)]
+"""
+    reply, _ = client.run(tools.request(source, folder=str(tmp_path)))
+    # /tmp is private in a child, so a folder below it may be out of sight.
+    if reply["status"] == "ok":
+        assert [s["op"] for s in reply["task"]["forward"]["steps"]] == ["aten.mul.Tensor"]
+    else:
+        assert "layers_of_mine" in reply["message"] and reply["line"] == 3

@@ -1,0 +1,172 @@
+"""Everything that cannot be recorded is refused by name, at the user's own line.
+
+The line that must be named carries the comment `# HERE`.
+"""
+
+import pytest
+
+HEAD = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+"""
+
+
+def forward(body, args="x", inputs="[torch.randn(4, 8)]", init=""):
+    lines = "\n".join("        " + line for line in body.strip().splitlines())
+    return HEAD + """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        %s
+    def forward(self, %s):
+%s
+
+def get_inputs():
+    return %s
+""" % (init or "pass", args, lines, inputs)
+
+
+KERNEL = HEAD + """
+import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < n), mask=i < n)
+
+class Model(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        %s
+        return y
+
+def get_inputs():
+    return [torch.randn(64)]
+"""
+
+CASES = {
+    "syntax": ("syntax", HEAD + "class Model(nn.Module):\n    def forward(self x):  # HERE\n"
+               "        return x\n"),
+    "null byte": ("syntax", "x = 1\0\n"),
+    "no class": ("missing", HEAD + "def get_inputs():\n    return []\n"),
+    "no get_inputs": ("missing", HEAD + "class Model(nn.Module):\n    def forward(self):\n"
+                      "        return torch.ones(3)\n"),
+    "import of nothing": ("raised", HEAD + "import no_such_module_anywhere  # HERE\n"),
+    "constructor raises": ("raised", forward("return x", init="raise KeyError('gamma')  # HERE")),
+    "get_inputs raises": ("raised", forward("return x", inputs="[1 // 0]  # HERE")),
+    "get_inputs gives no list": ("raised", forward("return x", inputs="torch.ones(3)")),
+    "forward raises": ("raised", forward("y = x\nreturn y @ x.reshape(3, 5)  # HERE")),
+    "exit": ("raised", forward("raise SystemExit(0)  # HERE")),
+    "item": ("host-read", forward("return x * x.sum().item()  # HERE")),
+    "bool": ("host-read", forward("if x.sum() > 0:  # HERE\n    return x\nreturn -x")),
+    "float": ("host-read", forward("return x * float(x[0, 0])  # HERE")),
+    "tolist": ("host-read", forward("return x * x[0].tolist()[0]  # HERE")),
+    "numpy": ("host-read", forward("return torch.as_tensor(x.numpy())  # HERE")),
+    "cpu": ("host-read", forward("return x.cpu()  # HERE")),
+    "to cpu": ("host-read", forward("return x.to('cpu')  # HERE")),
+    "nonzero": ("host-read", forward("return x.nonzero()  # HERE")),
+    "mask index": ("host-read", forward("return x[x > 0]  # HERE")),
+    "equal": ("host-read", forward("return x if torch.equal(x, x * 1) else -x  # HERE")),
+    "caught": ("host-read", forward(
+        "try:\n    s = x.sum().item()  # HERE\nexcept BaseException:\n    s = 1.0\nreturn x * s")),
+    "helper frame": ("host-read", HEAD + """
+def helper(x):
+    return x.max().item()  # HERE
+class Model(nn.Module):
+    def forward(self, x):
+        return x * helper(x)
+def get_inputs():
+    return [torch.randn(3)]
+"""),
+    "operator": ("operator", forward("return torch.linalg.svd(x)[1]  # HERE")),
+    "complex": ("operator", forward("return torch.fft.fft(x).real  # HERE")),
+    "address": ("address", forward("return x + x.data_ptr()  # HERE")),
+    "storage address": ("address", forward("return x + x.untyped_storage().data_ptr()  # HERE")),
+    "compile": ("compile-api", forward("return torch.compile(F.relu)(x)  # HERE")),
+    "compile decorator": ("compile-api", HEAD + """
+@torch.compile  # HERE
+def f(x):
+    return x
+class Model(nn.Module):
+    def forward(self, x):
+        return f(x)
+def get_inputs():
+    return [torch.randn(3)]
+"""),
+    "graph": ("compile-api", forward("g = torch.cuda.CUDAGraph()  # HERE\nreturn x")),
+    "stream": ("hidden-launch", forward("s = torch.cuda.Stream()  # HERE\nreturn x")),
+    "custom operator": ("hidden-launch", HEAD + """
+@torch.library.custom_op("mine::op", mutates_args=())  # HERE
+def op(x: torch.Tensor) -> torch.Tensor:
+    return x.clone()
+class Model(nn.Module):
+    def forward(self, x):
+        return op(x)
+def get_inputs():
+    return [torch.randn(3)]
+"""),
+    "output kept": ("survives", forward(
+        "if not hasattr(self, 'kept'):\n    self.kept = x * 2\nreturn self.kept")),
+    "output kept by input": ("survives", forward(
+        "if getattr(self, 'last', None) is x:\n    return self.out\n"
+        "self.last, self.out = x, x * 2\nreturn self.out")),
+    "rolling state": ("survives", forward(
+        "self.w = self.w * 0.5\nreturn x + self.w", init="self.w = torch.ones(8)")),
+    "scratch that changes": ("survives", forward(
+        "if not hasattr(self, 't'):\n    self.t = torch.zeros(8)\n"
+        "self.t += 1\nreturn x + self.t")),
+    "second device": ("unsupported", forward("return x.to('cuda:1')  # HERE")),
+    "strange result": ("unsupported", forward("return {1, 2}")),
+    "option": ("option", KERNEL % "kernel[(1,)](x, y, 64, BLOCK=64, ir_override='/tmp/a.ttir')"
+               "  # HERE"),
+    "option debug": ("option", KERNEL % "kernel[(1,)](x, y, 64, BLOCK=64, debug=True)  # HERE"),
+    "pointer as number": ("address", KERNEL % "kernel[(1,)](x, y.data_ptr(), 64, BLOCK=64)"
+                          "  # HERE"),
+    "compiled kernel's secrets": (
+        "unsupported", KERNEL % "k = kernel.warmup(x, y, 64, BLOCK=64, grid=(1,)); k.n_regs"
+        "  # HERE"),
+    "launch raises": ("raised", KERNEL % "kernel[(1,)](x, y, BLOCK=64)  # HERE"),
+    "unknown keyword": ("raised", KERNEL % "kernel[(1,)](x, y, 64, BLOCK=64, num_wraps=3)  # HERE"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_refused_at_its_line(name, client, tools):
+    code, source = CASES[name]
+    reply, _ = client.run(tools.request(source))
+    assert reply["status"] == "refused", reply
+    assert reply["code"] == code, reply
+    assert reply["file"] == "model.py"
+    assert reply["message"] and "\n" not in reply["message"]
+    marked = [i + 1 for i, line in enumerate(source.splitlines()) if "# HERE" in line]
+    if marked:
+        assert reply["line"] == marked[0], reply
+
+
+def test_the_operator_is_named(client, tools):
+    reply, _ = client.run(tools.request(CASES["operator"][1]))
+    assert "linalg_svd" in reply["message"]
+
+
+def test_unknown_job(client):
+    reply, _ = client.run({"kind": "dance"})
+    assert reply["status"] == "refused"
+
+
+def test_kernel_of_another_file(client, tools, tmp_path):
+    source = """
+import torch
+import triton
+import triton.language as tl
+from triton.language.standard import sum as kernel
+class Model(torch.nn.Module):
+    def forward(self, x):
+        kernel[(1,)](x, 0)
+        return x
+def get_inputs():
+    return [torch.randn(64)]
+"""
+    reply, _ = client.run(tools.request(source))
+    assert reply["status"] == "refused" and reply["code"] in ("unsupported", "raised")

@@ -1,0 +1,67 @@
+"""One job in a child of the zygote: sandbox on, one request in, one reply out."""
+
+import gc
+import json
+import os
+import socket
+import sys
+import tempfile
+import traceback
+
+import frames
+import jail
+from refusal import Refused, one_line
+
+
+def confine(job_fd, limits, own_pid_namespace):
+    """Puts the sandbox on; its layers as they were found."""
+    jail.die_with_parent()
+    os.setsid()
+    layers = jail.enter(limits, keep=(job_fd,))
+    layers.append({"name": "own processes", "active": own_pid_namespace,
+                   "detail": "" if own_pid_namespace else "no pid namespace for each job"})
+    return layers
+
+
+def report_layers(job_fd, limits, own_pid_namespace):
+    """A child that only finds out what the sandbox of the others will be."""
+    layers = confine(job_fd, limits, own_pid_namespace)
+    socket.socket(fileno=job_fd).sendall(json.dumps(layers).encode())
+
+
+def serve(job_fd, limits, own_pid_namespace):
+    """Serves the job on `job_fd`. The reply names the sandbox's layers as they were found."""
+    layers = confine(job_fd, limits, own_pid_namespace)
+    sock = socket.socket(fileno=job_fd)
+    message, _, fds = frames.receive(sock)
+    try:
+        reply, blobs = run(message, fds)
+    except Refused as refusal:
+        reply, blobs = refusal.reply(), []
+    except MemoryError:
+        reply, blobs = {"status": "failed", "message": "out of memory"}, []
+    except BaseException as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        reply, blobs = {"status": "failed", "message": "%s (%s:%d)" % (
+            one_line(error), os.path.basename(where.filename), where.lineno)}, []
+    reply["sandbox"] = layers
+    frames.send(sock, reply, blobs)
+    sock.shutdown(socket.SHUT_WR)
+
+
+def run(message, fds):
+    kind = message.get("kind")
+    sys.setrecursionlimit(5000)
+    if kind == "record":
+        import recorder
+        gc.disable()  # short, and everything it makes is kept until the end
+        return recorder.record(message), []
+    if kind == "compile":
+        import compiler
+        with tempfile.TemporaryDirectory() as folder:  # nobody else's cache
+            os.environ["TRITON_CACHE_DIR"] = folder
+            return compiler.compile_kernels(message)
+    if kind == "interpret":
+        import interpreter
+        return interpreter.interpret(message, fds), []
+    raise Refused("unsupported", "there is no job of kind %r" % kind)

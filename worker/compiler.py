@@ -1,0 +1,109 @@
+"""The `compile` job: Raw kernels in; slices, machine code and what the code reads and writes out.
+
+Runs in a process that never ran the file. Needs no GPU: Triton brings its own ptxas.
+"""
+
+import struct
+
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler.errors import CompilationError
+from triton.runtime.driver import driver
+from triton.runtime.errors import OutOfResources
+
+import access
+import slices
+from launches import ALLOWED_OPTIONS, RecordingDriver
+from refusal import Refused, one_line
+from slicer import Slicer
+
+
+def compile_kernels(request):
+    """The reply to a compile request and its blobs, or Refused."""
+    arch = request["arch"]
+    driver.set_active(RecordingDriver({"arch": arch}))
+    slicer = Slicer(request["source"], request.get("file") or "model.py")
+    kernels, blobs = [], []
+    for raw in request["kernels"]:
+        text = slicer.slice(raw)
+        kernel, cubin = compile_kernel(raw, text, arch, slicer.file)
+        kernels.append({"kernel": kernel, "slice": text, "cubin": len(blobs)})
+        blobs.append(cubin)
+    return {"status": "ok", "kernels": kernels}, blobs
+
+
+def compile_kernel(raw, text, arch, file):
+    """(Kernel as JSON without `source`, machine code)."""
+    options = {name: value for name, value in raw["options"].items() if name in ALLOWED_OPTIONS}
+    try:
+        compiled = triton.compile(slices.ast_source(raw, text), target=GPUTarget("cuda", int(arch[3:]), 32),
+                                  options=options)
+    except Refused:
+        raise
+    except OutOfResources as error:
+        raise Refused("resources", "kernel %s: %s" % (raw["name"], one_line(error)), file) from None
+    except CompilationError as error:
+        raise Refused("compile", "kernel %s: %s" % (raw["name"], one_line(error)), file,
+                      raw["functions"][raw["function"]]["line"]) from None
+    except Exception as error:
+        raise Refused("compile", "kernel %s: %s" % (raw["name"], one_line(error)), file) from None
+    kernel = {key: raw[key] for key in ("name", "params", "constexprs", "attrs")}
+    kernel["options"] = options
+    kernel["compiled"] = _compiled(raw, compiled, arch)
+    return kernel, compiled.asm["cubin"]
+
+
+def _compiled(raw, compiled, arch):
+    metadata, cubin = compiled.metadata, compiled.asm["cubin"]
+    registers, spills = cubin_resources(cubin)
+    pointers = [i for i, p in enumerate(raw["params"]) if p["type"].startswith("*")]
+    runtime = [i for i, p in enumerate(raw["params"]) if p["type"] != "constexpr"]
+    reads, writes = access.accessed_arguments(str(compiled.asm["ttir"]), metadata.name,
+                                              runtime, pointers)
+    return {
+        "arch": arch, "cubin": "", "symbol": metadata.name,
+        "num_warps": metadata.num_warps, "num_ctas": metadata.num_ctas,
+        "shared": metadata.shared or 0,
+        "global_scratch_size": metadata.global_scratch_size or 0,
+        "global_scratch_align": metadata.global_scratch_align or 1,
+        "profile_scratch_size": getattr(metadata, "profile_scratch_size", 0) or 0,
+        "profile_scratch_align": getattr(metadata, "profile_scratch_align", 1) or 1,
+        "launch_pdl": bool(metadata.launch_pdl),
+        "launch_cooperative_grid": bool(metadata.launch_cooperative_grid),
+        "registers": registers, "spills": spills, "reads": reads, "writes": writes,
+    }
+
+
+# Attributes of .nv.info sections: registers of a function, bytes of its stack frame.
+_EIATTR_REGCOUNT, _EIATTR_FRAME_SIZE = 0x2F, 0x11
+_EIFMT_SVAL = 4
+
+
+def cubin_resources(cubin):
+    """(registers a thread, 32-bit words spilled a thread) from the ELF image; 0 when not stated."""
+    registers = frame = 0
+    try:
+        offset, = struct.unpack_from("<Q", cubin, 0x28)
+        size, count, names_index = struct.unpack_from("<HHH", cubin, 0x3A)
+        sections = [struct.unpack_from("<IIQQQQ", cubin, offset + i * size) for i in range(count)]
+        names = sections[names_index][4]
+        for name, _, _, _, start, length in sections:
+            end = cubin.index(b"\0", names + name)
+            if cubin[names + name:end] != b".nv.info":
+                continue
+            position = start
+            while position + 4 <= start + length:
+                form, attribute, payload = struct.unpack_from("<BBH", cubin, position)
+                position += 4
+                if form != _EIFMT_SVAL:
+                    continue
+                if payload == 8:
+                    value = struct.unpack_from("<II", cubin, position)[1]
+                    if attribute == _EIATTR_REGCOUNT:
+                        registers = max(registers, value)
+                    elif attribute == _EIATTR_FRAME_SIZE:
+                        frame = max(frame, value)
+                position += payload
+    except (struct.error, ValueError, IndexError):
+        return 0, 0
+    return registers, frame // 4

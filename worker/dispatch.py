@@ -1,0 +1,361 @@
+"""Recording operators: a dispatch mode that writes each operator call to the current tape.
+
+It sits above FakeTensorMode: it sees each operator once, lets the fake mode compute the result's
+metadata, and writes the call down in the form of docs/formats/task.md. Which operators are written
+whole is the request's `operators`; others are taken apart. What reads a tensor's values is refused.
+"""
+
+import functools
+
+import torch
+from torch._subclasses.fake_tensor import (DataDependentOutputException,
+                                           DynamicOutputShapeException, FakeTensor,
+                                           UnsupportedOperatorException)
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+
+import literals
+from refusal import Refused
+from tape import DTYPES, MAX_CONSTANT, Call, Tape, Value, number_to_json, tensor_key
+
+# Bookkeeping without effect: results look at the argument's own elements, or are no tensors.
+_SILENT = {"aten.detach.default", "aten.detach_.default", "aten.alias.default", "aten.lift_fresh.default",
+           "aten.resolve_conj.default", "aten.resolve_neg.default", "aten._is_zerotensor.default",
+           "aten.is_pinned.default", "prim.device.default", "prim.layout.default"}
+_HOST_READS = {"aten._local_scalar_dense.default", "aten.item.default", "aten.equal.default",
+               "aten.is_nonzero.default"}
+_OWN_NAMESPACES = {"aten", "prim", "prims", "quantized", "inductor"}
+
+# Writes that the schema does not state: running statistics under these flags.
+_RUNNING_STATISTICS = {"aten.batch_norm.default": "training",
+                       "aten.instance_norm.default": "use_input_stats"}
+
+
+class _Parameter:
+    """One argument of a schema, with what encoding needs looked up once."""
+
+    def __init__(self, argument):
+        self.name = argument.name
+        self.has_default = argument.has_default_value()
+        self.default = argument.default_value
+        self.written = argument.alias_info is not None and argument.alias_info.is_write
+        self.is_float = str(argument.type) in ("float", "Optional[float]")
+        self.is_int = str(argument.type) in ("int", "Optional[int]", "SymInt", "Optional[SymInt]")
+
+
+@functools.lru_cache(maxsize=None)
+def _parameters(func):
+    return [_Parameter(argument) for argument in func._schema.arguments]
+
+
+@functools.lru_cache(maxsize=None)
+def _name(func):
+    return str(func)
+
+
+class Recorder(TorchDispatchMode):
+    """`operators`: name -> "whole" or "decompose". `file` locates the user's lines."""
+
+    def __init__(self, operators, file):
+        super().__init__()
+        self.operators = operators
+        self.file = file
+        self.tapes = []
+        self.refusal = None
+        self.kept = []      # every tensor seen, so that no storage or id is used twice
+        self.constants = {}  # key or id -> real tensor whose values are known
+
+    # -- tapes ----------------------------------------------------------------------------------
+
+    def start(self, name):
+        self.tapes.append(Tape(name))
+        return self.tapes[-1]
+
+    @property
+    def tape(self):
+        return self.tapes[-1]
+
+    def refuse(self, code, message):
+        """Raises. The first refusal stands, whatever the code under recording does with it."""
+        if self.refusal is None:
+            self.refusal = Refused(code, message, *self.file.location())
+        raise self.refusal
+
+    def value(self, tensor):
+        """The Value that `tensor` is on the current tape."""
+        if not isinstance(tensor, FakeTensor):
+            return self._real(tensor)
+        key = tensor_key(tensor)
+        value = self.tape.live.get(key)
+        if value is not None:
+            return value
+        if key in self.constants:
+            return self._constant(self.constants[key], key)
+        if any(key in tape.live for tape in self.tapes):
+            self.kept.append(tensor)
+            return self.tape.add_input(key)
+        # A new way to look at a storage that is known: `set_` and `.data =` get here.
+        return self.refuse("unsupported", "a tensor whose memory was exchanged behind PyTorch's "
+                           "operators (.data, set_, swap)")
+
+    def known_constant(self, tensor):
+        """The real tensor for what follows from the program's text alone, or None."""
+        key = tensor_key(tensor)
+        if key in self.constants:
+            return self.constants[key]
+        for tape in reversed(self.tapes):
+            if key in tape.live and key not in tape.inputs:
+                return literals.evaluate(tape, tape.live[key])
+        return None
+
+    def define(self, tensor):
+        self.kept.append(tensor)
+        return self.tape.add_result(tensor_key(tensor))
+
+    def _real(self, tensor):
+        key = ("real", id(tensor))
+        value = self.tape.live.get(key)
+        if value is None:
+            self.kept.append(tensor)
+            full = (key, tensor.dtype, tuple(tensor.shape), tensor.stride(), 0)
+            value = self._constant(tensor, full)
+            self.tape.live[key] = value
+        return value
+
+    def _constant(self, data, key):
+        if data.numel() > MAX_CONSTANT:
+            self.refuse("unsupported", "a constant tensor of %d elements (at most %d)"
+                        % (data.numel(), MAX_CONSTANT))
+        if str(data.dtype)[6:] not in DTYPES:
+            self.refuse("operator", "a tensor of dtype %s" % data.dtype)
+        with _disable_current_modes():
+            numbers = data.detach().contiguous().reshape(-1).tolist()
+        value = self.tape.add_result(key)
+        self.tape.steps.append(Call("kernelwright.constant.default", {
+            "data": [number_to_json(n) for n in numbers], "shape": list(data.shape),
+            "dtype": {"dtype": str(data.dtype)[6:]}}, [value], []))
+        return value
+
+    # -- dispatch -------------------------------------------------------------------------------
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = _name(func)
+        if name in _SILENT:
+            return self._silent(func, name, args, kwargs)
+        if name in _HOST_READS:
+            return self._host_read(func, name, args)
+        if func.namespace not in _OWN_NAMESPACES:
+            self.refuse("hidden-launch", "custom operator %s hides what it launches" % name)
+        if name == "aten._to_copy.default":
+            result = self._move_constant(args[0], kwargs)
+            if result is not None:
+                return result
+        if self.operators.get(name) != "whole":
+            return self._decompose(func, name, args, kwargs)
+        return self._record(func, name, args, kwargs)
+
+    def _silent(self, func, name, args, kwargs):
+        result = func(*args, **kwargs)
+        if name == "aten.lift_fresh.default" and not isinstance(args[0], FakeTensor):
+            self.kept += [args[0], result]
+            self.constants[tensor_key(result)] = args[0]
+        return result
+
+    def _host_read(self, func, name, args):
+        tensor = args[0]
+        if isinstance(tensor, FakeTensor):
+            tensor = self.known_constant(tensor)
+        if tensor is None or name == "aten.equal.default":
+            self.refuse("host-read", "the program reads a tensor's values on the host (%s)"
+                        % name.split(".")[1].lstrip("_"))
+        with _disable_current_modes():
+            return tensor.item()
+
+    def _move_constant(self, tensor, kwargs):
+        """Moving a literal to the device makes it a constant there; nothing else is on the CPU."""
+        target = kwargs.get("device")
+        if target is not None and target.type == "cpu" and tensor.device.type != "cpu":
+            self.refuse("host-read", "the program moves a tensor to the CPU")
+        if not isinstance(tensor, FakeTensor):
+            return None
+        # FakeTensorMode would run the copy of a known constant for real, on a device that is not
+        # there.
+        tensor.constant = None
+        data = self.constants.get(tensor_key(tensor))
+        if data is None or target is None or target.type != "cuda":
+            return None
+        result = torch.ops.aten._to_copy.default(tensor, **kwargs)
+        result.constant = None
+        if result.dtype != data.dtype:
+            with _disable_current_modes():
+                data = data.to(result.dtype)
+        if tensor_key(result)[2:] != (tuple(data.shape), data.stride(), 0):
+            with _disable_current_modes():
+                data = data.contiguous()
+        self.kept += [data, result]
+        self.constants[tensor_key(result)] = data
+        return result
+
+    def _decompose(self, func, name, args, kwargs):
+        with self:
+            result = func.decompose(*args, **kwargs)
+        if result is not NotImplemented:
+            return result
+        if _depends_on_data(func, args):
+            self._refuse_data(name)
+        table = torch._decomp.global_decomposition_table["post_autograd"]
+        if func in table:
+            try:
+                with self:
+                    return table[func](*args, **kwargs)
+            except Refused as refusal:
+                if refusal.code == "operator" and refusal is self.refusal:
+                    refusal.message = "operator %s (through %s)" % (name, refusal.message)
+                raise
+        return self.refuse("operator", "operator %s is outside the table" % name)
+
+    def _record(self, func, name, args, kwargs):
+        encoded, written, before = {}, [], []
+        parameters = _parameters(func)
+        for position, parameter in enumerate(parameters):
+            if position < len(args):
+                arg = args[position]
+            elif parameter.name in kwargs:
+                arg = kwargs[parameter.name]
+            else:
+                continue
+            if parameter.written:
+                tensors = arg if isinstance(arg, (list, tuple)) else [arg]
+                written += [t for t in tensors if t is not None]
+            if not _is_default(parameter, arg):
+                encoded[parameter.name] = self._encode(parameter, arg)
+        before = [self.value(t) for t in written]
+        if name in _RUNNING_STATISTICS:
+            before += self._running_statistics(name, parameters, args, kwargs)
+        for value in before:
+            self._forget_constants(value.storage)
+        result = self._run(func, name, args, kwargs)
+        results = self._results(name, result, written)
+        self.tape.steps.append(Call(name, encoded, results, before))
+        return result
+
+    def _run(self, func, name, args, kwargs):
+        try:
+            result = func(*args, **kwargs)
+            if name == "aten.scaled_dot_product_attention.default":
+                return _attention_layout(result, args, kwargs)
+            return result
+        except (DataDependentOutputException, DynamicOutputShapeException):
+            self._refuse_data(name)
+        except UnsupportedOperatorException:
+            self.refuse("operator", "operator %s cannot be recorded" % name)
+
+    def _refuse_data(self, name):
+        self.refuse("host-read", "operator %s has a result whose shape or value depends on data"
+                    % name)
+
+    def _results(self, name, result, written):
+        items = result if isinstance(result, (list, tuple)) else [result]
+        flat = []
+        for item in items:
+            flat += item if isinstance(item, (list, tuple)) else [item]
+        results = []
+        for item in flat:
+            if isinstance(item, torch.Tensor):
+                if str(item.dtype)[6:] not in DTYPES:
+                    self.refuse("operator", "a tensor of dtype %s" % item.dtype)
+                results.append(self.define(item))
+            elif item is None:
+                results.append(None)
+            else:
+                self.refuse("operator", "operator %s returns a %s" % (name, type(item).__name__))
+        if result is None:
+            results = []
+            for tensor in written:  # returns nothing: what was overwritten keeps its value
+                self.kept.append(tensor)
+        return results
+
+    def _running_statistics(self, name, parameters, args, kwargs):
+        given = {p.name: args[i] for i, p in enumerate(parameters) if i < len(args)}
+        given.update(kwargs)
+        if not given.get(_RUNNING_STATISTICS[name]):
+            return []
+        return [self.value(given[n]) for n in ("running_mean", "running_var")
+                if given.get(n) is not None]
+
+    def _forget_constants(self, storage):
+        for key in [k for k in self.constants if k[0] == storage]:
+            del self.constants[key]
+
+    # -- arguments ------------------------------------------------------------------------------
+
+    def _encode(self, parameter, arg):
+        if isinstance(arg, torch.Tensor):
+            return self.value(arg)
+        if isinstance(arg, (list, tuple)):
+            return [self._encode(parameter, item) for item in arg]
+        if arg is None or isinstance(arg, (bool, str)):
+            return arg
+        if isinstance(arg, torch.dtype):
+            name = str(arg)[6:]
+            if name not in DTYPES:
+                self.refuse("operator", "dtype %s" % arg)
+            return {"dtype": name}
+        if isinstance(arg, torch.device):
+            if arg.type != "cuda":
+                self.refuse("unsupported", "an operator on device %s: everything runs on the task's"
+                            " device" % arg)
+            return {"device": "cuda"}
+        if isinstance(arg, torch.layout):
+            return {"layout": str(arg)[6:]}
+        if isinstance(arg, torch.memory_format):
+            return {"memory_format": str(arg)[6:]}
+        if parameter.is_float:
+            return number_to_json(float(arg))
+        if parameter.is_int:
+            return int(arg)
+        if isinstance(arg, (int, float)):
+            return number_to_json(arg)
+        if isinstance(arg, torch.Generator):
+            self.refuse("unsupported", "a random generator of the program's own")
+        return self.refuse("unsupported", "an argument of type %s" % type(arg).__name__)
+
+
+def _depends_on_data(func, args):
+    """Whether the host would have to read values to know the result's shape."""
+    if func.overloadpacket is torch.ops.aten.index:
+        return any(i is not None and i.dtype in (torch.bool, torch.uint8) for i in args[1])
+    return torch.Tag.dynamic_output_shape in func.tags \
+        or torch.Tag.data_dependent_output in func.tags
+
+
+def _attention_layout(result, args, kwargs):
+    """The result with the strides that CUDA's fused kernels give it. Fake tensors go through the
+    plain formula, whose result is contiguous."""
+    query = args[0]
+    mask = args[3] if len(args) > 3 else kwargs.get("attn_mask")
+    if result.dim() != 4 or query.shape[-1] * query.element_size() % 16:
+        return result
+    batch, heads, length, width = result.shape
+    if result.dtype in (torch.float16, torch.bfloat16) and mask is None:
+        like = torch.empty_like(query.transpose(1, 2))  # flash attention
+        if like.shape == (batch, length, heads, width):
+            return like.transpose(1, 2)
+    if result.dtype in (torch.float32, torch.float16, torch.bfloat16):
+        return result.new_empty((batch, length, heads, width)).transpose(1, 2)
+    return result
+
+
+def _is_default(parameter, arg):
+    if parameter.name == "pin_memory" and not arg:
+        return True
+    if parameter.name == "layout" and arg == torch.strided:
+        return True
+    if not parameter.has_default:
+        return False
+    if isinstance(arg, torch.Tensor):
+        return False
+    default = parameter.default
+    if isinstance(arg, (list, tuple)):
+        return isinstance(default, (list, tuple)) and list(default) == list(arg)
+    return type(arg) is type(default) and arg == default

@@ -1,0 +1,107 @@
+"""The `interpret` job: one launch of a slice on CPU buffers that are given as memory descriptors.
+
+Triton's own front end turns the slice into TTIR, which machine.py runs. Compared with Triton's
+interpreter this executes the operations and types that the compiler would lower, knows bfloat16 and
+libdevice, checks every address, and runs many program instances at once.
+"""
+
+import mmap
+
+import numpy as np
+from triton._C.libtriton import ir
+from triton.backends.compiler import GPUTarget
+from triton.compiler.compiler import make_backend
+from triton.compiler.errors import CompilationError
+from triton.runtime.driver import driver
+
+import slices
+from launches import RecordingDriver
+from machine import Machine, Memory, OutOfBounds
+from refusal import Refused, one_line
+from ttir import Unreadable
+
+# Descriptors are rewritten to plain pointers for architectures that have none.
+_ARCH = 80
+
+
+def interpret(request, fds):
+    """The reply to an interpret request, or Refused. The buffers hold the result."""
+    kernel = request["kernel"]
+    arrays = [_map(fd, buffer["bytes"]) for fd, buffer in zip(fds, request["buffers"])]
+    if len(arrays) != len(request["buffers"]):
+        raise Refused("unsupported", "a buffer without its descriptor")
+    types = [p["type"] for p in kernel["params"] if p["type"] != "constexpr"]
+    arguments = [_argument(arg, kind, arrays) for arg, kind in zip(request["args"], types)]
+    grid = [int(n) for n in request["grid"]]
+    try:
+        text = front_end(kernel, request["slice"])
+        Machine(text, kernel["name"], Memory(arrays)).launch(grid, arguments)
+    except OutOfBounds as error:
+        raise Refused("raised", "kernel %s touches memory outside its arguments: %s"
+                      % (kernel["name"], error)) from None
+    except Unreadable as error:
+        raise Refused("unsupported", one_line(error)) from None
+    return {"status": "ok"}
+
+
+def front_end(kernel, text):
+    """The TTIR of a Kernel with this slice."""
+    driver.set_active(RecordingDriver({"arch": "sm_%d" % _ARCH}))
+    target = GPUTarget("cuda", _ARCH, 32)
+    backend = make_backend(target)
+    options = backend.parse_options({})
+    context = ir.context()
+    ir.load_dialects(context)
+    backend.load_dialects(context)
+    source = slices.ast_source(kernel, text)
+    try:
+        module = source.make_ir(target, options, backend.get_codegen_implementation(options),
+                                backend.get_module_map(), context)
+        module = backend.make_ttir(module, {}, options, _ARCH)
+    except CompilationError as error:
+        raise Refused("compile", "kernel %s: %s" % (kernel["name"], one_line(error))) from None
+    return str(module)
+
+
+def _map(fd, size):
+    if size == 0:
+        return np.zeros(0, np.uint8)
+    return np.frombuffer(mmap.mmap(fd, size), np.uint8)
+
+
+def _argument(arg, kind, arrays):
+    if isinstance(arg, dict) and "buffer" in arg:
+        if not 0 <= arg["buffer"] < len(arrays):
+            raise Refused("unsupported", "an argument in no buffer")
+        return Memory.address(arg["buffer"], int(arg.get("offset") or 0))
+    if isinstance(arg, dict) and "f" in arg:
+        return float(arg["f"])
+    if arg is None and kind.startswith("*"):
+        return 0
+    return arg
+
+
+_WARM_UP = '''import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + i, mask=i < n, other=0.0)
+    s = tl.zeros((BLOCK,), tl.float32)
+    for k in range(0, n, BLOCK):
+        s += tl.exp(v) + tl.sum(v, 0)
+    tl.store(y + i, s + tl.sigmoid(v), mask=i < n)
+'''
+
+
+def warm_up():
+    """Runs a small kernel, so that the first job finds Triton's front end loaded."""
+    names = ["x", "y", "n", "BLOCK"]
+    kernel = {"name": "kernel", "constexprs": {"3": 32}, "attrs": {}, "options": {},
+              "params": [{"name": n, "type": t} for n, t in
+                         zip(names, ["*fp32", "*fp32", "i32", "constexpr"])]}
+    memory = Memory([np.zeros(256, np.uint8), np.zeros(256, np.uint8)])
+    machine = Machine(front_end(kernel, _WARM_UP), "kernel", memory)
+    machine.launch([2, 1, 1], [Memory.address(0, 0), Memory.address(1, 0), 50])

@@ -1,0 +1,148 @@
+"""The inner layers of a worker's sandbox, put on by each child before it touches its job.
+
+The zygote already runs inside the namespaces that the supervisor made. enter() adds what is per job:
+a private /tmp, resource limits, no inherited descriptor but the job's socket, no core dumps, no
+ptrace, no capabilities and no way back to them. Every layer is tried and reported as
+{"name", "active", "detail"}; which layers a verdict demands is the supervisor's decision.
+
+System calls go through ctypes: the interpreter that runs the workers is the user's, and may be any
+Python from 3.10 on.
+"""
+
+import ctypes
+import os
+import resource
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWPID = 0x20000000
+MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 2, 4, 16384, 1 << 18
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP = 1, 4, 24
+PR_SET_SECUREBITS, PR_SET_NO_NEW_PRIVS = 28, 38
+SECUREBITS_LOCKED_NOROOT = 0x0F  # NOROOT and NO_SETUID_FIXUP, each with its lock
+SYS_CAPSET = 126  # x86-64
+CAPABILITY_VERSION_3 = 0x20080522
+LAST_CAPABILITY = 63
+
+DEFAULT_LIMITS = {
+    "memory_bytes": 8 << 30,      # address space above what the zygote already maps
+    "cpu_seconds": 600,
+    "file_bytes": 256 << 20,
+    "processes": 256,             # threads and processes above those of the same user
+    "files": 256,
+    "tmp_bytes": 1 << 30,
+}
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result, what):
+    if result < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, "%s: %s" % (what, os.strerror(error)))
+    return result
+
+
+def _prctl(option, *args):
+    padded = [ctypes.c_ulong(a) for a in args] + [ctypes.c_ulong(0)] * (4 - len(args))
+    return _check(_libc.prctl(option, *padded), "prctl(%d)" % option)
+
+
+def die_with_parent():
+    _prctl(PR_SET_PDEATHSIG, 9)
+
+
+def enter_pid_namespace_for_children():
+    """The next fork becomes process 1 of a new pid namespace: when it ends, so do all that it
+    started. Must be undone by leave_pid_namespace_for_children() before the next call."""
+    _check(_libc.unshare(CLONE_NEWPID), "unshare(CLONE_NEWPID)")
+
+
+def leave_pid_namespace_for_children(own_namespace):
+    """`own_namespace` is an open /proc/self/ns/pid."""
+    _check(_libc.setns(own_namespace, CLONE_NEWPID), "setns(pid)")
+
+
+def _private_tmp(limits):
+    _check(_libc.unshare(CLONE_NEWNS), "unshare(CLONE_NEWNS)")
+    _check(_libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "mount private /")
+    options = b"mode=1777,size=%d" % limits["tmp_bytes"]
+    flags = MS_NOSUID | MS_NODEV
+    folder = os.fsencode(os.environ.get("TMPDIR") or "/tmp")
+    _check(_libc.mount(b"tmpfs", folder, b"tmpfs", flags, options), "mount tmpfs on TMPDIR")
+
+
+def _descriptors(keep):
+    """Everything but `keep` goes; 0, 1 and 2 become /dev/null."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    previous = 2
+    for fd in sorted(keep):
+        os.closerange(previous + 1, fd)
+        previous = fd
+    os.closerange(previous + 1, os.sysconf("SC_OPEN_MAX"))
+
+
+def _own_tasks():
+    """Threads that count against this user's RLIMIT_NPROC, as far as /proc shows them."""
+    uid, count = os.getuid(), 0
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                if os.stat("/proc/" + name).st_uid == uid:
+                    count += len(os.listdir("/proc/%s/task" % name))
+            except OSError:
+                pass  # it ended meanwhile
+    return count
+
+
+def _resource_limits(limits):
+    with open("/proc/self/statm") as statm:
+        mapped = int(statm.read().split()[0]) * resource.getpagesize()
+    wanted = {
+        resource.RLIMIT_AS: mapped + limits["memory_bytes"],
+        resource.RLIMIT_CPU: limits["cpu_seconds"],
+        resource.RLIMIT_FSIZE: limits["file_bytes"],
+        resource.RLIMIT_NPROC: _own_tasks() + limits["processes"],
+        resource.RLIMIT_NOFILE: limits["files"],
+        resource.RLIMIT_CORE: 0,
+    }
+    for which, value in wanted.items():
+        hard = resource.getrlimit(which)[1]
+        if hard != resource.RLIM_INFINITY:
+            value = min(value, hard)
+        resource.setrlimit(which, (value, value))
+
+
+def _drop_capabilities(_):
+    for capability in range(LAST_CAPABILITY + 1):
+        if _libc.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) < 0:
+            break  # past the last one this kernel has, or not allowed: capset below decides
+    _libc.prctl(PR_SET_SECUREBITS, ctypes.c_ulong(SECUREBITS_LOCKED_NOROOT), 0, 0, 0)
+    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
+    nothing = (ctypes.c_uint32 * 6)()
+    _check(_libc.syscall(SYS_CAPSET, header, nothing), "capset")
+
+
+def enter(limits, keep=()):
+    """Puts on every layer that can be had and returns what was found. `keep`: descriptors that stay
+    open. Called once, in a child, before anything that the job can influence runs."""
+    limits = {**DEFAULT_LIMITS, **{k: int(v) for k, v in (limits or {}).items()
+                                   if k in DEFAULT_LIMITS}}
+    # Limits come before the mount so that /proc is still the one that belongs to this namespace.
+    layers = [
+        ("resource limits", _resource_limits),
+        ("private /tmp", _private_tmp),
+        ("no inherited descriptors", lambda _: _descriptors(keep)),
+        ("no ptrace, no core dump", lambda _: _prctl(PR_SET_DUMPABLE, 0)),
+        ("no capabilities", _drop_capabilities),
+        ("no new privileges", lambda _: _prctl(PR_SET_NO_NEW_PRIVS, 1)),
+    ]
+    found = []
+    for name, put_on in layers:
+        try:
+            put_on(limits)
+            found.append({"name": name, "active": True, "detail": ""})
+        except (OSError, ValueError) as error:
+            found.append({"name": name, "active": False, "detail": str(error)})
+    return found

@@ -1,0 +1,332 @@
+"""Recording Triton launches without compiling: what Triton's binder found out about a launch is
+written down, for a trusted process to compile from the sliced source later.
+
+A **Raw kernel** (docs/formats/protocol.md) names functions of the user's file by qualified name and
+first line, with the globals that each one uses as Bindings.
+"""
+
+import ast
+import builtins
+import contextlib
+import inspect
+import textwrap
+import types
+
+import torch
+import triton
+import triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.backends.driver import DriverBase
+from triton.runtime.autotuner import Autotuner, Heuristics
+from triton.runtime.driver import driver
+from triton.runtime.jit import JITFunction, KernelInterface
+
+from tape import Launch, number_to_json
+
+ALLOWED_OPTIONS = {"num_warps", "num_ctas", "num_stages", "maxnreg", "enable_fp_fusion",
+                   "launch_pdl", "launch_cooperative_grid"}
+
+
+class _Utils:
+    def __init__(self, profile):
+        self.profile = profile
+
+    def get_device_properties(self, device):
+        return {"max_shared_mem": int(self.profile.get("shared_per_block", 0)),
+                "max_num_regs": int(self.profile.get("registers_per_sm", 65536)),
+                "multiprocessor_count": int(self.profile.get("sms", 1)), "warpSize": 32,
+                "sm_clock_rate": 0, "mem_clock_rate": 0, "mem_bus_width": 0}
+
+    def load_binary(self, *args):
+        raise RuntimeError("there is no device to load a kernel on")
+
+
+class RecordingDriver(DriverBase):
+    """Triton's view of the GPU that is not there."""
+
+    def __init__(self, profile):
+        super().__init__()
+        self.arch = int(profile.get("arch", "sm_90")[3:])
+        self.utils = _Utils(profile)
+
+    @classmethod
+    def is_active(cls):
+        return True
+
+    def map_python_to_cpp_type(self, ty):
+        return ty
+
+    def get_current_target(self):
+        return GPUTarget("cuda", self.arch, 32)
+
+    def get_active_torch_device(self):
+        return torch.device("cuda", 0)
+
+    def get_device_interface(self):
+        return torch.cuda
+
+    def get_benchmarker(self):
+        raise RuntimeError("nothing is timed while recording")
+
+    def get_current_device(self):
+        return 0
+
+    def set_current_device(self, device):
+        pass
+
+    def get_current_stream(self, device=0):
+        return 0
+
+    def get_device_capability(self, device=0):
+        return divmod(self.arch, 10)
+
+    def get_empty_cache_for_benchmark(self):
+        return None
+
+    def clear_cache(self, cache):
+        pass
+
+
+class _RecordedKernel:
+    """What JITFunction.run launches: hands the launch to the recorder."""
+
+    function = packed_metadata = None
+
+    def __init__(self, launches, kernel, arguments):
+        self._launches, self._kernel, self._arguments = launches, kernel, arguments
+
+    def launch_metadata(self, grid, stream, *args):
+        return None
+
+    def run(self, x, y, z, stream, function, metadata, launch_metadata, enter, leave, *args):
+        self._launches.write(self._kernel, (x, y, z), [args[i] for i in self._arguments])
+
+    def __getattr__(self, name):
+        if name == "result":  # triton 3.6 asks whether the kernel is a future
+            raise AttributeError(name)
+        # n_regs, asm, metadata: a compiled kernel's, and nothing is compiled here.
+        self._launches.recorder.refuse(
+            "unsupported", "the program reads %r of a compiled kernel" % name)
+
+
+class Launches:
+    """The launches of one recording. `kernels` holds Raw kernels, equal ones once."""
+
+    def __init__(self, recorder, file, profile):
+        self.recorder, self.file = recorder, file
+        self.driver = RecordingDriver(profile)
+        self.kernels = []
+
+    @contextlib.contextmanager
+    def installed(self):
+        saved = JITFunction._do_compile, Autotuner.run
+        launches = self
+
+        def record_instead(kernel, key, signature, device, constexprs, options, attrs, warmup):
+            return launches.bind(kernel, signature, constexprs, options, attrs)
+
+        def run_first_configuration(tuner, *args, **kwargs):
+            return launches.autotuned(tuner, args, kwargs)
+
+        previous = driver._active
+        driver.set_active(self.driver)
+        JITFunction._do_compile, Autotuner.run = record_instead, run_first_configuration
+        try:
+            yield
+        finally:
+            JITFunction._do_compile, Autotuner.run = saved
+            driver._active = previous
+
+    # -- one launch -----------------------------------------------------------------------------
+
+    def bind(self, kernel, signature, constexprs, options, attrs):
+        """Instead of compiling: the Raw kernel, and which arguments a launch of it passes."""
+        params, arguments = [], []
+        for position, (name, kind) in enumerate(signature.items()):
+            if not isinstance(kind, str) or kind.startswith(("tensordesc", "nvTmaDesc")):
+                self.recorder.refuse("unsupported", "argument %s of kernel %s is a tuple or a host "
+                                     "tensor descriptor" % (name, kernel.__name__))
+            params.append({"name": name, "type": kind})
+            if kind != "constexpr":
+                arguments.append(position)
+        functions = Functions(self)
+        entry = functions.add(kernel)
+        raw = {"name": kernel.__name__, "params": params,
+               "constexprs": {_path(path): functions.constexpr(value)
+                              for path, value in constexprs.items()},
+               "attrs": {_path(path): [list(pair) for pair in found]
+                         for path, found in attrs.items() if found},
+               "options": self.options(kernel, options),
+               "function": entry, "functions": functions.listed}
+        if raw not in self.kernels:
+            self.kernels.append(raw)
+        return _RecordedKernel(self, self.kernels.index(raw), arguments)
+
+    def options(self, kernel, options):
+        _, _, target, backend, _ = kernel.device_caches[0]
+        defaults = backend.parse_options({"debug": False, "instrumentation_mode": ""}).__dict__
+        changed = {}
+        for name, value in options.__dict__.items():
+            if value != defaults.get(name):
+                if name not in ALLOWED_OPTIONS:
+                    self.recorder.refuse("option", "launch option %s of kernel %s is not allowed"
+                                         % (name, kernel.__name__))
+                changed[name] = value
+        return changed
+
+    def write(self, kernel, grid, arguments):
+        grid = [int(size) for size in grid]
+        if 0 in grid:
+            return  # Triton launches nothing
+        if min(grid) < 0:
+            self.recorder.refuse("raised", "a grid with a negative size: %s" % grid)
+        types = [p["type"] for p in self.kernels[kernel]["params"] if p["type"] != "constexpr"]
+        encoded = [self.argument(value, kind) for value, kind in zip(arguments, types)]
+        self.recorder.tape.steps.append(Launch(kernel, grid, encoded))
+
+    def argument(self, value, kind):
+        if isinstance(value, triton.runtime.jit.TensorWrapper):
+            value = value.base
+        if isinstance(value, torch.Tensor):
+            if value.device.type != "cuda":
+                self.recorder.refuse("unsupported", "a tensor on the CPU goes to a kernel")
+            return self.recorder.value(value)
+        if kind.startswith("*"):
+            self.recorder.refuse("address", "something that is no tensor goes to a kernel as a "
+                                 "pointer")
+        if kind.startswith(("fp", "bf")):
+            return number_to_json(float(value))
+        return int(value)
+
+    def autotuned(self, tuner, args, kwargs):
+        """One variant: the first configuration, with the hooks that surround a launch."""
+        tuner.nargs = dict(zip(tuner.arg_names, args))
+        config = tuner.prune_configs(kwargs)[0]
+        everything = {**tuner.nargs, **kwargs, **config.all_kwargs()}
+        if config.pre_hook is not None:
+            config.pre_hook(everything)
+        if tuner.reset_to_zero or tuner.user_defined_pre_hook:
+            tuner.pre_hook(everything, reset_only=True)
+        tuner.best_config = config
+        result = tuner.fn.run(*args, **kwargs, **config.all_kwargs())
+        tuner.nargs = None
+        return result
+
+
+class Functions:
+    """The functions one kernel needs, as the `functions` of its Raw kernel."""
+
+    def __init__(self, launches):
+        self.launches = launches
+        self.listed = []
+        self.indices = {}
+
+    def refuse(self, message):
+        self.launches.recorder.refuse("unsupported", message)
+
+    def add(self, kernel):
+        """The index of a jit function; its helpers are added too."""
+        function = kernel
+        while not isinstance(function, types.FunctionType):
+            function = function.fn
+        if function in self.indices:
+            return self.indices[function]
+        code = function.__code__
+        if code.co_filename != self.launches.file.name:
+            self.refuse("kernel %s is not defined in %s" % (function.__qualname__,
+                                                            self.launches.file.name))
+        index = self.indices[function] = len(self.listed)
+        entry = {"name": function.__qualname__, "line": code.co_firstlineno, "globals": {}}
+        self.listed.append(entry)
+        scope = _scope(function)
+        for name in sorted(_free_names(function)):
+            if name in scope:
+                entry["globals"][name] = self.binding(name, scope[name])
+        return index
+
+    def constexpr(self, value):
+        if isinstance(value, tl.constexpr):
+            value = value.value
+        if isinstance(value, JITFunction):
+            index = self.add(value)
+            return {"function": self.listed[index]["name"].rpartition(".")[2]}
+        if isinstance(value, tl.dtype):
+            return {"dtype": value.name}
+        if isinstance(value, torch.dtype):
+            return {"dtype": tl.dtype(triton._utils.type_canonicalisation_dict[str(value)[6:]]).name}
+        if isinstance(value, (tuple, list)):
+            return {"tuple": [self.constexpr(item) for item in value]}
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return number_to_json(value)
+        return self.refuse("a constexpr argument of type %s" % type(value).__name__)
+
+    def binding(self, name, value):
+        if isinstance(value, types.ModuleType):
+            return {"module": value.__name__}
+        if isinstance(value, tl.constexpr):
+            if isinstance(value.value, tl.dtype):
+                return {"dtype": value.value.name}
+            if _is_literal(value.value):
+                return {"constexpr": number_to_json(value.value)}
+        if isinstance(value, tl.dtype):
+            return {"dtype": value.name}
+        if _is_literal(value):
+            return number_to_json(value)
+        where = _public_name(value)
+        if where is not None:
+            return {"attribute": where}
+        if isinstance(value, KernelInterface):
+            return {"function": self.add(value)}
+        return self.refuse("global %s of a kernel is a %s" % (name, type(value).__name__))
+
+
+def _is_literal(value):
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _path(path):
+    return ",".join(str(step) for step in path)
+
+
+def _scope(function):
+    closure = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        try:
+            closure[name] = cell.cell_contents
+        except ValueError:
+            pass  # not assigned yet: the slicer will miss it, with its name
+    return {**function.__globals__, **closure}
+
+
+def _free_names(function):
+    """Names that a function's body reads and does not itself assign, builtins left out."""
+    tree = ast.parse(textwrap.dedent("".join(inspect.getsourcelines(function)[0])))
+    definition = tree.body[0]
+    arguments = definition.args
+    local = {a.arg for a in arguments.posonlyargs + arguments.args + arguments.kwonlyargs}
+    read = set()
+    for statement in definition.body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name):
+                (read if isinstance(node.ctx, ast.Load) else local).add(node.id)
+    annotations = [a.annotation for a in arguments.posonlyargs + arguments.args if a.annotation]
+    for annotation in annotations:
+        read |= {n.id for n in ast.walk(annotation) if isinstance(n, ast.Name)}
+    return {name for name in read - local
+            if name in function.__globals__ or not hasattr(builtins, name)}
+
+
+def _public_name(value):
+    """`triton.language.exp` and the like for a member of Triton's language."""
+    module = getattr(value, "__module__", None) or ""
+    if not module.startswith("triton"):
+        return None
+    name = getattr(value, "__name__", "")
+    for place in ("triton.language", "triton.language.math", "triton.language.extra.libdevice",
+                  "triton"):
+        owner = triton
+        for part in place.split(".")[1:]:
+            owner = getattr(owner, part, None)
+        if getattr(owner, name, None) is value:
+            return place + "." + name
+    return None

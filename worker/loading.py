@@ -1,0 +1,106 @@
+"""Reading the user's file: parse, override constants, execute as a module, find the user's lines."""
+
+import ast
+import linecache
+import os
+import sys
+import types
+
+from refusal import Refused, one_line
+
+MODULE_NAME = "_kernelwright_source"
+
+
+def parse(source, file):
+    try:
+        return ast.parse(source, filename=file)
+    except SyntaxError as error:
+        raise Refused("syntax", error.msg, file, error.lineno) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise Refused("syntax", one_line(error), file, None) from None
+
+
+def _is_integer(node):
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node = node.operand
+    return isinstance(node, ast.Constant) and type(node.value) is int
+
+
+def override_constants(tree, values, file):
+    """Replaces the value of module-level `NAME = <int>` for each entry of `values`."""
+    found = set()
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target = node.targets[0]
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            target = node.target
+        else:
+            continue
+        if isinstance(target, ast.Name) and target.id in values and _is_integer(node.value):
+            number = ast.parse(repr(int(values[target.id])), mode="eval").body
+            for part in ast.walk(number):
+                ast.copy_location(part, node.value)
+            node.value = number
+            found.add(target.id)
+    for name in values:
+        if name not in found:
+            raise Refused("missing", "there is no module-level integer constant %s to set" % name,
+                          file, None)
+
+
+class UserFile:
+    """The user's file as a module. `name` is what messages call it; `folder` may hold modules that
+    it imports."""
+
+    def __init__(self, source, name, folder):
+        self.source, self.name = source, name
+        self.folder = os.path.join(os.path.abspath(folder), "") if folder else None
+        self.module = None
+
+    def execute(self, overrides):
+        tree = parse(self.source, self.name)
+        override_constants(tree, overrides, self.name)
+        # Triton reads the source of a kernel through linecache; an entry without a time stamp is
+        # never looked up on disk.
+        linecache.cache[self.name] = (len(self.source), None,
+                                      self.source.splitlines(keepends=True), self.name)
+        if self.folder and self.folder.rstrip(os.sep) not in sys.path:
+            sys.path.insert(0, self.folder.rstrip(os.sep))
+        self.module = types.ModuleType(MODULE_NAME)
+        self.module.__file__ = self.name
+        sys.modules[MODULE_NAME] = self.module
+        exec(compile(tree, self.name, "exec", dont_inherit=True), self.module.__dict__)
+
+    def get(self, name):
+        try:
+            return self.module.__dict__[name]
+        except KeyError:
+            raise Refused("missing", "the file defines no %s" % name, self.name, None) from None
+
+    def owns(self, filename):
+        return filename == self.name or (
+            self.folder is not None and filename.startswith(self.folder)
+            and os.sep + "site-packages" + os.sep not in filename)
+
+    def location(self):
+        """(file, line) of the innermost frame of the user's that is now running."""
+        frame = sys._getframe(1)
+        outer = None
+        while frame is not None:
+            filename = frame.f_code.co_filename
+            if filename == self.name:
+                return self.name, frame.f_lineno
+            if outer is None and self.owns(filename):
+                outer = (filename, frame.f_lineno)
+            frame = frame.f_back
+        return outer or (self.name, None)
+
+    def location_of(self, error):
+        """(file, line) of the innermost frame of the user's that an exception went through."""
+        found = (self.name, None)
+        traceback = error.__traceback__
+        while traceback is not None:
+            if traceback.tb_frame.f_code.co_filename == self.name:
+                found = (self.name, traceback.tb_lineno)
+            traceback = traceback.tb_next
+        return found

@@ -1,0 +1,660 @@
+"""Runs one launch of a kernel on the CPU: TTIR over numpy, many program instances at a time.
+
+Every value is an array whose first dimension counts program instances (1 when all agree). Where the
+instances part ways (branches, loops of different length) each side runs on those that take it. The
+instances of a batch run in lock step, so they see each other's stores only between operations; a
+kernel that takes turns through atomics runs one instance at a time.
+
+Memory is checked: a pointer is (buffer number << 40) + byte offset, and an access outside the buffer
+it points into ends the run with OutOfBounds.
+"""
+
+import re
+
+import numpy as np
+
+import elements
+import ttir
+from elements import register_type, settle, unsupported
+
+BUFFER_SHIFT = 40
+BATCH_ELEMENTS = 1 << 17  # of the largest tensor in a batch
+MAX_WHILE_STEPS = 1 << 22
+
+
+class OutOfBounds(Exception):
+    """The kernel touches memory outside its arguments."""
+
+
+class Memory:
+    """The launch's buffers. `arrays` are writable uint8 arrays."""
+
+    def __init__(self, arrays):
+        self.arrays = arrays
+        self.views = {}
+
+    @staticmethod
+    def address(buffer, offset):
+        return ((buffer + 1) << BUFFER_SHIFT) + offset
+
+    def _locate(self, addresses, element):
+        """(view of the buffer, element indices) for addresses that share one buffer."""
+        low, high = int(addresses.min()), int(addresses.max())
+        buffer = (low >> BUFFER_SHIFT) - 1
+        dtype = np.dtype(elements.MEMORY[element])
+        if low < 0 or not 0 <= buffer < len(self.arrays) or buffer != (high >> BUFFER_SHIFT) - 1:
+            return None
+        base = (buffer + 1) << BUFFER_SHIFT
+        if high - base + dtype.itemsize > self.arrays[buffer].nbytes:
+            raise OutOfBounds("%d bytes past the end of a buffer of %d" % (
+                high - base + dtype.itemsize - self.arrays[buffer].nbytes,
+                self.arrays[buffer].nbytes))
+        offsets = addresses - base
+        if dtype.itemsize > 1:
+            if np.bitwise_or.reduce(offsets, axis=None) & (dtype.itemsize - 1):
+                raise OutOfBounds("a misaligned address")
+            offsets >>= dtype.itemsize.bit_length() - 1
+        view = self.views.get((buffer, dtype))
+        if view is None:
+            usable = self.arrays[buffer].nbytes // dtype.itemsize * dtype.itemsize
+            view = self.views[buffer, dtype] = self.arrays[buffer][:usable].view(dtype)
+        return view, offsets
+
+    def _groups(self, addresses):
+        """Index arrays of the addresses that lie in one buffer each."""
+        buffers = addresses >> BUFFER_SHIFT
+        for buffer in np.unique(buffers):
+            if not 0 < buffer <= len(self.arrays):
+                raise OutOfBounds("an address in no buffer")
+            yield np.nonzero(buffers == buffer)
+
+    def load(self, addresses, element):
+        """Raw elements at an array of addresses."""
+        if addresses.size == 0:
+            return np.empty(addresses.shape, elements.MEMORY[element])
+        place = self._locate(addresses, element)
+        if place is not None:
+            return place[0][place[1]]
+        result = np.empty(addresses.shape, elements.MEMORY[element])
+        for group in self._groups(addresses):
+            view, offsets = self._locate(addresses[group], element)
+            result[group] = view[offsets]
+        return result
+
+    def store(self, addresses, raw, element):
+        if addresses.size == 0:
+            return
+        place = self._locate(addresses, element)
+        if place is not None:
+            place[0][place[1]] = raw
+            return
+        for group in self._groups(addresses):
+            view, offsets = self._locate(addresses[group], element)
+            view[offsets] = raw[group]
+
+    def update(self, operation, addresses, raw, element):
+        """Unordered read-modify-write of raw elements."""
+        for group in self._groups(addresses):
+            view, offsets = self._locate(addresses[group], element)
+            operation.at(view, offsets, raw[group])
+
+
+class Env(dict):
+    """Values by name. A child env sees its parent's values, cut to the instances it runs."""
+
+    def __init__(self, count, parent=None, index=None):
+        super().__init__()
+        self.count, self.parent, self.index = count, parent, index
+
+    def __missing__(self, name):
+        if self.parent is None:
+            raise KeyError(name)
+        value = self.parent[name]
+        if self.index is not None and value.shape[0] != 1:
+            value = value[self.index]
+        self[name] = value
+        return value
+
+    def split(self, index):
+        return Env(len(index), self, index)
+
+
+def _merge(total, pieces, types):
+    """Results of groups of instances as results of all. pieces: [(index, values)]."""
+    if len(pieces) == 1:
+        return pieces[0][1]
+    merged = []
+    for position, kind in enumerate(types):
+        shape = pieces[0][1][position].shape[1:]
+        whole = np.empty((total, *shape), register_type(kind.element))
+        for index, values in pieces:
+            whole[index] = values[position]
+        merged.append(whole)
+    return merged
+
+
+class Machine:
+    def __init__(self, text, symbol, memory):
+        self.functions = ttir.parse(text)
+        self.kernel = self.functions[symbol]
+        self.memory = memory
+        self.used = set()
+        largest = 1
+        for function in self.functions.values():
+            for operation in function.operations():
+                self.used.update(operation.operands)
+                self.used.update(v for _, values in operation.successors for v in values)
+                largest = max([largest] + [t.size for t in operation.types])
+        self.batch = max(1, BATCH_ELEMENTS // largest)
+        if any(op.kind == "tt.atomic_cas" or (op.kind == "tt.atomic_rmw"
+                                              and op.results[0] in self.used)
+               for f in self.functions.values() for op in f.operations()):
+            self.batch = 1
+
+    def launch(self, grid, arguments):
+        """`arguments`: a Python number (an address for a pointer) for each parameter."""
+        total = grid[0] * grid[1] * grid[2]
+        fixed = [np.array([value], register_type(kind.element))
+                 for value, (_, kind) in zip(arguments, self.kernel.arguments)]
+        fixed = [settle(value, kind.element)
+                 for value, (_, kind) in zip(fixed, self.kernel.arguments)]
+        self.grid = [np.array([size], np.int32) for size in grid]
+        with np.errstate(all="ignore"):
+            for start in range(0, total, self.batch):
+                number = np.arange(start, min(start + self.batch, total))
+                env = Env(len(number))
+                env["id x"] = (number % grid[0]).astype(np.int32)
+                env["id y"] = (number // grid[0] % grid[1]).astype(np.int32)
+                env["id z"] = (number // (grid[0] * grid[1])).astype(np.int32)
+                self.call(self.kernel, env, fixed)
+
+    # -- control flow ---------------------------------------------------------------------------
+
+    def call(self, function, env, arguments):
+        """Runs a function for the instances of env; the pieces that _merge puts together."""
+        for (name, _), value in zip(function.arguments, arguments):
+            env[name] = value
+        labels = {block.label: block for block in function.blocks}
+        pieces, work = [], [(function.blocks[0], env, np.arange(env.count))]
+        while work:
+            block, here, index = work.pop()
+            last = self.run(block, here)
+            if last.kind in ("tt.return", "func.return"):
+                pieces.append((index, [here[v] for v in last.operands]))
+                continue
+            for target, values, chosen in self._branches(last, here):
+                where = here if chosen is None else here.split(chosen)
+                for (name, _), value in zip(labels[target].arguments,
+                                            [where[v] for v in values]):
+                    where[name] = value
+                work.append((labels[target], where, index if chosen is None else index[chosen]))
+        return pieces
+
+    @staticmethod
+    def _branches(op, env):
+        if op.kind == "cf.br":
+            label, values = op.successors[0]
+            return [(label, values, None)]
+        if op.kind != "cf.cond_br":
+            raise unsupported(op.kind)
+        condition = env[op.operands[0]]
+        taken = []
+        for (label, values), wanted in zip(op.successors, (True, False)):
+            found = condition == wanted
+            if found.all():
+                return [(label, values, None)]
+            if found.any():
+                taken.append((label, values, np.nonzero(found)[0]))
+        return taken
+
+    def run(self, block, env):
+        """Runs a block's operations; its terminator is returned, not run."""
+        operations = block.operations
+        for op in operations[:-1]:
+            self.step(op, env)
+        last = operations[-1]
+        if last.kind in _TERMINATORS:
+            return last
+        self.step(last, env)  # a region that ends without a yield
+        return _NO_TERMINATOR
+
+    def step(self, op, env):
+        handler = _HANDLERS.get(op.kind)
+        if handler is not None:
+            values = handler(self, op, env)
+        else:
+            values = self._elementwise(op, [env[name] for name in op.operands])
+        for name, value in zip(op.results, values or ()):
+            env[name] = value
+
+    def region(self, blocks, env):
+        """Runs a one-block region; (terminator, its operands' values)."""
+        if len(blocks) != 1:
+            raise unsupported("branches inside a region")
+        last = self.run(blocks[0], env)
+        return last, [env[name] for name in last.operands]
+
+    def do_if(self, op, env):
+        condition = env[op.operands[0]]
+        if condition.all() or not condition.any():
+            side = 0 if condition.all() else 1
+            if side < len(op.regions):
+                return self.region(op.regions[side], env)[1]
+            return []
+        pieces = []
+        for side, wanted in ((0, True), (1, False)):
+            if side < len(op.regions):
+                index = np.nonzero(condition == wanted)[0]
+                pieces.append((index, self.region(op.regions[side], env.split(index))[1]))
+        return _merge(env.count, pieces, op.types) if op.results else []
+
+    def do_for(self, op, env):
+        low, high, step = (env[name] for name in op.operands[:3])
+        carried = [env[name] for name in op.operands[3:]]
+        body = op.regions[0]
+        names = [name for name, _ in body[0].arguments]
+        if all((bound == bound[0]).all() for bound in (low, high, step)):
+            for i in range(int(low[0]), int(high[0]), int(step[0])):
+                env[names[0]] = np.array([i], low.dtype)
+                env.update(zip(names[1:], carried))
+                carried = self.region(body, env)[1]
+            return carried
+        i = np.broadcast_to(low, (env.count,)).copy()
+        while True:
+            index = np.nonzero(i < high)[0]
+            if len(index) == 0:
+                return carried
+            carried = self._partial(body, names, [i] + carried, index, env, op.types)
+            i = i + step
+
+    def _partial(self, body, names, values, index, env, types):
+        """One round of a loop for some instances; the carried values of all."""
+        inner = env.split(index)
+        for name, value in zip(names, values):
+            inner[name] = value if value.shape[0] == 1 else value[index]
+        results = self.region(body, inner)[1]
+        carried = []
+        for old, new, kind in zip(values[len(values) - len(results):], results, types):
+            whole = np.empty((env.count, *new.shape[1:]), register_type(kind.element))
+            whole[...] = old
+            whole[index] = new
+            carried.append(whole)
+        return carried
+
+    def do_while(self, op, env):
+        values = [env[name] for name in op.operands]
+        before, after = op.regions
+        first = [name for name, _ in before[0].arguments]
+        second = [name for name, _ in after[0].arguments]
+        index = np.arange(env.count)
+        pieces = []
+        for _ in range(MAX_WHILE_STEPS):
+            here = env.split(index)
+            here.update(zip(first, values))
+            passed = self.region(before, here)[1]
+            going = np.broadcast_to(passed[0], (len(index),))
+            passed = [np.broadcast_to(v, (len(index), *v.shape[1:])) for v in passed[1:]]
+            if not going.all():
+                stopped = np.nonzero(~going)[0]
+                pieces.append((index[stopped], [v[stopped] for v in passed]))
+                keep = np.nonzero(going)[0]
+                if len(keep) == 0:
+                    return _merge(env.count, pieces, op.types)
+                index, passed = index[keep], [v[keep] for v in passed]
+            here = env.split(index)
+            here.update(zip(second, passed))
+            values = self.region(after, here)[1]
+        raise unsupported("a loop of more than %d rounds" % MAX_WHILE_STEPS)
+
+    def do_call(self, op, env):
+        function = self.functions[op.attribute(r'@"?([\w$.]+)')]
+        inner = Env(env.count, env)
+        pieces = self.call(function, inner, [env[name] for name in op.operands])
+        return _merge(env.count, pieces, op.types) if op.results else []
+
+    # -- elementwise ----------------------------------------------------------------------------
+
+    def _elementwise(self, op, operands):
+        kind = op.kind
+        element = op.types[0].element if op.types else None
+        if kind in elements.BINARY:
+            return [settle(elements.BINARY[kind](*operands), element)]
+        if kind in elements.UNARY:
+            return [settle(elements.UNARY[kind](*operands), element)]
+        if kind in _CASTS:
+            return [elements.cast(kind, operands[0], element)]
+        raise unsupported("the operation %s" % kind)
+
+    def compare(self, op, env):
+        a, b = (env[name] for name in op.operands)
+        predicate = op.attribute(r"^\S+\s+(\w+)")
+        compare = elements.compare_floats if op.kind == "arith.cmpf" else elements.compare_integers
+        return [compare(predicate, a, b)]
+
+    def select(self, op, env):
+        condition, a, b = (env[name] for name in op.operands)
+        condition = condition.reshape(condition.shape + (1,) * (a.ndim - condition.ndim))
+        return [np.where(condition, a, b)]
+
+    def fma(self, op, env):
+        return [settle(elements.fused(*(env[name] for name in op.operands)), op.types[0].element)]
+
+    def clamp(self, op, env):
+        x, low, high = (env[name] for name in op.operands)
+        if op.attribute(r"propagateNan = (\w+)") == "all":
+            return [np.minimum(np.maximum(x, low), high)]
+        return [np.fmin(np.fmax(x, low), high)]
+
+    def extern(self, op, env):
+        symbol = op.attribute(r'symbol = "([^"]*)"')
+        arguments = [env[name] for name in op.operands]
+        return [settle(np.asarray(elements.libdevice(symbol, arguments)), op.types[0].element)]
+
+    def bitcast(self, op, env):
+        source = env[op.operands[0]]
+        kind = op.types[0].element
+        if kind == "ptr":
+            return [source]
+        given = op.attribute(r":\s*(?:tensor<[\dx]*)?(!?[\w.]+)")
+        raw = elements.bits(source, given if given in elements.REGISTER else "i64")
+        if kind == "i1":
+            return [raw.astype(bool)]
+        return [elements.from_memory(raw.view(elements.MEMORY[kind]), kind)]
+
+    def convert_float(self, op, env):
+        if op.attribute(r"rounding = (\w+)") == "rtz":
+            raise unsupported("rounding towards zero")
+        return [settle(env[op.operands[0]], op.types[0].element)]
+
+    # -- shapes ---------------------------------------------------------------------------------
+
+    def constant(self, op, env):
+        kind = op.types[0]
+        text = op.text.partition("arith.constant")[2].strip()
+        literal = re.match(r"dense<(.*?)>\s*:|(\S+)", text)
+        literal = literal.group(1) if literal.group(1) is not None else literal.group(2)
+        if literal.startswith("["):
+            raise unsupported("a tensor of different constants")
+        value = _number(literal, kind.element)
+        return [np.full((1, *(kind.shape or ())), value, register_type(kind.element))]
+
+    def poison(self, op, env):
+        kind = op.types[0]
+        return [np.zeros((1, *(kind.shape or ())), register_type(kind.element))]
+
+    def program_id(self, op, env):
+        return [env["id " + op.attribute(r"program_id (\w)")]]
+
+    def program_count(self, op, env):
+        return [self.grid["xyz".index(op.attribute(r"num_programs (\w)"))]]
+
+    def make_range(self, op, env):
+        start, end = int(op.attribute(r"start = (\d+)")), int(op.attribute(r"end = (\d+)"))
+        return [np.arange(start, end, dtype=np.int32)[None]]
+
+    def broadcast(self, op, env):
+        value = env[op.operands[0]]
+        shape = op.types[0].shape or ()
+        if value.ndim == 1:
+            value = value.reshape((-1,) + (1,) * len(shape))
+        return [np.broadcast_to(value, (value.shape[0], *shape))]
+
+    def unsplat(self, op, env):
+        value = env[op.operands[0]]
+        return [value.reshape(value.shape[0], -1)[:, 0]]
+
+    def expand_dims(self, op, env):
+        axis = int(op.attribute(r"axis = (\d+)"))
+        return [np.expand_dims(env[op.operands[0]], axis + 1)]
+
+    def reshape(self, op, env):
+        value = env[op.operands[0]]
+        return [value.reshape(value.shape[0], *op.types[0].shape)]
+
+    def transpose(self, op, env):
+        order = [int(n) for n in op.attribute(r"order = array<i32:?([^>]*)>").split(",")]
+        return [env[op.operands[0]].transpose(0, *(n + 1 for n in order))]
+
+    def join(self, op, env):
+        a, b = np.broadcast_arrays(*(env[name] for name in op.operands))
+        return [np.stack([a, b], axis=-1)]
+
+    def concatenate(self, op, env):
+        a, b = np.broadcast_arrays(*(env[name] for name in op.operands))
+        return [np.concatenate([a, b], axis=1)]
+
+    def split(self, op, env):
+        value = env[op.operands[0]]
+        return [value[..., 0], value[..., 1]]
+
+    def gather(self, op, env):
+        source, index = (env[name] for name in op.operands)
+        axis = int(op.attribute(r"axis = (\d+)"))
+        count = max(source.shape[0], index.shape[0])
+        source = np.broadcast_to(source, (count, *source.shape[1:]))
+        index = np.broadcast_to(index, (count, *index.shape[1:])).astype(np.int64)
+        return [np.take_along_axis(source, index, axis + 1)]
+
+    def histogram(self, op, env):
+        value = env[op.operands[0]].reshape(-1, env[op.operands[0]].shape[1])
+        mask = env[op.operands[1]] if len(op.operands) > 1 else np.True_
+        size = op.types[0].shape[0]
+        value, mask = np.broadcast_arrays(value, mask)
+        return [np.stack([np.bincount(v[m & (v >= 0) & (v < size)], minlength=size)[:size]
+                          for v, m in zip(value, mask)]).astype(np.int32)]
+
+    # -- reductions, matrix products --------------------------------------------------------------
+
+    def reduce(self, op, env):
+        axis = int(op.attribute(r"axis = (\d+)")) + 1
+        values = [env[name] for name in op.operands]
+        combine = op.regions[0][0]
+        direct = _direct(combine, _REDUCTIONS)
+        if direct is not None and len(values) == 1:
+            result = direct.reduce(values[0], axis=axis)
+            return [settle(result, op.types[0].element)]
+        size = values[0].shape[axis]
+        values = list(np.broadcast_arrays(*values))
+        while size > 1:
+            half = size // 2
+            low = [v.take(range(half), axis) for v in values]
+            high = [v.take(range(half, size), axis) for v in values]
+            values = self._combine(combine, low, high, env)
+            size = half
+        return [v.take(0, axis) for v in values]
+
+    def _combine(self, block, first, second, env):
+        """Runs a combine region on whole arrays: each element is an instance of its own."""
+        shape = first[0].shape
+        inner = Env(first[0].size, None)
+        for (name, _), value in zip(block.arguments, first + second):
+            inner[name] = value.reshape(-1)
+        last, results = self.region([block], inner)
+        return [np.broadcast_to(v, (inner.count,)).reshape(shape) for v in results]
+
+    def scan(self, op, env):
+        axis = int(op.attribute(r"axis = (\d+)")) + 1
+        backwards = op.attribute(r"reverse = (\w+)") == "true"
+        values = list(np.broadcast_arrays(*(env[name] for name in op.operands)))
+        if backwards:
+            values = [np.flip(v, axis) for v in values]
+        combine = op.regions[0][0]
+        direct = _direct(combine, _REDUCTIONS)
+        if direct is not None and len(values) == 1:
+            values = [settle(direct.accumulate(values[0], axis=axis), op.types[0].element)]
+        else:
+            slices = [[v.take(i, axis) for v in values] for i in range(values[0].shape[axis])]
+            for i in range(1, len(slices)):
+                slices[i] = self._combine(combine, slices[i - 1], slices[i], env)
+            values = [np.stack(parts, axis) for parts in zip(*slices)]
+        return [np.flip(v, axis) for v in values] if backwards else values
+
+    def dot(self, op, env):
+        a, b, c = (env[name] for name in op.operands)
+        element = op.types[0].element
+        if a.dtype == np.float32 and op.attribute(r"inputPrecision = (\w+)") == "tf32" \
+                and re.search(r"xf32>\s*\*", op.text):
+            a, b = elements.truncate_tf32(a), elements.truncate_tf32(b)
+        if a.dtype.kind == "i":
+            product = np.matmul(a.astype(np.float64), b.astype(np.float64))
+        else:
+            product = np.matmul(a, b)
+        return [settle(product.astype(register_type(element), copy=False) + c, element)]
+
+    # -- memory -----------------------------------------------------------------------------------
+
+    def add_pointer(self, op, env):
+        pointer, offset = (env[name] for name in op.operands)
+        size = np.dtype(_memory_type(op.types[0].pointee)).itemsize
+        return [pointer + offset.astype(np.int64) * size]
+
+    def load(self, op, env):
+        kind = op.types[0].element
+        memory = "i64" if kind == "ptr" else kind
+        _memory_type(memory)
+        pointer = env[op.operands[0]]
+        if len(op.operands) == 1:
+            return [elements.from_memory(self.memory.load(pointer, memory), memory)]
+        mask = env[op.operands[1]]
+        if mask.all() and mask.shape[0] <= pointer.shape[0]:
+            return [elements.from_memory(self.memory.load(pointer, memory), memory)]
+        pointer, mask = np.broadcast_arrays(pointer, mask)
+        # Without `other` the masked elements are undefined on a GPU; here they are 0.
+        result = np.zeros(pointer.shape, register_type(kind))
+        if len(op.operands) > 2:
+            result[...] = env[op.operands[2]]
+        chosen = pointer[mask]
+        result[mask] = elements.from_memory(self.memory.load(chosen, memory), memory)
+        return [result]
+
+    def store(self, op, env):
+        pointer, value = env[op.operands[0]], env[op.operands[1]]
+        kind = parse_pointee(op.text)
+        _memory_type(kind)
+        if len(op.operands) > 2:
+            pointer, value, mask = np.broadcast_arrays(pointer, value, env[op.operands[2]])
+            if not mask.all():
+                pointer, value = pointer[mask], value[mask]
+        else:
+            pointer, value = np.broadcast_arrays(pointer, value)
+        self.memory.store(pointer, elements.to_memory(value, kind), kind)
+
+    def atomic(self, op, env):
+        how = op.attribute(r"atomic_rmw (\w+)")
+        kind = op.types[0].element
+        values = [env[name] for name in op.operands]
+        mask = values[2] if len(values) > 2 else np.True_
+        pointer, value, mask = np.broadcast_arrays(values[0], values[1], mask)
+        raw = elements.to_memory(value, kind)
+        unordered = _ATOMICS.get(how)
+        unsigned = how in ("umax", "umin")
+        if op.results[0] not in self.used and unordered is not None and kind != "bf16":
+            if unsigned:
+                raise unsupported("an unsigned atomic maximum")
+            self.memory.update(unordered, pointer[mask], raw[mask], kind)
+            return [np.zeros(pointer.shape, register_type(kind))]
+        old = np.zeros(pointer.shape, register_type(kind))
+        for position in zip(*np.nonzero(mask)):
+            place = pointer[position][None]
+            before = elements.from_memory(self.memory.load(place, kind), kind)
+            old[position] = before[0]
+            after = _modify(how, before, value[position][None])
+            self.memory.store(place, elements.to_memory(after, kind), kind)
+        return [old]
+
+    def compare_and_swap(self, op, env):
+        kind = op.types[0].element
+        pointer, expected, value = np.broadcast_arrays(*(env[name] for name in op.operands))
+        old = np.zeros(pointer.shape, register_type(kind))
+        for position in np.ndindex(pointer.shape):
+            place = pointer[position][None]
+            before = elements.from_memory(self.memory.load(place, kind), kind)
+            old[position] = before[0]
+            if before[0] == expected[position]:
+                self.memory.store(place, elements.to_memory(value[position][None], kind), kind)
+        return [old]
+
+    def nothing(self, op, env):
+        """Printing, assertions and hints."""
+        return []
+
+
+def _memory_type(element):
+    if element not in elements.MEMORY:
+        raise unsupported("memory of type %s" % element)
+    return elements.MEMORY[element]
+
+
+def parse_pointee(text):
+    """The element type that a store writes: of the pointer type at the end of its text."""
+    found = re.findall(r"!tt\.ptr<(!?[\w.]+)", text)
+    return found[-1] if found and not found[-1].startswith("!") else "i64"
+
+
+def _number(literal, element):
+    if literal in ("true", "false"):
+        return literal == "true"
+    if element in ("f64", "f32", "f16", "bf16"):
+        if literal.startswith("0x"):  # the bits, in the element's own width
+            width = {"f64": np.uint64, "f32": np.uint32}.get(element, np.uint16)
+            raw = np.array([int(literal, 16)], width)
+            memory = {"f64": np.float64, "f32": np.float32, "f16": np.float16}.get(element)
+            return elements.from_memory(raw if memory is None else raw.view(memory), element)[0]
+        return float(literal)
+    return int(literal, 0)
+
+
+def _direct(block, table):
+    """The numpy operation that a combine region is, when it is a single one."""
+    if len(block.operations) != 2:
+        return None
+    op = block.operations[0]
+    names = [name for name, _ in block.arguments]
+    if sorted(op.operands) != sorted(names) or block.operations[1].operands != op.results:
+        return None
+    return table.get(op.kind)
+
+
+def _modify(how, old, value):
+    if how in ("exch",):
+        return value
+    if how in ("umax", "umin"):
+        a, b = elements.unsigned(old), elements.unsigned(value)
+        return (np.maximum if how == "umax" else np.minimum)(a, b).view(old.dtype)
+    return _ATOMICS[how](old, value)
+
+
+_ATOMICS = {"fadd": np.add, "add": np.add, "max": np.maximum, "min": np.minimum,
+            "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+            "umax": np.maximum, "umin": np.minimum}
+_REDUCTIONS = {"arith.addf": np.add, "arith.addi": np.add, "arith.mulf": np.multiply,
+               "arith.muli": np.multiply, "arith.maxnumf": np.fmax, "arith.minnumf": np.fmin,
+               "arith.maximumf": np.maximum, "arith.minimumf": np.minimum,
+               "arith.maxsi": np.maximum, "arith.minsi": np.minimum,
+               "arith.andi": np.bitwise_and, "arith.ori": np.bitwise_or,
+               "arith.xori": np.bitwise_xor}
+_CASTS = {"arith." + name for name in (
+    "extf truncf extsi extui trunci sitofp uitofp fptosi fptoui index_cast index_castui").split()}
+_TERMINATORS = {"tt.return", "func.return", "scf.yield", "scf.condition", "cf.br", "cf.cond_br",
+                "tt.reduce.return", "tt.scan.return", "cf.switch"}
+_NO_TERMINATOR = ttir.Operation("scf.yield", "scf.yield", [], [])
+
+_HANDLERS = {
+    "arith.constant": Machine.constant, "arith.cmpi": Machine.compare,
+    "arith.cmpf": Machine.compare, "arith.select": Machine.select, "math.fma": Machine.fma,
+    "arith.bitcast": Machine.bitcast, "tt.bitcast": Machine.bitcast, "ub.poison": Machine.poison,
+    "scf.if": Machine.do_if, "scf.for": Machine.do_for, "scf.while": Machine.do_while,
+    "tt.call": Machine.do_call, "tt.get_program_id": Machine.program_id,
+    "tt.get_num_programs": Machine.program_count, "tt.make_range": Machine.make_range,
+    "tt.splat": Machine.broadcast, "tt.broadcast": Machine.broadcast,
+    "tt.unsplat": Machine.unsplat, "tt.expand_dims": Machine.expand_dims,
+    "tt.reshape": Machine.reshape, "tt.trans": Machine.transpose, "tt.join": Machine.join,
+    "tt.cat": Machine.concatenate, "tt.split": Machine.split, "tt.gather": Machine.gather,
+    "tt.histogram": Machine.histogram, "tt.reduce": Machine.reduce, "tt.scan": Machine.scan,
+    "tt.dot": Machine.dot, "tt.addptr": Machine.add_pointer, "tt.load": Machine.load,
+    "tt.store": Machine.store, "tt.atomic_rmw": Machine.atomic,
+    "tt.atomic_cas": Machine.compare_and_swap, "tt.clampf": Machine.clamp,
+    "tt.extern_elementwise": Machine.extern, "tt.fp_to_fp": Machine.convert_float,
+    "tt.print": Machine.nothing, "tt.assert": Machine.nothing,
+    "llvm.intr.assume": Machine.nothing,
+}

@@ -1,0 +1,348 @@
+"""The `record` job: a file with a model in, the Task of docs/formats/task.md out.
+
+There is no data: tensors are fake, only their metadata exists, so nothing that is recorded can
+depend on values. The model is constructed outside inference mode and called inside it, twice: what
+the second call finds left over from the first belongs to `derive` if it follows from the state
+alone, and is refused otherwise.
+"""
+
+import inspect
+import sys
+import time
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+import standins
+from dispatch import Recorder
+from launches import Launches
+from loading import MODULE_NAME, UserFile
+from refusal import Refused, one_line
+from state import collect_state
+from tape import Value, number_to_json, tensor_key
+
+MAX_TREE_DEPTH = 32
+
+
+def record(request):
+    """The reply to a record request, or Refused."""
+    started = time.perf_counter()
+    recording = Recording(request)
+    task = recording.run()
+    return {"status": "ok", "task": task, "kernels": recording.launches.kernels,
+            "seconds": time.perf_counter() - started, "warnings": recording.warnings}
+
+
+class Recording:
+    def __init__(self, request):
+        self.request = request
+        self.file = UserFile(request["source"], request.get("file") or "model.py",
+                             request.get("folder"))
+        self.profile = request.get("profile") or {}
+        self.recorder = Recorder(request.get("operators") or {}, self.file)
+        self.launches = Launches(self.recorder, self.file, self.profile)
+        self.warnings = []
+
+    def run(self):
+        fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
+        fast_path = torch.backends.mha.get_fastpath_enabled()
+        torch.backends.mha.set_fastpath_enabled(False)
+        try:
+            with fake_mode, standins.patched(self.profile, self.recorder), \
+                    self.launches.installed(), standins.DeviceZero(self.recorder), self.recorder:
+                return self._phases()
+        finally:
+            torch.backends.mha.set_fastpath_enabled(fast_path)
+
+    # -- the phases -----------------------------------------------------------------------------
+
+    def _phases(self):
+        recorder = self.recorder
+        self.init = recorder.start("init")
+        self._user("the file", lambda: self.file.execute(self.request.get("set") or {}))
+        model = self._construct()
+        self.state = collect_state(model, recorder)
+
+        self.inputs = recorder.start("inputs")
+        self._begin()
+        arguments = self._arguments()
+        leaves = []
+        trees = [self._tree(a, leaves, "in", "get_inputs") for a in arguments]
+        outputs = [recorder.value(t) for t in leaves]
+        self.input_keys = [v.key for v in outputs]
+
+        self.warm = recorder.start("warm")
+        self._call(model, arguments)
+        self.forward = recorder.start("forward")
+        result = self._call(model, arguments)
+        leaves = []
+        result_tree = self._tree(result, leaves, "out", "forward")
+        results = [recorder.value(t) for t in leaves]
+        derived = self._derived()
+        if derived:
+            self._check_stable(model, arguments, derived)
+        return self._task(model, trees, outputs, result_tree, results, derived)
+
+    def _user(self, what, run):
+        """Runs the user's code; what it raises becomes a refusal with the user's line."""
+        try:
+            value = run()
+        except Refused as refusal:
+            raise self.recorder.refusal or refusal
+        except BaseException as error:
+            if self.recorder.refusal is not None:
+                raise self.recorder.refusal from None
+            if isinstance(error, AssertionError) and not str(error):
+                message = "%s raised AssertionError" % what
+            else:
+                message = "%s raised %s" % (what, one_line(error))
+            raise Refused("raised", message, *self.file.location_of(error)) from None
+        if self.recorder.refusal is not None:
+            raise self.recorder.refusal
+        return value
+
+    def _construct(self):
+        name = self.request.get("class") or "Model"
+        constructor = self.file.get(name)
+        args, kwargs = [], {}
+        if self.request.get("init_inputs") and "get_init_inputs" in self.file.module.__dict__:
+            given = self._user("get_init_inputs", self.file.get("get_init_inputs"))
+            if isinstance(given, dict):
+                kwargs = given
+            else:
+                args = list(given if isinstance(given, (list, tuple)) else [given])
+        model = self._user("constructing %s" % name, lambda: constructor(*args, **kwargs))
+        if not callable(model):
+            raise Refused("missing", "%s has no forward" % name, self.file.name, None)
+        if isinstance(model, torch.nn.Module):
+            model = self._user("moving %s to the device" % name, lambda: model.to("cuda"))
+        return model
+
+    def _arguments(self):
+        given = self.request.get("inputs")
+        if given is not None:
+            return fragment_arguments(given)
+        function = self.file.get("get_inputs")
+        arguments = self._user("get_inputs", function)
+        if not isinstance(arguments, (list, tuple)):
+            raise Refused("raised", "get_inputs returned a %s, not a list of arguments"
+                          % type(arguments).__name__, self.file.name, None)
+        return [a.cuda() if isinstance(a, torch.Tensor) else a for a in arguments]
+
+    def _begin(self):
+        """The state as inputs of the tape that has just started."""
+        for entry in self.state:
+            self.recorder.tape.add_input(entry["key"])
+
+    def _call(self, model, arguments):
+        self._begin()
+        for key in self.input_keys:
+            self.recorder.tape.add_input(key)
+
+        def call():
+            with torch.inference_mode():
+                return model(*arguments)
+
+        return self._user("forward", call)
+
+    # -- what outlives a call -------------------------------------------------------------------
+
+    def _derived(self):
+        """Values of the warm-up call that the recorded call uses, by key."""
+        known = {entry["key"] for entry in self.state} | set(self.input_keys)
+        return [key for key in self._outside(self.forward, known) if key in self.warm.live]
+
+    def _outside(self, tape, known):
+        """Keys of a tape's inputs that are no state known so far. What construction made and no
+        attribute holds joins the state."""
+        for key in list(tape.inputs):
+            if key not in known:
+                if key in self.init.live and not self._made_by(self.warm, key):
+                    self.state.append({"names": [], "kind": "constant", "key": key})
+                    known.add(key)
+                elif key in self.inputs.live and not self._made_by(self.warm, key):
+                    raise Refused("survives", "forward uses a tensor that get_inputs made and did "
+                                  "not return", self.file.name, None)
+                else:
+                    yield key
+
+    @staticmethod
+    def _made_by(tape, key):
+        return key in tape.live and key not in tape.inputs
+
+    def _derive_program(self, derived):
+        values = [self.warm.live[key] for key in derived]
+        steps, storages = self.warm.steps_behind(values)
+        state_storages = {entry["key"][0] for entry in self.state}
+        input_storages = {key[0] for key in self.input_keys}
+        if storages & (input_storages - state_storages):
+            raise Refused("survives", "a tensor that depends on the inputs of one call is used by "
+                          "the next", self.file.name, None)
+        for step in steps:
+            for value in getattr(step, "mutated", ()):
+                if value.storage in state_storages:
+                    raise Refused("survives", "a tensor that depends on a buffer's value in one "
+                                  "call is used by the next", self.file.name, None)
+        return steps, values
+
+    def _check_stable(self, model, arguments, derived):
+        """A third call must find the same left-overs as the second, untouched by it."""
+        storages = {key[0] for key in derived}
+        for step in self.forward.steps:
+            if any(value.storage in storages for value in getattr(step, "mutated", ())):
+                raise Refused("survives", "a tensor that outlives a call is changed by the next",
+                              self.file.name, None)
+        tape = self.recorder.start("again")
+        self._call(model, arguments)
+        again = {key for key in tape.inputs if key in self.warm.live or key in self.forward.live}
+        known = {entry["key"] for entry in self.state} | set(self.input_keys)
+        if again - known != set(derived):
+            raise Refused("survives", "each call leaves another tensor behind for the next",
+                          self.file.name, None)
+
+    # -- writing it out -------------------------------------------------------------------------
+
+    def _task(self, model, trees, outputs, result_tree, results, derived):
+        derive_steps, derive_values = self._derive_program(derived) if derived else ([], [])
+        for tape in (self.inputs, self.warm):
+            known = {entry["key"] for entry in self.state} | set(self.input_keys)
+            for key in self._outside(tape, known):
+                if tape is self.inputs:
+                    raise AssertionError("get_inputs used a tensor of no known origin")
+        init_outputs = [self.init.live[entry["key"]] for entry in self.state]
+
+        def state_of(tape):
+            return [tape.add_input(entry["key"]) for entry in self.state]
+
+        forward_inputs = state_of(self.forward)
+        forward_inputs += [self.forward.add_input(key) for key in derived]
+        forward_inputs += [self.forward.add_input(key) for key in self.input_keys]
+        kernels = [{k: v for k, v in raw.items() if k not in ("function", "functions")}
+                   for raw in self.launches.kernels]
+        return {
+            "format": "kernelwright.task", "version": 1,
+            "target": self.profile.get("arch", "sm_90"),
+            "source": {"file": self.file.name, "class": self.request.get("class") or "Model",
+                       "parameters": _parameter_names(model)},
+            "state": [{"names": e["names"], "kind": e["kind"]} for e in self.state],
+            "kernels": [{**kernel, "source": ""} for kernel in kernels],
+            "init": self.init.program([], init_outputs),
+            "derive": self.warm.program(state_of(self.warm), derive_values, derive_steps),
+            "inputs": self.inputs.program(state_of(self.inputs), outputs),
+            "forward": self.forward.program(forward_inputs, results),
+            "arguments": trees, "result": result_tree,
+        }
+
+    def _tree(self, value, leaves, label, what, depth=0):
+        """A value as a Tree; tensors go to `leaves`, each once."""
+        if depth > MAX_TREE_DEPTH:
+            raise Refused("unsupported", "%s nests too deeply" % what, self.file.name, None)
+        if isinstance(value, torch.Tensor):
+            key = tensor_key(value) if isinstance(value, FakeTensor) else ("real", id(value))
+            for index, leaf in enumerate(leaves):
+                same = tensor_key(leaf) if isinstance(leaf, FakeTensor) else ("real", id(leaf))
+                if same == key:
+                    return {label: index}
+            leaves.append(value)
+            return {label: len(leaves) - 1}
+        if isinstance(value, (list, tuple)):
+            items = [self._tree(item, leaves, label, what, depth + 1) for item in value]
+            return {"list" if isinstance(value, list) else "tuple": items}
+        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+            return {"dict": {key: self._tree(item, leaves, label, what, depth + 1)
+                             for key, item in value.items()}}
+        if value is None or isinstance(value, (bool, str, int, float)):
+            return number_to_json(value)
+        raise Refused("unsupported", "%s gives a %s" % (what, type(value).__name__),
+                      self.file.name, None)
+
+
+def fragment_arguments(metadata):
+    """Fresh fake tensors for the Values of a fragment's boundary. Those of one storage share it."""
+    spans = {}
+    for value in metadata:
+        span = value["offset"] + 1 + sum((n - 1) * s for n, s
+                                         in zip(value["shape"], value["strides"]))
+        spans[value["storage"]] = max(spans.get(value["storage"], 0), span)
+    alone = {v["storage"]: sum(w["storage"] == v["storage"] for w in metadata) == 1
+             for v in metadata}
+    bases, arguments = {}, []
+    for value in metadata:
+        dtype, storage = getattr(torch, value["dtype"]), value["storage"]
+        if alone[storage] and value["offset"] == 0:
+            arguments.append(torch.empty_strided(value["shape"], value["strides"], dtype=dtype,
+                                                 device="cuda"))
+            continue
+        if storage not in bases:
+            bases[storage] = torch.empty_strided([spans[storage]], [1], dtype=dtype, device="cuda")
+        base = bases[storage]
+        if base.dtype != dtype:
+            base = base.view(dtype)
+        arguments.append(torch.as_strided(base, value["shape"], value["strides"],
+                                          value["offset"]))
+    return arguments
+
+
+def _parameter_names(model):
+    """Names of forward's positional parameters."""
+    forward = getattr(model, "forward", model)
+    try:
+        parameters = inspect.signature(forward).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+_WARM_UP = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < n), mask=i < n)
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(8, 8)
+        self.norm = nn.LayerNorm(8)
+        self.batch = nn.BatchNorm1d(8)
+        self.conv = nn.Conv2d(2, 2, 3, padding=1)
+        self.scale = nn.Parameter(torch.ones(8))
+
+    def forward(self, x):
+        x = F.gelu(self.norm(self.first(x))) * self.scale
+        x = F.softmax(self.batch(x), dim=-1) @ self.first.weight.t()
+        x = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+        q = x.view(2, 2, 4, 8).transpose(1, 2).contiguous()
+        q = F.scaled_dot_product_attention(q, q, q) + self.conv(q.transpose(1, 2)).transpose(1, 2)
+        y = torch.empty_like(x)
+        kernel[(triton.cdiv(x.numel(), 16),)](x, y, x.numel(), BLOCK=16)
+        return F.silu(y).clone(), torch.relu(q.sum(-1)).half(), torch.cat([x, y])
+
+def get_inputs():
+    return [torch.randn(16, 8)]
+"""
+
+
+class _Whole(dict):
+    """An operator table that takes everything as it comes."""
+
+    def __bool__(self):
+        return True
+
+    def get(self, name, default=None):
+        return "whole"
+
+
+def warm_up():
+    """Records a small model twice, so that the first job finds every cache filled."""
+    for _ in range(2):
+        record({"source": _WARM_UP, "file": "warm_up.py", "class": "Model", "init_inputs": True,
+                "operators": _Whole(), "profile": {"arch": "sm_90", "sms": 132}})
+    del sys.modules[MODULE_NAME]

@@ -1,0 +1,348 @@
+"""Slices: the text of a kernel and of the functions it calls, and nothing else that runs.
+
+Works on text alone, in a process that never ran the file. A slice is a Python module whose
+statements are imports, constants made of literals, and `@triton.jit` functions without default
+values other than literals. Names in bodies resolve to Triton's language, to libdevice, to functions
+of the slice or to a few builtins, and attributes to public names, so compiling a slice runs no
+Python of its author's. The bindings come from the recorder and are as little trusted as the file:
+everything in them is checked.
+
+Slicing is idempotent: a file that holds a slice's functions as they are gives the slice again.
+"""
+
+import ast
+import math
+import textwrap
+
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+from triton.language.extra.cuda import libdevice as cuda_libdevice
+from triton.runtime.jit import JITFunction
+
+from refusal import Refused
+
+MODULES = {"triton": triton, "triton.language": tl, "triton.language.math": tl.math,
+           "triton.language.extra.libdevice": libdevice,
+           "triton.language.extra.cuda.libdevice": cuda_libdevice}
+BUILTINS = {"range", "min", "max", "len", "int", "float", "bool", "tuple", "isinstance", "list",
+            "True", "False", "None"}
+_FROM_TRITON = {"language", "cdiv", "next_power_of_2"}
+_FORBIDDEN_MEMBERS = {"handle", "to_ir", "mangle", "str_to_ty", "builtin", "constexpr_function",
+                      "extern_elementwise", "dispatch"}
+MAX_FUNCTIONS = 256
+
+_STATEMENTS = (ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Assign, ast.AugAssign,
+               ast.AnnAssign, ast.For, ast.While, ast.If, ast.Expr, ast.Pass, ast.Break,
+               ast.Continue, ast.Assert)
+_EXPRESSIONS = (ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Compare, ast.Call, ast.Constant,
+                ast.Attribute, ast.Subscript, ast.Name, ast.List, ast.Tuple, ast.Slice, ast.Starred,
+                ast.keyword, ast.JoinedStr, ast.FormattedValue, ast.ListComp, ast.comprehension,
+                ast.operator, ast.boolop, ast.unaryop, ast.cmpop, ast.expr_context)
+
+
+def _public_members(*owners):
+    return {name for owner in owners for name in dir(owner)
+            if not name.startswith("_")} - _FORBIDDEN_MEMBERS
+
+
+# Attributes of values inside a kernel: tensors, types, constexprs, descriptors.
+_VALUE_MEMBERS = _public_members(tl.tensor, tl.dtype, tl.block_type, tl.pointer_type, tl.constexpr,
+                                 tl.tensor_descriptor) | {
+    "value", "shape", "strides", "dtype", "type", "element_ty", "numel", "T", "block_shape",
+    "block_type", "address_space", "primitive_bitwidth", "scalar"}
+
+
+class Slicer:
+    """Slices kernels out of one file."""
+
+    def __init__(self, source, file):
+        self.file = file
+        self.lines = source.splitlines()
+        try:
+            tree = ast.parse(source)
+        except (SyntaxError, ValueError, RecursionError) as error:
+            raise Refused("syntax", str(error), file, getattr(error, "lineno", None)) from None
+        self.functions = {}
+        self._index(tree, "")
+
+    def _index(self, node, prefix):
+        """Functions by (qualified name, first line of their decorators)."""
+        for child in ast.iter_child_nodes(node):
+            inner = prefix
+            if isinstance(child, ast.FunctionDef):
+                first = min([child.lineno] + [d.lineno for d in child.decorator_list])
+                self.functions[prefix + child.name, first] = child
+                inner = prefix + child.name + ".<locals>."
+            elif isinstance(child, ast.ClassDef):
+                inner = prefix + child.name + "."
+            self._index(child, inner)
+
+    def slice(self, raw):
+        """The slice's text for a Raw kernel."""
+        entries = self._entries(raw)
+        header, bodies = {}, {}
+        for entry, node in entries:
+            if node.name in bodies and bodies[node.name] is not node:
+                self._refuse("two functions of kernel %s have the name %s"
+                             % (raw["name"], node.name), node)
+            bodies[node.name] = node
+        names = set(bodies)
+        for index, (entry, node) in enumerate(entries):
+            bindings = self._bindings(entry, node, entries)
+            _Check(self, node, bindings, names).run()
+            for name, text in bindings.items():
+                if header.setdefault(name, text) != text:
+                    self._refuse("%s means two things in kernel %s" % (name, raw["name"]), node)
+        kernel = entries[raw["function"]][1]
+        self._check_kernel(kernel, raw)
+        ordered = sorted(n for n in names if n != kernel.name) + [kernel.name]
+        imports = {"import triton", "import triton.language as tl"}
+        imports |= {text for text in header.values() if text.startswith(("import ", "from "))}
+        constants = sorted(text for text in header.values()
+                           if text and not text.startswith(("import ", "from ")))
+        head = "\n".join(sorted(imports) + constants)
+        texts = ["@triton.jit\n" + self._text(bodies[name]) for name in ordered]
+        return "\n\n\n".join([head, *texts]) + "\n"
+
+    def _refuse(self, message, node=None):
+        raise Refused("slice", message, self.file, getattr(node, "lineno", None))
+
+    def _entries(self, raw):
+        functions = raw.get("functions")
+        if not isinstance(functions, list) or not 0 < len(functions) <= MAX_FUNCTIONS:
+            self._refuse("a kernel without functions")
+        if type(raw.get("function")) is not int or not 0 <= raw["function"] < len(functions):
+            self._refuse("a kernel that names no function of its own")
+        entries = []
+        for entry in functions:
+            node = self.functions.get((entry.get("name"), entry.get("line")))
+            if node is None:
+                self._refuse("there is no function %s on line %s"
+                             % (entry.get("name"), entry.get("line")))
+            entries.append((entry, node))
+        return entries
+
+    def _check_kernel(self, node, raw):
+        arguments = node.args
+        names = [a.arg for a in arguments.posonlyargs + arguments.args + arguments.kwonlyargs]
+        if arguments.vararg or arguments.kwarg:
+            self._refuse("kernel %s takes a variable number of arguments" % node.name, node)
+        if names != [param.get("name") for param in raw["params"]] or node.name != raw["name"]:
+            self._refuse("kernel %s was recorded with other parameters" % node.name, node)
+
+    def _text(self, node):
+        lines = self.lines[node.lineno - 1 : node.end_lineno]
+        # The function may share its last line with nothing else: a `;` would bring company.
+        text = textwrap.dedent("\n".join(line.rstrip() for line in lines))
+        try:
+            found = ast.parse(text).body
+        except SyntaxError:
+            found = []
+        if len(found) != 1 or not isinstance(found[0], ast.FunctionDef) \
+                or found[0].name != node.name:
+            self._refuse("function %s shares its lines with other code" % node.name, node)
+        return text
+
+    # -- bindings -------------------------------------------------------------------------------
+
+    def _bindings(self, entry, node, entries):
+        """name -> the header line that binds it, "" for a function of the slice."""
+        given = entry.get("globals")
+        if not isinstance(given, dict):
+            self._refuse("a function without its globals", node)
+        result = {}
+        for name, binding in given.items():
+            if not name.isidentifier() or name.startswith("__") or name in BUILTINS:
+                self._refuse("a global cannot be called %r" % name, node)
+            result[name] = self._binding(name, binding, node, entries)
+            if name in ("tl", "triton") and result[name] not in (
+                    "import triton", "import triton.language as tl"):
+                self._refuse("%s must mean Triton's own module" % name, node)
+        return result
+
+    def _binding(self, name, binding, node, entries):
+        if _is_literal(binding):
+            return "%s = tl.constexpr(%s)" % (name, _literal(binding))
+        if isinstance(binding, dict) and len(binding) == 1:
+            (kind, what), = binding.items()
+            if kind == "f":
+                return "%s = tl.constexpr(%s)" % (name, _literal(binding))
+            if kind == "constexpr" and (_is_literal(what) or isinstance(what, dict)):
+                return "%s = tl.constexpr(%s)" % (name, _literal(what))
+            if kind == "function" and type(what) is int and 0 <= what < len(entries):
+                if entries[what][1].name != name:
+                    self._refuse("function %s is used under the name %s"
+                                 % (entries[what][1].name, name), node)
+                return ""
+            if kind == "dtype" and isinstance(what, str):
+                return "%s = tl.%s" % (name, dtype_name(what))
+            if kind == "module" and what in MODULES:
+                return _import_module(name, what)
+            if kind == "attribute" and isinstance(what, str):
+                return self._import_attribute(name, what, node)
+        self._refuse("global %s is nothing that a kernel can use" % name, node)
+
+    def _import_attribute(self, name, what, node):
+        place, _, member = what.rpartition(".")
+        if place not in MODULES or not allowed_member(MODULES[place], member):
+            self._refuse("global %s is %s, which a kernel cannot use" % (name, what), node)
+        suffix = "" if member == name else " as " + name
+        return "from %s import %s%s" % (place, member, suffix)
+
+
+def _import_module(name, module):
+    parent, _, last = module.rpartition(".")
+    if name == "tl" or not parent:
+        return "import %s%s" % (module, "" if name == module else " as " + name)
+    return "from %s import %s%s" % (parent, last, "" if name == last else " as " + name)
+
+
+def _is_literal(value):
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _literal(value):
+    if isinstance(value, dict):
+        if set(value) == {"f"} and value["f"] in ("inf", "-inf", "nan"):
+            return 'float("%s")' % value["f"]
+        raise Refused("slice", "a constant that is no literal")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise Refused("slice", "a constant that is no literal")
+    return repr(value)
+
+
+def dtype_name(name):
+    """`fp32` -> `float32`, the name in triton.language. Refused when there is none."""
+    for member in ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8",
+                   "int1", "uint64", "uint32", "uint16", "uint8", "float8e5", "float8e4nv",
+                   "float8e4b15", "float8e4b8", "float8e5b16"):
+        if getattr(tl, member).name == name:
+            return member
+    raise Refused("slice", "there is no dtype %s" % name)
+
+
+def allowed_member(module, name):
+    """Whether a kernel may name `module.name`: Triton's own functions and types, no helpers of the
+    compiler and no modules that Triton happens to import."""
+    if name.startswith("_") or name in _FORBIDDEN_MEMBERS:
+        return False
+    if module is triton:
+        return name in _FROM_TRITON
+    if (module is tl and name == "extra") or (module is _EXTRA and name == "cuda"):
+        return True
+    value = getattr(module, name, None)
+    if value in (tl.math, libdevice, cuda_libdevice):
+        return True
+    if isinstance(value, (tl.dtype, JITFunction)):
+        return True
+    if isinstance(value, type):
+        return value in (tl.constexpr, tl.tensor, tl.dtype, tl.pointer_type, tl.block_type,
+                         tl.tuple, tl.PropagateNan, tl.range, tl.static_range)
+    if value is None or not callable(value):
+        return False
+    origin = getattr(value, "__module__", "") or ""
+    return origin.startswith("triton.language") and (
+        tl.core.is_builtin(value) or type(value).__name__ in ("InterpretedFunction",
+                                                              "ConstexprFunction")
+        or origin.endswith("libdevice"))
+
+
+class _Check(ast.NodeVisitor):
+    """Checks one function: only known constructs, names and attributes."""
+
+    def __init__(self, slicer, node, bindings, functions):
+        self.slicer, self.node, self.bindings = slicer, node, bindings
+        self.functions = functions
+        arguments = node.args
+        self.local = {a.arg for a in arguments.posonlyargs + arguments.args + arguments.kwonlyargs
+                      + [a for a in (arguments.vararg, arguments.kwarg) if a]}
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                self.local.add(inner.id)
+
+    def refuse(self, message, node):
+        self.slicer._refuse("%s, in kernel function %s" % (message, self.node.name), node)
+
+    def run(self):
+        arguments = self.node.args
+        for default in arguments.defaults + [d for d in arguments.kw_defaults if d]:
+            try:
+                ast.literal_eval(default)
+            except (ValueError, SyntaxError):
+                self.refuse("a default value that is no literal", default)
+        for argument in arguments.posonlyargs + arguments.args + arguments.kwonlyargs:
+            self.name(argument.arg, argument)
+            if argument.annotation is not None:
+                self.annotation(argument.annotation)
+        if self.node.returns is not None:
+            self.annotation(self.node.returns)
+        for statement in self.node.body:
+            self.visit(statement)
+
+    def annotation(self, node):
+        if not isinstance(node, (ast.Constant, ast.Name, ast.Attribute)):
+            self.refuse("an annotation that is no plain name", node)
+        self.visit(node)
+
+    def name(self, name, node):
+        if name.startswith("__"):
+            self.refuse("the name %s" % name, node)
+
+    def generic_visit(self, node):
+        if not isinstance(node, _STATEMENTS + _EXPRESSIONS) or (
+                isinstance(node, ast.FunctionDef) and node is not self.node):
+            self.refuse("%s is not allowed" % type(node).__name__, node)
+        super().generic_visit(node)
+
+    def visit_Name(self, node):
+        self.name(node.id, node)
+        known = self.local | set(self.bindings) | self.functions | BUILTINS
+        if isinstance(node.ctx, ast.Load) and node.id not in known:
+            self.refuse("the name %s is unknown" % node.id, node)
+
+    def visit_Attribute(self, node):
+        module = self.module(node.value)
+        if module is not None:
+            if not allowed_member(module, node.attr):
+                self.refuse("%s is not allowed" % ast.unparse(node), node)
+            return
+        if node.attr not in _VALUE_MEMBERS:
+            self.refuse("the attribute %s is not allowed" % node.attr, node)
+        self.visit(node.value)
+
+    def visit_keyword(self, node):
+        if node.arg is None:
+            self.refuse("** in a call", node.value)
+        self.name(node.arg, node.value)
+        self.visit(node.value)
+
+    def module(self, node):
+        """The module that an expression names, or None."""
+        if isinstance(node, ast.Name) and node.id not in self.local:
+            text = self.bindings.get(node.id, "")
+            for module in MODULES:
+                if text and text == _import_module(node.id, module):
+                    return MODULES[module]
+        if isinstance(node, ast.Attribute):
+            owner = self.module(node.value)
+            if owner is triton and node.attr == "language":
+                return tl
+            if owner is tl and node.attr == "math":
+                return tl.math
+            if owner is tl and node.attr == "extra":
+                return _EXTRA
+            if owner is _EXTRA and node.attr == "libdevice":
+                return libdevice
+            if owner is _EXTRA and node.attr == "cuda":
+                return _EXTRA
+        return None
+
+
+class _Extra:
+    """triton.language.extra as kernels may see it."""
+    libdevice = libdevice
+
+
+_EXTRA = _Extra()
+MODULES.setdefault("triton.language.extra", _EXTRA)

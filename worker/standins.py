@@ -1,0 +1,287 @@
+"""Stand-ins for the GPU that is not there: torch.cuda's questions answered from a device profile,
+and the ways out of a recording (compilers, streams, addresses, host copies) closed by name.
+
+patched() installs them for the length of a `with`. They go in after FakeTensorMode is entered: it
+asks torch.cuda.is_available() itself and must hear the truth.
+"""
+
+import contextlib
+import math
+import os
+import sys
+import types
+
+import torch
+import triton
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.overrides import TorchFunctionMode
+from torch.utils._device import _device_constructors
+
+_LIBRARIES = tuple(os.path.join(os.path.dirname(module.__file__), "")
+                   for module in (torch, triton))
+
+
+class Addresses:
+    """Synthetic device addresses: a 512-byte aligned base for each storage."""
+
+    def __init__(self):
+        self.bases = {}
+
+    def of(self, tensor):
+        storage = tensor.untyped_storage()._cdata
+        base = self.bases.setdefault(storage, 0x7F0000000000 + (len(self.bases) << 33))
+        return base + tensor.storage_offset() * tensor.element_size()
+
+
+def _asked_by_library(depth=2):
+    """Whether the caller's caller is Triton's or PyTorch's own code. Triton's argument binder is
+    generated code, known by its globals."""
+    frame = sys._getframe(depth)
+    if frame.f_code.co_name == "dynamic_func" and "specialize_impl" in frame.f_globals:
+        return True
+    return frame.f_code.co_filename.startswith(_LIBRARIES)
+
+
+class DeviceZero(TorchFunctionMode):
+    """Factories make their tensors on the device, and "cuda" means device 0 without asking a
+    driver which one is current."""
+
+    def __init__(self, recorder):
+        super().__init__()
+        self.recorder = recorder
+        self.device = torch.device("cuda", 0)
+        self.constructors = _device_constructors()
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        device = kwargs.get("device")
+        if device is not None:
+            kwargs["device"] = self._zero(device)
+        elif func in self.constructors:
+            kwargs["device"] = self.device
+        elif func is torch.Tensor.to and len(args) > 1:
+            args = (args[0], self._zero(args[1]), *args[2:])
+        return func(*args, **kwargs)
+
+    def _zero(self, device):
+        if isinstance(device, int) and not isinstance(device, bool):
+            device = torch.device("cuda", device)
+        elif isinstance(device, str) and device.startswith("cuda"):
+            device = torch.device(device)
+        if not isinstance(device, torch.device) or device.type != "cuda":
+            return device
+        if device.index not in (None, 0):
+            self.recorder.refuse("unsupported", "a second device (%s)" % device)
+        return self.device
+
+
+class _NullContext:
+    """torch.cuda.device(...) and its like."""
+
+    def __init__(self, *args, **kwargs):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        return False
+
+
+class _NullStream:
+    cuda_stream = 0
+    device_index = 0
+    stream_id = 0
+
+    def synchronize(self):
+        pass
+
+    def query(self):
+        return True
+
+
+def device_properties(profile):
+    major, minor = divmod(int(profile.get("arch", "sm_90")[3:]), 10)
+    return types.SimpleNamespace(
+        name=profile.get("name", ""), major=major, minor=minor,
+        total_memory=int(profile.get("memory_bytes", 0)),
+        multi_processor_count=int(profile.get("sms", 1)),
+        L2_cache_size=int(profile.get("l2_bytes", 0)),
+        regs_per_multiprocessor=int(profile.get("registers_per_sm", 65536)),
+        shared_memory_per_block=49152,
+        shared_memory_per_block_optin=int(profile.get("shared_per_block", 0)),
+        shared_memory_per_multiprocessor=int(profile.get("shared_per_block", 0)) + 1024,
+        max_threads_per_multi_processor=2048, warp_size=32, is_integrated=0, is_multi_gpu_board=0,
+        gcnArchName="")
+
+
+def _cuda(profile, recorder):
+    properties = device_properties(profile)
+    capability = (properties.major, properties.minor)
+
+    def refuse(code, what):
+        def refused(*args, **kwargs):
+            recorder.refuse(code, what + " cannot be recorded")
+        return refused
+
+    total = properties.total_memory
+    return {
+        "is_available": lambda: True, "is_initialized": lambda: True, "init": lambda: None,
+        "_lazy_init": lambda: None, "_lazy_call": lambda *args, **kwargs: None,
+        "device_count": lambda: 1, "current_device": lambda: 0, "set_device": lambda device: None,
+        "get_device_name": lambda device=None: properties.name,
+        "get_device_capability": lambda device=None: capability,
+        "get_device_properties": lambda device=None: properties,
+        "is_bf16_supported": lambda including_emulation=True: capability >= (8, 0),
+        "get_arch_list": lambda: ["sm_%d%d" % capability],
+        "synchronize": lambda device=None: None, "empty_cache": lambda: None,
+        "mem_get_info": lambda device=None: (total, total),
+        "memory_allocated": lambda device=None: 0, "max_memory_allocated": lambda device=None: 0,
+        "memory_reserved": lambda device=None: 0,
+        "reset_peak_memory_stats": lambda device=None: None,
+        "device": _NullContext, "device_of": _NullContext,
+        "current_stream": lambda device=None: _NullStream(),
+        "default_stream": lambda device=None: _NullStream(),
+        "manual_seed": lambda seed: None, "manual_seed_all": lambda seed: None,
+        "Stream": refuse("hidden-launch", "a stream of the program's own"),
+        "stream": refuse("hidden-launch", "work on another stream"),
+        "ExternalStream": refuse("hidden-launch", "a stream of the program's own"),
+        "Event": refuse("unsupported", "a CUDA event"),
+        "CUDAGraph": refuse("compile-api", "a CUDA graph"),
+        "graph": refuse("compile-api", "a CUDA graph"),
+        "make_graphed_callables": refuse("compile-api", "a CUDA graph"),
+    }
+
+
+def _tensor_methods(recorder, addresses):
+    """Methods of torch.Tensor that leave PyTorch's operators."""
+    def refuse_read(what):
+        def refused(*args, **kwargs):
+            recorder.refuse("host-read", "the program reads a tensor's values on the host (%s)"
+                            % what)
+        return refused
+
+    def data_ptr(tensor):
+        if not _asked_by_library():
+            recorder.refuse("address", "the program takes a tensor's address as a number")
+        return addresses.of(tensor)
+
+    original_tolist, original_numpy = torch.Tensor.tolist, torch.Tensor.numpy
+    original_cpu = torch.Tensor.cpu
+
+    def cpu(tensor, *args, **kwargs):
+        if tensor.device.type != "cpu":
+            recorder.refuse("host-read", "the program moves a tensor to the CPU")
+        return original_cpu(tensor, *args, **kwargs)
+
+    def tolist(tensor):
+        if isinstance(tensor, FakeTensor):
+            known = recorder.known_constant(tensor)
+            if known is None:
+                recorder.refuse("host-read", "the program reads a tensor's values on the host "
+                                "(tolist)")
+            return original_tolist(known)
+        return original_tolist(tensor)
+
+    def numpy(tensor, **kwargs):
+        if isinstance(tensor, FakeTensor):
+            recorder.refuse("host-read", "the program reads a tensor's values on the host (numpy)")
+        return original_numpy(tensor, **kwargs)
+
+    def cuda(tensor, device=None, non_blocking=False, memory_format=torch.preserve_format):
+        if tensor.device.type == "cuda":
+            return tensor
+        return tensor.to("cuda", memory_format=memory_format)
+
+    return {"tolist": tolist, "numpy": numpy, "__array__": refuse_read("__array__"),
+            "__dlpack__": refuse_read("__dlpack__"), "cuda": cuda,
+            "cpu": cpu,
+            "__cuda_array_interface__": property(refuse_read("__cuda_array_interface__")),
+            "record_stream": lambda tensor, stream: None}, data_ptr
+
+
+def _apply(module, fn, recurse=True):
+    """nn.Module._apply that replaces parameters instead of swapping their insides, which fake
+    tensors do not allow. Tied parameters stay tied."""
+    moved = {}
+
+    def move(tensor):
+        if id(tensor) not in moved:
+            with torch.no_grad():
+                result = fn(tensor)
+            if isinstance(tensor, torch.nn.Parameter) and result is not tensor:
+                result = torch.nn.Parameter(result, requires_grad=tensor.requires_grad)
+            moved[id(tensor)] = (result, tensor)
+        return moved[id(tensor)][0]
+
+    for part in module.modules() if recurse else [module]:
+        for table in (part._parameters, part._buffers):
+            for name, tensor in table.items():
+                if tensor is not None:
+                    table[name] = move(tensor)
+        if isinstance(part, torch.nn.RNNBase):
+            part._flat_weights = [getattr(part, name, None) for name in part._flat_weights_names]
+    return module
+
+
+def _truncated_normal(tensor, mean, std, a, b, generator=None):
+    """nn.init.trunc_normal_ by the inverse distribution function. Newer versions of PyTorch draw
+    again until every element fits, which reads values on the host."""
+    low, high = (math.erf((bound - mean) / std / math.sqrt(2.0)) for bound in (a, b))
+    with torch.no_grad():
+        tensor.uniform_(low, high, generator=generator).erfinv_()
+        return tensor.mul_(std * math.sqrt(2.0)).add_(mean).clamp_(a, b)
+
+
+@contextlib.contextmanager
+def patched(profile, recorder):
+    """Installs every stand-in; takes them all out again."""
+    addresses = Addresses()
+
+    def refuse_compiler(name):
+        def refused(*args, **kwargs):
+            recorder.refuse("compile-api", "%s cannot be recorded: give the program itself" % name)
+        return refused
+
+    def refuse_custom(name):
+        def refused(*args, **kwargs):
+            recorder.refuse("hidden-launch", "%s hides what it launches" % name)
+        return refused
+
+    def storage_address(storage):
+        if not _asked_by_library():
+            recorder.refuse("address", "the program takes a tensor's address as a number")
+        return 0
+
+    methods, data_ptr = _tensor_methods(recorder, addresses)
+    changes = [(torch.cuda, name, value) for name, value in _cuda(profile, recorder).items()]
+    changes += [(torch.Tensor, name, value) for name, value in methods.items()]
+    changes += [
+        (FakeTensor, "data_ptr", data_ptr),
+        (torch.UntypedStorage, "data_ptr", storage_address),
+        (torch.nn.Module, "_apply", _apply),
+        (torch.nn.RNNBase, "_apply", _apply),
+        (torch.nn.init, "_no_grad_trunc_normal_", _truncated_normal),
+        (torch, "compile", refuse_compiler("torch.compile")),
+        (torch.nn.Module, "compile", refuse_compiler("Module.compile")),
+        (torch.library, "custom_op", refuse_custom("torch.library.custom_op")),
+        (torch.library, "triton_op", refuse_custom("torch.library.triton_op")),
+        (torch.library, "define", refuse_custom("torch.library.define")),
+        (torch.library, "impl", refuse_custom("torch.library.impl")),
+    ]
+    cpp_extension = sys.modules.get("torch.utils.cpp_extension")
+    if cpp_extension is not None:
+        changes += [(cpp_extension, name, refuse_custom("torch.utils.cpp_extension." + name))
+                    for name in ("load", "load_inline")]
+    saved, missing = [], object()
+    try:
+        for owner, name, value in changes:
+            saved.append((owner, name, owner.__dict__.get(name, missing)))
+            setattr(owner, name, value)
+        yield
+    finally:
+        for owner, name, value in reversed(saved):
+            if value is missing:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, value)

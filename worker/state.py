@@ -1,0 +1,48 @@
+"""What a constructed model holds: parameters, buffers, and tensors kept as plain attributes."""
+
+import torch
+
+MAX_DEPTH = 6  # of containers inside an attribute
+
+# Attributes of modules that hold parameters a second time, or nothing of the user's.
+_INTERNAL = {"_parameters", "_buffers", "_modules", "_flat_weights", "_flat_weight_refs",
+             "_non_persistent_buffers_set"}
+
+
+def collect_state(model, recorder):
+    """Entries {"names", "kind", "key"} in order: parameters, buffers, constants. Tensors that look
+    at the same elements are one entry with several names."""
+    entries = {}
+
+    def add(name, tensor, kind):
+        key = recorder.value(tensor).key
+        entry = entries.setdefault(key, {"names": [], "kind": kind, "key": key})
+        if name not in entry["names"]:
+            entry["names"].append(name)
+
+    if isinstance(model, torch.nn.Module):
+        for name, parameter in model.named_parameters(remove_duplicate=False):
+            add(name, parameter, "parameter")
+        for name, buffer in model.named_buffers(remove_duplicate=False):
+            add(name, buffer, "buffer")
+        for path, module in model.named_modules(remove_duplicate=False):
+            prefix = path + "." if path else ""
+            for name, value in vars(module).items():
+                if name not in _INTERNAL:
+                    _walk(prefix + name, value, add, 0)
+    else:
+        for name, value in vars(model).items() if hasattr(model, "__dict__") else ():
+            _walk(name, value, add, 0)
+    return list(entries.values())
+
+
+def _walk(path, value, add, depth):
+    if isinstance(value, torch.Tensor):
+        add(path, value, "constant")
+    elif depth < MAX_DEPTH and isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            _walk("%s.%d" % (path, index), item, add, depth + 1)
+    elif depth < MAX_DEPTH and isinstance(value, dict):
+        for key, item in value.items():
+            if isinstance(key, (str, int)):
+                _walk("%s.%s" % (path, key), item, add, depth + 1)
