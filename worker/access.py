@@ -38,9 +38,9 @@ def accessed_arguments(text, symbol, runtime, pointers):
         reads, writes = _Analysis(function).run()
     except (ttir.Unreadable, KeyError, ValueError, IndexError, AttributeError):
         return list(pointers), list(pointers)
-    return tuple(list(pointers) if _UNKNOWN in found
-                 else [i for i in pointers if runtime.index(i) in found]
-                 for found in (reads, writes))
+    if _UNKNOWN in reads | writes:
+        return list(pointers), list(pointers)
+    return tuple([i for i in pointers if runtime.index(i) in found] for found in (reads, writes))
 
 
 class _Analysis:

@@ -6,27 +6,19 @@ executor can feed it the very tensors it feeds the other programs.
 """
 
 import argparse
-import ast
 import importlib.util
 import json
 import sys
 from pathlib import Path
 
 
-def load_module(path: Path, overrides: dict):
-    """The model file as a module, with module-level integer constants overridden."""
-    tree = ast.parse(path.read_text(), filename=str(path))
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            target = node.targets[0]
-            if isinstance(target, ast.Name) and target.id in overrides:
-                node.value = ast.copy_location(ast.Constant(overrides[target.id]), node.value)
-    sys.path.insert(0, str(path.parent))
-    spec = importlib.util.spec_from_loader("kernelwright_reference", loader=None)
+def load_module(path: Path, folder: str):
+    """The model file as a module; its own imports are looked up in `folder`."""
+    sys.path.insert(0, folder)
+    spec = importlib.util.spec_from_file_location("kernelwright_reference", path)
     module = importlib.util.module_from_spec(spec)
-    module.__file__ = str(path)
     sys.modules[spec.name] = module
-    exec(compile(tree, str(path), "exec"), module.__dict__)
+    spec.loader.exec_module(module)
     return module
 
 
@@ -36,14 +28,13 @@ def main() -> None:
     parser.add_argument("--class", dest="cls", default="Model")
     parser.add_argument("--state", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--folder", default=".", help="where the model file lies")
     options = parser.parse_args()
 
     import torch
     import torch.utils._pytree as pytree
 
-    overrides = {k: int(v) for k, v in (item.split("=", 1) for item in options.set)}
-    module = load_module(options.model, overrides)
+    module = load_module(options.model, options.folder)
     with torch.device("cuda"):
         model = getattr(module, options.cls)(*module.get_init_inputs())
         arguments = list(module.get_inputs())

@@ -3,7 +3,10 @@
 Runs in a process that never ran the file. Needs no GPU: Triton brings its own ptxas.
 """
 
+import os
+import re
 import struct
+import tempfile
 
 import triton
 from triton.backends.compiler import GPUTarget
@@ -26,25 +29,42 @@ def compile_kernels(request):
     kernels, blobs = [], []
     for raw in request["kernels"]:
         text = slicer.slice(raw)
-        kernel, cubin = compile_kernel(raw, text, arch, slicer.file)
+        kernel, cubin = compile_kernel(raw, text, arch, slicer.file, slicer.lines_of(raw))
         kernels.append({"kernel": kernel, "slice": text, "cubin": len(blobs)})
         blobs.append(cubin)
     return {"status": "ok", "kernels": kernels}, blobs
 
 
-def compile_kernel(raw, text, arch, file):
-    """(Kernel as JSON without `source`, machine code)."""
+def explain(error, lines):
+    """(message, line) of the innermost CompilationError. `lines`: function name -> its first line
+    in the user's file."""
+    message, line = None, None
+    while error is not None:
+        if isinstance(error, CompilationError):
+            name = re.match(r"def\s+(\w+)", error.src or "")
+            if name and name.group(1) in lines and hasattr(error.node, "lineno"):
+                line = lines[name.group(1)] + error.node.lineno - 1
+            message = error.error_message or message
+        elif message is None:
+            message = one_line(error)
+        error = error.__cause__
+    return " ".join((message or "cannot be compiled").split())[:500], line
+
+
+def compile_kernel(raw, text, arch, file, lines):
+    """(Kernel as JSON without `source`, machine code). `lines` as in explain()."""
     options = {name: value for name, value in raw["options"].items() if name in ALLOWED_OPTIONS}
     try:
-        compiled = triton.compile(slices.ast_source(raw, text), target=GPUTarget("cuda", int(arch[3:]), 32),
+        source = slices.ast_source(raw, text)
+        compiled = triton.compile(source, target=GPUTarget("cuda", int(arch[3:]), 32),
                                   options=options)
     except Refused:
         raise
     except OutOfResources as error:
         raise Refused("resources", "kernel %s: %s" % (raw["name"], one_line(error)), file) from None
     except CompilationError as error:
-        raise Refused("compile", "kernel %s: %s" % (raw["name"], one_line(error)), file,
-                      raw["functions"][raw["function"]]["line"]) from None
+        message, line = explain(error, lines)
+        raise Refused("compile", "kernel %s: %s" % (raw["name"], message), file, line) from None
     except Exception as error:
         raise Refused("compile", "kernel %s: %s" % (raw["name"], one_line(error)), file) from None
     kernel = {key: raw[key] for key in ("name", "params", "constexprs", "attrs")}
@@ -107,3 +127,16 @@ def cubin_resources(cubin):
     except (struct.error, ValueError, IndexError):
         return 0, 0
     return registers, frame // 4
+
+
+def warm_up():
+    """Compiles a small kernel, so that the first job finds Triton's caches filled."""
+    source = ("@triton.jit\ndef kernel(x, BLOCK: tl.constexpr):\n"
+              "    i = tl.arange(0, BLOCK)\n    tl.store(x + i, tl.exp(tl.load(x + i)))\n")
+    names = {"tl": {"module": "triton.language"}, "triton": {"module": "triton"}}
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TRITON_CACHE_DIR"] = folder
+        compile_kernels({"source": source, "file": "warm_up.py", "arch": "sm_90", "kernels": [{
+            "name": "kernel", "constexprs": {"1": 32}, "attrs": {}, "options": {},
+            "params": [{"name": "x", "type": "*fp32"}, {"name": "BLOCK", "type": "constexpr"}],
+            "function": 0, "functions": [{"name": "kernel", "line": 1, "globals": names}]}]})

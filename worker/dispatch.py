@@ -14,15 +14,24 @@ from torch._subclasses.fake_tensor import (DataDependentOutputException,
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 import literals
+import metadata
 from refusal import Refused
 from tape import DTYPES, MAX_CONSTANT, Call, Tape, Value, number_to_json, tensor_key
 
 # Bookkeeping without effect: results look at the argument's own elements, or are no tensors.
-_SILENT = {"aten.detach.default", "aten.detach_.default", "aten.alias.default", "aten.lift_fresh.default",
-           "aten.resolve_conj.default", "aten.resolve_neg.default", "aten._is_zerotensor.default",
-           "aten.is_pinned.default", "prim.device.default", "prim.layout.default"}
+_SILENT = {"aten.detach.default", "aten.detach_.default", "aten.alias.default",
+           "aten.lift_fresh.default", "aten.resolve_conj.default", "aten.resolve_neg.default",
+           "aten._is_zerotensor.default", "aten.is_pinned.default", "prim.device.default",
+           "prim.layout.default"}
 _HOST_READS = {"aten._local_scalar_dense.default", "aten.item.default", "aten.equal.default",
                "aten.is_nonzero.default"}
+
+# One kernel on a GPU, a program of hundreds of steps when taken apart.
+_WHOLE_OR_NOTHING = {"aten." + name for name in (
+    "lstm.input lstm.data gru.input gru.data rnn_tanh.input rnn_tanh.data rnn_relu.input "
+    "rnn_relu.data scaled_dot_product_attention.default ctc_loss.IntList ctc_loss.Tensor").split()}
+_COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
+
 _OWN_NAMESPACES = {"aten", "prim", "prims", "quantized", "inductor"}
 
 # Writes that the schema does not state: running statistics under these flags.
@@ -167,7 +176,7 @@ class Recorder(TorchDispatchMode):
             tensor = self.known_constant(tensor)
         if tensor is None or name == "aten.equal.default":
             self.refuse("host-read", "the program reads a tensor's values on the host (%s)"
-                        % name.split(".")[1].lstrip("_"))
+                        % ("item" if "scalar" in name else name.split(".")[1]))
         with _disable_current_modes():
             return tensor.item()
 
@@ -197,21 +206,19 @@ class Recorder(TorchDispatchMode):
         return result
 
     def _decompose(self, func, name, args, kwargs):
-        with self:
-            result = func.decompose(*args, **kwargs)
-        if result is not NotImplemented:
-            return result
-        if _depends_on_data(func, args):
-            self._refuse_data(name)
-        table = torch._decomp.global_decomposition_table["post_autograd"]
-        if func in table:
-            try:
+        """Takes an operator apart as PyTorch itself does when it runs it. Only where the table says
+        so, further by PyTorch's table of decompositions: its pieces are slower than the operator.
+        """
+        if name not in _WHOLE_OR_NOTHING:
+            if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), _COMPOSITE):
+                with self:
+                    return func._op_dk(_COMPOSITE, *args, **kwargs)
+            if _depends_on_data(func, args):
+                self._refuse_data(name)
+            table = torch._decomp.global_decomposition_table["post_autograd"]
+            if self.operators.get(name) == "decompose" and func in table:
                 with self:
                     return table[func](*args, **kwargs)
-            except Refused as refusal:
-                if refusal.code == "operator" and refusal is self.refusal:
-                    refusal.message = "operator %s (through %s)" % (name, refusal.message)
-                raise
         return self.refuse("operator", "operator %s is outside the table" % name)
 
     def _record(self, func, name, args, kwargs):
@@ -233,7 +240,7 @@ class Recorder(TorchDispatchMode):
         if name in _RUNNING_STATISTICS:
             before += self._running_statistics(name, parameters, args, kwargs)
         for value in before:
-            self._forget_constants(value.storage)
+            self.forget_literals(value.storage)
         result = self._run(func, name, args, kwargs)
         results = self._results(name, result, written)
         self.tape.steps.append(Call(name, encoded, results, before))
@@ -241,10 +248,9 @@ class Recorder(TorchDispatchMode):
 
     def _run(self, func, name, args, kwargs):
         try:
-            result = func(*args, **kwargs)
-            if name == "aten.scaled_dot_product_attention.default":
-                return _attention_layout(result, args, kwargs)
-            return result
+            shortcut = metadata.SHORTCUTS.get(name)
+            result = shortcut(*args, **kwargs) if shortcut is not None else None
+            return func(*args, **kwargs) if result is None else result
         except (DataDependentOutputException, DynamicOutputShapeException):
             self._refuse_data(name)
         except UnsupportedOperatorException:
@@ -283,7 +289,8 @@ class Recorder(TorchDispatchMode):
         return [self.value(given[n]) for n in ("running_mean", "running_var")
                 if given.get(n) is not None]
 
-    def _forget_constants(self, storage):
+    def forget_literals(self, storage):
+        """What is about to be overwritten no longer follows from the text."""
         for key in [k for k in self.constants if k[0] == storage]:
             del self.constants[key]
 
@@ -327,23 +334,6 @@ def _depends_on_data(func, args):
         return any(i is not None and i.dtype in (torch.bool, torch.uint8) for i in args[1])
     return torch.Tag.dynamic_output_shape in func.tags \
         or torch.Tag.data_dependent_output in func.tags
-
-
-def _attention_layout(result, args, kwargs):
-    """The result with the strides that CUDA's fused kernels give it. Fake tensors go through the
-    plain formula, whose result is contiguous."""
-    query = args[0]
-    mask = args[3] if len(args) > 3 else kwargs.get("attn_mask")
-    if result.dim() != 4 or query.shape[-1] * query.element_size() % 16:
-        return result
-    batch, heads, length, width = result.shape
-    if result.dtype in (torch.float16, torch.bfloat16) and mask is None:
-        like = torch.empty_like(query.transpose(1, 2))  # flash attention
-        if like.shape == (batch, length, heads, width):
-            return like.transpose(1, 2)
-    if result.dtype in (torch.float32, torch.float16, torch.bfloat16):
-        return result.new_empty((batch, length, heads, width)).transpose(1, 2)
-    return result
 
 
 def _is_default(parameter, arg):

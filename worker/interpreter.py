@@ -15,8 +15,10 @@ from triton.compiler.errors import CompilationError
 from triton.runtime.driver import driver
 
 import slices
+from compiler import explain
 from launches import RecordingDriver
-from machine import Machine, Memory, OutOfBounds
+from machine import Machine
+from memory import Memory, OutOfBounds
 from refusal import Refused, one_line
 from ttir import Unreadable
 
@@ -59,7 +61,8 @@ def front_end(kernel, text):
                                 backend.get_module_map(), context)
         module = backend.make_ttir(module, {}, options, _ARCH)
     except CompilationError as error:
-        raise Refused("compile", "kernel %s: %s" % (kernel["name"], one_line(error))) from None
+        message, _ = explain(error, {})
+        raise Refused("compile", "kernel %s: %s" % (kernel["name"], message)) from None
     return str(module)
 
 

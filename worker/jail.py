@@ -1,9 +1,10 @@
 """The inner layers of a worker's sandbox, put on by each child before it touches its job.
 
-The zygote already runs inside the namespaces that the supervisor made. enter() adds what is per job:
-a private /tmp, resource limits, no inherited descriptor but the job's socket, no core dumps, no
-ptrace, no capabilities and no way back to them. Every layer is tried and reported as
-{"name", "active", "detail"}; which layers a verdict demands is the supervisor's decision.
+The zygote already runs inside the namespaces that the supervisor made. enter() adds what is per
+job: a private folder for temporary files, resource limits, no inherited descriptor but the job's
+socket, no core dumps, no ptrace, no capabilities and no way back to them. Every layer is tried and
+reported as {"name", "active", "detail"}; which layers a verdict demands is the supervisor's
+decision.
 
 System calls go through ctypes: the interpreter that runs the workers is the user's, and may be any
 Python from 3.10 on.

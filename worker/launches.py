@@ -21,7 +21,7 @@ from triton.runtime.autotuner import Autotuner, Heuristics
 from triton.runtime.driver import driver
 from triton.runtime.jit import JITFunction, KernelInterface
 
-from tape import Launch, number_to_json
+from tape import Launch, number_to_json, values_in
 
 ALLOWED_OPTIONS = {"num_warps", "num_ctas", "num_stages", "maxnreg", "enable_fp_fusion",
                    "launch_pdl", "launch_cooperative_grid"}
@@ -182,6 +182,8 @@ class Launches:
             self.recorder.refuse("raised", "a grid with a negative size: %s" % grid)
         types = [p["type"] for p in self.kernels[kernel]["params"] if p["type"] != "constexpr"]
         encoded = [self.argument(value, kind) for value, kind in zip(arguments, types)]
+        for value in values_in(encoded):
+            self.recorder.forget_literals(value.storage)
         self.recorder.tape.steps.append(Launch(kernel, grid, encoded))
 
     def argument(self, value, kind):
@@ -253,7 +255,8 @@ class Functions:
         if isinstance(value, tl.dtype):
             return {"dtype": value.name}
         if isinstance(value, torch.dtype):
-            return {"dtype": tl.dtype(triton._utils.type_canonicalisation_dict[str(value)[6:]]).name}
+            name = triton._utils.type_canonicalisation_dict[str(value)[6:]]
+            return {"dtype": tl.dtype(name).name}
         if isinstance(value, (tuple, list)):
             return {"tuple": [self.constexpr(item) for item in value]}
         if value is None or isinstance(value, (bool, int, float, str)):

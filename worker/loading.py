@@ -1,4 +1,4 @@
-"""Reading the user's file: parse, override constants, execute as a module, find the user's lines."""
+"""Reading the user's file: parse, execute as a module, find the user's lines."""
 
 import ast
 import linecache
@@ -20,55 +20,27 @@ def parse(source, file):
         raise Refused("syntax", one_line(error), file, None) from None
 
 
-def _is_integer(node):
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        node = node.operand
-    return isinstance(node, ast.Constant) and type(node.value) is int
-
-
-def override_constants(tree, values, file):
-    """Replaces the value of module-level `NAME = <int>` for each entry of `values`."""
-    found = set()
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            target = node.targets[0]
-        elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            target = node.target
-        else:
-            continue
-        if isinstance(target, ast.Name) and target.id in values and _is_integer(node.value):
-            number = ast.parse(repr(int(values[target.id])), mode="eval").body
-            for part in ast.walk(number):
-                ast.copy_location(part, node.value)
-            node.value = number
-            found.add(target.id)
-    for name in values:
-        if name not in found:
-            raise Refused("missing", "there is no module-level integer constant %s to set" % name,
-                          file, None)
-
-
 class UserFile:
     """The user's file as a module. `name` is what messages call it; `folder` may hold modules that
     it imports."""
 
-    def __init__(self, source, name, folder):
+    def __init__(self, source, name, folder, module_name=MODULE_NAME):
+        self.module_name = module_name
         self.source, self.name = source, name
         self.folder = os.path.join(os.path.abspath(folder), "") if folder else None
         self.module = None
 
-    def execute(self, overrides):
+    def execute(self):
         tree = parse(self.source, self.name)
-        override_constants(tree, overrides, self.name)
         # Triton reads the source of a kernel through linecache; an entry without a time stamp is
         # never looked up on disk.
         linecache.cache[self.name] = (len(self.source), None,
                                       self.source.splitlines(keepends=True), self.name)
         if self.folder and self.folder.rstrip(os.sep) not in sys.path:
             sys.path.insert(0, self.folder.rstrip(os.sep))
-        self.module = types.ModuleType(MODULE_NAME)
+        self.module = types.ModuleType(self.module_name)
         self.module.__file__ = self.name
-        sys.modules[MODULE_NAME] = self.module
+        sys.modules[self.module_name] = self.module
         exec(compile(tree, self.name, "exec", dont_inherit=True), self.module.__dict__)
 
     def get(self, name):

@@ -38,6 +38,12 @@ class Recording:
         self.request = request
         self.file = UserFile(request["source"], request.get("file") or "model.py",
                              request.get("folder"))
+        # A candidate is called with the reference's inputs: they come from the reference's file.
+        self.harness = self.file
+        if request.get("harness"):
+            given = request["harness"]
+            self.harness = UserFile(given["source"], given.get("file") or "reference.py",
+                                    request.get("folder"), MODULE_NAME + "_harness")
         self.profile = request.get("profile") or {}
         self.recorder = Recorder(request.get("operators") or {}, self.file)
         self.launches = Launches(self.recorder, self.file, self.profile)
@@ -47,10 +53,16 @@ class Recording:
         fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
         fast_path = torch.backends.mha.get_fastpath_enabled()
         torch.backends.mha.set_fastpath_enabled(False)
+        flags = _numerics_flags()
         try:
             with fake_mode, standins.patched(self.profile, self.recorder), \
                     self.launches.installed(), standins.DeviceZero(self.recorder), self.recorder:
-                return self._phases()
+                task = self._phases()
+            for name, value in _numerics_flags().items():
+                if value != flags[name]:
+                    self.warnings.append("the file sets %s: a recording keeps PyTorch's default "
+                                         "(%s)" % (name, flags[name]))
+            return task
         finally:
             torch.backends.mha.set_fastpath_enabled(fast_path)
 
@@ -58,8 +70,11 @@ class Recording:
 
     def _phases(self):
         recorder = self.recorder
+        if self.harness is not self.file:
+            recorder.start("harness")  # apart, so that it draws nothing from init's generator
+            self._user("the reference's file", self.harness.execute)
         self.init = recorder.start("init")
-        self._user("the file", lambda: self.file.execute(self.request.get("set") or {}))
+        self._user("the file", self.file.execute)
         model = self._construct()
         self.state = collect_state(model, recorder)
 
@@ -72,7 +87,9 @@ class Recording:
         self.input_keys = [v.key for v in outputs]
 
         self.warm = recorder.start("warm")
-        self._call(model, arguments)
+        with TrainingReads(model) as training_reads:
+            self._call(model, arguments)
+        self.mode = training_reads.mode()
         self.forward = recorder.start("forward")
         result = self._call(model, arguments)
         leaves = []
@@ -105,8 +122,8 @@ class Recording:
         name = self.request.get("class") or "Model"
         constructor = self.file.get(name)
         args, kwargs = [], {}
-        if self.request.get("init_inputs") and "get_init_inputs" in self.file.module.__dict__:
-            given = self._user("get_init_inputs", self.file.get("get_init_inputs"))
+        if self.request.get("init_inputs") and "get_init_inputs" in self.harness.module.__dict__:
+            given = self._user("get_init_inputs", self.harness.get("get_init_inputs"))
             if isinstance(given, dict):
                 kwargs = given
             else:
@@ -122,11 +139,11 @@ class Recording:
         given = self.request.get("inputs")
         if given is not None:
             return fragment_arguments(given)
-        function = self.file.get("get_inputs")
+        function = self.harness.get("get_inputs")
         arguments = self._user("get_inputs", function)
         if not isinstance(arguments, (list, tuple)):
             raise Refused("raised", "get_inputs returned a %s, not a list of arguments"
-                          % type(arguments).__name__, self.file.name, None)
+                          % type(arguments).__name__, self.harness.name, None)
         return [a.cuda() if isinstance(a, torch.Tensor) else a for a in arguments]
 
     def _begin(self):
@@ -208,7 +225,8 @@ class Recording:
             known = {entry["key"] for entry in self.state} | set(self.input_keys)
             for key in self._outside(tape, known):
                 if tape is self.inputs:
-                    raise AssertionError("get_inputs used a tensor of no known origin")
+                    raise Refused("unsupported", "get_inputs uses a tensor made when its file was "
+                                  "loaded", self.harness.name, None)
         init_outputs = [self.init.live[entry["key"]] for entry in self.state]
 
         def state_of(tape):
@@ -223,7 +241,7 @@ class Recording:
             "format": "kernelwright.task", "version": 1,
             "target": self.profile.get("arch", "sm_90"),
             "source": {"file": self.file.name, "class": self.request.get("class") or "Model",
-                       "parameters": _parameter_names(model)},
+                       "parameters": _parameter_names(model), "mode": self.mode},
             "state": [{"names": e["names"], "kind": e["kind"]} for e in self.state],
             "kernels": [{**kernel, "source": ""} for kernel in kernels],
             "init": self.init.program([], init_outputs),
@@ -255,6 +273,51 @@ class Recording:
             return number_to_json(value)
         raise Refused("unsupported", "%s gives a %s" % (what, type(value).__name__),
                       self.file.name, None)
+
+
+class TrainingReads:
+    """Whether forward asks a module if it is in training mode. The flags are taken out of the
+    modules for the length of a call, so that asking for one goes through Module.__getattr__."""
+
+    def __init__(self, model):
+        self.model = model if isinstance(model, torch.nn.Module) else None
+        self.read = False
+
+    def __enter__(self):
+        if self.model is None:
+            return self
+        self.flags = [(module, module.__dict__.pop("training"))
+                      for module in self.model.modules() if "training" in module.__dict__]
+        by_module = {id(module): flag for module, flag in self.flags}
+        self.original = original = torch.nn.Module.__getattr__
+
+        def look_up(module, name):
+            if name == "training" and id(module) in by_module:
+                self.read = True
+                return by_module[id(module)]
+            return original(module, name)
+
+        torch.nn.Module.__getattr__ = look_up
+        return self
+
+    def __exit__(self, *exception):
+        if self.model is None:
+            return
+        torch.nn.Module.__getattr__ = self.original
+        for module, flag in self.flags:
+            module.__dict__.setdefault("training", flag)
+
+    def mode(self):
+        if not self.read:
+            return "any"
+        return "train" if self.model.training else "eval"
+
+
+def _numerics_flags():
+    """Global switches that change what PyTorch computes."""
+    return {"torch.float32_matmul_precision": torch.get_float32_matmul_precision(),
+            "torch.backends.cudnn.allow_tf32": torch.backends.cudnn.allow_tf32,
+            "the default dtype": torch.get_default_dtype()}
 
 
 def fragment_arguments(metadata):

@@ -50,7 +50,8 @@ def _public_members(*owners):
 _VALUE_MEMBERS = _public_members(tl.tensor, tl.dtype, tl.block_type, tl.pointer_type, tl.constexpr,
                                  tl.tensor_descriptor) | {
     "value", "shape", "strides", "dtype", "type", "element_ty", "numel", "T", "block_shape",
-    "block_type", "address_space", "primitive_bitwidth", "scalar"}
+    "block_type", "address_space", "primitive_bitwidth", "scalar",
+    "ALL", "NONE"}  # of tl.PropagateNan
 
 
 class Slicer:
@@ -104,6 +105,10 @@ class Slicer:
         head = "\n".join(sorted(imports) + constants)
         texts = ["@triton.jit\n" + self._text(bodies[name]) for name in ordered]
         return "\n\n\n".join([head, *texts]) + "\n"
+
+    def lines_of(self, raw):
+        """name -> line of its `def` in the file, for the functions of a Raw kernel."""
+        return {node.name: node.lineno for _, node in self._entries(raw)}
 
     def _refuse(self, message, node=None):
         raise Refused("slice", message, self.file, getattr(node, "lineno", None))

@@ -45,10 +45,11 @@ def import_everything(guard):
     torch.set_num_threads(1)
     import triton
     import child  # noqa: F401
-    import compiler  # noqa: F401
+    import compiler
     import interpreter
     import recorder
     recorder.warm_up()
+    compiler.warm_up()
     interpreter.warm_up()
     gc.collect()
     gc.freeze()  # children share what is there now

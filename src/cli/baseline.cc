@@ -22,22 +22,22 @@ std::vector<std::string> own_environment() {
 
 }  // namespace
 
-std::string compile_baseline(const std::filesystem::path& model, const std::string& cls,
-                             const Task& task, const MachineFlags& flags,
+std::string compile_baseline(const RecordRequest& model, const Task& task,
                              const std::filesystem::path& folder) {
   const WorkerConfig worker = default_worker_config();
   Json names = Json::array();
   for (const StateEntry& entry : task.state) names.push_back(entry.names);
   const auto package = folder / "reference.pt2";
   std::ofstream(folder / "state.json") << names;
+  std::ofstream(folder / "reference.py") << model.text;
   ProcessSpec spec;
   spec.argv = {worker.python,
                worker.worker_dir + "/baseline.py",
-               "--model", std::filesystem::absolute(model).string(),
-               "--class", cls,
+               "--model", (folder / "reference.py").string(),
+               "--folder", model.folder.string(),
+               "--class", model.cls,
                "--state", (folder / "state.json").string(),
                "--out", package.string()};
-  for (const std::string& item : flags.set) spec.argv.insert(spec.argv.end(), {"--set", item});
   spec.environment = own_environment();
   OutputTail tail;
   spec.err = tail.write_end();

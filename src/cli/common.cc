@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <regex>
 #include <sstream>
 #include <thread>
 
@@ -44,22 +45,34 @@ WorkerConfig worker_config(const MachineFlags& flags, const std::vector<std::str
   return config;
 }
 
-std::map<std::string, int64_t> parse_set(const std::vector<std::string>& items) {
-  std::map<std::string, int64_t> out;
-  for (const std::string& item : items) {
-    const size_t eq = item.find('=');
-    size_t used = 0;
-    int64_t value = 0;
-    try {
-      if (eq != std::string::npos && eq > 0) value = std::stoll(item.substr(eq + 1), &used);
-    } catch (const std::exception&) {
-    }
-    if (used == 0 || eq + 1 + used != item.size()) {
-      throw InputError("--set " + item + ": expected NAME=INTEGER");
-    }
-    out[item.substr(0, eq)] = value;
+// Applies NAME=INTEGER to the module-level line `NAME = 123` of a model file, so that whatever is made
+// of the text afterwards (records, baselines, optimized.py) agrees on it. Line numbers stay.
+void override_constant(std::string& text, const std::string& item, const std::string& file) {
+  static const std::regex kItem("([A-Za-z_][A-Za-z0-9_]*)=(-?[0-9]+)");
+  static const std::regex kConstant("^([A-Za-z_][A-Za-z0-9_]*) *= *(-?[0-9][0-9_]*) *(#.*)?$");
+  std::smatch wanted, found;
+  if (!std::regex_match(item, wanted, kItem)) {
+    throw InputError("--set " + item + ": expected NAME=INTEGER");
   }
-  return out;
+  std::istringstream lines(text);
+  std::string out, names;
+  bool replaced = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (std::regex_match(line, found, kConstant)) {
+      names += (names.empty() ? "" : ", ") + found.str(1);
+      if (found[1] == wanted[1]) {
+        line = found.str(1) + " = " + wanted.str(2);
+        replaced = true;
+      }
+    }
+    out += line + "\n";
+  }
+  if (!replaced) {
+    throw InputError("--set " + item + ": " + file + " has no module-level line `" +
+                     wanted.str(1) + " = <integer>`" +
+                     (names.empty() ? "" : " (it has " + names + ")"));
+  }
+  text = out;
 }
 
 }  // namespace
@@ -86,7 +99,7 @@ RecordRequest request_for_file(const fs::path& path, const std::string& cls,
   request.file = path.string();
   request.folder = fs::absolute(path).parent_path();
   request.cls = cls;
-  request.set = parse_set(flags.set);
+  for (const std::string& item : flags.set) override_constant(request.text, item, request.file);
   request.profile = profile;
   return request;
 }

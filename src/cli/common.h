@@ -44,9 +44,8 @@ RecordRequest request_for_file(const std::filesystem::path& path, const std::str
 
 // torch.compile's version of the reference as an AOTInductor package, built by a trusted worker that
 // may use the GPU; empty, with one line on stderr, when it cannot be built. The package lives in
-// `folder`.
-std::string compile_baseline(const std::filesystem::path& model, const std::string& cls,
-                             const Task& task, const MachineFlags& flags,
+// `folder`. `task` is what `model` was recorded as.
+std::string compile_baseline(const RecordRequest& model, const Task& task,
                              const std::filesystem::path& folder);
 
 // A folder under the system's temporary folder, removed at the end.

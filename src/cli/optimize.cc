@@ -89,7 +89,6 @@ int run(const Flags& flags) {
   options.proposals = flags.proposals;
   options.verify.seed = flags.seed ? flags.seed : secret_seed();
   const std::filesystem::path folder = flags.out.empty() ? default_folder(flags.model) : flags.out;
-  const std::string text = read_text(flags.model);
   prepare_result_folder(folder);
   Machine machine(flags.machine, {flags.model});
   const RecordRequest request =
@@ -98,8 +97,7 @@ int run(const Flags& flags) {
   ScratchFolder scratch;
   if (options.backend == "cuda" && !flags.no_baseline) {
     options.compile_baseline = [&](const Reference& reference) {
-      return compile_baseline(flags.model, flags.cls, reference.task, flags.machine,
-                              scratch.path());
+      return compile_baseline(request, reference.task, scratch.path());
     };
   }
   machine.executor.hello();  // a missing GPU is said before any work

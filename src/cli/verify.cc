@@ -1,4 +1,4 @@
-// kernelwright verify MODEL.py CANDIDATE.py
+// kernelwright verify MODEL.py CANDIDATE.py...
 #include <cstdio>
 #include <iostream>
 
@@ -10,7 +10,8 @@ namespace kw {
 namespace {
 
 struct Flags {
-  std::string model, candidate, cls = "Model", candidate_cls = "ModelNew";
+  std::string model, cls = "Model", candidate_cls = "ModelNew";
+  std::vector<std::string> candidates;
   std::string tolerance = "calibrated", coverage = "hybrid";
   int trials = 5;
   bool json = false, no_time = false, no_baseline = false;
@@ -41,8 +42,22 @@ void print_verdict(const Verdict& verdict) {
   }
 }
 
+// One of several verdicts is one line of JSON, and names its candidate.
+void print(const Verdict& verdict, const std::string& file, bool several, bool json) {
+  if (json) {
+    Json out = to_json(verdict);
+    if (several) out["candidate"] = file;
+    std::cout << out.dump(several ? -1 : 1) << std::endl;
+    return;
+  }
+  if (several) std::printf("%s: ", file.c_str());
+  print_verdict(verdict);
+}
+
 int run(const Flags& flags) {
-  Machine machine(flags.machine, {flags.model, flags.candidate});
+  std::vector<std::string> files = flags.candidates;
+  files.push_back(flags.model);
+  Machine machine(flags.machine, files);
   VerifyOptions options;
   options.trials = flags.trials;
   options.tolerance =
@@ -53,31 +68,33 @@ int run(const Flags& flags) {
   options.time = cuda && !flags.no_time;
   const RecordRequest reference_request =
       request_for_file(flags.model, flags.cls, flags.machine, machine.profile);
-  const RecordRequest candidate_request =
-      request_for_file(flags.candidate, flags.candidate_cls, flags.machine, machine.profile);
+  std::vector<RecordRequest> requests;
+  for (const std::string& file : flags.candidates) {
+    // A candidate is called with the reference's inputs, and needs to define ModelNew only.
+    requests.push_back(
+        request_for_file(file, flags.candidate_cls, MachineFlags{}, machine.profile));
+    requests.back().harness_text = reference_request.text;
+    requests.back().harness_file = reference_request.file;
+  }
   machine.executor.hello();
   Verifier verifier(machine.pool, machine.executor, machine.profile);
   const Reference reference = verifier.prepare(reference_request, options);
   ScratchFolder scratch;
   if (options.time && !flags.no_baseline) {
-    options.compiled_package = compile_baseline(flags.model, flags.cls, reference.task,
-                                                flags.machine, scratch.path());
+    options.compiled_package =
+        compile_baseline(reference_request, reference.task, scratch.path());
   }
-  Verdict verdict = verifier.verify(reference, candidate_request, options);
-  for (const SandboxLayer& layer : machine.pool.sandbox()) {
-    verdict.environment["sandbox"][layer.name] = layer.active;
+  bool rejected = false, not_judged = false;
+  for (const RecordRequest& request : requests) {
+    Verdict verdict = verifier.verify(reference, request, options);
+    for (const SandboxLayer& layer : machine.pool.sandbox()) {
+      verdict.environment["sandbox"][layer.name] = layer.active;
+    }
+    print(verdict, request.file, requests.size() > 1, flags.json);
+    rejected |= verdict.outcome == Verdict::Outcome::kRejected;
+    not_judged |= verdict.outcome == Verdict::Outcome::kNotJudged;
   }
-  if (flags.json) {
-    std::cout << to_json(verdict).dump(1) << "\n";
-  } else {
-    print_verdict(verdict);
-  }
-  switch (verdict.outcome) {
-    case Verdict::Outcome::kAccepted: return 0;
-    case Verdict::Outcome::kRejected: return 1;
-    case Verdict::Outcome::kNotJudged: return 4;
-  }
-  return 3;
+  return rejected ? 1 : not_judged ? 4 : 0;
 }
 
 }  // namespace
@@ -86,7 +103,7 @@ Command add_verify(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   app.add_option("model", flags->model, "file with Model, get_inputs() and get_init_inputs()")
       ->required();
-  app.add_option("candidate", flags->candidate, "file with ModelNew; may be the same file")
+  app.add_option("candidate", flags->candidates, "files with ModelNew; may be the same file")
       ->required();
   app.add_option("--class", flags->cls, "the reference's class")->capture_default_str();
   app.add_option("--candidate-class", flags->candidate_cls, "the candidate's class")
@@ -105,9 +122,10 @@ Command add_verify(CLI::App& app) {
   app.add_option("--seed", flags->seed, "seed of inputs and parameters (default: secret)");
   app.add_flag("--no-time", flags->no_time, "judge only");
   app.add_flag("--no-baseline", flags->no_baseline, "do not compare with torch.compile");
-  app.add_flag("--json", flags->json, "print the verdict as JSON");
+  app.add_flag("--json", flags->json, "print the verdict as JSON; of several, a line each");
   flags->machine.add_to(app);
-  app.footer("Exit codes: 0 accepted, 1 rejected, 2 a fault of the model file, 4 not judged.");
+  app.footer("Exit codes: 0 accepted, 1 rejected, 2 a fault of the model file, 4 not judged.\n"
+             "Of several candidates, 1 when any is rejected, else 4 when any is not judged.");
   return [flags] { return run(*flags); };
 }
 

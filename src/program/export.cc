@@ -374,6 +374,8 @@ std::string export_python(const Task& original, const std::string& user_source) 
 
   std::string condition = "kwargs or len(args) != " + std::to_string(task.arguments.size());
   for (const std::string& check : checks) condition += " or not (" + check + ")";
+  if (task.source.mode == "train") condition += " or not self.training";
+  if (task.source.mode == "eval") condition += " or self.training";
   std::string guarded_list, expected_list;
   for (const std::string& g : guarded) guarded_list += g + ", ";
   for (const std::string& e : expected) expected_list += "        " + e + ",\n";

@@ -134,6 +134,7 @@ struct StateEntry {
 
 struct TaskSource {
   std::string file, cls;
+  std::string mode = "any";  // "train" or "eval" when forward asks which of them it is in
   std::vector<std::string> parameters;
   bool operator==(const TaskSource&) const = default;
 };

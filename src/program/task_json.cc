@@ -272,6 +272,7 @@ Json to_json(const Task& task) {
               {"source",
                {{"file", task.source.file},
                 {"class", task.source.cls},
+                {"mode", task.source.mode},
                 {"parameters", task.source.parameters}}},
               {"state", Json::array()},
               {"kernels", Json::array()},
@@ -298,6 +299,7 @@ Task task_from_json(const JsonReader& in, const std::map<std::string, std::strin
   const JsonReader source = in.at("source");
   task.source.file = source.at("file").string();
   task.source.cls = source.at("class").string();
+  task.source.mode = source.at("mode").string();
   for (const JsonReader& p : source.at("parameters").items()) {
     task.source.parameters.push_back(p.string());
   }

@@ -76,8 +76,9 @@ void write_stage(Markup& out, const ReportContext& c, const std::string& name,
     for (const Attempt* a : r.examples) {
       const auto line = out.element("div", {{"title", a->plan}});
       out.text(ellipsis(c.operators(a->steps), 60) + " ");
-      out.leaf("span", (a->family.empty() ? "" : a->family + ", ") + "steps " +
-                           ellipsis(steps_text(a->steps), 60),
+      out.leaf("span",
+               (a->family.empty() ? "" : a->family + ", ") + "steps " +
+                   ellipsis(steps_text(a->steps), 60),
                {{"class", "quiet"}});
     }
     if (r.count > r.examples.size()) {
@@ -98,7 +99,8 @@ void write_slower_row(Markup& out, const ReportContext& c, const Attempt& a) {
   out.leaf("td", a.family, {{"title", a.plan}});
   out.leaf("td", time_text(a.eager_seconds), {{"class", "number"}});
   out.leaf("td", time_text(a.seconds), {{"class", "number"}});
-  out.leaf("td", a.seconds > 0 && a.eager_seconds > 0 ? ratio_text(a.eager_seconds / a.seconds) : "–",
+  out.leaf("td",
+           a.seconds > 0 && a.eager_seconds > 0 ? ratio_text(a.eager_seconds / a.seconds) : "–",
            {{"class", "number"}});
   {
     const auto cell = out.element("td");
@@ -114,8 +116,14 @@ void write_slower(Markup& out, const ReportContext& c, const std::vector<const A
   out.leaf("summary", "right, but not part of the result: " + std::to_string(slower.size()));
   const auto scroll = out.element("div", {{"class", "scroll"}});
   const auto table = out.element("table");
-  write_header_row(out, {{"operators fused"}, {"steps"}, {"family"}, {"eager", true},
-                         {"ours", true}, {"gain", true}, {"times"}, {"why not"}});
+  write_header_row(out, {{"operators fused"},
+                         {"steps"},
+                         {"family"},
+                         {"eager", true},
+                         {"ours", true},
+                         {"gain", true},
+                         {"times"},
+                         {"why not"}});
   const auto body = out.element("tbody");
   for (size_t i = 0; i < std::min(slower.size(), kMostSlower); ++i) {
     write_slower_row(out, c, *slower[i]);
@@ -138,12 +146,13 @@ void write_attempts(Markup& out, const ReportContext& c) {
     rejected += is_rejected(a) ? 1 : 0;
     unjudged += !a.accepted && a.reason.empty() ? 1 : 0;
   }
-  out.leaf("p",
-           std::to_string(c.result.attempts.size()) + " proposals: " +
-               std::to_string(c.chosen.size()) + " chosen, " + std::to_string(slower.size()) +
-               " right but not chosen, " + std::to_string(rejected) + " rejected, " +
-               std::to_string(unjudged) + " not judged because they were not needed.",
-           {{"class", "caption"}});
+  out.leaf(
+      "p",
+      count_text(c.result.attempts.size(), "proposal") + ": " + std::to_string(c.chosen.size()) +
+          " chosen, " + std::to_string(slower.size()) + " right but not chosen, " +
+          std::to_string(rejected) + " rejected" +
+          (unjudged ? ", " + std::to_string(unjudged) + " not judged because not needed." : "."),
+      {{"class", "caption"}});
   for (const auto& [stage, rejections] : collect(c.result.attempts)) {
     write_stage(out, c,
                 stage < kStages.size() ? std::string(stage_name(kStages[stage])) : "other points",

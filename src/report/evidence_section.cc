@@ -21,10 +21,11 @@ std::string list_text(const Json& list) {
 }
 
 std::string coverage_text(const Json& evidence) {
-  std::string out = "Triton share " + shown(number_at(evidence, "share"), percent_text) + " (FLOPs " +
-                    shown(number_at(evidence, "flops_share"), percent_text) + ", bytes " +
-                    shown(number_at(evidence, "bytes_share"), percent_text) + "), " +
-                    shown(number_at(evidence, "launches_alive"), number_text) + " launches that count";
+  std::string out = "Triton share " + shown(number_at(evidence, "share"), percent_text) +
+                    " (FLOPs " + shown(number_at(evidence, "flops_share"), percent_text) +
+                    ", bytes " + shown(number_at(evidence, "bytes_share"), percent_text) + "), " +
+                    shown(number_at(evidence, "launches_alive"), number_text) +
+                    " launches that count";
   const Json* left = member(evidence, "aten_left");
   if (left && left->is_array() && !left->empty()) out += "; PyTorch left: " + list_text(*left);
   const Json* idle = member(evidence, "idle_launches");
@@ -42,13 +43,15 @@ size_t array_size(const Json& evidence, std::string_view key) {
 // What a stage found, in one line.
 std::string stage_text(const StageResult& stage) {
   switch (stage.stage) {
-    case Stage::kLoad: return "defines what it must and has a Triton kernel";
+    case Stage::kLoad:
+      return "defines what it must and has a Triton kernel";
     case Stage::kRecord:
       return shown(number_at(stage.evidence, "steps"), number_text) + " steps, " +
              shown(number_at(stage.evidence, "kernels"), number_text) + " kernels";
     case Stage::kCompile:
       return count_text(array_size(stage.evidence, "kernels"), "kernel") + " compiled";
-    case Stage::kCoverage: return coverage_text(stage.evidence);
+    case Stage::kCoverage:
+      return coverage_text(stage.evidence);
     case Stage::kCorrect:
       return count_text(array_size(stage.evidence, "trials"), "trial") + ", inputs drawn afresh";
     case Stage::kTime:
@@ -125,9 +128,18 @@ void write_numerics(Markup& out, const StageResult& stage) {
   }
   const auto scroll = out.element("div", {{"class", "scroll"}});
   const auto table = out.element("table");
-  write_header_row(out, {{"trial", true}, {"inputs"}, {"output"}, {"dtype"},
-                         {"RMS: PyTorch", true}, {"ours", true}, {"allowed", true}, {"used"},
-                         {"worst: PyTorch", true}, {"ours", true}, {"allowed", true}, {"used"}});
+  write_header_row(out, {{"trial", true},
+                         {"inputs"},
+                         {"output"},
+                         {"dtype"},
+                         {"RMS: PyTorch", true},
+                         {"ours", true},
+                         {"allowed", true},
+                         {"used"},
+                         {"worst: PyTorch", true},
+                         {"ours", true},
+                         {"allowed", true},
+                         {"used"}});
   const auto body = out.element("tbody");
   for (size_t i = 0; i < trials->size(); ++i) write_trial(out, i + 1, (*trials)[i]);
 }
@@ -136,9 +148,8 @@ struct TimedRow {
   const char* key;
   const char* name;
 };
-constexpr TimedRow kTimed[] = {{"eager", "eager PyTorch"},
-                               {"torch.compile", "torch.compile"},
-                               {"candidate", "optimized"}};
+constexpr TimedRow kTimed[] = {
+    {"eager", "eager PyTorch"}, {"torch.compile", "torch.compile"}, {"candidate", "optimized"}};
 
 void write_timed_row(Markup& out, const Json& evidence, const TimedRow& timed, double longest) {
   const Json* row = member(evidence, timed.key);

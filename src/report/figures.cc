@@ -42,7 +42,9 @@ std::string percent_text(double fraction) {
   return print(percent > 0 && percent < 9.95 ? "%.1f" : "%.0f", percent) + " %";
 }
 
-std::string number_text(double x) { return std::isfinite(x) ? print("%.3g", x) : std::string(kNone); }
+std::string number_text(double x) {
+  return std::isfinite(x) ? print("%.3g", x) : std::string(kNone);
+}
 
 std::string bytes_text(double bytes) {
   if (!std::isfinite(bytes)) return std::string(kNone);

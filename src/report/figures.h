@@ -10,13 +10,13 @@
 namespace kw {
 
 // All take any double; what is not a number reads "–".
-std::string time_text(double seconds);     // "1.23 ms", "45.6 µs"
-std::string ratio_text(double ratio);      // "1.83×"
-std::string percent_text(double fraction);  // "12 %", "0.4 %"
-std::string number_text(double x);         // three significant digits
-std::string bytes_text(double bytes);      // "48 KiB"
+std::string time_text(double seconds);                          // "1.23 ms", "45.6 µs"
+std::string ratio_text(double ratio);                           // "1.83×"
+std::string percent_text(double fraction);                      // "12 %", "0.4 %"
+std::string number_text(double x);                              // three significant digits
+std::string bytes_text(double bytes);                           // "48 KiB"
 std::string count_text(size_t count, const std::string& noun);  // "1 line", "2 lines"
-std::string interval_text(const Interval& interval);  // "1.79–1.87×"
+std::string interval_text(const Interval& interval);            // "1.79–1.87×"
 
 // Members of evidence, which may be missing or of another type.
 const Json* member(const Json& json, std::string_view key);

@@ -34,8 +34,9 @@ void write_fragment_row(Markup& out, const ReportContext& c, const ChosenFragmen
   const auto row = out.element("tr");
   {
     const auto cell = out.element("td");
-    out.leaf("a", std::to_string(f.number), {{"href", "#fragment-" + std::to_string(f.number)},
-                                             {"class", "chip " + group_class(f.number - 1)}});
+    out.leaf("a", std::to_string(f.number),
+             {{"href", "#fragment-" + std::to_string(f.number)},
+              {"class", "chip " + group_class(f.number - 1)}});
   }
   const std::string operators = c.operators(f.steps);
   out.leaf("td", ellipsis(operators, 60), {{"title", operators}});
@@ -44,15 +45,17 @@ void write_fragment_row(Markup& out, const ReportContext& c, const ChosenFragmen
   number_cell(out, time_text(a.eager_seconds));
   number_cell(out, time_text(a.seconds));
   const double scale = longest > 0 ? 1 / longest : 0;
-  write_bars(out, {{a.eager_seconds * scale},
-                   {a.seconds * scale, group_class(f.number - 1)}});
+  write_bars(out, {{a.eager_seconds * scale}, {a.seconds * scale, group_class(f.number - 1)}});
   number_cell(out, speedup_text(a), "strong");
   {
     const auto cell = out.element("td");
     write_origin(out, a.measured);
   }
   number_cell(out, resource_text(f, "registers", number_text));
-  number_cell(out, resource_text(f, "spills", number_text));
+  const bool spills = std::any_of(f.kernels.begin(), f.kernels.end(), [](const Json* kernel) {
+    return number_at(*kernel, "spills").value_or(0) > 0;
+  });
+  number_cell(out, resource_text(f, "spills", number_text), spills ? "alarm" : "");
   number_cell(out, resource_text(f, "shared", bytes_text));
 }
 
@@ -63,9 +66,18 @@ void write_table(Markup& out, const ReportContext& c) {
   }
   const auto scroll = out.element("div", {{"class", "scroll"}});
   const auto table = out.element("table");
-  write_header_row(out, {{""}, {"operators fused"}, {"steps"}, {"family"}, {"eager", true},
-                         {"ours", true}, {""}, {"gain", true}, {"times"}, {"registers", true},
-                         {"spills", true}, {"shared memory", true}});
+  write_header_row(out, {{""},
+                         {"operators fused"},
+                         {"steps"},
+                         {"family"},
+                         {"eager", true},
+                         {"ours", true},
+                         {""},
+                         {"gain", true},
+                         {"times"},
+                         {"registers", true},
+                         {"spills", true},
+                         {"shared memory", true}});
   const auto body = out.element("tbody");
   for (const ChosenFragment& f : c.chosen) write_fragment_row(out, c, f, longest);
 }
@@ -97,8 +109,8 @@ void write_fragment(Markup& out, const ReportContext& c, const ChosenFragment& f
   }
   {
     const auto meta = out.element("p", {{"class", "caption"}});
-    out.text((a.family.empty() ? "" : a.family + " · ") + time_text(a.eager_seconds) +
-             " eager → " + time_text(a.seconds) + " ours, " + speedup_text(a) + " ");
+    out.text((a.family.empty() ? "" : a.family + " · ") + time_text(a.eager_seconds) + " eager → " +
+             time_text(a.seconds) + " ours, " + speedup_text(a) + " ");
     write_origin(out, a.measured);
     if (a.from_store) out.text(" · from an earlier run");
   }

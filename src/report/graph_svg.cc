@@ -18,8 +18,8 @@ std::string px(double x) {
 }
 
 Attributes rectangle(double x, double y, double width, double height, double round) {
-  return {{"x", px(x)}, {"y", px(y)}, {"width", px(width)}, {"height", px(height)},
-          {"rx", px(round)}};
+  return {
+      {"x", px(x)}, {"y", px(y)}, {"width", px(width)}, {"height", px(height)}, {"rx", px(round)}};
 }
 
 void write_text(Markup& out, double x, double y, const std::string& text, const char* style) {
@@ -56,13 +56,13 @@ class Drawing {
   }
 
   void write() {
-    const auto svg = out_.element("svg", {{"xmlns", "http://www.w3.org/2000/svg"},
-                                          {"role", "img"},
-                                          {"aria-label", "Graph of the program"},
-                                          {"width", px(graph_.width)},
-                                          {"height", px(graph_.height)},
-                                          {"viewBox", "0 0 " + px(graph_.width) + " " +
-                                                          px(graph_.height)}});
+    const auto svg =
+        out_.element("svg", {{"xmlns", "http://www.w3.org/2000/svg"},
+                             {"role", "img"},
+                             {"aria-label", "Graph of the program"},
+                             {"width", px(graph_.width)},
+                             {"height", px(graph_.height)},
+                             {"viewBox", "0 0 " + px(graph_.width) + " " + px(graph_.height)}});
     out_.trusted(
         "<defs><marker id=\"arrow\" viewBox=\"0 0 8 8\" refX=\"7.5\" refY=\"4\" markerWidth=\"7\" "
         "markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0.5L8 4L0 7.5z\"/></marker></defs>");
@@ -84,16 +84,15 @@ class Drawing {
   void frame_title(int g) {
     const GraphGroup& group = graph_.groups[g];
     if (!group.framed) return;
-    const auto link = out_.element("a", {{"href", "#fragment-" + std::to_string(g + 1)},
-                                         {"class", group_class(g)}});
+    const auto link = out_.element(
+        "a", {{"href", "#fragment-" + std::to_string(g + 1)}, {"class", group_class(g)}});
     write_text(out_, group.x + 12, group.y + 16, group.title, "frame-title");
   }
 
   void edge(const GraphEdge& e) {
     const GraphNode& from = graph_.nodes[e.from];
-    const auto path = out_.element("path", {{"d", path_text(e.route)},
-                                            {"class", "edge"},
-                                            {"marker-end", "url(#arrow)"}});
+    const auto path = out_.element(
+        "path", {{"d", path_text(e.route)}, {"class", "edge"}, {"marker-end", "url(#arrow)"}});
     const GraphTab& tab = from.tabs[e.tab];
     out_.leaf("title", text_.name(tab.value) + ": " + tab.label + ", " + from.title + " → " +
                            graph_.nodes[e.to].title);

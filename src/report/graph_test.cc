@@ -238,8 +238,7 @@ TEST(StepText, ReadsAsPeopleWrite) {
   EXPECT_EQ(ellipsis("haus", 4), "haus");
   TestProgram p;
   const ValueId w = p.state("fc.weight", {8, 16}), x = p.argument("x", {4, 16});
-  const ValueId y =
-      p.call("aten.linear.default", p.tensors({{"input", x}, {"weight", w}}), {4, 8});
+  const ValueId y = p.call("aten.linear.default", p.tensors({{"input", x}, {"weight", w}}), {4, 8});
   auto softmax = p.tensors({{"self", y}});
   softmax["dim"].v = int64_t{-1};
   const ValueId z = p.call("aten.softmax.int", softmax, {4, 8});

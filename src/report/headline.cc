@@ -65,9 +65,10 @@ void write_counts(Markup& out, const ReportContext& c) {
   }
   Card card(out, std::to_string(before) + " → " + std::to_string(launches + kept),
             "computing steps, before and after");
-  out.leaf("div", count_text(launches, "Triton launch") + ", " +
-                      count_text(kept, "PyTorch operator") + " left",
-           {{"class", "note"}});
+  out.leaf(
+      "div",
+      count_text(launches, "Triton launch") + ", " + count_text(kept, "PyTorch operator") + " left",
+      {{"class", "note"}});
 }
 
 void write_verdict_line(Markup& out, const ReportContext& c) {
@@ -78,7 +79,9 @@ void write_verdict_line(Markup& out, const ReportContext& c) {
     const bool accepted = verdict.outcome == Verdict::Outcome::kAccepted;
     const bool rejected = verdict.outcome == Verdict::Outcome::kRejected;
     out.leaf("span", std::string(outcome_name(verdict.outcome)),
-             {{"class", accepted ? "badge good" : rejected ? "badge bad" : "badge"}});
+             {{"class", accepted   ? "badge good"
+                        : rejected ? "badge bad"
+                                   : "badge"}});
   }
   out.text(" " + c.result.message);
 }
@@ -93,16 +96,19 @@ void write_warnings(Markup& out, const ReportContext& c) {
                        stage + verdict.reason);
   }
   if (verdict.degenerate) {
-    warnings.push_back("Degenerate task: zeros, a constant, or the answer to other inputs would "
-                       "pass the numerical check, so its verdict proves little.");
+    warnings.push_back(
+        "Degenerate task: zeros, a constant, or the answer to other inputs would "
+        "pass the numerical check, so its verdict proves little.");
   }
   if (c.result.stopped_early) {
-    warnings.push_back("The search was ended by its budget or by the user before everything was "
-                       "tried.");
+    warnings.push_back(
+        "The search was ended by its budget or by the user before everything was "
+        "tried.");
   }
   if (!c.result.measured && !verdict.speedup_eager) {
-    warnings.push_back("No GPU was used. Correctness was judged on the CPU; every time on this page "
-                       "comes from a roofline model of the device: modelled, not measured.");
+    warnings.push_back(
+        "No GPU was used. Correctness was judged on the CPU; every time on this page "
+        "comes from a roofline model of the device: modelled, not measured.");
   }
   for (const std::string& warning : warnings) out.leaf("p", warning, {{"class", "warning"}});
 }
@@ -131,9 +137,10 @@ void write_headline(Markup& out, const ReportContext& c) {
     {
       Card card(out, std::to_string(c.chosen.size()),
                 c.chosen.size() == 1 ? "fragment replaced" : "fragments replaced");
-      out.leaf("div", count_text(c.result.attempts.size(), "proposal") + " in " +
-                          time_text(c.result.search_seconds) + " of search, " +
-                          time_text(c.result.total_seconds) + " in all",
+      out.leaf("div",
+               count_text(c.result.attempts.size(), "proposal") + " in " +
+                   time_text(c.result.search_seconds) + " of search, " +
+                   time_text(c.result.total_seconds) + " in all",
                {{"class", "note"}});
     }
   }

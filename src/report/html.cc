@@ -51,14 +51,10 @@ void write_nav(Markup& out, const ReportContext& c) {
     bool there = true;
   };
   const Link links[] = {
-      {"#program", "Program"},
-      {"#fragments", "Fragments"},
-      {"#verdict", "Verdict"},
-      {"#numerics", "Numerics", c.stage(Stage::kCorrect) != nullptr},
-      {"#time", "Time", judged},
-      {"#attempts", "What else was tried"},
-      {"#sources", "Sources"},
-      {"#environment", "Environment"},
+      {"#program", "Program"},   {"#fragments", "Fragments"},
+      {"#verdict", "Verdict"},   {"#numerics", "Numerics", c.stage(Stage::kCorrect) != nullptr},
+      {"#time", "Time", judged}, {"#attempts", "What else was tried"},
+      {"#sources", "Sources"},   {"#environment", "Environment"},
   };
   const auto nav = out.element("nav");
   for (const Link& link : links) {
@@ -71,6 +67,9 @@ void write_nav(Markup& out, const ReportContext& c) {
 void write_sources(Markup& out, const ReportContext& c) {
   const auto section = out.element("section", {{"id", "sources"}});
   out.leaf("h2", "Sources");
+  if (c.result.python.empty() && c.result.reference_source.empty()) {
+    out.leaf("p", "There are none.", {{"class", "caption"}});
+  }
   if (!c.result.python.empty()) write_source(out, "optimized.py", c.result.python, false);
   if (!c.result.reference_source.empty()) {
     const std::string& file = c.result.reference.source.file;

@@ -172,16 +172,19 @@ OptimizeResult sample(const std::function<std::string(const std::string&)>& deco
   r.verdict.outcome = Verdict::Outcome::kAccepted;
   r.verdict.share = 0.4;
   r.verdict.reason = decorate("");
-  r.verdict.environment = {{"backend", decorate("cpu")}, {decorate("layers"), {{"seccomp", true}}},
+  r.verdict.environment = {{"backend", decorate("cpu")},
+                           {decorate("layers"), {{"seccomp", true}}},
                            {"versions", {decorate("torch")}}};
   StageResult compile{Stage::kCompile, true, "", {}, 0.5};
   compile.evidence["kernels"] = {
       {{"name", "silu_mul"}, {"registers", 40}, {"spills", 0}, {"shared", 2048}}};
-  StageResult coverage{Stage::kCoverage, true, "", {{"share", 0.4}, {"aten_left", {decorate("a")}}}, 0};
+  StageResult coverage{
+      Stage::kCoverage, true, "", {{"share", 0.4}, {"aten_left", {decorate("a")}}}, 0};
   StageResult correct{Stage::kCorrect, true, "", {}, 1};
-  const Json errors = {{"dtype", decorate("float32")}, {"exact", false}, {"reference_rms", 1e-7},
-                       {"candidate_rms", 2e-7}, {"allowed_rms", 4e-7}, {"reference_worst", 1e-6},
-                       {"candidate_worst", 2e-6}, {"allowed_worst", 8e-6}};
+  const Json errors = {{"dtype", decorate("float32")}, {"exact", false},
+                       {"reference_rms", 1e-7},        {"candidate_rms", 2e-7},
+                       {"allowed_rms", 4e-7},          {"reference_worst", 1e-6},
+                       {"candidate_worst", 2e-6},      {"allowed_worst", 8e-6}};
   correct.evidence["trials"] = {{{"variation", decorate("plain")}, {"outputs", {errors, errors}}},
                                 {{"variation", "up"}, {"skipped", decorate("not finite")}}};
   r.verdict.stages = {compile, coverage, correct};
@@ -197,10 +200,14 @@ OptimizeResult measured_sample() {
   for (Attempt& a : r.attempts) a.measured = true;
   r.verdict.speedup_eager = Interval{1.8312, 1.7912, 1.8734};
   r.verdict.speedup_compile = Interval{1.2, 1.15, 1.25};
-  r.verdict.stages.push_back(
-      {Stage::kTime, true, "",
-       {{"eager", {{"device_ms", 0.7}, {"wall_ms", 0.8}}}, {"rounds", 50}, {"floor_ms", 0.1},
-        {"candidate", {{"device_ms", 0.4}, {"wall_ms", 0.5}}}}, 1});
+  r.verdict.stages.push_back({Stage::kTime,
+                              true,
+                              "",
+                              {{"eager", {{"device_ms", 0.7}, {"wall_ms", 0.8}}},
+                               {"rounds", 50},
+                               {"floor_ms", 0.1},
+                               {"candidate", {{"device_ms", 0.4}, {"wall_ms", 0.5}}}},
+                              1});
   return r;
 }
 
@@ -212,10 +219,11 @@ size_t count(const std::string& text, const std::string& needle) {
 
 void expect_inert(const StrictReader& page) {
   static const std::set<std::string> kTags = {
-      "html", "head", "meta", "title", "style", "body", "header", "div", "h1", "h2", "h3", "h4",
-      "small", "p", "span", "nav", "a", "section", "article", "table", "thead", "tbody", "tr", "th",
-      "td", "code", "pre", "details", "summary", "ul", "li", "dl", "dt", "dd", "svg", "defs", "marker",
-      "path", "rect", "text", "g"};
+      "html",    "head",    "meta",  "title", "style", "body", "header", "div",  "h1",
+      "h2",      "h3",      "h4",    "small", "p",     "span", "nav",    "a",    "section",
+      "article", "table",   "thead", "tbody", "tr",    "th",   "td",     "code", "pre",
+      "details", "summary", "ul",    "li",    "dl",    "dt",   "dd",     "svg",  "defs",
+      "marker",  "path",    "rect",  "text",  "g"};
   static const std::regex kWidth("width:[0-9]+\\.[0-9]{2}%");
   std::set<std::string> ids;
   for (const Tag& tag : page.tags) {
@@ -260,8 +268,8 @@ TEST(Report, NothingIsLoadedFromElsewhere) {
     EXPECT_EQ(html.find(needle), std::string::npos) << needle;
   }
   // The SVG namespace is a name, not an address that is fetched.
-  EXPECT_EQ(count(html, "http"), count(html, "http://www.w3.org/2000/svg") +
-                                     count(html, "http-equiv"));
+  EXPECT_EQ(count(html, "http"),
+            count(html, "http://www.w3.org/2000/svg") + count(html, "http-equiv"));
 }
 
 TEST(Report, ModelledTimesSaySoAndMeasuredOnesDoNot) {
@@ -278,9 +286,9 @@ TEST(Report, ModelledTimesSaySoAndMeasuredOnesDoNot) {
 TEST(Report, ShowsWhatTheEngineerLooksFor) {
   const std::string text = StrictReader(report_html(plain_sample())).text;
   for (const char* needle :
-       {"silu → mul", "fuse silu, mul", "def silu_mul", "40", "2 KiB", "off by one", "nothing known",
-        "fp32 8×64", "gate.weight fp32 64×32", "t2 = silu(t0)", "skipped: not finite", "seccomp",
-        "not timed end to end"}) {
+       {"silu → mul", "fuse silu, mul", "def silu_mul", "40", "2 KiB", "off by one",
+        "nothing known", "fp32 8×64", "gate.weight fp32 64×32", "t2 = silu(t0)",
+        "skipped: not finite", "seccomp", "not timed end to end"}) {
     EXPECT_NE(text.find(needle), std::string::npos) << needle;
   }
 }
@@ -293,10 +301,14 @@ TEST(Report, ToleratesMissingEvidence) {
   r.attempts[0].eager_seconds = std::numeric_limits<double>::quiet_NaN();
   r.attempts[1].seconds = -1;
   for (const Json& bad : {Json(), Json(3), Json::array({1, "x"}), Json({{"trials", 3}}),
-                          Json({{"trials", {3, Json::object()}}, {"kernels", {Json(), 3}},
-                                {"eager", "x"}, {"floor_ms", Json()}}),
-                          Json({{"trials", {{{"outputs", {7}}}}}, {"aten_left", {1}},
-                                {"candidate", {{"device_ms", NAN}}}, {"floor_ms", INFINITY}})}) {
+                          Json({{"trials", {3, Json::object()}},
+                                {"kernels", {Json(), 3}},
+                                {"eager", "x"},
+                                {"floor_ms", Json()}}),
+                          Json({{"trials", {{{"outputs", {7}}}}},
+                                {"aten_left", {1}},
+                                {"candidate", {{"device_ms", NAN}}},
+                                {"floor_ms", INFINITY}})}) {
     for (StageResult& stage : r.verdict.stages) stage.evidence = bad;
     r.verdict.environment = bad;
     expect_inert(StrictReader(report_html(r)));
@@ -324,7 +336,8 @@ TEST(Markup, EscapingIsReversibleOnCleanText) {
   std::mt19937 rng(1);
   for (int round = 0; round < 500; ++round) {
     std::string text;
-    for (int i = 0; i < 40; ++i) text += static_cast<char>(rng() % 2 ? rng() % 256 : "<>&\"'\r\n"[rng() % 7]);
+    for (int i = 0; i < 40; ++i)
+      text += static_cast<char>(rng() % 2 ? rng() % 256 : "<>&\"'\r\n"[rng() % 7]);
     const std::string clean = clean_text(text);
     EXPECT_EQ(clean_text(clean), clean);
     EXPECT_EQ(unescape(escape_html(text)), clean);
@@ -342,8 +355,9 @@ std::string coloured(const std::string& source) {
 }
 
 TEST(PythonColour, ChangesNoText) {
-  const char* kPieces[] = {"def ", "f(", "'", "\"", "\"\"\"", "\\", "\n", "# c", "@triton.jit", " ",
-                           "1.5e3", "r'", "fb\"", "é", "\x80", "<b>", "return", "class X", "\r", "@"};
+  const char* kPieces[] = {"def ", "f(",          "'",      "\"",      "\"\"\"", "\\",   "\n",
+                           "# c",  "@triton.jit", " ",      "1.5e3",   "r'",     "fb\"", "é",
+                           "\x80", "<b>",         "return", "class X", "\r",     "@"};
   std::mt19937 rng(2);
   for (int round = 0; round < 1000; ++round) {
     std::string source;
@@ -357,8 +371,9 @@ TEST(PythonColour, KnowsWhatIsWhat) {
             "<span class=\"k\">def</span> <span class=\"f\">f</span>(x): "
             "<span class=\"k\">return</span> <span class=\"s\">&#39;a#b&#39;</span> "
             "<span class=\"c\"># c</span>");
-  EXPECT_EQ(coloured("\"\"\"a\n'\"\"\"x"), "<span class=\"s\">&quot;&quot;&quot;a\n&#39;&quot;&quot;"
-                                           "&quot;</span>x");
+  EXPECT_EQ(coloured("\"\"\"a\n'\"\"\"x"),
+            "<span class=\"s\">&quot;&quot;&quot;a\n&#39;&quot;&quot;"
+            "&quot;</span>x");
 }
 
 TEST(Figures, ReadWell) {

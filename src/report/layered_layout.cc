@@ -9,7 +9,7 @@ namespace kw {
 namespace {
 
 constexpr int kOrderSweeps = 12, kPlaceSweeps = 10;
-constexpr double kBendWidth = 8;      // room an edge takes in a layer that it passes
+constexpr double kBendWidth = 8;       // room an edge takes in a layer that it passes
 constexpr double kArrivalSpread = 16;  // between edges that arrive at one point
 
 // A node, or a point where an edge passes a layer.
@@ -74,12 +74,12 @@ class Layering {
   const std::vector<LayeredNode>& nodes_;
   const std::vector<LayeredEdge>& edges_;
   const LayerGaps gaps_;
-  std::vector<Vertex> vertices_;                // nodes first
+  std::vector<Vertex> vertices_;  // nodes first
   std::vector<Segment> segments_;
   std::vector<std::vector<int>> above_, below_;  // segments by lower and by upper vertex
-  std::vector<std::vector<int>> paths_;         // for each edge its segments
-  std::vector<std::vector<int>> layers_;        // vertices from left to right
-  std::vector<int> index_;                      // of a vertex in its layer
+  std::vector<std::vector<int>> paths_;          // for each edge its segments
+  std::vector<std::vector<int>> layers_;         // vertices from left to right
+  std::vector<int> index_;                       // of a vertex in its layer
 };
 
 // Longest path from the top; a node that nothing leads to comes down to its first user.
@@ -116,8 +116,8 @@ void Layering::assign_layers() {
 }
 
 void Layering::add_segment(int upper, int lower, double upper_x, double lower_x) {
-  const int bends = (upper >= static_cast<int>(nodes_.size())) +
-                    (lower >= static_cast<int>(nodes_.size()));
+  const int bends =
+      (upper >= static_cast<int>(nodes_.size())) + (lower >= static_cast<int>(nodes_.size()));
   // Boxes hold their line; long edges give way to them, and are straight where they can be.
   constexpr double kPull[] = {8, 1, 2};
   segments_.push_back({upper, lower, upper_x, lower_x, kPull[bends]});
@@ -227,8 +227,8 @@ void Layering::place_layer(int layer, bool by_upper, bool by_lower) {
   std::vector<double> shift;  // centres at least distance, from the leftmost
   for (int v : layers_[layer]) {
     const double before = shift.empty() ? 0 : vertices_[layers_[layer][shift.size() - 1]].width;
-    shift.push_back(shift.empty() ? 0
-                                  : shift.back() + (before + vertices_[v].width) / 2 + gaps_.across);
+    shift.push_back(
+        shift.empty() ? 0 : shift.back() + (before + vertices_[v].width) / 2 + gaps_.across);
     double weight = 0.01, sum = 0.01 * vertices_[v].x;
     const auto pull = [&](const Segment& s, double target) {
       weight += s.weight;
@@ -247,8 +247,8 @@ void Layering::place_layer(int layer, bool by_upper, bool by_lower) {
       const Block right = blocks.back();
       blocks.pop_back();
       Block& left = blocks.back();
-      left.mean = (left.mean * left.weight + right.mean * right.weight) /
-                  (left.weight + right.weight);
+      left.mean =
+          (left.mean * left.weight + right.mean * right.weight) / (left.weight + right.weight);
       left.weight += right.weight;
       left.count += right.count;
     }
@@ -317,7 +317,8 @@ void Layering::spread_arrivals() {
       });
       const double gaps = static_cast<double>(group.size()) - 1;
       const double step = gaps > 0 ? std::min(kArrivalSpread, 0.7 * nodes_[v].width / gaps) : 0;
-      for (size_t i = 0; i < group.size(); ++i) segments_[group[i]].lower_x += (i - gaps / 2) * step;
+      for (size_t i = 0; i < group.size(); ++i)
+        segments_[group[i]].lower_x += (i - gaps / 2) * step;
     }
   }
 }
@@ -351,7 +352,8 @@ LayeredLayout Layering::finish() const {
     const auto add = [&](double x, double at) {
       if (route.empty() || route.back() != Point{x, at}) route.push_back({x, at});
     };
-    add(vertices_[segments_[paths_[e].front()].upper].x + segments_[paths_[e].front()].upper_x - left,
+    add(vertices_[segments_[paths_[e].front()].upper].x + segments_[paths_[e].front()].upper_x -
+            left,
         middle(from) + from.height / 2);
     for (int s : paths_[e]) {
       const Segment& segment = segments_[s];

@@ -37,7 +37,7 @@ using Tab = std::pair<int, int>;  // node, tab of that node
 
 struct Frame {
   Level level;
-  std::map<int, int> items;          // node -> item of the level
+  std::map<int, int> items;           // node -> item of the level
   std::map<Tab, int> entries, exits;  // values that come in, that go out -> item of the level
 };
 
@@ -115,12 +115,10 @@ class Placer {
     }
     return std::max(0.0, kFramePadding - (frame.level.layout.height - lowest));
   }
-  double left_space(int g) const {
-    return (frame_width(g) - frames_.at(g).level.layout.width) / 2;
-  }
+  double left_space(int g) const { return (frame_width(g) - frames_.at(g).level.layout.width) / 2; }
 
   ProgramGraph& graph_;
-  std::map<int, Frame> frames_;   // by group
+  std::map<int, Frame> frames_;  // by group
   Level outside_;
   std::map<int, int> outside_items_;  // unit -> item
   std::vector<Pieces> pieces_;        // by edge
@@ -182,8 +180,7 @@ void Placer::fill_frames() {
       Frame& f = frames_[target];
       const auto [entry, fresh] = f.entries.try_emplace({e.from, e.tab}, 0);
       if (fresh) entry->second = f.level.add({0, 0, LayeredNode::Rank::kFirst});
-      pieces.inside_target =
-          f.level.connect({entry->second, f.items[e.to], 0, entry_centre(e.to)});
+      pieces.inside_target = f.level.connect({entry->second, f.items[e.to], 0, entry_centre(e.to)});
     }
   }
 }
@@ -215,8 +212,8 @@ void Placer::lay_out_outside() {
     const int source = frame_of(e.from), target = frame_of(e.to);
     const double from_x = source >= 0 ? port_x(source, frames_[source].exits[{e.from, e.tab}])
                                       : tab_centre(e.from, e.tab);
-    const double to_x = target >= 0 ? port_x(target, frames_[target].entries[{e.from, e.tab}])
-                                    : entry_centre(e.to);
+    const double to_x =
+        target >= 0 ? port_x(target, frames_[target].entries[{e.from, e.tab}]) : entry_centre(e.to);
     pieces_[i].outside = outside_.connect(
         {outside_items_[unit_of(e.from)], outside_items_[unit_of(e.to)], from_x, to_x});
   }

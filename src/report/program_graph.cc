@@ -103,9 +103,7 @@ class GraphBuilder {
   }
 
   // The newest node makes `id`.
-  void provide(ValueId id) {
-    makers_[id] = {static_cast<int>(graph_.nodes.size()) - 1, id};
-  }
+  void provide(ValueId id) { makers_[id] = {static_cast<int>(graph_.nodes.size()) - 1, id}; }
 
   // An edge from whatever last made or wrote the operand; parameters become a row of the box.
   void connect(const Operand& operand, int to) {

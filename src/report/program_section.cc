@@ -26,9 +26,10 @@ std::vector<GraphGroup> frames(const ReportContext& c) {
 
 void write_legend(Markup& out, const ReportContext& c) {
   const auto legend = out.element("p", {{"class", "caption"}});
-  out.text("Values flow down; each tab is a value that leaves its step. A coloured frame encloses "
-           "the steps that one fragment replaces. Views, which cost nothing, are dashed. "
-           "Percentages are shares of eager time ");
+  out.text(
+      "Values flow down; each tab is a value that leaves its step. A coloured frame encloses "
+      "the steps that one fragment replaces. Views, which cost nothing, are dashed. "
+      "Percentages are shares of eager time ");
   write_origin(out, c.result.measured);
 }
 
@@ -124,7 +125,8 @@ void write_steps(Markup& out, const ReportContext& c) {
   }
   if (left_out > 0) {
     out.leaf("p",
-             count_text(left_out, "faster step") + ", not shown, take " + time_text(std::max(left, 0.0)) + " together" +
+             count_text(left_out, "faster step") + ", not shown, take " +
+                 time_text(std::max(left, 0.0)) + " together" +
                  (c.result.measured ? "." : " (modelled, not measured)."),
              {{"class", "caption"}});
   }

@@ -9,14 +9,17 @@ namespace kw {
 namespace {
 
 constexpr std::array<std::string_view, 38> kKeywords = {
-    "False",  "None",     "True",  "and",    "as",   "assert", "async",  "await",
-    "break",  "case",     "class", "continue", "def", "del",   "elif",   "else",
-    "except", "finally",  "for",   "from",   "global", "if",   "import", "in",
-    "is",     "lambda",   "match", "nonlocal", "not", "or",    "pass",   "raise",
-    "return", "self",     "try",   "while",  "with", "yield"};
+    "False",  "None",     "True",   "and",  "as",   "assert", "async",  "await",    "break", "case",
+    "class",  "continue", "def",    "del",  "elif", "else",   "except", "finally",  "for",   "from",
+    "global", "if",       "import", "in",   "is",   "lambda", "match",  "nonlocal", "not",   "or",
+    "pass",   "raise",    "return", "self", "try",  "while",  "with",   "yield"};
 
-bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_' || c < 0; }
-bool continues_name(char c) { return starts_name(c) || std::isdigit(static_cast<unsigned char>(c)); }
+bool starts_name(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) || c == '_' || c < 0;
+}
+bool continues_name(char c) {
+  return starts_name(c) || std::isdigit(static_cast<unsigned char>(c));
+}
 
 class Painter {
  public:
@@ -81,7 +84,8 @@ class Painter {
   }
 
   bool first_of_line() const {
-    const size_t before = at_ == 0 ? std::string_view::npos : text_.find_last_not_of(" \t", at_ - 1);
+    const size_t before =
+        at_ == 0 ? std::string_view::npos : text_.find_last_not_of(" \t", at_ - 1);
     return before == std::string_view::npos || text_[before] == '\n';
   }
 

@@ -14,8 +14,8 @@ namespace kw {
 struct ChosenFragment {
   const Attempt* attempt = nullptr;
   int number = 0;
-  std::vector<int> steps;               // ascending
-  std::vector<const Json*> kernels;     // compile evidence of the kernels its source defines
+  std::vector<int> steps;            // ascending
+  std::vector<const Json*> kernels;  // compile evidence of the kernels its source defines
 };
 
 // What the sections draw from. Borrows the result.
@@ -23,12 +23,13 @@ struct ReportContext {
   explicit ReportContext(const OptimizeResult& result);
 
   const OptimizeResult& result;
-  StepText text;                        // of the reference
+  StepText text;  // of the reference
   std::vector<ChosenFragment> chosen;
-  std::vector<int> fragment_of_step;    // number, 0 for none
+  std::vector<int> fragment_of_step;            // number, 0 for none
   double eager_seconds = 0, cover_seconds = 0;  // sums over steps, without and with the fragments
 
-  const StageResult* stage(Stage stage) const;  // the last of that name; nullptr when it did not run
+  const StageResult* stage(
+      Stage stage) const;  // the last of that name; nullptr when it did not run
   std::string operators(const std::vector<int>& steps) const;  // "linear → silu → mul"
 };
 

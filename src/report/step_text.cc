@@ -67,8 +67,8 @@ std::vector<std::pair<std::string, const Arg*>> ordered_args(const AtenCall& cal
     }
   }
   for (const auto& [name, arg] : call.args) {
-    const bool listed = std::any_of(out.begin(), out.end(),
-                                    [&](const auto& entry) { return entry.first == name; });
+    const bool listed =
+        std::any_of(out.begin(), out.end(), [&](const auto& entry) { return entry.first == name; });
     if (!listed) out.emplace_back(name, &arg);
   }
   return out;
@@ -151,16 +151,26 @@ std::string StepText::arg_text(const Arg& arg) const {
   return std::visit(
       [&](const auto& x) -> std::string {
         using T = std::decay_t<decltype(x)>;
-        if constexpr (std::is_same_v<T, std::monostate>) return "None";
-        else if constexpr (std::is_same_v<T, bool>) return x ? "True" : "False";
-        else if constexpr (std::is_same_v<T, int64_t>) return std::to_string(x);
-        else if constexpr (std::is_same_v<T, double>) return float_text(x);
-        else if constexpr (std::is_same_v<T, std::string>) return "\"" + x + "\"";
-        else if constexpr (std::is_same_v<T, ValueRef>) return x.id < 0 ? "None" : names_[x.id];
-        else if constexpr (std::is_same_v<T, DType>) return std::string(dtype_name(x));
-        else if constexpr (std::is_same_v<T, DeviceArg>) return "\"cuda\"";
-        else if constexpr (std::is_same_v<T, LayoutArg>) return x.name;
-        else if constexpr (std::is_same_v<T, MemoryFormatArg>) return x.name;
+        if constexpr (std::is_same_v<T, std::monostate>)
+          return "None";
+        else if constexpr (std::is_same_v<T, bool>)
+          return x ? "True" : "False";
+        else if constexpr (std::is_same_v<T, int64_t>)
+          return std::to_string(x);
+        else if constexpr (std::is_same_v<T, double>)
+          return float_text(x);
+        else if constexpr (std::is_same_v<T, std::string>)
+          return "\"" + x + "\"";
+        else if constexpr (std::is_same_v<T, ValueRef>)
+          return x.id < 0 ? "None" : names_[x.id];
+        else if constexpr (std::is_same_v<T, DType>)
+          return std::string(dtype_name(x));
+        else if constexpr (std::is_same_v<T, DeviceArg>)
+          return "\"cuda\"";
+        else if constexpr (std::is_same_v<T, LayoutArg>)
+          return x.name;
+        else if constexpr (std::is_same_v<T, MemoryFormatArg>)
+          return x.name;
         else {
           std::vector<std::string> items;
           for (const Arg& item : x) items.push_back(arg_text(item));

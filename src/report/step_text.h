@@ -8,8 +8,8 @@
 
 namespace kw {
 
-std::string shape_text(const Value& value);                    // "fp32 4×8"; a scalar: "fp32 scalar"
-std::string steps_text(const std::vector<int>& steps);         // "3–7, 9" of ascending indices
+std::string shape_text(const Value& value);             // "fp32 4×8"; a scalar: "fp32 scalar"
+std::string steps_text(const std::vector<int>& steps);  // "3–7, 9" of ascending indices
 std::string ellipsis(const std::string& text, size_t length);  // at most `length` code points
 size_t code_points(const std::string& text);
 
@@ -34,9 +34,9 @@ class StepText {
   std::string op(int step) const;          // "linear"; the kernel's name for a launch
   std::string attributes(int step) const;  // arguments other than tensors: "dim=-1, keepdim=True"
   std::vector<Operand> operands(int step) const;
-  std::string line(int step) const;        // "t2 = linear(x, fc.weight)"
+  std::string line(int step) const;  // "t2 = linear(x, fc.weight)"
   bool is_view(int step) const;
-  bool is_computing(int step) const;       // launches are
+  bool is_computing(int step) const;  // launches are
 
  private:
   std::string arg_text(const Arg& arg) const;

@@ -149,12 +149,15 @@ Job record_job(const RecordRequest& request, std::chrono::milliseconds deadline)
                       {"file", request.file},
                       {"folder", nullptr},
                       {"class", request.cls},
-                      {"set", request.set},
                       {"profile", to_json(request.profile)},
                       {"operators", operators_json()},
                       {"inputs", nullptr},
                       {"init_inputs", !request.fragment}};
   if (!request.folder.empty()) job.request.json["folder"] = request.folder.string();
+  if (!request.harness_text.empty()) {
+    job.request.json["harness"] = {{"source", request.harness_text},
+                                   {"file", request.harness_file}};
+  }
   if (request.fragment) {
     Json inputs = Json::array();
     for (const Value& value : request.inputs) inputs.push_back(to_json(value));

@@ -19,8 +19,10 @@ struct RecordRequest {
   std::string file;                       // display name
   std::filesystem::path folder;           // for the file's own imports; empty: none
   std::string cls = "Model";
-  std::map<std::string, int64_t> set;     // module-level integer constants to override
   DeviceProfile profile;
+  // The reference's file, whose get_inputs and get_init_inputs a candidate is called with; empty:
+  // the file's own.
+  std::string harness_text, harness_file;
   std::vector<Value> inputs;              // of a fragment: metadata of the arguments of forward
   bool fragment = false;                  // take `inputs` and construct the class without arguments
 };

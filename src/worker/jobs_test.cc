@@ -85,12 +85,10 @@ Recorded recorded_with(const Kernel& kernel) {
 
 TEST(RecordJob, SaysAllThatTheWorkerNeeds) {
   RecordRequest request = request_of("x = 1\n");
-  request.set = {{"SIZE", 3}};
   request.folder = "/models";
   Json json = record_job(request, kWait).request.json;
   EXPECT_EQ(json["kind"], "record");
   EXPECT_EQ(json["source"], "x = 1\n");
-  EXPECT_EQ(json["set"], Json({{"SIZE", 3}}));
   EXPECT_EQ(json["folder"], "/models");
   EXPECT_EQ(json["profile"]["arch"], "sm_90");
   EXPECT_EQ(json["operators"].size(), operator_table().size());
@@ -196,7 +194,6 @@ TEST(BuildTask, RecordsAndCompilesWithTheRealWorker) {
   }));
 
   std::vector<RecordRequest> requests(5, request_of(kModel));
-  requests[1].set = {{"SIZE", 16}};
   requests[2].text += "\nthis is no Python\n";
   requests[3].cls = "Missing";
   requests[4].text += "\nclass Model(Model):\n"

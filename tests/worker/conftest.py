@@ -5,9 +5,11 @@ import json
 import os
 import re
 import select
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import types
 
 import pytest
@@ -47,10 +49,13 @@ class Client:
 
     def __init__(self):
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.folder = tempfile.mkdtemp(prefix="kernelwright-worker-")
         self.control = ours
         self.process = subprocess.Popen(
             [sys.executable, os.path.join(WORKER, "zygote.py"), "--socket", str(theirs.fileno()),
-             "--guard", guard_library()], pass_fds=[theirs.fileno()])
+             "--guard", guard_library()], pass_fds=[theirs.fileno()],
+            # What a child mounts over: not /tmp itself, where the tests' own files are.
+            env={**os.environ, "TMPDIR": self.folder})
         theirs.close()
         self.control.settimeout(120)
         self.ready = json.loads(self.control.recv(4096))
@@ -90,7 +95,9 @@ class Client:
 
     def close(self):
         self.control.close()
-        return self.process.wait(30)
+        code = self.process.wait(30)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return code
 
 
 def ended(pidfd, seconds=30):
@@ -111,13 +118,14 @@ PROFILE = {"name": "NVIDIA H200", "arch": "sm_90", "sms": 132, "shared_per_block
            "registers_per_sm": 65536, "l2_bytes": 60 << 20, "memory_bytes": 141 << 30}
 
 
-
 def operator_table():
-    """What the supervisor sends: the project's own table, and one operator that it leaves out."""
+    """What the supervisor sends: the project's own table, and two operators that it may lack."""
     with open(os.path.join(ROOT, "src", "ops", "operator_table.cc")) as table:
-        rows = re.findall(r'\{"(aten\.[\w.]+)",.*?Recording::k(Whole|Decompose)', table.read(), re.S)
+        rows = re.findall(r'\{"(aten\.[\w.]+)",.*?Recording::k(Whole|Decompose)', table.read(),
+                          re.S)
     assert len(rows) > 100
-    return {**{name: how.lower() for name, how in rows}, "aten.lstm.input": "whole"}
+    return {**{name: how.lower() for name, how in rows}, "aten.lstm.input": "whole",
+            "aten.native_dropout.default": "whole"}
 
 
 OPERATORS = operator_table()
@@ -125,7 +133,7 @@ OPERATORS = operator_table()
 
 def record_request(source, cls="Model", **changes):
     request = {"kind": "record", "source": source, "file": "model.py", "folder": None,
-               "class": cls, "set": {}, "profile": PROFILE, "operators": OPERATORS,
+               "class": cls, "profile": PROFILE, "operators": OPERATORS,
                "inputs": None, "init_inputs": True}
     request.update(changes)
     return request

@@ -1,4 +1,4 @@
-"""Recordings against PyTorch itself: a Task, run by a reader of its own, does what the model does."""
+"""Recordings against PyTorch: a Task, run by a reader of its own, does what the model does."""
 
 import sys
 import types
@@ -144,13 +144,48 @@ def test_same_tensor_twice_is_one_leaf(recorded):
     assert task["result"]["dict"]["same"] == task["result"]["dict"]["sum"]
 
 
-def test_constants_of_the_file_can_be_set(client, tools):
-    source = "BATCH = 4\nDIM: int = 8\n" + MODELS["rms_norm_swiglu"].replace("randn(4, 16)",
-                                                                            "randn(BATCH, 16)")
-    reply, _ = client.run(tools.request(source, set={"BATCH": 7}))
-    assert reply["task"]["inputs"]["values"][-1]["shape"] == [7, 16]
-    reply, _ = client.run(tools.request(source, set={"OTHER": 7}))
-    assert (reply["status"], reply["code"]) == ("refused", "missing")
+def test_a_candidate_is_called_with_the_references_inputs(client, tools):
+    candidate = """
+import torch
+class ModelNew(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(width))
+    def forward(self, x):
+        return x * self.weight
+"""
+    reference = """
+import torch
+def get_inputs():
+    return [torch.randn(5, 16)]
+def get_init_inputs():
+    return [16]
+"""
+    reply, _ = client.run(tools.request(candidate, "ModelNew",
+                                        harness={"source": reference, "file": "reference.py"}))
+    task = reply["task"]
+    assert task["inputs"]["values"][-1]["shape"] == [5, 16]
+    assert task["forward"]["values"][0]["shape"] == [16]
+
+
+def test_mode_is_recorded_when_forward_asks_for_it(client, tools):
+    template = """
+import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = %s
+        %s
+    def forward(self, x):
+        return self.inner(x)
+def get_inputs():
+    return [torch.randn(4, 8)]
+"""
+    for inner, then, mode in (("torch.nn.ReLU()", "pass", "any"),
+                              ("torch.nn.BatchNorm1d(8)", "pass", "train"),
+                              ("torch.nn.BatchNorm1d(8)", "self.eval()", "eval")):
+        reply, _ = client.run(tools.request(template % (inner, then)))
+        assert reply["task"]["source"]["mode"] == mode
 
 
 def test_fragment_inputs(client, tools):
@@ -187,15 +222,58 @@ from layers_of_mine import Double
 class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.double = Double()
+        self.twice = Double()
     def forward(self, x):
-        return self.double(x)
+        return self.twice(x)
 def get_inputs():
     return [torch.randn(3)]
 """
     reply, _ = client.run(tools.request(source, folder=str(tmp_path)))
-    # /tmp is private in a child, so a folder below it may be out of sight.
-    if reply["status"] == "ok":
-        assert [s["op"] for s in reply["task"]["forward"]["steps"]] == ["aten.mul.Tensor"]
-    else:
-        assert "layers_of_mine" in reply["message"] and reply["line"] == 3
+    assert reply["status"] == "ok", reply
+    assert [s["op"] for s in reply["task"]["forward"]["steps"]] == ["aten.mul.Tensor"]
+
+
+def test_errors_in_imported_files_name_the_users_line(client, tools, tmp_path):
+    (tmp_path / "broken_helper.py").write_text("def f(x):\n    return x.item()\n")
+    source = """
+import torch
+from broken_helper import f
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x * f(x)
+def get_inputs():
+    return [torch.randn(1)]
+"""
+    reply, _ = client.run(tools.request(source, folder=str(tmp_path)))
+    assert (reply["code"], reply["file"], reply["line"]) == ("host-read", "model.py", 6)
+
+
+def test_switches_that_change_numerics_are_warned_of(client, tools):
+    source = "import torch\ntorch.set_float32_matmul_precision('high')\n" \
+        + MODELS["rms_norm_swiglu"]
+    reply, _ = client.run(tools.request(source))
+    assert len(reply["warnings"]) == 1 and "matmul" in reply["warnings"][0]
+    reply, _ = client.run(tools.request(MODELS["rms_norm_swiglu"]))
+    assert reply["warnings"] == []
+
+
+def test_the_device_is_the_profiles(client, tools):
+    source = """
+import torch
+import triton
+class Model(torch.nn.Module):
+    def forward(self, x):
+        p = torch.cuda.get_device_properties(x.device)
+        q = triton.runtime.driver.active.utils.get_device_properties(torch.cuda.current_device())
+        assert x.is_cuda and torch.cuda.is_available()
+        assert p.multi_processor_count == q["multiprocessor_count"]
+        assert torch.cuda.get_device_capability() == (9, 0)
+        torch.cuda.synchronize()
+        with torch.cuda.device(x.device):
+            return x * p.multi_processor_count
+def get_inputs():
+    return [torch.randn(3)]
+"""
+    reply, _ = client.run(tools.request(source))
+    assert reply["status"] == "ok", reply
+    assert reply["task"]["forward"]["steps"][0]["args"]["other"] == tools.profile["sms"]

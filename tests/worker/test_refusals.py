@@ -81,6 +81,10 @@ def get_inputs():
     return [torch.randn(3)]
 """),
     "operator": ("operator", forward("return torch.linalg.svd(x)[1]  # HERE")),
+    "unlisted operator is not taken apart": ("operator", forward(
+        "return F.mse_loss(x, x * 2)  # HERE")),
+    "unlisted recurrent network": ("operator", forward(
+        "return self.g(x)[0]", init="self.g = nn.GRU(8, 8)")),
     "complex": ("operator", forward("return torch.fft.fft(x).real  # HERE")),
     "address": ("address", forward("return x + x.data_ptr()  # HERE")),
     "storage address": ("address", forward("return x + x.untyped_storage().data_ptr()  # HERE")),
@@ -127,6 +131,11 @@ def get_inputs():
     "compiled kernel's secrets": (
         "unsupported", KERNEL % "k = kernel.warmup(x, y, 64, BLOCK=64, grid=(1,)); k.n_regs"
         "  # HERE"),
+    "what a kernel wrote": ("host-read", KERNEL % "f = torch.tensor([0.0] * 64, device=x.device); "
+                            "kernel[(1,)](x, f, 64, BLOCK=64); f[0].item()  # HERE"),
+    "what an operator wrote": ("host-read", forward(
+        "f = torch.tensor([0.0], device=x.device)\nf.add_(x[0, 0])\nreturn x * f.item()  # HERE")),
+    "tuple argument": ("unsupported", KERNEL % "kernel[(1,)]((x, x), y, 64, BLOCK=64)  # HERE"),
     "launch raises": ("raised", KERNEL % "kernel[(1,)](x, y, BLOCK=64)  # HERE"),
     "unknown keyword": ("raised", KERNEL % "kernel[(1,)](x, y, 64, BLOCK=64, num_wraps=3)  # HERE"),
 }

@@ -13,6 +13,11 @@ int64_t next_power_of_2(int64_t n) {
   return out;
 }
 
+std::string host_cdiv(const std::string& n, int64_t block) {
+  if (block == 1) return n;
+  return "triton.cdiv(" + n + ", " + std::to_string(block) + ")";
+}
+
 double moved_bytes(const Subject& subject, const std::vector<Loop>& inner) {
   constexpr double kSector = 32;
   double out = 0;
@@ -58,8 +63,8 @@ double model_seconds(const Subject& subject, double bytes, double flop_seconds, 
   const double resident = std::min<double>(static_cast<double>(programs), device.sms * per_sm);
   // Little's law: bandwidth needs this much in flight at some 700 ns of latency.
   const double needed = device.bytes_per_second * 700e-9;
-  const double filled = std::clamp(resident * bytes_per_program / needed, 1e-3, 1.0);
   const double busy = std::min(1.0, static_cast<double>(programs) / device.sms);
+  const double filled = std::clamp(resident * bytes_per_program / needed, 1e-3, busy);
   const double waves = static_cast<double>(programs) / (device.sms * per_sm);
   const double tail = waves <= 1 ? 1.0 : 1.0 + 0.3 * (std::ceil(waves) / waves - 1.0);
   const double work = std::max(bytes / (device.bytes_per_second * filled), flop_seconds / busy);

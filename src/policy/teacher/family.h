@@ -50,6 +50,7 @@ std::vector<Choice> matmul_choices(const Subject& subject);
 
 int64_t cdiv(int64_t a, int64_t b);
 int64_t next_power_of_2(int64_t n);
+std::string host_cdiv(const std::string& n, int64_t block);  // "triton.cdiv(n_rows, 8)"
 // Bytes that cross the memory bus when the innermost loops of a tile are `inner`: an access that
 // strides through all of them fetches a whole sector for each element.
 double moved_bytes(const Subject& subject, const std::vector<Loop>& inner);

@@ -1,6 +1,7 @@
 // Pointwise fragments: one flat loop over all elements, or a tile of two loops where operands are
 // broadcast or transposed.
 #include <algorithm>
+#include <cmath>
 
 #include "policy/teacher/body.h"
 #include "policy/teacher/family.h"
@@ -26,7 +27,7 @@ Written write_flat(const Subject& subject, const std::vector<Loop>& loops, int64
                    int warps) {
   KernelText kernel("pointwise");
   kernel.describe(subject.operators + ", element by element.");
-  const std::string n = kernel.scalar("n_elements", total_text(subject.graph, loops));
+  const std::string n = kernel.size("n_elements", total_text(subject.graph, loops));
   kernel.constexpr_parameter("BLOCK", std::to_string(block));
   const std::string offsets = kernel.unique("offsets"), mask = kernel.unique("mask");
   const char* wide = subject.table.needs_int64() ? ".to(tl.int64)" : "";
@@ -47,9 +48,7 @@ Written write_flat(const Subject& subject, const std::vector<Loop>& loops, int64
   body.bind_contiguous(loops, {offsets, 1});
   if (!all_contiguous) body.bind_flat(loops, {offsets, 1}, "i");
   for (size_t i = 0; i < subject.graph.outputs.size(); ++i) body.store(static_cast<int>(i));
-  kernel.launch("triton.cdiv(" + total_text(subject.graph, loops) + ", " + std::to_string(block) +
-                    ")",
-                warps, 0);
+  kernel.launch({host_cdiv(n, block)}, warps, 0);
   return {{std::move(kernel)}, {}};
 }
 
@@ -57,8 +56,8 @@ Written write_tile(const Subject& subject, const std::vector<Loop>& rows,
                    const std::vector<Loop>& cols, int64_t block_m, int64_t block_n, int warps) {
   KernelText kernel("pointwise");
   kernel.describe(subject.operators + ", by tiles.");
-  const std::string n_rows = kernel.scalar("n_rows", total_text(subject.graph, rows));
-  const std::string n_cols = kernel.scalar("n_cols", total_text(subject.graph, cols));
+  const std::string n_rows = kernel.size("n_rows", total_text(subject.graph, rows));
+  const std::string n_cols = kernel.size("n_cols", total_text(subject.graph, cols));
   kernel.constexpr_parameter("BLOCK_M", std::to_string(block_m));
   kernel.constexpr_parameter("BLOCK_N", std::to_string(block_n));
   const char* wide = subject.table.needs_int64() ? ".to(tl.int64)" : "";
@@ -76,10 +75,7 @@ Written write_tile(const Subject& subject, const std::vector<Loop>& rows,
   body.bind_flat(rows, {"rows", 1}, "row");
   body.bind_flat(cols, {"cols", 2}, "col");
   for (size_t i = 0; i < subject.graph.outputs.size(); ++i) body.store(static_cast<int>(i));
-  kernel.launch("triton.cdiv(" + total_text(subject.graph, rows) + ", " + std::to_string(block_m) +
-                    "), triton.cdiv(" + total_text(subject.graph, cols) + ", " +
-                    std::to_string(block_n) + ")",
-                warps, 0);
+  kernel.launch({host_cdiv(n_rows, block_m), host_cdiv(n_cols, block_n)}, warps, 0);
   return {{std::move(kernel)}, {}};
 }
 
@@ -128,14 +124,17 @@ void add_tiles(const Subject& subject, const std::vector<Loop>& loops, std::vect
   for (int64_t block_n : {16, 32, 64, 128, 256, 512, 1024, 2048}) {
     for (int64_t block_m : {1, 2, 4, 8, 16, 32, 64, 128}) {
       const int64_t tile = block_m * block_n;
-      if (tile < 512 || tile > 8192 || block_n > 2 * n_cols || block_m > 2 * n_rows) continue;
+      if (tile < 512 || tile > 8192 || block_n > next_power_of_2(n_cols) || block_m > next_power_of_2(n_rows)) continue;
       if (transposed && (block_m < 16 || block_n < 16)) continue;
       const int64_t row_programs = cdiv(n_rows, block_m), col_programs = cdiv(n_cols, block_n);
       if (col_programs > 65535 || row_programs >= int64_t{1} << 31) continue;
       const int64_t programs = row_programs * col_programs;
       const int warps = tile <= 1024 ? 4 : 8;
       const double padding = static_cast<double>(programs * tile) / static_cast<double>(n_rows * n_cols);
-      const double penalty = (1.0 + 0.15 * (padding - 1.0)) * (tile > 4096 ? 1.05 : 1.0);
+      double penalty = (1.0 + 0.15 * (padding - 1.0)) * (tile > 4096 ? 1.05 : 1.0);
+      // Without a transposition long runs of columns are best.
+      const int64_t run = std::min<int64_t>(512, next_power_of_2(n_cols));
+      if (!transposed && block_n < run) penalty *= 1.0 + 0.02 * std::log2(run / block_n);
       const double seconds =
           penalty * model_seconds(subject, bytes, flops * padding, programs, warps,
                                   bytes / static_cast<double>(programs));

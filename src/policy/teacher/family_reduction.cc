@@ -3,6 +3,7 @@
 //   persistent  a program holds whole rows in registers; each value is loaded once
 //   looped      rows are walked in blocks, once for each level of reductions that depend on one
 //               another and once more to write results of full size
+//   online      the same for softmax, with maximum and sum of exponentials found in one walk
 //   split       for few long rows: programs reduce a part of a row each, a second kernel joins the
 //               parts and finishes (one level of reductions, results of reduced size)
 #include <algorithm>
@@ -140,8 +141,8 @@ class RowKernel {
         body_(subject.graph, subject.table, subject.program, kernel_) {
     kernel_.describe(subject.operators + ": " + how);
     for (const char* name : {"rows", "cols", "row_mask", "col_mask", "start"}) kernel_.unique(name);
-    n_rows_ = kernel_.scalar("n_rows", total_text(graph_, rows.rows));
-    n_cols_ = kernel_.scalar("n_cols", total_text(graph_, rows.cols));
+    n_rows_ = kernel_.size("n_rows", total_text(graph_, rows.rows));
+    n_cols_ = kernel_.size("n_cols", total_text(graph_, rows.cols));
     wide_ = subject.table.needs_int64() ? ".to(tl.int64)" : "";
   }
 
@@ -209,6 +210,16 @@ class RowKernel {
     kernel_.close();
   }
 
+  // After the reductions: results of reduced size, then one walk for those of full size.
+  void store_results() {
+    for (int output : rows_.kept_outputs) body_.store(output);
+    if (rows_.full_outputs.empty()) return;
+    for (int output : rows_.full_outputs) hoist(graph_.outputs[output].node);
+    open_loop("0", n_cols_);
+    for (int output : rows_.full_outputs) body_.store(output);
+    close_loop();
+  }
+
   std::vector<int> reductions(int level) const {
     std::vector<int> out;
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -227,20 +238,15 @@ class RowKernel {
   std::string n_rows_, n_cols_, wide_;
 };
 
-std::string ceil_div(const std::string& n, int64_t d) {
-  return "triton.cdiv(" + n + ", " + std::to_string(d) + ")";
-}
-
 Written write_persistent(const Subject& subject, const Rows& rows, const Tile& tile) {
   RowKernel k(subject, rows, "whole rows in registers.");
   k.kernel_.constexpr_parameter("BLOCK_M", std::to_string(tile.m));
-  const std::string n_cols = total_text(subject.graph, rows.cols);
-  k.kernel_.constexpr_parameter("BLOCK_N", "triton.next_power_of_2(" + n_cols + ")");
+  k.kernel_.constexpr_parameter("BLOCK_N", "triton.next_power_of_2(" + k.n_cols_ + ")");
   k.open_rows("tl.program_id(0)");
   k.bind_columns("");
   k.body_.on_reduce = [&k](int id) { return reduced_tile(k.graph_.nodes[id], k.masked(id)); };
   for (size_t i = 0; i < subject.graph.outputs.size(); ++i) k.body_.store(static_cast<int>(i));
-  k.kernel_.launch(ceil_div(total_text(subject.graph, rows.rows), tile.m), tile.warps, 0);
+  k.kernel_.launch({host_cdiv(k.n_rows_, tile.m)}, tile.warps, 0);
   return {{std::move(k.kernel_)}, {}};
 }
 
@@ -259,20 +265,71 @@ Written write_looped(const Subject& subject, const Rows& rows, const Tile& tile)
       k.body_.assign(nodes[i], name);
     }
   }
-  for (int output : rows.kept_outputs) k.body_.store(output);
-  if (!rows.full_outputs.empty()) {
-    for (int output : rows.full_outputs) k.hoist(subject.graph.outputs[output].node);
-    k.open_loop("0", k.n_cols_);
-    for (int output : rows.full_outputs) k.body_.store(output);
-    k.close_loop();
+  k.store_results();
+  k.kernel_.launch({host_cdiv(k.n_rows_, tile.m)}, tile.warps, 0);
+  return {{std::move(k.kernel_)}, {}};
+}
+
+// Maximum m of x and sum s of exp(x - m), the only reductions of a graph.
+struct OnlinePair {
+  int max = -1, sum = -1;
+};
+
+OnlinePair online_pair(const Graph& graph, const Rows& rows) {
+  OnlinePair pair;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    if (node.kind != NodeKind::kReduce) continue;
+    int& place = rows.level[i] == 1 ? pair.max : pair.sum;
+    if (place >= 0 || rows.levels != 2) return {};
+    place = static_cast<int>(i);
   }
-  k.kernel_.launch(ceil_div(total_text(subject.graph, rows.rows), tile.m), tile.warps, 0);
+  if (pair.max < 0 || pair.sum < 0) return {};
+  const Node &max = graph.nodes[pair.max], &sum = graph.nodes[pair.sum];
+  const Node& exp = graph.nodes[sum.operands[0]];
+  if (max.reduce != ReduceOp::kMax || sum.reduce != ReduceOp::kSum || !is_floating(max.dtype) ||
+      exp.expression != "tl.exp({0})") {
+    return {};
+  }
+  const Node& shifted = graph.nodes[exp.operands[0]];
+  const std::vector<int> expected = {max.operands[0], pair.max};
+  if (shifted.expression != "{0} - {1}" || shifted.operands != expected) return {};
+  return pair;
+}
+
+// The running maximum starts at the lowest finite number, so that a difference of two is never NaN.
+Written write_online(const Subject& subject, const Rows& rows, const Tile& tile) {
+  const Graph& graph = subject.graph;
+  const OnlinePair pair = online_pair(graph, rows);
+  RowKernel k(subject, rows, "rows walked in blocks, maximum and sum at once.");
+  k.kernel_.constexpr_parameter("BLOCK_M", std::to_string(tile.m));
+  k.kernel_.constexpr_parameter("BLOCK_N", std::to_string(tile.n));
+  k.open_rows("tl.program_id(0)");
+  const Node& max = graph.nodes[pair.max];
+  k.hoist(max.operands[0]);
+  const std::string top = k.kernel_.unique(max.name), sum = k.kernel_.unique(graph.nodes[pair.sum].name);
+  const std::string block = k.kernel_.unique("block"), next = k.kernel_.unique("next_max");
+  const bool wide = max.dtype == DType::kFloat64;
+  const std::string type(triton_name(max.dtype));
+  k.kernel_.line(top + " = tl.full((BLOCK_M, 1), " +
+                 (wide ? "-1.7976931348623157e308" : "-3.4028234663852886e38") + ", " + type + ")");
+  k.kernel_.line(sum + " = tl.zeros((BLOCK_M, 1), " + type + ")");
+  k.open_loop("0", k.n_cols_);
+  k.kernel_.line(block + " = " + k.masked(pair.max));
+  k.kernel_.line(next + " = tl.maximum(" + top + ", tl.max(" + block + ", axis=1, keep_dims=True))");
+  k.kernel_.line(sum + " = " + sum + " * tl.exp(" + top + " - " + next + ") + tl.sum(tl.exp(" +
+                 block + " - " + next + "), axis=1, keep_dims=True)");
+  k.kernel_.line(top + " = " + next);
+  k.close_loop();
+  k.body_.assign(pair.max, top);
+  k.body_.assign(pair.sum, sum);
+  k.store_results();
+  k.kernel_.launch({host_cdiv(k.n_rows_, tile.m)}, tile.warps, 0);
   return {{std::move(k.kernel_)}, {}};
 }
 
 Written write_split(const Subject& subject, const Rows& rows, const Tile& tile, int64_t splits) {
   Written out;
-  const std::string n_rows = total_text(subject.graph, rows.rows);
   RowKernel part(subject, rows, "partial results, a part of each row a program.");
   const std::vector<int> nodes = part.reductions(1);
   part.kernel_.constexpr_parameter("BLOCK_M", std::to_string(tile.m));
@@ -291,10 +348,10 @@ Written write_split(const Subject& subject, const Rows& rows, const Tile& tile, 
     part.kernel_.pointer(name + "_ptr", name);
     part.kernel_.line("tl.store(" + name + "_ptr + part * " + part.n_rows_ + " + rows, " +
                       reduced_tile(node, tiles[i]) + ", mask=row_mask)");
-    out.scratch.push_back({name, std::to_string(splits) + ", " + n_rows,
+    out.scratch.push_back({name, std::to_string(splits) + ", " + part.n_rows_,
                            "torch." + std::string(dtype_name(node.dtype))});
   }
-  part.kernel_.launch(ceil_div(n_rows, tile.m) + ", " + std::to_string(splits), tile.warps, 0);
+  part.kernel_.launch({host_cdiv(part.n_rows_, tile.m), std::to_string(splits)}, tile.warps, 0);
 
   RowKernel join(subject, rows, "joins the partial results.");
   const int64_t join_rows = std::min<int64_t>(next_power_of_2(total_size(rows.rows)), 16);
@@ -317,7 +374,7 @@ Written write_split(const Subject& subject, const Rows& rows, const Tile& tile, 
     join.body_.assign(nodes[i], name);
   }
   for (int output : rows.kept_outputs) join.body_.store(output);
-  join.kernel_.launch(ceil_div(n_rows, join_rows), 4, 0);
+  join.kernel_.launch({host_cdiv(join.n_rows_, join_rows)}, 4, 0);
   out.kernels.push_back(std::move(part.kernel_));
   out.kernels.push_back(std::move(join.kernel_));
   return out;
@@ -352,11 +409,12 @@ void add_persistent(const Subject& subject, const std::shared_ptr<Rows>& rows,
   const int64_t padded = next_power_of_2(n_cols);
   for (int64_t m = 1; m <= 128; m *= 2) {
     const int64_t elements = m * padded;
-    if (elements > 32768 || m > 2 * n_rows) break;
-    for (int warps : {1, 2, 4, 8, 16}) {
+    if (elements > 32768 || m > next_power_of_2(n_rows)) break;
+    for (int warps : {1, 2, 4, 8, 16, 32}) {
       const int64_t per_thread = elements / (32 * warps);
-      // A quarter of the register file for the live tiles of a thread.
-      if (per_thread * rows->live_tiles > 96 || (per_thread < 2 && warps > 1)) continue;
+      const int64_t registers = std::min<int64_t>(160, subject.profile.registers_per_sm / (32 * warps));
+      if (per_thread * rows->live_tiles > registers * 6 / 10) continue;  // of a thread
+      if (per_thread < 2 && warps > 1) continue;
       const Tile tile{m, padded, warps};
       const int64_t programs = cdiv(n_rows, m);
       const double bytes = moved_bytes(subject, tile_loops(*rows, tile));
@@ -376,27 +434,36 @@ void add_looped(const Subject& subject, const std::shared_ptr<Rows>& rows,
                 std::vector<Choice>& out) {
   const int64_t n_rows = total_size(rows->rows), n_cols = total_size(rows->cols);
   const bool split_allowed = rows->levels == 1 && rows->full_outputs.empty();
+  const bool online = online_pair(subject.graph, *rows).max >= 0;
   const int passes = rows->levels + (rows->full_outputs.empty() ? 0 : 1);
   for (int64_t n : {8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192}) {
     if (n >= 2 * n_cols) break;
     for (int64_t m : {1, 2, 4, 8, 16, 32, 64, 128, 256}) {
       const int64_t elements = m * n;
-      if (elements < 512 || elements > 8192 || m > 2 * n_rows) continue;
+      if (elements < 512 || elements > 8192 || m > next_power_of_2(n_rows)) continue;
       if (rows->rows_inner ? (m < 32 && m < n_rows) : n < 128) continue;
       const int warps = elements <= 1024 ? 4 : elements <= 4096 ? 8 : 16;
       const Tile tile{m, n, warps};
       const int64_t programs = cdiv(n_rows, m);
       const double once = moved_bytes(subject, tile_loops(*rows, tile));
-      const double in_l2 = static_cast<double>(subject.table.bytes()) <
-                                   0.5 * static_cast<double>(subject.profile.l2_bytes)
-                               ? 0.25
-                               : 0.6;
-      const double bytes = once * (1.0 + in_l2 * (passes - 1));
-      const double flops = flop_seconds(subject, *rows, tile, n_cols) * passes;
+      // Later passes find the rows in L2 when those that are being worked on fit there.
+      const double row_bytes = static_cast<double>(subject.table.bytes()) / static_cast<double>(n_rows);
+      const double resident = static_cast<double>(
+          std::min<int64_t>(programs, subject.profile.sms * std::max(1, 48 / warps)) * m);
+      const bool cached = resident * row_bytes < 0.5 * static_cast<double>(subject.profile.l2_bytes);
+      const double again = once * (cached ? 0.3 : 0.8);  // of each pass after the first
+      const double flops = flop_seconds(subject, *rows, tile, n_cols);
       const double in_flight = static_cast<double>(elements) * 8;
-      const double seconds = model_seconds(subject, bytes, flops, programs, warps, in_flight);
-      out.push_back({"reduction", tiling("looped", tile), warps, 0, seconds, programs,
+      auto seconds = [&](int walks) {
+        return model_seconds(subject, once + again * (walks - 1), flops * walks, programs, warps,
+                             in_flight);
+      };
+      out.push_back({"reduction", tiling("looped", tile), warps, 0, seconds(passes), programs,
                      [=, &subject] { return write_looped(subject, *rows, tile); }});
+      if (online) {
+        out.push_back({"reduction", tiling("online", tile), warps, 0, seconds(passes - 1), programs,
+                       [=, &subject] { return write_online(subject, *rows, tile); }});
+      }
       if (!split_allowed || programs >= 4 * subject.profile.sms) continue;
       for (int64_t splits : {8, 32, 64, 128, 256, 512, 1024}) {
         if (splits * n > n_cols || programs * splits > 16 * subject.profile.sms) continue;

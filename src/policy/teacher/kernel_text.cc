@@ -10,8 +10,27 @@ std::string KernelText::unique(const std::string& hint) {
   return name;
 }
 
+// A line too long for 100 columns breaks after commas inside its brackets.
 void KernelText::line(const std::string& text) {
-  lines_.push_back(std::string(4 * depth_, ' ') + text);
+  constexpr size_t kWidth = 98;
+  std::string indent(4 * depth_, ' ');
+  std::string rest = text;
+  while (indent.size() + rest.size() > kWidth) {
+    int nesting = 0;
+    size_t cut = 0;
+    for (size_t i = 0; i < rest.size() && indent.size() + i < kWidth; ++i) {
+      if (rest[i] == '(' || rest[i] == '[') ++nesting;
+      if (rest[i] == ')' || rest[i] == ']') --nesting;
+      if (rest[i] == ' ' && i > 0 && rest[i - 1] == ',' && (nesting > 0 || lines_open_)) cut = i;
+    }
+    if (cut == 0) break;
+    lines_.push_back(indent + rest.substr(0, cut));
+    rest = rest.substr(cut + 1);
+    if (!lines_open_) indent += "        ";
+    lines_open_ = true;
+  }
+  lines_.push_back(indent + rest);
+  lines_open_ = false;
 }
 
 void KernelText::open(const std::string& text) {
@@ -36,13 +55,23 @@ std::string KernelText::scalar(const std::string& hint, const std::string& host)
   return scalars_.back().first;
 }
 
+std::string KernelText::size(const std::string& name, const std::string& host) {
+  const std::string parameter = scalar(name, host);
+  for (auto& [known, expression] : scalars_) {
+    if (known != parameter || expression != host) continue;
+    locals_.emplace_back(parameter, host);
+    host_names_[host] = parameter;
+  }
+  return parameter;
+}
+
 void KernelText::constexpr_parameter(const std::string& name, const std::string& host) {
   names_.insert(name);
   constexprs_.emplace_back(name, host);
 }
 
-void KernelText::launch(const std::string& grid, int warps, int stages) {
-  grid_ = grid;
+void KernelText::launch(std::vector<std::string> grid, int warps, int stages) {
+  grid_ = std::move(grid);
   warps_ = warps;
   stages_ = stages;
 }
@@ -88,12 +117,16 @@ std::string KernelText::call() const {
   std::string arguments;
   auto add = [&](const std::string& p) { arguments += (arguments.empty() ? "" : ", ") + p; };
   for (const auto& p : pointers_) add(p.second);
-  for (const auto& p : scalars_) add(p.second);
+  for (const auto& p : scalars_) {
+    auto local = host_names_.find(p.second);
+    add(local == host_names_.end() ? p.second : local->second);
+  }
   for (const auto& p : constexprs_) add(p.first + "=" + p.second);
   add("num_warps=" + std::to_string(warps_));
   if (stages_ > 0) add("num_stages=" + std::to_string(stages_));
-  const bool line = grid_.find("), ") == std::string::npos;  // one dimension
-  return name() + "[(" + grid_ + (line ? ",)](" : ")](") + arguments + ")";
+  std::string grid;
+  for (const std::string& g : grid_) grid += (grid.empty() ? "" : ", ") + g;
+  return name() + "[(" + grid + (grid_.size() == 1 ? ",)](" : ")](") + arguments + ")";
 }
 
 bool KernelText::uses_libdevice() const {

@@ -1,6 +1,7 @@
 // The text of one kernel while it is written: lines, names, parameters, and the host's call of it.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -24,16 +25,18 @@ class KernelText {
   // for the same host expression is used again.
   std::string pointer(const std::string& name, const std::string& host);
   std::string scalar(const std::string& hint, const std::string& host);
+  // A scalar that the host also names, as a local variable (sizes that grids are made of).
+  std::string size(const std::string& name, const std::string& host);
   void constexpr_parameter(const std::string& name, const std::string& host);
 
-  // Launch: `grid` is the text between the brackets' parentheses.
-  void launch(const std::string& grid, int warps, int stages);
+  void launch(std::vector<std::string> grid, int warps, int stages);
   void describe(const std::string& text) { description_ = text; }
 
   // The kernel with its final name: family and a hash of everything that is in it.
   std::string name() const;
   std::string source() const;
   std::string call() const;   // one statement of host code
+  const std::vector<std::pair<std::string, std::string>>& locals() const { return locals_; }
   bool uses_libdevice() const;
 
  private:
@@ -42,9 +45,11 @@ class KernelText {
   std::string family_, description_;
   std::vector<std::string> lines_;
   int depth_ = 1;
+  bool lines_open_ = false;  // inside a statement that was broken
   std::set<std::string> names_;
-  std::vector<std::pair<std::string, std::string>> pointers_, scalars_, constexprs_;
-  std::string grid_;
+  std::vector<std::pair<std::string, std::string>> pointers_, scalars_, constexprs_, locals_;
+  std::map<std::string, std::string> host_names_;  // host expression -> local that holds it
+  std::vector<std::string> grid_;
   int warps_ = 4, stages_ = 0;
 };
 

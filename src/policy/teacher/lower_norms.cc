@@ -39,7 +39,9 @@ bool Lowering::norm(const std::string& base) {
 }
 
 Tensor Lowering::normalized(const Tensor& x, const Tensor& mean, const Tensor& rstd) {
-  return pointwise("normalized", "({0} - {1}) * {2}", {x, mean, rstd}, register_type(x.dtype));
+  const DType type = register_type(x.dtype);
+  const Tensor centered = pointwise("centered", "{0} - {1}", {x, mean}, type);
+  return pointwise("normalized", "{0} * {1}", {centered, rstd}, type);
 }
 
 // y * weight + bias, each a vector along `dim` (or, with dim -1, of the trailing dimensions).

@@ -1,5 +1,6 @@
 // Views, copies and factories: index maps, no arithmetic.
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "policy/teacher/lowering.h"
@@ -106,20 +107,27 @@ Tensor Lowering::permuted(const Tensor& t, const std::vector<int>& order) const 
   return out;
 }
 
+// A piece as leaves, each with its own stride.
+std::vector<Piece> Lowering::leaf_pieces(const Piece& piece) const {
+  std::vector<Piece> out;
+  const Axes leaves = graph_.axes.leaves(piece.axis);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    Stride stride = piece.stride;
+    stride.times.insert(stride.times.end(), leaves.begin() + static_cast<long>(i) + 1, leaves.end());
+    out.push_back({leaves[i], stride});
+  }
+  return out;
+}
+
 Tensor Lowering::reshaped(Tensor t, const std::vector<int64_t>& shape) {
   // All pieces in row-major order, as leaves with their strides; a size in `shape` takes as many as
   // make it up, splitting the last where it must.
   std::vector<Piece> rest;
-  auto expand = [&](const Piece& piece, std::vector<Piece>& out) {
-    const Axes leaves = graph_.axes.leaves(piece.axis);
-    for (size_t i = 0; i < leaves.size(); ++i) {
-      Stride stride = piece.stride;
-      stride.times.insert(stride.times.end(), leaves.begin() + i + 1, leaves.end());
-      out.push_back({leaves[i], stride});
-    }
-  };
   for (const auto& dim : t.dims) {
-    for (const Piece& piece : dim) expand(piece, rest);
+    for (const Piece& piece : dim) {
+      const std::vector<Piece> parts = leaf_pieces(piece);
+      rest.insert(rest.end(), parts.begin(), parts.end());
+    }
   }
   std::vector<std::vector<Piece>> dims;
   size_t next = 0;
@@ -133,8 +141,7 @@ Tensor Lowering::reshaped(Tensor t, const std::vector<int64_t>& shape) {
         if (have % open != 0) throw Refusal{"a view that does not split dimensions evenly"};
         const Piece whole = rest[next];
         graph_.axes.split(whole.axis, open);
-        std::vector<Piece> parts;
-        expand(whole, parts);
+        const std::vector<Piece> parts = leaf_pieces(whole);
         rest.erase(rest.begin() + next);
         rest.insert(rest.begin() + next, parts.begin(), parts.end());
         continue;
@@ -156,9 +163,20 @@ Tensor Lowering::sliced(const Tensor& t, int dim, int64_t start, int64_t step, i
     throw Refusal{"a slice out of range"};
   }
   if (length == size) return t;
-  if (t.node >= 0) throw Refusal{"a part of a computed value"};
   if (t.dims[dim].size() != 1) throw Refusal{"a slice across a reshaped dimension"};
   Tensor out = t;
+  if (t.node >= 0) {
+    const Axes leaves = graph_.axes.leaves(t.axes(dim));
+    if (leaves.size() != 1) throw Refusal{"a slice across a reshaped dimension"};
+    Piece part{length > 1 ? graph_.axes.fresh(length) : -1, {}};
+    part.stride.factor = step;
+    std::map<int, int> done;
+    out.node = sliced_node(t.node, leaves[0], part, start, done);
+    out.dims[dim].clear();
+    if (length > 1) out.dims[dim].push_back({part.axis, {}});
+    layouts_.push_back(out.axes());
+    return out;
+  }
   const Piece whole = t.dims[dim][0];
   Stride stride = whole.stride;
   if (start != 0 && stride.factor != 0) out.offset.push_back({start, stride});
@@ -166,6 +184,40 @@ Tensor Lowering::sliced(const Tensor& t, int dim, int64_t start, int64_t step, i
   out.dims[dim].clear();
   if (length > 1) out.dims[dim].push_back({graph_.axes.fresh(length), stride});
   return out;
+}
+
+// The part of a computed value along one of its axes is the same computation on parts of what it
+// loads. Values that do not vary with the axis stay as they are.
+int Lowering::sliced_node(int id, AxisId leaf, const Piece& part, int64_t start,
+                          std::map<int, int>& done) {
+  if (auto it = done.find(id); it != done.end()) return it->second;
+  Node node = graph_.nodes[id];
+  if (contains(graph_.axes.leaves(node.axes), leaf)) {
+    if (node.kind == NodeKind::kIndex) throw Refusal{"a part of a range"};
+    return id;  // bound in it
+  }
+  bool changed = false;
+  for (int& operand : node.operands) {
+    const int sliced = sliced_node(operand, leaf, part, start, done);
+    changed |= sliced != operand;
+    operand = sliced;
+  }
+  if (node.kind == NodeKind::kLoad) {
+    std::vector<Piece> pieces;
+    for (const Piece& whole : node.pieces) {
+      for (Piece piece : leaf_pieces(whole)) {
+        if (piece.axis == leaf) {
+          changed = true;
+          if (start != 0 && piece.stride.factor != 0) node.offset.push_back({start, piece.stride});
+          piece.axis = part.axis;
+          piece.stride.factor *= part.stride.factor;
+        }
+        if (piece.axis >= 0) pieces.push_back(piece);
+      }
+    }
+    node.pieces = std::move(pieces);
+  }
+  return done[id] = changed ? add_node(std::move(node)) : id;
 }
 
 Tensor Lowering::expanded(Tensor t, const std::vector<int64_t>& shape) {

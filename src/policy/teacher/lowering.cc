@@ -138,12 +138,9 @@ Tensor Lowering::fresh_clone(Tensor t) {
   };
   for (auto& dim : t.dims) {
     std::vector<Piece> pieces;
-    for (const Piece& piece : dim) {
-      const Axes leaves = graph_.axes.leaves(piece.axis);
-      for (size_t i = 0; i < leaves.size(); ++i) {
-        Stride stride = piece.stride;
-        stride.times.insert(stride.times.end(), leaves.begin() + i + 1, leaves.end());
-        pieces.push_back({clone_of(leaves[i]), stride});
+    for (const Piece& whole : dim) {
+      for (const Piece& piece : leaf_pieces(whole)) {
+        pieces.push_back({clone_of(piece.axis), piece.stride});
       }
     }
     dim = std::move(pieces);

@@ -86,9 +86,12 @@ class Lowering {
 
   // lower_views.cc
   bool view();
+  std::vector<Piece> leaf_pieces(const Piece& piece) const;
   Tensor reshaped(Tensor t, const std::vector<int64_t>& shape);
   Tensor permuted(const Tensor& t, const std::vector<int>& order) const;
   Tensor sliced(const Tensor& t, int dim, int64_t start, int64_t step, int64_t length);
+  int sliced_node(int node, AxisId leaf, const Piece& part, int64_t start,
+                  std::map<int, int>& done);
   Tensor expanded(Tensor t, const std::vector<int64_t>& shape);
   Tensor aligned(Tensor vector, int rank, int dim) const;  // a vector along one dimension of many
   bool split_views(const std::string& base);

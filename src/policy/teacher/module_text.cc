@@ -182,6 +182,12 @@ std::string module_text(const Task& task, const Graph& graph, const Written& wri
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     out += wrapped(allocation(graph, task.forward, static_cast<int>(i)));
   }
+  std::set<std::string> named;
+  for (const KernelText& kernel : written.kernels) {
+    for (const auto& [name, host] : kernel.locals()) {
+      if (named.insert(name).second) out += wrapped(name + " = " + host);
+    }
+  }
   for (const Scratch& scratch : written.scratch) {
     out += wrapped(scratch.name + " = torch.empty((" + scratch.shape + "), device=a0.device, dtype=" +
                    scratch.dtype + ")");

@@ -12,14 +12,29 @@ namespace kw {
 namespace teacher {
 namespace {
 
+// "flat", "persistent", "BLOCK_M=128 BLOCK_N=128": schedules that differ in this differ in kind.
+std::string kind(const Choice& choice) {
+  if (choice.family == "matmul") return choice.tiling.substr(0, choice.tiling.find(" BLOCK_K"));
+  return choice.tiling.substr(0, choice.tiling.find(','));
+}
+
 // Best first. Estimates within a few percent are equal: there the fewer programs win, which is also
-// what an interpreter likes.
+// what an interpreter likes. The best of each kind that may well win stands before variations of
+// the first, as the model is a rough one and each proposal costs a measurement.
 void rank(std::vector<Choice>& choices) {
   auto bucket = [](const Choice& c) { return std::llround(std::log(c.seconds) / std::log(1.04)); };
   std::stable_sort(choices.begin(), choices.end(), [&](const Choice& a, const Choice& b) {
     const auto ka = bucket(a), kb = bucket(b);
     return ka != kb ? ka < kb : a.programs < b.programs;
   });
+  std::set<std::string> kinds;
+  std::vector<Choice> first, rest;
+  for (Choice& choice : choices) {
+    const bool leads = choice.seconds < 1.5 * choices.front().seconds && kinds.insert(kind(choice)).second;
+    (leads ? first : rest).push_back(choice);
+  }
+  choices = std::move(first);
+  choices.insert(choices.end(), rest.begin(), rest.end());
 }
 
 std::string plan_text(const Graph& graph, const Choice& choice, const Subject& subject,

@@ -33,7 +33,8 @@ void check_specialization(const Kernel& kernel, const Launch& launch) {
     const auto* number = std::get_if<int64_t>(&launch.args[i].v);
     if (number && *number % divisibility(kernel, params[i]) != 0) {
       throw InputError("kernel " + kernel.name + ": " + kernel.params[params[i]].name + " = " +
-                       std::to_string(*number) + " is not divisible as the kernel was compiled for");
+                       std::to_string(*number) +
+                       " is not divisible as the kernel was compiled for");
     }
   }
 }

@@ -53,11 +53,13 @@ class InterpretedBuffer {
     case JobResult::Status::kKilled:  // a wild pointer, unless the machine ran out of memory
       if (result.message.find("SIGKILL") == std::string::npos) throw ReplayError(text);
       throw NotJudged(text);
-    case JobResult::Status::kFlooded: throw ReplayError(text);
+    case JobResult::Status::kFlooded:
+      throw ReplayError(text);
     case JobResult::Status::kRefused:  // an access outside the launch's buffers
       if (result.code == "raised") throw ReplayError(text);
       throw NotJudged(text);
-    default: throw NotJudged(text);
+    default:
+      throw NotJudged(text);
   }
 }
 
@@ -65,7 +67,10 @@ class InterpretedLaunch : public PreparedLaunch {
  public:
   InterpretedLaunch(WorkerPool& pool, std::chrono::milliseconds deadline, const Kernel& kernel,
                     const Launch& launch)
-      : pool_(pool), deadline_(deadline), kernel_(kernel), launch_(launch),
+      : pool_(pool),
+        deadline_(deadline),
+        kernel_(kernel),
+        launch_(launch),
         params_(runtime_params(kernel)) {}
 
   bool run(std::span<const at::Tensor> tensors) override {
@@ -77,9 +82,9 @@ class InterpretedLaunch : public PreparedLaunch {
     }
     Job job;
     job.deadline = deadline_;
-    job.request.json = {{"kind", "interpret"}, {"slice", kernel_.source},
+    job.request.json = {{"kind", "interpret"},        {"slice", kernel_.source},
                         {"kernel", to_json(kernel_)}, {"grid", launch_.grid},
-                        {"args", std::move(args)}, {"buffers", Json::array()}};
+                        {"args", std::move(args)},    {"buffers", Json::array()}};
     for (const InterpretedBuffer& buffer : buffers) {
       job.request.json["buffers"].push_back({{"bytes", buffer.file().bytes()}});
       job.fds.push_back(buffer.file().fd());
@@ -171,7 +176,9 @@ class CpuBackend : public Backend {
   at::Device device() const override { return at::kCPU; }
   Json describe() const override {
     const int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
-    return {{"backend", "cpu"}, {"device", processor_name()}, {"total_memory", pages * page},
+    return {{"backend", "cpu"},
+            {"device", processor_name()},
+            {"total_memory", pages * page},
             {"threads", at::get_num_threads()}};
   }
   std::unique_ptr<KernelSet> load(const std::vector<Kernel>& kernels) override {

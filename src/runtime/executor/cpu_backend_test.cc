@@ -97,8 +97,8 @@ Backend* CpuBackendTest::backend_ = nullptr;
 
 TEST_F(CpuBackendTest, ARightKernelIsRight) {
   for (Variation variation : {Variation::kPlain, Variation::kAffine}) {
-    const TrialReport report = run(
-        "out + i, y, keep", {.variation = variation, .check_noop = true, .each_launch = true});
+    const TrialReport report =
+        run("out + i, y, keep", {.variation = variation, .check_noop = true, .each_launch = true});
     ASSERT_EQ(report.status, "ok") << report.message;
     EXPECT_EQ(report.difference, "");
     EXPECT_TRUE(report.no_launch_changes);

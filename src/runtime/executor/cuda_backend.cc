@@ -127,9 +127,9 @@ class CudaKernels : public KernelSet {
                  "loading " + kernel.name);
     loaded_.emplace(index, loaded);  // unloaded from here on, whatever follows
     CudaFunction& entry = loaded_[index];
-    driver.check(driver.module_get_function(&entry.function, entry.module,
-                                            kernel.compiled->symbol.c_str()),
-                 "finding " + kernel.compiled->symbol);
+    driver.check(
+        driver.module_get_function(&entry.function, entry.module, kernel.compiled->symbol.c_str()),
+        "finding " + kernel.compiled->symbol);
     opt_in(*kernel.compiled, entry.function);
     return entry.function;
   }
@@ -140,19 +140,18 @@ class CudaKernels : public KernelSet {
     driver.check(driver.device_get_attribute(
                      &available, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0),
                  "shared memory limit");
-    driver.check(
-        driver.func_get_attribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function),
-        "static shared memory");
+    driver.check(driver.func_get_attribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function),
+                 "static shared memory");
     if (compiled.shared > available - fixed) {
       throw InputError("needs " + std::to_string(compiled.shared) +
                        " bytes of shared memory, the device has " + std::to_string(available));
     }
     if (compiled.shared > kStaticSharedLimit) {
       driver.check(driver.func_set_cache_config(function, CU_FUNC_CACHE_PREFER_SHARED), "cache");
-      driver.check(driver.func_set_attribute(
-                       function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                       available - fixed),
-                   "shared memory");
+      driver.check(
+          driver.func_set_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                    available - fixed),
+          "shared memory");
     }
     if (compiled.num_ctas == 16) {  // beyond the portable cluster size of 8
       driver.check(driver.func_set_attribute(
@@ -171,9 +170,9 @@ class CudaBackend : public Backend {
     int count = 0;
     const cudaError_t found = cudaGetDeviceCount(&count);
     if (found != cudaSuccess || count == 0) {
-      throw EnvironmentError(std::string("--backend cuda: no usable GPU (") +
-                             (found == cudaSuccess ? "none is visible" : cudaGetErrorString(found)) +
-                             ")");
+      throw EnvironmentError(
+          std::string("--backend cuda: no usable GPU (") +
+          (found == cudaSuccess ? "none is visible" : cudaGetErrorString(found)) + ")");
     }
     at::globalContext().lazyInitDevice(at::kCUDA);
     require(cudaSetDevice(0), "device 0");

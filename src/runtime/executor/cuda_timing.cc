@@ -96,8 +96,8 @@ class Contestant {
   // Whether the outputs of the last timed run are those of an untimed one with poisoned buffers.
   bool check() {
     reset(last_set);
-    const std::vector<at::Tensor> expected = task_.forward().run(
-        inputs_[last_set], {.fill = EmptyFill::kPoison});
+    const std::vector<at::Tensor> expected =
+        task_.forward().run(inputs_[last_set], {.fill = EmptyFill::kPoison});
     if (expected.size() != last_outputs.size()) return false;
     for (size_t i = 0; i < expected.size(); ++i) {
       const at::Tensor &got = last_outputs[i], &want = expected[i];
@@ -170,8 +170,8 @@ TimeReport time_on_cuda(Backend& backend, const TimeRequest& request,
   std::vector<std::vector<at::Tensor>> sets;
   for (int i = 0; i < request.input_sets; ++i) {
     const uint64_t seed = request.seed + static_cast<uint64_t>(i);
-    sets.push_back(tasks[0]->draw_inputs(tasks[0]->draw_state(request.seed), seed,
-                                         Variation::kPlain, 0));
+    sets.push_back(
+        tasks[0]->draw_inputs(tasks[0]->draw_state(request.seed), seed, Variation::kPlain, 0));
   }
   std::vector<std::unique_ptr<Package>> packages;
   for (const std::string& path : request.packages) {

@@ -13,24 +13,34 @@ int64_t align_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
 
 at::ScalarType scalar_type(DType dtype) {
   switch (dtype) {
-    case DType::kFloat64: return at::kDouble;
-    case DType::kFloat32: return at::kFloat;
-    case DType::kFloat16: return at::kHalf;
-    case DType::kBFloat16: return at::kBFloat16;
-    case DType::kInt64: return at::kLong;
-    case DType::kInt32: return at::kInt;
-    case DType::kInt16: return at::kShort;
-    case DType::kInt8: return at::kChar;
-    case DType::kUInt8: return at::kByte;
-    case DType::kBool: return at::kBool;
+    case DType::kFloat64:
+      return at::kDouble;
+    case DType::kFloat32:
+      return at::kFloat;
+    case DType::kFloat16:
+      return at::kHalf;
+    case DType::kBFloat16:
+      return at::kBFloat16;
+    case DType::kInt64:
+      return at::kLong;
+    case DType::kInt32:
+      return at::kInt;
+    case DType::kInt16:
+      return at::kShort;
+    case DType::kInt8:
+      return at::kChar;
+    case DType::kUInt8:
+      return at::kByte;
+    case DType::kBool:
+      return at::kBool;
   }
   throw InputError("unknown dtype");
 }
 
 DType dtype_of(at::ScalarType type) {
-  for (DType dtype : {DType::kFloat64, DType::kFloat32, DType::kFloat16, DType::kBFloat16,
-                      DType::kInt64, DType::kInt32, DType::kInt16, DType::kInt8, DType::kUInt8,
-                      DType::kBool}) {
+  for (DType dtype :
+       {DType::kFloat64, DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kInt64,
+        DType::kInt32, DType::kInt16, DType::kInt8, DType::kUInt8, DType::kBool}) {
     if (scalar_type(dtype) == type) return dtype;
   }
   throw InputError(std::string("dtype ") + c10::toString(type) + " is not supported");
@@ -89,8 +99,8 @@ std::vector<at::Tensor> Guards::copy(const std::vector<at::Tensor>& tensors) {
       if (it->second.numel() > 0) it->second.copy_(storage_bytes(tensor));
     }
     at::Tensor twin = at::empty({0}, it->second.options().dtype(tensor.scalar_type()));
-    out.push_back(twin.set_(it->second.storage(), tensor.storage_offset(), tensor.sizes(),
-                            tensor.strides()));
+    out.push_back(
+        twin.set_(it->second.storage(), tensor.storage_offset(), tensor.sizes(), tensor.strides()));
   }
   return out;
 }
@@ -99,8 +109,8 @@ void Guards::check(const Region& region) {
   const at::Tensor& raw = region.raw;
   const int64_t end_even = align_up(region.end, 2), total = raw.numel() / 2 * 2;
   at::Tensor bad = raw.narrow(0, 0, region.begin).view(at::kShort).ne(kPoison).any();
-  bad = bad.logical_or(
-      raw.narrow(0, end_even, total - end_even).view(at::kShort).ne(kPoison).any());
+  bad =
+      bad.logical_or(raw.narrow(0, end_even, total - end_even).view(at::kShort).ne(kPoison).any());
   if (end_even != region.end) {
     bad = bad.logical_or(raw.narrow(0, region.end, 1).ne(kPoison >> 8).any());
   }

@@ -39,7 +39,7 @@ class Guards {
 
  private:
   struct Region {
-    at::Tensor raw;  // bytes
+    at::Tensor raw;      // bytes
     int64_t begin, end;  // of the buffer inside raw
     c10::weak_intrusive_ptr<c10::StorageImpl> buffer;
   };

@@ -13,7 +13,9 @@ class GuardsTest : public testing::Test {
   Guards guards_{at::kCPU};
 };
 
-char* bytes(const at::Tensor& tensor) { return static_cast<char*>(tensor.storage().mutable_data()); }
+char* bytes(const at::Tensor& tensor) {
+  return static_cast<char*>(tensor.storage().mutable_data());
+}
 
 TEST_F(GuardsTest, NewBuffersArePoison) {
   for (at::ScalarType type : {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16}) {
@@ -43,7 +45,7 @@ TEST_F(GuardsTest, EveryByteOutsideIsWatched) {
     const at::Tensor t = guards.empty({size}, {1}, at::kByte);
     const bool inside = size > 0 && random() % 4 == 0;
     const int64_t distance = random() % 3 == 0 ? 0 : random() % kGuardBytes;
-    const int64_t at = inside ? static_cast<int64_t>(random()) % size
+    const int64_t at = inside         ? static_cast<int64_t>(random()) % size
                        : random() % 2 ? size + distance
                                       : -1 - distance;
     bytes(t)[inside ? std::abs(at) : at] ^= static_cast<char>(1 << random() % 8);

@@ -29,20 +29,23 @@ double as_double(const Arg& value) {
 
 int64_t as_integer(const Arg& value, int64_t low, int64_t high) {
   int64_t x = 0;
-  if (const auto* i = std::get_if<int64_t>(&value.v)) x = *i;
-  else if (const auto* b = std::get_if<bool>(&value.v)) x = *b;
-  else throw InputError("expected an integer");
+  if (const auto* i = std::get_if<int64_t>(&value.v))
+    x = *i;
+  else if (const auto* b = std::get_if<bool>(&value.v))
+    x = *b;
+  else
+    throw InputError("expected an integer");
   if (x < low || x > high) throw InputError(std::to_string(x) + " does not fit");
   return x;
 }
 
 template <class T>
 std::array<std::byte, 8> integer(const Arg& value) {
-  constexpr int64_t kHigh = sizeof(T) < 8 ? static_cast<int64_t>(std::numeric_limits<T>::max())
-                                          : INT64_MAX;
+  constexpr int64_t kHigh =
+      sizeof(T) < 8 ? static_cast<int64_t>(std::numeric_limits<T>::max()) : INT64_MAX;
   // u64 beyond 2^63 arrives as the negative number of the same bits.
-  constexpr int64_t kLow = sizeof(T) == 8 ? INT64_MIN
-                                          : static_cast<int64_t>(std::numeric_limits<T>::min());
+  constexpr int64_t kLow =
+      sizeof(T) == 8 ? INT64_MIN : static_cast<int64_t>(std::numeric_limits<T>::min());
   return bytes_of(static_cast<T>(as_integer(value, kLow, kHigh)));
 }
 
@@ -83,9 +86,7 @@ LaunchParams::LaunchParams(const Kernel& kernel, const Launch& launch) {
   for (Slot& slot : slots_) addresses_.push_back(slot.data());
 }
 
-void LaunchParams::set_pointer(size_t arg, const void* pointer) {
-  slots_[arg] = bytes_of(pointer);
-}
+void LaunchParams::set_pointer(size_t arg, const void* pointer) { slots_[arg] = bytes_of(pointer); }
 
 void LaunchParams::set_scratch(const void* global, const void* profile) {
   slots_[slots_.size() - 2] = bytes_of(global);

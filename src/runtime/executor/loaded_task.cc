@@ -25,14 +25,21 @@ void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t s
   seed_generators(seed);
   for (at::Tensor& flat : floating_storages(inputs)) {
     switch (variation) {
-      case Variation::kScaleDown: flat.mul_(0.1); break;
-      case Variation::kScaleUp: flat.mul_(10); break;
-      case Variation::kFlipped: flat.neg_(); break;
+      case Variation::kScaleDown:
+        flat.mul_(0.1);
+        break;
+      case Variation::kScaleUp:
+        flat.mul_(10);
+        break;
+      case Variation::kFlipped:
+        flat.neg_();
+        break;
       case Variation::kMixedSigns:
         flat.mul_(at::empty_like(flat).bernoulli_(0.5).mul_(2).sub_(1));
         break;
       case Variation::kPlain:
-      case Variation::kAffine: break;
+      case Variation::kAffine:
+        break;
     }
   }
 }

@@ -34,7 +34,7 @@ using AffineChange = std::map<std::string, Affine>;
 
 struct Draw {
   std::vector<at::Tensor> state, derived, inputs;
-  AffineChange affine;  // already done to `state`
+  AffineChange affine;                  // already done to `state`
   std::vector<at::Tensor> all() const;  // forward's inputs in order
 };
 

@@ -35,12 +35,18 @@ Options parse(int argc, char** argv) {
     }
     if (i + 1 == argc) throw InputError(flag + " needs a value");
     const std::string value = argv[++i];
-    if (flag == "--socket") options.socket = std::atoi(value.c_str());
-    else if (flag == "--backend") options.backend = value;
-    else if (flag == "--python") options.cpu.worker.python = value;
-    else if (flag == "--worker-dir") options.cpu.worker.worker_dir = value;
-    else if (flag == "--guard") options.cpu.worker.guard_library = value;
-    else throw InputError("unknown flag " + flag);
+    if (flag == "--socket")
+      options.socket = std::atoi(value.c_str());
+    else if (flag == "--backend")
+      options.backend = value;
+    else if (flag == "--python")
+      options.cpu.worker.python = value;
+    else if (flag == "--worker-dir")
+      options.cpu.worker.worker_dir = value;
+    else if (flag == "--guard")
+      options.cpu.worker.guard_library = value;
+    else
+      throw InputError("unknown flag " + flag);
   }
   if (options.socket < 0) throw InputError("--socket FD is missing");
   return options;
@@ -66,7 +72,10 @@ int run(const Options& options) {
     throw InputError("--backend is cpu or cuda, not \"" + options.backend + "\"");
   }
   FrameChannel channel{UniqueFd(options.socket)};
-  return Server(*backend, timer).serve(channel);
+  const int code = Server(*backend, timer).serve(channel);
+  // Destructors would wait for a device that is gone.
+  if (code == Server::kLostExit) std::_Exit(code);
+  return code;
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ MemoryFile::MemoryFile(int64_t bytes) : bytes_(bytes) {
   fd_.reset(memfd_create("kernelwright-buffer", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const bool made = fd_ && ftruncate(fd_.get(), bytes) == 0 &&
                     fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
-  void* data = made ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0)
-                    : MAP_FAILED;
+  void* data =
+      made ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0) : MAP_FAILED;
   if (data == MAP_FAILED) {
     throw EnvironmentError("cannot make a buffer of " + std::to_string(bytes) +
                            " bytes for the interpreter: " + std::strerror(errno));

@@ -24,10 +24,14 @@ at::Tensor slice_of(const at::Tensor& flat, int64_t begin, int64_t end, at::Devi
 
 at::Tensor bits(const at::Tensor& tensor) {
   switch (tensor.element_size()) {
-    case 1: return tensor.view(at::kByte);
-    case 2: return tensor.view(at::kShort);
-    case 4: return tensor.view(at::kInt);
-    default: return tensor.view(at::kLong);
+    case 1:
+      return tensor.view(at::kByte);
+    case 2:
+      return tensor.view(at::kShort);
+    case 4:
+      return tensor.view(at::kInt);
+    default:
+      return tensor.view(at::kLong);
   }
 }
 
@@ -50,9 +54,8 @@ std::vector<int64_t> stride_class(const Value& value) {
   for (size_t d = 0; d < value.shape.size(); ++d) {
     if (value.shape[d] != 1) dims.push_back(static_cast<int64_t>(d));
   }
-  std::stable_sort(dims.begin(), dims.end(), [&](int64_t a, int64_t b) {
-    return value.strides[a] > value.strides[b];
-  });
+  std::stable_sort(dims.begin(), dims.end(),
+                   [&](int64_t a, int64_t b) { return value.strides[a] > value.strides[b]; });
   int64_t expected = 1;
   bool dense = true;
   for (auto d = dims.rbegin(); d != dims.rend(); ++d) {
@@ -81,11 +84,11 @@ ErrorSums error_against(const at::Tensor& got, const at::Tensor& oracle, at::Dev
     const at::Tensor oracle_ok = os.isfinite();
     const at::Tensor ok = oracle_ok.logical_and(gs.isfinite());
     const at::Tensor error = zero_where_not(ok, gs - os), scale = zero_where_not(oracle_ok, os);
-    const at::Tensor sums = at::stack({error.square().sum(), error.abs().max(),
-                                       scale.square().sum(), scale.abs().max(),
-                                       ok.sum().to(at::kDouble), oracle_ok.sum().to(at::kDouble),
-                                       ok.logical_or(gs.eq(os)).sum().to(at::kDouble)})
-                                .cpu();
+    const at::Tensor sums =
+        at::stack({error.square().sum(), error.abs().max(), scale.square().sum(), scale.abs().max(),
+                   ok.sum().to(at::kDouble), oracle_ok.sum().to(at::kDouble),
+                   ok.logical_or(gs.eq(os)).sum().to(at::kDouble)})
+            .cpu();
     const double* s = sums.const_data_ptr<double>();
     error_sum += s[0];
     error_max = std::max(error_max, s[1]);
@@ -160,9 +163,10 @@ double distance(const at::Tensor& a, const at::Tensor& b) {
   const at::Tensor x = a.reshape({-1}), y = b.reshape({-1});
   bool same_nonfinite = true;
   for_slices(x.numel(), [&](int64_t begin, int64_t end) {
-    same_nonfinite = same_nonfinite &&
-                     !nonfinite_differs(slice_of(x, begin, end, a.device()),
-                                        slice_of(y, begin, end, a.device())).any().item<bool>();
+    same_nonfinite = same_nonfinite && !nonfinite_differs(slice_of(x, begin, end, a.device()),
+                                                          slice_of(y, begin, end, a.device()))
+                                            .any()
+                                            .item<bool>();
   });
   return same_nonfinite ? error_against(a, b, a.device()).rms : kFar;
 }

@@ -44,9 +44,10 @@ at::Scalar to_scalar(const Arg& arg) {
 
 // A number where the schema wants a tensor: takes part in type promotion as a Python number does.
 at::Tensor wrapped_number(const Arg& arg) {
-  at::Tensor out = at::scalar_tensor(to_scalar(arg), at::TensorOptions().dtype(
-      std::holds_alternative<double>(arg.v) ? at::kDouble
-      : std::holds_alternative<bool>(arg.v) ? at::kBool : at::kLong));
+  at::Tensor out = at::scalar_tensor(
+      to_scalar(arg), at::TensorOptions().dtype(std::holds_alternative<double>(arg.v) ? at::kDouble
+                                                : std::holds_alternative<bool>(arg.v) ? at::kBool
+                                                                                      : at::kLong));
   out.unsafeGetTensorImpl()->set_wrapped_number(true);
   return out;
 }
@@ -110,19 +111,25 @@ IValue to_ivalue(const Arg& arg, const c10::Type& type, at::Device device) {
     case TypeKind::TensorType:
       if (arg.is_none()) return at::Tensor();
       return wrapped_number(arg);
-    case TypeKind::FloatType: return to_double(arg);
-    case TypeKind::BoolType: return to_int(arg) != 0;
+    case TypeKind::FloatType:
+      return to_double(arg);
+    case TypeKind::BoolType:
+      return to_int(arg) != 0;
     case TypeKind::IntType:
-    case TypeKind::SymIntType: return to_int(arg);
-    case TypeKind::ScalarTypeType: return to_int(arg);  // a default written as a number
-    case TypeKind::NumberType: return to_scalar(arg);
+    case TypeKind::SymIntType:
+      return to_int(arg);
+    case TypeKind::ScalarTypeType:
+      return to_int(arg);  // a default written as a number
+    case TypeKind::NumberType:
+      return to_scalar(arg);
     case TypeKind::StringType:
       if (const auto* text = std::get_if<std::string>(&arg.v)) return *text;
       throw InputError("expected a string");
     case TypeKind::GeneratorType:
       if (arg.is_none()) return IValue();
       break;
-    default: break;
+    default:
+      break;
   }
   throw InputError("does not fit type " + type.str());
 }
@@ -132,8 +139,8 @@ IValue to_ivalue(const Arg& arg, const c10::Type& type, at::Device device) {
 std::vector<ValueId> tensor_ids(const ArgList& items) {
   std::vector<ValueId> out;
   for (const Arg& item : items) {
-    if (!item.is_value() && !item.is_none()) throw InputError("expected tensors");
-    out.push_back(item.is_value() ? item.value() : -1);
+    if (!item.is_value()) throw InputError("expected tensors");
+    out.push_back(item.value());
   }
   return out;
 }
@@ -160,10 +167,13 @@ at::Tensor make_constant(const AtenCall& call, at::Device device) {
   const ArgList& items = as_list(*data, data_storage, 1);
   const DType type = std::get<DType>(dtype->v);
   const bool floating = is_floating(type);
-  at::Tensor flat = at::empty({static_cast<int64_t>(items.size())}, floating ? at::kDouble : at::kLong);
+  at::Tensor flat =
+      at::empty({static_cast<int64_t>(items.size())}, floating ? at::kDouble : at::kLong);
   for (size_t i = 0; i < items.size(); ++i) {
-    if (floating) flat.mutable_data_ptr<double>()[i] = to_double(items[i]);
-    else flat.mutable_data_ptr<int64_t>()[i] = to_int(items[i]);
+    if (floating)
+      flat.mutable_data_ptr<double>()[i] = to_double(items[i]);
+    else
+      flat.mutable_data_ptr<int64_t>()[i] = to_int(items[i]);
   }
   std::vector<int64_t> sizes;
   for (const Arg& dim : as_list(*shape, shape_storage, 1)) sizes.push_back(to_int(dim));
@@ -215,8 +225,8 @@ std::pair<std::string, std::string> dispatcher_name(const std::string& op) {
 
 bool makes_empty(const std::string& op) {
   constexpr std::array<std::string_view, 7> kNames = {
-      "empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided",
-      "empty_quantized"};
+      "empty",     "empty_like",        "empty_strided",  "empty_permuted",
+      "new_empty", "new_empty_strided", "empty_quantized"};
   return op.starts_with("aten.") &&
          std::find(kNames.begin(), kNames.end(), base_name(op)) != kNames.end();
 }
@@ -226,7 +236,7 @@ bool reads_generator(const AtenCall& call) {
   if (row && row->cls == OpClass::kRandom) return true;
   const auto [name, overload] = dispatcher_name(call.op);
   const auto handle = c10::Dispatcher::singleton().findSchema({name, overload});
-  return handle && handle->hasTag(at::Tag::nondeterministic_seeded) && (!row || has_dropout(call));
+  return handle && handle->hasTag(at::Tag::nondeterministic_seeded) && has_dropout(call);
 }
 
 OperatorCall::OperatorCall(const AtenCall& call, at::Device device) {
@@ -238,6 +248,8 @@ OperatorCall::OperatorCall(const AtenCall& call, at::Device device) {
 }
 
 void OperatorCall::resolve(const AtenCall& call, at::Device device) {
+  // Records come from workers: PyTorch has operators that open files.
+  if (!find_operator(call.op)) throw InputError(call.op + " is outside the operator table");
   const auto [name, overload] = dispatcher_name(call.op);
   handle_ = c10::Dispatcher::singleton().findSchema({name, overload});
   if (!handle_) throw InputError("this PyTorch has no operator " + call.op);
@@ -282,10 +294,8 @@ void OperatorCall::add_argument(const c10::Argument& argument, const Arg* arg, a
     const c10::TypePtr& element = plain->castRaw<c10::ListType>()->getElementType();
     ArgList storage;
     const ArgList& items = as_list(*arg, storage, argument.N().value_or(1));
-    if (strip_optional(element)->kind() == TypeKind::TensorType) {
-      const bool optional = element->kind() == TypeKind::OptionalType;
-      holes_.push_back({optional ? TensorHole::kOptionalList : TensorHole::kList, template_.size(),
-                        tensor_ids(items)});
+    if (element->kind() == TypeKind::TensorType) {
+      holes_.push_back({TensorHole::kList, template_.size(), tensor_ids(items)});
       template_.push_back(IValue());
     } else {
       template_.push_back(list_to_ivalue(items, element, device));
@@ -301,15 +311,9 @@ std::vector<at::Tensor> OperatorCall::run(std::span<const at::Tensor> slots) con
   for (const TensorHole& hole : holes_) {
     if (hole.kind == TensorHole::kOne) {
       stack[hole.entry] = slots[hole.values[0]];
-    } else if (hole.kind == TensorHole::kList) {
-      c10::List<at::Tensor> list;
-      for (ValueId id : hole.values) list.push_back(id < 0 ? at::Tensor() : slots[id]);
-      stack[hole.entry] = std::move(list);
     } else {
-      c10::List<std::optional<at::Tensor>> list;
-      for (ValueId id : hole.values) {
-        list.push_back(id < 0 ? std::nullopt : std::optional<at::Tensor>(slots[id]));
-      }
+      c10::List<at::Tensor> list;
+      for (ValueId id : hole.values) list.push_back(slots[id]);
       stack[hole.entry] = std::move(list);
     }
   }

@@ -39,10 +39,10 @@ class OperatorCall {
   bool random() const { return random_; }
 
  private:
-  struct TensorHole {      // one stack entry made of tensors
-    enum Kind { kOne, kList, kOptionalList } kind;
+  struct TensorHole {  // one stack entry made of tensors
+    enum Kind { kOne, kList } kind;
     size_t entry;
-    std::vector<ValueId> values;  // -1 for an absent one
+    std::vector<ValueId> values;
   };
   void resolve(const AtenCall& call, at::Device device);
   void add_argument(const c10::Argument& schema, const Arg* arg, at::Device device);

@@ -66,16 +66,16 @@ TEST_F(OracleTest, FactoriesAndIntegerArithmeticAreWideToo) {
 }
 
 TEST_F(OracleTest, RandomStepsDrawWhatTheRecordedProgramDraws) {
-  const Program program = make_program(
-      {value_json("float16", {50}, 0), value_json("float16", {50}, 1),
-       value_json("float32", {50}, 2), value_json("float32", {50}, 2),
-       value_json("float16", {50}, 3)},
-      {0},
-      {step_json("aten.rand_like.default", {{"self", v(0)}}, {1}),
-       step_json("aten.empty.memory_format", {{"size", {50}}}, {2}),
-       step_json("aten.normal_.default", {{"self", v(2)}}, {3}, {2}),
-       step_json("aten.bernoulli.p", {{"self", v(0)}, {"p", 0.3}}, {4})},
-      {1, 3, 4});
+  const Program program =
+      make_program({value_json("float16", {50}, 0), value_json("float16", {50}, 1),
+                    value_json("float32", {50}, 2), value_json("float32", {50}, 2),
+                    value_json("float16", {50}, 3)},
+                   {0},
+                   {step_json("aten.rand_like.default", {{"self", v(0)}}, {1}),
+                    step_json("aten.empty.memory_format", {{"size", {50}}}, {2}),
+                    step_json("aten.normal_.default", {{"self", v(2)}}, {3}, {2}),
+                    step_json("aten.bernoulli.p", {{"self", v(0)}, {"p", 0.3}}, {4})},
+                   {1, 3, 4});
   run(program, {at::randn({50}).to(at::kHalf)});
   for (size_t i = 0; i < oracle_.size(); ++i) {
     EXPECT_EQ(oracle_[i].scalar_type(), at::kDouble);
@@ -102,8 +102,8 @@ TEST_F(OracleTest, NoOracleForBitsAndLaunches) {
       {step_json("aten.view.dtype", {{"self", v(0)}, {"dtype", dtype("int32")}}, {1})}, {1});
   EXPECT_THROW(widened(bits), NotJudged);
   const std::vector<Kernel> kernels = {make_kernel("k", {"*fp32"}, {0})};
-  EXPECT_THROW(widened(make_program({value_json("float32", {2}, 0)}, {0},
-                                    {launch_json(0, {v(0)})}, {0}, kernels)),
+  EXPECT_THROW(widened(make_program({value_json("float32", {2}, 0)}, {0}, {launch_json(0, {v(0)})},
+                                    {0}, kernels)),
                NotJudged);
 }
 

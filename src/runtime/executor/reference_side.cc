@@ -23,7 +23,8 @@ int64_t total_bytes(const std::vector<at::Tensor>& tensors) {
 std::vector<at::Tensor> to_host(const std::vector<at::Tensor>& tensors) {
   std::vector<at::Tensor> out;
   for (const at::Tensor& tensor : tensors) {
-    out.push_back(tensor.defined() ? tensor.to(at::kCPU, tensor.scalar_type(), false, true) : tensor);
+    out.push_back(tensor.defined() ? tensor.to(at::kCPU, tensor.scalar_type(), false, true)
+                                   : tensor);
   }
   return out;
 }
@@ -47,8 +48,8 @@ bool zeros_would_pass(const ReferenceSide& side) {
   for (size_t i = 0; i < side.outputs.size(); ++i) {
     // The error of zero is the oracle itself: relative RMS 1.
     const bool all_zero = side.errors[i].oracle_max == 0;
-    if (!all_zero && (!side.outputs[i].is_floating_point() ||
-                      kPassFactor * side.errors[i].reference_rms < 1)) {
+    if (!all_zero &&
+        (!side.outputs[i].is_floating_point() || kPassFactor * side.errors[i].reference_rms < 1)) {
       return false;
     }
   }

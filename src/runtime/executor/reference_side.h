@@ -36,7 +36,7 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
 using ReferenceKey = std::tuple<int, uint64_t, Variation>;  // task id, seed
 
 struct CachedReference {
-  std::shared_ptr<const Draw> draw;           // of isolated backends
+  std::shared_ptr<const Draw> draw;  // of isolated backends
   std::shared_ptr<const ReferenceSide> side;
 };
 

@@ -161,8 +161,11 @@ std::vector<at::Tensor> Replay::run(std::vector<at::Tensor> inputs, const Replay
                       std::to_string(inputs.size()));
   }
   guards_intact_ = true;
-  Run run{options, std::vector<at::Tensor>(program_.values.size()),
-          std::vector<c10::StorageImpl*>(exact_.size()), std::vector<int>(exact_.size()), {}};
+  Run run{options,
+          std::vector<at::Tensor>(program_.values.size()),
+          std::vector<c10::StorageImpl*>(exact_.size()),
+          std::vector<int>(exact_.size()),
+          {}};
   for (size_t i = 0; i < inputs.size(); ++i) {
     define(-1, program_.inputs[i], std::move(inputs[i]), run);
   }

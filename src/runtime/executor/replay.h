@@ -26,9 +26,9 @@ namespace kw {
 struct ReplayOptions {
   EmptyFill fill = EmptyFill::kLeave;
   bool checked = true;
-  Guards* guards = nullptr;            // results of the empty family come from here
+  Guards* guards = nullptr;  // results of the empty family come from here
   bool skip_all_launches = false;
-  std::optional<int> skip_launch;      // step index
+  std::optional<int> skip_launch;  // step index
   // Poisoned integers that are no output become 0: with launches skipped they may serve as
   // indices, and an index out of range would cost the device.
   bool calm_integers = false;
@@ -40,8 +40,8 @@ class Replay {
   // `exact_outputs`: results that reach an output get the recorded layout, whoever made them.
   Replay(Program program, const std::vector<Kernel>& kernels, KernelSet* set, at::Device device,
          bool exact_outputs = false);
-  // Of a program out of oracle.h's widened(): floating results are made float64; random steps run in
-  // the dtypes of `narrow`, the recorded program, so that they draw the same numbers.
+  // Of a program out of oracle.h's widened(): floating results are made float64; random steps run
+  // in the dtypes of `narrow`, the recorded program, so that they draw the same numbers.
   static Replay wide(Program program, Program narrow, at::Device device);
 
   // `inputs` as Program::inputs; a run may overwrite those that the program mutates.
@@ -51,7 +51,9 @@ class Replay {
   const std::vector<int>& launch_steps() const { return launch_steps_; }
   // For each input, whether some step overwrites its storage.
   const std::vector<bool>& mutated_inputs() const { return mutated_inputs_; }
-  bool guards_intact() const { return guards_intact_; }  // around buffers of the last run's launches
+  bool guards_intact() const {
+    return guards_intact_;
+  }  // around buffers of the last run's launches
   // Steps whose result was copied into the recorded layout, in any run so far.
   const std::set<int>& relaid_steps() const { return relaid_; }
 
@@ -63,7 +65,7 @@ class Replay {
     std::vector<ValueId> launch_values;  // -1 where the argument is no tensor
     std::vector<int64_t> alignments;     // of pointers, bytes
     std::vector<ValueId> defines;
-    std::vector<ValueId> release;        // values used for the last time
+    std::vector<ValueId> release;  // values used for the last time
     bool empty = false;
   };
   struct Run;  // the state of one run

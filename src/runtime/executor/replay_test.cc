@@ -34,15 +34,14 @@ class ReplayTest : public testing::Test {
 
 // y = relu(x W^T) + 1, out of a buffer updated in place.
 Program linear_relu() {
-  return make_program(
-      {value_json("float32", {4, 8}, 0), value_json("float32", {3, 8}, 1),
-       value_json("float32", {4, 3}, 2), value_json("float32", {4, 3}, 2),
-       value_json("float32", {4, 3}, 3)},
-      {0, 1},
-      {step_json("aten.linear.default", {{"input", v(0)}, {"weight", v(1)}}, {2}),
-       step_json("aten.relu_.default", {{"self", v(2)}}, {3}, {2}),
-       step_json("aten.add.Tensor", {{"self", v(3)}, {"other", 1}}, {4})},
-      {4});
+  return make_program({value_json("float32", {4, 8}, 0), value_json("float32", {3, 8}, 1),
+                       value_json("float32", {4, 3}, 2), value_json("float32", {4, 3}, 2),
+                       value_json("float32", {4, 3}, 3)},
+                      {0, 1},
+                      {step_json("aten.linear.default", {{"input", v(0)}, {"weight", v(1)}}, {2}),
+                       step_json("aten.relu_.default", {{"self", v(2)}}, {3}, {2}),
+                       step_json("aten.add.Tensor", {{"self", v(3)}, {"other", 1}}, {4})},
+                      {4});
 }
 
 TEST_F(ReplayTest, ComputesWhatTheOperatorsCompute) {
@@ -79,8 +78,7 @@ TEST_F(ReplayTest, ResultsMustBeAsRecorded) {
             std::string::npos);
   EXPECT_NE(error(relu(value_json("float16", {4}, 1), v(0)), {x}).find("float16"),
             std::string::npos);
-  EXPECT_NE(error(relu(value_json("float32", {4}, 0), v(0)), {x}).find("alias"),
-            std::string::npos);
+  EXPECT_NE(error(relu(value_json("float32", {4}, 0), v(0)), {x}).find("alias"), std::string::npos);
   EXPECT_NE(error(relu(value_json("float32", {4}, 1), v(0)), {at::randn({5})}).find("shape"),
             std::string::npos);
   EXPECT_NE(error(relu(value_json("float32", {4}, 1), v(0)), {}).find("takes 1 inputs"),
@@ -88,9 +86,9 @@ TEST_F(ReplayTest, ResultsMustBeAsRecorded) {
 }
 
 TEST_F(ReplayTest, AFailedStepIsNamed) {
-  const Program bad = make_program(
-      {value_json("float32", {4, 8}, 0), value_json("float32", {4, 4}, 1)}, {0},
-      {step_json("aten.mm.default", {{"self", v(0)}, {"mat2", v(0)}}, {1})}, {1});
+  const Program bad =
+      make_program({value_json("float32", {4, 8}, 0), value_json("float32", {4, 4}, 1)}, {0},
+                   {step_json("aten.mm.default", {{"self", v(0)}, {"mat2", v(0)}}, {1})}, {1});
   EXPECT_NE(error(bad, {at::randn({4, 8})}).find("step 0 (aten.mm.default)"), std::string::npos);
 }
 
@@ -122,10 +120,10 @@ TEST_F(ReplayTest, LayoutsThatALaunchReliesOnAreRestored) {
   backend_.kernels["see"] = [&](std::span<const at::Tensor> t) { seen = t[0].strides().vec(); };
   Json transposed = value_json("float32", {2, 3}, 1);
   transposed["strides"] = {1, 2};
-  const Program program = make_program(
-      {value_json("float32", {2, 3}, 0), transposed}, {0},
-      {step_json("aten.neg.default", {{"self", v(0)}}, {1}), launch_json(0, {v(1)})}, {1},
-      kernels_);
+  const Program program =
+      make_program({value_json("float32", {2, 3}, 0), transposed}, {0},
+                   {step_json("aten.neg.default", {{"self", v(0)}}, {1}), launch_json(0, {v(1)})},
+                   {1}, kernels_);
   const at::Tensor x = at::randn({2, 3});
   EXPECT_TRUE(at::equal(run(program, {x})[0], -x));
   EXPECT_EQ(seen, (std::vector<int64_t>{1, 2}));
@@ -135,12 +133,12 @@ TEST_F(ReplayTest, LayoutsThatALaunchReliesOnAreRestored) {
 TEST_F(ReplayTest, LaunchesRunUnlessSkipped) {
   kernels_ = {make_kernel("fill", {"*fp32", "i32"}, {0})};
   backend_.kernels["fill"] = [](std::span<const at::Tensor> t) { at::Tensor(t[0]).fill_(7); };
-  const Program program = make_program(
-      {value_json("float32", {4}, 0), value_json("float32", {4}, 1)}, {},
-      {step_json("aten.empty.memory_format", {{"size", {4}}}, {0}),
-       step_json("aten.empty.memory_format", {{"size", {4}}}, {1}), launch_json(0, {v(0), 1}),
-       launch_json(0, {v(1), 2})},
-      {0, 1}, kernels_);
+  const Program program =
+      make_program({value_json("float32", {4}, 0), value_json("float32", {4}, 1)}, {},
+                   {step_json("aten.empty.memory_format", {{"size", {4}}}, {0}),
+                    step_json("aten.empty.memory_format", {{"size", {4}}}, {1}),
+                    launch_json(0, {v(0), 1}), launch_json(0, {v(1), 2})},
+                   {0, 1}, kernels_);
   const auto is_seven = [](const at::Tensor& t) { return t.eq(7).all().item<bool>(); };
   ReplayOptions options{.fill = EmptyFill::kPoison};
   auto outputs = run(program, {}, options);
@@ -181,21 +179,20 @@ TEST_F(ReplayTest, MisalignedPointersAreRefused) {
   tail["offset"] = 1;
   const Program program = make_program(
       {value_json("float32", {4}, 0), tail}, {0},
-      {step_json("aten.slice.Tensor", {{"self", v(0)}, {"start", 1}}, {1}),
-       launch_json(0, {v(1)})},
+      {step_json("aten.slice.Tensor", {{"self", v(0)}, {"start", 1}}, {1}), launch_json(0, {v(1)})},
       {0}, kernels_);
   EXPECT_NE(error(program, {at::randn({4})}).find("aligned"), std::string::npos);
 }
 
 TEST_F(ReplayTest, MutatedInputsAreFoundThroughViewsAndLaunches) {
   kernels_ = {make_kernel("k", {"*fp32", "*fp32"}, {1})};
-  const Program program = make_program(
-      {value_json("float32", {4}, 0), value_json("float32", {4}, 1), value_json("float32", {4}, 2),
-       value_json("float32", {2, 2}, 0)},
-      {0, 1, 2},
-      {step_json("aten.view.default", {{"self", v(0)}, {"size", {2, 2}}}, {3}),
-       launch_json(0, {v(2), v(3)})},
-      {0}, kernels_);
+  const Program program =
+      make_program({value_json("float32", {4}, 0), value_json("float32", {4}, 1),
+                    value_json("float32", {4}, 2), value_json("float32", {2, 2}, 0)},
+                   {0, 1, 2},
+                   {step_json("aten.view.default", {{"self", v(0)}, {"size", {2, 2}}}, {3}),
+                    launch_json(0, {v(2), v(3)})},
+                   {0}, kernels_);
   EXPECT_EQ(find_mutated_inputs(program, kernels_), (std::vector<bool>{true, false, false}));
 }
 

@@ -59,9 +59,9 @@ TEST_F(ServerTest, ATaskThatCannotBePreparedIsRefusedByPlace) {
 }
 
 TEST_F(ServerTest, NonsenseIsAnswered) {
-  for (const Json& request : {Json::object(), Json{{"kind", "sing"}}, Json{{"kind", 3}},
-                              Json{{"kind", "load"}, {"id", 1}}, Json{{"kind", "trial"}},
-                              Json::array(), Json()}) {
+  for (const Json& request :
+       {Json::object(), Json{{"kind", "sing"}}, Json{{"kind", 3}},
+        Json{{"kind", "load"}, {"id", 1}}, Json{{"kind", "trial"}}, Json::array(), Json()}) {
     EXPECT_EQ(ask(request)["status"], "failed") << request;
     EXPECT_FALSE(server_.lost());
   }

@@ -44,7 +44,10 @@ Json value_json(const std::string& dtype, const std::vector<int64_t>& shape, int
   for (int d = static_cast<int>(shape.size()) - 2; d >= 0; --d) {
     strides[d] = strides[d + 1] * shape[d + 1];
   }
-  return {{"dtype", dtype}, {"shape", shape}, {"strides", strides}, {"offset", 0},
+  return {{"dtype", dtype},
+          {"shape", shape},
+          {"strides", strides},
+          {"offset", 0},
           {"storage", storage}};
 }
 
@@ -59,8 +62,10 @@ Json launch_json(int kernel, Json args) {
 
 Program make_program(Json values, std::vector<int> inputs, Json steps, std::vector<int> outputs,
                      const std::vector<Kernel>& kernels) {
-  const Json json = {{"values", std::move(values)}, {"inputs", inputs},
-                     {"steps", std::move(steps)}, {"outputs", outputs}};
+  const Json json = {{"values", std::move(values)},
+                     {"inputs", inputs},
+                     {"steps", std::move(steps)},
+                     {"outputs", outputs}};
   Program program = program_from_json(JsonReader(json, "program"));
   check_program(program, kernels, "program");
   return program;

@@ -35,8 +35,12 @@ class OneTrial {
  public:
   OneTrial(Backend& backend, ReferenceCache& cache, const TrialRequest& request,
            LoadedTask& reference, LoadedTask& candidate, TrialReport& report)
-      : backend_(backend), cache_(cache), request_(request), reference_(reference),
-        candidate_(candidate), report_(report) {}
+      : backend_(backend),
+        cache_(cache),
+        request_(request),
+        reference_(reference),
+        candidate_(candidate),
+        report_(report) {}
 
   void run() {
     report_.fault = "reference";
@@ -103,8 +107,8 @@ std::shared_ptr<const ReferenceSide> OneTrial::run_reference_on(const Draw& draw
     const auto inputs = derived + draw.derived.size();
     own = {{all.begin(), derived}, {derived, inputs}, {inputs, all.end()}, {}};
   }
-  auto side = std::make_shared<ReferenceSide>(run_reference(
-      reference_, own, request_.seed, request_.variation, backend_.device()));
+  auto side = std::make_shared<ReferenceSide>(
+      run_reference(reference_, own, request_.seed, request_.variation, backend_.device()));
   backend_.synchronize();
   return side;
 }
@@ -255,8 +259,8 @@ void OneTrial::compare_inputs(const Draw& draw, const ReferenceSide& side) {
 
 // Parameters stay as they were; buffers that the reference updates are updated alike.
 void OneTrial::compare_state_after(const Draw& draw, const ReferenceSide& side) {
-  const TensorsByName got = by_name(
-      candidate_.task(), {inputs_after_.begin(), inputs_after_.begin() + state_.size()});
+  const TensorsByName got =
+      by_name(candidate_.task(), {inputs_after_.begin(), inputs_after_.begin() + state_.size()});
   const auto& entries = reference_.task().state;
   for (size_t i = 0; i < entries.size(); ++i) {
     for (const std::string& name : entries[i].names) {
@@ -275,8 +279,7 @@ void OneTrial::compare_state_after(const Draw& draw, const ReferenceSide& side) 
 
 }  // namespace
 
-TrialReport Trials::run(const TrialRequest& request, LoadedTask& reference,
-                        LoadedTask& candidate) {
+TrialReport Trials::run(const TrialRequest& request, LoadedTask& reference, LoadedTask& candidate) {
   c10::InferenceMode inference;
   const auto start = std::chrono::steady_clock::now();
   TrialReport report;
@@ -298,8 +301,7 @@ TrialReport Trials::run(const TrialRequest& request, LoadedTask& reference,
     report.message = report.fault + ": " + error.what();
   }
   report.peak_bytes = backend_.peak_bytes();
-  report.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }
 

@@ -29,13 +29,12 @@ Task reference_task() {
 // The same by one launch of `kernel` (x, y, out).
 Task kernel_task(const std::string& kernel = "exp_mul", std::vector<int> writes = {2}) {
   std::vector<Kernel> kernels = {make_kernel(kernel, {"*fp32", "*fp32", "*fp32"}, writes)};
-  Program forward = make_program(
-      {value_json("float32", {kN}, 0), value_json("float32", {kN}, 1),
-       value_json("float32", {kN}, 2)},
-      {0, 1},
-      {step_json("aten.empty.memory_format", {{"size", {kN}}}, {2}),
-       launch_json(0, {v(0), v(1), v(2)})},
-      {2}, kernels);
+  Program forward = make_program({value_json("float32", {kN}, 0), value_json("float32", {kN}, 1),
+                                  value_json("float32", {kN}, 2)},
+                                 {0, 1},
+                                 {step_json("aten.empty.memory_format", {{"size", {kN}}}, {2}),
+                                  launch_json(0, {v(0), v(1), v(2)})},
+                                 {2}, kernels);
   return make_task(random_inputs({{kN}, {kN}}), std::move(forward), kernels);
 }
 
@@ -82,15 +81,13 @@ class TrialTest : public testing::TestWithParam<bool> {
   FakeBackend backend_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Isolation, TrialTest, testing::Bool(), [](const auto& info) {
-  return info.param ? "isolated" : "shared";
-});
+INSTANTIATE_TEST_SUITE_P(Isolation, TrialTest, testing::Bool(),
+                         [](const auto& info) { return info.param ? "isolated" : "shared"; });
 
 TEST_P(TrialTest, ARightCandidateIsRight) {
   for (Variation variation : {Variation::kPlain, Variation::kScaleDown, Variation::kScaleUp,
                               Variation::kFlipped, Variation::kMixedSigns, Variation::kAffine}) {
-    const TrialReport report =
-        run(reference_task(), kernel_task(), {.variation = variation});
+    const TrialReport report = run(reference_task(), kernel_task(), {.variation = variation});
     expect_clean(report);
     ASSERT_EQ(report.outputs.size(), 1u);
     EXPECT_TRUE(within(report.outputs[0])) << variation_name(variation);
@@ -127,8 +124,7 @@ TEST_P(TrialTest, VariationsChangeTheInputsAsNamed) {
 TEST_P(TrialTest, SeedsDecideTheInputs) {
   std::vector<at::Tensor> seen;
   for (uint64_t seed : {1, 1, 2}) {
-    run_wrong([&](std::span<const at::Tensor> t) { seen.push_back(t[0].clone()); },
-              {.seed = seed});
+    run_wrong([&](std::span<const at::Tensor> t) { seen.push_back(t[0].clone()); }, {.seed = seed});
   }
   const size_t step = seen.size() / 3;
   EXPECT_TRUE(at::equal(seen[0], seen[step]));
@@ -169,8 +165,8 @@ TEST_P(TrialTest, WritingOutsideABufferIsSeen) {
 }
 
 TEST_P(TrialTest, ReadingOutsideABufferGivesNaN) {
-  const TrialReport report = run_wrong(
-      [](std::span<const at::Tensor> t) { data(t[2])[0] += 0 * data(t[0])[kN]; });
+  const TrialReport report =
+      run_wrong([](std::span<const at::Tensor> t) { data(t[2])[0] += 0 * data(t[0])[kN]; });
   EXPECT_EQ(report.outputs[0].nonfinite_mismatch, 1);
 }
 
@@ -265,22 +261,30 @@ TEST_P(TrialTest, SkippedLaunchesDoNotLeaveWildIndices) {
   backend_.kernels["count"] = [](std::span<const at::Tensor> t) {
     for (int64_t i = 0; i < kN; ++i) static_cast<int64_t*>(t[0].mutable_data_ptr())[i] = kN - 1 - i;
   };
-  Task task = make_task(
-      random_inputs({{kN}}),
-      make_program({value_json("float32", {kN}, 0), value_json("int64", {kN}, 1),
-                    value_json("float32", {kN}, 2)},
-                   {0},
-                   {step_json("aten.empty.memory_format",
-                              {{"size", {kN}}, {"dtype", {{"dtype", "int64"}}}}, {1}),
-                    launch_json(0, {v(1)}),
-                    step_json("aten.index_select.default",
-                              {{"self", v(0)}, {"dim", 0}, {"index", v(1)}}, {2})},
-                   {2}, kernels),
-      kernels);
+  const auto values = [] {
+    return Json::array({value_json("float32", {kN, 2}, 0), value_json("int64", {kN}, 1),
+                        value_json("float32", {kN, 2}, 2)});
+  };
+  const Json look_up =
+      step_json("aten.embedding.default", {{"weight", v(0)}, {"indices", v(1)}}, {2});
+  Task task =
+      make_task(random_inputs({{kN, 2}}),
+                make_program(values(), {0},
+                             {step_json("aten.empty.memory_format",
+                                        {{"size", {kN}}, {"dtype", {{"dtype", "int64"}}}}, {1}),
+                              launch_json(0, {v(1)}), look_up},
+                             {2}, kernels),
+                kernels);
+  std::vector<int64_t> reversed;
+  for (int64_t i = 0; i < kN; ++i) reversed.push_back(kN - 1 - i);
   Task flip = make_task(
-      random_inputs({{kN}}),
-      make_program({value_json("float32", {kN}, 0), value_json("float32", {kN}, 1)}, {0},
-                   {step_json("aten.flip.default", {{"self", v(0)}, {"dims", {0}}}, {1})}, {1}));
+      random_inputs({{kN, 2}}),
+      make_program(
+          values(), {0},
+          {step_json("kernelwright.constant.default",
+                     {{"data", reversed}, {"shape", {kN}}, {"dtype", {{"dtype", "int64"}}}}, {1}),
+           look_up},
+          {2}));
   const TrialReport report = run(flip, task, {.check_noop = true, .each_launch = true});
   expect_clean(report);
   EXPECT_TRUE(report.no_launch_changes);
@@ -293,7 +297,8 @@ TEST_P(TrialTest, DegenerateTasksAreFlagged) {
                      make_program({value_json("float32", {kN}, 0), value_json("float32", {kN}, 1)},
                                   {0}, {step_json(op, {{"self", v(0)}}, {1})}, {1}));
   };
-  TrialReport report = run(constant("aten.zeros_like.default"), constant("aten.zeros_like.default"));
+  TrialReport report =
+      run(constant("aten.zeros_like.default"), constant("aten.zeros_like.default"));
   EXPECT_TRUE(report.passes_zeros && report.passes_stale);
   report = run(constant("aten.ones_like.default"), constant("aten.ones_like.default"));
   EXPECT_FALSE(report.passes_zeros);
@@ -308,12 +313,11 @@ Task affine_task(bool use_shift, double advance, const std::string& scale_name =
     return Json::array({value_json("float32", {8}, 0), value_json("float32", {8}, 1),
                         value_json("float32", {}, 2)});
   };
-  task.init = make_program(
-      three(), {},
-      {step_json("aten.ones.default", {{"size", {8}}}, {0}),
-       step_json("aten.zeros.default", {{"size", {8}}}, {1}),
-       step_json("aten.zeros.default", {{"size", Json::array()}}, {2})},
-      {0, 1, 2});
+  task.init = make_program(three(), {},
+                           {step_json("aten.ones.default", {{"size", {8}}}, {0}),
+                            step_json("aten.zeros.default", {{"size", {8}}}, {1}),
+                            step_json("aten.zeros.default", {{"size", Json::array()}}, {2})},
+                           {0, 1, 2});
   task.derive = make_program(three(), {0, 1, 2}, Json::array(), {});
   Json values = three();
   values.push_back(value_json("float32", {4, 8}, 3));

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Writes the tables of README.md and docs/ from the measured results under bench/.
+
+    scripts/tables.py            rewrite the tables
+    scripts/tables.py --check    fail when a table is not what bench/ says
+
+A table stands between `<!-- table: NAME -->` and `<!-- end -->`.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = ["README.md", "docs/status.md", "bench/README.md"]
+
+
+def ratio(interval):
+    if not interval:
+        return "-"
+    return "%.2fx [%.2f, %.2f]" % (interval["estimate"], interval["lower"], interval["upper"])
+
+
+def examples() -> str:
+    """Eager, torch.compile and ours on one H200, from bench/h200/examples.json."""
+    runs = json.loads((ROOT / "bench/h200/examples.json").read_text())
+    plain = {r["example"]: r for r in runs.get("plain_python", [])}
+    lines = [
+        "| example | eager | torch.compile | Kernelwright | over eager | over torch.compile | in plain Python |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    product, count = 1.0, 0
+    for name, result in sorted(runs["examples"].items()):
+        verdict = result["verdict"]
+        time = next((s["evidence"] for s in verdict["stages"] if s["stage"] == "time"), {})
+
+        def cell(key):
+            return "%.3f ms" % time[key]["device_ms"] if key in time else "-"
+
+        compiled = verdict["speedup_compile"]
+        if compiled:
+            product, count = product * compiled["estimate"], count + 1
+        python = "%.2fx" % plain[name]["ratio"] if name in plain else "-"
+        lines.append(
+            "| %s | %s | %s | %s | %s | %s | %s |"
+            % (name, cell("eager"), cell("torch.compile"), cell("candidate"),
+               ratio(verdict["speedup_eager"]), ratio(compiled), python)
+        )
+    if count:
+        lines.append("| geometric mean | | | | | %.2fx | |" % product ** (1 / count))
+    environment = runs["environment"]
+    lines.append("")
+    lines.append(
+        "Device time, L2 flushed, one run, 95 %% intervals. %s, torch %s, triton %s; `%s`."
+        % (environment["device"], environment["torch"], environment["triton"], runs["command"])
+    )
+    return "\n".join(lines)
+
+
+TABLES = {"examples": examples}
+
+
+def rewrite(text: str) -> str:
+    def fill(match):
+        return "%s\n%s\n%s" % (match[1], TABLES[match[2]](), match[3])
+
+    return re.sub(r"(<!-- table: (\w+) -->).*?(<!-- end -->)", fill, text, flags=re.S)
+
+
+def main() -> int:
+    stale = []
+    for name in DOCUMENTS:
+        path = ROOT / name
+        if not path.exists():
+            continue
+        old = path.read_text()
+        new = rewrite(old)
+        if new != old:
+            stale.append(name)
+            if "--check" not in sys.argv:
+                path.write_text(new)
+    if "--check" in sys.argv and stale:
+        print("tables out of date: %s (run scripts/tables.py)" % ", ".join(stale))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

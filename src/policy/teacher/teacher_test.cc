@@ -1,0 +1,371 @@
+// The teacher's parts by their properties. Whether the kernels compute what PyTorch computes is
+// tests/teacher_oracle.py's question.
+#include "policy/teacher/teacher.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <regex>
+#include <set>
+
+#include "policy/teacher/family.h"
+#include "policy/teacher/lowering.h"
+#include "policy/teacher/module_text.h"
+
+namespace kw::teacher {
+namespace {
+
+constexpr auto kNoDeadline = std::chrono::steady_clock::time_point::max();
+
+// ---- A fragment built by hand: inputs, then operator calls.
+
+class FragmentBuilder {
+ public:
+  ValueId input(std::vector<int64_t> shape, DType dtype = DType::kFloat32,
+                std::vector<int64_t> strides = {}) {
+    const ValueId id = value(std::move(shape), dtype, std::move(strides));
+    task_.forward.inputs.push_back(id);
+    task_.arguments.push_back({{"in", task_.forward.inputs.size() - 1}});
+    return id;
+  }
+  ValueId call(const std::string& op, std::map<std::string, Arg> args, std::vector<int64_t> shape,
+               DType dtype = DType::kFloat32) {
+    const ValueId id = value(std::move(shape), dtype, {});
+    task_.forward.steps.push_back(AtenCall{op, std::move(args), {id}, {}});
+    return id;
+  }
+  Task build(ValueId output) {
+    task_.forward.outputs = {output};
+    task_.result = {{"out", 0}};
+    return task_;
+  }
+
+ private:
+  ValueId value(std::vector<int64_t> shape, DType dtype, std::vector<int64_t> strides) {
+    if (strides.empty()) {
+      strides.assign(shape.size(), 1);
+      for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+    }
+    const int storage = static_cast<int>(task_.forward.values.size());
+    task_.forward.values.push_back({dtype, std::move(shape), std::move(strides), 0, storage});
+    return storage;
+  }
+  Task task_;
+};
+
+Arg ref(ValueId id) { return Arg{ValueRef{id}}; }
+Arg num(int64_t n) {
+  Arg out;
+  out.v = n;
+  return out;
+}
+Arg list(const std::vector<int64_t>& items) {
+  ArgList out;
+  for (int64_t i : items) out.push_back(num(i));
+  Arg arg;
+  arg.v = std::move(out);
+  return arg;
+}
+
+DeviceProfile profile() {
+  DeviceProfile p;
+  p.name = "test", p.arch = "sm_90", p.sms = 132, p.shared_per_block = 232448;
+  p.l2_bytes = 50 << 20, p.memory_bytes = int64_t{140} << 30;
+  p.bytes_per_second = 4e12, p.fp32_flops = 60e12, p.tf32_flops = 490e12, p.half_flops = 980e12;
+  p.fp64_flops = 30e12, p.launch_seconds = 2e-6;
+  return p;
+}
+
+Task softmax_task(int64_t rows, int64_t cols) {
+  FragmentBuilder b;
+  const ValueId x = b.input({rows, cols});
+  return b.build(b.call("aten._softmax.default",
+                        {{"self", ref(x)}, {"dim", num(-1)}, {"half_to_float", Arg{false}}},
+                        {rows, cols}));
+}
+
+Task linear_task(int64_t m, int64_t n, int64_t k, DType dtype) {
+  FragmentBuilder b;
+  const ValueId x = b.input({m, k}, dtype), w = b.input({n, k}, dtype);
+  const ValueId y = b.call("aten.linear.default", {{"input", ref(x)}, {"weight", ref(w)}}, {m, n}, dtype);
+  return b.build(b.call("aten.relu.default", {{"self", ref(y)}}, {m, n}, dtype));
+}
+
+int count_kind(const Graph& graph, NodeKind kind) {
+  int n = 0;
+  for (const Node& node : graph.nodes) n += node.kind == kind;
+  return n;
+}
+
+// ---- Axes
+
+TEST(AxisTable, UnifyingMakesOneLoop) {
+  AxisTable t;
+  const AxisId a = t.fresh(12), b = t.fresh(12);
+  ASSERT_TRUE(t.unify({a}, {b}));
+  EXPECT_EQ(t.leaves(a), t.leaves(b));
+}
+
+TEST(AxisTable, TheFinerSideSplitsTheOther) {
+  AxisTable t;
+  const AxisId whole = t.fresh(24), outer = t.fresh(4), inner = t.fresh(6);
+  ASSERT_TRUE(t.unify({whole}, {outer, inner}));
+  EXPECT_EQ(t.leaves(whole), t.leaves(Axes{outer, inner}));
+  EXPECT_EQ(t.size(t.leaves(whole)), 24);
+}
+
+TEST(AxisTable, SplittingKeepsTheSizeAndReachesEveryUser) {
+  AxisTable t;
+  const AxisId a = t.fresh(24), b = t.fresh(24);
+  ASSERT_TRUE(t.unify({a}, {b}));
+  t.split(t.leaves(a)[0], 3);
+  EXPECT_EQ(t.leaves(b).size(), 2u);
+  EXPECT_EQ(t.size(t.leaves(b)[0]), 3);
+  EXPECT_EQ(t.size(t.leaves(b)[1]), 8);
+}
+
+TEST(AxisTable, RefusesSizesThatDoNotDivideAndDiagonals) {
+  AxisTable t;
+  const AxisId four = t.fresh(4), six = t.fresh(6), other_six = t.fresh(6), other_four = t.fresh(4);
+  EXPECT_FALSE(AxisTable(t).unify({four, six}, {other_six, other_four}));
+  EXPECT_FALSE(AxisTable(t).unify({four}, {six}));
+  AxisTable d;
+  const AxisId i = d.fresh(5), j = d.fresh(5), k = d.fresh(25);
+  ASSERT_TRUE(d.unify({i}, {j}));
+  EXPECT_FALSE(d.unify({i, j}, {k}));
+}
+
+// ---- Lowering
+
+TEST(Lowering, ASoftmaxIsTwoReductionsOverOneAxis) {
+  const Graph graph = lower(softmax_task(8, 32));
+  EXPECT_EQ(count_kind(graph, NodeKind::kReduce), 2);
+  EXPECT_EQ(count_kind(graph, NodeKind::kLoad), 1);
+  std::set<Axes> reduced;
+  for (const Node& node : graph.nodes) {
+    if (node.kind == NodeKind::kReduce) reduced.insert(sorted(node.axes));
+  }
+  EXPECT_EQ(reduced.size(), 1u);
+  EXPECT_EQ(graph.axes.size(*reduced.begin()), 32);
+}
+
+TEST(Lowering, ATransposedOperandIsAStrideNotACopy) {
+  FragmentBuilder b;
+  const ValueId x = b.input({4, 6}), y = b.input({6, 4});
+  const ValueId t = b.call("aten.t.default", {{"self", ref(y)}}, {4, 6});
+  const Task task = b.build(b.call("aten.add.Tensor", {{"self", ref(x)}, {"other", ref(t)}}, {4, 6}));
+  const Graph graph = lower(task);
+  const AccessTable table = access_table(graph, task.forward);
+  ASSERT_EQ(count_kind(graph, NodeKind::kLoad), 2);
+  std::set<std::set<std::pair<int64_t, int64_t>>> strides;  // (size, stride) of each load
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (graph.nodes[i].kind != NodeKind::kLoad) continue;
+    std::set<std::pair<int64_t, int64_t>> own;
+    for (const LeafStride& s : table.of_node(static_cast<int>(i)).strides) {
+      own.insert({graph.axes.size(s.axis), s.stride});
+    }
+    strides.insert(own);
+  }
+  EXPECT_EQ(strides, (std::set<std::set<std::pair<int64_t, int64_t>>>{{{4, 6}, {6, 1}},
+                                                                      {{4, 1}, {6, 4}}}));
+}
+
+TEST(Lowering, AMatrixPlusItsOwnTransposeReadsItTwice) {
+  FragmentBuilder b;
+  const ValueId x = b.input({8, 8});
+  const ValueId t = b.call("aten.t.default", {{"self", ref(x)}}, {8, 8});
+  const Graph graph =
+      lower(b.build(b.call("aten.add.Tensor", {{"self", ref(x)}, {"other", ref(t)}}, {8, 8})));
+  EXPECT_EQ(count_kind(graph, NodeKind::kLoad), 2);
+  EXPECT_EQ(graph.nodes.back().varies.size(), 2u);
+}
+
+TEST(Lowering, EqualExpressionsAreComputedOnce) {
+  FragmentBuilder b;
+  const ValueId x = b.input({8});
+  const ValueId p = b.call("aten.exp.default", {{"self", ref(x)}}, {8});
+  const ValueId q = b.call("aten.exp.default", {{"self", ref(x)}}, {8});
+  const Graph graph =
+      lower(b.build(b.call("aten.add.Tensor", {{"self", ref(p)}, {"other", ref(q)}}, {8})));
+  EXPECT_EQ(graph.nodes.size(), 3u);  // load, exp, add
+}
+
+TEST(Lowering, GroupNormSplitsTheChannels) {
+  FragmentBuilder b;
+  const ValueId x = b.input({2, 12, 5}), w = b.input({12});
+  const Graph graph = lower(b.build(b.call(
+      "aten.group_norm.default",
+      {{"input", ref(x)}, {"num_groups", num(4)}, {"weight", ref(w)}}, {2, 12, 5})));
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::kReduce) continue;
+    EXPECT_EQ(graph.axes.size(node.axes), 3 * 5);
+  }
+  EXPECT_EQ(graph.axes.size(graph.nodes[graph.outputs[0].node].varies), 2 * 12 * 5);
+}
+
+TEST(Lowering, SizesComeFromTheArgumentsShapes) {
+  const Graph graph = lower(softmax_task(8, 32));
+  std::set<std::string> texts;
+  for (AxisId leaf : graph.nodes[graph.outputs[0].node].varies) texts.insert(graph.size_text.at(leaf));
+  EXPECT_EQ(texts, (std::set<std::string>{"a0.shape[0]", "a0.shape[1]"}));
+}
+
+TEST(Lowering, RefusesWhatItDoesNotKnow) {
+  FragmentBuilder sort;
+  const ValueId x = sort.input({8});
+  EXPECT_THROW(lower(sort.build(sort.call("aten.cumsum.default", {{"self", ref(x)}, {"dim", num(0)}}, {8}))),
+               Refusal);
+  FragmentBuilder wrong;  // a recorded shape that contradicts the operator
+  const ValueId y = wrong.input({8, 4});
+  EXPECT_THROW(lower(wrong.build(wrong.call("aten.sum.dim_IntList", {{"self", ref(y)}, {"dim", list({1})}}, {4}))),
+               Refusal);
+  FragmentBuilder empty;
+  const ValueId z = empty.input({0, 4});
+  EXPECT_THROW(lower(empty.build(empty.call("aten.relu.default", {{"self", ref(z)}}, {0, 4}))), Refusal);
+}
+
+TEST(Lowering, RefusesToOverwriteAnArgument) {
+  FragmentBuilder b;
+  const ValueId x = b.input({8});
+  const ValueId y = b.call("aten.relu_.default", {{"self", ref(x)}}, {8});
+  Task task = b.build(y);
+  std::get<AtenCall>(task.forward.steps[0]).mutated = {x};
+  task.forward.values[y].storage = task.forward.values[x].storage;
+  EXPECT_THROW(lower(task), Refusal);
+  EXPECT_TRUE(make_teacher()->propose(task, profile(), 4, 0, kNoDeadline).empty());
+}
+
+// ---- Loops
+
+TEST(Loops, ContiguousAxesMergeAndBroadcastOnesDoNot) {
+  FragmentBuilder b;
+  const ValueId x = b.input({4, 6, 8}), y = b.input({8});
+  const Task task = b.build(b.call("aten.add.Tensor", {{"self", ref(x)}, {"other", ref(y)}}, {4, 6, 8}));
+  const Graph graph = lower(task);
+  const AccessTable table = access_table(graph, task.forward);
+  const auto loops = merged_loops(graph, table, graph.nodes[graph.outputs[0].node].varies);
+  ASSERT_EQ(loops.size(), 2u);
+  EXPECT_EQ(loops[0].size, 24);
+  EXPECT_EQ(loops[1].size, 8);
+}
+
+// ---- Proposals
+
+std::vector<Task> samples() {
+  FragmentBuilder mean;
+  const ValueId x = mean.input({64, 4096});
+  return {softmax_task(1, 7),       softmax_task(512, 1000),  softmax_task(3, 100000),
+          softmax_task(70000, 32),  linear_task(64, 64, 64, DType::kFloat32),
+          linear_task(1024, 4096, 1024, DType::kFloat32),
+          linear_task(4, 4096, 1024, DType::kBFloat16),
+          linear_task(4000, 130, 8192, DType::kFloat16),
+          mean.build(mean.call("aten.mean.default", {{"self", ref(x)}}, {}))};
+}
+
+TEST(Proposals, AreTheSameEachTime) {
+  for (const Task& task : samples()) {
+    const auto once = make_teacher()->propose(task, profile(), 16, 1, kNoDeadline);
+    const auto again = make_teacher()->propose(task, profile(), 16, 2, kNoDeadline);
+    ASSERT_FALSE(once.empty());
+    ASSERT_EQ(once.size(), again.size());
+    for (size_t i = 0; i < once.size(); ++i) EXPECT_EQ(once[i].source, again[i].source);
+  }
+}
+
+TEST(Proposals, FewerAreAPrefixOfMore) {
+  for (const Task& task : samples()) {
+    const auto few = make_teacher()->propose(task, profile(), 2, 0, kNoDeadline);
+    const auto many = make_teacher()->propose(task, profile(), 8, 0, kNoDeadline);
+    ASSERT_LE(few.size(), 2u);
+    for (size_t i = 0; i < few.size(); ++i) EXPECT_EQ(few[i].source, many[i].source);
+  }
+}
+
+TEST(Proposals, DifferAndHaveAnEstimate) {
+  for (const Task& task : samples()) {
+    std::set<std::string> sources;
+    for (const Proposal& p : make_teacher()->propose(task, profile(), 1000, 0, kNoDeadline)) {
+      EXPECT_TRUE(sources.insert(p.source).second);
+      EXPECT_GE(p.model_seconds, profile().launch_seconds);
+      EXPECT_LT(p.model_seconds, 1.0);
+      EXPECT_NE(p.plan.find("family: " + p.family), std::string::npos);
+    }
+  }
+}
+
+TEST(Proposals, KernelNamesAreUniqueByContent) {
+  std::map<std::string, std::string> bodies;
+  const std::regex kernel("@triton\\.jit\ndef (fused_\\w+)(\\([^]*?)\n\n\n");
+  const std::regex line_break("\n +");  // parameter lists break by the length of the name
+  for (const Task& task : samples()) {
+    for (const Proposal& p : make_teacher()->propose(task, profile(), 1000, 0, kNoDeadline)) {
+      for (std::sregex_iterator it(p.source.begin(), p.source.end(), kernel), end; it != end; ++it) {
+        const std::string body = std::regex_replace((*it)[2].str(), line_break, " ");
+        EXPECT_EQ(bodies.emplace((*it)[1].str(), body).first->second, body);
+      }
+    }
+  }
+  EXPECT_GE(bodies.size(), 6u);  // block sizes are parameters: schedules of one structure share it
+}
+
+int64_t number_after(const std::string& text, const std::string& key) {
+  const size_t at = text.find(key);
+  return at == std::string::npos ? 0 : std::stoll(text.substr(at + key.size()));
+}
+
+// The operands of all stages of a product's pipeline fit the device's shared memory.
+TEST(Schedules, ProductsFitSharedMemoryOfTheDevice) {
+  for (int64_t shared : {101376, 166912, 232448}) {
+    DeviceProfile device = profile();
+    device.shared_per_block = shared;
+    for (auto [dtype, bytes] : {std::pair{DType::kFloat32, 4}, {DType::kBFloat16, 2}}) {
+      const auto proposals = make_teacher()->propose(linear_task(4096, 4096, 4096, dtype), device,
+                                                     1000, 0, kNoDeadline);
+      ASSERT_FALSE(proposals.empty());
+      for (const Proposal& p : proposals) {
+        const int64_t m = number_after(p.plan, "BLOCK_M="), n = number_after(p.plan, "BLOCK_N="),
+                      k = number_after(p.plan, "BLOCK_K="), stages = number_after(p.plan, "stages: ");
+        EXPECT_LE((m + n) * k * bytes * stages, shared) << p.plan;
+        EXPECT_GE(m, 16);
+        EXPECT_GE(n, 16);
+        EXPECT_GE(k, 16);
+      }
+    }
+  }
+}
+
+TEST(Schedules, TilesStayWithinRegistersAndTritonsLimit) {
+  for (const Task& task : samples()) {
+    for (const Proposal& p : make_teacher()->propose(task, profile(), 1000, 0, kNoDeadline)) {
+      const int64_t warps = number_after(p.plan, "warps: ");
+      EXPECT_TRUE(warps >= 1 && warps <= 32 && (warps & (warps - 1)) == 0) << p.plan;
+      const int64_t m = std::max<int64_t>(1, number_after(p.plan, "BLOCK_M=")),
+                    n = std::max<int64_t>(1, number_after(p.plan, "BLOCK_N="));
+      EXPECT_LE(m * n, int64_t{1} << 20);
+      EXPECT_LE(m * n / (32 * warps), 160) << p.plan;
+    }
+  }
+}
+
+TEST(Schedules, LargeTensorsGet64BitOffsets) {
+  FragmentBuilder small, large;
+  const ValueId x = small.input({1 << 20}), y = large.input({int64_t{1} << 31});
+  const Task a = small.build(small.call("aten.exp.default", {{"self", ref(x)}}, {1 << 20}));
+  const Task b = large.build(large.call("aten.exp.default", {{"self", ref(y)}}, {int64_t{1} << 31}));
+  EXPECT_EQ(make_teacher()->propose(a, profile(), 1, 0, kNoDeadline).at(0).source.find("int64"),
+            std::string::npos);
+  EXPECT_NE(make_teacher()->propose(b, profile(), 1, 0, kNoDeadline).at(0).source.find("tl.int64"),
+            std::string::npos);
+}
+
+TEST(Schedules, FewLongRowsAreSplit) {
+  FragmentBuilder b;
+  const ValueId x = b.input({2, int64_t{1} << 24});
+  const Task task = b.build(b.call("aten.sum.dim_IntList", {{"self", ref(x)}, {"dim", list({1})}}, {2}));
+  const auto proposals = make_teacher()->propose(task, profile(), 1, 0, kNoDeadline);
+  ASSERT_EQ(proposals.size(), 1u);
+  EXPECT_NE(proposals[0].plan.find("split"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kw::teacher

@@ -1,0 +1,385 @@
+"""The command line from a model file to a result folder, on the CPU backend."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import pytest
+
+TESTS = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(TESTS), str(TESTS / "mutators")]
+
+import command  # noqa: E402
+import mutate  # noqa: E402
+from command import MODELS, run  # noqa: E402
+
+MODEL = MODELS / "gated_norm.py"
+RESULT = {"optimized.py", "bundle", "verdict.json", "report.html"}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return tmp_path_factory.mktemp("store") / "store.sqlite"
+
+
+@pytest.fixture(scope="module")
+def optimized(tmp_path_factory, store):
+    """The model's result folder, with what the command printed and how long it took."""
+    folder = tmp_path_factory.mktemp("result") / "out"
+    start = time.monotonic()
+    process = run("optimize", MODEL, "--backend", "cpu", "--out", folder, "--store", store, "--json")
+    assert process.returncode == 0, process.stderr
+    return folder, json.loads(process.stdout), time.monotonic() - start
+
+
+def load_module(path):
+    spec = importlib.util.spec_from_file_location(path.stem + "_under_test", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def canonical_hash(file, cls, folder):
+    process = run("record", file, "--class", cls, "--out", folder)
+    assert process.returncode == 0, process.stderr
+    return next(line.split()[1] for line in process.stdout.splitlines()
+                if line.startswith("canonical "))
+
+
+# The result
+
+
+def test_result_folder_is_complete(optimized):
+    folder, printed, _ = optimized
+    assert {p.name for p in folder.iterdir()} == RESULT
+    assert printed["outcome"] == "improved" and printed["measured"] is False
+    verdict = json.loads((folder / "verdict.json").read_text())
+    assert verdict["outcome"] == "accepted" and verdict["rejected_at"] is None
+    assert [s["stage"] for s in verdict["stages"]] == ["load", "record", "compile", "coverage",
+                                                       "correct"]
+    assert all(s["passed"] for s in verdict["stages"])
+    assert verdict["share"] >= 0.3
+    assert verdict["speedup_eager"] is None  # no GPU, no time
+    program = json.loads((folder / "bundle" / "program.json").read_text())
+    kernels = {p.name for p in (folder / "bundle" / "kernels").iterdir()}
+    assert kernels == {name for k in program["kernels"]
+                       for name in (k["source"] + ".py", k["compiled"]["cubin"] + ".cubin")}
+    report = (folder / "report.html").read_text()
+    assert "gated_norm" in report and "http://" not in report.replace("http://www.w3.org", "")
+
+
+def test_optimized_file_records_as_the_bundle(optimized, tmp_path):
+    folder, _, _ = optimized
+    # A bundle's kernels and programs are canonical: recording the file gives the same document.
+    canonical_hash(folder / "optimized.py", "ModelNew", tmp_path / "again")
+    again = json.loads((tmp_path / "again" / "program.json").read_text())
+    bundle = json.loads((folder / "bundle" / "program.json").read_text())
+    for part in ("init", "derive", "inputs", "forward", "state", "kernels", "arguments", "result"):
+        assert again[part] == bundle[part], part
+
+
+def test_optimized_file_runs_in_plain_pytorch(optimized):
+    """On CPU tensors it runs the original, warns once, and loads the original's state_dict."""
+    import torch
+    module = load_module(optimized[0] / "optimized.py")
+    original = load_module(MODEL)
+    torch.manual_seed(0)
+    ours, theirs = module.ModelNew(72), original.Model(72)
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    ours.load_state_dict(theirs.state_dict())
+    assert ours.again is ours.project
+    x = torch.randn(37, 72)
+    with torch.no_grad(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        got, expected = ours(x), theirs(x)
+        ours(x)
+    assert len(got) == 2 and all(torch.equal(a, b) for a, b in zip(got, expected))
+    assert len([w for w in caught if "ModelNew" in str(w.message)]) == 1
+
+
+def test_second_run_resumes_from_the_store(optimized, store, tmp_path):
+    folder, first, seconds = optimized
+    start = time.monotonic()
+    process = run("optimize", MODEL, "--backend", "cpu", "--out", tmp_path / "out", "--store", store,
+                  "--json")
+    again = json.loads(process.stdout)
+    assert again["outcome"] == "improved"
+    assert ((tmp_path / "out" / "optimized.py").read_text() ==
+            (folder / "optimized.py").read_text())
+    assert again["search_seconds"] < 0.5 * first["search_seconds"]
+    assert time.monotonic() - start < seconds
+
+
+def test_nothing_to_gain_returns_the_original(tmp_path, store):
+    model = MODELS / "attention_only.py"
+    process = run("optimize", model, "--backend", "cpu", "--out", tmp_path / "out", "--store", store)
+    assert process.returncode == 0, process.stderr
+    assert "nothing can be gained" in process.stdout
+    assert {p.name for p in (tmp_path / "out").iterdir()} == RESULT
+    assert (tmp_path / "out" / "optimized.py").read_text() == model.read_text()
+
+
+def test_interrupt_leaves_a_valid_result(tmp_path):
+    """Ctrl-C reaches the whole process group; the search ends and the result is confirmed."""
+    out = tmp_path / "out"
+    process = subprocess.Popen(
+        [command.binary(), "optimize", str(MODEL), "--backend", "cpu", "--out", str(out), "--store",
+         str(tmp_path / "store.sqlite"), "--json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    seen = []
+    for line in process.stderr:
+        seen.append(line)
+        if line.startswith(("planning", "searching")):
+            break
+    os.killpg(process.pid, signal.SIGINT)
+    printed, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, "".join(seen) + errors
+    assert {p.name for p in out.iterdir()} == RESULT
+    text = (out / "optimized.py").read_text()
+    if json.loads(printed)["outcome"] == "improved":
+        assert json.loads((out / "verdict.json").read_text())["outcome"] == "accepted"
+    else:
+        assert text == MODEL.read_text()
+
+
+# Candidates
+
+KERNEL = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def double(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0)
+    tl.store(y_ptr + i, BODY, mask=i < n)
+
+def doubled(x):
+    y = torch.empty_like(x)
+    double[(triton.cdiv(x.numel(), 64),)](x, y, x.numel(), BLOCK=64)
+    return y
+"""
+
+DOUBLE_MODEL = """
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.sin(x) + x
+
+def get_inputs():
+    return [torch.randn(1000)]
+
+def get_init_inputs():
+    return []
+"""
+
+
+def candidate(forward, body="tl.sin(x) + x", name="ModelNew"):
+    return KERNEL.replace("BODY", body) + """
+class %s(torch.nn.Module):
+    def forward(self, x):
+        %s
+""" % (name, forward.replace("\n", "\n        "))
+
+
+# file name -> (text, stage that rejects it, words of the reason)
+CANDIDATES = {
+    "right.py": (candidate("return doubled(x)"), None, ""),
+    "syntax.py": (candidate("return doubled(x"), "load", "syntax"),
+    "no_class.py": (candidate("return doubled(x)", name="Other"), "load", "ModelNew"),
+    "no_triton.py": (DOUBLE_MODEL.replace("Model", "ModelNew"), "load", "Triton"),
+    "raises.py": (candidate("raise ValueError('no')"), "record", "no"),
+    "reads.py": (candidate("return doubled(x) if x.sum() > 0 else x"), "record", "host"),
+    "undefined.py": (candidate("return doubled(x)", body="unknown(x)"), "compile", "unknown"),
+    "pytorch.py": (candidate("return torch.sin(x) + x"), "coverage", "no kernel launch"),
+    "decoy.py": (candidate("doubled(x)\nreturn torch.sin(x) + x"), "coverage", "no kernel launch"),
+    "wrong.py": (candidate("return doubled(x)", body="tl.sin(x) - x"), "correct", "output 0"),
+    "half.py": (candidate("return doubled(x).half()"), "correct", "float16"),
+    "shape.py": (candidate("return doubled(x)[:-1]"), "correct", "999"),
+    "in_place.py": (candidate("x += 1\nreturn doubled(x - 1)"), "correct", "inputs"),
+}
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("candidates")
+    (folder / "model.py").write_text(DOUBLE_MODEL)
+    for name, (text, _, _) in CANDIDATES.items():
+        (folder / name).write_text(text)
+    process = run("verify", folder / "model.py", *[folder / name for name in CANDIDATES], "--backend",
+                  "cpu", "--json")
+    assert process.returncode == 1, process.stderr
+    return command.verdicts(process)
+
+
+@pytest.mark.parametrize("name", CANDIDATES)
+def test_candidate_meets_its_stage(judged, name):
+    _, stage, words = CANDIDATES[name]
+    verdict = judged[name]
+    assert verdict["rejected_at"] == stage, verdict["reason"]
+    assert verdict["outcome"] == ("rejected" if stage else "accepted")
+    assert words in verdict["reason"]
+    assert "\n" not in verdict["reason"]
+
+
+def test_mutants_are_rejected(optimized, tmp_path):
+    """The first mutant of every fourth mutator; tests/mutators/run.py judges all."""
+    optimized_file = optimized[0] / "optimized.py"
+    first = {}
+    for mutant in mutate.mutants(optimized_file.read_text()):
+        first.setdefault(mutant.mutator, mutant)
+    chosen = list(first.values())[::4]
+    assert len(chosen) >= 6
+    for mutant in chosen:
+        (tmp_path / (mutant.mutator + ".py")).write_text(mutant.text)
+    process = run("verify", MODEL, optimized_file, *sorted(tmp_path.iterdir()), "--backend", "cpu",
+                  "--json")
+    verdicts = command.verdicts(process)
+    assert verdicts.pop("optimized.py")["outcome"] == "accepted"
+    survivors = {name for name, v in verdicts.items() if v["outcome"] != "rejected"}
+    assert not survivors
+    assert len(verdicts) == len(chosen) and all(v["rejected_at"] for v in verdicts.values())
+
+
+# Bad input
+
+HEAD = """import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        %s
+
+
+def get_inputs():
+    %s
+
+
+def get_init_inputs():
+    return []
+"""
+GOOD_INPUTS = "return [torch.randn(8, 8)]"
+
+# what -> (text, line at fault or None, words of the message)
+BAD_MODELS = {
+    "missing_class": ("import torch\n\n\ndef get_inputs():\n    return []\n", None, ["Model"]),
+    "missing_inputs": ("import torch\n\n\nclass Model(torch.nn.Module):\n    pass\n", None,
+                       ["get_inputs"]),
+    "syntax_error": (HEAD % ("return (x +", GOOD_INPUTS), 7, ["never closed"]),
+    "host_read": (HEAD % ("return x if x.sum() > 0 else -x", GOOD_INPUTS), 7, ["host"]),
+    "unknown_operator": (HEAD % ("return torch.linalg.svdvals(x)", GOOD_INPUTS), 7, ["svd"]),
+    "fft": (HEAD % ("return torch.fft.rfft(x).real", GOOD_INPUTS), 7, ["fft"]),
+    "raising_inputs": (HEAD % ("return x", "raise OSError('no such data set')"), 11,
+                       ["no such data set"]),
+    "raising_forward": (HEAD % ("return x @ torch.randn(3, 3, device=x.device)", GOOD_INPUTS), 7,
+                        []),
+    "import_error": ("import torch\nimport no_such_package\n", 2, ["no_such_package"]),
+}
+
+
+def message_of(process, code):
+    """The one message that a failed command printed."""
+    assert process.returncode == code, process.stdout + process.stderr
+    assert process.stdout == ""
+    lines = [line for line in process.stderr.splitlines() if line.startswith("error: ")]
+    assert len(lines) == 1 and "Traceback" not in process.stderr, process.stderr
+    return lines[0]
+
+
+def assert_nothing_written(out):
+    assert [p.name for p in out.parent.iterdir() if p.name.startswith(out.name)] == []
+
+
+@pytest.mark.parametrize("what", BAD_MODELS)
+def test_bad_model(what, tmp_path):
+    text, line, words = BAD_MODELS[what]
+    model = tmp_path / "model.py"
+    model.write_text(text)
+    message = message_of(run("optimize", model, "--backend", "cpu", "--out", tmp_path / "out"), 2)
+    assert ("model.py:%d: " % line if line else "model.py") in message
+    for word in words:
+        assert word in message
+    assert_nothing_written(tmp_path / "out")
+
+
+def test_missing_file(tmp_path):
+    message = message_of(run("optimize", tmp_path / "no.py", "--out", tmp_path / "out"), 2)
+    assert "no.py" in message
+    assert_nothing_written(tmp_path / "out")
+
+
+def test_wrong_flags_name_the_mistake(tmp_path):
+    for flags, word in ((["--budget", "soon"], "soon"), (["--set", "ROWS"], "ROWS"),
+                        (["--set", "NOTHING=3"], "NOTHING")):
+        message = message_of(run("optimize", MODEL, "--out", tmp_path / "out", *flags), 2)
+        assert word in message
+        assert_nothing_written(tmp_path / "out")
+
+
+@pytest.mark.skipif(command.has_gpu(), reason="this machine has a GPU")
+def test_cuda_without_a_gpu(tmp_path):
+    message = message_of(run("optimize", MODEL, "--backend", "cuda", "--out", tmp_path / "out"), 3)
+    assert "GPU" in message
+    assert_nothing_written(tmp_path / "out")
+
+
+def test_output_folder_that_cannot_be_made():
+    message = message_of(run("optimize", MODEL, "--backend", "cpu", "--out", "/proc/kernelwright"), 3)
+    assert "/proc/kernelwright" in message
+
+
+def test_output_folder_that_is_a_file(tmp_path):
+    (tmp_path / "out").write_text("mine")
+    message = message_of(run("optimize", MODEL, "--backend", "cpu", "--out", tmp_path / "out"), 2)
+    assert str(tmp_path / "out") in message
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_output_folder_with_other_files(tmp_path):
+    (tmp_path / "thesis.tex").write_text("mine")
+    message = message_of(run("optimize", MODEL, "--backend", "cpu", "--out", tmp_path), 2)
+    assert "thesis.tex" in message
+    assert (tmp_path / "thesis.tex").read_text() == "mine"
+
+
+# In namespaces of its own, where anybody may mount: a small disk at the first argument.
+SMALL_DISK = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+              'mount -t tmpfs -o size=24k none "$0" && "$@"; code=$?; ls -A "$0"; exit $code']
+
+
+def test_full_disk(tmp_path, optimized, store):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run([*SMALL_DISK, str(disk), "true"], capture_output=True).returncode != 0:
+        pytest.skip("mounting needs user namespaces")
+    process = run("optimize", MODEL, "--backend", "cpu", "--out", disk / "out", "--store", store,
+                  prefix=[*SMALL_DISK, str(disk)])
+    left = process.stdout
+    process.stdout = ""
+    message = message_of(process, 3)
+    assert str(disk / "out") in message and "disk full" in message
+    assert left == ""
+
+
+def test_unknown_torch(tmp_path):
+    """The executor with the libraries of a torch that says it is another version."""
+    import torch
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "version.py").write_text("__version__ = '9.9.9'\n")
+    (tmp_path / "torch" / "lib").mkdir()
+    for library in (pathlib.Path(torch.__file__).parent / "lib").glob("*.so*"):
+        (tmp_path / "torch" / "lib" / library.name).symlink_to(library)
+    process = run("optimize", MODEL, "--backend", "cpu", "--out", tmp_path / "out",
+                  env={"LD_LIBRARY_PATH": str(tmp_path / "torch" / "lib")})
+    message = message_of(process, 3)
+    assert "9.9.9" in message and torch.__version__ in message and "make build" in message
+    assert_nothing_written(tmp_path / "out")

@@ -1,0 +1,88 @@
+"""The memory of an interpreted launch: its buffers, and nothing else.
+
+An address is (buffer number + 1) << 40, plus a byte offset. An access outside the buffer that its
+address points into is OutOfBounds, so a kernel can neither read nor write what it was not given.
+"""
+
+import numpy as np
+
+import elements
+
+BUFFER_SHIFT = 40
+
+
+class OutOfBounds(Exception):
+    """The kernel touches memory outside its arguments."""
+
+
+class Memory:
+    """The launch's buffers. `arrays` are writable uint8 arrays."""
+
+    def __init__(self, arrays):
+        self.arrays = arrays
+        self.views = {}
+
+    @staticmethod
+    def address(buffer, offset):
+        return ((buffer + 1) << BUFFER_SHIFT) + offset
+
+    def _locate(self, addresses, element):
+        """(view of the buffer, element indices) for addresses that share one buffer."""
+        low, high = int(addresses.min()), int(addresses.max())
+        buffer = (low >> BUFFER_SHIFT) - 1
+        dtype = np.dtype(elements.MEMORY[element])
+        if low < 0 or not 0 <= buffer < len(self.arrays) or buffer != (high >> BUFFER_SHIFT) - 1:
+            return None
+        base = (buffer + 1) << BUFFER_SHIFT
+        if high - base + dtype.itemsize > self.arrays[buffer].nbytes:
+            raise OutOfBounds("%d bytes past the end of a buffer of %d" % (
+                high - base + dtype.itemsize - self.arrays[buffer].nbytes,
+                self.arrays[buffer].nbytes))
+        offsets = addresses - base
+        if dtype.itemsize > 1:
+            if np.bitwise_or.reduce(offsets, axis=None) & (dtype.itemsize - 1):
+                raise OutOfBounds("a misaligned address")
+            offsets >>= dtype.itemsize.bit_length() - 1
+        view = self.views.get((buffer, dtype))
+        if view is None:
+            usable = self.arrays[buffer].nbytes // dtype.itemsize * dtype.itemsize
+            view = self.views[buffer, dtype] = self.arrays[buffer][:usable].view(dtype)
+        return view, offsets
+
+    def _groups(self, addresses):
+        """Index arrays of the addresses that lie in one buffer each."""
+        buffers = addresses >> BUFFER_SHIFT
+        for buffer in np.unique(buffers):
+            if not 0 < buffer <= len(self.arrays):
+                raise OutOfBounds("an address in no buffer")
+            yield np.nonzero(buffers == buffer)
+
+    def load(self, addresses, element):
+        """Raw elements at an array of addresses."""
+        if addresses.size == 0:
+            return np.empty(addresses.shape, elements.MEMORY[element])
+        place = self._locate(addresses, element)
+        if place is not None:
+            return place[0][place[1]]
+        result = np.empty(addresses.shape, elements.MEMORY[element])
+        for group in self._groups(addresses):
+            view, offsets = self._locate(addresses[group], element)
+            result[group] = view[offsets]
+        return result
+
+    def store(self, addresses, raw, element):
+        if addresses.size == 0:
+            return
+        place = self._locate(addresses, element)
+        if place is not None:
+            place[0][place[1]] = raw
+            return
+        for group in self._groups(addresses):
+            view, offsets = self._locate(addresses[group], element)
+            view[offsets] = raw[group]
+
+    def update(self, operation, addresses, raw, element):
+        """Unordered read-modify-write of raw elements."""
+        for group in self._groups(addresses):
+            view, offsets = self._locate(addresses[group], element)
+            operation.at(view, offsets, raw[group])

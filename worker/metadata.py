@@ -1,0 +1,49 @@
+"""Results of operators whose metadata is known at once.
+
+FakeTensorMode takes these apart to find out, which is slow; and for attention the strides it finds
+are those of the plain formula, not of CUDA's fused kernels. Each function takes the operator's
+arguments and gives its result, or None to let FakeTensorMode look (and complain).
+"""
+
+import torch
+
+_HALF = (torch.float16, torch.bfloat16)
+_FLOATS = (torch.float32, *_HALF)
+
+
+def _linear(input, weight, bias=None):
+    if input.dim() < 2 or weight.dim() != 2 or input.shape[-1] != weight.shape[1] \
+            or not input.is_contiguous() or input.dtype != weight.dtype:
+        return None
+    if bias is not None and (bias.dtype != input.dtype or bias.shape != weight.shape[:1]):
+        return None
+    return input.new_empty((*input.shape[:-1], weight.shape[0]))
+
+
+def _layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True):
+    shape = tuple(normalized_shape)
+    if not shape or tuple(input.shape[-len(shape):]) != shape or not input.is_contiguous():
+        return None
+    for tensor in (weight, bias):
+        if tensor is not None and (tuple(tensor.shape) != shape or tensor.dtype != input.dtype):
+            return None
+    return torch.empty_like(input)
+
+
+def _attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
+               enable_gqa=False):
+    batch, heads, length, width = query.shape if query.dim() == 4 else (0, 0, 0, 0)
+    if not batch or not key.dim() == value.dim() == 4 or query.dtype not in _FLOATS \
+            or not query.dtype == key.dtype == value.dtype or enable_gqa \
+            or key.shape[:2] != query.shape[:2] or value.shape[:3] != key.shape[:3] \
+            or key.shape[3] != width or width * query.element_size() % 16 \
+            or value.shape[3] * query.element_size() % 16 \
+            or (attn_mask is not None and (is_causal or attn_mask.dim() > 4)):
+        return None
+    if query.dtype in _HALF and attn_mask is None and value.shape[3] == width:
+        return torch.empty_like(query.transpose(1, 2)).transpose(1, 2)  # flash attention
+    return query.new_empty((batch, length, heads, value.shape[3])).transpose(1, 2)
+
+
+SHORTCUTS = {"aten.linear.default": _linear, "aten.layer_norm.default": _layer_norm,
+             "aten.scaled_dot_product_attention.default": _attention}
