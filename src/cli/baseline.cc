@@ -31,13 +31,12 @@ std::string compile_baseline(const RecordRequest& model, const Task& task,
   std::ofstream(folder / "state.json") << names;
   std::ofstream(folder / "reference.py") << model.text;
   ProcessSpec spec;
-  spec.argv = {worker.python,
-               worker.worker_dir + "/baseline.py",
-               "--model", (folder / "reference.py").string(),
-               "--folder", model.folder.string(),
-               "--class", model.cls,
-               "--state", (folder / "state.json").string(),
-               "--out", package.string()};
+  spec.argv = {worker.python, worker.worker_dir + "/baseline.py",
+               "--model",     (folder / "reference.py").string(),
+               "--folder",    model.folder.string(),
+               "--class",     model.cls,
+               "--state",     (folder / "state.json").string(),
+               "--out",       package.string()};
   spec.environment = own_environment();
   OutputTail tail;
   spec.err = tail.write_end();

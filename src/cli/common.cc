@@ -21,11 +21,13 @@ void MachineFlags::add_to(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--device", device, "device to write for when none is there: h200, h100, a100")
       ->capture_default_str();
-  app.add_option("--set", set,
-                 "NAME=INTEGER: override a module-level constant of the model file, for instance to "
-                 "try a smaller shape")
+  app.add_option(
+         "--set", set,
+         "NAME=INTEGER: override a module-level constant of the model file, for instance to "
+         "try a smaller shape")
       ->take_all();
-  app.add_flag("--no-sandbox", no_sandbox, "run candidates without a sandbox (only code you trust)");
+  app.add_flag("--no-sandbox", no_sandbox,
+               "run candidates without a sandbox (only code you trust)");
 }
 
 std::string MachineFlags::chosen_backend() const {
@@ -45,8 +47,8 @@ WorkerConfig worker_config(const MachineFlags& flags, const std::vector<std::str
   return config;
 }
 
-// Applies NAME=INTEGER to the module-level line `NAME = 123` of a model file, so that whatever is made
-// of the text afterwards (records, baselines, optimized.py) agrees on it. Line numbers stay.
+// Applies NAME=INTEGER to the module-level line `NAME = 123` of a model file, so that whatever is
+// made of the text afterwards (records, baselines, optimized.py) agrees on it. Line numbers stay.
 void override_constant(std::string& text, const std::string& item, const std::string& file) {
   static const std::regex kItem("([A-Za-z_][A-Za-z0-9_]*)=(-?[0-9]+)");
   static const std::regex kConstant("^([A-Za-z_][A-Za-z0-9_]*) *= *(-?[0-9][0-9_]*) *(#.*)?$");
@@ -68,9 +70,8 @@ void override_constant(std::string& text, const std::string& item, const std::st
     out += line + "\n";
   }
   if (!replaced) {
-    throw InputError("--set " + item + ": " + file + " has no module-level line `" +
-                     wanted.str(1) + " = <integer>`" +
-                     (names.empty() ? "" : " (it has " + names + ")"));
+    throw InputError("--set " + item + ": " + file + " has no module-level line `" + wanted.str(1) +
+                     " = <integer>`" + (names.empty() ? "" : " (it has " + names + ")"));
   }
   text = out;
 }

@@ -42,9 +42,9 @@ std::string read_text(const std::filesystem::path& path);
 RecordRequest request_for_file(const std::filesystem::path& path, const std::string& cls,
                                const MachineFlags& flags, const DeviceProfile& profile);
 
-// torch.compile's version of the reference as an AOTInductor package, built by a trusted worker that
-// may use the GPU; empty, with one line on stderr, when it cannot be built. The package lives in
-// `folder`. `task` is what `model` was recorded as.
+// torch.compile's version of the reference as an AOTInductor package, built by a trusted worker
+// that may use the GPU; empty, with one line on stderr, when it cannot be built. The package lives
+// in `folder`. `task` is what `model` was recorded as.
 std::string compile_baseline(const RecordRequest& model, const Task& task,
                              const std::filesystem::path& folder);
 

@@ -89,7 +89,8 @@ Probe probe_machine() {
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with("PRETTY_NAME=")) os = line.substr(13, line.size() - 14);
   }
-  Probe probe{"machine", Probe::State::kWorks, os + ", " + name.machine + ", Linux " + name.release, ""};
+  Probe probe{"machine", Probe::State::kWorks, os + ", " + name.machine + ", Linux " + name.release,
+              ""};
   if (std::string(name.machine) != "x86_64") {
     probe.state = Probe::State::kBroken;
     probe.fix = "Kernelwright runs on x86-64";
@@ -107,8 +108,9 @@ Probe probe_worker(Machine& machine) {
                    ", torch " + torch + ", triton " + triton;
     if (!is_supported_pair(torch, triton)) {
       probe.state = Probe::State::kDegraded;
-      probe.fix = "this pair is not among the tested ones in scripts/supported-versions.txt; the "
-                  "probes below say whether it works";
+      probe.fix =
+          "this pair is not among the tested ones in scripts/supported-versions.txt; the "
+          "probes below say whether it works";
     }
   } catch (const EnvironmentError& error) {
     probe.state = Probe::State::kBroken;
@@ -123,8 +125,9 @@ std::vector<Probe> probe_sandbox(Machine& machine) {
   for (const SandboxLayer& layer : machine.pool.sandbox()) {
     out.push_back({"sandbox: " + layer.name,
                    layer.active ? Probe::State::kWorks : Probe::State::kDegraded, layer.detail,
-                   layer.active ? "" : "the other layers still hold; candidates you do not trust "
-                                       "want all of them"});
+                   layer.active ? ""
+                                : "the other layers still hold; candidates you do not trust "
+                                  "want all of them"});
   }
   return out;
 }
@@ -145,20 +148,23 @@ std::vector<Probe> probe_path(Machine& machine, const std::string& backend) {
     return probe.state == Probe::State::kWorks;
   };
   char text[128];
-  run("record", "the message names the cause; other torch versions are in scripts/supported-versions.txt",
+  run("record",
+      "the message names the cause; other torch versions are in scripts/supported-versions.txt",
       [&] {
         double best = 1e9;
         for (int i = 0; i < 3; ++i) {
-          const auto built = build_task(
-              machine.pool, request_for_text(kModel, "Model", machine.profile), std::chrono::minutes(1));
+          const auto built =
+              build_task(machine.pool, request_for_text(kModel, "Model", machine.profile),
+                         std::chrono::minutes(1));
           if (built.fault) throw EnvironmentError(built.fault->text());
           best = std::min(best, built.value->record_seconds);
         }
         std::snprintf(text, sizeof(text), "%.0f ms warm", 1e3 * best);
         return std::string(text);
       });
-  const bool compiles =
-      run("compile for " + machine.profile.arch, "triton needs its bundled ptxas and a writable folder", [&] {
+  const bool compiles = run(
+      "compile for " + machine.profile.arch, "triton needs its bundled ptxas and a writable folder",
+      [&] {
         const auto built =
             build_task(machine.pool, request_for_text(kCandidate, "ModelNew", machine.profile),
                        std::chrono::minutes(2));

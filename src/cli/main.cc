@@ -20,7 +20,8 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "kernelwright 0.1.0");
   const std::pair<CLI::App*, kw::Command> commands[] = {
       [&] {
-        auto* sub = app.add_subcommand("doctor", "What works on this machine, and the fix for what does not");
+        auto* sub = app.add_subcommand("doctor",
+                                       "What works on this machine, and the fix for what does not");
         return std::pair{sub, kw::add_doctor(*sub)};
       }(),
       [&] {
@@ -28,7 +29,8 @@ int main(int argc, char** argv) {
         return std::pair{sub, kw::add_optimize(*sub)};
       }(),
       [&] {
-        auto* sub = app.add_subcommand("verify", "Judge CANDIDATE.py's ModelNew against MODEL.py's Model");
+        auto* sub =
+            app.add_subcommand("verify", "Judge CANDIDATE.py's ModelNew against MODEL.py's Model");
         return std::pair{sub, kw::add_verify(*sub)};
       }(),
       [&] {

@@ -1,4 +1,6 @@
 // kernelwright optimize MODEL.py
+#include "search/optimize.h"
+
 #include <csignal>
 #include <cstdio>
 #include <iostream>
@@ -9,7 +11,6 @@
 #include "formats/error.h"
 #include "policy/teacher/teacher.h"
 #include "report/html.h"
-#include "search/optimize.h"
 
 namespace kw {
 namespace {
@@ -74,7 +75,8 @@ void print_summary(const OptimizeResult& result, const std::filesystem::path& fo
       }
       break;
     }
-    default: std::printf("%s\n", result.message.c_str());
+    default:
+      std::printf("%s\n", result.message.c_str());
   }
   if (result.verdict.degenerate) {
     std::printf("  warning: zeros, or the answer to other inputs, would pass on this task\n");
@@ -113,8 +115,8 @@ int run(const Flags& flags) {
   }
   write_result(result, report_html(result), folder);
   if (flags.json) {
-    Json out = {{"outcome", result.outcome == OptimizeResult::Outcome::kImproved ? "improved"
-                                                                                : "unchanged"},
+    Json out = {{"outcome",
+                 result.outcome == OptimizeResult::Outcome::kImproved ? "improved" : "unchanged"},
                 {"message", result.message},
                 {"measured", result.measured},
                 {"folder", folder.string()},

@@ -15,7 +15,8 @@ struct Flags {
   MachineFlags machine;
 };
 
-std::string step_text(const Program& program, const Step& step, const std::vector<Kernel>& kernels) {
+std::string step_text(const Program& program, const Step& step,
+                      const std::vector<Kernel>& kernels) {
   std::string out;
   for (ValueId id : step_defines(step)) {
     const Value& v = program.values[id];

@@ -81,8 +81,7 @@ int run(const Flags& flags) {
   const Reference reference = verifier.prepare(reference_request, options);
   ScratchFolder scratch;
   if (options.time && !flags.no_baseline) {
-    options.compiled_package =
-        compile_baseline(reference_request, reference.task, scratch.path());
+    options.compiled_package = compile_baseline(reference_request, reference.task, scratch.path());
   }
   bool rejected = false, not_judged = false;
   for (const RecordRequest& request : requests) {
@@ -111,8 +110,9 @@ Command add_verify(CLI::App& app) {
   app.add_option("--trials", flags->trials, "fresh input sets, before the varied ones")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
-  app.add_option("--tolerance", flags->tolerance,
-                 "calibrated: against the reference's own error in fp64; kernelbench: allclose 1e-2")
+  app.add_option(
+         "--tolerance", flags->tolerance,
+         "calibrated: against the reference's own error in fp64; kernelbench: allclose 1e-2")
       ->check(CLI::IsMember({"calibrated", "kernelbench"}))
       ->capture_default_str();
   app.add_option("--coverage", flags->coverage,
@@ -124,8 +124,9 @@ Command add_verify(CLI::App& app) {
   app.add_flag("--no-baseline", flags->no_baseline, "do not compare with torch.compile");
   app.add_flag("--json", flags->json, "print the verdict as JSON; of several, a line each");
   flags->machine.add_to(app);
-  app.footer("Exit codes: 0 accepted, 1 rejected, 2 a fault of the model file, 4 not judged.\n"
-             "Of several candidates, 1 when any is rejected, else 4 when any is not judged.");
+  app.footer(
+      "Exit codes: 0 accepted, 1 rejected, 2 a fault of the model file, 4 not judged.\n"
+      "Of several candidates, 1 when any is rejected, else 4 when any is not judged.");
   return [flags] { return run(*flags); };
 }
 

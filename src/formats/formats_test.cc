@@ -60,7 +60,8 @@ TEST(Frame, DamageNeverCrashes) {
   std::mt19937 rng(2);
   for (int round = 0; round < 3000; ++round) {
     std::string bytes = encode_frame(random_frame(rng));
-    for (int flips = 1 + rng() % 3; flips > 0; --flips) bytes[rng() % bytes.size()] ^= 1 << rng() % 8;
+    for (int flips = 1 + rng() % 3; flips > 0; --flips)
+      bytes[rng() % bytes.size()] ^= 1 << rng() % 8;
     FrameParser parser(FrameLimits{1 << 20, 1 << 16, 16});
     parser.feed(bytes);
     try {

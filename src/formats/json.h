@@ -27,9 +27,9 @@ class JsonReader {
   bool is_null() const { return json_->is_null(); }
   bool has(std::string_view key) const { return json_->is_object() && json_->contains(key); }
 
-  JsonReader at(std::string_view key) const;   // object member, which must exist
-  JsonReader at(size_t index) const;           // array element, which must exist
-  std::vector<JsonReader> items() const;       // of an array
+  JsonReader at(std::string_view key) const;  // object member, which must exist
+  JsonReader at(size_t index) const;          // array element, which must exist
+  std::vector<JsonReader> items() const;      // of an array
   std::vector<std::pair<std::string, JsonReader>> members() const;  // of an object, sorted by key
 
   bool boolean() const;

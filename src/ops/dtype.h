@@ -19,13 +19,13 @@ enum class DType {
   kBool,
 };
 
-std::string_view dtype_name(DType dtype);              // "float32"
-DType parse_dtype(std::string_view name);              // InputError when unknown
+std::string_view dtype_name(DType dtype);  // "float32"
+DType parse_dtype(std::string_view name);  // InputError when unknown
 int64_t dtype_bytes(DType dtype);
 bool is_floating(DType dtype);
-bool is_integral(DType dtype);                         // bool excluded
-std::string_view triton_dtype(DType dtype);            // "fp32", "i1" for bool
-double dtype_eps(DType dtype);                         // unit in the last place of 1; 0 for integers
-DType promote(DType a, DType b);                       // torch.promote_types for tensors of equal rank class
+bool is_integral(DType dtype);               // bool excluded
+std::string_view triton_dtype(DType dtype);  // "fp32", "i1" for bool
+double dtype_eps(DType dtype);               // unit in the last place of 1; 0 for integers
+DType promote(DType a, DType b);             // torch.promote_types for tensors of equal rank class
 
 }  // namespace kw

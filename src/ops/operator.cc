@@ -3,7 +3,6 @@
 #include <map>
 #include <unordered_map>
 
-
 namespace kw {
 namespace {
 
@@ -100,18 +99,30 @@ const Schema& operator_schema(const OperatorRow& row) {
 
 std::string_view op_class_name(OpClass cls) {
   switch (cls) {
-    case OpClass::kPointwise: return "pointwise";
-    case OpClass::kReduction: return "reduction";
-    case OpClass::kSoftmax: return "softmax";
-    case OpClass::kNorm: return "norm";
-    case OpClass::kMatmul: return "matmul";
-    case OpClass::kConv: return "convolution";
-    case OpClass::kAttention: return "attention";
-    case OpClass::kView: return "view";
-    case OpClass::kCopy: return "copy";
-    case OpClass::kFactory: return "factory";
-    case OpClass::kRandom: return "random";
-    case OpClass::kInit: return "in-place";
+    case OpClass::kPointwise:
+      return "pointwise";
+    case OpClass::kReduction:
+      return "reduction";
+    case OpClass::kSoftmax:
+      return "softmax";
+    case OpClass::kNorm:
+      return "norm";
+    case OpClass::kMatmul:
+      return "matmul";
+    case OpClass::kConv:
+      return "convolution";
+    case OpClass::kAttention:
+      return "attention";
+    case OpClass::kView:
+      return "view";
+    case OpClass::kCopy:
+      return "copy";
+    case OpClass::kFactory:
+      return "factory";
+    case OpClass::kRandom:
+      return "random";
+    case OpClass::kInit:
+      return "in-place";
   }
   return "?";
 }

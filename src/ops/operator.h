@@ -11,18 +11,18 @@
 namespace kw {
 
 enum class OpClass {
-  kPointwise,   // one result element from the same (broadcast) element of each operand
-  kReduction,   // over `dim`, with `keepdim`
-  kSoftmax,     // softmax, log_softmax: over one dim, same shape
-  kNorm,        // layer, rms, group, batch, instance norm
-  kMatmul,      // linear, mm, bmm, addmm, matmul
+  kPointwise,  // one result element from the same (broadcast) element of each operand
+  kReduction,  // over `dim`, with `keepdim`
+  kSoftmax,    // softmax, log_softmax: over one dim, same shape
+  kNorm,       // layer, rms, group, batch, instance norm
+  kMatmul,     // linear, mm, bmm, addmm, matmul
   kConv,
   kAttention,
-  kView,        // no computation and no memory traffic: results alias the argument
-  kCopy,        // moves elements: clone, contiguous, cat
-  kFactory,     // makes a tensor from nothing: empty, zeros, full, arange
-  kRandom,      // reads the generator
-  kInit,        // in-place arithmetic that constructors use
+  kView,     // no computation and no memory traffic: results alias the argument
+  kCopy,     // moves elements: clone, contiguous, cat
+  kFactory,  // makes a tensor from nothing: empty, zeros, full, arange
+  kRandom,   // reads the generator
+  kInit,     // in-place arithmetic that constructors use
 };
 
 enum class Recording { kWhole, kDecompose };
@@ -31,13 +31,13 @@ enum class Recording { kWhole, kDecompose };
 enum class Numerics { kExact, kPointwise, kReduction, kMatmul, kAttention };
 
 struct OperatorRow {
-  std::string_view name;     // "aten.add.Tensor"
-  std::string_view schema;   // PyTorch's schema of the overload, from its parenthesis on
+  std::string_view name;    // "aten.add.Tensor"
+  std::string_view schema;  // PyTorch's schema of the overload, from its parenthesis on
   OpClass cls;
   Recording recorded;
   Numerics numerics;
-  double flops;              // per element of the larger of operands and result; for kMatmul per
-                             // multiply-add
+  double flops;  // per element of the larger of operands and result; for kMatmul per
+                 // multiply-add
   // kPointwise: the Triton expression, with {arg} for operands and scalars by schema name. Operands
   // are tl tensors already converted to the compute type (fp32 for half types), the result is
   // converted to the result's dtype by the emitter. Empty where the teacher has no expression.
@@ -59,7 +59,7 @@ struct SchemaArg {
   std::string type;          // "Tensor", "Tensor?", "Scalar", "int[]", "bool", ...
   std::string default_text;  // empty when there is none
   bool kwarg_only = false;
-  bool written = false;      // Tensor(a!)
+  bool written = false;  // Tensor(a!)
 };
 struct Schema {
   std::vector<SchemaArg> args;

@@ -40,7 +40,8 @@ TEST(OperatorTable, SchemaIsTakenApart) {
 TEST(OperatorTable, ExpressionsNameSchemaArguments) {
   for (const OperatorRow& row : operator_table()) {
     const Schema& schema = operator_schema(row);
-    for (size_t at = row.triton.find('{'); at != row.triton.npos; at = row.triton.find('{', at + 1)) {
+    for (size_t at = row.triton.find('{'); at != row.triton.npos;
+         at = row.triton.find('{', at + 1)) {
       const std::string_view name = row.triton.substr(at + 1, row.triton.find('}', at) - at - 1);
       const bool known = std::any_of(schema.args.begin(), schema.args.end(),
                                      [&](const SchemaArg& arg) { return arg.name == name; });

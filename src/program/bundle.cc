@@ -18,7 +18,8 @@ std::map<std::string, std::pair<std::string, const char*>> task_files(const Task
   std::map<std::string, std::pair<std::string, const char*>> files;
   for (const Kernel& kernel : task.kernels) {
     if (!kernel.source.empty()) files[sha256_hex(kernel.source)] = {kernel.source, ".py"};
-    if (kernel.compiled) files[sha256_hex(kernel.compiled->cubin)] = {kernel.compiled->cubin, ".cubin"};
+    if (kernel.compiled)
+      files[sha256_hex(kernel.compiled->cubin)] = {kernel.compiled->cubin, ".cubin"};
   }
   return files;
 }
@@ -57,7 +58,8 @@ Frame task_to_frame(const Task& task) {
 Task task_from_frame(const Frame& frame) {
   const JsonReader in(frame.json, "");
   const auto names = in.at("files").items();
-  if (names.size() != frame.blobs.size()) throw InputError("files: expected one name for each blob");
+  if (names.size() != frame.blobs.size())
+    throw InputError("files: expected one name for each blob");
   std::map<std::string, std::string> files;
   for (size_t i = 0; i < names.size(); ++i) {
     if (sha256_hex(frame.blobs[i]) != names[i].string()) names[i].fail("content has another hash");

@@ -68,8 +68,8 @@ Cost step_cost(const Program& program, const Step& step) {
     elements = std::max(elements, program.values.at(id).numel());
   }
   if (!first) return cost;
-  const bool products = row->cls == OpClass::kMatmul || row->cls == OpClass::kConv ||
-                        row->cls == OpClass::kAttention;
+  const bool products =
+      row->cls == OpClass::kMatmul || row->cls == OpClass::kConv || row->cls == OpClass::kAttention;
   cost.flops = row->flops * (products ? multiply_adds(program, *call, row->cls, *first)
                                       : static_cast<double>(elements));
   return cost;

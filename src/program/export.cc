@@ -127,16 +127,26 @@ class ForwardWriter {
     return std::visit(
         [&](const auto& x) -> std::string {
           using T = std::decay_t<decltype(x)>;
-          if constexpr (std::is_same_v<T, std::monostate>) return "None";
-          else if constexpr (std::is_same_v<T, bool>) return x ? "True" : "False";
-          else if constexpr (std::is_same_v<T, int64_t>) return std::to_string(x);
-          else if constexpr (std::is_same_v<T, double>) return python_float(x);
-          else if constexpr (std::is_same_v<T, std::string>) return python_string(x);
-          else if constexpr (std::is_same_v<T, ValueRef>) return names_[x.id];
-          else if constexpr (std::is_same_v<T, DType>) return torch_dtype(x);
-          else if constexpr (std::is_same_v<T, DeviceArg>) return "\"cuda\"";
-          else if constexpr (std::is_same_v<T, LayoutArg>) return "torch." + x.name;
-          else if constexpr (std::is_same_v<T, MemoryFormatArg>) return "torch." + x.name;
+          if constexpr (std::is_same_v<T, std::monostate>)
+            return "None";
+          else if constexpr (std::is_same_v<T, bool>)
+            return x ? "True" : "False";
+          else if constexpr (std::is_same_v<T, int64_t>)
+            return std::to_string(x);
+          else if constexpr (std::is_same_v<T, double>)
+            return python_float(x);
+          else if constexpr (std::is_same_v<T, std::string>)
+            return python_string(x);
+          else if constexpr (std::is_same_v<T, ValueRef>)
+            return names_[x.id];
+          else if constexpr (std::is_same_v<T, DType>)
+            return torch_dtype(x);
+          else if constexpr (std::is_same_v<T, DeviceArg>)
+            return "\"cuda\"";
+          else if constexpr (std::is_same_v<T, LayoutArg>)
+            return "torch." + x.name;
+          else if constexpr (std::is_same_v<T, MemoryFormatArg>)
+            return "torch." + x.name;
           else {
             std::string out = "[";
             for (const Arg& item : x) out += (out.size() > 1 ? ", " : "") + arg_text(item);
@@ -165,8 +175,8 @@ class ForwardWriter {
 
   std::string call_text(const AtenCall& call) const {
     if (call.op == "kernelwright.constant.default") {
-      return "torch.tensor(" + arg_text(*call.find("data")) + ", dtype=" +
-             arg_text(*call.find("dtype")) + ", device=\"cuda\").reshape(" +
+      return "torch.tensor(" + arg_text(*call.find("data")) +
+             ", dtype=" + arg_text(*call.find("dtype")) + ", device=\"cuda\").reshape(" +
              arg_text(*call.find("shape")) + ")";
     }
     const OperatorRow* row = find_operator(call.op);
@@ -336,8 +346,8 @@ std::string export_python(const Task& original, const std::string& user_source) 
   std::string bind_inputs;
   for (size_t k = 0; k < leaves.size(); ++k) {
     const ValueId id = forward.inputs[first_input + k];
-    const bool plain = k < task.source.parameters.size() &&
-                       leaves[k] == "args[" + std::to_string(k) + "]";
+    const bool plain =
+        k < task.source.parameters.size() && leaves[k] == "args[" + std::to_string(k) + "]";
     const std::string name = plain ? task.source.parameters[k] + "_" : "x" + std::to_string(k);
     writer.name(id, name);
     bind_inputs += "        " + name + " = " + leaves[k] + "\n";
@@ -355,12 +365,17 @@ std::string export_python(const Task& original, const std::string& user_source) 
       body_bind += "        " + p + " = " + state_paths[i] + "\n";
       key += "(id(" + p + "), " + p + "._version), ";
     }
-    derived += "    def _kw_derived(self):\n"
-               "        \"\"\"Tensors that depend on the parameters alone, made again when those "
-               "change.\"\"\"\n" + body_bind + "        key = (" + key + ")\n"
-               "        if self.__dict__.get(\"_kw_key\") != key:\n" + pack.steps("            ");
+    derived +=
+        "    def _kw_derived(self):\n"
+        "        \"\"\"Tensors that depend on the parameters alone, made again when those "
+        "change.\"\"\"\n" +
+        body_bind + "        key = (" + key +
+        ")\n"
+        "        if self.__dict__.get(\"_kw_key\") != key:\n" +
+        pack.steps("            ");
     for (ValueId id : task.derive.outputs) names += pack.name(id) + ", ";
-    derived += "            self.__dict__[\"_kw_packed\"] = (" + names + ")\n"
+    derived += "            self.__dict__[\"_kw_packed\"] = (" + names +
+               ")\n"
                "            self.__dict__[\"_kw_key\"] = key\n"
                "        return self.__dict__[\"_kw_packed\"]\n\n";
     std::string targets;
@@ -387,21 +402,22 @@ std::string export_python(const Task& original, const std::string& user_source) 
       << kernels_text(task) << kGuards << "\n\nclass ModelNew(" << task.source.cls << "):\n"
       << "    \"\"\"" << task.source.cls
       << " with its forward replaced by the steps below. Parameters, buffers and state_dict keys\n"
-      << "    are the original's. Other shapes, dtypes or layouts run the original forward.\"\"\"\n\n"
-      << "    _kw_expected = (\n" << expected_list << "    )\n\n"
-      << derived
-      << "    def _kw_original(self, args, kwargs):\n"
+      << "    are the original's. Other shapes, dtypes or layouts run the original "
+         "forward.\"\"\"\n\n"
+      << "    _kw_expected = (\n"
+      << expected_list << "    )\n\n"
+      << derived << "    def _kw_original(self, args, kwargs):\n"
       << "        if not self.__dict__.get(\"_kw_warned\"):\n"
       << "            self.__dict__[\"_kw_warned\"] = True\n"
-      << "            warnings.warn(\"ModelNew: not the shapes, dtypes and layouts its kernels were "
+      << "            warnings.warn(\"ModelNew: not the shapes, dtypes and layouts its kernels "
+         "were "
          "written for; running \"\n"
       << "                          \"the original forward\")\n"
       << "        return super().forward(*args, **kwargs)\n\n"
       << "    def forward(self, *args, **kwargs):\n"
       << "        if " << condition << ":\n"
       << "            return self._kw_original(args, kwargs)\n"
-      << bind
-      << bind_inputs.substr(0, bind_inputs.find("        d0,"))
+      << bind << bind_inputs.substr(0, bind_inputs.find("        d0,"))
       << "        if not _kw_matches((" << guarded_list << "), self._kw_expected):\n"
       << "            return self._kw_original(args, kwargs)\n";
   if (const size_t d = bind_inputs.find("        d0,"); d != std::string::npos) {

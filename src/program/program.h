@@ -74,9 +74,9 @@ struct AtenCall {
 };
 
 struct Launch {
-  int kernel = 0;                    // index into Task::kernels
+  int kernel = 0;  // index into Task::kernels
   std::array<int64_t, 3> grid{1, 1, 1};
-  std::vector<Arg> args;             // one for each non-constexpr parameter
+  std::vector<Arg> args;  // one for each non-constexpr parameter
   bool operator==(const Launch&) const = default;
 };
 
@@ -93,7 +93,7 @@ struct Program {
 // Machine code of one kernel for one architecture, made by the trusted compile.
 struct Compiled {
   std::string arch;
-  std::string cubin;   // the bytes
+  std::string cubin;  // the bytes
   std::string symbol;
   int num_warps = 4;
   int num_ctas = 1;
@@ -121,7 +121,7 @@ struct Kernel {
   Json constexprs = Json::object();  // path -> literal
   Json attrs = Json::object();       // path -> [["tt.divisibility", 16]]
   Json options = Json::object();
-  std::string source;                // the slice's text
+  std::string source;  // the slice's text
   std::optional<Compiled> compiled;
   bool operator==(const Kernel&) const = default;
 };

@@ -214,7 +214,8 @@ TEST(Convex, MatchesPathEnumeration) {
     const Program p = random_graph(rng, true).program;
     const auto deps = step_dependencies(p, {});
     const int n = static_cast<int>(deps.size());
-    std::vector<std::vector<bool>> reach(n, std::vector<bool>(n, false));  // reach[i][j]: i before j
+    std::vector<std::vector<bool>> reach(n,
+                                         std::vector<bool>(n, false));  // reach[i][j]: i before j
     for (int j = 0; j < n; ++j) {
       for (int d : deps[j]) {
         reach[d][j] = true;
@@ -241,10 +242,10 @@ TEST(Convex, MatchesPathEnumeration) {
 TEST(Splice, MutualDependenceIsRefused) {
   Graph g;
   const ValueId x = g.input();
-  const ValueId a1 = g.add(x, x);     // 0
-  const ValueId b2 = g.add(x, x);     // 1
-  const ValueId a2 = g.add(a1, b2);   // 2
-  const ValueId b1 = g.add(b2, a1);   // 3
+  const ValueId a1 = g.add(x, x);    // 0
+  const ValueId b2 = g.add(x, x);    // 1
+  const ValueId a2 = g.add(a1, b2);  // 2
+  const ValueId b1 = g.add(b2, a1);  // 3
   g.program.outputs = {a2, b1};
   const Task task = task_of(g.program);
   const auto deps = step_dependencies(task.forward, {});
@@ -256,8 +257,10 @@ TEST(Splice, MutualDependenceIsRefused) {
 
 TEST(Cost, MatmulAndViews) {
   Program p;
-  p.values = {{DType::kFloat32, {3, 5}, {5, 1}, 0, 0}, {DType::kFloat32, {7, 5}, {5, 1}, 0, 1},
-              {DType::kFloat32, {3, 7}, {7, 1}, 0, 2}, {DType::kFloat32, {7, 3}, {1, 7}, 0, 2}};
+  p.values = {{DType::kFloat32, {3, 5}, {5, 1}, 0, 0},
+              {DType::kFloat32, {7, 5}, {5, 1}, 0, 1},
+              {DType::kFloat32, {3, 7}, {7, 1}, 0, 2},
+              {DType::kFloat32, {7, 3}, {1, 7}, 0, 2}};
   const Step linear = AtenCall{
       "aten.linear.default", {{"input", {ValueRef{0}}}, {"weight", {ValueRef{1}}}}, {2}, {}};
   EXPECT_EQ(step_cost(p, linear).flops, 2.0 * 3 * 5 * 7);
@@ -275,8 +278,8 @@ TEST(Bundle, RoundTripAndDamage) {
   kernel.source = "@triton.jit\ndef k(x):\n    pass\n";
   kernel.compiled = Compiled{.arch = "sm_90", .cubin = "bytes", .symbol = "k", .reads = {0}};
   task.kernels.push_back(kernel);
-  const auto folder = std::filesystem::temp_directory_path() /
-                      ("kw_bundle_test_" + std::to_string(::getpid()));
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("kw_bundle_test_" + std::to_string(::getpid()));
   write_bundle(task, folder);
   EXPECT_EQ(read_bundle(folder), task);
   for (const auto& entry : std::filesystem::directory_iterator(folder / "kernels")) {

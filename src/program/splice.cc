@@ -40,8 +40,8 @@ std::vector<std::vector<int>> order_groups(const std::vector<std::vector<int>>& 
     int best = -1;  // of the ready groups, the one that starts first in the original
     for (int g = 0; g < static_cast<int>(groups.size()); ++g) {
       if (done.count(g)) continue;
-      const bool ready = std::all_of(waits[g].begin(), waits[g].end(),
-                                     [&](int w) { return done.count(w) > 0; });
+      const bool ready =
+          std::all_of(waits[g].begin(), waits[g].end(), [&](int w) { return done.count(w) > 0; });
       if (ready && (best < 0 || groups[g].front() < groups[best].front())) best = g;
     }
     if (best < 0) throw InputError("splice: fragments depend on each other");
@@ -59,8 +59,8 @@ class Builder {
     std::map<int, int> storages;
     for (ValueId id : original.inputs) {
       Value value = original.values[id];
-      value.storage = storages.try_emplace(value.storage, static_cast<int>(storages.size()))
-                          .first->second;
+      value.storage =
+          storages.try_emplace(value.storage, static_cast<int>(storages.size())).first->second;
       names_[id] = add(value);
       out_.inputs.push_back(names_[id]);
     }

@@ -139,18 +139,26 @@ Json arg_to_json(const Arg& arg) {
   return std::visit(
       [](const auto& x) -> Json {
         using T = std::decay_t<decltype(x)>;
-        if constexpr (std::is_same_v<T, std::monostate>) return nullptr;
-        else if constexpr (std::is_same_v<T, double>) return float_to_json(x);
-        else if constexpr (std::is_same_v<T, ValueRef>) return {{"v", x.id}};
-        else if constexpr (std::is_same_v<T, DType>) return {{"dtype", dtype_name(x)}};
-        else if constexpr (std::is_same_v<T, DeviceArg>) return {{"device", "cuda"}};
-        else if constexpr (std::is_same_v<T, LayoutArg>) return {{"layout", x.name}};
-        else if constexpr (std::is_same_v<T, MemoryFormatArg>) return {{"memory_format", x.name}};
+        if constexpr (std::is_same_v<T, std::monostate>)
+          return nullptr;
+        else if constexpr (std::is_same_v<T, double>)
+          return float_to_json(x);
+        else if constexpr (std::is_same_v<T, ValueRef>)
+          return {{"v", x.id}};
+        else if constexpr (std::is_same_v<T, DType>)
+          return {{"dtype", dtype_name(x)}};
+        else if constexpr (std::is_same_v<T, DeviceArg>)
+          return {{"device", "cuda"}};
+        else if constexpr (std::is_same_v<T, LayoutArg>)
+          return {{"layout", x.name}};
+        else if constexpr (std::is_same_v<T, MemoryFormatArg>)
+          return {{"memory_format", x.name}};
         else if constexpr (std::is_same_v<T, ArgList>) {
           Json out = Json::array();
           for (const Arg& item : x) out.push_back(arg_to_json(item));
           return out;
-        } else return x;
+        } else
+          return x;
       },
       arg.v);
 }
@@ -199,7 +207,8 @@ Value value_from_json(const JsonReader& in) {
     numel *= static_cast<double>(value.shape.back());
   }
   if (numel > static_cast<double>(kMaxDim)) in.at("shape").fail("too many elements");
-  for (const JsonReader& s : in.at("strides").items()) value.strides.push_back(s.integer(0, kMaxDim));
+  for (const JsonReader& s : in.at("strides").items())
+    value.strides.push_back(s.integer(0, kMaxDim));
   if (value.strides.size() != value.shape.size()) {
     in.at("strides").fail("expected one stride for each dimension");
   }

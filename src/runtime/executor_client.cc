@@ -45,8 +45,9 @@ class Executor {
     auto [ours, theirs] = socket_pair(SOCK_STREAM);
     channel_.emplace(std::move(ours));
     ProcessSpec spec;
-    spec.argv = {config.binary,   "--socket",      "3",           "--backend",      config.backend,
-                 "--python",      config.python,   "--worker-dir", config.worker_dir};
+    spec.argv = {config.binary, "--socket",     "3",
+                 "--backend",   config.backend, "--python",
+                 config.python, "--worker-dir", config.worker_dir};
     if (!config.sandbox) spec.argv.push_back("--no-sandbox");
     spec.environment = own_environment();
     spec.err = stderr_.write_end();
@@ -63,9 +64,12 @@ class Executor {
   // ExecutorDied when there is no answer in time.
   Json call(const Frame& request, Deadline deadline) {
     switch (channel_->send(request, {}, deadline)) {
-      case ChannelStatus::kOk: break;
-      case ChannelStatus::kTimeout: die("did not take the request in time");
-      default: die("");
+      case ChannelStatus::kOk:
+        break;
+      case ChannelStatus::kTimeout:
+        die("did not take the request in time");
+      default:
+        die("");
     }
     while (true) {
       wait_for_news(deadline);
@@ -236,15 +240,15 @@ TrialReport ExecutorClient::trial(const TrialRequest& request, milliseconds dead
 }
 
 TimeReport ExecutorClient::time(const TimeRequest& request, milliseconds deadline) {
-  return impl_->request<TimeReport>(to_json(request), request.tasks, deadline,
-                                    [&](const JsonReader& in) {
-    TimeReport report = time_report_from_json(in);
-    const size_t expected = request.tasks.size() + request.packages.size();
-    if (report.status == "ok" && report.device_ms.size() != expected) {
-      in.fail("expected times of " + std::to_string(expected) + " programs");
-    }
-    return report;
-  });
+  return impl_->request<TimeReport>(
+      to_json(request), request.tasks, deadline, [&](const JsonReader& in) {
+        TimeReport report = time_report_from_json(in);
+        const size_t expected = request.tasks.size() + request.packages.size();
+        if (report.status == "ok" && report.device_ms.size() != expected) {
+          in.fail("expected times of " + std::to_string(expected) + " programs");
+        }
+        return report;
+      });
 }
 
 }  // namespace kw

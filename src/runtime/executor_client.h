@@ -31,7 +31,7 @@ class ExecutorClient {
   // EnvironmentError when it cannot start (no GPU, another torch than it was built with).
   const Json& hello();
 
-  int load(Task task);      // returns an id; the work happens at first use
+  int load(Task task);  // returns an id; the work happens at first use
   void unload(int id);
   // A request the executor does not survive (it crashes, hangs past the deadline, loses its device
   // or breaks the protocol) is reported as status "died" with a message; the next call starts a new

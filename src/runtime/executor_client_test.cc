@@ -102,8 +102,8 @@ TEST_F(ExecutorClientTest, GreetsLoadsOnDemandAndUnloads) {
   settings.sandbox = false;
   ExecutorClient client(settings);
   EXPECT_EQ(client.hello()["args"],
-            Json({"--socket", "3", "--backend", "cpu", "--python", settings.python,
-                  "--worker-dir", settings.worker_dir, "--no-sandbox"}));
+            Json({"--socket", "3", "--backend", "cpu", "--python", settings.python, "--worker-dir",
+                  settings.worker_dir, "--no-sandbox"}));
   const int a = client.load(Task()), b = client.load(Task());
   EXPECT_NE(a, b);
   TrialReport report = client.trial({a, b, 0}, milliseconds(20000));
@@ -121,8 +121,11 @@ TEST_F(ExecutorClientTest, EveryDeathIsAReportAndTheNextCallRestarts) {
   ExecutorClient client(config());
   const int id = client.load(Task());
   const std::vector<std::pair<uint64_t, std::string>> deaths = {
-      {1, "SIGKILL: terminate called | CUDA error"}, {2, "in time"}, {3, "no frame"},
-      {4, "not valid"}, {5, "illegal address"}};
+      {1, "SIGKILL: terminate called | CUDA error"},
+      {2, "in time"},
+      {3, "no frame"},
+      {4, "not valid"},
+      {5, "illegal address"}};
   int restarts = 0;
   for (const auto& [seed, says] : deaths) {
     const TrialReport report =

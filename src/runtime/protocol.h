@@ -27,12 +27,12 @@ enum class Variation { kPlain, kScaleDown, kScaleUp, kFlipped, kMixedSigns, kAff
 std::string_view variation_name(Variation variation);
 
 struct TrialRequest {
-  int reference = 0;          // task ids
+  int reference = 0;  // task ids
   int candidate = 0;
   uint64_t seed = 0;
   Variation variation = Variation::kPlain;
-  bool check_noop = false;    // run again with all launches skipped: TrialReport::no_launch_changes
-  bool each_launch = false;   // and once for each forward launch: TrialReport::idle_launches
+  bool check_noop = false;   // run again with all launches skipped: TrialReport::no_launch_changes
+  bool each_launch = false;  // and once for each forward launch: TrialReport::idle_launches
 };
 
 // Errors of one output against the fp64 run of the reference. `rms` is RMS(error) / RMS(oracle),
@@ -46,30 +46,30 @@ struct OutputErrors {
   int64_t int_mismatch = 0;        // integer and bool outputs: elements that differ
   double reference_rms = 0, reference_worst = 0;
   double candidate_rms = 0, candidate_worst = 0;
-  double oracle_rms = 0, oracle_max = 0;   // absolute
-  double allclose_worst = 0;    // max of |c - r| / (atol + rtol |r|) with 1e-2 each (KernelBench)
+  double oracle_rms = 0, oracle_max = 0;  // absolute
+  double allclose_worst = 0;  // max of |c - r| / (atol + rtol |r|) with 1e-2 each (KernelBench)
   bool reference_finite = true;
 };
 
 struct TrialReport {
   std::string status, message;
-  std::string fault;                // of "failed" and "not-judged": "reference" or "candidate"
-  std::string difference;           // for people: the first thing that made a bool below false
+  std::string fault;       // of "failed" and "not-judged": "reference" or "candidate"
+  std::string difference;  // for people: the first thing that made a bool below false
   std::vector<OutputErrors> outputs;
-  bool inputs_unchanged = true;     // candidate left its inputs as they were
-  bool guards_intact = true;        // bytes around every buffer
-  bool state_equal = true;          // parameters of both sides agree before the call
-  bool buffers_equal = true;        // buffers the reference updates agree after the call
-  bool passes_zeros = false;        // an all-zero answer would be within tolerance: degenerate
-  bool passes_stale = false;        // the answer to other inputs would
-  bool no_launch_changes = true;    // with all launches no-ops, some output changes
-  std::vector<int> idle_launches;   // forward step indices whose omission changes no output
+  bool inputs_unchanged = true;    // candidate left its inputs as they were
+  bool guards_intact = true;       // bytes around every buffer
+  bool state_equal = true;         // parameters of both sides agree before the call
+  bool buffers_equal = true;       // buffers the reference updates agree after the call
+  bool passes_zeros = false;       // an all-zero answer would be within tolerance: degenerate
+  bool passes_stale = false;       // the answer to other inputs would
+  bool no_launch_changes = true;   // with all launches no-ops, some output changes
+  std::vector<int> idle_launches;  // forward step indices whose omission changes no output
   double seconds = 0;
   int64_t peak_bytes = 0;
 };
 
 struct TimeRequest {
-  std::vector<int> tasks;           // interleaved in random order, each round every one
+  std::vector<int> tasks;             // interleaved in random order, each round every one
   std::vector<std::string> packages;  // AOTInductor packages of task 0, timed beside
   int rounds = 50;
   int input_sets = 2;

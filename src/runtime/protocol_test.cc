@@ -16,10 +16,14 @@ Json sent(const Json& json) { return Json::parse(json.dump()); }
 
 double any_number(std::mt19937_64& random) {
   switch (random() % 6) {
-    case 0: return std::numeric_limits<double>::infinity();
-    case 1: return -std::numeric_limits<double>::infinity();
-    case 2: return std::numeric_limits<double>::quiet_NaN();
-    case 3: return 0;
+    case 0:
+      return std::numeric_limits<double>::infinity();
+    case 1:
+      return -std::numeric_limits<double>::infinity();
+    case 2:
+      return std::numeric_limits<double>::quiet_NaN();
+    case 3:
+      return 0;
     default:
       return std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 200) - 100);
   }
@@ -47,9 +51,9 @@ TrialReport any_trial_report(std::mt19937_64& random) {
     }
     report.outputs.push_back(errors);
   }
-  for (bool* finding : {&report.inputs_unchanged, &report.guards_intact, &report.state_equal,
-                        &report.buffers_equal, &report.passes_zeros, &report.passes_stale,
-                        &report.no_launch_changes}) {
+  for (bool* finding :
+       {&report.inputs_unchanged, &report.guards_intact, &report.state_equal, &report.buffers_equal,
+        &report.passes_zeros, &report.passes_stale, &report.no_launch_changes}) {
     *finding = random() % 2;
   }
   report.idle_launches = {static_cast<int>(random() % 100), 7};
@@ -60,8 +64,8 @@ TrialReport any_trial_report(std::mt19937_64& random) {
 
 TEST(Protocol, TrialRequestsKeepEverything) {
   for (int v = 0; v <= static_cast<int>(Variation::kAffine); ++v) {
-    const TrialRequest request{3, 4, ~uint64_t{0} - 1, static_cast<Variation>(v), v % 2 == 0,
-                               v % 2 == 1};
+    const TrialRequest request{3,          4,         ~uint64_t{0} - 1, static_cast<Variation>(v),
+                               v % 2 == 0, v % 2 == 1};
     const Json json = sent(to_json(request));
     const TrialRequest back = trial_request_from_json(JsonReader(json, ""));
     EXPECT_EQ(back.reference, 3);

@@ -11,8 +11,8 @@ namespace kw {
 namespace {
 
 std::string fault_text(const Verdict& verdict) {
-  const std::string at = verdict.rejected_at ? std::string(stage_name(*verdict.rejected_at)) + ": "
-                                             : "not judged: ";
+  const std::string at =
+      verdict.rejected_at ? std::string(stage_name(*verdict.rejected_at)) + ": " : "not judged: ";
   return at + verdict.reason;
 }
 
@@ -65,7 +65,9 @@ std::vector<FragmentEvaluator::Built> FragmentEvaluator::build(const Fragment& f
   };
   std::map<uint64_t, Pending> pending;
   std::vector<Built> built;
-  auto reject = [&](size_t attempt, const std::string& reason) { attempts[attempt].reason = reason; };
+  auto reject = [&](size_t attempt, const std::string& reason) {
+    attempts[attempt].reason = reason;
+  };
   for (size_t i = 0; i < attempts.size(); ++i) {
     RecordRequest request = request_for(fragment, attempts[i].source);
     const uint64_t id = pool_.submit(record_job(request, options_.verify.record_deadline));
@@ -85,8 +87,8 @@ std::vector<FragmentEvaluator::Built> FragmentEvaluator::build(const Fragment& f
         continue;
       }
       job.recorded = std::move(recorded.value);
-      const uint64_t id = pool_.submit(
-          compile_job(*job.recorded, job.request, options_.verify.compile_deadline));
+      const uint64_t id =
+          pool_.submit(compile_job(*job.recorded, job.request, options_.verify.compile_deadline));
       pending.emplace(id, std::move(job));
       continue;
     }

@@ -11,10 +11,10 @@
 namespace kw {
 
 struct Evaluated {
-  std::optional<Task> best;     // the fastest proposal that was accepted, built
-  size_t best_attempt = 0;      // index into `attempts`
-  double eager_seconds = 0;     // of the steps themselves
-  double seconds = 0;           // of `best`
+  std::optional<Task> best;  // the fastest proposal that was accepted, built
+  size_t best_attempt = 0;   // index into `attempts`
+  double eager_seconds = 0;  // of the steps themselves
+  double seconds = 0;        // of `best`
   std::vector<Attempt> attempts;
 };
 

@@ -18,7 +18,8 @@ Kind kind_of(const Step& step) {
   const OperatorRow* row = find_operator(call->op);
   if (!row) return Kind::kExcluded;
   switch (row->cls) {
-    case OpClass::kView: return Kind::kView;
+    case OpClass::kView:
+      return Kind::kView;
     case OpClass::kPointwise:
     case OpClass::kReduction:
     case OpClass::kSoftmax:
@@ -26,8 +27,10 @@ Kind kind_of(const Step& step) {
     case OpClass::kMatmul:
     case OpClass::kConv:
     case OpClass::kAttention:
-    case OpClass::kCopy: return Kind::kComputing;
-    default: return Kind::kExcluded;
+    case OpClass::kCopy:
+      return Kind::kComputing;
+    default:
+      return Kind::kExcluded;
   }
 }
 

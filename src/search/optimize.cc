@@ -109,8 +109,7 @@ class Optimizer::Run {
 
   // Asks the policy which fragments it can write and how fast it thinks they are.
   void offer_fragments() {
-    const auto fragments =
-        enumerate_fragments(reference_.task, {.max_steps = options_.max_steps});
+    const auto fragments = enumerate_fragments(reference_.task, {.max_steps = options_.max_steps});
     progress_.total = static_cast<int>(fragments.size());
     for (const auto& steps : fragments) {
       if (out_of_time()) break;
@@ -118,8 +117,7 @@ class Optimizer::Run {
       if (progress_.done % 64 == 1) report("planning", "fragments");
       const Fragment fragment = cut(reference_.task, steps);
       const auto deadline = Clock::now() + std::chrono::seconds(5);
-      const auto proposals =
-          owner_.policy_.propose(fragment.task, owner_.profile_, 1, 0, deadline);
+      const auto proposals = owner_.policy_.propose(fragment.task, owner_.profile_, 1, 0, deadline);
       if (proposals.empty()) continue;
       Candidate candidate;
       candidate.steps = steps;

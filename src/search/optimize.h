@@ -20,45 +20,45 @@ namespace kw {
 
 struct OptimizeOptions {
   std::string backend = "cpu";
-  double budget_seconds = 60;          // for the search; confirming the result comes on top
-  int proposals = 8;                   // schedules tried for a fragment when times are measured
-  int max_steps = 12;                  // operators in a fragment
-  VerifyOptions verify;                // of the final confirmation
+  double budget_seconds = 60;  // for the search; confirming the result comes on top
+  int proposals = 8;           // schedules tried for a fragment when times are measured
+  int max_steps = 12;          // operators in a fragment
+  VerifyOptions verify;        // of the final confirmation
   std::function<std::string(const Reference&)> compile_baseline;  // makes verify.compiled_package
 };
 
 // One proposal for one fragment, with what became of it.
 struct Attempt {
-  std::vector<int> steps;              // forward steps of the reference
+  std::vector<int> steps;  // forward steps of the reference
   std::string family, plan, source;
   bool accepted = false;
-  std::string reason;                  // of a rejection: "stage: reason"
-  bool measured = false;               // times below were measured, not modelled
+  std::string reason;     // of a rejection: "stage: reason"
+  bool measured = false;  // times below were measured, not modelled
   double eager_seconds = 0, seconds = 0;
   bool from_store = false;
-  bool chosen = false;                 // part of the final cover
+  bool chosen = false;  // part of the final cover
 };
 
 struct OptimizeResult {
   enum class Outcome { kImproved, kNothingGained, kFailed };
   Outcome outcome = Outcome::kNothingGained;
-  std::string message;                 // one line for people
+  std::string message;  // one line for people
   Task reference;
-  std::string reference_source;        // the user's file
-  Task optimized;                      // equals `reference` unless improved
-  std::string python;                  // optimized.py
-  Verdict verdict;                     // of optimized.py against the reference
+  std::string reference_source;  // the user's file
+  Task optimized;                // equals `reference` unless improved
+  std::string python;            // optimized.py
+  Verdict verdict;               // of optimized.py against the reference
   std::vector<Attempt> attempts;
-  std::vector<double> step_seconds;    // eager time of each forward step, measured or modelled
+  std::vector<double> step_seconds;  // eager time of each forward step, measured or modelled
   bool measured = false;
   double search_seconds = 0, total_seconds = 0;
-  bool stopped_early = false;          // budget or interrupt ended the search
+  bool stopped_early = false;  // budget or interrupt ended the search
 };
 
 // Where the work stands, for a progress display. `done` of `total` fragments evaluated; `best` is
 // the estimated speedup of the best cover so far.
 struct Progress {
-  std::string phase;                   // "recording", "searching", "confirming", ...
+  std::string phase;  // "recording", "searching", "confirming", ...
   std::string detail;
   int done = 0, total = 0;
   double best = 1;

@@ -26,8 +26,7 @@ void check_replaceable(const fs::path& folder) {
                                               "report.html", "__pycache__"};
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!kOurs.count(entry.path().filename().string())) {
-      throw InputError(folder.string() + " holds other files (" +
-                       entry.path().filename().string() +
+      throw InputError(folder.string() + " holds other files (" + entry.path().filename().string() +
                        "); --out wants a new folder or an earlier result");
     }
   }

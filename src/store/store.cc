@@ -37,7 +37,8 @@ Store::Store(const fs::path& path) : path_(path) {
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), ignored);
   constexpr const char* kSchema =
       "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-      "CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;";
+      "CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT "
+      "ROWID;";
   if (sqlite3_open(path.c_str(), &db_) != SQLITE_OK) fail("open");
   sqlite3_busy_timeout(db_, 10000);
   if (sqlite3_exec(db_, kSchema, nullptr, nullptr, nullptr) != SQLITE_OK) fail("open");

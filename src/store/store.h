@@ -31,7 +31,8 @@ class Store {
   sqlite3* db_ = nullptr;
 };
 
-// $KERNELWRIGHT_STORE, else $XDG_CACHE_HOME/kernelwright/store.sqlite, else the same under ~/.cache.
+// $KERNELWRIGHT_STORE, else $XDG_CACHE_HOME/kernelwright/store.sqlite, else the same under
+// ~/.cache.
 std::filesystem::path default_store_path();
 
 }  // namespace kw

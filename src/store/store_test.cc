@@ -12,8 +12,8 @@ namespace {
 
 class StoreTest : public testing::Test {
  protected:
-  std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
-                                  ("kw_store_test_" + std::to_string(::getpid()));
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("kw_store_test_" + std::to_string(::getpid()));
   void SetUp() override { std::filesystem::create_directories(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 };

@@ -13,7 +13,7 @@ struct Coverage {
   double share = 0;                         // larger of the two below
   double flops_share = 0, bytes_share = 0;  // max(0, ref - aten left alive) / ref
   int launches_alive = 0;
-  std::vector<std::string> aten_left;       // computing operators still alive, in order
+  std::vector<std::string> aten_left;  // computing operators still alive, in order
 };
 
 // share = max(0, cost(reference) - cost(aten steps alive in the candidate)) / cost(reference), for

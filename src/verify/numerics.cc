@@ -54,8 +54,8 @@ std::string output_fault(const OutputErrors& errors, Tolerance tolerance) {
   }
   if (!(errors.candidate_worst <= bounds.worst)) {
     return "worst error " + number(errors.candidate_worst) + " of the output's RMS where " +
-           number(bounds.worst) + " is allowed (the reference's own: " +
-           number(errors.reference_worst) + ")";
+           number(bounds.worst) +
+           " is allowed (the reference's own: " + number(errors.reference_worst) + ")";
   }
   return {};
 }

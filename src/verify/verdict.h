@@ -16,9 +16,9 @@ std::string_view stage_name(Stage stage);
 struct StageResult {
   Stage stage = Stage::kLoad;
   bool passed = false;
-  std::string reason;    // one line when it failed
+  std::string reason;  // one line when it failed
   Json evidence = Json::object();
-  double seconds = 0;    // wall time spent on it
+  double seconds = 0;  // wall time spent on it
 };
 
 struct Interval {
@@ -34,9 +34,9 @@ struct Verdict {
   double share = 0;                       // Triton share of the reference's cost
   std::optional<Interval> speedup_eager;  // eager time / candidate time
   std::optional<Interval> speedup_compile;
-  bool degenerate = false;                // zeros, or the answer to other inputs, would pass
-  std::string key;                        // content address
-  Json environment = Json::object();      // backend, device, versions, sandbox layers
+  bool degenerate = false;            // zeros, or the answer to other inputs, would pass
+  std::string key;                    // content address
+  Json environment = Json::object();  // backend, device, versions, sandbox layers
 };
 
 std::string_view outcome_name(Verdict::Outcome outcome);

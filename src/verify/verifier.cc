@@ -166,7 +166,8 @@ bool Verifier::build(const RecordRequest& request, const VerifyOptions& options,
   record.seconds = since(start);
   if (recorded.fault) {
     StageResult& failed = stage_of_code(recorded.fault->code) == Stage::kLoad ? load : record;
-    if (is_workers_fault(*recorded.fault)) return not_judged(verdict, record, recorded.fault->text());
+    if (is_workers_fault(*recorded.fault))
+      return not_judged(verdict, record, recorded.fault->text());
     if (&failed == &record) finish_stage(verdict, load);
     failed.passed = false;
     failed.reason = recorded.fault->text();
@@ -297,7 +298,8 @@ bool Verifier::check_correct(const Reference& reference, int candidate_id,
     for (const OutputErrors& e : report.outputs) trial["outputs"].push_back(errors_to_json(e));
     stage.evidence["trials"].push_back(trial);
     if (request.each_launch) idle = report.idle_launches;
-    verdict.degenerate = verdict.degenerate || (plain && (report.passes_zeros || report.passes_stale));
+    verdict.degenerate =
+        verdict.degenerate || (plain && (report.passes_zeros || report.passes_stale));
     stage.reason = trial_fault(report, request, options.tolerance);
     if (!stage.reason.empty()) {
       stage.passed = false;

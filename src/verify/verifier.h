@@ -16,16 +16,16 @@
 namespace kw {
 
 struct VerifyOptions {
-  int trials = 5;                         // fresh input sets, before the varied ones
-  bool variations = true;                 // scaled, sign-changed and non-default affine sets
-  bool noop_checks = true;                // leave launches out and see that it matters
+  int trials = 5;           // fresh input sets, before the varied ones
+  bool variations = true;   // scaled, sign-changed and non-default affine sets
+  bool noop_checks = true;  // leave launches out and see that it matters
   Tolerance tolerance = Tolerance::kCalibrated;
-  bool pure = false;                      // no computing PyTorch operator may be left
+  bool pure = false;  // no computing PyTorch operator may be left
   double minimum_share = 0.1;
-  uint64_t seed = 0;                      // of inputs and parameters; no candidate sees it
-  bool time = false;                      // needs the cuda backend
+  uint64_t seed = 0;  // of inputs and parameters; no candidate sees it
+  bool time = false;  // needs the cuda backend
   int rounds = 50;
-  std::string compiled_package;           // AOTInductor package of the reference, may be empty
+  std::string compiled_package;  // AOTInductor package of the reference, may be empty
   std::chrono::milliseconds record_deadline{60000};
   std::chrono::milliseconds compile_deadline{120000};
   std::chrono::milliseconds trial_deadline{300000};

@@ -86,9 +86,9 @@ Task aten_task() {
   Program& p = task.forward;
   for (int i = 0; i < 3; ++i) p.values.push_back({DType::kFloat32, {1024}, {1}, 0, i});
   p.inputs = {0};
-  p.steps = {AtenCall{"aten.relu.default", {{"self", {ValueRef{0}}}}, {1}, {}},
-             AtenCall{"aten.add.Tensor",
-                      {{"self", {ValueRef{1}}}, {"other", {ValueRef{0}}}}, {2}, {}}};
+  p.steps = {
+      AtenCall{"aten.relu.default", {{"self", {ValueRef{0}}}}, {1}, {}},
+      AtenCall{"aten.add.Tensor", {{"self", {ValueRef{1}}}, {"other", {ValueRef{0}}}}, {2}, {}}};
   p.outputs = {2};
   return task;
 }
@@ -141,7 +141,8 @@ TEST(Verdict, JsonRoundTrip) {
   verdict.rejected_at = Stage::kCoverage;
   verdict.reason = "no kernel";
   verdict.speedup_eager = Interval{2, 1.9, 2.1};
-  verdict.stages = {{Stage::kLoad, true, "", {{"x", 1}}, 0.5}, {Stage::kCoverage, false, "no", {}, 1}};
+  verdict.stages = {{Stage::kLoad, true, "", {{"x", 1}}, 0.5},
+                    {Stage::kCoverage, false, "no", {}, 1}};
   const Json json = to_json(verdict);
   EXPECT_EQ(to_json(verdict_from_json(JsonReader(json, ""))), json);
 }

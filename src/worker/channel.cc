@@ -34,8 +34,8 @@ bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == 
 
 int poll_timeout(Deadline deadline) {
   if (deadline == kNoDeadline) return -1;
-  auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline -
-                                                           std::chrono::steady_clock::now());
+  auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   return static_cast<int>(std::clamp<int64_t>(left.count(), 0, 1 << 30));
 }
 
@@ -56,8 +56,8 @@ void set_nonblocking(int fd) {
 
 ssize_t send_with_fds(int socket, std::string_view bytes, const std::vector<int>& fds, int flags) {
   if (fds.size() > kMaxFds) {
-    throw InputError("a message carries at most " + std::to_string(kMaxFds) +
-                     " descriptors, not " + std::to_string(fds.size()));
+    throw InputError("a message carries at most " + std::to_string(kMaxFds) + " descriptors, not " +
+                     std::to_string(fds.size()));
   }
   iovec io{const_cast<char*>(bytes.data()), bytes.size()};
   msghdr message{};

@@ -20,7 +20,7 @@ constexpr int64_t kKiB = 1024;
 constexpr int64_t kMiB = 1024 * kKiB;
 constexpr double kTera = 1e12;
 
-constexpr double kCopyFraction = 4.3 / 4.8;   // measured over data sheet, H200
+constexpr double kCopyFraction = 4.3 / 4.8;    // measured over data sheet, H200
 constexpr double kHalfFraction = 790.0 / 989;  // measured over data sheet, H200
 
 struct Named {

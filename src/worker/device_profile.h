@@ -10,19 +10,19 @@
 namespace kw {
 
 struct DeviceProfile {
-  std::string name;           // "NVIDIA H200"
-  std::string arch;           // "sm_90"
+  std::string name;  // "NVIDIA H200"
+  std::string arch;  // "sm_90"
   int sms = 0;
   int64_t shared_per_block = 0;  // bytes, opt-in maximum
   int64_t registers_per_sm = 65536;
   int64_t l2_bytes = 0;
   int64_t memory_bytes = 0;
-  double bytes_per_second = 0;      // achievable copy bandwidth (read + written)
-  double fp32_flops = 0;            // per second, CUDA cores
-  double tf32_flops = 0;            // dense tensor cores
-  double half_flops = 0;            // fp16 and bf16, dense
+  double bytes_per_second = 0;  // achievable copy bandwidth (read + written)
+  double fp32_flops = 0;        // per second, CUDA cores
+  double tf32_flops = 0;        // dense tensor cores
+  double half_flops = 0;        // fp16 and bf16, dense
   double fp64_flops = 0;
-  double launch_seconds = 0;        // gap between dependent kernels on one stream
+  double launch_seconds = 0;  // gap between dependent kernels on one stream
 };
 
 // "h200", "h100", "a100". InputError lists the known names.

@@ -15,8 +15,8 @@ JobFault fault_of(const JobResult& result) {
 
 // A whole reply whose content makes no sense.
 JobFault nonsense(const char* job, const std::string& what) {
-  return {Status::kFailed, "", std::string("the worker's answer to ") + job + " is not valid: " +
-                                   one_line(what), "", 0};
+  return {Status::kFailed, "",
+          std::string("the worker's answer to ") + job + " is not valid: " + one_line(what), "", 0};
 }
 
 // Runs `parse` on a good reply; whatever is wrong with it becomes a fault.
@@ -126,8 +126,8 @@ std::optional<Job> advance(Build& build, const JobResult& result,
   if (!build.recorded->task.kernels.empty()) {
     return compile_job(*build.recorded, *build.request, deadline);
   }
-  build.outcome.value = BuiltTask{build.recorded->task, build.recorded->seconds, 0,
-                                  build.recorded->warnings};
+  build.outcome.value =
+      BuiltTask{build.recorded->task, build.recorded->seconds, 0, build.recorded->warnings};
   return std::nullopt;
 }
 

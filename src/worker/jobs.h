@@ -16,15 +16,15 @@ namespace kw {
 // What to record. `text` is the file's content (so that what is judged cannot change underfoot).
 struct RecordRequest {
   std::string text;
-  std::string file;                       // display name
-  std::filesystem::path folder;           // for the file's own imports; empty: none
+  std::string file;              // display name
+  std::filesystem::path folder;  // for the file's own imports; empty: none
   std::string cls = "Model";
   DeviceProfile profile;
   // The reference's file, whose get_inputs and get_init_inputs a candidate is called with; empty:
   // the file's own.
   std::string harness_text, harness_file;
-  std::vector<Value> inputs;              // of a fragment: metadata of the arguments of forward
-  bool fragment = false;                  // take `inputs` and construct the class without arguments
+  std::vector<Value> inputs;  // of a fragment: metadata of the arguments of forward
+  bool fragment = false;      // take `inputs` and construct the class without arguments
 };
 
 // A refused, failed, timed out, killed or flooded job, for people and for verdicts.
@@ -37,9 +37,9 @@ struct JobFault {
 };
 
 struct Recorded {
-  Task task;               // kernels have no source or machine code yet
-  Json raw_kernels;        // for compile
-  double seconds = 0;      // inside the child
+  Task task;           // kernels have no source or machine code yet
+  Json raw_kernels;    // for compile
+  double seconds = 0;  // inside the child
   std::vector<std::string> warnings;
 };
 

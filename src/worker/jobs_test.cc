@@ -142,8 +142,9 @@ TEST(CompileResult, TakesOnlyWhatWasAskedFor) {
   const Recorded recorded = recorded_with(plain_kernel());
   Kernel compiled = plain_kernel();
   compiled.compiled = Compiled{.arch = "sm_90", .symbol = "scale", .writes = {0}};
-  const Json good = {{"kernels", Json::array({{{"kernel", to_json(compiled)},
-                                              {"slice", "import triton\n"}, {"cubin", 1}}})}};
+  const Json good = {
+      {"kernels",
+       Json::array({{{"kernel", to_json(compiled)}, {"slice", "import triton\n"}, {"cubin", 1}}})}};
   auto outcome = compile_result(ok_reply(good, {"other", "machine code"}), recorded);
   ASSERT_TRUE(outcome.value.has_value()) << outcome.fault->text();
   const Kernel& kernel = outcome.value->kernels[0];
@@ -196,9 +197,10 @@ TEST(BuildTask, RecordsAndCompilesWithTheRealWorker) {
   std::vector<RecordRequest> requests(5, request_of(kModel));
   requests[2].text += "\nthis is no Python\n";
   requests[3].cls = "Missing";
-  requests[4].text += "\nclass Model(Model):\n"
-                      "    def forward(self, x):\n"
-                      "        return x.sum().item()\n";
+  requests[4].text +=
+      "\nclass Model(Model):\n"
+      "    def forward(self, x):\n"
+      "        return x.sum().item()\n";
   const auto outcomes = build_tasks(pool, requests, kWait);
   ASSERT_EQ(outcomes.size(), requests.size());
   for (int i : {0, 1}) {
@@ -210,7 +212,9 @@ TEST(BuildTask, RecordsAndCompilesWithTheRealWorker) {
     EXPECT_EQ(kernel.name, "scale");
     EXPECT_NE(kernel.source.find("def scale"), std::string::npos);
     ASSERT_TRUE(kernel.compiled.has_value());
-    EXPECT_EQ(kernel.compiled->cubin.substr(0, 4), "\x7f" "ELF");
+    EXPECT_EQ(kernel.compiled->cubin.substr(0, 4),
+              "\x7f"
+              "ELF");
     EXPECT_EQ(kernel.compiled->reads, std::vector<int>{0});
     EXPECT_EQ(kernel.compiled->writes, std::vector<int>{1});
     ASSERT_EQ(task.state.size(), 2u);  // weight and bias

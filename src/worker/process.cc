@@ -86,17 +86,28 @@ pid_t fork_with(int flags) {
 
 std::string signal_words(int signal) {
   switch (signal) {
-    case SIGSEGV: return "SIGSEGV (segmentation fault)";
-    case SIGABRT: return "SIGABRT (aborted)";
-    case SIGBUS: return "SIGBUS (bus error)";
-    case SIGFPE: return "SIGFPE (arithmetic error)";
-    case SIGILL: return "SIGILL (illegal instruction)";
-    case SIGKILL: return "SIGKILL";
-    case SIGTERM: return "SIGTERM";
-    case SIGXCPU: return "SIGXCPU (processor time limit)";
-    case SIGXFSZ: return "SIGXFSZ (file size limit)";
-    case SIGSYS: return "SIGSYS (forbidden system call)";
-    default: return "signal " + std::to_string(signal);
+    case SIGSEGV:
+      return "SIGSEGV (segmentation fault)";
+    case SIGABRT:
+      return "SIGABRT (aborted)";
+    case SIGBUS:
+      return "SIGBUS (bus error)";
+    case SIGFPE:
+      return "SIGFPE (arithmetic error)";
+    case SIGILL:
+      return "SIGILL (illegal instruction)";
+    case SIGKILL:
+      return "SIGKILL";
+    case SIGTERM:
+      return "SIGTERM";
+    case SIGXCPU:
+      return "SIGXCPU (processor time limit)";
+    case SIGXFSZ:
+      return "SIGXFSZ (file size limit)";
+    case SIGSYS:
+      return "SIGSYS (forbidden system call)";
+    default:
+      return "signal " + std::to_string(signal);
   }
 }
 
@@ -159,8 +170,7 @@ Process Process::start(const ProcessSpec& spec, ChildSetup* setup) {
     if (count < 0 && errno == EINTR) continue;
     if (count != sizeof report) break;
     if (report.step == kExecStep) {
-      throw EnvironmentError("cannot execute " + spec.argv[0] + ": " +
-                             std::strerror(report.error));
+      throw EnvironmentError("cannot execute " + spec.argv[0] + ": " + std::strerror(report.error));
     }
     if (setup) setup->on_report(report.step, report.error);
   }

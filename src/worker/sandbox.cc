@@ -196,8 +196,8 @@ int Sandbox::map_user() {
 
 int Sandbox::read_only_root() {
   MountAttr attributes{kMountReadOnly | kMountNoSuid, 0, 0, 0};
-  return error_of(::syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attributes,
-                            sizeof attributes));
+  return error_of(
+      ::syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attributes, sizeof attributes));
 }
 
 int Sandbox::private_dev() {
@@ -242,8 +242,8 @@ int Sandbox::private_tmp() {
 
 int Sandbox::private_proc() {
   // Read-only: /proc/sys belongs to the host's root, who may be the one we run as.
-  return error_of(::mount("proc", "/proc", "proc",
-                          MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, nullptr));
+  return error_of(
+      ::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, nullptr));
 }
 
 }  // namespace kw

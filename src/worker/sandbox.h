@@ -22,8 +22,8 @@ struct SandboxLayer {
 };
 
 struct SandboxSpec {
-  bool enabled = true;                // false: no walls at all, every layer reported inactive
-  std::vector<std::string> visible;   // folders that stay readable although they are below /tmp
+  bool enabled = true;               // false: no walls at all, every layer reported inactive
+  std::vector<std::string> visible;  // folders that stay readable although they are below /tmp
 };
 
 class Sandbox : public ChildSetup {

@@ -35,7 +35,8 @@ Outcome run_inside(const std::string& program, SandboxSpec spec = {}) {
   ProcessSpec process_spec;
   process_spec.argv = {default_worker_config().python, "-I", "-S", "-c",
                        "import json, os, socket, sys\n"
-                       "def answer(x): sys.stderr.write(json.dumps(x))\n" + program};
+                       "def answer(x): sys.stderr.write(json.dumps(x))\n" +
+                           program};
   process_spec.environment = sandbox.environment();
   process_spec.err = tail.write_end();
   Process process = Process::start(process_spec, &sandbox);
@@ -72,15 +73,20 @@ def writable(path):
         return True
     except OSError:
         return False
-answer({"outside": writable(")" + outside + R"("), "tmp": writable("/tmp/x"),
+answer({"outside": writable(")" + outside +
+                                     R"("), "tmp": writable("/tmp/x"),
         "home": writable(os.environ["HOME"] + "/x"), "here": writable("x"),
         "sysctl": writable("/proc/sys/kernel/core_pattern"), "null": writable("/dev/null"),
         "listing": os.listdir("/tmp") == [os.path.basename(os.environ["TMPDIR"])]})
 )");
   if (!outcome.active("hidden /tmp")) GTEST_SKIP() << "no private /tmp on this host";
-  EXPECT_EQ(outcome.answer,
-            Json({{"outside", false}, {"tmp", false}, {"home", true}, {"here", true},
-                  {"sysctl", false}, {"null", true}, {"listing", true}}));
+  EXPECT_EQ(outcome.answer, Json({{"outside", false},
+                                  {"tmp", false},
+                                  {"home", true},
+                                  {"here", true},
+                                  {"sysctl", false},
+                                  {"null", true},
+                                  {"listing", true}}));
   EXPECT_FALSE(std::filesystem::exists(outside));
 }
 
@@ -99,7 +105,8 @@ try:
 except OSError:
     wrote = False
 answer([text, wrote])
-)", spec);
+)",
+                                     spec);
   if (!outcome.active("read-only root")) GTEST_SKIP() << "no read-only root on this host";
   EXPECT_EQ(outcome.answer, Json({"answer = 42\n", false}));
 }
@@ -147,8 +154,8 @@ answer({"env": sorted(k for k in os.environ if k in ("KW_TEST_SECRET", "LD_PRELO
         "threads": os.environ["OMP_NUM_THREADS"]})
 )");
   ::unsetenv("LD_PRELOAD");
-  EXPECT_EQ(outcome.answer, Json({{"env", Json::array()}, {"fds", Json::array()},
-                                  {"threads", "1"}}));
+  EXPECT_EQ(outcome.answer,
+            Json({{"env", Json::array()}, {"fds", Json::array()}, {"threads", "1"}}));
 }
 
 TEST(Sandbox, SwitchedOffStillRunsAndSaysSo) {
@@ -189,8 +196,7 @@ TEST(Process, DiesWithItsOwner) {
 
 TEST(Process, NamesHowItEnded) {
   EXPECT_EQ(describe_status(W_EXITCODE(3, 0)), "exited with status 3");
-  EXPECT_EQ(describe_status(W_EXITCODE(0, SIGSEGV)),
-            "was killed by SIGSEGV (segmentation fault)");
+  EXPECT_EQ(describe_status(W_EXITCODE(0, SIGSEGV)), "was killed by SIGSEGV (segmentation fault)");
 }
 
 TEST(Process, OneLineIsPrintable) {

@@ -40,10 +40,10 @@ struct Running {
   FrameWriter request;
   FrameParser reply;
   uint64_t received = 0;
-  UniqueFd pidfd;        // none until the zygote has forked it
-  bool closed = false;   // its socket has ended; only its exit is awaited
+  UniqueFd pidfd;       // none until the zygote has forked it
+  bool closed = false;  // its socket has ended; only its exit is awaited
   Clock::time_point started = Clock::now();
-  Deadline deadline;     // of the present phase: fork, work, exit
+  Deadline deadline;  // of the present phase: fork, work, exit
 };
 
 std::string seconds_text(milliseconds time) {
@@ -105,13 +105,20 @@ WorkerConfig default_worker_config() {
 
 std::string_view job_status_name(Status status) {
   switch (status) {
-    case Status::kOk: return "ok";
-    case Status::kRefused: return "refused";
-    case Status::kFailed: return "failed";
-    case Status::kTimeout: return "timeout";
-    case Status::kKilled: return "killed";
-    case Status::kFlooded: return "flooded";
-    case Status::kCancelled: return "cancelled";
+    case Status::kOk:
+      return "ok";
+    case Status::kRefused:
+      return "refused";
+    case Status::kFailed:
+      return "failed";
+    case Status::kTimeout:
+      return "timeout";
+    case Status::kKilled:
+      return "killed";
+    case Status::kFlooded:
+      return "flooded";
+    case Status::kCancelled:
+      return "cancelled";
   }
   throw std::logic_error("no such job status");
 }
@@ -293,8 +300,8 @@ class WorkerPool::Impl {
       if (!frame) return false;
       finish(job, result_from_reply(std::move(*frame)));
     } catch (const InputError& error) {
-      finish(job, ending(Status::kKilled, "broke the worker protocol and was killed: " +
-                                              one_line(error.what())));
+      finish(job, ending(Status::kKilled,
+                         "broke the worker protocol and was killed: " + one_line(error.what())));
     }
     return true;
   }
@@ -339,10 +346,9 @@ class WorkerPool::Impl {
         bury_zygote();
         return;
       }
-      finish(job, job->closed
-                      ? ending(Status::kKilled, "closed its socket without an answer")
-                      : ending(Status::kTimeout, "took longer than " +
-                                                     seconds_text(job->allowance)));
+      finish(job, job->closed ? ending(Status::kKilled, "closed its socket without an answer")
+                              : ending(Status::kTimeout,
+                                       "took longer than " + seconds_text(job->allowance)));
     }
   }
 

@@ -18,17 +18,17 @@
 namespace kw {
 
 struct WorkerConfig {
-  std::string python;                     // interpreter with torch and triton
-  std::string worker_dir;                 // folder of zygote.py
-  std::string guard_library;              // libkw_guard.so; empty when torch has CUDA built in
+  std::string python;         // interpreter with torch and triton
+  std::string worker_dir;     // folder of zygote.py
+  std::string guard_library;  // libkw_guard.so; empty when torch has CUDA built in
   // Folders below /tmp that jobs must see (the folder of the user's model); the interpreter's own
   // prefix, worker_dir and the guard's folder always are.
   std::vector<std::string> visible;
-  bool interpret = false;                 // TRITON_INTERPRET=1 from the start
-  int parallel = 2;                       // children at once
-  uint64_t reply_bytes = uint64_t{256} << 20;   // more is a flood
-  uint64_t memory_bytes = uint64_t{8} << 30;    // address space of a job
-  bool sandbox = true;                    // false only by the user's explicit flag
+  bool interpret = false;                      // TRITON_INTERPRET=1 from the start
+  int parallel = 2;                            // children at once
+  uint64_t reply_bytes = uint64_t{256} << 20;  // more is a flood
+  uint64_t memory_bytes = uint64_t{8} << 30;   // address space of a job
+  bool sandbox = true;                         // false only by the user's explicit flag
 };
 
 // Defaults from the build tree: KERNELWRIGHT_PYTHON or the interpreter the build was made with.

@@ -180,10 +180,13 @@ TEST_F(WorkerPoolTest, CarriesRequestBlobsAndDescriptors) {
 
 TEST_F(WorkerPoolTest, RefusalsAndFailuresAreTakenApart) {
   WorkerPool pool(config());
-  JobResult result = pool.run(job(
-      {{"do", "reply"},
-       {"reply", {{"status", "refused"}, {"code", "host-read"}, {"message", "reads\na value"},
-                  {"file", "m.py"}, {"line", 7}}}}));
+  JobResult result = pool.run(job({{"do", "reply"},
+                                   {"reply",
+                                    {{"status", "refused"},
+                                     {"code", "host-read"},
+                                     {"message", "reads\na value"},
+                                     {"file", "m.py"},
+                                     {"line", 7}}}}));
   EXPECT_EQ(result.status, Status::kRefused);
   EXPECT_EQ(result.code, "host-read");
   EXPECT_EQ(result.message, "reads a value");
@@ -200,8 +203,8 @@ TEST_F(WorkerPoolTest, EveryMisbehaviourIsAResult) {
     Status status;
     std::string says;
   };
-  const Json refused = {{"status", "refused"}, {"message", "m"}, {"file", nullptr},
-                        {"line", nullptr}};
+  const Json refused = {
+      {"status", "refused"}, {"message", "m"}, {"file", nullptr}, {"line", nullptr}};
   Json odd_code = refused, bad_line = refused;
   odd_code["code"] = "no-such-code";
   bad_line["code"] = "syntax";
@@ -288,9 +291,9 @@ TEST_F(WorkerPoolTest, CancelsQueuedAndRunningJobs) {
     const JobResult result = pool.next();
     results[result.id] = result.status;
   }
-  EXPECT_EQ(results, (std::map<uint64_t, Status>{{running, Status::kCancelled},
-                                                 {queued, Status::kCancelled},
-                                                 {last, Status::kOk}}));
+  EXPECT_EQ(results,
+            (std::map<uint64_t, Status>{
+                {running, Status::kCancelled}, {queued, Status::kCancelled}, {last, Status::kOk}}));
   EXPECT_EQ(pool.pending(), 0u);
 }
 

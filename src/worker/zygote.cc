@@ -76,8 +76,8 @@ Zygote::Zygote(const WorkerConfig& config)
   auto [ours, theirs] = socket_pair(SOCK_SEQPACKET);
   control_ = std::move(ours);
   set_nonblocking(control_.get());
-  process_ = Process::start(process_spec(config, sandbox_, theirs.get(), stderr_.write_end()),
-                            &sandbox_);
+  process_ =
+      Process::start(process_spec(config, sandbox_, theirs.get(), stderr_.write_end()), &sandbox_);
   theirs.reset();
   stderr_.close_write_end();
   wait_until_ready();

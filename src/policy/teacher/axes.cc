@@ -46,7 +46,8 @@ void AxisTable::split(AxisId leaf, int64_t outer) {
 
 bool AxisTable::unify(const Axes& a, const Axes& b) {
   if (size(a) != size(b)) return false;
-  // Innermost first. Leaves are looked up again after every change, as a split may reach both sides.
+  // Innermost first. Leaves are looked up again after every change, as a split may reach both
+  // sides.
   for (size_t done = 0;; ++done) {
     const Axes left = leaves(a), right = leaves(b);
     if (left.size() <= done || right.size() <= done) return left.size() == right.size();

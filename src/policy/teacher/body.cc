@@ -143,7 +143,9 @@ std::string Body::value(int id) {
   const Node& node = graph_.nodes[id];
   std::string text;
   switch (node.kind) {
-    case NodeKind::kLoad: text = load(id, false); break;
+    case NodeKind::kLoad:
+      text = load(id, false);
+      break;
     case NodeKind::kPointwise:
       text = pointwise(node);
       if (node.operands.empty()) return text;  // a literal
@@ -152,13 +154,15 @@ std::string Body::value(int id) {
       if (!on_reduce) throw Refusal{"a reduction outside its loop"};
       text = on_reduce(id);
       break;
-    case NodeKind::kCount: return kernel_.scalar("count", size_text(graph_, node.axes));
+    case NodeKind::kCount:
+      return kernel_.scalar("count", size_text(graph_, node.axes));
     case NodeKind::kIndex: {
       unsigned dims = 0;
       text = address(table_.of_node(id), "index", &dims);
       break;
     }
-    case NodeKind::kMatmul: throw Refusal{"a product outside its loop"};
+    case NodeKind::kMatmul:
+      throw Refusal{"a product outside its loop"};
   }
   const std::string name = kernel_.unique(node.name);
   kernel_.line(name + " = " + text);

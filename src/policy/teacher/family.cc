@@ -43,7 +43,8 @@ double scalar_flops(const Subject& subject) {
     const bool call = node.expression.find("tl.") != std::string::npos ||
                       node.expression.find("libdevice.") != std::string::npos;
     double size = static_cast<double>(subject.graph.axes.size(node.varies));
-    if (node.kind == NodeKind::kReduce) size *= static_cast<double>(subject.graph.axes.size(node.axes));
+    if (node.kind == NodeKind::kReduce)
+      size *= static_cast<double>(subject.graph.axes.size(node.axes));
     out += size * (call ? 10 : 2);
   }
   return out;

@@ -32,11 +32,11 @@ struct Written {
 };
 
 struct Choice {
-  std::string family;   // "pointwise", "reduction", "matmul"
-  std::string tiling;   // for the plan: "persistent, BLOCK_M=4 BLOCK_N=1024"
+  std::string family;  // "pointwise", "reduction", "matmul"
+  std::string tiling;  // for the plan: "persistent, BLOCK_M=4 BLOCK_N=1024"
   int warps = 4;
-  int stages = 0;       // 0: the kernel has no pipelined loop
-  double seconds = 0;   // the model's estimate of device time
+  int stages = 0;      // 0: the kernel has no pipelined loop
+  double seconds = 0;  // the model's estimate of device time
   int64_t programs = 1;
   std::function<Written()> write;
 };

@@ -1,6 +1,6 @@
 // Matrix products: a tile of the result in registers, operands walked along the contracted loops,
-// any pointwise prologue on the operands and any pointwise epilogue on the product. Several products
-// over the same loops share one walk (two projections of one input and their gate).
+// any pointwise prologue on the operands and any pointwise epilogue on the product. Several
+// products over the same loops share one walk (two projections of one input and their gate).
 //
 // fp32 operands are multiplied as three TF32 products ("tf32x3"), which is as accurate as IEEE
 // fp32; half types go to the tensor cores as they are and accumulate in fp32.
@@ -19,8 +19,8 @@ namespace {
 struct Product {
   Axes batch_axes, m_axes, n_axes, k_axes;
   std::vector<Loop> batch, m, n, k;
-  std::vector<int> products;         // nodes
-  std::vector<int> left, right;      // distinct operands
+  std::vector<int> products;     // nodes
+  std::vector<int> left, right;  // distinct operands
   DType operand = DType::kFloat32;
 };
 
@@ -93,9 +93,9 @@ class ProductKernel {
     kernel_.constexpr_parameter("BLOCK_N", std::to_string(tile.n));
     kernel_.constexpr_parameter("BLOCK_K", std::to_string(tile.k));
     kernel_.constexpr_parameter("GROUP_M", "8");
-    for (const char* name : {"pid", "batch", "tiles_m", "tiles_n", "first_m", "group_m", "tile_m",
-                             "tile_n", "m", "n", "start", "k_a", "k_b", "m_mask", "n_mask",
-                             "k_a_mask", "k_b_mask"}) {
+    for (const char* name :
+         {"pid", "batch", "tiles_m", "tiles_n", "first_m", "group_m", "tile_m", "tile_n", "m", "n",
+          "start", "k_a", "k_b", "m_mask", "n_mask", "k_a_mask", "k_b_mask"}) {
       kernel_.unique(name);
     }
     wide_ = subject.table.needs_int64() ? ".to(tl.int64)" : "";
@@ -224,11 +224,11 @@ constexpr Tile kFullTiles[] = {
     {16, 64, 128, 4, 3},  {16, 32, 128, 4, 4},
 };
 constexpr Tile kHalfTiles[] = {
-    {128, 256, 64, 8, 3}, {256, 128, 64, 8, 3}, {128, 256, 64, 8, 4}, {128, 128, 64, 8, 4},
+    {128, 256, 64, 8, 3}, {256, 128, 64, 8, 3},  {128, 256, 64, 8, 4}, {128, 128, 64, 8, 4},
     {128, 128, 64, 4, 4}, {128, 128, 128, 8, 3}, {128, 128, 64, 4, 3}, {64, 256, 64, 4, 4},
-    {128, 64, 64, 4, 4},  {64, 128, 64, 4, 4},  {64, 64, 64, 4, 4},   {64, 64, 128, 4, 3},
-    {64, 32, 64, 4, 5},   {32, 64, 64, 4, 5},   {32, 32, 128, 4, 4},  {32, 128, 128, 4, 3},
-    {16, 128, 128, 4, 4}, {16, 64, 128, 4, 4},  {16, 32, 128, 4, 4},
+    {128, 64, 64, 4, 4},  {64, 128, 64, 4, 4},   {64, 64, 64, 4, 4},   {64, 64, 128, 4, 3},
+    {64, 32, 64, 4, 5},   {32, 64, 64, 4, 5},    {32, 32, 128, 4, 4},  {32, 128, 128, 4, 3},
+    {16, 128, 128, 4, 4}, {16, 64, 128, 4, 4},   {16, 32, 128, 4, 4},
 };
 
 // Share of the tensor cores' peak that a tile of this area reaches while it runs alone on an SM.
@@ -266,7 +266,8 @@ bool fits(const Subject& subject, const Product& product, const Tile& tile) {
 
 double seconds(const Subject& subject, const Product& product, const Tile& tile) {
   const DeviceProfile& device = subject.profile;
-  const double peak = product.operand == DType::kFloat32 ? device.tf32_flops / 3 : device.half_flops;
+  const double peak =
+      product.operand == DType::kFloat32 ? device.tf32_flops / 3 : device.half_flops;
   const int64_t batches = total_size(product.batch);
   const int64_t programs =
       batches * cdiv(total_size(product.m), tile.m) * cdiv(total_size(product.n), tile.n);
@@ -275,16 +276,16 @@ double seconds(const Subject& subject, const Product& product, const Tile& tile)
                       static_cast<double>(product.products.size());
   const double rate = peak / device.sms * tile_efficiency(tile);
   // Small tiles run several at a time on an SM and hide each other's latency.
-  const int64_t together =
-      std::clamp<int64_t>(128 * 128 / (tile.m * tile.n), 1, 4);
-  const double waves = static_cast<double>(cdiv(programs, device.sms * together)) *
-                       static_cast<double>(together);
-  const double overlap = together > 1 && programs > device.sms ? 1.0 / (1.0 + 0.25 * (together - 1)) : 1.0;
-  const double busy = programs >= device.sms * together
-                          ? waves
-                          : static_cast<double>(cdiv(programs, device.sms));
+  const int64_t together = std::clamp<int64_t>(128 * 128 / (tile.m * tile.n), 1, 4);
+  const double waves =
+      static_cast<double>(cdiv(programs, device.sms * together)) * static_cast<double>(together);
+  const double overlap =
+      together > 1 && programs > device.sms ? 1.0 / (1.0 + 0.25 * (together - 1)) : 1.0;
+  const double busy =
+      programs >= device.sms * together ? waves : static_cast<double>(cdiv(programs, device.sms));
   const double compute = busy * overlap * work / rate;
-  const double epilogue = 2.0 * static_cast<double>(subject.table.bytes()) / device.bytes_per_second;
+  const double epilogue =
+      2.0 * static_cast<double>(subject.table.bytes()) / device.bytes_per_second;
   const double memory = static_cast<double>(subject.table.bytes()) / device.bytes_per_second /
                         std::min(1.0, static_cast<double>(programs) / device.sms);
   return device.launch_seconds + std::max(compute + 0.1 * epilogue, memory);
@@ -302,13 +303,15 @@ std::vector<Choice> matmul_choices(const Subject& subject) {
     const std::string tiling = "BLOCK_M=" + std::to_string(tile.m) +
                                " BLOCK_N=" + std::to_string(tile.n) +
                                " BLOCK_K=" + std::to_string(tile.k);
-    const std::string key = tiling + "/" + std::to_string(tile.warps) + "/" + std::to_string(tile.stages);
+    const std::string key =
+        tiling + "/" + std::to_string(tile.warps) + "/" + std::to_string(tile.stages);
     if (!fits(subject, *product, tile) || !seen.insert(key).second) return;
     const int64_t programs = total_size(product->batch) * cdiv(total_size(product->m), tile.m) *
                              cdiv(total_size(product->n), tile.n);
     if (programs >= int64_t{1} << 31) return;
     out.push_back({"matmul", tiling, tile.warps, tile.stages, seconds(subject, *product, tile),
-                   programs, [=, &subject] { return ProductKernel(subject, *product, tile).write(); }});
+                   programs,
+                   [=, &subject] { return ProductKernel(subject, *product, tile).write(); }});
   };
   if (product->operand == DType::kFloat32) {
     for (const Tile& tile : kFullTiles) add(tile);

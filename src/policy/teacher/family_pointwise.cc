@@ -92,9 +92,8 @@ void add_flat(const Subject& subject, const std::vector<Loop>& loops, std::vecto
     const int64_t per_thread = block / (32 * warps);
     double penalty = per_thread < 4 ? 1.1 : per_thread > 16 ? 1.08 : 1.0;
     if (loops.size() > 1) penalty *= 1.06;  // divisions
-    const double seconds =
-        penalty * model_seconds(subject, bytes, flops, programs, warps,
-                                bytes / static_cast<double>(programs));
+    const double seconds = penalty * model_seconds(subject, bytes, flops, programs, warps,
+                                                   bytes / static_cast<double>(programs));
     out.push_back({"pointwise", "flat, BLOCK=" + std::to_string(block), warps, 0, seconds, programs,
                    [=, &subject] { return write_flat(subject, loops, block, warps); }});
   }
@@ -124,26 +123,27 @@ void add_tiles(const Subject& subject, const std::vector<Loop>& loops, std::vect
   for (int64_t block_n : {16, 32, 64, 128, 256, 512, 1024, 2048}) {
     for (int64_t block_m : {1, 2, 4, 8, 16, 32, 64, 128}) {
       const int64_t tile = block_m * block_n;
-      if (tile < 512 || tile > 8192 || block_n > next_power_of_2(n_cols) || block_m > next_power_of_2(n_rows)) continue;
+      if (tile < 512 || tile > 8192 || block_n > next_power_of_2(n_cols) ||
+          block_m > next_power_of_2(n_rows))
+        continue;
       if (transposed && (block_m < 16 || block_n < 16)) continue;
       const int64_t row_programs = cdiv(n_rows, block_m), col_programs = cdiv(n_cols, block_n);
       if (col_programs > 65535 || row_programs >= int64_t{1} << 31) continue;
       const int64_t programs = row_programs * col_programs;
       const int warps = tile <= 1024 ? 4 : 8;
-      const double padding = static_cast<double>(programs * tile) / static_cast<double>(n_rows * n_cols);
+      const double padding =
+          static_cast<double>(programs * tile) / static_cast<double>(n_rows * n_cols);
       double penalty = (1.0 + 0.15 * (padding - 1.0)) * (tile > 4096 ? 1.05 : 1.0);
       // Without a transposition long runs of columns are best.
       const int64_t run = std::min<int64_t>(512, next_power_of_2(n_cols));
       if (!transposed && block_n < run) penalty *= 1.0 + 0.02 * std::log2(run / block_n);
-      const double seconds =
-          penalty * model_seconds(subject, bytes, flops * padding, programs, warps,
-                                  bytes / static_cast<double>(programs));
-      out.push_back({"pointwise",
-                     "tiles, BLOCK_M=" + std::to_string(block_m) +
-                         " BLOCK_N=" + std::to_string(block_n),
-                     warps, 0, seconds, programs, [=, &subject] {
-                       return write_tile(subject, rows, cols, block_m, block_n, warps);
-                     }});
+      const double seconds = penalty * model_seconds(subject, bytes, flops * padding, programs,
+                                                     warps, bytes / static_cast<double>(programs));
+      out.push_back(
+          {"pointwise",
+           "tiles, BLOCK_M=" + std::to_string(block_m) + " BLOCK_N=" + std::to_string(block_n),
+           warps, 0, seconds, programs,
+           [=, &subject] { return write_tile(subject, rows, cols, block_m, block_n, warps); }});
     }
   }
 }

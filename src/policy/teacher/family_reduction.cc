@@ -7,6 +7,7 @@
 //   split       for few long rows: programs reduce a part of a row each, a second kernel joins the
 //               parts and finishes (one level of reductions, results of reduced size)
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "policy/teacher/body.h"
@@ -18,11 +19,11 @@ namespace {
 struct Rows {
   Axes kept, reduced;
   std::vector<Loop> rows, cols;
-  std::vector<int> level;        // of reduce nodes: 1 + the deepest reduction below them; else that
+  std::vector<int> level;  // of reduce nodes: 1 + the deepest reduction below them; else that
   int levels = 0;
   std::vector<int> full_outputs, kept_outputs;
-  bool rows_inner = false;       // memory is contiguous along rows rather than along columns
-  int live_tiles = 1;            // full-size values alive at once, roughly
+  bool rows_inner = false;  // memory is contiguous along rows rather than along columns
+  int live_tiles = 1;       // full-size values alive at once, roughly
 };
 
 bool varies_with_any(const Node& node, const Axes& axes) {
@@ -86,9 +87,12 @@ bool analyse(const Subject& subject, Rows* out) {
 
 std::string neutral(const Node& node) {
   switch (node.reduce) {
-    case ReduceOp::kSum: return is_floating(node.dtype) ? "0.0" : "0";
-    case ReduceOp::kProd: return is_floating(node.dtype) ? "1.0" : "1";
-    default: break;
+    case ReduceOp::kSum:
+      return is_floating(node.dtype) ? "0.0" : "0";
+    case ReduceOp::kProd:
+      return is_floating(node.dtype) ? "1.0" : "1";
+    default:
+      break;
   }
   const bool max = node.reduce == ReduceOp::kMax;
   if (is_floating(node.dtype)) return max ? "float(\"-inf\")" : "float(\"inf\")";
@@ -100,20 +104,28 @@ std::string neutral(const Node& node) {
 
 std::string combined(const Node& node, const std::string& a, const std::string& b) {
   switch (node.reduce) {
-    case ReduceOp::kSum: return a + " + " + b;
-    case ReduceOp::kProd: return a + " * " + b;
-    case ReduceOp::kMax: return "tl.maximum(" + a + ", " + b + ")";
-    case ReduceOp::kMin: return "tl.minimum(" + a + ", " + b + ")";
+    case ReduceOp::kSum:
+      return a + " + " + b;
+    case ReduceOp::kProd:
+      return a + " * " + b;
+    case ReduceOp::kMax:
+      return "tl.maximum(" + a + ", " + b + ")";
+    case ReduceOp::kMin:
+      return "tl.minimum(" + a + ", " + b + ")";
   }
   return "";
 }
 
 std::string reduced_tile(const Node& node, const std::string& tile) {
   switch (node.reduce) {
-    case ReduceOp::kSum: return "tl.sum(" + tile + ", axis=1, keep_dims=True)";
-    case ReduceOp::kMax: return "tl.max(" + tile + ", axis=1, keep_dims=True)";
-    case ReduceOp::kMin: return "tl.min(" + tile + ", axis=1, keep_dims=True)";
-    case ReduceOp::kProd: throw Refusal{"a product of a tile"};
+    case ReduceOp::kSum:
+      return "tl.sum(" + tile + ", axis=1, keep_dims=True)";
+    case ReduceOp::kMax:
+      return "tl.max(" + tile + ", axis=1, keep_dims=True)";
+    case ReduceOp::kMin:
+      return "tl.min(" + tile + ", axis=1, keep_dims=True)";
+    case ReduceOp::kProd:
+      throw Refusal{"a product of a tile"};
   }
   return "";
 }
@@ -307,7 +319,8 @@ Written write_online(const Subject& subject, const Rows& rows, const Tile& tile)
   k.open_rows("tl.program_id(0)");
   const Node& max = graph.nodes[pair.max];
   k.hoist(max.operands[0]);
-  const std::string top = k.kernel_.unique(max.name), sum = k.kernel_.unique(graph.nodes[pair.sum].name);
+  const std::string top = k.kernel_.unique(max.name),
+                    sum = k.kernel_.unique(graph.nodes[pair.sum].name);
   const std::string block = k.kernel_.unique("block"), next = k.kernel_.unique("next_max");
   const bool wide = max.dtype == DType::kFloat64;
   const std::string type(triton_name(max.dtype));
@@ -316,7 +329,8 @@ Written write_online(const Subject& subject, const Rows& rows, const Tile& tile)
   k.kernel_.line(sum + " = tl.zeros((BLOCK_M, 1), " + type + ")");
   k.open_loop("0", k.n_cols_);
   k.kernel_.line(block + " = " + k.masked(pair.max));
-  k.kernel_.line(next + " = tl.maximum(" + top + ", tl.max(" + block + ", axis=1, keep_dims=True))");
+  k.kernel_.line(next + " = tl.maximum(" + top + ", tl.max(" + block +
+                 ", axis=1, keep_dims=True))");
   k.kernel_.line(sum + " = " + sum + " * tl.exp(" + top + " - " + next + ") + tl.sum(tl.exp(" +
                  block + " - " + next + "), axis=1, keep_dims=True)");
   k.kernel_.line(top + " = " + next);
@@ -338,7 +352,8 @@ Written write_split(const Subject& subject, const Rows& rows, const Tile& tile, 
   for (const char* name : {"part", "part_size", "first", "last"}) part.kernel_.unique(name);
   part.open_rows("tl.program_id(0)");
   part.kernel_.line("part = tl.program_id(1)" + part.wide_);
-  part.kernel_.line("part_size = tl.cdiv(tl.cdiv(" + part.n_cols_ + ", SPLITS), BLOCK_N) * BLOCK_N");
+  part.kernel_.line("part_size = tl.cdiv(tl.cdiv(" + part.n_cols_ +
+                    ", SPLITS), BLOCK_N) * BLOCK_N");
   part.kernel_.line("first = part * part_size");
   part.kernel_.line("last = tl.minimum(first + part_size, " + part.n_cols_ + ")");
   const std::vector<std::string> tiles = part.accumulate(nodes, "first", "last");
@@ -367,10 +382,10 @@ Written write_split(const Subject& subject, const Rows& rows, const Tile& tile, 
     const std::string pointer = "partial" + std::to_string(i) + "_ptr";
     join.kernel_.pointer(pointer, "partial" + std::to_string(i));
     const std::string name = join.kernel_.unique(node.name);
-    join.kernel_.line(name + " = " +
-                      reduced_tile(node, "tl.load(" + pointer + " + parts * " + join.n_rows_ +
-                                             " + rows, mask=row_mask & part_mask, other=" +
-                                             neutral(node) + ")"));
+    join.kernel_.line(
+        name + " = " +
+        reduced_tile(node, "tl.load(" + pointer + " + parts * " + join.n_rows_ +
+                               " + rows, mask=row_mask & part_mask, other=" + neutral(node) + ")"));
     join.body_.assign(nodes[i], name);
   }
   for (int output : rows.kept_outputs) join.body_.store(output);
@@ -396,10 +411,10 @@ std::vector<Loop> tile_loops(const Rows& rows, const Tile& tile) {
 }
 
 double flop_seconds(const Subject& subject, const Rows& rows, const Tile& tile, int64_t cols) {
-  const double padding =
-      static_cast<double>(cdiv(cols, tile.n) * tile.n) / static_cast<double>(cols) *
-      static_cast<double>(cdiv(total_size(rows.rows), tile.m) * tile.m) /
-      static_cast<double>(total_size(rows.rows));
+  const double padding = static_cast<double>(cdiv(cols, tile.n) * tile.n) /
+                         static_cast<double>(cols) *
+                         static_cast<double>(cdiv(total_size(rows.rows), tile.m) * tile.m) /
+                         static_cast<double>(total_size(rows.rows));
   return padding * scalar_flops(subject) / scalar_rate(subject);
 }
 
@@ -412,15 +427,20 @@ void add_persistent(const Subject& subject, const std::shared_ptr<Rows>& rows,
     if (elements > 32768 || m > next_power_of_2(n_rows)) break;
     for (int warps : {1, 2, 4, 8, 16, 32}) {
       const int64_t per_thread = elements / (32 * warps);
-      const int64_t registers = std::min<int64_t>(160, subject.profile.registers_per_sm / (32 * warps));
+      const int64_t registers =
+          std::min<int64_t>(160, subject.profile.registers_per_sm / (32 * warps));
       if (per_thread * rows->live_tiles > registers * 6 / 10) continue;  // of a thread
       if (per_thread < 2 && warps > 1) continue;
       const Tile tile{m, padded, warps};
       const int64_t programs = cdiv(n_rows, m);
       const double bytes = moved_bytes(subject, tile_loops(*rows, tile));
-      double penalty = per_thread < 4 ? 1.08 : per_thread * rows->live_tiles > 64 ? 1.1 : 1.0;
-      // A reduction across few threads of a warp is cheap, across warps it needs shared memory.
+      double penalty = per_thread < 4                       ? 1.08
+                       : per_thread * rows->live_tiles > 64 ? 1.1
+                       : per_thread * rows->live_tiles > 32 ? 1.05
+                                                            : 1.0;
+      // A reduction inside a warp is cheap, across warps it needs shared memory and barriers.
       if (warps > 4 && elements < 4096) penalty *= 1.05;
+      if (warps > 8) penalty *= warps > 16 ? 1.12 : 1.05;
       const double seconds =
           penalty * model_seconds(subject, bytes, flop_seconds(subject, *rows, tile, n_cols),
                                   programs, warps, bytes / static_cast<double>(programs));
@@ -447,16 +467,22 @@ void add_looped(const Subject& subject, const std::shared_ptr<Rows>& rows,
       const int64_t programs = cdiv(n_rows, m);
       const double once = moved_bytes(subject, tile_loops(*rows, tile));
       // Later passes find the rows in L2 when those that are being worked on fit there.
-      const double row_bytes = static_cast<double>(subject.table.bytes()) / static_cast<double>(n_rows);
+      const double row_bytes =
+          static_cast<double>(subject.table.bytes()) / static_cast<double>(n_rows);
       const double resident = static_cast<double>(
           std::min<int64_t>(programs, subject.profile.sms * std::max(1, 48 / warps)) * m);
-      const bool cached = resident * row_bytes < 0.5 * static_cast<double>(subject.profile.l2_bytes);
+      const bool cached =
+          resident * row_bytes < 0.5 * static_cast<double>(subject.profile.l2_bytes);
       const double again = once * (cached ? 0.3 : 0.8);  // of each pass after the first
       const double flops = flop_seconds(subject, *rows, tile, n_cols);
       const double in_flight = static_cast<double>(elements) * 8;
+      // Each step of a walk waits for its loads: few long steps are best.
+      const int64_t run = std::min<int64_t>(2048, next_power_of_2(n_cols));
+      const double short_steps =
+          rows->rows_inner || n >= run ? 1.0 : 1.0 + 0.03 * std::log2(static_cast<double>(run / n));
       auto seconds = [&](int walks) {
-        return model_seconds(subject, once + again * (walks - 1), flops * walks, programs, warps,
-                             in_flight);
+        return short_steps * model_seconds(subject, once + again * (walks - 1), flops * walks,
+                                           programs, warps, in_flight);
       };
       out.push_back({"reduction", tiling("looped", tile), warps, 0, seconds(passes), programs,
                      [=, &subject] { return write_looped(subject, *rows, tile); }});
@@ -467,12 +493,13 @@ void add_looped(const Subject& subject, const std::shared_ptr<Rows>& rows,
       if (!split_allowed || programs >= 4 * subject.profile.sms) continue;
       for (int64_t splits : {8, 32, 64, 128, 256, 512, 1024}) {
         if (splits * n > n_cols || programs * splits > 16 * subject.profile.sms) continue;
-        const double parts = model_seconds(subject, once, flops, programs * splits, warps, in_flight);
-        const double joined = subject.profile.launch_seconds +
-                              static_cast<double>(n_rows * splits) * 8 / subject.profile.bytes_per_second;
-        out.push_back({"reduction",
-                       tiling("split", tile) + " SPLITS=" + std::to_string(splits), warps, 0,
-                       parts + joined, programs * splits,
+        const double parts =
+            model_seconds(subject, once, flops, programs * splits, warps, in_flight);
+        const double joined =
+            subject.profile.launch_seconds +
+            static_cast<double>(n_rows * splits) * 8 / subject.profile.bytes_per_second;
+        out.push_back({"reduction", tiling("split", tile) + " SPLITS=" + std::to_string(splits),
+                       warps, 0, parts + joined, programs * splits,
                        [=, &subject] { return write_split(subject, *rows, tile, splits); }});
       }
     }

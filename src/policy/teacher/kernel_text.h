@@ -35,7 +35,7 @@ class KernelText {
   // The kernel with its final name: family and a hash of everything that is in it.
   std::string name() const;
   std::string source() const;
-  std::string call() const;   // one statement of host code
+  std::string call() const;  // one statement of host code
   const std::vector<std::pair<std::string, std::string>>& locals() const { return locals_; }
   bool uses_libdevice() const;
 

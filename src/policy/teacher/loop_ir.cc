@@ -9,16 +9,26 @@ DType register_type(DType dtype) {
 
 std::string_view triton_name(DType dtype) {
   switch (dtype) {
-    case DType::kFloat64: return "tl.float64";
-    case DType::kFloat32: return "tl.float32";
-    case DType::kFloat16: return "tl.float16";
-    case DType::kBFloat16: return "tl.bfloat16";
-    case DType::kInt64: return "tl.int64";
-    case DType::kInt32: return "tl.int32";
-    case DType::kInt16: return "tl.int16";
-    case DType::kInt8: return "tl.int8";
-    case DType::kUInt8: return "tl.uint8";
-    case DType::kBool: return "tl.int1";
+    case DType::kFloat64:
+      return "tl.float64";
+    case DType::kFloat32:
+      return "tl.float32";
+    case DType::kFloat16:
+      return "tl.float16";
+    case DType::kBFloat16:
+      return "tl.bfloat16";
+    case DType::kInt64:
+      return "tl.int64";
+    case DType::kInt32:
+      return "tl.int32";
+    case DType::kInt16:
+      return "tl.int16";
+    case DType::kInt8:
+      return "tl.int8";
+    case DType::kUInt8:
+      return "tl.uint8";
+    case DType::kBool:
+      return "tl.int1";
   }
   return "?";
 }
@@ -51,8 +61,8 @@ std::vector<LeafStride> leaf_strides(const Graph& graph, const std::vector<Piece
     for (size_t i = 0; i < leaves.size(); ++i) {
       Stride stride = piece.stride;
       stride.times.insert(stride.times.end(), leaves.begin() + i + 1, leaves.end());
-      out.push_back({leaves[i], stride_value(graph, stride, strides),
-                     stride_text(graph, stride, tensor)});
+      out.push_back(
+          {leaves[i], stride_value(graph, stride, strides), stride_text(graph, stride, tensor)});
     }
   }
   return out;

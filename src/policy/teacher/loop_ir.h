@@ -45,17 +45,17 @@ enum class ReduceOp { kSum, kMax, kMin, kProd };
 
 struct Node {
   NodeKind kind = NodeKind::kPointwise;
-  DType dtype = DType::kFloat32;     // of the registers
-  std::string name;                  // hint for the variable's name
+  DType dtype = DType::kFloat32;  // of the registers
+  std::string name;               // hint for the variable's name
   std::vector<int> operands;
 
   std::string expression;            // kPointwise: Triton, with {0} {1} ... for operands
   std::vector<DType> operand_types;  // kPointwise: register type each operand is converted to
 
-  int input = -1;                    // kLoad: argument of the fragment
-  DType stored = DType::kFloat32;    // kLoad: type in memory; kMatmul: type of the dot's operands
-  std::vector<Piece> pieces;         // kLoad: in the order of the value's dimensions
-  std::vector<OffsetTerm> offset;    // kLoad
+  int input = -1;                  // kLoad: argument of the fragment
+  DType stored = DType::kFloat32;  // kLoad: type in memory; kMatmul: type of the dot's operands
+  std::vector<Piece> pieces;       // kLoad: in the order of the value's dimensions
+  std::vector<OffsetTerm> offset;  // kLoad
 
   ReduceOp reduce = ReduceOp::kSum;  // kReduce
   Axes axes;                         // kReduce: reduced; kMatmul: contracted; kCount: counted;
@@ -65,21 +65,21 @@ struct Node {
 
 struct Output {
   int node = -1;
-  ValueId value = -1;                // of the fragment's forward program
-  std::vector<Piece> pieces;         // strides of the result tensor
+  ValueId value = -1;         // of the fragment's forward program
+  std::vector<Piece> pieces;  // strides of the result tensor
 };
 
 struct Graph {
   AxisTable axes;
-  std::vector<Node> nodes;           // topological order, no dead nodes
-  std::vector<Output> outputs;       // in the order of the fragment's results
-  int inputs = 0;                    // number of arguments
+  std::vector<Node> nodes;                  // topological order, no dead nodes
+  std::vector<Output> outputs;              // in the order of the fragment's results
+  int inputs = 0;                           // number of arguments
   std::map<AxisId, std::string> size_text;  // leaf -> host expression of its size ("a0.shape[1]")
-  std::vector<std::string> notes;    // one line a fused operator, for comments
+  std::vector<std::string> notes;           // one line a fused operator, for comments
 };
 
-DType register_type(DType dtype);            // float16, bfloat16 -> float32
-std::string_view triton_name(DType dtype);   // "tl.float32"
+DType register_type(DType dtype);           // float16, bfloat16 -> float32
+std::string_view triton_name(DType dtype);  // "tl.float32"
 
 // An access of a tensor in leaves: numeric stride and the host's expression for it.
 struct LeafStride {

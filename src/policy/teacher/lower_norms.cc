@@ -67,9 +67,9 @@ void Lowering::layer_norm() {
   wide.dtype = type;
   const Tensor mean = mean_of(wide, dims, true);
   const Tensor square_sum = centered_square_sum(wide, dims);
-  const Tensor rstd = pointwise(
-      "rstd", "tl.rsqrt({0} / {1} + " + literal(number("eps", 1e-5), type) + ")",
-      {square_sum, count(x, dims)}, {type, DType::kInt32}, type);
+  const Tensor rstd =
+      pointwise("rstd", "tl.rsqrt({0} / {1} + " + literal(number("eps", 1e-5), type) + ")",
+                {square_sum, count(x, dims)}, {type, DType::kInt32}, type);
   set_result(0, affine(normalized(wide, mean, rstd), "weight", "bias", -1));
   set_result(1, mean);
   set_result(2, rstd);
@@ -96,7 +96,8 @@ void Lowering::rms_norm(bool with_statistics) {
 
 void Lowering::group_norm(int64_t groups) {
   const Tensor x = use(operand("input"));
-  if (x.rank() < 2 || groups < 1 || extent(x, 1) % groups != 0) throw Refusal{"group_norm's groups"};
+  if (x.rank() < 2 || groups < 1 || extent(x, 1) % groups != 0)
+    throw Refusal{"group_norm's groups"};
   std::vector<int64_t> shape, grouped = {extent(x, 0), groups, extent(x, 1) / groups};
   for (int d = 0; d < x.rank(); ++d) shape.push_back(extent(x, d));
   grouped.insert(grouped.end(), shape.begin() + 2, shape.end());
@@ -107,9 +108,9 @@ void Lowering::group_norm(int64_t groups) {
   std::iota(dims.begin(), dims.end(), 2);
   const Tensor mean = mean_of(view, dims, true);
   const Tensor square_sum = centered_square_sum(view, dims);
-  const Tensor rstd = pointwise(
-      "rstd", "tl.rsqrt({0} / {1} + " + literal(number("eps", 1e-5), type) + ")",
-      {square_sum, count(view, dims)}, {type, DType::kInt32}, type);
+  const Tensor rstd =
+      pointwise("rstd", "tl.rsqrt({0} / {1} + " + literal(number("eps", 1e-5), type) + ")",
+                {square_sum, count(view, dims)}, {type, DType::kInt32}, type);
   Tensor y = reshaped(normalized(view, mean, rstd), shape);
   set_result(0, affine(std::move(y), "weight", "bias", 1));
   if (call_->results.size() > 1) {
@@ -131,8 +132,8 @@ void Lowering::batch_norm(bool batch_statistics, const std::vector<int>& reduced
   if (batch_statistics) {
     mean = mean_of(wide, reduced, true);
     rstd = pointwise("rstd", "tl.rsqrt({0} / {1} + " + eps + ")",
-                     {centered_square_sum(wide, reduced), count(x, reduced)},
-                     {type, DType::kInt32}, type);
+                     {centered_square_sum(wide, reduced), count(x, reduced)}, {type, DType::kInt32},
+                     type);
   } else {
     mean = aligned(operand("running_mean"), x.rank(), 1);
     rstd = pointwise("rstd", "tl.rsqrt({0} + " + eps + ")",

@@ -16,18 +16,17 @@ bool among(std::string_view name, const char* const (&names)[N]) {
 }
 
 // Exact on integers as written in the table (no division, no float literals).
-const char* const kIntegerOps[] = {"aten.add",        "aten.sub",         "aten.rsub",
-                                   "aten.mul",        "aten.neg",         "aten.abs",
-                                   "aten.maximum",    "aten.minimum",     "aten.where",
-                                   "aten.masked_fill", "aten.bitwise_not", "aten.bitwise_and",
-                                   "aten.bitwise_or", "aten.clamp_min",   "aten.clamp_max"};
-const char* const kBoolOps[] = {"aten.eq",          "aten.ne",          "aten.logical_not",
-                                "aten.logical_and", "aten.logical_or",  "aten.bitwise_not",
-                                "aten.bitwise_and", "aten.bitwise_or",  "aten.where",
+const char* const kIntegerOps[] = {
+    "aten.add",         "aten.sub",         "aten.rsub",       "aten.mul",       "aten.neg",
+    "aten.abs",         "aten.maximum",     "aten.minimum",    "aten.where",     "aten.masked_fill",
+    "aten.bitwise_not", "aten.bitwise_and", "aten.bitwise_or", "aten.clamp_min", "aten.clamp_max"};
+const char* const kBoolOps[] = {"aten.eq",          "aten.ne",         "aten.logical_not",
+                                "aten.logical_and", "aten.logical_or", "aten.bitwise_not",
+                                "aten.bitwise_and", "aten.bitwise_or", "aten.where",
                                 "aten.masked_fill"};
 const char* const kLogical[] = {"aten.logical_not", "aten.logical_and", "aten.logical_or"};
-const char* const kJumps[] = {"aten.floor", "aten.ceil", "aten.round", "aten.trunc",
-                              "aten.sign",  "aten.remainder"};
+const char* const kJumps[] = {"aten.floor", "aten.ceil", "aten.round",
+                              "aten.trunc", "aten.sign", "aten.remainder"};
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
   for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
@@ -173,8 +172,10 @@ bool Lowering::special_elementwise(const std::string& op) {
     const DType reg = register_type(dtype);
     const std::string nan = is_floating(reg) ? ", propagate_nan=tl.PropagateNan.ALL)" : ")";
     std::string expression = "{0}";
-    if (present("min")) expression = "tl.maximum(" + expression + ", " + literal(*arg("min"), reg) + nan;
-    if (present("max")) expression = "tl.minimum(" + expression + ", " + literal(*arg("max"), reg) + nan;
+    if (present("min"))
+      expression = "tl.maximum(" + expression + ", " + literal(*arg("min"), reg) + nan;
+    if (present("max"))
+      expression = "tl.minimum(" + expression + ", " + literal(*arg("max"), reg) + nan;
     if (is_integral(dtype) && dtype_bytes(dtype) < 4) {
       expression = "(" + expression + ").to(" + std::string(triton_name(dtype)) + ")";
     }
@@ -203,15 +204,15 @@ bool Lowering::special_elementwise(const std::string& op) {
     set_result(0, pointwise("sign", "tl.where({0} > 0.0, 1.0, 0.0) - tl.where({0} < 0.0, 1.0, 0.0)",
                             {as_stored(operand(self))}, real_result()));
   } else if (op == "aten.log_sigmoid_forward.default") {
-    set_result(0, pointwise("log_sigmoid",
-                            "tl.minimum({0}, 0.0) - libdevice.log1p(tl.exp(-tl.abs({0})))",
-                            {operand(self)}, real_result()));
+    set_result(
+        0, pointwise("log_sigmoid", "tl.minimum({0}, 0.0) - libdevice.log1p(tl.exp(-tl.abs({0})))",
+                     {operand(self)}, real_result()));
   } else if (op == "aten.lerp.Scalar") {
     const DType dtype = real_result();
     const double w = number("weight", 0);
-    const std::string expression =
-        w < 0.5 ? "{0} + " + literal(w, DType::kFloat32) + " * ({1} - {0})"
-                : "{1} - ({1} - {0}) * " + literal(1.0 - w, DType::kFloat32);
+    const std::string expression = w < 0.5
+                                       ? "{0} + " + literal(w, DType::kFloat32) + " * ({1} - {0})"
+                                       : "{1} - ({1} - {0}) * " + literal(1.0 - w, DType::kFloat32);
     set_result(0, pointwise("lerp", expression, {operand(self), operand("end")}, dtype));
   } else {
     return triangle(op);
@@ -227,7 +228,8 @@ bool Lowering::triangle(const std::string& op) {
   const Tensor row = index_along(t, {t.rank() - 2});
   const Tensor column = index_along(t, {t.rank() - 1});
   const int64_t diagonal = integer("diagonal", 0);
-  const std::string shift = diagonal == 0 ? "" : " + " + literal(static_cast<double>(diagonal), DType::kInt32);
+  const std::string shift =
+      diagonal == 0 ? "" : " + " + literal(static_cast<double>(diagonal), DType::kInt32);
   const std::string order = op == "aten.tril.default" ? " <= " : " >= ";
   const DType reg = register_type(t.dtype);
   const std::string zero = is_floating(reg) ? "0.0" : reg == DType::kBool ? "False" : "0";

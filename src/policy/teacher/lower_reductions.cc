@@ -45,11 +45,11 @@ bool Lowering::reduction() {
     const DType type = register_type(t.dtype);
     const Tensor top = reduce("row_max", ReduceOp::kMax, t, over, true);
     // A row of -inf has no finite maximum to subtract.
-    const Tensor shift = pointwise("shift", "tl.where(tl.abs({0}) == float(\"inf\"), 0.0, {0})",
-                                   {top}, type);
-    const Tensor sum = reduce("row_sum", ReduceOp::kSum,
-                              pointwise("shifted_exp", "tl.exp({0} - {1})", {t, shift}, type), over,
-                              true);
+    const Tensor shift =
+        pointwise("shift", "tl.where(tl.abs({0}) == float(\"inf\"), 0.0, {0})", {top}, type);
+    const Tensor sum =
+        reduce("row_sum", ReduceOp::kSum,
+               pointwise("shifted_exp", "tl.exp({0} - {1})", {t, shift}, type), over, true);
     Tensor out = pointwise("logsumexp", "{0} + tl.log({1})", {shift, sum}, type);
     set_result(0, keepdim ? out : reshaped(out, result_value().shape));
   } else {
@@ -79,13 +79,14 @@ void Lowering::variance(bool root) {
   const Tensor t = use(operand("self"));
   const std::vector<int> dims = dims_argument("dim", t.rank());
   const double correction = number("correction", 1);
-  if (correction != std::floor(correction) || correction < 0) throw Refusal{"a fractional correction"};
+  if (correction != std::floor(correction) || correction < 0)
+    throw Refusal{"a fractional correction"};
   const DType type = register_type(t.dtype);
   const Tensor sum = centered_square_sum(t, dims);
   const std::string less =
       correction == 0 ? "{1}" : "({1} - " + literal(correction, DType::kInt32) + ")";
-  Tensor out = pointwise("var", "{0} / " + less, {sum, count(t, dims)}, {type, DType::kInt32},
-                         t.dtype);
+  Tensor out =
+      pointwise("var", "{0} / " + less, {sum, count(t, dims)}, {type, DType::kInt32}, t.dtype);
   if (root) {
     const bool wide = type == DType::kFloat64;
     out = pointwise("std", wide ? "tl.sqrt({0})" : "tl.sqrt_rn({0})", {out}, t.dtype);

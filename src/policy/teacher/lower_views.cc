@@ -9,14 +9,14 @@ namespace kw::teacher {
 
 namespace {
 
-const char* const kIdentities[] = {"aten.clone.default",  "aten.contiguous.default",
-                                   "aten.alias.default",  "aten.detach.default",
+const char* const kIdentities[] = {"aten.clone.default", "aten.contiguous.default",
+                                   "aten.alias.default", "aten.detach.default",
                                    "aten.lift_fresh.default"};
-const char* const kReshapes[] = {"aten.view.default",        "aten._unsafe_view.default",
-                                 "aten.reshape.default",     "aten.flatten.using_ints",
-                                 "aten.unflatten.int",       "aten.view_as.default",
-                                 "aten.squeeze.dim",         "aten.squeeze.dims",
-                                 "aten.squeeze.default",     "aten.unsqueeze.default"};
+const char* const kReshapes[] = {"aten.view.default",    "aten._unsafe_view.default",
+                                 "aten.reshape.default", "aten.flatten.using_ints",
+                                 "aten.unflatten.int",   "aten.view_as.default",
+                                 "aten.squeeze.dim",     "aten.squeeze.dims",
+                                 "aten.squeeze.default", "aten.unsqueeze.default"};
 
 template <size_t N>
 bool among(const std::string& op, const char* const (&names)[N]) {
@@ -113,7 +113,8 @@ std::vector<Piece> Lowering::leaf_pieces(const Piece& piece) const {
   const Axes leaves = graph_.axes.leaves(piece.axis);
   for (size_t i = 0; i < leaves.size(); ++i) {
     Stride stride = piece.stride;
-    stride.times.insert(stride.times.end(), leaves.begin() + static_cast<long>(i) + 1, leaves.end());
+    stride.times.insert(stride.times.end(), leaves.begin() + static_cast<long>(i) + 1,
+                        leaves.end());
     out.push_back({leaves[i], stride});
   }
   return out;
@@ -282,8 +283,7 @@ bool Lowering::factory() {
     Tensor line = expanded(constant("0", DType::kInt32), result.shape);
     Tensor index = index_along(line, {0});
     const std::string type(triton_name(result.dtype));
-    const std::string from =
-        start == 0 ? "" : " + " + literal(start, result.dtype);
+    const std::string from = start == 0 ? "" : " + " + literal(start, result.dtype);
     set_result(0, pointwise("arange", "{0}.to(" + type + ")" + from, {index}, {DType::kInt32},
                             result.dtype));
     return true;

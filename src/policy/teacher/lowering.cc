@@ -453,9 +453,9 @@ Tensor Lowering::cast(const std::string& name, Tensor t, DType dtype) {
     return t;
   }
   if (!is_floating(dtype) && is_floating(t.dtype)) t = as_stored(std::move(t));
-  const std::string expression = dtype == DType::kBool
-                                     ? std::string("{0} != 0")
-                                     : "{0}.to(" + std::string(triton_name(register_type(dtype))) + ")";
+  const std::string expression =
+      dtype == DType::kBool ? std::string("{0} != 0")
+                            : "{0}.to(" + std::string(triton_name(register_type(dtype))) + ")";
   const DType from = register_type(t.dtype);
   return pointwise(name, expression, {t}, {from}, dtype);
 }
@@ -503,10 +503,15 @@ void Lowering::finish() {
         }
         break;
       case NodeKind::kReduce:
-      case NodeKind::kMatmul: node.varies = set_minus(node.varies, node.axes); break;
-      case NodeKind::kIndex: node.varies = sorted(node.axes); break;
+      case NodeKind::kMatmul:
+        node.varies = set_minus(node.varies, node.axes);
+        break;
+      case NodeKind::kIndex:
+        node.varies = sorted(node.axes);
+        break;
       case NodeKind::kPointwise:
-      case NodeKind::kCount: break;
+      case NodeKind::kCount:
+        break;
     }
   }
   merge_equal_nodes();
@@ -596,8 +601,8 @@ void Lowering::name_sizes() {
         graph_.size_text[open[0]] = std::to_string(graph_.axes.size(open[0]));
         open.erase(open.begin());
       }
-      std::string text = "a" + std::to_string(origin.input) + ".shape[" +
-                         std::to_string(origin.dim) + "]";
+      std::string text =
+          "a" + std::to_string(origin.input) + ".shape[" + std::to_string(origin.dim) + "]";
       Axes others;
       for (AxisId leaf : leaves) {
         if (leaf != open[0]) others.push_back(leaf);

@@ -31,8 +31,8 @@ struct Tensor {
 
 class Lowering {
  public:
-  // With `shared_uses` all uses of an input walk the same axes (x - x.mean()); without, each use has
-  // its own until an operator brings them together (x + x.T).
+  // With `shared_uses` all uses of an input walk the same axes (x - x.mean()); without, each use
+  // has its own until an operator brings them together (x + x.T).
   Lowering(const Task& task, bool shared_uses);
   Graph run();
 
@@ -139,9 +139,9 @@ class Lowering {
   Graph graph_;
   const AtenCall* call_ = nullptr;
   std::map<ValueId, Tensor> values_;
-  std::set<ValueId> stale_;        // overwritten in place since
-  std::vector<Origin> origins_;    // dimensions of inputs, for naming sizes
-  std::vector<Axes> layouts_;      // axes of every value: none may hold one twice
+  std::set<ValueId> stale_;      // overwritten in place since
+  std::vector<Origin> origins_;  // dimensions of inputs, for naming sizes
+  std::vector<Axes> layouts_;    // axes of every value: none may hold one twice
 };
 
 }  // namespace kw::teacher

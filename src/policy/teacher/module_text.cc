@@ -63,7 +63,8 @@ std::string allocation(const Graph& graph, const Program& program, int index) {
   }
   std::vector<std::string> sizes;
   for (const Axes& leaves : dims) sizes.push_back(size_text(graph, leaves));
-  const std::string rest = ", device=a0.device, dtype=torch." + std::string(dtype_name(value.dtype)) + ")";
+  const std::string rest =
+      ", device=a0.device, dtype=torch." + std::string(dtype_name(value.dtype)) + ")";
   const std::string name = "out" + std::to_string(index);
   if (same_layout(value, contiguous_strides(value.shape))) {
     return name + " = torch.empty(" + tuple_of(sizes) + rest;
@@ -189,8 +190,8 @@ std::string module_text(const Task& task, const Graph& graph, const Written& wri
     }
   }
   for (const Scratch& scratch : written.scratch) {
-    out += wrapped(scratch.name + " = torch.empty((" + scratch.shape + "), device=a0.device, dtype=" +
-                   scratch.dtype + ")");
+    out += wrapped(scratch.name + " = torch.empty((" + scratch.shape +
+                   "), device=a0.device, dtype=" + scratch.dtype + ")");
   }
   for (const KernelText& kernel : written.kernels) out += wrapped(kernel.call());
   out += "        return " + tree_text(task.result) + "\n";

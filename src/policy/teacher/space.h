@@ -12,20 +12,20 @@ namespace kw::teacher {
 struct Access {
   enum class Kind { kLoad, kStore, kIndex };
   Kind kind = Kind::kLoad;
-  int id = 0;                        // node, or output
-  std::vector<LeafStride> strides;   // leaves it varies with
-  int64_t numel = 1;                 // distinct elements
-  int64_t bytes = 0;                 // moved when each is touched once
-  int64_t reach = 0;                 // largest offset in elements
+  int id = 0;                       // node, or output
+  std::vector<LeafStride> strides;  // leaves it varies with
+  int64_t numel = 1;                // distinct elements
+  int64_t bytes = 0;                // moved when each is touched once
+  int64_t reach = 0;                // largest offset in elements
 
   const LeafStride* find(AxisId leaf) const;
 };
 
 struct AccessTable {
-  std::vector<Access> accesses;      // the largest first, stores before loads of equal size
+  std::vector<Access> accesses;  // the largest first, stores before loads of equal size
   const Access& of_node(int node) const;
   const Access& of_output(int output) const;
-  int64_t bytes() const;             // of loads and stores, each distinct element once
+  int64_t bytes() const;  // of loads and stores, each distinct element once
   bool needs_int64() const;
 };
 

@@ -30,7 +30,8 @@ void rank(std::vector<Choice>& choices) {
   std::set<std::string> kinds;
   std::vector<Choice> first, rest;
   for (Choice& choice : choices) {
-    const bool leads = choice.seconds < 1.5 * choices.front().seconds && kinds.insert(kind(choice)).second;
+    const bool leads =
+        choice.seconds < 1.5 * choices.front().seconds && kinds.insert(kind(choice)).second;
     (leads ? first : rest).push_back(choice);
   }
   choices = std::move(first);

@@ -18,7 +18,8 @@ namespace {
 kw::Json answer(const std::string& text, int count, const kw::DeviceProfile& profile) {
   const kw::Json document = kw::parse_json(text, "task");
   const kw::Task task = kw::task_from_json(kw::JsonReader(document, "task"), nullptr);
-  kw::Json out = {{"refusal", kw::teacher::refusal(task, profile)}, {"proposals", kw::Json::array()}};
+  kw::Json out = {{"refusal", kw::teacher::refusal(task, profile)},
+                  {"proposals", kw::Json::array()}};
   const auto no_deadline = std::chrono::steady_clock::time_point::max();
   for (const kw::Proposal& p : kw::make_teacher()->propose(task, profile, count, 0, no_deadline)) {
     out["proposals"].push_back({{"family", p.family},

@@ -87,7 +87,8 @@ Task softmax_task(int64_t rows, int64_t cols) {
 Task linear_task(int64_t m, int64_t n, int64_t k, DType dtype) {
   FragmentBuilder b;
   const ValueId x = b.input({m, k}, dtype), w = b.input({n, k}, dtype);
-  const ValueId y = b.call("aten.linear.default", {{"input", ref(x)}, {"weight", ref(w)}}, {m, n}, dtype);
+  const ValueId y =
+      b.call("aten.linear.default", {{"input", ref(x)}, {"weight", ref(w)}}, {m, n}, dtype);
   return b.build(b.call("aten.relu.default", {{"self", ref(y)}}, {m, n}, dtype));
 }
 
@@ -153,7 +154,8 @@ TEST(Lowering, ATransposedOperandIsAStrideNotACopy) {
   FragmentBuilder b;
   const ValueId x = b.input({4, 6}), y = b.input({6, 4});
   const ValueId t = b.call("aten.t.default", {{"self", ref(y)}}, {4, 6});
-  const Task task = b.build(b.call("aten.add.Tensor", {{"self", ref(x)}, {"other", ref(t)}}, {4, 6}));
+  const Task task =
+      b.build(b.call("aten.add.Tensor", {{"self", ref(x)}, {"other", ref(t)}}, {4, 6}));
   const Graph graph = lower(task);
   const AccessTable table = access_table(graph, task.forward);
   ASSERT_EQ(count_kind(graph, NodeKind::kLoad), 2);
@@ -166,8 +168,8 @@ TEST(Lowering, ATransposedOperandIsAStrideNotACopy) {
     }
     strides.insert(own);
   }
-  EXPECT_EQ(strides, (std::set<std::set<std::pair<int64_t, int64_t>>>{{{4, 6}, {6, 1}},
-                                                                      {{4, 1}, {6, 4}}}));
+  EXPECT_EQ(strides,
+            (std::set<std::set<std::pair<int64_t, int64_t>>>{{{4, 6}, {6, 1}}, {{4, 1}, {6, 4}}}));
 }
 
 TEST(Lowering, AMatrixPlusItsOwnTransposeReadsItTwice) {
@@ -193,9 +195,9 @@ TEST(Lowering, EqualExpressionsAreComputedOnce) {
 TEST(Lowering, GroupNormSplitsTheChannels) {
   FragmentBuilder b;
   const ValueId x = b.input({2, 12, 5}), w = b.input({12});
-  const Graph graph = lower(b.build(b.call(
-      "aten.group_norm.default",
-      {{"input", ref(x)}, {"num_groups", num(4)}, {"weight", ref(w)}}, {2, 12, 5})));
+  const Graph graph = lower(
+      b.build(b.call("aten.group_norm.default",
+                     {{"input", ref(x)}, {"num_groups", num(4)}, {"weight", ref(w)}}, {2, 12, 5})));
   for (const Node& node : graph.nodes) {
     if (node.kind != NodeKind::kReduce) continue;
     EXPECT_EQ(graph.axes.size(node.axes), 3 * 5);
@@ -206,22 +208,26 @@ TEST(Lowering, GroupNormSplitsTheChannels) {
 TEST(Lowering, SizesComeFromTheArgumentsShapes) {
   const Graph graph = lower(softmax_task(8, 32));
   std::set<std::string> texts;
-  for (AxisId leaf : graph.nodes[graph.outputs[0].node].varies) texts.insert(graph.size_text.at(leaf));
+  for (AxisId leaf : graph.nodes[graph.outputs[0].node].varies)
+    texts.insert(graph.size_text.at(leaf));
   EXPECT_EQ(texts, (std::set<std::string>{"a0.shape[0]", "a0.shape[1]"}));
 }
 
 TEST(Lowering, RefusesWhatItDoesNotKnow) {
   FragmentBuilder sort;
   const ValueId x = sort.input({8});
-  EXPECT_THROW(lower(sort.build(sort.call("aten.cumsum.default", {{"self", ref(x)}, {"dim", num(0)}}, {8}))),
-               Refusal);
+  EXPECT_THROW(
+      lower(sort.build(sort.call("aten.cumsum.default", {{"self", ref(x)}, {"dim", num(0)}}, {8}))),
+      Refusal);
   FragmentBuilder wrong;  // a recorded shape that contradicts the operator
   const ValueId y = wrong.input({8, 4});
-  EXPECT_THROW(lower(wrong.build(wrong.call("aten.sum.dim_IntList", {{"self", ref(y)}, {"dim", list({1})}}, {4}))),
+  EXPECT_THROW(lower(wrong.build(wrong.call("aten.sum.dim_IntList",
+                                            {{"self", ref(y)}, {"dim", list({1})}}, {4}))),
                Refusal);
   FragmentBuilder empty;
   const ValueId z = empty.input({0, 4});
-  EXPECT_THROW(lower(empty.build(empty.call("aten.relu.default", {{"self", ref(z)}}, {0, 4}))), Refusal);
+  EXPECT_THROW(lower(empty.build(empty.call("aten.relu.default", {{"self", ref(z)}}, {0, 4}))),
+               Refusal);
 }
 
 TEST(Lowering, RefusesToOverwriteAnArgument) {
@@ -240,7 +246,8 @@ TEST(Lowering, RefusesToOverwriteAnArgument) {
 TEST(Loops, ContiguousAxesMergeAndBroadcastOnesDoNot) {
   FragmentBuilder b;
   const ValueId x = b.input({4, 6, 8}), y = b.input({8});
-  const Task task = b.build(b.call("aten.add.Tensor", {{"self", ref(x)}, {"other", ref(y)}}, {4, 6, 8}));
+  const Task task =
+      b.build(b.call("aten.add.Tensor", {{"self", ref(x)}, {"other", ref(y)}}, {4, 6, 8}));
   const Graph graph = lower(task);
   const AccessTable table = access_table(graph, task.forward);
   const auto loops = merged_loops(graph, table, graph.nodes[graph.outputs[0].node].varies);
@@ -254,8 +261,11 @@ TEST(Loops, ContiguousAxesMergeAndBroadcastOnesDoNot) {
 std::vector<Task> samples() {
   FragmentBuilder mean;
   const ValueId x = mean.input({64, 4096});
-  return {softmax_task(1, 7),       softmax_task(512, 1000),  softmax_task(3, 100000),
-          softmax_task(70000, 32),  linear_task(64, 64, 64, DType::kFloat32),
+  return {softmax_task(1, 7),
+          softmax_task(512, 1000),
+          softmax_task(3, 100000),
+          softmax_task(70000, 32),
+          linear_task(64, 64, 64, DType::kFloat32),
           linear_task(1024, 4096, 1024, DType::kFloat32),
           linear_task(4, 4096, 1024, DType::kBFloat16),
           linear_task(4000, 130, 8192, DType::kFloat16),
@@ -299,7 +309,8 @@ TEST(Proposals, KernelNamesAreUniqueByContent) {
   const std::regex line_break("\n +");  // parameter lists break by the length of the name
   for (const Task& task : samples()) {
     for (const Proposal& p : make_teacher()->propose(task, profile(), 1000, 0, kNoDeadline)) {
-      for (std::sregex_iterator it(p.source.begin(), p.source.end(), kernel), end; it != end; ++it) {
+      for (std::sregex_iterator it(p.source.begin(), p.source.end(), kernel), end; it != end;
+           ++it) {
         const std::string body = std::regex_replace((*it)[2].str(), line_break, " ");
         EXPECT_EQ(bodies.emplace((*it)[1].str(), body).first->second, body);
       }
@@ -324,7 +335,8 @@ TEST(Schedules, ProductsFitSharedMemoryOfTheDevice) {
       ASSERT_FALSE(proposals.empty());
       for (const Proposal& p : proposals) {
         const int64_t m = number_after(p.plan, "BLOCK_M="), n = number_after(p.plan, "BLOCK_N="),
-                      k = number_after(p.plan, "BLOCK_K="), stages = number_after(p.plan, "stages: ");
+                      k = number_after(p.plan, "BLOCK_K="),
+                      stages = number_after(p.plan, "stages: ");
         EXPECT_LE((m + n) * k * bytes * stages, shared) << p.plan;
         EXPECT_GE(m, 16);
         EXPECT_GE(n, 16);
@@ -351,7 +363,8 @@ TEST(Schedules, LargeTensorsGet64BitOffsets) {
   FragmentBuilder small, large;
   const ValueId x = small.input({1 << 20}), y = large.input({int64_t{1} << 31});
   const Task a = small.build(small.call("aten.exp.default", {{"self", ref(x)}}, {1 << 20}));
-  const Task b = large.build(large.call("aten.exp.default", {{"self", ref(y)}}, {int64_t{1} << 31}));
+  const Task b =
+      large.build(large.call("aten.exp.default", {{"self", ref(y)}}, {int64_t{1} << 31}));
   EXPECT_EQ(make_teacher()->propose(a, profile(), 1, 0, kNoDeadline).at(0).source.find("int64"),
             std::string::npos);
   EXPECT_NE(make_teacher()->propose(b, profile(), 1, 0, kNoDeadline).at(0).source.find("tl.int64"),
@@ -361,7 +374,8 @@ TEST(Schedules, LargeTensorsGet64BitOffsets) {
 TEST(Schedules, FewLongRowsAreSplit) {
   FragmentBuilder b;
   const ValueId x = b.input({2, int64_t{1} << 24});
-  const Task task = b.build(b.call("aten.sum.dim_IntList", {{"self", ref(x)}, {"dim", list({1})}}, {2}));
+  const Task task =
+      b.build(b.call("aten.sum.dim_IntList", {{"self", ref(x)}, {"dim", list({1})}}, {2}));
   const auto proposals = make_teacher()->propose(task, profile(), 1, 0, kNoDeadline);
   ASSERT_EQ(proposals.size(), 1u);
   EXPECT_NE(proposals[0].plan.find("split"), std::string::npos);
