@@ -86,9 +86,6 @@ int run(const Flags& flags) {
   bool rejected = false, not_judged = false;
   for (const RecordRequest& request : requests) {
     Verdict verdict = verifier.verify(reference, request, options);
-    for (const SandboxLayer& layer : machine.pool.sandbox()) {
-      verdict.environment["sandbox"][layer.name] = layer.active;
-    }
     print(verdict, request.file, requests.size() > 1, flags.json);
     rejected |= verdict.outcome == Verdict::Outcome::kRejected;
     not_judged |= verdict.outcome == Verdict::Outcome::kNotJudged;

@@ -230,6 +230,9 @@ void Verifier::judge(const Reference& reference, const Task& candidate,
   verdict.environment = executor_.hello();
   verdict.key = sha256_hex(canonical_hash(reference.task) + canonical_hash(candidate) +
                            verdict.environment.dump());
+  for (const SandboxLayer& layer : pool_.sandbox()) {
+    verdict.environment["sandbox"][layer.name] = layer.active;
+  }
   if (!check_coverage(reference, candidate, options, {}, verdict)) return;
   const int id = executor_.load(candidate);
   std::vector<int> idle;
