@@ -2,7 +2,7 @@
 # What is measured on a GPU host, in one call: set-up, build, tests. The host needs a python3 with
 # torch and triton, g++, cmake and ninja; no registry (carry .deps-stage there: scripts/stage-deps).
 #
-#   bench/gpu.sh [STEP...]      steps: machine setup build test doctor demo (default: all)
+#   bench/gpu.sh [STEP...]      steps: machine setup build doctor test examples (default: all)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
 # cores), OUT (default: bench/out): logs and gpu.txt, the table of steps, written as each one ends.
@@ -10,7 +10,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 steps=("$@")
-[ ${#steps[@]} -gt 0 ] || steps=(machine setup build test doctor demo)
+[ ${#steps[@]} -gt 0 ] || steps=(machine setup build doctor test examples)
 out=${OUT:-bench/out}
 mkdir -p "$out"
 export PYTHON=${PYTHON:-$(command -v python3)} BUILD=build-gpu
@@ -30,11 +30,31 @@ step_machine() {
 }
 step_setup() { "${make[@]}" setup; }
 step_build() { "${make[@]}" build; }
-step_test() {  # every C++ test binary and the workers' tests, on this machine's torch and triton
-  "${make[@]}" test
-}
 step_doctor() { "$BUILD/kernelwright" doctor; }
-step_demo() { scripts/demo; }
+step_test() {  # the C++ tests on this torch, and what only a device can show
+  local code=0
+  # shellcheck source=/dev/null
+  . "$BUILD/setup.env"
+  "${KW_CMAKE%cmake}ctest" --test-dir "$BUILD" -j 8 --output-on-failure || code=1
+  KW_BUILD_DIR=$PWD/$BUILD "$PYTHON" -m pytest -q tests/gpu || code=1
+  return $code
+}
+step_examples() {  # each example against eager and torch.compile, then again in plain Python
+  local results=$BUILD/results code=0
+  rm -rf "$results"
+  mkdir -p "$results"
+  for model in ${EXAMPLES:-examples/*.py}; do
+    local name
+    name=$(basename "$model" .py)
+    "$BUILD/kernelwright" optimize "$model" --backend cuda --budget "${BUDGET:-90s}" --json \
+      --store "$BUILD/store.sqlite" --out "$results/$name" >"$results/$name.json" || code=1
+    echo "$name: ${SECONDS} s"
+  done
+  "$PYTHON" bench/plain_python.py "$results"/*/optimized.py >"$results/plain.json" || code=1
+  "$PYTHON" bench/collect_examples.py "$results" "bench/gpu.sh examples" >"$out/examples.json" || code=1
+  (cd "$results" && tar czf - ./*/optimized.py ./*/report.html ./*/verdict.json) >"$out/results.tar.gz"
+  return $code
+}
 
 for step in "${steps[@]}"; do
   declare -F "step_$step" >/dev/null || { echo "gpu.sh: no step called $step" >&2 && exit 2; }

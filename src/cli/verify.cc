@@ -13,7 +13,7 @@ struct Flags {
   std::string model, cls = "Model", candidate_cls = "ModelNew";
   std::vector<std::string> candidates;
   std::string tolerance = "calibrated", coverage = "hybrid";
-  int trials = 5;
+  int trials = 5, trial_timeout = 300;
   bool json = false, no_time = false, no_baseline = false;
   uint64_t seed = 0;
   MachineFlags machine;
@@ -60,6 +60,7 @@ int run(const Flags& flags) {
   Machine machine(flags.machine, files);
   VerifyOptions options;
   options.trials = flags.trials;
+  options.trial_deadline = std::chrono::seconds(flags.trial_timeout);
   options.tolerance =
       flags.tolerance == "kernelbench" ? Tolerance::kKernelBench : Tolerance::kCalibrated;
   options.pure = flags.coverage == "pure";
@@ -106,6 +107,10 @@ Command add_verify(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--trials", flags->trials, "fresh input sets, before the varied ones")
       ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  app.add_option("--trial-timeout", flags->trial_timeout,
+                 "seconds a trial may take before the candidate counts as hung")
+      ->check(CLI::Range(1, 86400))
       ->capture_default_str();
   app.add_option(
          "--tolerance", flags->tolerance,

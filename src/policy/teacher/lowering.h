@@ -53,7 +53,7 @@ class Lowering {
   void drop_dead_nodes();
   void name_sizes();
 
-  // Arguments of the current call.
+  // lower_blocks.cc: arguments of the current call
   const Arg* arg(std::string_view name) const { return call_->find(name); }
   bool present(std::string_view name) const;
   Tensor operand(std::string_view name);
@@ -65,7 +65,7 @@ class Lowering {
   const Value& result_value(size_t index = 0) const;
   int wrap(int64_t dim, int rank) const;
 
-  // Building blocks.
+  // lower_blocks.cc: ways of making a node
   int add_node(Node node);
   int64_t extent(const Tensor& t, int dim) const;
   int64_t numel(const Tensor& t) const;
