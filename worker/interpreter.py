@@ -29,11 +29,12 @@ _ARCH = 80
 def interpret(request, fds):
     """The reply to an interpret request, or Refused. The buffers hold the result."""
     kernel = request["kernel"]
-    arrays = [_map(fd, buffer["bytes"]) for fd, buffer in zip(fds, request["buffers"])]
+    arrays = [_map(fd, buffer) for fd, buffer in zip(fds, request["buffers"])]
     if len(arrays) != len(request["buffers"]):
         raise Refused("unsupported", "a buffer without its descriptor")
     types = [p["type"] for p in kernel["params"] if p["type"] != "constexpr"]
-    arguments = [_argument(arg, kind, arrays) for arg, kind in zip(request["args"], types)]
+    arguments = [_argument(arg, kind, request["buffers"])
+                 for arg, kind in zip(request["args"], types)]
     grid = [int(n) for n in request["grid"]]
     try:
         text = front_end(kernel, request["slice"])
@@ -66,17 +67,20 @@ def front_end(kernel, text):
     return str(module)
 
 
-def _map(fd, size):
-    if size == 0:
+def _map(fd, buffer):
+    """The bytes that a kernel may touch: what lies around them in the file is a guard."""
+    if buffer["bytes"] == 0:
         return np.zeros(0, np.uint8)
-    return np.frombuffer(mmap.mmap(fd, size), np.uint8)
+    whole = np.frombuffer(mmap.mmap(fd, buffer["bytes"]), np.uint8)
+    return whole[buffer.get("begin", 0):buffer.get("end", buffer["bytes"])]
 
 
-def _argument(arg, kind, arrays):
+def _argument(arg, kind, buffers):
     if isinstance(arg, dict) and "buffer" in arg:
-        if not 0 <= arg["buffer"] < len(arrays):
+        if not 0 <= arg["buffer"] < len(buffers):
             raise Refused("unsupported", "an argument in no buffer")
-        return Memory.address(arg["buffer"], int(arg.get("offset") or 0))
+        begin = buffers[arg["buffer"]].get("begin", 0)
+        return Memory.address(arg["buffer"], int(arg.get("offset") or 0) - begin)
     if isinstance(arg, dict) and "f" in arg:
         return float(arg["f"])
     if arg is None and kind.startswith("*"):

@@ -34,10 +34,13 @@ class Memory:
         if low < 0 or not 0 <= buffer < len(self.arrays) or buffer != (high >> BUFFER_SHIFT) - 1:
             return None
         base = (buffer + 1) << BUFFER_SHIFT
-        if high - base + dtype.itemsize > self.arrays[buffer].nbytes:
+        size = self.arrays[buffer].nbytes
+        if high - base + dtype.itemsize > size:
+            before = (1 << BUFFER_SHIFT) - (high - base)  # the next buffer's address is near
+            if before < 1 << (BUFFER_SHIFT - 1):
+                raise OutOfBounds("%d bytes before the start of a buffer" % before)
             raise OutOfBounds("%d bytes past the end of a buffer of %d" % (
-                high - base + dtype.itemsize - self.arrays[buffer].nbytes,
-                self.arrays[buffer].nbytes))
+                high - base + dtype.itemsize - size, size))
         offsets = addresses - base
         if dtype.itemsize > 1:
             if np.bitwise_or.reduce(offsets, axis=None) & (dtype.itemsize - 1):

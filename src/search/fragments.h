@@ -8,7 +8,7 @@
 namespace kw {
 
 struct FragmentLimits {
-  int max_steps = 12;        // computing steps in a fragment; views come on top
+  int max_steps = 24;        // computing steps in a fragment; views come on top
   int max_fragments = 4000;  // the enumeration stops there, small fragments first
 };
 

@@ -22,7 +22,7 @@ struct OptimizeOptions {
   std::string backend = "cpu";
   double budget_seconds = 60;  // for the search; confirming the result comes on top
   int proposals = 8;           // schedules tried for a fragment when times are measured
-  int max_steps = 12;          // operators in a fragment
+  int max_steps = 24;          // operators in a fragment
   VerifyOptions verify;        // of the final confirmation
   std::function<std::string(const Reference&)> compile_baseline;  // makes verify.compiled_package
 };

@@ -129,7 +129,7 @@ class Kernel:
         self.loops = [n for n in ast.walk(node) if isinstance(n, ast.For)
                       and isinstance(n.iter, ast.Call) and ast.unparse(n.iter.func) in (
                           "range", "tl.range", "tl.static_range")]
-        self.reduces = any(functions_of_tl(node, "sum", "max", "min", "reduce", "dot"))
+        self.reduced = self.names_that_reach_a_reduction()
 
     def walk(self, kind):
         """Nodes of a kind in the body, in the order of the text."""
@@ -140,6 +140,25 @@ class Kernel:
     def tl(self, *names):
         calls = (c for statement in self.node.body for c in functions_of_tl(statement, *names))
         return sorted(calls, key=lambda n: (n.lineno, n.col_offset))
+
+    def names_that_reach_a_reduction(self):
+        """Values that are reduced, or that something reduced is computed from."""
+        reached = {name for call in self.tl(*REDUCTIONS, "reduce", "dot") for name in names_in(call)}
+        size = 0
+        while len(reached) > size:
+            size = len(reached)
+            for assignment in self.assignments:
+                if assignment.targets[0].id in reached:
+                    reached.update(names_in(assignment.value))
+        return reached
+
+    def fills(self):
+        """What loads put into masked lanes: for each load the assigned name and `other`."""
+        for assignment in self.assignments:
+            for call in functions_of_tl(assignment.value, "load"):
+                node = argument(call, 2, "other")
+                if node is not None and is_number(node):
+                    yield assignment.targets[0].id, node
 
     def tiles(self):
         """Constexprs that give the width of an arange and are no loop's step: a program's tile."""
@@ -451,17 +470,13 @@ def drop_first_block(k):
 @kernel_mutator
 def wrong_neutral(k):
     """a reduction that starts from, or is padded with, something else"""
-    if not k.reduces:
-        return  # without a reduction nobody reads what fills the masked lanes
-
     def changed(node):
         text = k.source.of(node)
         return "1" if re.fullmatch(r"\(?-?0\)?", text) else \
             "1.0" if re.fullmatch(r"\(?-?0\.0\)?", text) else "0.0"
 
-    for call in k.tl("load"):
-        node = argument(call, 2, "other")
-        if node is not None and is_number(node):
+    for name, node in k.fills():
+        if name in k.reduced:  # nobody else reads what fills the masked lanes
             yield [k.source.replace(node, changed(node))]
     for call in k.tl("where"):
         if len(call.args) == 3 and is_number(call.args[2]):

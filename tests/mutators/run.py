@@ -160,7 +160,7 @@ def table(results):
            "which %d have equal compiled code and %d a written argument; %d not judged." % (
                "; ".join("%s %s" % (k, results["environment"][k])
                          for k in ("backend", "torch", "triton") if k in results["environment"]),
-               len(rows), len({(e["model"], r["kernel"]) for e in entries for r in e["mutants"]
+               len(rows), len({r["kernel"] for e in entries for r in e["mutants"]
                                if r["kernel"] != "ModelNew"}),
                len({r["mutator"] for r in rows}),
                sum(r["outcome"] == "rejected" for r in rows), total["accepted"],
@@ -204,8 +204,8 @@ def save(path, entry, environment):
         results = json.loads(path.read_text())
     results["environment"] = environment
     results["models"] = sorted(
-        [m for m in results["models"] if m["model"] != entry["model"]] + [entry],
-        key=lambda m: m["model"])
+        [m for m in results["models"] if (m["model"], m["set"]) != (entry["model"], entry["set"])]
+        + [entry], key=lambda m: (m["model"], m["set"]))
     text = json.dumps(results, indent=1)
     # A mutant a line.
     text = re.sub(r'\{\s+"mutator".*?\}', lambda m: re.sub(r"\n\s+", " ", m.group()), text, flags=re.S)

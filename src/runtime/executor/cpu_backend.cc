@@ -86,7 +86,10 @@ class InterpretedLaunch : public PreparedLaunch {
                         {"kernel", to_json(kernel_)}, {"grid", launch_.grid},
                         {"args", std::move(args)},    {"buffers", Json::array()}};
     for (const InterpretedBuffer& buffer : buffers) {
-      job.request.json["buffers"].push_back({{"bytes", buffer.file().bytes()}});
+      const auto bytes = static_cast<int64_t>(buffer.storage().nbytes());
+      job.request.json["buffers"].push_back({{"bytes", buffer.file().bytes()},
+                                             {"begin", kGuardBytes},
+                                             {"end", kGuardBytes + bytes}});
       job.fds.push_back(buffer.file().fd());
     }
     const JobResult result = pool_.run(std::move(job));

@@ -115,6 +115,14 @@ TEST_F(CpuBackendTest, AMissingMaskOverrunsItsBuffer) {
   EXPECT_TRUE(report.status == "failed" || !report.guards_intact) << report.message;
 }
 
+TEST_F(CpuBackendTest, AReadOutsideItsBufferIsCaughtThoughNothingComesOfIt) {
+  for (const std::string read : {"h + i + n", "h + i - n"}) {
+    const TrialReport report = run("out + i, tl.where(keep, y, tl.load(" + read + ")), keep");
+    EXPECT_EQ(report.status, "failed");
+    EXPECT_NE(report.message.find("outside its arguments"), std::string::npos) << report.message;
+  }
+}
+
 TEST_F(CpuBackendTest, AShiftedStoreLeavesPoison) {
   const TrialReport report = run("out + i + 1, y, i + 1 < n");
   ASSERT_EQ(report.status, "ok") << report.message;

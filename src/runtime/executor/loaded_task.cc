@@ -107,7 +107,8 @@ AffineChange LoadedTask::choose_affine(const std::vector<at::Tensor>& state, uin
     if (entry.kind == "constant" || entry.names.empty() || !is_constant_vector(state[i])) continue;
     const auto options = at::TensorOptions().dtype(at::kFloat);  // drawn on the CPU
     at::Tensor scale = at::rand(state[i].sizes(), options).add_(0.5);
-    at::Tensor shift = at::rand(state[i].sizes(), options).sub_(0.5);
+    // Wide enough that what follows a bias saturates, is clamped and changes sign.
+    at::Tensor shift = at::rand(state[i].sizes(), options).sub_(0.5).mul_(10);
     if (state[i][0].item<double>() != 0) shift.zero_();  // a variance must stay positive
     for (const std::string& name : entry.names) change[name] = {scale, shift};
   }
