@@ -219,7 +219,7 @@ class Recorder(TorchDispatchMode):
             if self.operators.get(name) == "decompose" and func in table:
                 with self:
                     return table[func](*args, **kwargs)
-        return self.refuse("operator", "operator %s is outside the table" % name)
+        return self.refuse("operator", "operator %s is not supported" % name)
 
     def _record(self, func, name, args, kwargs):
         encoded, written, before = {}, [], []

@@ -25,7 +25,8 @@ void MachineFlags::add_to(CLI::App& app) {
          "--set", set,
          "NAME=INTEGER: override a module-level constant of the model file, for instance to "
          "try a smaller shape")
-      ->take_all();
+      ->take_all()
+      ->allow_extra_args(false);  // a file may follow
   app.add_flag("--no-sandbox", no_sandbox,
                "run candidates without a sandbox (only code you trust)");
 }

@@ -22,6 +22,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kExitPatience{2000};
+constexpr int kUnfitExit = 3;  // of an executor that this machine cannot run, and that says why
 
 // A request the executor did not survive.
 struct ExecutorDied : std::runtime_error {
@@ -84,8 +85,10 @@ class Executor {
 
   // Kills it and throws. An empty `how` means that it ended by itself.
   [[noreturn]] void die(std::string how) {
+    bool unfit = false;
     if (how.empty()) {
       auto status = process_.wait(deadline_in(kExitPatience));
+      unfit = status && WIFEXITED(*status) && WEXITSTATUS(*status) == kUnfitExit;
       how = status ? describe_status(*status) : "closed its socket";
     } else {
       how += " and was killed";
@@ -93,6 +96,10 @@ class Executor {
     process_.kill();
     stderr_.drain();
     const std::string words = stderr_.last_lines(3);
+    // What it says of the machine before it ends needs no frame.
+    constexpr std::string_view kSays = "kernelwright-executor: ";
+    const size_t says = words.rfind(kSays);
+    if (unfit && says != std::string::npos) throw ExecutorDied(words.substr(says + kSays.size()));
     throw ExecutorDied("the executor " + how + (words.empty() ? "" : ": " + words));
   }
 

@@ -101,6 +101,13 @@ def names_in(node):
     return [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
 
 
+def names_unmasked(node):
+    """Names in an expression, but for what a `tl.where` with a literal keeps from masked lanes."""
+    masked = {id(n) for call in functions_of_tl(node, "where")
+              if len(call.args) == 3 and is_number(call.args[2]) for n in ast.walk(call.args[1])}
+    return [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and id(n) not in masked]
+
+
 def is_number(node):
     """A literal number, with a sign or as float("inf")."""
     if isinstance(node, ast.UnaryOp):
@@ -130,6 +137,7 @@ class Kernel:
                       and isinstance(n.iter, ast.Call) and ast.unparse(n.iter.func) in (
                           "range", "tl.range", "tl.static_range")]
         self.reduced = self.names_that_reach_a_reduction()
+        self.grids = []  # of its launches
 
     def walk(self, kind):
         """Nodes of a kind in the body, in the order of the text."""
@@ -142,14 +150,15 @@ class Kernel:
         return sorted(calls, key=lambda n: (n.lineno, n.col_offset))
 
     def names_that_reach_a_reduction(self):
-        """Values that are reduced, or that something reduced is computed from."""
-        reached = {name for call in self.tl(*REDUCTIONS, "reduce", "dot") for name in names_in(call)}
+        """Values that are reduced, or that something reduced is computed from, masked lanes and all."""
+        reached = {name for call in self.tl(*REDUCTIONS, "reduce", "dot")
+                   for name in names_unmasked(call)}
         size = 0
         while len(reached) > size:
             size = len(reached)
             for assignment in self.assignments:
                 if assignment.targets[0].id in reached:
-                    reached.update(names_in(assignment.value))
+                    reached.update(names_unmasked(assignment.value))
         return reached
 
     def fills(self):
@@ -159,6 +168,12 @@ class Kernel:
                 node = argument(call, 2, "other")
                 if node is not None and is_number(node):
                     yield assignment.targets[0].id, node
+
+    def is_alone_along(self, axis):
+        """Whether every launch has one program along an axis: its number is 0 there."""
+        return isinstance(axis, ast.Constant) and bool(self.grids) and all(
+            isinstance(extent, ast.Constant) and extent.value == 1
+            for grid in self.grids for extent in grid[axis.value:axis.value + 1])
 
     def tiles(self):
         """Constexprs that give the width of an arange and are no loop's step: a program's tile."""
@@ -177,6 +192,7 @@ class Launch:
         index = self.call.func.slice
         self.grid = index.elts if isinstance(index, ast.Tuple) else [index]
         self.name = kernel.name
+        kernel.grids.append(self.grid)
 
 
 class Host:
@@ -314,9 +330,11 @@ def drop_negation(k):
 
 
 def float_constants(k):
-    """Floats of the computation: not what fills the masked lanes of a load, which nobody may read."""
-    fills = {id(n) for call in k.tl("load") for n in ast.walk(argument(call, 2, "other") or call.func)}
-    return [n for n in k.walk(ast.Constant) if type(n.value) is float and id(n) not in fills]
+    """Floats of the computation: not what fills masked lanes (wrong_neutral's business)."""
+    fills = [argument(call, 2, "other") for call in k.tl("load", "where")]
+    filling = {id(n) for fill in fills if fill is not None and is_number(fill)
+               for n in ast.walk(fill)}
+    return [n for n in k.walk(ast.Constant) if type(n.value) is float and id(n) not in filling]
 
 
 @kernel_mutator
@@ -413,6 +431,8 @@ def drop_index(k):
 def zero_program_id(k):
     """0 for a program's number"""
     for call in k.tl("program_id"):
+        if k.is_alone_along(call.args[0]):
+            continue
         yield [k.source.replace(call, "(%s * 0)" % k.source.of(call))]
 
 

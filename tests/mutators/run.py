@@ -1,6 +1,7 @@
 """Judges every mutant of an optimized.py, and says which survive and why.
 
     run.py MODEL.py OPTIMIZED.py [--set NAME=INTEGER ...] --results bench/mutants.json
+    run.py --results bench/mutants.json          writes the table again
 
 A mutant that is rejected names the stage that caught it. For one that is accepted the recorded
 programs are compared: when kernels compile to the same machine code and are launched alike, the
@@ -32,8 +33,8 @@ MOST_SURVIVORS = 0.05
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("model", type=pathlib.Path)
-    parser.add_argument("optimized", type=pathlib.Path)
+    parser.add_argument("model", type=pathlib.Path, nargs="?")
+    parser.add_argument("optimized", type=pathlib.Path, nargs="?")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=INTEGER")
     parser.add_argument("--binary", default=os.environ.get(
         "KERNELWRIGHT_BINARY", str(ROOT / "build" / "kernelwright")))
@@ -43,7 +44,10 @@ def parse_arguments():
     parser.add_argument("--only", help="a mutator's name, to try")
     parser.add_argument("--every", type=int, default=1, help="judge every n-th mutant only")
     parser.add_argument("--results", type=pathlib.Path, help="JSON file to add the results to")
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.model and not args.optimized or not (args.model or args.results):
+        parser.error("what is to be judged?")
+    return args
 
 
 class Verifier:
@@ -94,17 +98,13 @@ def arguments_for_equivalence():
     return out
 
 
-def explain_survivors(verifier, survivors, original, folder):
-    """Adds "equivalent" to each survivor: "equal compiled code", an argument, or None."""
+def compare_code(verifier, survivors, original, folder):
+    """Adds "equal_code" to each survivor: whether nothing changed by the mutation."""
     if not survivors:
         return
-    known = arguments_for_equivalence()
     base = verifier.program(original, folder / "original")
     for i, (row, file) in enumerate(survivors):
-        if verifier.program(file, folder / ("survivor%d" % i)) == base:
-            row["equivalent"] = "equal compiled code"
-        else:
-            row["equivalent"] = known.get((row["mutator"], row["before"], row["after"]))
+        row["equal_code"] = verifier.program(file, folder / ("survivor%d" % i)) == base
 
 
 def judge_all(args, found):
@@ -134,7 +134,7 @@ def judge_all(args, found):
                            for j in range(args.jobs)]:
                 future.result()
         survivors = [(r, f) for f, r in rows.items() if r["outcome"] == "accepted"]
-        explain_survivors(verifier, survivors, args.optimized, folder)
+        compare_code(verifier, survivors, args.optimized, folder)
         return list(rows.values()), verifier.environment
 
 
@@ -143,13 +143,21 @@ def counts(rows):
     return collections.Counter(r["stage"] or r["outcome"] for r in rows)
 
 
+def explanation(row, known):
+    """Why a survivor is no wrong program; empty when that is not known."""
+    if row.get("equal_code"):
+        return "equal compiled code"
+    return known.get((row["mutator"], row["before"], row["after"]), "")
+
+
 def unexplained(rows):
-    return [r for r in rows if r["outcome"] != "rejected" and not r.get("equivalent")]
+    known = arguments_for_equivalence()
+    return [r for r in rows if r["outcome"] != "rejected" and not explanation(r, known)]
 
 
 def table(results):
     """The results as Markdown."""
-    entries = results["models"]
+    entries, known = results["models"], arguments_for_equivalence()
     rows = [r for entry in entries for r in entry["mutants"]]
     total = counts(rows)
     out = ["# Mutants of optimized programs", "",
@@ -165,9 +173,9 @@ def table(results):
                len({r["mutator"] for r in rows}),
                sum(r["outcome"] == "rejected" for r in rows), total["accepted"],
                100 * total["accepted"] / len(rows),
-               sum(r.get("equivalent") == "equal compiled code" for r in rows),
-               sum(bool(r.get("equivalent")) and r["equivalent"] != "equal compiled code"
-                   for r in rows),
+               sum(bool(r.get("equal_code")) for r in rows),
+               sum(r["outcome"] != "rejected" and not r.get("equal_code")
+                   and bool(explanation(r, known)) for r in rows),
                total["not judged"]), ""]
     stages = [s for s in STAGES if total[s]] + [o for o in ("accepted", "not judged", "broken")
                                                 if total[o]]
@@ -193,7 +201,7 @@ def table(results):
             if r["outcome"] != "rejected":
                 out += ["- %s, `%s`, line %d, %s: `%s` became `%s`. %s." % (
                     entry["model"], r["kernel"], r["line"], r["mutator"], r["before"], r["after"],
-                    (r.get("equivalent") or "**Unexplained** (%s) %s" % (
+                    (explanation(r, known) or "**Unexplained** (%s) %s" % (
                         r["outcome"], r["reason"])).rstrip("."))]
     return "\n".join(out) + "\n"
 
@@ -215,6 +223,9 @@ def save(path, entry, environment):
 
 def main():
     args = parse_arguments()
+    if not args.model:
+        args.results.with_suffix(".md").write_text(table(json.loads(args.results.read_text())))
+        return 0
     found = [m for m in mutate.mutants(args.optimized.read_text())
              if not args.only or m.mutator == args.only][::args.every]
     start = time.monotonic()
