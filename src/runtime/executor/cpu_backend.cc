@@ -87,9 +87,8 @@ class InterpretedLaunch : public PreparedLaunch {
                         {"args", std::move(args)},    {"buffers", Json::array()}};
     for (const InterpretedBuffer& buffer : buffers) {
       const auto bytes = static_cast<int64_t>(buffer.storage().nbytes());
-      job.request.json["buffers"].push_back({{"bytes", buffer.file().bytes()},
-                                             {"begin", kGuardBytes},
-                                             {"end", kGuardBytes + bytes}});
+      job.request.json["buffers"].push_back(
+          {{"bytes", buffer.file().bytes()}, {"begin", kGuardBytes}, {"end", kGuardBytes + bytes}});
       job.fds.push_back(buffer.file().fd());
     }
     const JobResult result = pool_.run(std::move(job));
