@@ -8,7 +8,8 @@ import pytest
 import teacher_oracle as oracle
 
 EMIT = os.environ.get("KERNELWRIGHT_TEACHER_EMIT",
-                      os.path.join(oracle.ROOT, "build", "teacher_emit"))
+                      os.path.join(os.environ.get("KW_BUILD_DIR", os.path.join(oracle.ROOT, "build")),
+                                   "teacher_emit"))
 
 
 @pytest.fixture(scope="module")
