@@ -23,6 +23,6 @@ rm -f bench/mutants.json
 judge attention_block BATCH=2 LENGTH=37 WIDTH=72 HEADS=3
 judge linear_tail BATCH=300 FEATURES=40 OUTPUTS=200
 judge softmax_head ROWS=37 VOCABULARY=1000
-judge softmax_head ROWS=5 VOCABULARY=20000
+judge softmax_head ROWS=5 VOCABULARY=32700
 judge swiglu_mlp TOKENS=300 WIDTH=200 HIDDEN=328
 exit $status

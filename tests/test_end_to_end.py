@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import importlib.util
+import itertools
 import json
 import os
 import pathlib
@@ -303,12 +304,18 @@ def assert_nothing_written(out):
 
 @pytest.fixture(scope="module")
 def bad_models(tmp_path_factory):
-    """what -> (its folder, the finished command), two at a time."""
+    """what -> (its folder, the finished command), two at a time.
+
+    Every second one goes through `record`, which reads models as `optimize` does, and sooner.
+    """
+    commands = itertools.cycle([["optimize", "--backend", "cpu"], ["record"]])
+    chosen = dict(zip(BAD_MODELS, commands))
+
     def attempt(what):
         folder = tmp_path_factory.mktemp(what)
         (folder / "model.py").write_text(BAD_MODELS[what][0])
-        return folder, run("optimize", folder / "model.py", "--backend", "cpu", "--out",
-                           folder / "out", "--store", folder / "store.sqlite")
+        return folder, run(*chosen[what], folder / "model.py", "--out", folder / "out",
+                           env={"KERNELWRIGHT_STORE": str(folder / "store.sqlite")})
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         return dict(zip(BAD_MODELS, pool.map(attempt, BAD_MODELS)))
@@ -367,15 +374,16 @@ def test_output_folder_with_other_files(tmp_path):
 
 # In namespaces of its own, where anybody may mount: a small disk at the first argument.
 SMALL_DISK = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
-              'mount -t tmpfs -o size=24k none "$0" && "$@"; code=$?; ls -A "$0"; exit $code']
+              'mount -t tmpfs -o size=8k none "$0" && "$@"; code=$?; ls -A "$0"; exit $code']
 
 
-def test_full_disk(tmp_path, optimized, store):
+def test_full_disk(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     if subprocess.run([*SMALL_DISK, str(disk), "true"], capture_output=True).returncode != 0:
         pytest.skip("mounting needs user namespaces")
-    process = run("optimize", MODEL, "--backend", "cpu", "--out", disk / "out", "--store", store,
+    process = run("optimize", MODELS / "attention_only.py", "--backend", "cpu", "--out",
+                  disk / "out", "--store", tmp_path / "store.sqlite",
                   prefix=[*SMALL_DISK, str(disk)])
     left = process.stdout
     process.stdout = ""

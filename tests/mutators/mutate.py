@@ -444,7 +444,7 @@ def swap_program_ids(k):
     for a, b in itertools.combinations(axes, 2):
         yield [k.source.replace(c.args[0], str({a: b, b: a}[c.args[0].value]))
                for c in calls if c.args[0].value in (a, b)]
-    if len(axes) == 1:
+    if len(axes) == 1 and not k.is_alone_along(calls[0].args[0]):
         yield [k.source.replace(c.args[0], str((axes[0] + 1) % 3)) for c in calls]
 
 
@@ -562,8 +562,10 @@ def swap_arguments(launch):
 @launch_mutator
 def shrink_argument(launch):
     """a size or stride less by one"""
-    for arg in launch.call.args:
-        if isinstance(arg, ast.Constant) and type(arg.value) is int and arg.value > 1:
+    used = {n.id for n in launch.kernel.walk(ast.Name)}
+    for arg, parameter in zip(launch.call.args, launch.kernel.node.args.args):
+        if (isinstance(arg, ast.Constant) and type(arg.value) is int and arg.value > 1
+                and parameter.arg in used):
             yield [launch.source.replace(arg, str(arg.value - 1))]
 
 

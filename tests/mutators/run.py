@@ -89,13 +89,19 @@ class Verifier:
 
 
 def arguments_for_equivalence():
-    """Rows of equivalent.md: (mutator, before, after) -> why."""
+    """Rows of equivalent.md: what `key` makes of a survivor -> why."""
     out = {}
     for line in (HERE / "equivalent.md").read_text().splitlines():
         cells = [c.strip().replace("\\|", "|") for c in re.split(r"(?<!\\)\|", line)[1:-1]]
-        if len(cells) == 4 and cells[1].startswith("`"):
-            out[cells[0], cells[1].strip("`"), cells[2].strip("`")] = cells[3]
+        if len(cells) == 6 and cells[3].startswith("`"):
+            out[(*cells[:3], cells[3].strip("`"), cells[4].strip("`"))] = cells[5]
     return out
+
+
+def key(entry, row):
+    """One mutation of one kernel at one size: what is right about it may be wrong elsewhere."""
+    example = " ".join([entry["model"], *entry["set"]])
+    return example, row["kernel"], row["mutator"], row["before"], row["after"]
 
 
 def compare_code(verifier, survivors, original, folder):
@@ -143,16 +149,15 @@ def counts(rows):
     return collections.Counter(r["stage"] or r["outcome"] for r in rows)
 
 
-def explanation(row, known):
+def explanation(entry, row, known):
     """Why a survivor is no wrong program; empty when that is not known."""
-    if row.get("equal_code"):
-        return "equal compiled code"
-    return known.get((row["mutator"], row["before"], row["after"]), "")
+    return "equal compiled code" if row.get("equal_code") else known.get(key(entry, row), "")
 
 
-def unexplained(rows):
+def unexplained(entry):
     known = arguments_for_equivalence()
-    return [r for r in rows if r["outcome"] != "rejected" and not explanation(r, known)]
+    return [r for r in entry["mutants"]
+            if r["outcome"] != "rejected" and not explanation(entry, r, known)]
 
 
 def table(results):
@@ -174,8 +179,8 @@ def table(results):
                sum(r["outcome"] == "rejected" for r in rows), total["accepted"],
                100 * total["accepted"] / len(rows),
                sum(bool(r.get("equal_code")) for r in rows),
-               sum(r["outcome"] != "rejected" and not r.get("equal_code")
-                   and bool(explanation(r, known)) for r in rows),
+               sum(r["outcome"] != "rejected" and key(e, r) in known
+                   for e in entries for r in e["mutants"]),
                total["not judged"]), ""]
     stages = [s for s in STAGES if total[s]] + [o for o in ("accepted", "not judged", "broken")
                                                 if total[o]]
@@ -201,7 +206,7 @@ def table(results):
             if r["outcome"] != "rejected":
                 out += ["- %s, `%s`, line %d, %s: `%s` became `%s`. %s." % (
                     entry["model"], r["kernel"], r["line"], r["mutator"], r["before"], r["after"],
-                    (explanation(r, known) or "**Unexplained** (%s) %s" % (
+                    (explanation(entry, r, known) or "**Unexplained** (%s) %s" % (
                         r["outcome"], r["reason"])).rstrip("."))]
     return "\n".join(out) + "\n"
 
@@ -236,11 +241,11 @@ def main():
         save(args.results, entry, environment)
     survived = sum(r["outcome"] == "accepted" for r in rows)
     print("%s: %d mutants, %s" % (args.model.name, len(rows), dict(counts(rows))))
-    for r in unexplained(rows):
+    for r in unexplained(entry):
         print("  unexplained: %s %s:%d %s\n    - %s\n    + %s\n    %s" % (
             r["mutator"], r["kernel"], r["line"], r["outcome"], r["before"], r["after"],
             r["reason"]))
-    return 1 if unexplained(rows) or survived > MOST_SURVIVORS * len(rows) else 0
+    return 1 if unexplained(entry) or survived > MOST_SURVIVORS * len(rows) else 0
 
 
 if __name__ == "__main__":
