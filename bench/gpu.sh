@@ -2,7 +2,7 @@
 # What is measured on a GPU host, in one call: set-up, build, tests. The host needs a python3 with
 # torch and triton, g++, cmake and ninja; no registry (carry .deps-stage there: scripts/stage-deps).
 #
-#   bench/gpu.sh [STEP...]      steps: machine setup build doctor test examples (default: all)
+#   bench/gpu.sh [STEP...]      steps: machine setup build doctor test examples verdicts (default: all)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
 # cores), OUT (default: bench/out): logs and gpu.txt, the table of steps, written as each one ends.
@@ -10,7 +10,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 steps=("$@")
-[ ${#steps[@]} -gt 0 ] || steps=(machine setup build doctor test examples)
+[ ${#steps[@]} -gt 0 ] || steps=(machine setup build doctor test examples verdicts)
 out=${OUT:-bench/out}
 mkdir -p "$out"
 export PYTHON=${PYTHON:-$(command -v python3)} BUILD=build-gpu
@@ -54,6 +54,11 @@ step_examples() {  # each example against eager and torch.compile, then again in
   "$PYTHON" bench/collect_examples.py "$results" "bench/gpu.sh examples" >"$out/examples.json" || code=1
   (cd "$results" && tar czf - ./*/optimized.py ./*/report.html ./*/verdict.json) >"$out/results.tar.gz"
   return $code
+}
+
+step_verdicts() {  # what judging the results of `examples` costs, in seconds and memory
+  "$PYTHON" bench/verdicts.py "$BUILD/kernelwright" "$BUILD"/results/*/ --backend cuda \
+    >"$out/verdicts.json"
 }
 
 for step in "${steps[@]}"; do

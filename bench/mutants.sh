@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Mutates the optimized programs of the examples and judges every mutant on the CPU: writes
 # bench/mutants.json and bench/mutants.md. Sizes are small, and multiples of no block's, so that
-# masks matter; one model has more rows than a group of tiles. Half an hour on 2 cores.
+# masks matter; one model has more rows than a group of tiles. JOBS mutants at a time (2):
+# half an hour on 2 cores.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 binary=${KERNELWRIGHT_BINARY:-build/kernelwright}
@@ -16,7 +17,7 @@ judge() {  # example, NAME=INTEGER...
   "$binary" optimize "$model" "${sizes[@]}" --backend cpu --out "$folder/out" \
     --store "$folder/store.sqlite"
   python3 tests/mutators/run.py "$model" "$folder/out/optimized.py" "${sizes[@]}" \
-    --binary "$binary" --results bench/mutants.json || status=1
+    --binary "$binary" --jobs "${JOBS:-2}" --results bench/mutants.json || status=1
 }
 
 rm -f bench/mutants.json

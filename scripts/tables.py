@@ -58,7 +58,35 @@ def examples() -> str:
     return "\n".join(lines)
 
 
-TABLES = {"examples": examples}
+def verdicts() -> str:
+    """What a verdict of each example costs, from bench/*/verdicts.json."""
+    lines = [
+        "| example | on | Triton share | record, Model and ModelNew | compile | correct | time | whole command | largest process | device memory |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    recorded = []
+    for path in sorted((ROOT / "bench").glob("*/verdicts.json")):
+        runs = json.loads(path.read_text())
+        on = "%s, torch %s" % (runs["environment"]["device"], runs["environment"]["torch"])
+        for row in runs["verdicts"]:
+            seconds = {k: "%.2f s" % v for k, v in row["seconds"].items()}
+            record = row["record_ms"]
+            recorded += record.values()
+            lines.append(
+                "| %s | %s | %.2f | %.0f ms, %.0f ms | %s | %s | %s | %.1f s | %.2f GB | %s |"
+                % (row["example"], on, row["share"], record["Model"], record["ModelNew"],
+                   seconds["compile"], seconds["correct"], seconds.get("time", "-"),
+                   row["wall_seconds"], row["resident_bytes"] / 1e9,
+                   "%.2f GB" % (row["device_peak_bytes"] / 1e9) if row["device_peak_bytes"] else "-")
+            )
+    recorded.sort()
+    if recorded:
+        lines += ["", "Record: warm, median of 19 each; median over all rows %.0f ms."
+                  % recorded[len(recorded) // 2]]
+    return "\n".join(lines)
+
+
+TABLES = {"examples": examples, "verdicts": verdicts}
 
 
 def rewrite(text: str) -> str:

@@ -43,10 +43,10 @@ RecordRequest FragmentEvaluator::request_for(const Fragment& fragment,
   return request;
 }
 
-std::string FragmentEvaluator::store_key(const Fragment& fragment) const {
+std::string FragmentEvaluator::store_key(const Fragment& fragment, int proposals) const {
   const Json parts = {{"fragment", canonical_hash(fragment.task)},
                       {"policy", policy_.name()},
-                      {"proposals", options_.proposals},
+                      {"proposals", proposals},
                       {"profile", profile_.name},
                       {"executor", executor_.hello()},
                       {"worker", pool_.versions()}};
@@ -160,12 +160,13 @@ void FragmentEvaluator::time(const Reference& reference, std::vector<Built>& bui
 }
 
 Evaluated FragmentEvaluator::evaluate(const Fragment& fragment, double eager_model_seconds,
-                                      const std::atomic<bool>& stop) {
+                                      int proposals, const std::atomic<bool>& stop) {
   Evaluated out;
-  if (recall(fragment, out)) return out;
+  const std::string key = store_key(fragment, proposals);
+  if (recall(fragment, key, out)) return out;
   out.eager_seconds = eager_model_seconds;
   // Without measurements the first proposal that is right is taken, so a few are enough.
-  const int count = measures() ? options_.proposals : std::min(options_.proposals, 3);
+  const int count = measures() ? proposals : std::min(proposals, 3);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   for (const Proposal& p : policy_.propose(fragment.task, profile_, count, 0, deadline)) {
     Attempt attempt;
@@ -187,12 +188,12 @@ Evaluated FragmentEvaluator::evaluate(const Fragment& fragment, double eager_mod
       out.seconds = attempt.seconds;
     }
   }
-  if (!stop) remember(fragment, out);
+  if (!stop) remember(key, out);
   return out;
 }
 
-bool FragmentEvaluator::recall(const Fragment& fragment, Evaluated& out) {
-  const auto stored = store_.get(store_key(fragment));
+bool FragmentEvaluator::recall(const Fragment& fragment, const std::string& key, Evaluated& out) {
+  const auto stored = store_.get(key);
   if (!stored) return false;
   try {
     const JsonReader in(*stored, "store");
@@ -227,7 +228,7 @@ bool FragmentEvaluator::recall(const Fragment& fragment, Evaluated& out) {
   }
 }
 
-void FragmentEvaluator::remember(const Fragment& fragment, const Evaluated& out) {
+void FragmentEvaluator::remember(const std::string& key, const Evaluated& out) {
   Json attempts = Json::array();
   for (const Attempt& a : out.attempts) {
     attempts.push_back({{"family", a.family},
@@ -238,9 +239,9 @@ void FragmentEvaluator::remember(const Fragment& fragment, const Evaluated& out)
                         {"measured", a.measured},
                         {"seconds", a.seconds}});
   }
-  store_.put(store_key(fragment), {{"eager_seconds", out.eager_seconds},
-                                   {"attempts", attempts},
-                                   {"best", out.best ? Json(out.best_attempt) : Json()}});
+  store_.put(key, {{"eager_seconds", out.eager_seconds},
+                   {"attempts", attempts},
+                   {"best", out.best ? Json(out.best_attempt) : Json()}});
 }
 
 }  // namespace kw

@@ -24,8 +24,9 @@ class FragmentEvaluator {
                     const DeviceProfile& profile, const OptimizeOptions& options);
 
   // With measured times every proposal is timed; with modelled ones the policy's best guesses are
-  // judged until one passes. Results come from the store when this fragment was evaluated before.
-  Evaluated evaluate(const Fragment& fragment, double eager_model_seconds,
+  // judged until one passes. Results come from the store when this fragment was evaluated before
+  // with as many `proposals`.
+  Evaluated evaluate(const Fragment& fragment, double eager_model_seconds, int proposals,
                      const std::atomic<bool>& stop);
 
   bool measures() const { return options_.backend == "cuda"; }
@@ -41,9 +42,9 @@ class FragmentEvaluator {
   void judge(const Fragment& fragment, std::vector<Built>& built, Evaluated& out,
              const std::atomic<bool>& stop);
   void time(const Reference& reference, std::vector<Built>& built, Evaluated& out);
-  std::string store_key(const Fragment& fragment) const;
-  bool recall(const Fragment& fragment, Evaluated& out);
-  void remember(const Fragment& fragment, const Evaluated& out);
+  std::string store_key(const Fragment& fragment, int proposals) const;
+  bool recall(const Fragment& fragment, const std::string& key, Evaluated& out);
+  void remember(const std::string& key, const Evaluated& out);
 
   WorkerPool& pool_;
   ExecutorClient& executor_;

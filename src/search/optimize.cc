@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <set>
 
 #include "formats/error.h"
@@ -18,9 +19,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Where times are measured, a guess counts as this much faster than the policy thinks, so that a
-// fragment whose guess is a little off is measured too before the search ends.
-constexpr double kOptimism = 0.75;
+// Where times are measured, a fragment that was not tried yet counts as this much faster than the
+// policy thinks: first a little, so that one whose guess is a bit off is tried too; while budget is
+// left, more.
+constexpr double kOptimism[] = {0.75, 0.6, 0.45};
+// Fragments tried in a row without a better cover, after which more of them are not worth it.
+constexpr int kPatience = 8;
+// The fragments that take most of the program's time get this many times the schedules.
+constexpr int kDeepen = 4;
+constexpr double kDeepenShare = 0.15;
+// Seconds a launch may cost beside what it takes alone: single steps and fragments are timed with
+// the host far ahead of the device, whole programs of many small steps are not.
+constexpr double kLaunchGaps[] = {0, 2e-6, 5e-6};
 
 double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -53,6 +63,10 @@ class Optimizer::Run {
     search();
     result_.search_seconds = since(start_);
     confirm();
+    for (const Candidate& candidate : candidates_) {
+      result_.attempts.insert(result_.attempts.end(), candidate.attempts.begin(),
+                              candidate.attempts.end());
+    }
     result_.total_seconds = since(start_);
     return std::move(result_);
   }
@@ -64,8 +78,11 @@ class Optimizer::Run {
     double eager_seconds = 0, seconds = 0;
     bool evaluated = false, usable = true;
     std::optional<Task> task;
-    size_t attempt = 0;  // index into result_.attempts
+    int proposals = 0;  // schedules tried
+    std::vector<Attempt> attempts;
+    size_t best_attempt = 0;
   };
+  using CandidateList = std::vector<int>;  // indices into candidates_
 
   void report(const std::string& phase, const std::string& detail) {
     progress_.phase = phase;
@@ -131,22 +148,24 @@ class Optimizer::Run {
     }
   }
 
-  // Indices into candidates_ of the best cover with what is known now.
-  std::vector<int> cover() {
+  // The best cover with what is known now. Guesses count `optimism` times what they say, each
+  // launch `gap` seconds more.
+  CandidateList cover(double optimism = 1, double gap = 0) {
     std::vector<CoverOption> options;
-    std::vector<int> index;
+    CandidateList index;
     for (size_t c = 0; c < candidates_.size(); ++c) {
       if (!candidates_[c].usable) continue;
-      const double guess = evaluator_.measures() ? kOptimism : 1.0;
-      const double seconds = candidates_[c].seconds * (candidates_[c].evaluated ? 1.0 : guess);
-      options.push_back({candidates_[c].steps, seconds});
+      const double trust = candidates_[c].evaluated ? 1.0 : optimism;
+      options.push_back({candidates_[c].steps, candidates_[c].seconds * trust + gap});
       index.push_back(static_cast<int>(c));
     }
-    const Cover best = best_cover(dependencies_, result_.step_seconds, options);
-    const double eager = eager_seconds_of_all();
-    progress_.best = best.seconds > 0 ? eager / best.seconds : 1;
-    std::vector<int> out;
+    std::vector<double> singles = result_.step_seconds;
+    for (double& seconds : singles) seconds += seconds > 0 ? gap : 0;
+    const Cover best = best_cover(dependencies_, singles, options);
+    if (gap == 0) best_seconds_ = best.seconds;
+    CandidateList out;
     for (int o : best.options) out.push_back(index[o]);
+    std::sort(out.begin(), out.end());
     return out;
   }
 
@@ -156,27 +175,56 @@ class Optimizer::Run {
     return total;
   }
 
-  // The policy's guesses are optimistic, so the best cover is tested where it is untested, until it
-  // is made of evaluated fragments only.
+  // Guesses say what to try: the best cover is evaluated where it was not, until it is made of
+  // evaluated fragments only. With a device the rest of the budget goes to more schedules for the
+  // costliest fragments and to guesses that looked less good.
   void search() {
-    while (true) {
-      std::vector<int> best = cover();
+    result_.stopped_early = !settle(kOptimism[0]);
+    if (evaluator_.measures()) {
+      deepen();
+      for (double optimism : kOptimism) settle(optimism);
+    }
+    for (Candidate& candidate : candidates_) candidate.usable &= candidate.evaluated;
+  }
+
+  // False when time ran out before the best cover was evaluated.
+  bool settle(double optimism) {
+    if (!evaluator_.measures()) optimism = 1;
+    double shortest = std::numeric_limits<double>::infinity();
+    for (int in_vain = 0; in_vain < kPatience;) {
+      CandidateList best = cover(optimism);
       std::erase_if(best, [&](int c) { return candidates_[c].evaluated; });
-      progress_.done = static_cast<int>(evaluated_);
-      progress_.total = static_cast<int>(evaluated_ + best.size());
-      if (best.empty()) return;
+      progress_.total = progress_.done + static_cast<int>(best.size());
+      if (best.empty()) return true;
       for (int c : best) {
-        if (out_of_time()) {
-          result_.stopped_early = true;
-          for (Candidate& candidate : candidates_) candidate.usable &= candidate.evaluated;
-          return;
-        }
-        evaluate(candidates_[c]);
+        if (out_of_time()) return false;
+        evaluate(candidates_[c], options_.proposals);
       }
+      in_vain = best_evaluated_seconds() < shortest ? 0 : in_vain + static_cast<int>(best.size());
+      shortest = std::min(shortest, best_evaluated_seconds());
+    }
+    return true;
+  }
+
+  void deepen() {
+    const CandidateList best = cover(kOptimism[0]);
+    const double total = best_seconds_;
+    for (int c : best) {
+      if (out_of_time()) return;
+      Candidate& candidate = candidates_[c];
+      if (candidate.seconds > kDeepenShare * total)
+        evaluate(candidate, kDeepen * candidate.proposals);
     }
   }
 
-  void evaluate(Candidate& candidate) {
+  // Time of the best cover made of what was evaluated; shown as progress.
+  double best_evaluated_seconds() {
+    cover(std::numeric_limits<double>::infinity());
+    if (best_seconds_ > 0) progress_.best = eager_seconds_of_all() / best_seconds_;
+    return best_seconds_;
+  }
+
+  void evaluate(Candidate& candidate, int proposals) {
     const Fragment fragment = cut(reference_.task, candidate.steps);
     std::string names;
     for (int i : candidate.steps) {
@@ -184,54 +232,96 @@ class Optimizer::Run {
       names += (names.empty() ? "" : " ") + op.substr(5, op.find('.', 5) - 5);
     }
     report("searching", names);
-    Evaluated found = evaluator_.evaluate(fragment, candidate.eager_seconds, stop_);
-    ++evaluated_;
-    progress_.done = static_cast<int>(evaluated_);
+    Evaluated found = evaluator_.evaluate(fragment, candidate.eager_seconds, proposals, stop_);
+    ++progress_.done;
     candidate.evaluated = true;
+    candidate.proposals = proposals;
+    // A second look that was cut short, or found nothing, takes nothing away.
+    if (!found.best && candidate.task) return;
+    candidate.attempts = std::move(found.attempts);
+    candidate.best_attempt = found.best_attempt;
     candidate.usable = found.best.has_value();
-    candidate.attempt = result_.attempts.size() + found.best_attempt;
-    if (found.best) {
-      candidate.task = std::move(found.best);
-      // PyTorch's time for the group as measured, spread over the modelled steps, keeps covers
-      // comparable: what counts is how much the group saves.
-      const double saved = evaluator_.measures() ? found.eager_seconds - found.seconds
-                                                 : candidate.eager_seconds - found.seconds;
-      candidate.seconds = candidate.eager_seconds - saved;
-    }
-    for (Attempt& attempt : found.attempts) result_.attempts.push_back(std::move(attempt));
+    if (!candidate.usable) return;
+    candidate.task = std::move(found.best);
+    // PyTorch's time for the group as measured, spread over the modelled steps, keeps covers
+    // comparable: what counts is how much the group saves.
+    const double saved = evaluator_.measures() ? found.eager_seconds - found.seconds
+                                               : candidate.eager_seconds - found.seconds;
+    candidate.seconds = candidate.eager_seconds - saved;
   }
 
-  // Splices the best cover, exports it, records the export and judges that against the original.
-  // When the whole fails where its parts passed, the least certain part is left out.
+  // The fastest cover is spliced, exported, recorded again and judged against the original. When
+  // the whole fails where its parts passed, the least certain part is left out.
   void confirm() {
+    std::set<CandidateList> tried;
+    for (const CandidateList& best : contenders()) {
+      tried.insert(best);
+      report("confirming", "the whole program");
+      if (try_cover(best)) return;
+    }
     while (true) {
-      std::vector<int> best = cover();
+      const CandidateList best = cover();
       if (best.empty()) {
         result_.outcome = OptimizeResult::Outcome::kNothingGained;
         result_.message = "nothing can be gained: PyTorch's own kernels are kept";
         return;
       }
-      report("confirming", "the whole program");
-      if (try_cover(best)) return;
-      // Leave out the fragment that saves least and try again.
+      report("confirming", "without what failed");
+      if (tried.insert(best).second && try_cover(best)) return;
       auto saves = [&](int c) { return candidates_[c].eager_seconds - candidates_[c].seconds; };
       const int weakest = *std::min_element(best.begin(), best.end(),
                                             [&](int a, int b) { return saves(a) < saves(b); });
-      result_.attempts[candidates_[weakest].attempt].reason =
+      Candidate& weak = candidates_[weakest];
+      weak.attempts[weak.best_attempt].reason =
           "the whole program failed with it: " + result_.message;
-      candidates_[weakest].usable = false;
+      weak.usable = false;
     }
   }
 
-  bool try_cover(const std::vector<int>& best) {
-    std::vector<Replacement> replacements;
-    for (int c : best) {
-      replacements.push_back({cut(reference_.task, candidates_[c].steps), *candidates_[c].task});
+  // Covers that are best for one price of a launch or another, the fastest as a whole first.
+  std::vector<CandidateList> contenders() {
+    std::vector<CandidateList> covers;
+    for (double gap : kLaunchGaps) {
+      if (gap > 0 && !evaluator_.measures()) break;
+      CandidateList best = cover(1, gap);
+      const bool known = std::find(covers.begin(), covers.end(), best) != covers.end();
+      if (!best.empty() && !known) covers.push_back(std::move(best));
     }
+    if (covers.size() < 2) return covers;
+    report("confirming", "which of " + std::to_string(covers.size()) + " covers is fastest");
+    TimeRequest request;
+    request.rounds = 30;
+    request.seed = options_.verify.seed;
+    request.max_seconds = 5;
+    request.tasks.push_back(reference_.id);
+    for (const CandidateList& best : covers) {
+      request.tasks.push_back(owner_.executor_.load(splice(reference_.task, replacements(best))));
+    }
+    const TimeReport times = owner_.executor_.time(request, options_.verify.trial_deadline);
+    std::vector<std::pair<double, size_t>> order;
+    for (size_t i = 0; i < covers.size(); ++i) {
+      owner_.executor_.unload(request.tasks[i + 1]);
+      order.emplace_back(times.status == "ok" ? median(times.device_ms[i + 1]) : 0, i);
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<CandidateList> sorted;
+    for (const auto& [ms, i] : order) sorted.push_back(covers[i]);
+    return sorted;
+  }
+
+  std::vector<Replacement> replacements(const CandidateList& cover) const {
+    std::vector<Replacement> out;
+    for (int c : cover) {
+      out.push_back({cut(reference_.task, candidates_[c].steps), *candidates_[c].task});
+    }
+    return out;
+  }
+
+  bool try_cover(const CandidateList& best) {
     Task optimized;
     std::string python;
     try {
-      optimized = splice(reference_.task, replacements);
+      optimized = splice(reference_.task, replacements(best));
       python = export_python(optimized, request_.text);
     } catch (const InputError& error) {
       result_.message = error.what();
@@ -262,7 +352,7 @@ class Optimizer::Run {
       result_.message = "no faster than PyTorch end to end";
       return false;
     }
-    for (int c : best) result_.attempts[candidates_[c].attempt].chosen = true;
+    for (int c : best) candidates_[c].attempts[candidates_[c].best_attempt].chosen = true;
     result_.optimized = std::move(optimized);
     result_.python = std::move(python);
     result_.outcome = OptimizeResult::Outcome::kImproved;
@@ -281,7 +371,7 @@ class Optimizer::Run {
   Reference reference_;
   std::vector<std::vector<int>> dependencies_;
   std::vector<Candidate> candidates_;
-  size_t evaluated_ = 0;
+  double best_seconds_ = 0;  // of the last cover()
   Progress progress_;
   OptimizeResult result_;
 };
