@@ -1,5 +1,7 @@
 """A linear layer with a long pointwise tail, as classifiers and gating networks have."""
 
+# small: BATCH=64 FEATURES=128 OUTPUTS=256
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

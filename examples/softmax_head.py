@@ -1,5 +1,7 @@
 """A language model's sampling head: soft-capped logits, temperature, log-softmax, entropy."""
 
+# small: ROWS=64 VOCABULARY=2048
+
 import torch
 import torch.nn as nn
 

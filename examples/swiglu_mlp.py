@@ -1,5 +1,7 @@
 """A transformer's feed-forward block: RMSNorm, SwiGLU, residual."""
 
+# small: TOKENS=64 WIDTH=128 HIDDEN=256
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

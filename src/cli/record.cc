@@ -6,6 +6,7 @@
 #include "formats/error.h"
 #include "program/task_json.h"
 #include "program/transform.h"
+#include "report/step_text.h"
 #include "verify/statistics.h"
 
 namespace kw {
@@ -17,25 +18,18 @@ struct Flags {
   MachineFlags machine;
 };
 
-std::string step_text(const Program& program, const Step& step,
-                      const std::vector<Kernel>& kernels) {
-  std::string out;
-  for (ValueId id : step_defines(step)) {
-    const Value& v = program.values[id];
-    out += "v" + std::to_string(id) + ": " + std::string(dtype_name(v.dtype)) +
-           Json(v.shape).dump() + " ";
+// "linear(x, fc.weight) -> t2: fp32 4×8"
+std::string line_of(const StepText& text, int step) {
+  std::string line = text.line(step);
+  if (const size_t equals = line.find(" = "); equals != std::string::npos) {
+    line.erase(0, equals + 3);
   }
-  if (const auto* launch = std::get_if<Launch>(&step)) {
-    out += "launch " + kernels[launch->kernel].name + Json(launch->grid).dump() + "(";
-  } else {
-    out += "= " + std::get<AtenCall>(step).op + "(";
+  std::string results;
+  for (ValueId id : step_defines(text.program().steps[step])) {
+    results += (results.empty() ? "" : ", ") + text.name(id) + ": " +
+               shape_text(text.program().values[id]);
   }
-  bool first = true;
-  for (ValueId id : step_reads(step, kernels)) {
-    out += (first ? "v" : ", v") + std::to_string(id);
-    first = false;
-  }
-  return out + ")";
+  return results.empty() ? line : line + " -> " + results;
 }
 
 int run(const Flags& flags) {
@@ -57,8 +51,9 @@ int run(const Flags& flags) {
   write_bundle(task, flags.out);
   std::printf("recorded %s in %.0f ms: %zu state tensors, %zu kernels\n", flags.file.c_str(),
               1e3 * built.value->record_seconds, task.state.size(), task.kernels.size());
-  for (const Step& step : task.forward.steps) {
-    std::printf("  %s\n", step_text(task.forward, step, task.kernels).c_str());
+  const StepText text(task);
+  for (size_t i = 0; i < task.forward.steps.size(); ++i) {
+    std::printf("  %s\n", line_of(text, static_cast<int>(i)).c_str());
   }
   if (!seconds.empty()) {
     std::printf("%zu more records: median %.0f ms, %.0f ms with the worker's fork\n",
