@@ -34,6 +34,7 @@ class Input:
     dtype: str = "float32"
     order: tuple = ()        # permutation of a contiguous tensor's dimensions
     positive: bool = False
+    special: str = ""        # of "nan", "inf", "-inf", "ties", "zero": what some elements are
 
     def make(self, generator):
         dtype = getattr(torch, self.dtype)
@@ -45,12 +46,26 @@ class Input:
         elif dtype.is_floating_point:
             t = torch.randn(shape, generator=generator, dtype=torch.float64)
             t = (t.abs() + 0.1 if self.positive else t).to(dtype)
+            t = self.sprinkled(t, generator)
         else:
             t = torch.randint(0 if dtype == torch.uint8 else -20, 20, shape,
                               generator=generator).to(dtype)
         if self.order:
             inverse = [self.order.index(d) for d in range(len(self.order))]
             t = t.permute(inverse)
+        return t
+
+
+    def sprinkled(self, t, generator):
+        for what in self.special.split():
+            if what == "ties":
+                t = (t * 2).round()
+                continue
+            chosen = torch.rand(t.shape, generator=generator) < 0.04
+            t = torch.where(chosen, torch.tensor(float(what.replace("zero", "0")), dtype=t.dtype), t)
+            if what == "-inf" and t.dim() > 1:
+                t[..., 0] = float("-inf")
+                t[0] = float("-inf")
         return t
 
 
@@ -218,6 +233,10 @@ def compare(got, eager, oracle):
             continue
         if not torch.equal(torch.isfinite(g), torch.isfinite(e)):
             return "out%d: finite in other places" % i
+        special = ~torch.isfinite(e)
+        if not torch.equal(g[special].double(), e[special].double()) and not torch.allclose(
+                g[special].double(), e[special].double(), equal_nan=True):
+            return "out%d: other infinities or NaN" % i
         rms, worst = error_of(g, o)
         own_rms, own_worst = error_of(e, o)
         # Few elements can be right by luck, and in float64 PyTorch is its own oracle.
@@ -583,10 +602,12 @@ def random_matmul(rng, index):
 
 
 def main():
+    import teacher_rows
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--emit", default=os.environ.get("KERNELWRIGHT_TEACHER_EMIT"))
     parser.add_argument("--random", type=int, default=0)
     parser.add_argument("--matmul", type=int, default=0)
+    parser.add_argument("--rows", type=int, default=0, help="reductions and scans")
     parser.add_argument("--schedules", type=int, default=6)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only")
@@ -598,11 +619,13 @@ def main():
     prepare()
     teacher = Teacher(options.emit, options.schedules)
     rng = random.Random(options.seed)
-    fragments = [] if (options.random or options.matmul) and not options.only else fixed_fragments()
+    counts = options.random + options.matmul + options.rows
+    fragments = [] if counts and not options.only else fixed_fragments() + teacher_rows.fragments()
     if options.large:
-        fragments = large_fragments()
+        fragments = large_fragments() + teacher_rows.large_fragments()
     fragments += [random_fragment(rng, i) for i in range(options.random)]
     fragments += [random_matmul(rng, i) for i in range(options.matmul)]
+    fragments += [teacher_rows.random_fragment(rng, i) for i in range(options.rows)]
     tried = failures = refused = skipped = 0
     for fragment in fragments:
         if options.only and fragment.name not in options.only.split(","):

@@ -29,6 +29,8 @@ class Policy {
   virtual std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
                                         uint64_t seed,
                                         std::chrono::steady_clock::time_point deadline) = 0;
+  // One line for people on why propose() gave nothing; empty when the policy does not say.
+  virtual std::string refusal(const Task& /*task*/, const DeviceProfile& /*profile*/) { return {}; }
 };
 
 }  // namespace kw

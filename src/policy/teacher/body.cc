@@ -1,5 +1,7 @@
 #include "policy/teacher/body.h"
 
+#include <cctype>
+
 namespace kw::teacher {
 
 void Body::bind(const Loop& loop, const Index& index) { loops_.push_back({loop, index}); }
@@ -79,6 +81,28 @@ std::string Body::address(const Access& access, const std::string& prefix, unsig
   return out;
 }
 
+unsigned Body::dims_of(int id) const {
+  if (graph_.nodes[id].varies.empty()) return 0;
+  unsigned dims = contiguous_.empty() ? 0 : contiguous_index_.dims;
+  for (const Bound& b : loops_) {
+    if (!set_intersection(b.loop.axes, graph_.nodes[id].varies).empty()) dims |= b.index.dims;
+  }
+  return dims;
+}
+
+// Zero, of a shape that spans more tile dimensions: a condition may vary where the address does
+// not.
+std::string Body::widening(unsigned dims) const {
+  if (dims != 0 && !contiguous_.empty()) return " + 0 * " + contiguous_index_.text;
+  std::string out;
+  for (const Bound& b : loops_) {
+    if ((b.index.dims & dims) == 0) continue;
+    out += " + 0 * " + b.index.text;
+    dims &= ~b.index.dims;
+  }
+  return out;
+}
+
 std::string Body::load(int id, bool raw) {
   const Node& node = graph_.nodes[id];
   const std::string name = "x" + std::to_string(node.input);
@@ -93,12 +117,31 @@ std::string Body::load(int id, bool raw) {
   }
   if (!offset.empty()) pointer += " + " + kernel_.scalar(name + "_offset", offset);
   unsigned dims = 0;
-  const std::string index = address(table_.of_node(id), name, &dims);
+  std::string index = address(table_.of_node(id), name, &dims);
+  for (size_t i = 0; i < node.gathered.size(); ++i) {
+    const std::string own = value(node.operands[i]);
+    index += (index.empty() ? "" : " + ") + own;
+    // An index that was loaded may be narrower than the offset it makes.
+    if (table_.needs_int64() && std::isalpha(own[0])) index += ".to(tl.int64)";
+    dims |= dims_of(node.operands[i]);
+    if (stride_value(graph_, node.gathered[i].stride, strides) == 1) continue;
+    index +=
+        " * " + kernel_.scalar(name + "_stride", stride_text(graph_, node.gathered[i].stride,
+                                                             "a" + std::to_string(node.input)));
+  }
+  std::string conditions;
+  for (size_t i = node.gathered.size(); i < node.operands.size(); ++i) {
+    conditions += (conditions.empty() ? "" : " & ") + value(node.operands[i]);
+    index += widening(dims_of(node.operands[i]) & ~dims);
+    dims |= dims_of(node.operands[i]);
+  }
   std::string text = "tl.load(" + pointer;
-  if (!index.empty()) text += " + " + index;
-  if (const std::string m = mask(dims); !m.empty()) {
-    const char* other = is_floating(node.stored) ? "0.0" : "0";
-    text += ", mask=" + m + ", other=" + other;
+  if (!index.empty()) text += (index[0] == ' ' ? "" : " + ") + index;
+  std::string m = mask(dims);
+  if (!conditions.empty()) m += (m.empty() ? "" : " & ") + conditions;
+  if (!m.empty()) {
+    const std::string zero = is_floating(node.stored) ? "0.0" : "0";
+    text += ", mask=" + m + ", other=" + (node.other.empty() ? zero : node.other);
   }
   text += load_options + ")";
   if (!raw && node.dtype != node.stored) {
@@ -154,14 +197,23 @@ std::string Body::value(int id) {
       if (!on_reduce) throw Refusal{"a reduction outside its loop"};
       text = on_reduce(id);
       break;
+    case NodeKind::kScan:
+      if (!on_scan) throw Refusal{"a scan outside its loop"};
+      assign(id, on_scan(id));
+      return value(id);
     case NodeKind::kCount:
       return kernel_.scalar("count", size_text(graph_, node.axes));
     case NodeKind::kIndex: {
       unsigned dims = 0;
       text = address(table_.of_node(id), "index", &dims);
+      if (text.find(' ') == std::string::npos) {  // a loop's own index has a name
+        assign(id, text);
+        return text;
+      }
       break;
     }
     case NodeKind::kMatmul:
+    case NodeKind::kConvolution:
       throw Refusal{"a product outside its loop"};
   }
   const std::string name = kernel_.unique(node.name);
@@ -179,6 +231,7 @@ std::string Body::stored_value(int id, DType dtype) {
   }
   const std::string text = value(id);
   if (node.dtype == dtype) return text;
+  if (node.kind == NodeKind::kPointwise && node.operands.empty()) return operand(id, dtype);
   return text + ".to(" + std::string(triton_name(dtype)) + ")";
 }
 

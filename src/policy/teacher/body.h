@@ -46,6 +46,8 @@ class Body {
   void store(int output);
   // Printed for a reduction whose value is asked for; without it, that is a fault.
   std::function<std::string(int)> on_reduce;
+  // The same for a scan; prints it and returns the variable that holds it.
+  std::function<std::string(int)> on_scan;
   // Index text of a store that varies with no loop (it must still be a block).
   std::string unit_index;
   std::string load_options;  // further arguments of tl.load, ", eviction_policy=..."
@@ -62,6 +64,8 @@ class Body {
   std::string mask(unsigned dims) const;
   std::string address(const Access& access, const std::string& prefix, unsigned* dims);
   std::string load(int node, bool raw);
+  unsigned dims_of(int node) const;  // tile dimensions that the node's value spans
+  std::string widening(unsigned dims) const;
   std::string operand(int node, DType type);
   std::string pointwise(const Node& node);
 

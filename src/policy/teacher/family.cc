@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace kw::teacher {
 
@@ -21,17 +22,31 @@ std::string host_cdiv(const std::string& n, int64_t block) {
 double moved_bytes(const Subject& subject, const std::vector<Loop>& inner) {
   constexpr double kSector = 32;
   double out = 0;
+  std::map<int, std::pair<double, double>> inputs;  // input -> read in all, size of it
   for (const Access& access : subject.table.accesses) {
     if (access.bytes == 0) continue;
-    bool coalesced = false, varies = false;
-    for (const Loop& loop : inner) {
-      const LeafStride* s = loop_stride(access, loop);
-      varies |= s != nullptr;
-      coalesced |= s && s->stride <= 1;
-    }
     const double element = static_cast<double>(access.bytes) / static_cast<double>(access.numel);
-    const double waste = varies && !coalesced ? std::max(1.0, kSector / element) : 1.0;
-    out += static_cast<double>(access.bytes) * waste;
+    bool varies = false;
+    double waste = std::max(1.0, kSector / element);
+    for (const Loop& loop : inner) {
+      const LeafStride* s = likely_stride(access, loop);
+      if (!s) continue;
+      varies = true;
+      waste = std::min(waste, std::max(1.0, std::abs(static_cast<double>(s->stride))));
+    }
+    const double moved = static_cast<double>(access.bytes) * (varies ? waste : 1.0);
+    if (access.kind != Access::Kind::kLoad) {
+      out += moved;
+      continue;
+    }
+    auto& [read, size] = inputs[subject.graph.nodes[access.id].input];
+    read += moved;
+    size = std::max(size, static_cast<double>(access.reach + 1) * element);
+  }
+  // What is read again (the elements of a window, a tensor and its transpose) is mostly in a cache.
+  for (const auto& [input, traffic] : inputs) {
+    const double once = std::min(traffic.first, traffic.second);
+    out += once + 0.2 * (traffic.first - once);
   }
   return out;
 }
@@ -39,13 +54,14 @@ double moved_bytes(const Subject& subject, const std::vector<Loop>& inner) {
 double scalar_flops(const Subject& subject) {
   double out = 0;
   for (const Node& node : subject.graph.nodes) {
-    if (node.kind != NodeKind::kPointwise && node.kind != NodeKind::kReduce) continue;
+    const bool scan = node.kind == NodeKind::kScan;
+    if (node.kind != NodeKind::kPointwise && node.kind != NodeKind::kReduce && !scan) continue;
     const bool call = node.expression.find("tl.") != std::string::npos ||
                       node.expression.find("libdevice.") != std::string::npos;
     double size = static_cast<double>(subject.graph.axes.size(node.varies));
     if (node.kind == NodeKind::kReduce)
       size *= static_cast<double>(subject.graph.axes.size(node.axes));
-    out += size * (call ? 10 : 2);
+    out += size * (call || scan ? 10 : 2);
   }
   return out;
 }

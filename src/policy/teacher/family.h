@@ -39,12 +39,15 @@ struct Choice {
   double seconds = 0;  // the model's estimate of device time
   int64_t programs = 1;
   std::function<Written()> write;
+  std::string precision;  // of tensor cores, where a family offers several: "tf32", "tf32x3"
 };
 
 // Empty when the graph is not of this family.
 std::vector<Choice> pointwise_choices(const Subject& subject);
 std::vector<Choice> reduction_choices(const Subject& subject);
 std::vector<Choice> matmul_choices(const Subject& subject);
+std::vector<Choice> convolution_choices(const Subject& subject);
+std::vector<Choice> stencil_choices(const Subject& subject);
 
 // ---- Shared by the families
 

@@ -1,6 +1,9 @@
 // Matrix products: a tile of the result in registers, operands walked along the contracted loops,
 // any pointwise prologue on the operands and any pointwise epilogue on the product. Several
 // products over the same loops share one walk (two projections of one input and their gate).
+// Reductions over columns (softmax, norms) follow in the same kernel where a tile holds whole rows.
+// Where there are few tiles, programs share one: each walks a part of the contracted loops, and a
+// second kernel adds the parts up and goes on with what follows.
 //
 // fp32 operands are multiplied as three TF32 products ("tf32x3"), which is as accurate as IEEE
 // fp32; half types go to the tensor cores as they are and accumulate in fp32.
@@ -12,6 +15,8 @@
 
 #include "policy/teacher/body.h"
 #include "policy/teacher/family.h"
+#include "policy/teacher/gemm.h"
+#include "policy/teacher/rows.h"
 
 namespace kw::teacher {
 namespace {
@@ -22,49 +27,70 @@ struct Product {
   std::vector<int> products;     // nodes
   std::vector<int> left, right;  // distinct operands
   DType operand = DType::kFloat32;
+  bool whole_rows = false;  // something is reduced over columns
 };
 
-bool all_outputs_vary_with(const Graph& graph, const Axes& axes) {
+// Results are of the product's size, or of one column where there are reductions.
+bool outputs_fit(const Graph& graph, const Product& product) {
+  const Axes rows = set_union(product.batch_axes, product.m_axes);
+  const Axes all = set_union(rows, product.n_axes);
   for (const Output& output : graph.outputs) {
     Axes own = graph.nodes[output.node].varies;
     for (const Piece& piece : output.pieces) own = set_union(own, graph.axes.leaves(piece.axis));
-    if (own != axes) return false;
+    if (own != all && !(product.whole_rows && own == rows)) return false;
   }
+  return true;
+}
+
+// Adds the product of node `id`; false when it does not run over the loops of those before.
+bool add_product(const Graph& graph, int id, Product* out) {
+  const Node& node = graph.nodes[id];
+  if (node.dtype != DType::kFloat32) return false;
+  const Axes &a = graph.nodes[node.operands[0]].varies, &b = graph.nodes[node.operands[1]].varies;
+  const Axes k = sorted(node.axes), shared = set_intersection(a, b);
+  if (set_intersection(shared, k) != k) return false;
+  const Axes batch = set_minus(shared, k), m = set_minus(a, shared), n = set_minus(b, shared);
+  if (out->products.empty()) {
+    out->batch_axes = batch, out->m_axes = m, out->n_axes = n, out->k_axes = k;
+    out->operand = node.stored;
+  } else if (batch != out->batch_axes || m != out->m_axes || n != out->n_axes || k != out->k_axes ||
+             node.stored != out->operand) {
+    return false;
+  }
+  out->products.push_back(id);
+  auto keep = [](std::vector<int>& list, int operand) {
+    if (std::find(list.begin(), list.end(), operand) == list.end()) list.push_back(operand);
+  };
+  keep(out->left, node.operands[0]);
+  keep(out->right, node.operands[1]);
   return true;
 }
 
 // Fills `out`; false when the graph is not of this family.
 bool analyse(const Subject& subject, Product* out) {
   const Graph& graph = subject.graph;
-  std::vector<bool> after(graph.nodes.size(), false);  // depends on a product
+  std::vector<bool> after(graph.nodes.size(), false);  // depends on a product or a reduction
+  std::vector<int> reductions;
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    if (node.kind == NodeKind::kReduce) return false;
+    if (node.kind == NodeKind::kScan || node.kind == NodeKind::kConvolution) return false;
     for (int operand : node.operands) after[i] = after[i] || after[operand];
-    if (node.kind != NodeKind::kMatmul) continue;
-    if (after[i] || node.dtype != DType::kFloat32) return false;
-    after[i] = true;
-    const Axes &a = graph.nodes[node.operands[0]].varies, &b = graph.nodes[node.operands[1]].varies;
-    const Axes k = sorted(node.axes), shared = set_intersection(a, b);
-    if (set_intersection(shared, k) != k) return false;
-    const Axes batch = set_minus(shared, k), m = set_minus(a, shared), n = set_minus(b, shared);
-    if (out->products.empty()) {
-      out->batch_axes = batch, out->m_axes = m, out->n_axes = n, out->k_axes = k;
-      out->operand = node.stored;
-    } else if (batch != out->batch_axes || m != out->m_axes || n != out->n_axes ||
-               k != out->k_axes || node.stored != out->operand) {
-      return false;
+    if (node.kind == NodeKind::kReduce) {
+      reductions.push_back(static_cast<int>(i));
+      after[i] = true;
+    } else if (node.kind == NodeKind::kMatmul) {
+      if (after[i] || !add_product(graph, static_cast<int>(i), out)) return false;
+      after[i] = true;
     }
-    out->products.push_back(static_cast<int>(i));
-    auto keep = [](std::vector<int>& list, int id) {
-      if (std::find(list.begin(), list.end(), id) == list.end()) list.push_back(id);
-    };
-    keep(out->left, node.operands[0]);
-    keep(out->right, node.operands[1]);
   }
   if (out->products.empty() || out->m_axes.empty() || out->n_axes.empty()) return false;
   const Axes result = set_union(out->batch_axes, set_union(out->m_axes, out->n_axes));
-  if (!all_outputs_vary_with(graph, result)) return false;
+  for (int id : reductions) {
+    const Node& node = graph.nodes[id];
+    if (sorted(node.axes) != out->n_axes || !set_minus(node.varies, result).empty()) return false;
+    out->whole_rows = true;
+  }
+  if (!outputs_fit(graph, *out)) return false;
   out->batch = merged_loops(graph, subject.table, out->batch_axes);
   out->m = merged_loops(graph, subject.table, out->m_axes);
   out->n = merged_loops(graph, subject.table, out->n_axes);
@@ -72,88 +98,105 @@ bool analyse(const Subject& subject, Product* out) {
   return true;
 }
 
-struct Tile {
-  int64_t m, n, k;
-  int warps, stages;
-};
-
 class ProductKernel {
  public:
-  ProductKernel(const Subject& subject, const Product& product, const Tile& tile)
+  ProductKernel(const Subject& subject, const Product& product, const GemmTile& tile, int splits)
       : subject_(subject),
         graph_(subject.graph),
         product_(product),
+        tile_(tile),
+        splits_(splits),
         kernel_("matmul"),
         body_(subject.graph, subject.table, subject.program, kernel_) {
-    kernel_.describe(subject.operators + ": a tile of the result a program.");
-    m_size_ = kernel_.size("M", total_text(graph_, product.m));
-    n_size_ = kernel_.size("N", total_text(graph_, product.n));
-    k_size_ = kernel_.size("K", total_text(graph_, product.k));
-    kernel_.constexpr_parameter("BLOCK_M", std::to_string(tile.m));
-    kernel_.constexpr_parameter("BLOCK_N", std::to_string(tile.n));
-    kernel_.constexpr_parameter("BLOCK_K", std::to_string(tile.k));
-    kernel_.constexpr_parameter("GROUP_M", "8");
-    for (const char* name :
-         {"pid", "batch", "tiles_m", "tiles_n", "first_m", "group_m", "tile_m", "tile_n", "m", "n",
-          "start", "k_a", "k_b", "m_mask", "n_mask", "k_a_mask", "k_b_mask"}) {
-      kernel_.unique(name);
-    }
-    wide_ = subject.table.needs_int64() ? ".to(tl.int64)" : "";
-    const std::string batches =
-        product.batch.empty() ? "" : total_text(graph_, product.batch) + " * ";
-    kernel_.launch({batches + host_cdiv(m_size_, tile.m) + " * " + host_cdiv(n_size_, tile.n)},
-                   tile.warps, tile.stages);
+    const int64_t partial = total_size(product.batch) * total_size(product.m) *
+                            total_size(product.n) * (splits > 1 ? splits : 0);
+    wide_ = subject.table.needs_int64() || partial >= (int64_t{1} << 31) - (int64_t{1} << 24)
+                ? ".to(tl.int64)"
+                : "";
+    shape_ = {total_text(graph_, product.m), total_text(graph_, product.n),
+              product.batch.empty() ? "" : total_text(graph_, product.batch), !wide_.empty()};
+    body_.on_reduce = [this](int id) { return reduced(id); };
   }
 
   Written write() {
-    place();
-    std::vector<std::string> accumulators;
+    kernel_.describe(subject_.operators + ": a tile of the result a program.");
+    place(tile_);
+    k_size_ = kernel_.scalar("K", total_text(graph_, product_.k));
+    kernel_.constexpr_parameter("BLOCK_K", std::to_string(tile_.k));
+    for (const char* name : {"start", "k_a", "k_b", "k_a_mask", "k_b_mask"}) kernel_.unique(name);
+    std::vector<std::string> sums;
     for (int id : product_.products) {
       hoist(graph_.nodes[id].operands[0]);
       hoist(graph_.nodes[id].operands[1]);
-      accumulators.push_back(kernel_.unique(graph_.nodes[id].name));
+      sums.push_back(kernel_.unique(graph_.nodes[id].name));
     }
-    for (const std::string& acc : accumulators) {
-      kernel_.line(acc + " = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)");
+    for (const std::string& sum : sums) {
+      kernel_.line(sum + " = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)");
     }
-    kernel_.open("for start in range(0, " + k_size_ + ", BLOCK_K):");
+    open_walk(kernel_, "start", k_size_, "BLOCK_K", splits_);
     const auto left = operands(product_.left, "k_a", "[None, :]", 1);
     const auto right = operands(product_.right, "k_b", "[:, None]", 0);
     const bool full = product_.operand == DType::kFloat32;
-    for (size_t i = 0; i < accumulators.size(); ++i) {
+    for (size_t i = 0; i < sums.size(); ++i) {
       const Node& node = graph_.nodes[product_.products[i]];
-      kernel_.line(accumulators[i] + " = tl.dot(" + left.at(node.operands[0]) + ", " +
-                   right.at(node.operands[1]) + ", " + accumulators[i] +
+      kernel_.line(sums[i] + " = tl.dot(" + left.at(node.operands[0]) + ", " +
+                   right.at(node.operands[1]) + ", " + sums[i] +
                    (full ? ", input_precision=\"tf32x3\")" : ")"));
-      body_.assign(product_.products[i], accumulators[i]);
     }
     kernel_.close();
     set_masks("m_mask", "n_mask");
-    for (size_t i = 0; i < graph_.outputs.size(); ++i) body_.store(static_cast<int>(i));
-    return {{std::move(kernel_)}, {}};
+    std::vector<std::string> grid = {tile_grid(kernel_, shape_, tile_)};
+    if (splits_ > 1) grid.push_back(std::to_string(splits_));
+    kernel_.launch(grid, tile_.warps, tile_.stages);
+    Written written;
+    if (splits_ == 1) {
+      finish(sums);
+      written.kernels.push_back(std::move(kernel_));
+      return written;
+    }
+    for (size_t i = 0; i < sums.size(); ++i) {
+      store_partial(kernel_, shape_, static_cast<int>(i), sums[i]);
+      written.scratch.push_back(partial_scratch(shape_, static_cast<int>(i), splits_));
+    }
+    written.kernels.push_back(std::move(kernel_));
+    written.kernels.push_back(ProductKernel(subject_, product_, tile_, splits_).joining());
+    return written;
   }
 
  private:
-  // Which tile this program computes. Programs go through the tiles in groups of GROUP_M rows, so
-  // that those that run together share operands in L2.
-  void place() {
-    kernel_.line("pid = tl.program_id(0)");
-    kernel_.line("tiles_m = tl.cdiv(" + m_size_ + ", BLOCK_M)");
-    kernel_.line("tiles_n = tl.cdiv(" + n_size_ + ", BLOCK_N)");
-    if (!product_.batch.empty()) {
-      kernel_.line("batch = (pid // (tiles_m * tiles_n))" + wide_);
-      kernel_.line("pid = pid % (tiles_m * tiles_n)");
-      body_.bind_flat(product_.batch, {"batch", 0}, "batch");
+  // The kernel that adds up what the splits left.
+  KernelText joining() {
+    GemmTile tile = joining_tile(tile_);
+    if (product_.whole_rows) tile.n = tile_.n, tile.m = 16;
+    kernel_.describe(subject_.operators + ": sums of parts, and what follows.");
+    place(tile);
+    std::vector<std::string> sums;
+    for (size_t i = 0; i < product_.products.size(); ++i) {
+      sums.push_back(load_partials(kernel_, shape_, static_cast<int>(i), splits_,
+                                   graph_.nodes[product_.products[i]].name));
     }
-    kernel_.line("first_m = pid // (GROUP_M * tiles_n) * GROUP_M");
-    kernel_.line("group_m = tl.minimum(tiles_m - first_m, GROUP_M)");
-    kernel_.line("tile_m = first_m + pid % (GROUP_M * tiles_n) % group_m");
-    kernel_.line("tile_n = pid % (GROUP_M * tiles_n) // group_m");
-    kernel_.line("m = (tile_m" + wide_ + " * BLOCK_M + tl.arange(0, BLOCK_M))[:, None]");
-    kernel_.line("n = (tile_n" + wide_ + " * BLOCK_N + tl.arange(0, BLOCK_N))[None, :]");
-    kernel_.line("m_mask = m < " + m_size_);
-    kernel_.line("n_mask = n < " + n_size_);
+    finish(sums);
+    kernel_.launch({tile_grid(kernel_, shape_, tile)}, tile.warps, 0);
+    return std::move(kernel_);
+  }
+
+  void finish(const std::vector<std::string>& sums) {
+    for (size_t i = 0; i < sums.size(); ++i) body_.assign(product_.products[i], sums[i]);
+    for (size_t i = 0; i < graph_.outputs.size(); ++i) body_.store(static_cast<int>(i));
+  }
+
+  // A reduction over the columns of the tile, which are whole rows.
+  std::string reduced(int id) {
+    const Node& node = graph_.nodes[id];
+    const std::string text = body_.value(node.operands[0]), tile = kernel_.unique("masked");
+    kernel_.line(tile + " = tl.where(n_mask, " + text + ", " + neutral(node) + ")");
+    return reduced_tile(node, tile, kernel_);
+  }
+
+  void place(const GemmTile& tile) {
+    place_tile(kernel_, shape_, tile);
     set_masks("m_mask", "n_mask");
+    if (!product_.batch.empty()) body_.bind_flat(product_.batch, {"batch", 0}, "batch");
     body_.unit_index = "m";
     body_.bind_flat(product_.m, {"m", 1}, "m");
     body_.bind_flat(product_.n, {"n", 2}, "n");
@@ -188,7 +231,7 @@ class ProductKernel {
     std::map<int, std::string> out;
     for (int id : nodes) {
       std::string text = body_.stored_value(id, product_.operand);
-      if (graph_.nodes[id].kind != NodeKind::kLoad) {
+      if (graph_.nodes[id].kind != NodeKind::kLoad || !graph_.nodes[id].operands.empty()) {
         // A prologue need not keep the zeros beyond K.
         const std::string name = kernel_.unique(dim == 0 ? "b" : "a");
         kernel_.line(name + " = tl.where(" + mask + ", " + text + ", 0.0)" + cast_back());
@@ -208,51 +251,28 @@ class ProductKernel {
   const Subject& subject_;
   const Graph& graph_;
   const Product& product_;
+  const GemmTile tile_;
+  const int splits_;
   KernelText kernel_;
   Body body_;
-  std::string m_size_, n_size_, k_size_, wide_;
+  GemmShape shape_;
+  std::string k_size_, wide_;
 };
 
 // ---- Schedules
 
-constexpr Tile kFullTiles[] = {
-    {128, 128, 64, 8, 3}, {128, 128, 32, 8, 3}, {128, 128, 32, 8, 4}, {128, 128, 64, 8, 2},
-    {128, 128, 32, 4, 3}, {128, 256, 32, 8, 3}, {256, 128, 32, 8, 3}, {128, 64, 64, 8, 3},
-    {64, 128, 64, 8, 3},  {128, 64, 64, 4, 3},  {64, 128, 64, 4, 3},  {128, 64, 32, 4, 4},
-    {64, 128, 32, 4, 4},  {64, 64, 64, 4, 3},   {64, 64, 32, 4, 4},   {64, 32, 64, 4, 4},
-    {32, 64, 64, 4, 4},   {32, 32, 64, 4, 4},   {32, 128, 64, 4, 3},  {16, 128, 64, 4, 4},
-    {16, 64, 128, 4, 3},  {16, 32, 128, 4, 4},
-};
-constexpr Tile kHalfTiles[] = {
-    {128, 256, 64, 8, 3}, {256, 128, 64, 8, 3},  {128, 256, 64, 8, 4}, {128, 128, 64, 8, 4},
-    {128, 128, 64, 4, 4}, {128, 128, 128, 8, 3}, {128, 128, 64, 4, 3}, {64, 256, 64, 4, 4},
-    {128, 64, 64, 4, 4},  {64, 128, 64, 4, 4},   {64, 64, 64, 4, 4},   {64, 64, 128, 4, 3},
-    {64, 32, 64, 4, 5},   {32, 64, 64, 4, 5},    {32, 32, 128, 4, 4},  {32, 128, 128, 4, 3},
-    {16, 128, 128, 4, 4}, {16, 64, 128, 4, 4},   {16, 32, 128, 4, 4},
-};
-
-// Share of the tensor cores' peak that a tile of this area reaches while it runs alone on an SM.
-double tile_efficiency(const Tile& tile) {
-  const double area = static_cast<double>(tile.m * tile.n);
-  const double shape = std::min(1.0, std::sqrt(area / (128.0 * 128.0)));
-  const double narrow = std::min(tile.m, tile.n) < 32 ? 0.5 : 1.0;
-  const double depth = tile.k >= 64 ? 1.0 : 0.93;
-  return 0.58 * shape * narrow * depth;
-}
-
-// The tile cut to the problem, so that small ones do not multiply zeros.
-Tile clipped(Tile tile, const Product& product) {
-  auto clip = [](int64_t block, int64_t size) {
-    return std::min(block, std::max<int64_t>(16, next_power_of_2(size)));
-  };
-  tile.m = clip(tile.m, total_size(product.m));
-  tile.n = clip(tile.n, total_size(product.n));
-  tile.k = clip(tile.k, total_size(product.k));
+// The tile cut to the problem, so that small ones do not multiply zeros, and widened to whole rows
+// where they are wanted.
+GemmTile clipped(GemmTile tile, const Product& product) {
+  tile.m = clipped_block(tile.m, total_size(product.m));
+  tile.n = clipped_block(tile.n, total_size(product.n));
+  tile.k = clipped_block(tile.k, total_size(product.k));
+  if (product.whole_rows) tile.n = std::max<int64_t>(16, next_power_of_2(total_size(product.n)));
   if (tile.m * tile.n <= 64 * 64) tile.warps = std::min(tile.warps, 4);
   return tile;
 }
 
-bool fits(const Subject& subject, const Product& product, const Tile& tile) {
+bool fits(const Subject& subject, const Product& product, const GemmTile& tile) {
   const int64_t element = dtype_bytes(product.operand);
   const int64_t operands = static_cast<int64_t>(product.left.size()) * tile.m +
                            static_cast<int64_t>(product.right.size()) * tile.n;
@@ -264,31 +284,23 @@ bool fits(const Subject& subject, const Product& product, const Tile& tile) {
   return shared + 4096 <= subject.profile.shared_per_block && registers <= limit;
 }
 
-double seconds(const Subject& subject, const Product& product, const Tile& tile) {
+int64_t program_count(const Product& product, const GemmTile& tile) {
+  return total_size(product.batch) * cdiv(total_size(product.m), tile.m) *
+         cdiv(total_size(product.n), tile.n);
+}
+
+double seconds(const Subject& subject, const Product& product, const GemmTile& tile, int splits) {
   const DeviceProfile& device = subject.profile;
   const double peak =
       product.operand == DType::kFloat32 ? device.tf32_flops / 3 : device.half_flops;
-  const int64_t batches = total_size(product.batch);
-  const int64_t programs =
-      batches * cdiv(total_size(product.m), tile.m) * cdiv(total_size(product.n), tile.n);
-  const double depth = static_cast<double>(cdiv(total_size(product.k), tile.k) * tile.k);
-  const double work = 2.0 * static_cast<double>(tile.m * tile.n) * depth *
-                      static_cast<double>(product.products.size());
-  const double rate = peak / device.sms * tile_efficiency(tile);
-  // Small tiles run several at a time on an SM and hide each other's latency.
-  const int64_t together = std::clamp<int64_t>(128 * 128 / (tile.m * tile.n), 1, 4);
-  const double waves =
-      static_cast<double>(cdiv(programs, device.sms * together)) * static_cast<double>(together);
-  const double overlap =
-      together > 1 && programs > device.sms ? 1.0 / (1.0 + 0.25 * (together - 1)) : 1.0;
-  const double busy =
-      programs >= device.sms * together ? waves : static_cast<double>(cdiv(programs, device.sms));
-  const double compute = busy * overlap * work / rate;
-  const double epilogue =
-      2.0 * static_cast<double>(subject.table.bytes()) / device.bytes_per_second;
-  const double memory = static_cast<double>(subject.table.bytes()) / device.bytes_per_second /
-                        std::min(1.0, static_cast<double>(programs) / device.sms);
-  return device.launch_seconds + std::max(compute + 0.1 * epilogue, memory);
+  const int64_t steps = cdiv(cdiv(total_size(product.k), tile.k), splits);
+  const double results = static_cast<double>(total_size(product.batch) * total_size(product.m) *
+                                             total_size(product.n));
+  const double products = static_cast<double>(product.products.size());
+  return gemm_seconds(device, tile, program_count(product, tile) * splits,
+                      static_cast<double>(steps * tile.k), products, peak,
+                      static_cast<double>(subject.table.bytes())) +
+         join_seconds(device, splits, results * products);
 }
 
 }  // namespace
@@ -298,25 +310,35 @@ std::vector<Choice> matmul_choices(const Subject& subject) {
   if (!analyse(subject, product.get())) return {};
   std::vector<Choice> out;
   std::set<std::string> seen;
-  auto add = [&](const Tile& listed) {
-    const Tile tile = clipped(listed, *product);
-    const std::string tiling = "BLOCK_M=" + std::to_string(tile.m) +
-                               " BLOCK_N=" + std::to_string(tile.n) +
-                               " BLOCK_K=" + std::to_string(tile.k);
+  auto add = [&](const GemmTile& tile, int splits) {
+    std::string tiling = "BLOCK_M=" + std::to_string(tile.m) +
+                         " BLOCK_N=" + std::to_string(tile.n) +
+                         " BLOCK_K=" + std::to_string(tile.k);
+    if (splits > 1) tiling = "SPLITS=" + std::to_string(splits) + " " + tiling;
     const std::string key =
         tiling + "/" + std::to_string(tile.warps) + "/" + std::to_string(tile.stages);
-    if (!fits(subject, *product, tile) || !seen.insert(key).second) return;
-    const int64_t programs = total_size(product->batch) * cdiv(total_size(product->m), tile.m) *
-                             cdiv(total_size(product->n), tile.n);
+    if (!seen.insert(key).second) return;
+    const int64_t programs = program_count(*product, tile) * splits;
     if (programs >= int64_t{1} << 31) return;
-    out.push_back({"matmul", tiling, tile.warps, tile.stages, seconds(subject, *product, tile),
-                   programs,
-                   [=, &subject] { return ProductKernel(subject, *product, tile).write(); }});
+    out.push_back({"matmul", tiling, tile.warps, tile.stages,
+                   seconds(subject, *product, tile, splits), programs, [=, &subject] {
+                     return ProductKernel(subject, *product, tile, splits).write();
+                   }});
   };
-  if (product->operand == DType::kFloat32) {
-    for (const Tile& tile : kFullTiles) add(tile);
-  } else {
-    for (const Tile& tile : kHalfTiles) add(tile);
+  auto add_splits = [&](const GemmTile& listed) {
+    const GemmTile tile = clipped(listed, *product);
+    if (!fits(subject, *product, tile)) return;
+    const int64_t steps = cdiv(total_size(product->k), tile.k);
+    for (int n : split_counts(subject.profile, program_count(*product, tile), steps)) add(tile, n);
+  };
+  const auto& tiles = product->operand == DType::kFloat32 ? full_tiles() : half_tiles();
+  for (const GemmTile& tile : tiles) add_splits(tile);
+  for (GemmTile tile : tiles) {  // wide rows want few of them
+    if (!product->whole_rows) break;
+    for (int64_t m : {16, 32}) {
+      tile.m = m, tile.k = 32, tile.warps = 8;
+      add_splits(tile);
+    }
   }
   return out;
 }

@@ -106,10 +106,10 @@ void add_tiles(const Subject& subject, const std::vector<Loop>& loops, std::vect
   std::vector<Loop> rows(loops.begin(), loops.end() - 1);
   bool transposed = false;
   for (const Access& access : subject.table.accesses) {
-    const LeafStride* inner = loop_stride(access, cols[0]);
+    const LeafStride* inner = likely_stride(access, cols[0]);
     if (transposed || (inner && inner->stride == 1)) continue;
     for (size_t i = 0; i < rows.size() && !transposed; ++i) {
-      const LeafStride* s = loop_stride(access, rows[i]);
+      const LeafStride* s = likely_stride(access, rows[i]);
       if (!s || s->stride != 1 || access.kind == Access::Kind::kIndex) continue;
       std::rotate(rows.begin() + i, rows.begin() + i + 1, rows.end());
       transposed = true;
@@ -152,7 +152,11 @@ void add_tiles(const Subject& subject, const std::vector<Loop>& loops, std::vect
 
 std::vector<Choice> pointwise_choices(const Subject& subject) {
   for (const Node& node : subject.graph.nodes) {
-    if (node.kind == NodeKind::kReduce || node.kind == NodeKind::kMatmul) return {};
+    const NodeKind kind = node.kind;
+    if (kind == NodeKind::kReduce || kind == NodeKind::kMatmul || kind == NodeKind::kScan ||
+        kind == NodeKind::kConvolution) {
+      return {};
+    }
   }
   Axes leaves;
   if (!all_outputs_cover(subject, &leaves)) return {};

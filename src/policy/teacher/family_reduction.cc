@@ -1,262 +1,25 @@
-// Reductions and normalisations: kept loops by reduced loops, every reduction over the same ones.
+// Reductions, scans and normalisations: kept loops by reduced loops.
 //
 //   persistent  a program holds whole rows in registers; each value is loaded once
 //   looped      rows are walked in blocks, once for each level of reductions that depend on one
-//               another and once more to write results of full size
+//               another and once more to write results of full size; scans are carried along
 //   online      the same for softmax, with maximum and sum of exponentials found in one walk
-//   split       for few long rows: programs reduce a part of a row each, a second kernel joins the
-//               parts and finishes (one level of reductions, results of reduced size)
+//   split       for few long rows: programs take a part of a row each (split_rows.cc)
 #include <algorithm>
 #include <cmath>
 #include <memory>
 
-#include "policy/teacher/body.h"
-#include "policy/teacher/family.h"
+#include "policy/teacher/row_kernel.h"
 
 namespace kw::teacher {
 namespace {
-
-struct Rows {
-  Axes kept, reduced;
-  std::vector<Loop> rows, cols;
-  std::vector<int> level;  // of reduce nodes: 1 + the deepest reduction below them; else that
-  int levels = 0;
-  std::vector<int> full_outputs, kept_outputs;
-  bool rows_inner = false;  // memory is contiguous along rows rather than along columns
-  int live_tiles = 1;       // full-size values alive at once, roughly
-};
-
-bool varies_with_any(const Node& node, const Axes& axes) {
-  return !set_intersection(node.varies, axes).empty();
-}
-
-// Fills `out`; false when the graph is not of this family.
-bool analyse(const Subject& subject, Rows* out) {
-  const Graph& graph = subject.graph;
-  Axes all;
-  for (const Node& node : graph.nodes) {
-    if (node.kind == NodeKind::kMatmul) return false;
-    all = set_union(all, node.varies);
-    if (node.kind != NodeKind::kReduce) continue;
-    const Axes axes = sorted(node.axes);
-    if (!out->reduced.empty() && axes != out->reduced) return false;
-    out->reduced = axes;
-  }
-  if (out->reduced.empty()) return false;
-  std::vector<Axes> outputs;
-  for (const Output& output : graph.outputs) {
-    Axes own = graph.nodes[output.node].varies;
-    for (const Piece& piece : output.pieces) own = set_union(own, graph.axes.leaves(piece.axis));
-    all = set_union(all, own);
-    outputs.push_back(own);
-  }
-  all = set_union(all, out->reduced);
-  out->kept = set_minus(all, out->reduced);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i] == all) {
-      out->full_outputs.push_back(static_cast<int>(i));
-    } else if (outputs[i] == out->kept) {
-      out->kept_outputs.push_back(static_cast<int>(i));
-    } else {
-      return false;
-    }
-  }
-  out->level.assign(graph.nodes.size(), 0);
-  int full_loads = 0;
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const Node& node = graph.nodes[i];
-    for (int operand : node.operands) out->level[i] = std::max(out->level[i], out->level[operand]);
-    if (node.kind == NodeKind::kReduce) out->levels = std::max(out->levels, ++out->level[i]);
-    full_loads += node.kind == NodeKind::kLoad && varies_with_any(node, out->reduced) &&
-                  varies_with_any(node, out->kept);
-  }
-  out->live_tiles = 1 + full_loads;
-  out->rows = merged_loops(graph, subject.table, out->kept);
-  out->cols = merged_loops(graph, subject.table, out->reduced);
-  if (!out->rows.empty()) {
-    for (const Access& access : subject.table.accesses) {
-      const LeafStride* row = loop_stride(access, out->rows.back());
-      const LeafStride* col = loop_stride(access, out->cols.back());
-      if (!row || !col) continue;
-      out->rows_inner = row->stride < col->stride;
-      break;
-    }
-  }
-  return true;
-}
-
-std::string neutral(const Node& node) {
-  switch (node.reduce) {
-    case ReduceOp::kSum:
-      return is_floating(node.dtype) ? "0.0" : "0";
-    case ReduceOp::kProd:
-      return is_floating(node.dtype) ? "1.0" : "1";
-    default:
-      break;
-  }
-  const bool max = node.reduce == ReduceOp::kMax;
-  if (is_floating(node.dtype)) return max ? "float(\"-inf\")" : "float(\"inf\")";
-  if (node.dtype == DType::kInt64) {
-    return max ? "-9223372036854775808" : "9223372036854775807";
-  }
-  return max ? "-2147483648" : "2147483647";
-}
-
-std::string combined(const Node& node, const std::string& a, const std::string& b) {
-  switch (node.reduce) {
-    case ReduceOp::kSum:
-      return a + " + " + b;
-    case ReduceOp::kProd:
-      return a + " * " + b;
-    case ReduceOp::kMax:
-      return "tl.maximum(" + a + ", " + b + ")";
-    case ReduceOp::kMin:
-      return "tl.minimum(" + a + ", " + b + ")";
-  }
-  return "";
-}
-
-std::string reduced_tile(const Node& node, const std::string& tile) {
-  switch (node.reduce) {
-    case ReduceOp::kSum:
-      return "tl.sum(" + tile + ", axis=1, keep_dims=True)";
-    case ReduceOp::kMax:
-      return "tl.max(" + tile + ", axis=1, keep_dims=True)";
-    case ReduceOp::kMin:
-      return "tl.min(" + tile + ", axis=1, keep_dims=True)";
-    case ReduceOp::kProd:
-      throw Refusal{"a product of a tile"};
-  }
-  return "";
-}
-
-bool has_products(const Graph& graph) {
-  for (const Node& node : graph.nodes) {
-    if (node.kind == NodeKind::kReduce && node.reduce == ReduceOp::kProd) return true;
-  }
-  return false;
-}
-
-struct Tile {
-  int64_t m = 1, n = 1;
-  int warps = 4;
-};
-
-// One kernel of the family while it is written.
-class RowKernel {
- public:
-  RowKernel(const Subject& subject, const Rows& rows, const std::string& how)
-      : subject_(subject),
-        rows_(rows),
-        graph_(subject.graph),
-        kernel_("reduction"),
-        body_(subject.graph, subject.table, subject.program, kernel_) {
-    kernel_.describe(subject.operators + ": " + how);
-    for (const char* name : {"rows", "cols", "row_mask", "col_mask", "start"}) kernel_.unique(name);
-    n_rows_ = kernel_.size("n_rows", total_text(graph_, rows.rows));
-    n_cols_ = kernel_.size("n_cols", total_text(graph_, rows.cols));
-    wide_ = subject.table.needs_int64() ? ".to(tl.int64)" : "";
-  }
-
-  void open_rows(const std::string& program) {
-    kernel_.line("rows = (" + program + wide_ + " * BLOCK_M + tl.arange(0, BLOCK_M))[:, None]");
-    kernel_.line("row_mask = rows < " + n_rows_);
-    body_.set_mask(0, "row_mask");
-    body_.unit_index = "rows";
-    body_.bind_flat(rows_.rows, {"rows", 1}, "row");
-  }
-
-  void bind_columns(const std::string& first) {
-    const std::string range = "tl.arange(0, BLOCK_N)" + wide_;
-    kernel_.line("cols = " + (first.empty() ? range : "(" + first + " + " + range + ")") +
-                 "[None, :]");
-    kernel_.line("col_mask = cols < " + n_cols_);
-    body_.set_mask(1, "col_mask");
-    body_.bind_flat(rows_.cols, {"cols", 2}, "col");
-  }
-
-  std::string masked(int id) {
-    const Node& node = graph_.nodes[id];
-    return "tl.where(col_mask, " + body_.value(node.operands[0]) + ", " + neutral(node) + ")";
-  }
-
-  // Values that do not vary along columns are computed once, before the loop that needs them.
-  void hoist(int id) {
-    const Node& node = graph_.nodes[id];
-    if (body_.known(id) || (node.kind == NodeKind::kPointwise && node.operands.empty())) return;
-    if (!varies_with_any(node, rows_.reduced) && node.kind != NodeKind::kReduce) {
-      body_.value(id);
-      return;
-    }
-    for (int operand : node.operands) hoist(operand);
-  }
-
-  // Accumulates the reductions of one level over columns `first` to `last`; the accumulators' names
-  // come back in the order of `nodes`.
-  std::vector<std::string> accumulate(const std::vector<int>& nodes, const std::string& first,
-                                      const std::string& last) {
-    for (int id : nodes) hoist(graph_.nodes[id].operands[0]);
-    std::vector<std::string> accumulators;
-    for (int id : nodes) {
-      const Node& node = graph_.nodes[id];
-      accumulators.push_back(kernel_.unique(node.name + "_acc"));
-      kernel_.line(accumulators.back() + " = tl.full((BLOCK_M, BLOCK_N), " + neutral(node) + ", " +
-                   std::string(triton_name(node.dtype)) + ")");
-    }
-    open_loop(first, last);
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      const Node& node = graph_.nodes[nodes[i]];
-      kernel_.line(accumulators[i] + " = " + combined(node, accumulators[i], masked(nodes[i])));
-    }
-    close_loop();
-    return accumulators;
-  }
-
-  void open_loop(const std::string& first, const std::string& last) {
-    kernel_.open("for start in range(" + first + ", " + last + ", BLOCK_N):");
-    body_.open_scope();
-    bind_columns("start");
-  }
-  void close_loop() {
-    body_.close_scope();
-    kernel_.close();
-  }
-
-  // After the reductions: results of reduced size, then one walk for those of full size.
-  void store_results() {
-    for (int output : rows_.kept_outputs) body_.store(output);
-    if (rows_.full_outputs.empty()) return;
-    for (int output : rows_.full_outputs) hoist(graph_.outputs[output].node);
-    open_loop("0", n_cols_);
-    for (int output : rows_.full_outputs) body_.store(output);
-    close_loop();
-  }
-
-  std::vector<int> reductions(int level) const {
-    std::vector<int> out;
-    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (graph_.nodes[i].kind == NodeKind::kReduce && rows_.level[i] == level) {
-        out.push_back(static_cast<int>(i));
-      }
-    }
-    return out;
-  }
-
-  const Subject& subject_;
-  const Rows& rows_;
-  const Graph& graph_;
-  KernelText kernel_;
-  Body body_;
-  std::string n_rows_, n_cols_, wide_;
-};
 
 Written write_persistent(const Subject& subject, const Rows& rows, const Tile& tile) {
   RowKernel k(subject, rows, "whole rows in registers.");
   k.kernel_.constexpr_parameter("BLOCK_M", std::to_string(tile.m));
   k.kernel_.constexpr_parameter("BLOCK_N", "triton.next_power_of_2(" + k.n_cols_ + ")");
   k.open_rows("tl.program_id(0)");
-  k.bind_columns("");
-  k.body_.on_reduce = [&k](int id) { return reduced_tile(k.graph_.nodes[id], k.masked(id)); };
+  k.hold_rows();
   for (size_t i = 0; i < subject.graph.outputs.size(); ++i) k.body_.store(static_cast<int>(i));
   k.kernel_.launch({host_cdiv(k.n_rows_, tile.m)}, tile.warps, 0);
   return {{std::move(k.kernel_)}, {}};
@@ -269,15 +32,10 @@ Written write_looped(const Subject& subject, const Rows& rows, const Tile& tile)
   k.open_rows("tl.program_id(0)");
   for (int level = 1; level <= rows.levels; ++level) {
     const std::vector<int> nodes = k.reductions(level);
-    const std::vector<std::string> tiles = k.accumulate(nodes, "0", k.n_cols_);
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      const Node& node = subject.graph.nodes[nodes[i]];
-      const std::string name = k.kernel_.unique(node.name);
-      k.kernel_.line(name + " = " + reduced_tile(node, tiles[i]));
-      k.body_.assign(nodes[i], name);
-    }
+    const std::vector<std::string> values = k.finish(nodes, k.accumulate(nodes, "0", k.n_cols_));
+    for (size_t i = 0; i < nodes.size(); ++i) k.body_.assign(nodes[i], values[i]);
   }
-  k.store_results();
+  k.store_results("0", k.n_cols_);
   k.kernel_.launch({host_cdiv(k.n_rows_, tile.m)}, tile.warps, 0);
   return {{std::move(k.kernel_)}, {}};
 }
@@ -300,7 +58,7 @@ OnlinePair online_pair(const Graph& graph, const Rows& rows) {
   const Node &max = graph.nodes[pair.max], &sum = graph.nodes[pair.sum];
   const Node& exp = graph.nodes[sum.operands[0]];
   if (max.reduce != ReduceOp::kMax || sum.reduce != ReduceOp::kSum || !is_floating(max.dtype) ||
-      exp.expression != "tl.exp({0})") {
+      exp.expression != "tl.exp({0})" || rows.scans > 0) {
     return {};
   }
   const Node& shifted = graph.nodes[exp.operands[0]];
@@ -318,7 +76,6 @@ Written write_online(const Subject& subject, const Rows& rows, const Tile& tile)
   k.kernel_.constexpr_parameter("BLOCK_N", std::to_string(tile.n));
   k.open_rows("tl.program_id(0)");
   const Node& max = graph.nodes[pair.max];
-  k.hoist(max.operands[0]);
   const std::string top = k.kernel_.unique(max.name),
                     sum = k.kernel_.unique(graph.nodes[pair.sum].name);
   const std::string block = k.kernel_.unique("block"), next = k.kernel_.unique("next_max");
@@ -327,72 +84,19 @@ Written write_online(const Subject& subject, const Rows& rows, const Tile& tile)
   k.kernel_.line(top + " = tl.full((BLOCK_M, 1), " +
                  (wide ? "-1.7976931348623157e308" : "-3.4028234663852886e38") + ", " + type + ")");
   k.kernel_.line(sum + " = tl.zeros((BLOCK_M, 1), " + type + ")");
-  k.open_loop("0", k.n_cols_);
+  k.open_walk({max.operands[0]}, "0", k.n_cols_);
   k.kernel_.line(block + " = " + k.masked(pair.max));
   k.kernel_.line(next + " = tl.maximum(" + top + ", tl.max(" + block +
                  ", axis=1, keep_dims=True))");
   k.kernel_.line(sum + " = " + sum + " * tl.exp(" + top + " - " + next + ") + tl.sum(tl.exp(" +
                  block + " - " + next + "), axis=1, keep_dims=True)");
   k.kernel_.line(top + " = " + next);
-  k.close_loop();
+  k.close_walk();
   k.body_.assign(pair.max, top);
   k.body_.assign(pair.sum, sum);
-  k.store_results();
+  k.store_results("0", k.n_cols_);
   k.kernel_.launch({host_cdiv(k.n_rows_, tile.m)}, tile.warps, 0);
   return {{std::move(k.kernel_)}, {}};
-}
-
-Written write_split(const Subject& subject, const Rows& rows, const Tile& tile, int64_t splits) {
-  Written out;
-  RowKernel part(subject, rows, "partial results, a part of each row a program.");
-  const std::vector<int> nodes = part.reductions(1);
-  part.kernel_.constexpr_parameter("BLOCK_M", std::to_string(tile.m));
-  part.kernel_.constexpr_parameter("BLOCK_N", std::to_string(tile.n));
-  part.kernel_.constexpr_parameter("SPLITS", std::to_string(splits));
-  for (const char* name : {"part", "part_size", "first", "last"}) part.kernel_.unique(name);
-  part.open_rows("tl.program_id(0)");
-  part.kernel_.line("part = tl.program_id(1)" + part.wide_);
-  part.kernel_.line("part_size = tl.cdiv(tl.cdiv(" + part.n_cols_ +
-                    ", SPLITS), BLOCK_N) * BLOCK_N");
-  part.kernel_.line("first = part * part_size");
-  part.kernel_.line("last = tl.minimum(first + part_size, " + part.n_cols_ + ")");
-  const std::vector<std::string> tiles = part.accumulate(nodes, "first", "last");
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    const Node& node = subject.graph.nodes[nodes[i]];
-    const std::string name = "partial" + std::to_string(i);
-    part.kernel_.pointer(name + "_ptr", name);
-    part.kernel_.line("tl.store(" + name + "_ptr + part * " + part.n_rows_ + " + rows, " +
-                      reduced_tile(node, tiles[i]) + ", mask=row_mask)");
-    out.scratch.push_back({name, std::to_string(splits) + ", " + part.n_rows_,
-                           "torch." + std::string(dtype_name(node.dtype))});
-  }
-  part.kernel_.launch({host_cdiv(part.n_rows_, tile.m), std::to_string(splits)}, tile.warps, 0);
-
-  RowKernel join(subject, rows, "joins the partial results.");
-  const int64_t join_rows = std::min<int64_t>(next_power_of_2(total_size(rows.rows)), 16);
-  join.kernel_.constexpr_parameter("BLOCK_M", std::to_string(join_rows));
-  join.kernel_.constexpr_parameter("SPLITS", std::to_string(splits));
-  join.kernel_.constexpr_parameter("BLOCK_S", std::to_string(next_power_of_2(splits)));
-  for (const char* name : {"parts", "part_mask"}) join.kernel_.unique(name);
-  join.open_rows("tl.program_id(0)");
-  join.kernel_.line("parts = tl.arange(0, BLOCK_S)[None, :]");
-  join.kernel_.line("part_mask = parts < SPLITS");
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    const Node& node = subject.graph.nodes[nodes[i]];
-    const std::string pointer = "partial" + std::to_string(i) + "_ptr";
-    join.kernel_.pointer(pointer, "partial" + std::to_string(i));
-    const std::string name = join.kernel_.unique(node.name);
-    join.kernel_.line(
-        name + " = " +
-        reduced_tile(node, "tl.load(" + pointer + " + parts * " + join.n_rows_ +
-                               " + rows, mask=row_mask & part_mask, other=" + neutral(node) + ")"));
-    join.body_.assign(nodes[i], name);
-  }
-  for (int output : rows.kept_outputs) join.body_.store(output);
-  join.kernel_.launch({host_cdiv(join.n_rows_, join_rows)}, 4, 0);
-  out.kernels.push_back(std::move(part.kernel_));
-  out.kernels.push_back(std::move(join.kernel_));
-  return out;
 }
 
 // ---- Schedules
@@ -450,10 +154,49 @@ void add_persistent(const Subject& subject, const std::shared_ptr<Rows>& rows,
   }
 }
 
+// Blocks of a scan follow one another: each waits for its loads and for the tree over its columns.
+double carried_seconds(const Subject& subject, const Rows& rows, const Tile& tile, int64_t cols,
+                       int64_t programs) {
+  constexpr double kStep = 1.2e-6;
+  const double resident = subject.profile.sms * std::clamp(48.0 / tile.warps, 1.0, 16.0);
+  const double waves = std::ceil(static_cast<double>(programs) / resident);
+  return rows.scans * waves * static_cast<double>(cdiv(cols, tile.n)) * kStep;
+}
+
+// `once` is what a walk over all moves, of which later walks move the share `again`.
+void add_split(const Subject& subject, const std::shared_ptr<Rows>& rows, const Tile& tile,
+               double once, double again, double flops, std::vector<Choice>& out) {
+  const int64_t n_rows = total_size(rows->rows), n_cols = total_size(rows->cols);
+  const int64_t programs = cdiv(n_rows, tile.m);
+  double stored = 0;
+  for (const Access& access : subject.table.accesses) {
+    if (access.kind == Access::Kind::kStore) stored += static_cast<double>(access.bytes);
+  }
+  const double reads = once * (1 - stored / static_cast<double>(subject.table.bytes()));
+  const double in_flight = static_cast<double>(tile.m * tile.n) * 8;
+  for (int64_t splits : {8, 32, 64, 128, 256, 512, 1024}) {
+    if (splits * tile.n > n_cols || programs * splits > 16 * subject.profile.sms) continue;
+    if (tile.m * splits > 8192) continue;  // partial results in registers
+    const double carried =
+        carried_seconds(subject, *rows, tile, cdiv(n_cols, splits), programs * splits);
+    auto walk = [&](double bytes) {
+      return std::max(
+          carried, model_seconds(subject, bytes, flops, programs * splits, tile.warps, in_flight));
+    };
+    const double partial = static_cast<double>(n_rows * splits) * 8;
+    double seconds = walk(reads) + (rows->stages - 1) * walk(reads * again);
+    seconds += rows->full_outputs.empty()
+                   ? subject.profile.launch_seconds + partial / subject.profile.bytes_per_second
+                   : walk(reads * again + stored + partial);
+    out.push_back({"reduction", tiling("split", tile) + " SPLITS=" + std::to_string(splits),
+                   tile.warps, 0, seconds, programs * splits,
+                   [=, &subject] { return write_split(subject, *rows, tile, splits); }});
+  }
+}
+
 void add_looped(const Subject& subject, const std::shared_ptr<Rows>& rows,
                 std::vector<Choice>& out) {
   const int64_t n_rows = total_size(rows->rows), n_cols = total_size(rows->cols);
-  const bool split_allowed = rows->levels == 1 && rows->full_outputs.empty();
   const bool online = online_pair(subject.graph, *rows).max >= 0;
   const int passes = rows->levels + (rows->full_outputs.empty() ? 0 : 1);
   for (int64_t n : {8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192}) {
@@ -481,8 +224,10 @@ void add_looped(const Subject& subject, const std::shared_ptr<Rows>& rows,
       const double short_steps =
           rows->rows_inner || n >= run ? 1.0 : 1.0 + 0.03 * std::log2(static_cast<double>(run / n));
       auto seconds = [&](int walks) {
-        return short_steps * model_seconds(subject, once + again * (walks - 1), flops * walks,
+        const double moved = model_seconds(subject, once + again * (walks - 1), flops * walks,
                                            programs, warps, in_flight);
+        return std::max(short_steps * moved,
+                        walks * carried_seconds(subject, *rows, tile, n_cols, programs));
       };
       out.push_back({"reduction", tiling("looped", tile), warps, 0, seconds(passes), programs,
                      [=, &subject] { return write_looped(subject, *rows, tile); }});
@@ -490,17 +235,8 @@ void add_looped(const Subject& subject, const std::shared_ptr<Rows>& rows,
         out.push_back({"reduction", tiling("online", tile), warps, 0, seconds(passes - 1), programs,
                        [=, &subject] { return write_online(subject, *rows, tile); }});
       }
-      if (!split_allowed || programs >= 4 * subject.profile.sms) continue;
-      for (int64_t splits : {8, 32, 64, 128, 256, 512, 1024}) {
-        if (splits * n > n_cols || programs * splits > 16 * subject.profile.sms) continue;
-        const double parts =
-            model_seconds(subject, once, flops, programs * splits, warps, in_flight);
-        const double joined =
-            subject.profile.launch_seconds +
-            static_cast<double>(n_rows * splits) * 8 / subject.profile.bytes_per_second;
-        out.push_back({"reduction", tiling("split", tile) + " SPLITS=" + std::to_string(splits),
-                       warps, 0, parts + joined, programs * splits,
-                       [=, &subject] { return write_split(subject, *rows, tile, splits); }});
+      if (programs < 4 * subject.profile.sms) {
+        add_split(subject, rows, tile, once, cached ? 0.3 : 0.8, flops, out);
       }
     }
   }
@@ -510,7 +246,7 @@ void add_looped(const Subject& subject, const std::shared_ptr<Rows>& rows,
 
 std::vector<Choice> reduction_choices(const Subject& subject) {
   auto rows = std::make_shared<Rows>();
-  if (!analyse(subject, rows.get()) || has_products(subject.graph)) return {};
+  if (!analyse_rows(subject, rows.get())) return {};
   if (total_size(rows->rows) >= int64_t{1} << 31) return {};
   std::vector<Choice> out;
   add_persistent(subject, rows, out);

@@ -70,6 +70,13 @@ void KernelText::constexpr_parameter(const std::string& name, const std::string&
   constexprs_.emplace_back(name, host);
 }
 
+std::string KernelText::helper(const std::string& name, const std::string& parameters,
+                               const std::string& body) {
+  names_.insert(name);
+  helpers_[name] = "@triton.jit\ndef " + name + "(" + parameters + "):\n" + body;
+  return name;
+}
+
 void KernelText::launch(std::vector<std::string> grid, int warps, int stages) {
   grid_ = std::move(grid);
   warps_ = warps;
@@ -132,6 +139,9 @@ std::string KernelText::call() const {
 bool KernelText::uses_libdevice() const {
   for (const std::string& l : lines_) {
     if (l.find("libdevice.") != std::string::npos) return true;
+  }
+  for (const auto& [name, source] : helpers_) {
+    if (source.find("libdevice.") != std::string::npos) return true;
   }
   return false;
 }

@@ -29,6 +29,10 @@ class KernelText {
   std::string size(const std::string& name, const std::string& host);
   void constexpr_parameter(const std::string& name, const std::string& host);
 
+  // A function of the module that the kernel calls or hands to tl.reduce; returns its name.
+  std::string helper(const std::string& name, const std::string& parameters,
+                     const std::string& body);
+
   void launch(std::vector<std::string> grid, int warps, int stages);
   void describe(const std::string& text) { description_ = text; }
 
@@ -37,6 +41,7 @@ class KernelText {
   std::string source() const;
   std::string call() const;  // one statement of host code
   const std::vector<std::pair<std::string, std::string>>& locals() const { return locals_; }
+  const std::map<std::string, std::string>& helpers() const { return helpers_; }  // name: source
   bool uses_libdevice() const;
 
  private:
@@ -49,6 +54,7 @@ class KernelText {
   std::set<std::string> names_;
   std::vector<std::pair<std::string, std::string>> pointers_, scalars_, constexprs_, locals_;
   std::map<std::string, std::string> host_names_;  // host expression -> local that holds it
+  std::map<std::string, std::string> helpers_;
   std::vector<std::string> grid_;
   int warps_ = 4, stages_ = 0;
 };

@@ -40,8 +40,32 @@ struct OffsetTerm {
   Stride stride;
 };
 
-enum class NodeKind { kLoad, kPointwise, kReduce, kMatmul, kCount, kIndex };
-enum class ReduceOp { kSum, kMax, kMin, kProd };
+// A dimension that a load walks by an index of its own making: `stride` times the value of an
+// operand. The index moves by `step` with most steps of `along`; that only feeds models of memory
+// traffic (`along` -1: nothing is known).
+struct Gathered {
+  Stride stride;
+  AxisId along = -1;
+  int64_t step = 0;
+};
+
+enum class NodeKind { kLoad, kPointwise, kReduce, kMatmul, kCount, kIndex, kScan, kConvolution };
+// kMax and kMin pass NaN over, kMaximum and kMinimum return it where there is one.
+enum class ReduceOp { kSum, kMax, kMin, kProd, kMaximum, kMinimum, kLogAddExp };
+
+// One spatial dimension of a convolution: position `out` of the result reads position
+// out * stride - padding + kernel * dilation of the input or, transposed, the position whose
+// multiple by stride is out + padding - kernel * dilation, where there is one. What lies outside
+// of the input is zero. Dimensions of size 1 have no axes.
+struct ConvDim {
+  Axes in, out, kernel;
+  int64_t in_size = 1, out_size = 1, kernel_size = 1;
+  int64_t stride = 1, padding = 0, dilation = 1;
+  int64_t grown = 0;  // added to the extent at both ends together: padding, output padding
+  bool transposed = false;
+
+  bool leaves_input() const { return transposed || grown > 0; }  // zeros are read
+};
 
 struct Node {
   NodeKind kind = NodeKind::kPointwise;
@@ -53,14 +77,20 @@ struct Node {
   std::vector<DType> operand_types;  // kPointwise: register type each operand is converted to
 
   int input = -1;                  // kLoad: argument of the fragment
-  DType stored = DType::kFloat32;  // kLoad: type in memory; kMatmul: type of the dot's operands
+  DType stored = DType::kFloat32;  // kLoad: type in memory; products: of the operands
   std::vector<Piece> pieces;       // kLoad: in the order of the value's dimensions
   std::vector<OffsetTerm> offset;  // kLoad
+  // kLoad: the first operands are integer indices, one for each of these. Operands after them are
+  // conditions: where one is false nothing is read, and the value is `other`.
+  std::vector<Gathered> gathered;
+  std::string other;  // kLoad: Triton literal; empty for zero
 
-  ReduceOp reduce = ReduceOp::kSum;  // kReduce
+  ReduceOp reduce = ReduceOp::kSum;  // kReduce; kScan
   Axes axes;                         // kReduce: reduced; kMatmul: contracted; kCount: counted;
-                                     // kIndex: row-major index over these
+                                     // kIndex: row-major index over these; kScan: scanned
+                                     // kConvolution: input channels and positions, kernel
   Axes varies;                       // leaves it depends on, sorted
+  std::vector<ConvDim> conv;         // kConvolution
 };
 
 struct Output {
@@ -68,6 +98,12 @@ struct Output {
   ValueId value = -1;         // of the fragment's forward program
   std::vector<Piece> pieces;  // strides of the result tensor
 };
+
+// The candidates for the first position of an extremum {1} of {0}: the index {2} where {0} holds
+// it, the number of elements {3} elsewhere. Families know them by these expressions.
+inline constexpr const char* kPositionOfReal =
+    "tl.where(({0} == {1}) | ({0} != {0}), {2}, {3}).to(tl.int32)";
+inline constexpr const char* kPositionOfInteger = "tl.where({0} == {1}, {2}, {3}).to(tl.int32)";
 
 struct Graph {
   AxisTable axes;

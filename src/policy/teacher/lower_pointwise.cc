@@ -16,15 +16,32 @@ bool among(std::string_view name, const char* const (&names)[N]) {
 }
 
 // Exact on integers as written in the table (no division, no float literals).
-const char* const kIntegerOps[] = {
-    "aten.add",         "aten.sub",         "aten.rsub",       "aten.mul",       "aten.neg",
-    "aten.abs",         "aten.maximum",     "aten.minimum",    "aten.where",     "aten.masked_fill",
-    "aten.bitwise_not", "aten.bitwise_and", "aten.bitwise_or", "aten.clamp_min", "aten.clamp_max"};
-const char* const kBoolOps[] = {"aten.eq",          "aten.ne",         "aten.logical_not",
-                                "aten.logical_and", "aten.logical_or", "aten.bitwise_not",
-                                "aten.bitwise_and", "aten.bitwise_or", "aten.where",
-                                "aten.masked_fill"};
-const char* const kLogical[] = {"aten.logical_not", "aten.logical_and", "aten.logical_or"};
+const char* const kIntegerOps[] = {"aten.add",
+                                   "aten.sub",
+                                   "aten.rsub",
+                                   "aten.mul",
+                                   "aten.neg",
+                                   "aten.abs",
+                                   "aten.maximum",
+                                   "aten.minimum",
+                                   "aten.where",
+                                   "aten.masked_fill",
+                                   "aten.bitwise_not",
+                                   "aten.bitwise_and",
+                                   "aten.bitwise_or",
+                                   "aten.clamp_min",
+                                   "aten.clamp_max",
+                                   "aten.bitwise_xor",
+                                   "aten.__lshift__",
+                                   "aten.__rshift__",
+                                   "aten.bitwise_left_shift",
+                                   "aten.bitwise_right_shift"};
+const char* const kBoolOps[] = {"aten.eq",          "aten.ne",          "aten.logical_not",
+                                "aten.logical_and", "aten.logical_or",  "aten.bitwise_not",
+                                "aten.bitwise_and", "aten.bitwise_or",  "aten.where",
+                                "aten.masked_fill", "aten.logical_xor", "aten.bitwise_xor"};
+const char* const kLogical[] = {"aten.logical_not", "aten.logical_and", "aten.logical_or",
+                                "aten.logical_xor"};
 const char* const kJumps[] = {"aten.floor", "aten.ceil", "aten.round",
                               "aten.trunc", "aten.sign", "aten.remainder"};
 
@@ -200,6 +217,14 @@ bool Lowering::special_elementwise(const std::string& op) {
                                   register_type(dtype)));
     }
     set_result(0, pointwise("pow", expression, std::move(operands), dtype));
+  } else if ((op == "aten.maximum.default" || op == "aten.minimum.default") &&
+             result_value().dtype == DType::kBool) {
+    set_result(0, pointwise(hint(op), op == "aten.maximum.default" ? "{0} | {1}" : "{0} & {1}",
+                            {operand(self), operand("other")}, DType::kBool));
+  } else if (op == "aten.relu.default" && is_integral(result_value().dtype)) {
+    const DType dtype = result_value().dtype;
+    const std::string type(triton_name(dtype));
+    set_result(0, pointwise("relu", "tl.maximum({0}, 0).to(" + type + ")", {operand(self)}, dtype));
   } else if (op == "aten.sign.default") {
     set_result(0, pointwise("sign", "tl.where({0} > 0.0, 1.0, 0.0) - tl.where({0} < 0.0, 1.0, 0.0)",
                             {as_stored(operand(self))}, real_result()));
@@ -207,6 +232,15 @@ bool Lowering::special_elementwise(const std::string& op) {
     set_result(
         0, pointwise("log_sigmoid", "tl.minimum({0}, 0.0) - libdevice.log1p(tl.exp(-tl.abs({0})))",
                      {operand(self)}, real_result()));
+  } else if (op == "aten.remainder.Scalar" && is_integral(result_value().dtype)) {
+    const DType dtype = result_value().dtype;  // the sign is the divisor's
+    const std::string by = literal(*arg("other"), dtype);
+    std::string expression = "({0} % " + by + " + " + by + ") % " + by;
+    if (by == "0") throw Refusal{"a remainder of zero"};
+    if (dtype_bytes(dtype) < 4) {
+      expression = "(" + expression + ").to(" + std::string(triton_name(dtype)) + ")";
+    }
+    set_result(0, pointwise("remainder", expression, {operand(self)}, dtype));
   } else if (op == "aten.lerp.Scalar") {
     const DType dtype = real_result();
     const double w = number("weight", 0);

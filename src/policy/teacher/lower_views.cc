@@ -164,19 +164,15 @@ Tensor Lowering::sliced(const Tensor& t, int dim, int64_t start, int64_t step, i
     throw Refusal{"a slice out of range"};
   }
   if (length == size) return t;
-  if (t.dims[dim].size() != 1) throw Refusal{"a slice across a reshaped dimension"};
   Tensor out = t;
-  if (t.node >= 0) {
-    const Axes leaves = graph_.axes.leaves(t.axes(dim));
-    if (leaves.size() != 1) throw Refusal{"a slice across a reshaped dimension"};
-    Piece part{length > 1 ? graph_.axes.fresh(length) : -1, {}};
-    part.stride.factor = step;
-    std::map<int, int> done;
-    out.node = sliced_node(t.node, leaves[0], part, start, done);
-    out.dims[dim].clear();
-    if (length > 1) out.dims[dim].push_back({part.axis, {}});
-    layouts_.push_back(out.axes());
-    return out;
+  if (t.node >= 0 || t.dims[dim].size() != 1) {  // the same computation on a part of what it loads
+    out = use(t);
+    const AxisId axis = loop_of(length);
+    Positions at;
+    place(out, dim, ranged({{axis, step}}, start, size), at);
+    std::vector<std::vector<Piece>> dims = out.dims;
+    dims[dim] = pieces_of(axis);
+    return taken(std::move(out), at, std::move(dims));
   }
   const Piece whole = t.dims[dim][0];
   Stride stride = whole.stride;
@@ -185,40 +181,6 @@ Tensor Lowering::sliced(const Tensor& t, int dim, int64_t start, int64_t step, i
   out.dims[dim].clear();
   if (length > 1) out.dims[dim].push_back({graph_.axes.fresh(length), stride});
   return out;
-}
-
-// The part of a computed value along one of its axes is the same computation on parts of what it
-// loads. Values that do not vary with the axis stay as they are.
-int Lowering::sliced_node(int id, AxisId leaf, const Piece& part, int64_t start,
-                          std::map<int, int>& done) {
-  if (auto it = done.find(id); it != done.end()) return it->second;
-  Node node = graph_.nodes[id];
-  if (contains(graph_.axes.leaves(node.axes), leaf)) {
-    if (node.kind == NodeKind::kIndex) throw Refusal{"a part of a range"};
-    return id;  // bound in it
-  }
-  bool changed = false;
-  for (int& operand : node.operands) {
-    const int sliced = sliced_node(operand, leaf, part, start, done);
-    changed |= sliced != operand;
-    operand = sliced;
-  }
-  if (node.kind == NodeKind::kLoad) {
-    std::vector<Piece> pieces;
-    for (const Piece& whole : node.pieces) {
-      for (Piece piece : leaf_pieces(whole)) {
-        if (piece.axis == leaf) {
-          changed = true;
-          if (start != 0 && piece.stride.factor != 0) node.offset.push_back({start, piece.stride});
-          piece.axis = part.axis;
-          piece.stride.factor *= part.stride.factor;
-        }
-        if (piece.axis >= 0) pieces.push_back(piece);
-      }
-    }
-    node.pieces = std::move(pieces);
-  }
-  return done[id] = changed ? add_node(std::move(node)) : id;
 }
 
 Tensor Lowering::expanded(Tensor t, const std::vector<int64_t>& shape) {

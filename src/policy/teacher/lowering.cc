@@ -80,8 +80,9 @@ void Lowering::step(const AtenCall& call) {
   if (!row) throw Refusal{functional.op + " is not in the table"};
   const std::string base = functional.op.substr(0, functional.op.rfind('.'));
   if (!call.mutated.empty()) mark_mutated();
-  const bool done = view() || factory() || norm(base) || softmax(base) || reduction() ||
-                    matmul(base) || elementwise();
+  const bool done = view() || copies() || lookups() || windows() || resampling() || loss(base) ||
+                    factory() || norm(base) || softmax(base) || scan(base) || reduction() ||
+                    matmul(base) || convolution(base) || arithmetic(base) || elementwise();
   if (!done) throw Refusal{functional.op + " is not written by the teacher"};
   call_ = nullptr;
 }
@@ -212,6 +213,9 @@ bool Lowering::consistent(const AxisTable& axes) const {
 void Lowering::rename_bound_axes() {
   for (NodeKind kind : {NodeKind::kReduce, NodeKind::kMatmul}) {
     const Node* first = nullptr;
+    for (const Node& node : graph_.nodes) {  // its axes are not bound, but may be shared
+      if (kind == NodeKind::kReduce && node.kind == NodeKind::kScan) first = &node;
+    }
     for (const Node& node : graph_.nodes) {
       if (node.kind != kind) continue;
       if (!first) {
@@ -226,15 +230,17 @@ void Lowering::rename_bound_axes() {
 
 void Lowering::finish() {
   if (!consistent(graph_.axes)) throw Refusal{"a value would be read along its diagonal"};
+  align_outputs();
   rename_bound_axes();
   for (Node& node : graph_.nodes) {
     node.axes = graph_.axes.leaves(node.axes);
+    settle_convolution(node);
     node.varies.clear();
     for (int operand : node.operands) {
       node.varies = set_union(node.varies, graph_.nodes[operand].varies);
     }
     switch (node.kind) {
-      case NodeKind::kLoad:
+      case NodeKind::kLoad:  // besides what its indices and conditions vary with
         for (const Piece& piece : node.pieces) {
           if (piece.stride.factor == 0) continue;
           node.varies = set_union(node.varies, graph_.axes.leaves(piece.axis));
@@ -244,8 +250,15 @@ void Lowering::finish() {
       case NodeKind::kMatmul:
         node.varies = set_minus(node.varies, node.axes);
         break;
+      case NodeKind::kConvolution:
+        node.varies = set_minus(node.varies, node.axes);
+        for (const ConvDim& dim : node.conv) node.varies = set_union(node.varies, dim.out);
+        break;
       case NodeKind::kIndex:
         node.varies = sorted(node.axes);
+        break;
+      case NodeKind::kScan:
+        node.varies = set_union(node.varies, node.axes);
         break;
       case NodeKind::kPointwise:
       case NodeKind::kCount:
@@ -255,6 +268,7 @@ void Lowering::finish() {
   merge_equal_nodes();
   drop_dead_nodes();
   name_sizes();
+  name_convolved_sizes();
 }
 
 namespace {
@@ -286,6 +300,7 @@ void Lowering::merge_equal_nodes() {
     for (DType type : node.operand_types) key += std::string(dtype_name(type)) + ",";
     key += "|";
     for (AxisId axis : node.axes) key += std::to_string(axis) + ",";
+    key += convolution_key(node);
     if (node.kind == NodeKind::kLoad) {
       const auto& strides = program_.values[program_.inputs[node.input]].strides;
       append_strides(leaf_strides(graph_, node.pieces, "x", strides), key);
@@ -294,6 +309,10 @@ void Lowering::merge_equal_nodes() {
         offset += term.index * stride_value(graph_, term.stride, strides);
       }
       key += "@" + std::to_string(offset);
+      for (const Gathered& gathered : node.gathered) {
+        key += " " + std::to_string(stride_value(graph_, gathered.stride, strides));
+      }
+      key += "?" + node.other;
     }
     replacement[i] = known.emplace(key, static_cast<int>(i)).first->second;
   }

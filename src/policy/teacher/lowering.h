@@ -29,6 +29,17 @@ struct Tensor {
   Axes axes() const;
 };
 
+// What stands in place of the index along a dimension: an affine function of other axes that stays
+// inside the dimension, or any index node.
+struct Position {
+  std::vector<std::pair<AxisId, int64_t>> terms;  // axis, factor
+  int64_t start = 0;
+  int node = -1;      // index node; then `terms` and `start` say nothing
+  int guard = -1;     // condition node without which nothing may be read; -1: always inside
+  AxisId along = -1;  // see Gathered
+  int64_t step = 0;
+};
+
 class Lowering {
  public:
   // With `shared_uses` all uses of an input walk the same axes (x - x.mean()); without, each use
@@ -46,6 +57,7 @@ class Lowering {
   Tensor use(Tensor tensor);
   Tensor fresh_clone(Tensor tensor);
   void add_outputs();
+  void align_outputs();  // lower_positions.cc
   void rename_bound_axes();
   bool consistent(const AxisTable& axes) const;
   void finish();
@@ -90,12 +102,89 @@ class Lowering {
   Tensor reshaped(Tensor t, const std::vector<int64_t>& shape);
   Tensor permuted(const Tensor& t, const std::vector<int>& order) const;
   Tensor sliced(const Tensor& t, int dim, int64_t start, int64_t step, int64_t length);
-  int sliced_node(int node, AxisId leaf, const Piece& part, int64_t start,
-                  std::map<int, int>& done);
   Tensor expanded(Tensor t, const std::vector<int64_t>& shape);
   Tensor aligned(Tensor vector, int rank, int dim) const;  // a vector along one dimension of many
   bool split_views(const std::string& base);
   bool factory();
+
+  // lower_positions.cc: values read at other positions than their own
+  using Positions = std::map<AxisId, Position>;  // by the leaf whose index they replace
+  void place(const Tensor& t, int dim, const Position& position, Positions& at);
+  Tensor taken(Tensor t, const Positions& at, std::vector<std::vector<Piece>> dims);
+  int substituted(int node, const Positions& at, std::map<int, int>& done);
+  int substituted_load(int id, Node node, const Positions& at, bool changed);
+  int substituted_index(int id, const Axes& axes, const Positions& at);
+  static void add_guard(Node& load, int guard);
+  int guarded(int node, int guard, std::map<int, int>& done);
+  Axes free_axes(int node) const;
+  int index_of(AxisId axis);  // as a node
+  int position_index(const Position& position);
+  // Expressions over index nodes: int32, or int64 when an operand is.
+  int integer_node(const std::string& name, const std::string& expression,
+                   std::vector<int> operands);
+  int condition_node(const std::string& expression, std::vector<int> operands);
+  int expression_node(const std::string& name, const std::string& expression,
+                      std::vector<int> operands, std::vector<DType> types, DType dtype);
+  Position ranged(std::vector<std::pair<AxisId, int64_t>> terms, int64_t start, int64_t size);
+  Tensor selected(const std::vector<int>& guards, Tensor t, const std::string& otherwise);
+
+  // lower_copies.cc
+  bool copies();
+  AxisId loop_of(int64_t size);  // -1 for one iteration
+  static std::vector<Piece> pieces_of(AxisId axis);
+  std::vector<Piece> joined(const std::vector<Tensor>& tensors, const std::vector<int>& dims);
+  void concatenated(bool stacked);
+  int part_at(const Tensor& part, int dim, AxisId axis, int place_of, int64_t start,
+              const std::string& inside);
+  void padded(const std::string& base);
+  Tensor padded_by(Tensor t, const std::string& mode, const std::vector<int64_t>& pad,
+                   const std::string& value);
+  Position folded_back(const std::string& mode, AxisId axis, int64_t before, int64_t size);
+  void rolled();
+  Tensor flipped(const Tensor& t, const std::vector<int64_t>& dims);
+  void turned();
+  void repeated();
+  void shuffled();
+
+  // lower_lookups.cc
+  bool lookups();
+  Tensor index_operand(const Arg& arg, int64_t size, bool wraps);
+  void looked_up(Tensor t, int dim);
+  void indexed();
+  void gather_along();
+  void unfolded();
+  void diagonal();
+  void scattered_view();
+  void embedded_diagonal();
+
+  // lower_windows.cc
+  struct Window;
+  bool windows();
+  bool is_used(ValueId value) const;
+  std::vector<Window> windows_of(const Tensor& t, bool adaptive);
+  Position tap(const Window& window, int64_t k);
+  void pool(Tensor t, const std::vector<Window>& windows, bool largest, bool with_index);
+  struct Extremum;
+  void fold(Extremum& found, const Tensor& value, int place, const std::vector<int>& guards);
+  std::vector<std::vector<Position>> taps_of(const std::vector<Window>& windows);
+  Tensor unrolled(const Tensor& t, const std::vector<Window>& windows, bool largest, Tensor* index);
+  Tensor walked(const Tensor& t, const std::vector<Window>& windows, bool largest, Tensor* index);
+  Tensor divided(Tensor sum, const std::vector<Window>& windows);
+  int plane_index(const std::vector<Window>& windows, const std::vector<Position>& positions);
+  void columns_of_image();
+
+  // lower_losses.cc
+  bool loss(const std::string& base);
+  void negative_likelihood();
+  Tensor averaged(Tensor t);
+
+  // lower_resampling.cc
+  struct Sample;
+  bool resampling();
+  std::vector<Sample> samples(const std::string& how, int64_t size, int64_t out, AxisId axis,
+                              double given_scale, bool align, DType type);
+  int sampled(const Tensor& t, const std::vector<std::vector<Sample>>& dims, size_t next,
+              const Positions& at);
 
   // lower_pointwise.cc
   bool elementwise();
@@ -103,17 +192,31 @@ class Lowering {
   DType compute_type(const std::vector<std::string>& tensors,
                      const std::vector<std::string>& scalars) const;
   bool special_elementwise(const std::string& op);
+  // lower_arithmetic.cc: pointwise formulas that depend on arguments
+  bool arithmetic(const std::string& base);
+  void rounded_quotient();
+  void remainder(bool dividends_sign);
+  void clamp_between_tensors();
+  Tensor operand_or_number(std::string_view name);
   bool triangle(const std::string& base);
 
   // lower_reductions.cc
   bool reduction();
   Tensor mean_of(Tensor t, const std::vector<int>& dims, bool keepdim);
   Tensor centered_square_sum(const Tensor& t, const std::vector<int>& dims);
-  void variance(bool root);
-  void extremum(bool largest, bool with_index, bool index_only);
-  void vector_norm();
+  void sum_or_product(const std::string& base);
+  void variance(bool root, bool with_mean);
+  void any_or_all(bool any);
+  void log_sum_exp();
+  void extremum(bool largest, bool with_index, bool index_only, size_t place = 0);
+  void vector_norm(const std::string& order);
   bool softmax(const std::string& base);
   Tensor shifted_exp(const Tensor& t, int dim, Tensor* shifted);
+
+  // lower_scans.cc
+  bool scan(const std::string& base);
+  Tensor scanned(const std::string& name, ReduceOp op, Tensor t, int dim);
+  void running_extremum(bool largest);
 
   // lower_norms.cc
   bool norm(const std::string& base);
@@ -127,6 +230,15 @@ class Lowering {
   // lower_matmul.cc
   bool matmul(const std::string& base);
   Tensor contract(Tensor a, Tensor b);
+
+  // lower_convolution.cc
+  bool convolution(const std::string& base);
+  Tensor renamed(Tensor t, const std::vector<int>& dims);
+  int renamed_node(int node, const std::map<AxisId, AxisId>& names, std::map<int, int>& done);
+  Tensor convolve(Tensor x, Tensor w, const std::vector<ConvDim>& dims, int64_t groups);
+  void settle_convolution(Node& node) const;
+  static std::string convolution_key(const Node& node);
+  void name_convolved_sizes();
 
   struct Origin {
     Axes axes;

@@ -1,6 +1,7 @@
 #include "policy/teacher/module_text.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -170,7 +171,9 @@ std::string module_text(const Task& task, const Graph& graph, const Written& wri
 
   bool libdevice = false, triton_host = false;
   std::string kernels;
+  std::map<std::string, std::string> helpers;
   for (const KernelText& kernel : written.kernels) {
+    helpers.insert(kernel.helpers().begin(), kernel.helpers().end());
     kernels += kernel.source() + "\n\n";
     libdevice |= kernel.uses_libdevice();
     triton_host = true;
@@ -178,7 +181,9 @@ std::string module_text(const Task& task, const Graph& graph, const Written& wri
   std::string out = "import torch\n";
   if (triton_host) out += "import triton\nimport triton.language as tl\n";
   if (libdevice) out += "from triton.language.extra import libdevice\n";
-  out += "\n\n" + kernels;
+  out += "\n\n";
+  for (const auto& [name, source] : helpers) out += source + "\n\n";
+  out += kernels;
   out += "class ModelNew(torch.nn.Module):\n    def forward(" + parameters + "):\n";
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     out += wrapped(allocation(graph, task.forward, static_cast<int>(i)));

@@ -39,6 +39,38 @@ bool AccessTable::needs_int64() const {
   return false;
 }
 
+namespace {
+
+// What an access with an index of its own reads: an estimate of how it moves along each leaf, and
+// at most the whole tensor.
+void add_likely(const Graph& graph, const Node& node, const Value& value, Access& access) {
+  if (node.gathered.empty()) return;
+  for (size_t d = 0; d < value.shape.size(); ++d) {
+    access.reach += std::abs(value.strides[d]) * (value.shape[d] - 1);
+  }
+  constexpr int64_t kUnknown = 1 << 20;  // no two neighbours in one sector
+  for (AxisId leaf : node.varies) {
+    if (access.find(leaf)) continue;
+    int64_t stride = 0;
+    for (const Gathered& g : node.gathered) {
+      const int64_t own = stride_value(graph, g.stride, value.strides);
+      if (g.along < 0) {
+        stride = std::max(stride, kUnknown);
+        continue;
+      }
+      const Axes along = graph.axes.leaves(g.along);
+      for (size_t i = 0; i < along.size(); ++i) {
+        if (along[i] != leaf) continue;
+        const Axes inner(along.begin() + static_cast<long>(i) + 1, along.end());
+        stride = std::max(stride, std::abs(own * g.step) * graph.axes.size(inner));
+      }
+    }
+    if (stride != 0) access.likely.push_back({leaf, stride, ""});
+  }
+}
+
+}  // namespace
+
 AccessTable access_table(const Graph& graph, const Program& program) {
   AccessTable table;
   auto add = [&](Access access, DType dtype) {
@@ -47,6 +79,8 @@ AccessTable access_table(const Graph& graph, const Program& program) {
       access.reach += std::abs(s.stride) * (graph.axes.size(s.axis) - 1);
     }
     access.reach = std::max(access.reach, access.numel);
+    for (const LeafStride& s : access.likely) access.numel *= graph.axes.size(s.axis);
+    if (!access.likely.empty()) access.numel = std::min(access.numel, access.reach + 1);
     if (access.kind != Access::Kind::kIndex) access.bytes = access.numel * dtype_bytes(dtype);
     table.accesses.push_back(std::move(access));
   };
@@ -61,9 +95,11 @@ AccessTable access_table(const Graph& graph, const Program& program) {
     const Node& node = graph.nodes[i];
     if (node.kind == NodeKind::kLoad) {
       const Value& value = program.values[program.inputs[node.input]];
-      add({Access::Kind::kLoad, static_cast<int>(i),
-           leaf_strides(graph, node.pieces, "a" + std::to_string(node.input), value.strides)},
-          value.dtype);
+      Access access{
+          Access::Kind::kLoad, static_cast<int>(i),
+          leaf_strides(graph, node.pieces, "a" + std::to_string(node.input), value.strides)};
+      add_likely(graph, node, value, access);
+      add(std::move(access), value.dtype);
     } else if (node.kind == NodeKind::kIndex) {
       Access access{Access::Kind::kIndex, static_cast<int>(i), {}};
       for (size_t k = 0; k < node.axes.size(); ++k) {
@@ -82,6 +118,13 @@ const LeafStride* loop_stride(const Access& access, const Loop& loop) {
   return access.find(loop.axes.back());
 }
 
+const LeafStride* likely_stride(const Access& access, const Loop& loop) {
+  for (const LeafStride& s : access.likely) {
+    if (s.axis == loop.axes.back()) return &s;
+  }
+  return loop_stride(access, loop);
+}
+
 std::vector<Loop> merged_loops(const Graph& graph, const AccessTable& table, Axes leaves) {
   auto key = [&](AxisId leaf) -> std::pair<size_t, int64_t> {
     for (size_t i = 0; i < table.accesses.size(); ++i) {
@@ -95,6 +138,10 @@ std::vector<Loop> merged_loops(const Graph& graph, const AccessTable& table, Axe
     // Loops that only smaller accesses know stand outside.
     return ka.first != kb.first ? ka.first > kb.first : ka.second > kb.second;
   });
+  return joined_loops(graph, table, leaves);
+}
+
+std::vector<Loop> joined_loops(const Graph& graph, const AccessTable& table, const Axes& leaves) {
   std::vector<Loop> loops;
   for (AxisId leaf : leaves) {
     const int64_t size = graph.axes.size(leaf);

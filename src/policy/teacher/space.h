@@ -18,6 +18,9 @@ struct Access {
   int64_t bytes = 0;                // moved when each is touched once
   int64_t reach = 0;                // largest offset in elements
 
+  // Loads that make their own index: how it mostly moves. For the memory model alone.
+  std::vector<LeafStride> likely;
+
   const LeafStride* find(AxisId leaf) const;
 };
 
@@ -40,9 +43,14 @@ struct Loop {
 // Orders leaves by their stride in the largest access that has them (widest first), then merges
 // neighbours that every access walks as one.
 std::vector<Loop> merged_loops(const Graph& graph, const AccessTable& table, Axes leaves);
+// The same in the order given.
+std::vector<Loop> joined_loops(const Graph& graph, const AccessTable& table, const Axes& leaves);
 
 // Stride of a loop in an access: of its innermost leaf; null when the access does not vary with it.
 const LeafStride* loop_stride(const Access& access, const Loop& loop);
+
+// The same for the memory model: also where the access makes its own index.
+const LeafStride* likely_stride(const Access& access, const Loop& loop);
 
 int64_t total_size(const std::vector<Loop>& loops);
 std::string total_text(const Graph& graph, const std::vector<Loop>& loops);

@@ -31,7 +31,8 @@ void rank(std::vector<Choice>& choices) {
   std::vector<Choice> first, rest;
   for (Choice& choice : choices) {
     const bool leads =
-        choice.seconds < 1.5 * choices.front().seconds && kinds.insert(kind(choice)).second;
+        (choice.seconds < 1.5 * choices.front().seconds && kinds.insert(kind(choice)).second) ||
+        (!choice.precision.empty() && kinds.insert(choice.precision).second);
     (leads ? first : rest).push_back(choice);
   }
   choices = std::move(first);
@@ -56,7 +57,8 @@ std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int 
   const AccessTable table = access_table(graph, task.forward);
   const Subject subject{graph, table, task.forward, profile, operator_list(task.forward)};
   std::vector<Choice> choices;
-  for (auto family : {pointwise_choices, reduction_choices, matmul_choices}) {
+  for (auto family : {pointwise_choices, reduction_choices, matmul_choices, convolution_choices,
+                      stencil_choices}) {
     std::vector<Choice> more = family(subject);
     choices.insert(choices.end(), more.begin(), more.end());
   }
@@ -80,6 +82,9 @@ std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int 
 class Teacher : public Policy {
  public:
   std::string name() const override { return "teacher"; }
+  std::string refusal(const Task& task, const DeviceProfile& profile) override {
+    return teacher::refusal(task, profile);
+  }
   std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
                                 uint64_t /*seed*/,
                                 std::chrono::steady_clock::time_point /*deadline*/) override {

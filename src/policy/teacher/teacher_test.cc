@@ -11,6 +11,7 @@
 #include "policy/teacher/family.h"
 #include "policy/teacher/lowering.h"
 #include "policy/teacher/module_text.h"
+#include "policy/teacher/rows.h"
 
 namespace kw::teacher {
 namespace {
@@ -82,6 +83,22 @@ Task softmax_task(int64_t rows, int64_t cols) {
   return b.build(b.call("aten._softmax.default",
                         {{"self", ref(x)}, {"dim", num(-1)}, {"half_to_float", Arg{false}}},
                         {rows, cols}));
+}
+
+// An operator that keeps the shape, or reduces to one element, over dimension 1.
+Task row_task(const std::string& op, int64_t rows, int64_t cols, bool reduces, DType dtype) {
+  FragmentBuilder b;
+  const ValueId x = b.input({rows, cols});
+  const std::vector<int64_t> shape = reduces ? std::vector<int64_t>{rows} : std::vector{rows, cols};
+  return b.build(b.call(op, {{"self", ref(x)}, {"dim", num(1)}}, shape, dtype));
+}
+
+Task cumsum_task(int64_t rows, int64_t cols) {
+  return row_task("aten.cumsum.default", rows, cols, false, DType::kFloat32);
+}
+
+Task argmax_task(int64_t rows, int64_t cols) {
+  return row_task("aten.argmax.default", rows, cols, true, DType::kInt64);
 }
 
 Task linear_task(int64_t m, int64_t n, int64_t k, DType dtype) {
@@ -214,10 +231,10 @@ TEST(Lowering, SizesComeFromTheArgumentsShapes) {
 }
 
 TEST(Lowering, RefusesWhatItDoesNotKnow) {
-  FragmentBuilder sort;
-  const ValueId x = sort.input({8});
+  FragmentBuilder unknown;
+  const ValueId x = unknown.input({8, 8});
   EXPECT_THROW(
-      lower(sort.build(sort.call("aten.cumsum.default", {{"self", ref(x)}, {"dim", num(0)}}, {8}))),
+      lower(unknown.build(unknown.call("aten.linalg_qr.default", {{"A", ref(x)}}, {8, 8}))),
       Refusal);
   FragmentBuilder wrong;  // a recorded shape that contradicts the operator
   const ValueId y = wrong.input({8, 4});
@@ -239,6 +256,34 @@ TEST(Lowering, RefusesToOverwriteAnArgument) {
   task.forward.values[y].storage = task.forward.values[x].storage;
   EXPECT_THROW(lower(task), Refusal);
   EXPECT_TRUE(make_teacher()->propose(task, profile(), 4, 0, kNoDeadline).empty());
+}
+
+// ---- Rows
+
+Rows rows_of(const Task& task) {
+  const Graph graph = lower(task);
+  const AccessTable table = access_table(graph, task.forward);
+  const DeviceProfile device = profile();
+  Rows rows;
+  EXPECT_TRUE(analyse_rows({graph, table, task.forward, device, ""}, &rows));
+  return rows;
+}
+
+TEST(Rows, LevelsAreWalksAndStagesAreKernels) {
+  const Rows softmax = rows_of(softmax_task(8, 32));
+  EXPECT_EQ(softmax.levels, 2);
+  EXPECT_EQ(softmax.stages, 2);
+  const Rows cumsum = rows_of(cumsum_task(8, 32));
+  EXPECT_EQ(cumsum.levels, 0);  // carried along
+  EXPECT_EQ(cumsum.stages, 1);  // totals of the parts before
+  EXPECT_EQ(cumsum.full_outputs.size(), 1u);
+}
+
+TEST(Rows, AnExtremumAndItsPositionAreFoundInOneWalk) {
+  const Rows rows = rows_of(argmax_task(8, 32));
+  EXPECT_EQ(rows.located.size(), 1u);
+  EXPECT_EQ(rows.levels, 1);
+  EXPECT_EQ(rows.stages, 1);
 }
 
 // ---- Loops
@@ -265,6 +310,10 @@ std::vector<Task> samples() {
           softmax_task(512, 1000),
           softmax_task(3, 100000),
           softmax_task(70000, 32),
+          cumsum_task(3, 100000),
+          cumsum_task(512, 1000),
+          argmax_task(3, 100000),
+          argmax_task(512, 1000),
           linear_task(64, 64, 64, DType::kFloat32),
           linear_task(1024, 4096, 1024, DType::kFloat32),
           linear_task(4, 4096, 1024, DType::kBFloat16),
@@ -376,9 +425,12 @@ TEST(Schedules, FewLongRowsAreSplit) {
   const ValueId x = b.input({2, int64_t{1} << 24});
   const Task task =
       b.build(b.call("aten.sum.dim_IntList", {{"self", ref(x)}, {"dim", list({1})}}, {2}));
-  const auto proposals = make_teacher()->propose(task, profile(), 1, 0, kNoDeadline);
-  ASSERT_EQ(proposals.size(), 1u);
-  EXPECT_NE(proposals[0].plan.find("split"), std::string::npos);
+  const int64_t n = int64_t{1} << 24;
+  for (const Task& few : {task, cumsum_task(2, n), argmax_task(2, n), softmax_task(2, n)}) {
+    const auto proposals = make_teacher()->propose(few, profile(), 1, 0, kNoDeadline);
+    ASSERT_EQ(proposals.size(), 1u);
+    EXPECT_NE(proposals[0].plan.find("split"), std::string::npos);
+  }
 }
 
 }  // namespace
