@@ -2,7 +2,8 @@
 # What is measured on a GPU host, in one call: set-up, build, tests. The host needs a python3 with
 # torch and triton, g++, cmake and ninja; no registry (carry .deps-stage there: scripts/stage-deps).
 #
-#   bench/gpu.sh [STEP...]      steps: machine setup build doctor test examples verdicts (default: all)
+#   bench/gpu.sh [STEP...]      steps: machine setup build doctor test parity teacher examples verdicts
+#                               (default: all)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
 # cores), OUT (default: bench/out): logs and gpu.txt, the table of steps, written as each one ends.
@@ -10,7 +11,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 steps=("$@")
-[ ${#steps[@]} -gt 0 ] || steps=(machine setup build doctor test examples verdicts)
+[ ${#steps[@]} -gt 0 ] || steps=(machine setup build doctor test parity teacher examples verdicts)
 out=${OUT:-bench/out}
 mkdir -p "$out"
 export PYTHON=${PYTHON:-$(command -v python3)} BUILD=build-gpu
@@ -38,6 +39,15 @@ step_test() {  # the C++ tests on this torch, and what only a device can show
   "${KW_CMAKE%cmake}ctest" --test-dir "$BUILD" -j 8 --output-on-failure || code=1
   KW_BUILD_DIR=$PWD/$BUILD "$PYTHON" -m pytest -q tests/gpu || code=1
   return $code
+}
+step_parity() {  # every operator of the table against eager PyTorch on this device
+  "$PYTHON" tests/operators/parity.py --tool "$BUILD/replay_program" --backend cuda \
+    --cases "${CASES:-25}" --out "$out/parity.json"
+}
+step_teacher() {  # random cases of CSP-DAG's operators (with ALL=1, of every one), written and judged
+  "$PYTHON" tests/operators/teacher_coverage.py --kernelwright "$BUILD/kernelwright" \
+    --backend cuda --cases "${CASES:-20}" --jobs "${EVALS:-4}" ${ALL:+--all} \
+    --out "$out/teacher_coverage.json"
 }
 step_examples() {  # each example against eager and torch.compile, then again in plain Python
   local results=$BUILD/results code=0

@@ -39,6 +39,14 @@ _RUNNING_STATISTICS = {"aten.batch_norm.default": "training",
                        "aten.instance_norm.default": "use_input_stats"}
 
 
+# Views that replace the tensor's own metadata: recorded as the view that they are.
+_VIEWS_IN_PLACE = {
+    "aten.as_strided_.default": "aten.as_strided.default", "aten.t_.default": "aten.t.default",
+    "aten.transpose_.default": "aten.transpose.int", "aten.squeeze_.dim": "aten.squeeze.dim",
+    "aten.squeeze_.dims": "aten.squeeze.dims", "aten.squeeze_.default": "aten.squeeze.default",
+    "aten.unsqueeze_.default": "aten.unsqueeze.default"}
+
+
 class _Parameter:
     """One argument of a schema, with what encoding needs looked up once."""
 
@@ -70,6 +78,7 @@ class Recorder(TorchDispatchMode):
         self.file = file
         self.tapes = []
         self.refusal = None
+        self.called = None  # the operator that is being taken apart, as the program called it
         self.kept = []      # every tensor seen, so that no storage or id is used twice
         self.constants = {}  # key or id -> real tensor whose values are known
 
@@ -159,9 +168,14 @@ class Recorder(TorchDispatchMode):
             result = self._move_constant(args[0], kwargs)
             if result is not None:
                 return result
-        if self.operators.get(name) != "whole":
+        if self.operators.get(_VIEWS_IN_PLACE.get(name, name)) == "whole":
+            return self._record(func, name, args, kwargs)
+        called = self.called
+        self.called = called or name
+        try:
             return self._decompose(func, name, args, kwargs)
-        return self._record(func, name, args, kwargs)
+        finally:
+            self.called = called
 
     def _silent(self, func, name, args, kwargs):
         result = func(*args, **kwargs)
@@ -219,7 +233,8 @@ class Recorder(TorchDispatchMode):
             if self.operators.get(name) == "decompose" and func in table:
                 with self:
                     return table[func](*args, **kwargs)
-        return self.refuse("operator", "operator %s is not supported" % name)
+        part = "" if self.called == name else " (a part of it: %s)" % name
+        return self.refuse("operator", "operator %s is not supported%s" % (self.called, part))
 
     def _record(self, func, name, args, kwargs):
         encoded, written, before = {}, [], []
@@ -231,7 +246,7 @@ class Recorder(TorchDispatchMode):
                 arg = kwargs[parameter.name]
             else:
                 continue
-            if parameter.written:
+            if parameter.written and name not in _VIEWS_IN_PLACE:
                 tensors = arg if isinstance(arg, (list, tuple)) else [arg]
                 written += [t for t in tensors if t is not None]
             if not _is_default(parameter, arg):
@@ -243,7 +258,7 @@ class Recorder(TorchDispatchMode):
             self.forget_literals(value.storage)
         result = self._run(func, name, args, kwargs)
         results = self._results(name, result, written)
-        self.tape.steps.append(Call(name, encoded, results, before))
+        self.tape.steps.append(Call(_VIEWS_IN_PLACE.get(name, name), encoded, results, before))
         return result
 
     def _run(self, func, name, args, kwargs):

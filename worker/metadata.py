@@ -45,5 +45,23 @@ def _attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False
     return query.new_empty((batch, length, heads, value.shape[3])).transpose(1, 2)
 
 
+def _cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+    """gru_cell and the like: CUDA runs one fused kernel that has no fake form."""
+    hidden = hx[0] if isinstance(hx, (list, tuple)) else hx
+    if input.dim() not in (1, 2) or hidden.dim() != input.dim() or w_hh.dim() != 2 \
+            or input.shape[-1] != w_ih.shape[1] or hidden.shape[-1] != w_hh.shape[1] \
+            or w_ih.shape[0] != w_hh.shape[0] or input.shape[:-1] != hidden.shape[:-1]:
+        return None
+    made = hidden.new_empty(hidden.shape)
+    return (made, hidden.new_empty(hidden.shape)) if isinstance(hx, (list, tuple)) else made
+
+
+def _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1,
+              zero_infinity=False):
+    return log_probs.new_empty(() if reduction else log_probs.shape[1:-1])
+
+
 SHORTCUTS = {"aten.linear.default": _linear, "aten.layer_norm.default": _layer_norm,
-             "aten.scaled_dot_product_attention.default": _attention}
+             "aten.scaled_dot_product_attention.default": _attention,
+             "aten.lstm_cell.default": _cell, "aten.gru_cell.default": _cell,
+             "aten.ctc_loss.IntList": _ctc_loss, "aten.rnn_tanh_cell.default": _cell, "aten.rnn_relu_cell.default": _cell}

@@ -14,5 +14,6 @@ Command add_doctor(CLI::App& app);
 Command add_optimize(CLI::App& app);
 Command add_verify(CLI::App& app);
 Command add_record(CLI::App& app);
+Command add_eval(CLI::App& app);
 
 }  // namespace kw

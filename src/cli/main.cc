@@ -37,6 +37,10 @@ int main(int argc, char** argv) {
         auto* sub = app.add_subcommand("record", "Record a file's program as a bundle");
         return std::pair{sub, kw::add_record(*sub)};
       }(),
+      [&] {
+        auto* sub = app.add_subcommand("eval", "Judge what a policy writes for many models");
+        return std::pair{sub, kw::add_eval(*sub)};
+      }(),
   };
   try {
     app.parse(argc, argv);

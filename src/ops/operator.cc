@@ -103,6 +103,10 @@ std::string_view op_class_name(OpClass cls) {
       return "pointwise";
     case OpClass::kReduction:
       return "reduction";
+    case OpClass::kScan:
+      return "scan";
+    case OpClass::kSort:
+      return "sort";
     case OpClass::kSoftmax:
       return "softmax";
     case OpClass::kNorm:
@@ -111,8 +115,14 @@ std::string_view op_class_name(OpClass cls) {
       return "matmul";
     case OpClass::kConv:
       return "convolution";
+    case OpClass::kPool:
+      return "pooling";
     case OpClass::kAttention:
       return "attention";
+    case OpClass::kRecurrent:
+      return "recurrent";
+    case OpClass::kLoss:
+      return "loss";
     case OpClass::kView:
       return "view";
     case OpClass::kCopy:

@@ -13,16 +13,21 @@ namespace kw {
 enum class OpClass {
   kPointwise,  // one result element from the same (broadcast) element of each operand
   kReduction,  // over `dim`, with `keepdim`
+  kScan,       // running sums, products, extrema along `dim`: same shape
+  kSort,       // order along a dim: sort, topk, searchsorted
   kSoftmax,    // softmax, log_softmax: over one dim, same shape
   kNorm,       // layer, rms, group, batch, instance norm
   kMatmul,     // linear, mm, bmm, addmm, matmul
   kConv,
+  kPool,  // windows without weights: pooling, resampling
   kAttention,
-  kView,     // no computation and no memory traffic: results alias the argument
-  kCopy,     // moves elements: clone, contiguous, cat
-  kFactory,  // makes a tensor from nothing: empty, zeros, full, arange
-  kRandom,   // reads the generator
-  kInit,     // in-place arithmetic that constructors use
+  kRecurrent,  // lstm, gru, rnn: all layers and time steps
+  kLoss,       // a pointwise formula of input and target, then a mean or a sum
+  kView,       // no computation and no memory traffic: results alias the argument
+  kCopy,       // moves elements: clone, contiguous, cat
+  kFactory,    // makes a tensor from nothing: empty, zeros, full, arange
+  kRandom,     // reads the generator
+  kInit,       // in-place arithmetic that constructors use
 };
 
 enum class Recording { kWhole, kDecompose };

@@ -18,20 +18,50 @@ const Value* tensor_arg(const Program& program, const AtenCall& call,
 
 int64_t last_dim(const Value& value) { return value.shape.empty() ? 1 : value.shape.back(); }
 
+// Each matrix of weights meets each row of the input once: its time steps and its batch.
+double recurrent_multiply_adds(const Program& program, const AtenCall& call, double results) {
+  const Value* input = tensor_arg(program, call, {"input"});
+  if (!input) return results;
+  const int64_t width = std::max<int64_t>(last_dim(*input), 1);
+  double weights = 0;
+  const auto add = [&](const Arg& arg) {
+    if (!arg.is_value()) return;
+    const Value& value = program.values.at(arg.value());
+    if (value.shape.size() == 2) weights += static_cast<double>(value.numel());
+  };
+  if (const Arg* params = call.find("params")) {
+    if (const auto* list = std::get_if<ArgList>(&params->v)) {
+      for (const Arg& item : *list) add(item);
+    }
+  }
+  for (const char* name : {"w_ih", "w_hh"}) {
+    if (const Arg* arg = call.find(name)) add(*arg);
+  }
+  return static_cast<double>(input->numel() / width) * weights;
+}
+
 // Multiply-adds of the classes whose work is not proportional to their elements: a matrix product
 // does K per result element, a convolution the filter's window, attention two products.
 double multiply_adds(const Program& program, const AtenCall& call, OpClass cls, const Value& out) {
   const double results = static_cast<double>(out.numel());
   if (cls == OpClass::kMatmul) {
     // The contracted size is the last dimension of the left operand.
-    const Value* left = tensor_arg(program, call, {"input", "mat1", "batch1", "self"});
+    const Value* left = tensor_arg(program, call, {"input", "mat1", "batch1", "mat", "self"});
     return left ? results * static_cast<double>(last_dim(*left)) : results;
   }
   if (cls == OpClass::kConv) {
     const Value* weight = tensor_arg(program, call, {"weight"});
     if (!weight || weight->shape.empty() || weight->shape[0] == 0) return results;
+    // Transposed: each element of the input meets all of the filters of its channel.
+    const Arg* transposed = call.find("transposed");
+    const Value* input = tensor_arg(program, call, {"input"});
+    if (transposed && transposed->v == decltype(Arg::v)(true) && input) {
+      return static_cast<double>(input->numel()) *
+             static_cast<double>(weight->numel() / weight->shape[0]);
+    }
     return results * static_cast<double>(weight->numel() / weight->shape[0]);
   }
+  if (cls == OpClass::kRecurrent) return recurrent_multiply_adds(program, call, results);
   const Value* query = tensor_arg(program, call, {"query"});
   const Value* key = tensor_arg(program, call, {"key"});
   if (!query || !key || key->shape.size() < 2) return results;
@@ -68,8 +98,8 @@ Cost step_cost(const Program& program, const Step& step) {
     elements = std::max(elements, program.values.at(id).numel());
   }
   if (!first) return cost;
-  const bool products =
-      row->cls == OpClass::kMatmul || row->cls == OpClass::kConv || row->cls == OpClass::kAttention;
+  const bool products = row->cls == OpClass::kMatmul || row->cls == OpClass::kConv ||
+                        row->cls == OpClass::kAttention || row->cls == OpClass::kRecurrent;
   cost.flops = row->flops * (products ? multiply_adds(program, *call, row->cls, *first)
                                       : static_cast<double>(elements));
   return cost;

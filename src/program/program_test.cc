@@ -269,6 +269,34 @@ TEST(Cost, MatmulAndViews) {
   EXPECT_EQ(step_cost(p, view).bytes, 0.0);
 }
 
+// Of the sizes given, all float32 and contiguous; the last is the result.
+double flops_of(const std::string& op, const std::vector<std::vector<int64_t>>& shapes,
+                std::map<std::string, Arg> args) {
+  Program p;
+  for (const auto& shape : shapes) {
+    p.values.push_back({DType::kFloat32, shape, shape, 0, static_cast<int>(p.values.size())});
+  }
+  return step_cost(p, AtenCall{op, std::move(args), {static_cast<int>(shapes.size()) - 1}, {}})
+      .flops;
+}
+
+TEST(Cost, CountsMultiplyAddsOfWeights) {
+  const Arg input{ValueRef{0}}, weight{ValueRef{1}};
+  // 2 x 6 x 5 results, each of 3 channels in a window of 4.
+  EXPECT_EQ(flops_of("aten.convolution.default", {{2, 3, 8}, {6, 3, 4}, {2, 6, 5}},
+                     {{"input", input}, {"weight", weight}, {"transposed", Arg{false}}}),
+            2.0 * (2 * 6 * 5) * (3 * 4));
+  // Transposed: 2 x 3 x 8 elements, each spread by 6 filters of 4.
+  EXPECT_EQ(flops_of("aten.convolution.default", {{2, 3, 8}, {3, 6, 4}, {2, 6, 11}},
+                     {{"input", input}, {"weight", weight}, {"transposed", Arg{true}}}),
+            2.0 * (2 * 3 * 8) * (6 * 4));
+  // An LSTM of 7 steps, 2 sequences, 5 inputs, 4 hidden.
+  EXPECT_EQ(flops_of("aten.lstm.input", {{7, 2, 5}, {16, 5}, {16, 4}, {16}, {7, 2, 4}},
+                     {{"input", input},
+                      {"params", Arg{ArgList{weight, Arg{ValueRef{2}}, Arg{ValueRef{3}}}}}}),
+            2.0 * (7 * 2) * (16 * 5 + 16 * 4));
+}
+
 TEST(Bundle, RoundTripAndDamage) {
   std::mt19937 rng(9);
   Task task = task_of(random_graph(rng, false).program);

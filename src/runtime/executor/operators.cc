@@ -136,11 +136,11 @@ IValue to_ivalue(const Arg& arg, const c10::Type& type, at::Device device) {
 
 // Value numbers of an argument made of tensors; a number in it is refused (the caller handled the
 // plain one).
-std::vector<ValueId> tensor_ids(const ArgList& items) {
+std::vector<ValueId> tensor_ids(const ArgList& items, bool optional = false) {
   std::vector<ValueId> out;
   for (const Arg& item : items) {
-    if (!item.is_value()) throw InputError("expected tensors");
-    out.push_back(item.value());
+    if (!item.is_value() && !(optional && item.is_none())) throw InputError("expected tensors");
+    out.push_back(item.is_value() ? item.value() : -1);
   }
   return out;
 }
@@ -294,8 +294,10 @@ void OperatorCall::add_argument(const c10::Argument& argument, const Arg* arg, a
     const c10::TypePtr& element = plain->castRaw<c10::ListType>()->getElementType();
     ArgList storage;
     const ArgList& items = as_list(*arg, storage, argument.N().value_or(1));
-    if (element->kind() == TypeKind::TensorType) {
-      holes_.push_back({TensorHole::kList, template_.size(), tensor_ids(items)});
+    if (strip_optional(element)->kind() == TypeKind::TensorType) {
+      const bool optional = element->kind() == TypeKind::OptionalType;  // indices of x[:, i]
+      holes_.push_back({optional ? TensorHole::kOptionalList : TensorHole::kList, template_.size(),
+                        tensor_ids(items, optional)});
       template_.push_back(IValue());
     } else {
       template_.push_back(list_to_ivalue(items, element, device));
@@ -311,6 +313,11 @@ std::vector<at::Tensor> OperatorCall::run(std::span<const at::Tensor> slots) con
   for (const TensorHole& hole : holes_) {
     if (hole.kind == TensorHole::kOne) {
       stack[hole.entry] = slots[hole.values[0]];
+    } else if (hole.kind == TensorHole::kOptionalList) {
+      c10::List<std::optional<at::Tensor>> list;
+      for (ValueId id : hole.values)
+        list.push_back(id < 0 ? std::nullopt : std::optional(slots[id]));
+      stack[hole.entry] = std::move(list);
     } else {
       c10::List<at::Tensor> list;
       for (ValueId id : hole.values) list.push_back(slots[id]);

@@ -40,9 +40,9 @@ class OperatorCall {
 
  private:
   struct TensorHole {  // one stack entry made of tensors
-    enum Kind { kOne, kList } kind;
+    enum Kind { kOne, kList, kOptionalList } kind;
     size_t entry;
-    std::vector<ValueId> values;
+    std::vector<ValueId> values;  // -1 for none in an optional list
   };
   void resolve(const AtenCall& call, at::Device device);
   void add_argument(const c10::Argument& schema, const Arg* arg, at::Device device);

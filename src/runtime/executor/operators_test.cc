@@ -108,6 +108,14 @@ TEST(Operators, ConstantsAreFreshEachTime) {
   expect_same(call.run({})[0], expected.view({2, 2}));
 }
 
+TEST(Operators, OptionalTensorLists) {
+  const at::Tensor x = at::randn({3, 4, 5}), rows = at::tensor({3, 0, 3});
+  expect_same(
+      run("aten.index.Tensor", {{"self", v(0)}, {"indices", {nullptr, v(1)}}}, {x, rows})[0],
+      x.index_select(1, rows));
+  EXPECT_THROW(run("aten.cat.default", {{"tensors", {v(0), nullptr}}}, {x}), InputError);
+}
+
 TEST(Operators, BrokenCallsAreInputErrors) {
   const auto make = [](const std::string& op, const Json& args, std::vector<int> mutated = {}) {
     OperatorCall(call_from(op, args, std::move(mutated)), at::kCPU);

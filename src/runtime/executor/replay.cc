@@ -4,6 +4,8 @@
 #include <unordered_map>
 
 #include "formats/error.h"
+#include "ops/operator.h"
+#include "runtime/executor/tf32.h"
 
 namespace kw {
 namespace {
@@ -50,6 +52,11 @@ class DefaultDtype {
  private:
   caffe2::TypeMeta before_;
 };
+
+bool is_convolution(const std::string& op) {
+  const OperatorRow* row = find_operator(op);
+  return row && row->cls == OpClass::kConv;
+}
 
 }  // namespace
 
@@ -106,6 +113,7 @@ void Replay::prepare(const std::vector<Kernel>& kernels, KernelSet* set) {
         prepared.call.emplace(*call, device_);
         prepared.defines = call->results;
         prepared.empty = makes_empty(call->op);
+        prepared.convolution = is_convolution(call->op);
       } else {
         const auto& launch = std::get<Launch>(step);
         const Kernel& kernel = kernels.at(launch.kernel);
@@ -129,9 +137,19 @@ void Replay::find_last_uses() {
   for (size_t i = 0; i < program_.steps.size(); ++i) {
     Step step = program_.steps[i];
     for_each_value(step, [&](ValueId& id) { last[id] = static_cast<int>(i); });
-    for (ValueId id : step_defines(step)) last[id] = std::max(last[id], static_cast<int>(i));
   }
-  for (ValueId id : program_.outputs) last[id] = -1;
+  std::vector<bool> used(last.size());
+  for (size_t id = 0; id < last.size(); ++id) used[id] = last[id] >= 0;
+  for (ValueId id : program_.outputs) {
+    used[id] = true;
+    last[id] = -1;
+  }
+  // Results that nobody uses may be workspace, which each backend makes as it likes.
+  for (PreparedStep& step : steps_) {
+    for (ValueId& id : step.defines) {
+      if (id >= 0 && !used[id]) id = -1;
+    }
+  }
   for (size_t id = 0; id < last.size(); ++id) {
     if (last[id] >= 0) steps_[last[id]].release.push_back(static_cast<ValueId>(id));
   }
@@ -199,8 +217,10 @@ void Replay::run_step(int index, Run& run) {
 
 void Replay::run_call(int index, Run& run) {
   const PreparedStep& step = steps_[index];
-  std::vector<at::Tensor> results =
-      narrow_ && step.call->random() ? call_narrow(index, run) : step.call->run(run.slots);
+  std::vector<at::Tensor> results = narrow_ && step.call->random() ? call_narrow(index, run)
+                                    : convolve_in_tf32_ && step.convolution
+                                        ? call_in_tf32(index, run)
+                                        : step.call->run(run.slots);
   if (results.size() != step.defines.size()) {
     throw ReplayError("gave " + std::to_string(results.size()) + " results, recorded are " +
                       std::to_string(step.defines.size()));
@@ -212,6 +232,20 @@ void Replay::run_call(int index, Run& run) {
     if (step.empty) results[k] = fill_empty(std::move(results[k]), id, run);
     define(index, id, std::move(results[k]), run);
   }
+}
+
+// Bias is added in float32, the products are exact and summed in float32: only the operands of
+// products are rounded.
+std::vector<at::Tensor> Replay::call_in_tf32(int index, Run& run) {
+  const auto& call = std::get<AtenCall>(program_.steps[index]);
+  std::vector<at::Tensor> slots = run.slots;
+  for (const char* operand : {"input", "weight"}) {
+    const Arg* arg = call.find(operand);
+    if (arg && arg->is_value() && arg->value() >= 0) {
+      slots[arg->value()] = rounded_to_tf32(slots[arg->value()]);
+    }
+  }
+  return steps_[index].call->run(slots);
 }
 
 void Replay::run_launch(int index, Run& run) {

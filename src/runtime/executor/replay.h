@@ -47,6 +47,10 @@ class Replay {
   // `inputs` as Program::inputs; a run may overwrite those that the program mutates.
   std::vector<at::Tensor> run(std::vector<at::Tensor> inputs, const ReplayOptions& options);
 
+  // float32 convolutions get operands in TF32, as PyTorch's default is on CUDA. For a CPU that
+  // stands in for a device.
+  void convolve_in_tf32() { convolve_in_tf32_ = true; }
+
   const Program& program() const { return program_; }
   const std::vector<int>& launch_steps() const { return launch_steps_; }
   // For each input, whether some step overwrites its storage.
@@ -64,9 +68,9 @@ class Replay {
     std::unique_ptr<PreparedLaunch> launch;
     std::vector<ValueId> launch_values;  // -1 where the argument is no tensor
     std::vector<int64_t> alignments;     // of pointers, bytes
-    std::vector<ValueId> defines;
-    std::vector<ValueId> release;  // values used for the last time
-    bool empty = false;
+    std::vector<ValueId> defines;        // -1 where there is no tensor or nobody uses it
+    std::vector<ValueId> release;        // values used for the last time
+    bool empty = false, convolution = false;
   };
   struct Run;  // the state of one run
 
@@ -77,6 +81,7 @@ class Replay {
   void run_call(int index, Run& run);
   void run_launch(int index, Run& run);
   std::vector<at::Tensor> call_narrow(int index, Run& run);
+  std::vector<at::Tensor> call_in_tf32(int index, Run& run);
   at::Tensor fill_empty(at::Tensor made, ValueId id, Run& run);
   void define(int index, ValueId id, at::Tensor tensor, Run& run);
   void release(ValueId id, Run& run);
@@ -91,6 +96,7 @@ class Replay {
   std::vector<bool> output_;  // by storage number
   std::set<int> relaid_;
   bool guards_intact_ = true;
+  bool convolve_in_tf32_ = false;
 };
 
 // Whether a tensor's dimensions larger than 1 step as the record says.

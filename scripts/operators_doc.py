@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Writes docs/operators.md from the one table of operators (src/ops/operator_table.cc).
+
+    scripts/operators_doc.py            rewrite it
+    scripts/operators_doc.py --check    fail when it is not what the table says
+"""
+
+import re
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TABLE = ROOT / "src/ops/operator_table.cc"
+DOCUMENT = ROOT / "docs/operators.md"
+
+ROW = re.compile(
+    r'\{"(?P<name>[\w.]+)",\s*"(?P<schema>(?:[^"\\]|\\.)*)",\s*'
+    r"OpClass::k(?P<cls>\w+), Recording::k(?P<recorded>\w+), Numerics::k(?P<numerics>\w+), "
+    r'(?P<flops>[\d.]+),\s*"(?P<triton>(?:[^"\\]|\\.)*)"\}', re.S)
+
+# The kernel family that writes a class of operators where the row itself has no expression.
+FAMILIES = {"Pointwise": "pointwise", "Reduction": "reduction", "Scan": "reduction",
+            "Softmax": "reduction", "Norm": "reduction", "Matmul": "matmul", "Conv": "convolution",
+            "Pool": "pointwise, reduction", "Copy": "pointwise", "View": "(an index map)",
+            "Factory": "(a constant)", "Init": "as the operator without _"}
+
+# Why the teacher writes no kernel: (pattern of names, reason), the first that fits.
+NO_ORDER = "no family orders elements"
+WRITES = "in PyTorch's random stream: a kernel cannot draw the same numbers"
+ATOMIC = "elements meet at one place: no family has atomics"
+RARE = "seldom in models: none yet"
+UNWRITTEN = [
+    ("aten.scaled_dot_product_attention.*", "a fused kernel of the library's is there; none yet"),
+    ("aten.lstm*", "hundreds of dependent steps"), ("aten.gru*", "hundreds of dependent steps"),
+    ("aten.rnn_*", "hundreds of dependent steps"),
+    ("aten.ctc_loss.*", "a recursion over time"),
+    ("aten.median.*", NO_ORDER), ("aten.nanmedian.*", NO_ORDER), ("aten.kthvalue.*", NO_ORDER),
+    ("aten.mode.*", NO_ORDER), ("aten.take.*", RARE), ("aten.masked_scatter*", NO_ORDER),
+    ("aten.scatter*", ATOMIC), ("aten.index_add*", ATOMIC), ("aten.index_put*", ATOMIC),
+    ("aten.index_fill*", ATOMIC), ("aten.index_copy*", ATOMIC), ("aten.max_unpool*", ATOMIC),
+    ("aten.col2im.*", ATOMIC), ("aten._cdist_forward.*", RARE), ("aten._euclidean_dist.*", RARE),
+    ("aten._embedding_bag*", RARE), ("aten._trilinear.*", RARE), ("aten.grid_sampler*", RARE),
+    ("aten.affine_grid_generator.*", RARE), ("aten._upsample_bi*_aa.*", RARE),
+    ("aten.diagonal_scatter.*", RARE), ("aten._weight_norm_interface.*", "none yet"),
+    ("aten.dist.*", RARE), ("aten.block_diag.*", RARE), ("aten.linalg_qr.*", "constructors only"),
+]
+
+
+def rows():
+    text = TABLE.read_text()
+    found = [match.groupdict() for match in ROW.finditer(text)]
+    count = len(re.findall(r'^    \{"', text, re.M))
+    assert len(found) == count, "%d of %d rows are understood" % (len(found), count)
+    return found
+
+
+def unwritten(row):
+    """The reason for no teacher family, or None."""
+    for pattern, reason in UNWRITTEN:
+        if fnmatch(row["name"], pattern):
+            return reason
+    if row["cls"] == "Random":
+        return WRITES
+    return {"Sort": NO_ORDER, "Loss": "none yet"}.get(row["cls"])
+
+
+def teacher(row):
+    if row["recorded"] == "Decompose":
+        return "its parts"
+    return unwritten(row) or FAMILIES[row["cls"]]
+
+
+CLASS_NAMES = {"Conv": "convolution", "Pool": "pooling", "Init": "in-place"}
+
+
+def document():
+    table = rows()
+    whole = sum(row["recorded"] == "Whole" for row in table)
+    lines = [
+        "# Operators", "",
+        "Made from `src/ops/operator_table.cc` by `scripts/operators_doc.py`. %d operators: %d are"
+        % (len(table), whole),
+        "recorded whole, %d are taken apart as PyTorch does it; any other is taken apart where PyTorch"
+        % (len(table) - whole),
+        "can, and refused by name where it cannot. What is recorded is what PyTorch runs on CUDA.", "",
+        "Numerics is the class of the error budget ([numerics.md](numerics.md)). Flops are for each",
+        "element of the larger of operands and result, for matrix products and convolutions for each",
+        "multiply-add. Teacher is the kernel family that writes it, or why there is none.",
+    ]
+    classes = list(dict.fromkeys(row["cls"] for row in table))
+    for cls in classes:
+        mine = [row for row in table if row["cls"] == cls]
+        lines += ["", "## %s" % CLASS_NAMES.get(cls, cls.lower()).capitalize(), "",
+                  "| operator | schema | recorded | numerics | flops | teacher |",
+                  "|---|---|---|---|---|---|"]
+        for row in mine:
+            schema = row["schema"].replace('\\"', '"').replace("|", "\\|")
+            lines.append("| %s | `%s` | %s | %s | %s | %s |" % (
+                row["name"].removeprefix("aten.").removesuffix(".default"), schema,
+                row["recorded"].lower(), row["numerics"].lower(), row["flops"], teacher(row)))
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    text = document()
+    if "--check" in sys.argv:
+        if not DOCUMENT.exists() or DOCUMENT.read_text() != text:
+            print("docs/operators.md is out of date: run scripts/operators_doc.py")
+            return 1
+        return 0
+    DOCUMENT.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+// kernelwright eval MODEL.py|FOLDER...
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "formats/error.h"
+#include "policy/teacher/teacher.h"
+#include "search/suite.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Flags {
+  std::vector<std::string> models;
+  std::string cls = "Model", policy = "teacher", coverage = "hybrid", out;
+  int samples = 1, trials = 5;
+  bool json = false, no_time = false;
+  uint64_t seed = 0;
+  MachineFlags machine;
+};
+
+// The files named, and the *.py files of the folders named.
+std::vector<std::string> model_files(const std::vector<std::string>& names) {
+  std::vector<std::string> out;
+  for (const std::string& name : names) {
+    if (!fs::is_directory(name)) {
+      out.push_back(name);
+      continue;
+    }
+    std::vector<std::string> inside;
+    for (const auto& entry : fs::directory_iterator(name)) {
+      if (entry.path().extension() == ".py") inside.push_back(entry.path().string());
+    }
+    if (inside.empty()) throw InputError(name + ": has no *.py file");
+    std::sort(inside.begin(), inside.end());
+    out.insert(out.end(), inside.begin(), inside.end());
+  }
+  return out;
+}
+
+void write_sources(const SuiteResult& result, const fs::path& folder) {
+  for (size_t k = 0; k < result.samples.size(); ++k) {
+    const fs::path path =
+        folder / (fs::path(result.model).stem().string() + "." + std::to_string(k) + ".py");
+    std::ofstream file(path);
+    file << result.samples[k].source;
+    if (!file.flush()) throw EnvironmentError("cannot write " + path.string());
+  }
+}
+
+void print(const SuiteResult& result) {
+  std::string detail = result.fault.empty() ? result.refusal : result.fault;
+  const Verdict* shown = nullptr;
+  for (const SuiteSample& sample : result.samples) {
+    const bool accepted = sample.verdict.outcome == Verdict::Outcome::kAccepted;
+    if (!shown || (accepted && shown->outcome != Verdict::Outcome::kAccepted)) {
+      shown = &sample.verdict;
+      detail = accepted ? sample.family : sample.verdict.reason;
+    }
+  }
+  if (shown && shown->speedup_eager) detail += ", " + speedup_text(*shown->speedup_eager);
+  std::printf("%-10s  %s  %s\n", result.outcome().c_str(), result.model.c_str(), detail.c_str());
+  std::fflush(stdout);
+}
+
+int run(const Flags& flags) {
+  const std::vector<std::string> files = model_files(flags.models);
+  Machine machine(flags.machine, files);
+  std::vector<RecordRequest> requests;
+  for (const std::string& file : files) {
+    requests.push_back(request_for_file(file, flags.cls, flags.machine, machine.profile));
+  }
+  SuiteOptions options;
+  options.samples = flags.samples;
+  options.seed = flags.seed;
+  options.verify.trials = flags.trials;
+  options.verify.pure = flags.coverage == "pure";
+  options.verify.seed = flags.seed ? flags.seed : secret_seed();
+  options.verify.time = flags.machine.chosen_backend() == "cuda" && !flags.no_time;
+  if (!flags.out.empty()) fs::create_directories(flags.out);
+  machine.executor.hello();
+  const std::unique_ptr<Policy> policy = make_teacher();
+  std::map<std::string, int> outcomes;
+  Suite(machine.pool, machine.executor, *policy, machine.profile)
+      .run(requests, options, [&](const SuiteResult& result) {
+        ++outcomes[result.outcome()];
+        if (flags.json) {
+          std::cout << to_json(result).dump() << std::endl;
+        } else {
+          print(result);
+        }
+        if (!flags.out.empty()) write_sources(result, flags.out);
+      });
+  std::string summary = std::to_string(files.size()) + " models";
+  for (const auto& [outcome, count] : outcomes) {
+    summary += ", " + std::to_string(count) + " " + outcome;
+  }
+  std::fprintf(stderr, "%s\n", summary.c_str());
+  return 0;
+}
+
+}  // namespace
+
+Command add_eval(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  app.add_option("model", flags->models,
+                 "files with Model, get_inputs() and get_init_inputs(), or folders of them")
+      ->required();
+  app.add_option("--class", flags->cls, "the class to write kernels for")->capture_default_str();
+  app.add_option("--policy", flags->policy, "who writes the kernels")
+      ->check(CLI::IsMember({"teacher"}))
+      ->capture_default_str();
+  app.add_option("--samples", flags->samples, "proposals judged for each model")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--trials", flags->trials, "fresh input sets, before the varied ones")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  app.add_option("--coverage", flags->coverage,
+                 "hybrid: some PyTorch may be left; pure: none that computes")
+      ->check(CLI::IsMember({"hybrid", "pure"}))
+      ->capture_default_str();
+  app.add_option("--out", flags->out, "folder for what the policy wrote: <model>.<sample>.py");
+  app.add_option("--seed", flags->seed, "seed of policy, inputs and parameters (default: secret)");
+  app.add_flag("--no-time", flags->no_time, "judge only");
+  app.add_flag("--json", flags->json, "print one line of JSON for each model");
+  flags->machine.add_to(app);
+  app.footer("Each model is written whole, without a search: what the policy can do by itself.");
+  return [flags] { return run(*flags); };
+}
+
+}  // namespace kw

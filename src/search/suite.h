@@ -1,0 +1,65 @@
+// A policy on many models: each model's whole forward program is one fragment, the policy's
+// proposals for it are built and judged like any candidate. No search: what a policy can write by
+// itself (`kernelwright eval`).
+//
+// Models go through in batches, so that recording and compiling fill the pool while only one batch
+// is held. Borrows a WorkerPool and an ExecutorClient. One thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "policy/policy.h"
+#include "verify/verifier.h"
+
+namespace kw {
+
+struct SuiteOptions {
+  int samples = 1;    // proposals judged for each model
+  int batch = 64;     // models in flight
+  uint64_t seed = 0;  // of the policy
+  VerifyOptions verify;
+};
+
+struct SuiteSample {
+  std::string family, plan, source;
+  Verdict verdict;
+};
+
+struct SuiteResult {
+  std::string model;    // the request's file
+  std::string fault;    // the model's own: nothing was asked for
+  std::string refusal;  // why the policy gave nothing
+  std::vector<SuiteSample> samples;
+
+  bool verified() const;  // some sample was accepted
+  // "verified", "rejected", "not judged" (no sample accepted, some not judged), "refused",
+  // "unusable" (a fault of the model file).
+  std::string outcome() const;
+};
+
+Json to_json(const SuiteResult& result);  // docs/formats/eval.md
+
+class Suite {
+ public:
+  Suite(WorkerPool& pool, ExecutorClient& executor, Policy& policy, const DeviceProfile& profile)
+      : pool_(pool), executor_(executor), policy_(policy), profile_(profile) {}
+
+  // Calls `done` for each model, in order.
+  void run(const std::vector<RecordRequest>& models, const SuiteOptions& options,
+           const std::function<void(const SuiteResult&)>& done);
+
+ private:
+  struct Asked;  // one model on its way
+  void run_batch(std::vector<Asked>& batch, const SuiteOptions& options);
+  void propose(Asked& asked, const SuiteOptions& options);
+  void judge(Asked& asked, const SuiteOptions& options);
+
+  WorkerPool& pool_;
+  ExecutorClient& executor_;
+  Policy& policy_;
+  const DeviceProfile& profile_;
+};
+
+}  // namespace kw

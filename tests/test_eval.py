@@ -1,0 +1,58 @@
+"""`kernelwright eval`: what the teacher writes by itself for several models, judged."""
+
+import json
+
+import pytest
+
+from command import run
+
+MODELS = {
+    "pointwise": ("return torch.relu(a0) * a1 + 1.0", "torch.randn(40, 30), torch.randn(30)"),
+    # Orders its elements: no kernel family does.
+    "sorted": ("return torch.sort(a0).values * a1", "torch.randn(9, 30), torch.randn(30)"),
+    # Reads a value on the host.
+    "unusable": ("return a0 * a1.sum().item()", "torch.randn(9, 30), torch.randn(30)"),
+}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("suite")
+    for name, (body, inputs) in MODELS.items():
+        (folder / (name + ".py")).write_text(
+            "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, a0, a1):\n"
+            "        %s\n\n\ndef get_inputs():\n    return [%s]\n\n\n"
+            "def get_init_inputs():\n    return []\n" % (body, inputs))
+    out = tmp_path_factory.mktemp("written")
+    process = run("eval", folder, "--backend", "cpu", "--coverage", "pure", "--samples", "2",
+                  "--trials", "1", "--json", "--out", out)
+    assert process.returncode == 0, process.stderr
+    lines = [json.loads(line) for line in process.stdout.splitlines()]
+    return {line["model"].rsplit("/", 1)[1][:-3]: line for line in lines}, out, process.stderr
+
+
+def test_outcomes(results):
+    found, _, summary = results
+    assert {name: r["outcome"] for name, r in found.items()} == {
+        "pointwise": "verified", "sorted": "refused", "unusable": "unusable"}
+    assert "3 models, 1 refused, 1 unusable, 1 verified" in summary
+
+
+def test_samples_say_what_they_are_and_are_kept(results):
+    found, out, _ = results
+    samples = found["pointwise"]["samples"]
+    assert samples and all(s["family"] and s["plan"] for s in samples)
+    assert sorted(p.name for p in out.iterdir()) == [
+        "pointwise.%d.py" % k for k in range(len(samples))]
+    assert "@triton.jit" in (out / "pointwise.0.py").read_text()
+
+
+def test_reasons(results):
+    found, _, _ = results
+    assert "sort" in found["sorted"]["reason"] and not found["sorted"]["samples"]
+    assert "unusable.py:6" in found["unusable"]["reason"]
+
+
+def test_nothing_to_do(tmp_path):
+    process = run("eval", tmp_path)
+    assert process.returncode == 2 and "no *.py file" in process.stderr

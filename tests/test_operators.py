@@ -1,0 +1,54 @@
+"""A share of the operator table's parity cases, on the CPU; all of them: operators/parity.py."""
+
+import os
+import subprocess
+import sys
+import pathlib
+
+import pytest
+
+TESTS = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(TESTS / "operators"))
+
+import parity  # noqa: E402
+from draw import OPERATORS  # noqa: E402
+
+BUILD = os.environ.get("KW_BUILD_DIR", str(TESTS.parent / "build"))
+CASES = 3
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    tool = os.path.join(BUILD, "replay_program")
+    assert os.path.exists(tool), "%s is not built" % tool
+    by_operator = {}
+    for case, outcome in parity.compare(parity.draw_cases(CASES), tool, "cpu", workers=2):
+        by_operator.setdefault(case.operator, []).append((case, outcome))
+    return by_operator
+
+
+@pytest.mark.parametrize("name", list(OPERATORS))
+def test_parity(name, outcomes):
+    different = ["%s: %s\n%s" % (case.name(), outcome.detail, case.call)
+                 for case, outcome in outcomes[name] if outcome.kind == "different"]
+    assert not different, "\n".join(different)
+
+
+def test_few_cases_are_refused(outcomes):
+    kinds = [outcome.kind for rows in outcomes.values() for _, outcome in rows]
+    assert kinds.count("refused") <= len(kinds) // 50
+    assert kinds.count("explained") <= len(kinds) // 50
+
+
+def test_the_comparison_sees_differences():
+    import torch
+    x = torch.tensor([1.0, -2.0, float("inf"), float("nan")])
+    for change in (x + torch.tensor([1e-4, 0, 0, 0]), -x, x[:3], x.double(), x.nan_to_num()):
+        assert parity.value_difference(change, x)[0]
+    assert parity.value_difference(x.clone(), x)[0] is None
+    assert parity.value_difference(torch.tensor([1, 2]), torch.tensor([1, 3]))[0]
+
+
+def test_the_document_is_current():
+    script = TESTS.parent / "scripts" / "operators_doc.py"
+    assert subprocess.run([sys.executable, str(script), "--check"]).returncode == 0
