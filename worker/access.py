@@ -24,6 +24,7 @@ _PURE = {"tt." + name for name in (
     "reshape return scan scan.return splat split trans unsplat extern_elementwise").split()}
 _ASM_MEMORY = re.compile(r"\b(ld|st|ldu|atom|red|cp|multimem|prefetch|prefetchu|call|mbarrier|"
                          r"ldmatrix|stmatrix|wgmma|tcgen05|applypriority|discard)\b")
+_ESCAPE = re.compile(r"\\[0-9A-F]{2}")  # "\0A" would run into the next word
 
 _UNKNOWN = -1
 
@@ -127,7 +128,7 @@ class _Analysis:
             # two of those would point to a third.
             self.unknown.update(op.results)
         elif op.kind in ("tt.elementwise_inline_asm", "tt.map_elementwise"):
-            if _ASM_MEMORY.search(op.text):
+            if _ASM_MEMORY.search(_ESCAPE.sub(" ", op.text)):
                 self.accesses.append(([], True, True, True))
             self.accesses.append((op.operands, True, True, False))
         elif op.kind not in _PURE and not op.kind.startswith(_PURE_DIALECTS):

@@ -1,6 +1,7 @@
 """Reading the user's file: parse, execute as a module, find the user's lines."""
 
 import ast
+import io
 import linecache
 import os
 import sys
@@ -9,6 +10,11 @@ import types
 from refusal import Refused, one_line
 
 MODULE_NAME = "_kernelwright_source"
+
+
+def source_lines(source):
+    """Lines with their ends, as Python counts them: str.splitlines breaks at more characters."""
+    return io.StringIO(source, newline=None).readlines()
 
 
 def parse(source, file):
@@ -34,8 +40,7 @@ class UserFile:
         tree = parse(self.source, self.name)
         # Triton reads the source of a kernel through linecache; an entry without a time stamp is
         # never looked up on disk.
-        linecache.cache[self.name] = (len(self.source), None,
-                                      self.source.splitlines(keepends=True), self.name)
+        linecache.cache[self.name] = (len(self.source), None, source_lines(self.source), self.name)
         if self.folder and self.folder.rstrip(os.sep) not in sys.path:
             sys.path.insert(0, self.folder.rstrip(os.sep))
         self.module = types.ModuleType(self.module_name)

@@ -57,6 +57,18 @@ def _merge(total, pieces, types):
     return merged
 
 
+class _Elements(Env):
+    """Of a combine region, which runs on each element of an array as an instance of its own. What
+    stands outside of the region is one value for all elements of an instance."""
+
+    def __missing__(self, name):
+        value = self.parent[name]
+        if value.shape[0] != 1:
+            value = np.repeat(value, self.count // value.shape[0])
+        self[name] = value
+        return value
+
+
 class Machine:
     def __init__(self, text, symbol, memory):
         self.functions = ttir.parse(text)
@@ -389,14 +401,17 @@ class Machine:
 
     def _combine(self, block, first, second, env):
         """Runs a combine region on whole arrays: each element is an instance of its own."""
-        shape = first[0].shape
-        inner = Env(first[0].size, None)
+        shape = (env.count, *first[0].shape[1:])
+        first, second = ([np.broadcast_to(v, shape) for v in side] for side in (first, second))
+        inner = _Elements(first[0].size, env)
         for (name, _), value in zip(block.arguments, first + second):
             inner[name] = value.reshape(-1)
         last, results = self.region([block], inner)
         return [np.broadcast_to(v, (inner.count,)).reshape(shape) for v in results]
 
     def scan(self, op, env):
+        """Each element takes in what stands 1, 2, 4, ... before it: as deep a tree as a GPU's, so
+        as exact a sum."""
         axis = int(op.attribute(r"axis = (\d+)")) + 1
         backwards = op.attribute(r"reverse = (\w+)") == "true"
         values = list(np.broadcast_arrays(*(env[name] for name in op.operands)))
@@ -404,13 +419,18 @@ class Machine:
             values = [np.flip(v, axis) for v in values]
         combine = op.regions[0][0]
         direct = _direct(combine, _REDUCTIONS)
-        if direct is not None and len(values) == 1:
-            values = [settle(direct.accumulate(values[0], axis=axis), op.types[0].element)]
-        else:
-            slices = [[v.take(i, axis) for v in values] for i in range(values[0].shape[axis])]
-            for i in range(1, len(slices)):
-                slices[i] = self._combine(combine, slices[i - 1], slices[i], env)
-            values = [np.stack(parts, axis) for parts in zip(*slices)]
+        size, distance = values[0].shape[axis], 1
+        while distance < size:
+            early = [v.take(range(size - distance), axis) for v in values]
+            late = [v.take(range(distance, size), axis) for v in values]
+            if direct is not None and len(values) == 1:
+                late = [settle(direct(early[0], late[0]), op.types[0].element)]
+            else:
+                late = self._combine(combine, early, late, env)
+            values = [np.concatenate([np.broadcast_to(v.take(range(distance), axis), (
+                new.shape[0], *v.shape[1:axis], distance, *v.shape[axis + 1:])), new], axis)
+                      for v, new in zip(values, late)]
+            distance *= 2
         return [np.flip(v, axis) for v in values] if backwards else values
 
     def dot(self, op, env):
@@ -502,7 +522,7 @@ class Machine:
         return [old]
 
     def nothing(self, op, env):
-        """Printing, assertions and hints."""
+        """Printing, assertions, hints, and barriers: an operation ends before the next begins."""
         return []
 
 
@@ -585,4 +605,5 @@ _HANDLERS = {
     "tt.ptr_to_int": Machine.same_bits, "tt.int_to_ptr": Machine.same_bits,
     "tt.print": Machine.nothing, "tt.assert": Machine.nothing,
     "llvm.intr.assume": Machine.nothing,
+    "gpu.barrier": Machine.nothing, "ttg.barrier": Machine.nothing,  # by triton's version
 }

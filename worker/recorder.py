@@ -19,7 +19,7 @@ from launches import Launches
 from loading import MODULE_NAME, UserFile
 from refusal import Refused, one_line
 from state import collect_state
-from tape import Value, number_to_json, tensor_key
+from tape import Launch, Value, number_to_json, tensor_key
 
 MAX_TREE_DEPTH = 32
 
@@ -189,10 +189,14 @@ class Recording:
 
     def _derive_program(self, derived):
         values = [self.warm.live[key] for key in derived]
-        steps, storages = self.warm.steps_behind(values)
+        kept = {value.storage for value in values}
         state_storages = {entry["key"][0] for entry in self.state}
-        input_storages = {key[0] for key in self.input_keys}
-        if storages & (input_storages - state_storages):
+        input_storages = {key[0] for key in self.input_keys} - state_storages
+        readers = self._launches_on_inputs(input_storages, kept)
+        steps, storages = self.warm.steps_behind(values, without=readers)
+        filled = set().union(*(_fills(step) for step in steps))
+        if storages & input_storages or any(
+                value.storage in kept - filled for step in readers for value in step.reads()):
             raise Refused("survives", "a tensor that depends on the inputs of one call is used by "
                           "the next", self.file.name, None)
         for step in steps:
@@ -201,6 +205,21 @@ class Recording:
                     raise Refused("survives", "a tensor that depends on a buffer's value in one "
                                   "call is used by the next", self.file.name, None)
         return steps, values
+
+    def _launches_on_inputs(self, input_storages, kept):
+        """The warm-up's launches on tensors that depend on the inputs. Of what is `kept` for the
+        next call they only read: a launch that changes it is found out by the trial, and what it
+        would have filled is refused here."""
+        tainted, launches = set(input_storages), set()
+        for step in self.warm.steps:
+            written = {v.storage for v in [*step.results, *step.may_write()] if v is not None}
+            if not tainted & (written | {v.storage for v in step.reads()}):
+                continue
+            if isinstance(step, Launch):
+                launches.add(step)
+                written -= kept
+            tainted |= written
+        return launches
 
     def _check_stable(self, model, arguments, derived):
         """A third call must find the same left-overs as the second, untouched by it."""
@@ -311,6 +330,19 @@ class TrainingReads:
         if not self.read:
             return "any"
         return "train" if self.model.training else "eval"
+
+
+_EMPTY = {"aten.empty", "aten.empty_like", "aten.empty_strided", "aten.new_empty",
+          "aten.new_empty_strided"}
+
+
+def _fills(step):
+    """Storages that a step may write values to: not those that it only makes or looks at."""
+    filled = {value.storage for value in step.may_write()}
+    if not isinstance(step, Launch) and step.op.rpartition(".")[0] not in _EMPTY:
+        filled |= {v.storage for v in step.results if v is not None} \
+            - {v.storage for v in step.reads()}
+    return filled
 
 
 def _numerics_flags():

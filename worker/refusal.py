@@ -18,8 +18,8 @@ class Refused(BaseException):
 
 
 def one_line(error, limit=500):
-    """An exception as one line for people."""
-    text = " ".join(str(error).split())
+    """An exception as one line for people, without the C++ stack that PyTorch may add."""
+    text = " ".join(str(error).partition("\nException raised from ")[0].split())
     name = type(error).__name__
     text = "%s: %s" % (name, text) if text else name
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -13,13 +13,16 @@ Slicing is idempotent: a file that holds a slice's functions as they are gives t
 import ast
 import math
 import textwrap
+import unicodedata
 
 import triton
 import triton.language as tl
 from triton.language.extra import libdevice
 from triton.language.extra.cuda import libdevice as cuda_libdevice
+from triton.compiler.code_generator import CodeGenerator
 from triton.runtime.jit import JITFunction
 
+from loading import source_lines
 from refusal import Refused
 
 MODULES = {"triton": triton, "triton.language": tl, "triton.language.math": tl.math,
@@ -27,6 +30,8 @@ MODULES = {"triton": triton, "triton.language": tl, "triton.language.math": tl.m
            "triton.language.extra.cuda.libdevice": cuda_libdevice}
 BUILTINS = {"range", "min", "max", "len", "int", "float", "bool", "tuple", "isinstance", "list",
             "True", "False", "None"}
+# What Triton finds under a name that no value has (yet), getattr among them.
+_NEVER_LOCAL = set(CodeGenerator.builtin_namespace) - BUILTINS
 _FROM_TRITON = {"language", "cdiv", "next_power_of_2"}
 _FORBIDDEN_MEMBERS = {"handle", "to_ir", "mangle", "str_to_ty", "builtin", "constexpr_function",
                       "extern_elementwise", "dispatch"}
@@ -59,12 +64,14 @@ class Slicer:
 
     def __init__(self, source, file):
         self.file = file
-        self.lines = source.splitlines()
+        self.lines = source_lines(source)
         try:
             tree = ast.parse(source)
         except (SyntaxError, ValueError, RecursionError) as error:
             raise Refused("syntax", str(error), file, getattr(error, "lineno", None)) from None
         self.functions = {}
+        self.alone = {}  # function of the file -> the function parsed from its text alone
+        self.texts = {}  # function of `alone` -> its text
         self._index(tree, "")
 
     def _index(self, node, prefix):
@@ -103,7 +110,7 @@ class Slicer:
         constants = sorted(text for text in header.values()
                            if text and not text.startswith(("import ", "from ")))
         head = "\n".join(sorted(imports) + constants)
-        texts = ["@triton.jit\n" + self._text(bodies[name]) for name in ordered]
+        texts = ["@triton.jit\n" + self.texts[bodies[name]] for name in ordered]
         return "\n\n\n".join([head, *texts]) + "\n"
 
     def lines_of(self, raw):
@@ -125,7 +132,7 @@ class Slicer:
             if node is None:
                 self._refuse("there is no function %s on line %s"
                              % (entry.get("name"), entry.get("line")))
-            entries.append((entry, node))
+            entries.append((entry, self._alone(node)))
         return entries
 
     def _check_kernel(self, node, raw):
@@ -136,18 +143,24 @@ class Slicer:
         if names != [param.get("name") for param in raw["params"]] or node.name != raw["name"]:
             self._refuse("kernel %s was recorded with other parameters" % node.name, node)
 
-    def _text(self, node):
-        lines = self.lines[node.lineno - 1 : node.end_lineno]
-        # The function may share its last line with nothing else: a `;` would bring company.
-        text = textwrap.dedent("\n".join(line.rstrip() for line in lines))
-        try:
-            found = ast.parse(text).body
-        except SyntaxError:
-            found = []
-        if len(found) != 1 or not isinstance(found[0], ast.FunctionDef) \
-                or found[0].name != node.name:
-            self._refuse("function %s shares its lines with other code" % node.name, node)
-        return text
+    def _alone(self, node):
+        """A function of the file, parsed from its text alone: the text is what will be compiled, so
+        its own tree is what must be checked."""
+        if node not in self.alone:
+            lines = self.lines[node.lineno - 1 : node.end_lineno]
+            text = textwrap.dedent("\n".join(line.rstrip() for line in lines))
+            try:
+                found = ast.parse(text).body
+            except SyntaxError:
+                found = []
+            # The function may share its last line with nothing else: a `;` would bring company.
+            if len(found) != 1 or not isinstance(found[0], ast.FunctionDef) \
+                    or found[0].name != node.name:
+                self._refuse("function %s shares its lines with other code" % node.name, node)
+            ast.increment_lineno(found[0], node.lineno - 1)
+            self.alone[node] = found[0]
+            self.texts[found[0]] = text
+        return self.alone[node]
 
     # -- bindings -------------------------------------------------------------------------------
 
@@ -158,7 +171,8 @@ class Slicer:
             self._refuse("a function without its globals", node)
         result = {}
         for name, binding in given.items():
-            if not name.isidentifier() or name.startswith("__") or name in BUILTINS:
+            if not name.isidentifier() or name.startswith("__") or name in BUILTINS \
+                    or unicodedata.normalize("NFKC", name) != name:  # as Python would read it
                 self._refuse("a global cannot be called %r" % name, node)
             result[name] = self._binding(name, binding, node, entries)
             if name in ("tl", "triton") and result[name] not in (
@@ -305,6 +319,8 @@ class _Check(ast.NodeVisitor):
         known = self.local | set(self.bindings) | self.functions | BUILTINS
         if isinstance(node.ctx, ast.Load) and node.id not in known:
             self.refuse("the name %s is unknown" % node.id, node)
+        if isinstance(node.ctx, ast.Store) and node.id in _NEVER_LOCAL:
+            self.refuse("a value called %s" % node.id, node)
 
     def visit_Attribute(self, node):
         module = self.module(node.value)

@@ -4,7 +4,9 @@ import linecache
 import types
 
 import triton.language as tl
+from triton.runtime.jit import JITFunction
 
+from loading import source_lines
 from refusal import Refused
 from slicer import dtype_name
 
@@ -17,7 +19,7 @@ def load(text):
     _count += 1
     # Triton reads a function's source through linecache; the name enters no compiled code.
     path = "/kernelwright/slice%d.py" % _count
-    linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
+    linecache.cache[path] = (len(text), None, source_lines(text), path)
     module = types.ModuleType("_kernelwright_slice")
     exec(compile(text, path, "exec", dont_inherit=True), module.__dict__)
     return module.__dict__
@@ -34,13 +36,13 @@ def decode_constexpr(value, scope):
     (kind, what), = value.items()
     if kind == "dtype":
         return getattr(tl, dtype_name(what))
-    if kind == "function":
+    if kind == "function" and isinstance(scope.get(what), JITFunction):
         return scope[what]
     if kind == "tuple":
         return tuple(decode_constexpr(item, scope) for item in what)
     if kind == "f":
         return float(what)
-    raise Refused("unsupported", "a constexpr of kind %s" % kind)
+    raise Refused("slice", "a constexpr that is no literal, dtype or function of the slice")
 
 
 def ast_source(kernel, text):

@@ -13,6 +13,7 @@ import types
 
 import torch
 import triton
+from torch._prims_common import suggest_memory_format
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
@@ -233,6 +234,23 @@ def _truncated_normal(tensor, mean, std, a, b, generator=None):
         return tensor.mul_(std * math.sqrt(2.0)).add_(mean).clamp_(a, b)
 
 
+def _convolution_format(of_torch):
+    """The layout of a convolution's result on CUDA: channels-last when either operand is, but not
+    in double precision (cuDNN's rule, cudnn_conv_suggest_memory_format in ATen/native/ConvUtils.h).
+    A PyTorch built without CUDA would give every result the contiguous layout."""
+
+    def rule(input, weight, backend):
+        if input.device.type != "cuda":
+            return of_torch(input, weight, backend)
+        last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(weight.dim())
+        if last is None or input.dtype == torch.float64:
+            return torch.contiguous_format
+        either = last in (suggest_memory_format(input), suggest_memory_format(weight))
+        return last if either else torch.contiguous_format
+
+    return rule
+
+
 @contextlib.contextmanager
 def patched(profile, recorder):
     """Installs every stand-in; takes them all out again."""
@@ -262,6 +280,8 @@ def patched(profile, recorder):
         (torch.nn.Module, "_apply", _apply),
         (torch.nn.RNNBase, "_apply", _apply),
         (torch.nn.init, "_no_grad_trunc_normal_", _truncated_normal),
+        (torch._C, "_conv_determine_backend_memory_format",
+         _convolution_format(torch._C._conv_determine_backend_memory_format)),
         (torch, "compile", refuse_compiler("torch.compile")),
         (torch.nn.Module, "compile", refuse_compiler("Module.compile")),
         (torch.library, "custom_op", refuse_custom("torch.library.custom_op")),

@@ -134,12 +134,14 @@ class Tape:
                 "steps": [step.to_json(ids) for step in steps],
                 "outputs": [ids[v] for v in outputs]}
 
-    def steps_behind(self, values):
+    def steps_behind(self, values, without=()):
         """The steps that `values` depend on, in order: a backward slice in which a write to a
-        storage matters to everything that looks at it."""
+        storage matters to everything that looks at it. The steps of `without` are none of them."""
         storages = {value.storage for value in values}
         needed = []
         for step in reversed(self.steps):
+            if step in without:
+                continue
             touched = {v.storage for v in step.results if v is not None}
             touched |= {v.storage for v in step.may_write()}
             if touched & storages:

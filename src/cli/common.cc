@@ -43,6 +43,7 @@ WorkerConfig worker_config(const MachineFlags& flags, const std::vector<std::str
   config.sandbox = !flags.no_sandbox;
   config.parallel = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
   for (const std::string& file : files) {
+    if (file.empty()) throw InputError("a file's name is empty");
     config.visible.push_back(fs::absolute(file).parent_path().string());
   }
   return config;
@@ -98,6 +99,7 @@ RecordRequest request_for_file(const fs::path& path, const std::string& cls,
                                const MachineFlags& flags, const DeviceProfile& profile) {
   RecordRequest request;
   request.text = read_text(path);
+  if (request.text.starts_with("\xEF\xBB\xBF")) request.text.erase(0, 3);  // a byte order mark
   request.file = path.string();
   request.folder = fs::absolute(path).parent_path();
   request.cls = cls;

@@ -87,6 +87,14 @@ TEST(Json, DeepNestingIsRefused) {
   EXPECT_NO_THROW(parse_json("\"" + std::string(1000, '[') + "\"", "doc"));
 }
 
+TEST(Json, KnowsUtf8) {
+  EXPECT_TRUE(is_utf8(""));
+  EXPECT_TRUE(is_utf8("caf\xC3\xA9 \xF0\x9F\x99\x82"));
+  EXPECT_FALSE(is_utf8("caf\xE9"));
+  EXPECT_FALSE(is_utf8("\xC0\xAF"));      // overlong
+  EXPECT_FALSE(is_utf8("\xED\xA0\x80"));  // a surrogate
+}
+
 TEST(Json, ComplaintsNameThePlace) {
   const Json json = parse_json(R"({"a": [1, {"b": "x"}]})", "doc");
   try {

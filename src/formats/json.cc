@@ -48,6 +48,15 @@ void JsonReader::fail(const std::string& message) const {
                    std::string(json_->type_name()));
 }
 
+bool is_utf8(std::string_view text) {
+  try {
+    Json(text).dump();
+    return true;
+  } catch (const Json::type_error&) {
+    return false;
+  }
+}
+
 JsonReader JsonReader::at(std::string_view key) const {
   if (!json_->is_object()) fail("expected an object with \"" + std::string(key) + "\"");
   auto it = json_->find(key);

@@ -18,6 +18,9 @@ using Json = nlohmann::json;
 // Parses `text`; InputError names `what` and the byte where it went wrong.
 Json parse_json(std::string_view text, std::string_view what);
 
+// Whether `text` can stand in a JSON document as it is.
+bool is_utf8(std::string_view text);
+
 class JsonReader {
  public:
   JsonReader(const Json& json, std::string path) : json_(&json), path_(std::move(path)) {}

@@ -57,6 +57,12 @@ std::string output_fault(const OutputErrors& errors, Tolerance tolerance) {
            number(bounds.worst) +
            " is allowed (the reference's own: " + number(errors.reference_worst) + ")";
   }
+  if (!(errors.section_excess <= 1)) {
+    return "relative RMS error " + number(errors.section_error) + " at index " +
+           std::to_string(errors.section_index) + " of dimension " +
+           std::to_string(errors.section_dim) + " where " + number(errors.section_allowed) +
+           " is allowed";
+  }
   return {};
 }
 

@@ -160,6 +160,11 @@ bool Verifier::build(const RecordRequest& request, const VerifyOptions& options,
     load.reason = "there is no Triton kernel in it";
     return finish_stage(verdict, load);
   }
+  if (const auto fault = text_fault(request)) {
+    load.passed = false;
+    load.reason = fault->text();
+    return finish_stage(verdict, load);
+  }
   StageResult record{Stage::kRecord, true, "", Json::object(), 0};
   Clock::time_point start = Clock::now();
   auto recorded = record_result(pool_.run(record_job(request, options.record_deadline)));

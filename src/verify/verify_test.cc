@@ -71,6 +71,16 @@ TEST(Numerics, OneRoundingPassesWhereTheReferenceHadNone) {
   EXPECT_NE(output_fault(errors_of(0, 20 * 0x1p-23), Tolerance::kCalibrated), "");
 }
 
+TEST(Numerics, OneCrossSectionMayNotBeLeftOut) {
+  OutputErrors e = errors_of(1e-7, 1e-7);
+  e.section_excess = 0.9;
+  EXPECT_EQ(output_fault(e, Tolerance::kCalibrated), "");
+  for (double excess : {1.1, std::nan("")}) {
+    e.section_excess = excess;
+    EXPECT_NE(output_fault(e, Tolerance::kCalibrated), "");
+  }
+}
+
 TEST(Numerics, IntegersMustBeEqual) {
   OutputErrors e = errors_of(0, 0);
   e.dtype = "int64";

@@ -1,5 +1,7 @@
 #include "worker/jobs.h"
 
+#include <sstream>
+
 #include "formats/error.h"
 #include "ops/operator.h"
 #include "program/task_json.h"
@@ -141,6 +143,18 @@ std::string JobFault::text() const {
   return text;
 }
 
+std::optional<JobFault> text_fault(const RecordRequest& request) {
+  std::istringstream lines(request.text);
+  int number = 1;
+  for (std::string line; std::getline(lines, line); ++number) {
+    if (!is_utf8(line)) {
+      return JobFault{Status::kRefused, "syntax", "the line is not UTF-8 text", request.file,
+                      number};
+    }
+  }
+  return std::nullopt;
+}
+
 Job record_job(const RecordRequest& request, std::chrono::milliseconds deadline) {
   Job job;
   job.deadline = deadline;
@@ -195,6 +209,8 @@ std::vector<JobOutcome<BuiltTask>> build_tasks(WorkerPool& pool,
   std::map<uint64_t, size_t> under_way;  // job id -> build
   for (size_t i = 0; i < requests.size(); ++i) {
     builds[i].request = &requests[i];
+    builds[i].outcome.fault = text_fault(requests[i]);
+    if (builds[i].outcome.fault) continue;
     under_way[pool.submit(record_job(requests[i], deadline))] = i;
   }
   while (!under_way.empty()) {
@@ -206,7 +222,13 @@ std::vector<JobOutcome<BuiltTask>> build_tasks(WorkerPool& pool,
     }
   }
   std::vector<JobOutcome<BuiltTask>> outcomes;
-  for (Build& build : builds) outcomes.push_back(std::move(build.outcome));
+  for (Build& build : builds) {
+    // A job that ended without an answer names no file.
+    if (auto& fault = build.outcome.fault; fault && fault->file.empty()) {
+      fault->file = build.request->file;
+    }
+    outcomes.push_back(std::move(build.outcome));
+  }
   return outcomes;
 }
 

@@ -49,6 +49,8 @@ struct JobOutcome {
   std::optional<JobFault> fault;  // exactly one of the two
 };
 
+// What keeps a file from being recorded at all: a job's text must be UTF-8.
+std::optional<JobFault> text_fault(const RecordRequest& request);
 Job record_job(const RecordRequest& request, std::chrono::milliseconds deadline);
 JobOutcome<Recorded> record_result(const JobResult& result);
 

@@ -242,6 +242,11 @@ TEST(BuildTask, RecordsAndCompilesWithTheRealWorker) {
   const auto endless = build_task(pool, request_of("while True:\n    pass\n"), milliseconds(300));
   ASSERT_TRUE(endless.fault.has_value());
   EXPECT_EQ(job_status_name(endless.fault->status), "timeout") << endless.fault->text();
+  EXPECT_EQ(endless.fault->text().substr(0, 10), "model.py: ");
+  const auto latin = build_task(pool, request_of("import torch\nNAME = 'caf\xE9'\n"), kWait);
+  ASSERT_TRUE(latin.fault.has_value());
+  EXPECT_EQ(latin.fault->code, "syntax");
+  EXPECT_EQ(latin.fault->text().substr(0, 12), "model.py:2: ");
   EXPECT_TRUE(build_task(pool, request_of(kModel), kWait).value.has_value());
 }
 

@@ -133,8 +133,8 @@ class WorkerPool::Impl {
   void start() {
     if (!zygote_) zygote_ = std::make_unique<Zygote>(config_);
   }
-  const Zygote& zygote() const {
-    if (!zygote_) throw std::logic_error("the worker pool has not been started");
+  const Zygote& zygote() {
+    start();
     return *zygote_;
   }
 

@@ -63,7 +63,7 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   // Starts the zygote if need be. EnvironmentError with the interpreter's own words when it does
-  // not start. Also called by submit().
+  // not start. Also called by submit(), versions() and sandbox().
   void start();
   const Json& versions() const;  // {"python", "torch", "triton", "cuda"} of the running zygote
   const std::vector<SandboxLayer>& sandbox() const;

@@ -323,6 +323,7 @@ TEST_F(WorkerPoolTest, AZygotesDeathEndsItsJobsAndTheNextOneStartsAnother) {
       EXPECT_EQ(result.status, Status::kKilled) << request;
       EXPECT_NE(result.message.find("parent process"), std::string::npos) << result.message;
     }
+    EXPECT_TRUE(pool.versions().is_object());  // the next one's
     EXPECT_TRUE(pool.run(job({{"do", "ok"}})).ok());
   }
 }

@@ -87,6 +87,12 @@ v = tl.inline_asm_elementwise("ld.global.f32 $0, [$1];", "=f,l", [b.to(tl.int64)
                               False, 1)
 tl.store(c + i, v)
 """, "abc", "abc"),
+    # The intermediate representation prints a line's end as "\\0A", right before the next word.
+    "assembly that stores, on a line of its own": (I + """
+v = tl.inline_asm_elementwise("{\\nst.global.f32 [$1], 0f00000000;\\n}", "=r,l",
+                              [tl.load(a + i).to(tl.int64)], tl.int32, False, 1)
+tl.store(c + i, v)
+""", "abc", "abc"),
     "assembly on numbers": (I + """
 v = tl.inline_asm_elementwise("add.f32 $0, $1, $1;", "=f,f", [tl.load(a + i)], tl.float32, True, 1)
 tl.store(c + i, v)

@@ -243,6 +243,9 @@ HOSTILE = {
     "underscore attribute": "    y = x._semantic\n",
     "unknown name": "    y = open\n",
     "getattr": "    y = getattr(x, 'handle')\n",
+    # Triton takes a name that no value has yet from its own builtins.
+    "getattr before a local of its name": "    y = getattr(x, 'handle')\n    getattr = 1\n",
+    "getattr under a loop's name": "    for getattr in range(2):\n        y = 1\n",
     "handle": "    y = x.handle\n",
     "module of the compiler": "    y = tl.core\n",
     "triton runtime": "    y = triton.runtime\n",
@@ -257,8 +260,10 @@ HOSTILE = {
 }
 
 
-def raw_kernel(line, bindings):
-    return {"name": "kernel", "params": [{"name": "x", "type": "*fp32"}], "constexprs": {},
+def raw_kernel(line, bindings, constexprs):
+    params = [{"name": "x", "type": "*fp32"}]
+    params += [{"name": "f", "type": "constexpr"}] * len(constexprs)
+    return {"name": "kernel", "params": params, "constexprs": constexprs,
             "attrs": {}, "options": {}, "function": 0,
             "functions": [{"name": "kernel", "line": line, "globals": bindings}]}
 
@@ -266,12 +271,13 @@ def raw_kernel(line, bindings):
 TRITON = {"tl": {"module": "triton.language"}, "triton": {"module": "triton"}}
 
 
-def compile_body(client, body, bindings=TRITON, head="@triton.jit\ndef kernel(x):\n"):
+def compile_body(client, body, bindings=TRITON, head="@triton.jit\ndef kernel(x):\n",
+                 constexprs={}):
     source = head + body + "    tl.store(x, 1.0)\n"
-    line = next(i for i, text in enumerate(source.splitlines(), 1) if text.startswith("@")
-                or text.startswith("def kernel"))
+    line = next(i for i, text in enumerate(source.split("\n"), 1) if text.startswith("@")
+                or text.startswith("def other"))
     reply, _ = client.run({"kind": "compile", "source": source, "file": "m.py", "arch": "sm_90",
-                           "kernels": [raw_kernel(line, bindings)]})
+                           "kernels": [raw_kernel(line, bindings, constexprs)]})
     return reply
 
 
@@ -294,6 +300,31 @@ def test_bodies_that_would_run_python_are_refused(name, client):
 def test_bindings_are_not_believed(binding, client):
     reply = compile_body(client, "    y = helper\n", {**TRITON, "helper": binding})
     assert reply["status"] == "refused" and reply["code"] == "slice", reply
+
+
+@pytest.mark.parametrize("constexpr", [
+    {"function": "__builtins__"}, {"function": "tl"}, {"function": "missing"}])
+def test_a_constexpr_function_is_one_of_the_slice(constexpr, client):
+    reply = compile_body(client, "", head="@triton.jit\ndef kernel(x, f: tl.constexpr):\n",
+                         constexprs={"1": constexpr})
+    assert reply["status"] == "refused" and reply["code"] == "slice", reply
+
+
+def test_a_global_has_one_spelling(client):
+    """Python reads identifiers in normal form: these letters would bind tl."""
+    reply = compile_body(client, "", {**TRITON, "\uff54\uff4c": {"constexpr": 3}})
+    assert reply["status"] == "refused" and reply["code"] == "slice", reply
+
+
+# Characters at which str.splitlines breaks lines and Python does not.
+@pytest.mark.parametrize("character", ["\f", "\v", "\x1c", "\x85", "\u2028"])
+def test_the_checked_function_is_the_compiled_one(character, client):
+    hidden = "'''\ndef kernel(x=print(1)):\n    tl.store(x, 2.0)\n'''\n"
+    head = "# %s\n%s@triton.jit\ndef kernel(x):\n" % (4 * character, hidden)
+    reply = compile_body(client, "", head=head)
+    assert reply["status"] == "ok", reply
+    assert "def kernel(x):" in reply["kernels"][0]["slice"]
+    assert "print" not in reply["kernels"][0]["slice"]
 
 
 @pytest.mark.parametrize("head", [

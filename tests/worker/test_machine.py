@@ -24,10 +24,10 @@ TYPES = {torch.float32: "fp32", torch.float64: "fp64", torch.float16: "fp16",
          torch.bool: "i1"}
 
 
-def launch(body, grid, args, constexprs=(), signature=None):
+def launch(body, grid, args, constexprs=(), signature=None, functions=""):
     """Runs `kernel` with the given body. args: {name: tensor or number}, in order."""
     names = list(args) + [name for name, _ in constexprs]
-    text = HEAD + "@triton.jit\ndef kernel(%s):\n" % ", ".join(
+    text = HEAD + functions + "@triton.jit\ndef kernel(%s):\n" % ", ".join(
         list(args) + [n + ": tl.constexpr" for n, _ in constexprs])
     text += "\n".join("    " + line for line in body.strip("\n").splitlines()) + "\n"
     arrays, values, params = [], [], []
@@ -166,6 +166,53 @@ tl.store(y + 2, i.to(tl.float32))
 tl.store(y + 3, tl.argmax(tl.where(x == x, x, 0.0), 0, tie_break_left=True).to(tl.float32))
 """, [1], {"x": x, "y": y})
     assert y.tolist() == [5.0, 5.0, 1.0, 1.0]
+
+
+RECURRENCE = """@triton.jit
+def recurrence(a1, b1, a2, b2):
+    return a1 * a2, a2 * b1 + b2
+
+
+"""
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_scan_of_pairs_keeps_their_order(backwards):
+    a, b = torch.rand(3, 4, 32) + 0.5, torch.randn(3, 4, 32)
+    y = torch.zeros(3, 4, 32)
+    launch("""
+place = tl.program_id(0) * 128 + tl.arange(0, 4)[:, None] * 32 + tl.arange(0, 32)[None, :]
+x, total = tl.associative_scan((tl.load(a + place), tl.load(b + place)), 1, recurrence, reverse=%s)
+tl.store(y + place, total)
+""" % backwards, [3], {"a": a, "b": b, "y": y}, functions=RECURRENCE)
+    want = torch.zeros(3, 4, 32)
+    before = torch.zeros(3, 4)
+    for i in reversed(range(32)) if backwards else range(32):
+        before = want[..., i] = a[..., i] * before + b[..., i]
+    torch.testing.assert_close(y, want, rtol=1e-5, atol=1e-5)
+
+
+SATURATING = """@triton.jit
+def saturating(a, b):
+    return tl.minimum(a + b, 5.0)
+
+
+"""
+
+
+def test_a_combine_function_uses_what_stands_outside():
+    """Constants are moved out of the combine region."""
+    x = torch.rand(3, 4, 32)
+    y, total = torch.zeros(3, 4, 32), torch.zeros(3, 4)
+    launch("""
+r = tl.arange(0, 4)
+place = tl.program_id(0) * 128 + r[:, None] * 32 + tl.arange(0, 32)[None, :]
+x = tl.load(x + place)
+tl.store(y + place, tl.associative_scan(x, 1, saturating))
+tl.store(total + tl.program_id(0) * 4 + r, tl.reduce(x, 1, saturating))
+""", [3], {"x": x, "y": y, "total": total}, functions=SATURATING)
+    torch.testing.assert_close(y, x.cumsum(2).clamp(max=5.0))
+    torch.testing.assert_close(total, x.sum(2).clamp(max=5.0))
 
 
 MATMUL = """
@@ -368,3 +415,15 @@ def test_batches_do_not_matter(monkeypatch):
         monkeypatch.setattr("machine.BATCH_ELEMENTS", size)
         results.append(unary("tl.exp(x) + tl.sum(x, 0)", torch.cat([x, torch.zeros(56)])[:5056]))
     assert torch.equal(results[0], results[1]) and torch.equal(results[0], results[2])
+
+
+def test_a_barrier_lets_a_program_read_what_it_stored():
+    x = torch.arange(64.0)
+    y = torch.zeros(64)
+    launch("""
+i = tl.arange(0, 64)
+tl.store(y + i, tl.load(x + i))
+tl.debug_barrier()
+tl.store(y + i, tl.load(y + 63 - i) * 2)
+""", [1], {"x": x, "y": y})
+    assert torch.equal(y, 2 * x.flip(0))

@@ -277,3 +277,59 @@ def get_inputs():
     reply, _ = client.run(tools.request(source))
     assert reply["status"] == "ok", reply
     assert reply["task"]["forward"]["steps"][0]["args"]["other"] == tools.profile["sms"]
+
+
+PACKING = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def scale(x, w, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < n) * tl.load(w + i, mask=i < n), mask=i < n)
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.randn(64))
+        self.packed = None
+
+    def forward(self, x):
+        if self.packed is None:
+            %s
+        y = torch.empty_like(x)
+        scale[(1,)](x, self.packed, y, 64, BLOCK=64)
+        return y
+
+def get_inputs():
+    return [torch.randn(64)]
+"""
+FIRST_CALL = {
+    "by an operator": ("self.packed = self.w * 2.0", 0),
+    "by a kernel": ("self.packed = torch.empty_like(self.w); "
+                    "scale[(1,)](self.w, self.w, self.packed, 64, BLOCK=64)", 1),
+    "by a kernel, in place": ("self.packed = self.w * 2.0; "
+                              "scale[(1,)](self.w, self.packed, self.packed, 64, BLOCK=64)", 1),
+}
+
+
+@pytest.mark.parametrize("how", sorted(FIRST_CALL))
+def test_weights_packed_once_for_a_kernel_are_derived(how, client, tools):
+    """What a launch writes is unknown, but what it reads with the inputs it need not have made."""
+    line, launches = FIRST_CALL[how]
+    reply, _ = client.run(tools.request(PACKING % line))
+    assert reply["status"] == "ok", reply
+    derive, forward = reply["task"]["derive"], reply["task"]["forward"]
+    assert len(derive["outputs"]) == 1
+    assert sum("launch" in step for step in derive["steps"]) == launches
+    assert sum("launch" in step for step in forward["steps"]) == 1
+
+
+@pytest.mark.parametrize("line", [
+    "self.packed = x * 2.0",
+    "self.packed = torch.empty_like(x); scale[(1,)](x, x, self.packed, 64, BLOCK=64)",
+    "self.packed = torch.empty_like(x).view(64); scale[(1,)](x, x, self.packed, 64, BLOCK=64)"])
+def test_what_a_first_call_made_of_its_inputs_is_refused(line, client, tools):
+    reply, _ = client.run(tools.request(PACKING % line))
+    assert (reply["status"], reply.get("code")) == ("refused", "survives"), reply

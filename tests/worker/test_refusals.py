@@ -82,9 +82,11 @@ def get_inputs():
 """),
     "operator": ("operator", forward("return torch.linalg.svd(x)[1]  # HERE")),
     "unlisted operator is not taken apart": ("operator", forward(
-        "return F.mse_loss(x, x * 2)  # HERE")),
+        "return torch.special.i0(x)  # HERE")),
     "unlisted recurrent network": ("operator", forward(
-        "return self.g(x)[0]", init="self.g = nn.GRU(8, 8)")),
+        "return torch.gru(x, torch.ones(4, dtype=torch.int64), x.new_zeros(1, 1, 8),\n"
+        "                 self.g._flat_weights, True, 1, 0.0, False, False)[0]",
+        init="self.g = nn.GRU(8, 8)", inputs="[torch.randn(4, 8)]")),
     "complex": ("operator", forward("return torch.fft.fft(x).real  # HERE")),
     "address": ("address", forward("return x + x.data_ptr()  # HERE")),
     "storage address": ("address", forward("return x + x.untyped_storage().data_ptr()  # HERE")),
@@ -157,6 +159,19 @@ def test_refused_at_its_line(name, client, tools):
 def test_the_operator_is_named(client, tools):
     reply, _ = client.run(tools.request(CASES["operator"][1]))
     assert "linalg_svd" in reply["message"]
+
+
+def test_the_operator_of_the_program_is_named_when_a_part_is_missing(client, tools):
+    operators = {name: how for name, how in tools.operators.items() if name != "aten.bmm.default"}
+    source = forward("return torch.einsum('bij,bjk->bik', x, x)", inputs="[torch.randn(2, 3, 3)]")
+    reply, _ = client.run(tools.request(source, operators=operators))
+    assert "aten.einsum.default is not supported" in reply["message"]
+    assert "aten.bmm.default" in reply["message"]
+
+
+def test_a_message_has_no_stack_of_pytorchs(client, tools):
+    reply, _ = client.run(tools.request(forward("return x", inputs="[torch.randn(10 ** 23)]")))
+    assert "Overflow" in reply["message"] and "frame #" not in reply["message"]
 
 
 def test_unknown_job(client):
