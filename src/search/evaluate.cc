@@ -65,8 +65,9 @@ std::vector<FragmentEvaluator::Built> FragmentEvaluator::build(const Fragment& f
   };
   std::map<uint64_t, Pending> pending;
   std::vector<Built> built;
-  auto reject = [&](size_t attempt, const std::string& reason) {
-    attempts[attempt].reason = reason;
+  auto reject = [&](size_t attempt, const std::string& stage, const JobFault& fault) {
+    attempts[attempt].reason = stage + ": " + fault.text();
+    attempts[attempt].settled = fault.status == JobResult::Status::kRefused;
   };
   for (size_t i = 0; i < attempts.size(); ++i) {
     RecordRequest request = request_for(fragment, attempts[i].source);
@@ -83,7 +84,7 @@ std::vector<FragmentEvaluator::Built> FragmentEvaluator::build(const Fragment& f
     if (!job.recorded) {
       auto recorded = record_result(result);
       if (recorded.fault) {
-        reject(job.attempt, "record: " + recorded.fault->text());
+        reject(job.attempt, "record", *recorded.fault);
         continue;
       }
       job.recorded = std::move(recorded.value);
@@ -94,7 +95,7 @@ std::vector<FragmentEvaluator::Built> FragmentEvaluator::build(const Fragment& f
     }
     auto compiled = compile_result(result, *job.recorded);
     if (compiled.fault) {
-      reject(job.attempt, "compile: " + compiled.fault->text());
+      reject(job.attempt, "compile", *compiled.fault);
     } else {
       built.push_back({job.attempt, canonical(*compiled.value)});
     }
@@ -122,6 +123,7 @@ void FragmentEvaluator::judge(const Fragment& fragment, std::vector<Built>& buil
     attempt.accepted = verdict.outcome == Verdict::Outcome::kAccepted;
     if (!attempt.accepted) {
       attempt.reason = fault_text(verdict);
+      attempt.settled = verdict.outcome == Verdict::Outcome::kRejected;
       continue;
     }
     accepted.push_back(std::move(candidate));
@@ -228,7 +230,11 @@ bool FragmentEvaluator::recall(const Fragment& fragment, const std::string& key,
   }
 }
 
+// Only what another run would find as well: not a worker that was killed or ran out of time.
 void FragmentEvaluator::remember(const std::string& key, const Evaluated& out) {
+  for (const Attempt& attempt : out.attempts) {
+    if (!attempt.settled) return;
+  }
   Json attempts = Json::array();
   for (const Attempt& a : out.attempts) {
     attempts.push_back({{"family", a.family},

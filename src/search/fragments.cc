@@ -20,17 +20,12 @@ Kind kind_of(const Step& step) {
   switch (row->cls) {
     case OpClass::kView:
       return Kind::kView;
-    case OpClass::kPointwise:
-    case OpClass::kReduction:
-    case OpClass::kSoftmax:
-    case OpClass::kNorm:
-    case OpClass::kMatmul:
-    case OpClass::kConv:
-    case OpClass::kAttention:
-    case OpClass::kCopy:
-      return Kind::kComputing;
-    default:
+    case OpClass::kFactory:
+    case OpClass::kRandom:
+    case OpClass::kInit:
       return Kind::kExcluded;
+    default:
+      return Kind::kComputing;
   }
 }
 

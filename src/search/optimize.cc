@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <set>
+#include <tuple>
 
 #include "formats/error.h"
 #include "program/export.h"
 #include "program/transform.h"
-#include "search/cover.h"
+#include "search/cover_search.h"
 #include "search/evaluate.h"
-#include "search/fragments.h"
-#include "search/roofline.h"
+#include "search/layout.h"
 #include "verify/statistics.h"
 
 namespace kw {
@@ -19,18 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Where times are measured, a fragment that was not tried yet counts as this much faster than the
-// policy thinks: first a little, so that one whose guess is a bit off is tried too; while budget is
-// left, more.
-constexpr double kOptimism[] = {0.75, 0.6, 0.45};
-// Fragments tried in a row without a better cover, after which more of them are not worth it.
-constexpr int kPatience = 8;
-// The fragments that take most of the program's time get this many times the schedules.
-constexpr int kDeepen = 4;
-constexpr double kDeepenShare = 0.15;
-// Seconds a launch may cost beside what it takes alone: single steps and fragments are timed with
-// the host far ahead of the device, whole programs of many small steps are not.
-constexpr double kLaunchGaps[] = {0, 2e-6, 5e-6};
+constexpr const char* kNoFaster = "nothing can be gained: no faster than PyTorch end to end";
 
 double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -38,7 +26,7 @@ double since(Clock::time_point start) {
 
 }  // namespace
 
-// The state of one optimisation.
+// One optimisation: the searches over the program and its other layouts, and the confirmation.
 class Optimizer::Run {
  public:
   Run(Optimizer& owner, const RecordRequest& request, const OptimizeOptions& options,
@@ -54,291 +42,177 @@ class Optimizer::Run {
   OptimizeResult go() {
     report("recording", request_.file);
     reference_ = verifier_.prepare(request_, options_.verify);
-    result_.reference = result_.optimized = reference_.task;
+    result_.reference = result_.base = result_.optimized = reference_.task;
     result_.reference_source = request_.text;
     result_.measured = evaluator_.measures();
-    dependencies_ = step_dependencies(reference_.task.forward, reference_.task.kernels);
-    cost_steps();
-    offer_fragments();
     search();
     result_.search_seconds = since(start_);
     confirm();
-    for (const Candidate& candidate : candidates_) {
-      result_.attempts.insert(result_.attempts.end(), candidate.attempts.begin(),
-                              candidate.attempts.end());
-    }
+    const CoverSearch& base = searches_[chosen_];
+    result_.base = base.program();
+    result_.layout = base.layout();
+    result_.step_seconds = base.step_seconds();
+    result_.attempts = base.attempts();
     result_.total_seconds = since(start_);
     return std::move(result_);
   }
 
  private:
-  // A fragment that a policy can write, with what is known of its time.
-  struct Candidate {
-    std::vector<int> steps;
-    double eager_seconds = 0, seconds = 0;
-    bool evaluated = false, usable = true;
-    std::optional<Task> task;
-    int proposals = 0;  // schedules tried
-    std::vector<Attempt> attempts;
-    size_t best_attempt = 0;
+  struct Contender {
+    size_t search = 0;
+    CoverSearch::Cover cover;
+    bool operator<(const Contender& other) const {
+      return std::tie(search, cover) < std::tie(other.search, other.cover);
+    }
   };
-  using CandidateList = std::vector<int>;  // indices into candidates_
 
   void report(const std::string& phase, const std::string& detail) {
-    progress_.phase = phase;
-    progress_.detail = detail;
-    if (owner_.progress_) owner_.progress_(progress_);
+    if (owner_.progress_) owner_.progress_({phase, detail, 0, 0, 1});
   }
 
-  bool out_of_time() const { return stop_ || since(start_) > options_.budget_seconds; }
-
-  void cost_steps() {
-    const Program& forward = reference_.task.forward;
-    for (const Step& step : forward.steps) {
-      result_.step_seconds.push_back(step_seconds(forward, step, owner_.profile_));
-    }
-    if (evaluator_.measures()) measure_steps();
+  void add_search(Task program, const std::string& layout) {
+    searches_.emplace_back(std::move(program), layout, owner_.executor_, owner_.policy_, evaluator_,
+                           owner_.profile_, options_, owner_.progress_);
   }
 
-  // Each computing step alone, as a fragment of its own: PyTorch's time for it on values that
-  // really flow there. Times of all steps come from one interleaved run.
-  void measure_steps() {
-    report("measuring", "PyTorch's time for each step");
-    TimeRequest request;
-    std::vector<int> steps;
-    for (const auto& single : enumerate_fragments(reference_.task, {.max_steps = 1})) {
-      if (single.size() != 1 || stop_) continue;
-      steps.push_back(single[0]);
-      request.tasks.push_back(owner_.executor_.load(cut(reference_.task, single).task));
-    }
-    if (steps.empty()) return;
-    request.rounds = 20;
-    request.seed = options_.verify.seed;
-    request.max_seconds = 0.2 * options_.budget_seconds;
-    const TimeReport times = owner_.executor_.time(request, options_.verify.trial_deadline);
-    for (size_t i = 0; i < steps.size(); ++i) {
-      owner_.executor_.unload(request.tasks[i]);
-      if (times.status == "ok") result_.step_seconds[steps[i]] = 1e-3 * median(times.device_ms[i]);
-    }
-  }
-
-  double eager_seconds(const std::vector<int>& steps) const {
-    double total = 0;
-    for (int i : steps) total += result_.step_seconds[i];
-    return total;
-  }
-
-  // Asks the policy which fragments it can write and how fast it thinks they are.
-  void offer_fragments() {
-    const auto fragments = enumerate_fragments(reference_.task, {.max_steps = options_.max_steps});
-    progress_.total = static_cast<int>(fragments.size());
-    for (const auto& steps : fragments) {
-      if (out_of_time()) break;
-      ++progress_.done;
-      if (progress_.done % 64 == 1) report("planning", "fragments");
-      const Fragment fragment = cut(reference_.task, steps);
-      const auto deadline = Clock::now() + std::chrono::seconds(5);
-      const auto proposals = owner_.policy_.propose(fragment.task, owner_.profile_, 1, 0, deadline);
-      if (proposals.empty()) continue;
-      Candidate candidate;
-      candidate.steps = steps;
-      candidate.eager_seconds = eager_seconds(steps);
-      candidate.seconds = proposals[0].model_seconds;
-      candidates_.push_back(std::move(candidate));
-    }
-  }
-
-  // The best cover with what is known now. Guesses count `optimism` times what they say, each
-  // launch `gap` seconds more.
-  CandidateList cover(double optimism = 1, double gap = 0) {
-    std::vector<CoverOption> options;
-    CandidateList index;
-    for (size_t c = 0; c < candidates_.size(); ++c) {
-      if (!candidates_[c].usable) continue;
-      const double trust = candidates_[c].evaluated ? 1.0 : optimism;
-      options.push_back({candidates_[c].steps, candidates_[c].seconds * trust + gap});
-      index.push_back(static_cast<int>(c));
-    }
-    std::vector<double> singles = result_.step_seconds;
-    for (double& seconds : singles) seconds += seconds > 0 ? gap : 0;
-    const Cover best = best_cover(dependencies_, singles, options);
-    if (gap == 0) best_seconds_ = best.seconds;
-    CandidateList out;
-    for (int o : best.options) out.push_back(index[o]);
-    std::sort(out.begin(), out.end());
-    return out;
-  }
-
-  double eager_seconds_of_all() const {
-    double total = 0;
-    for (double s : result_.step_seconds) total += s;
-    return total;
-  }
-
-  // Guesses say what to try: the best cover is evaluated where it was not, until it is made of
-  // evaluated fragments only. With a device the rest of the budget goes to more schedules for the
-  // costliest fragments and to guesses that looked less good.
+  // Layouts only matter where time is measured: the model knows nothing of them.
   void search() {
-    result_.stopped_early = !settle(kOptimism[0]);
+    add_search(reference_.task, "");
     if (evaluator_.measures()) {
-      deepen();
-      for (double optimism : kOptimism) settle(optimism);
+      const auto variant = channels_last(reference_.task, request_.text,
+                                         [&](const std::string& text) { return record(text); });
+      if (variant) add_search(*variant, "channels last");
     }
-    for (Candidate& candidate : candidates_) candidate.usable &= candidate.evaluated;
-  }
-
-  // False when time ran out before the best cover was evaluated.
-  bool settle(double optimism) {
-    if (!evaluator_.measures()) optimism = 1;
-    double shortest = std::numeric_limits<double>::infinity();
-    for (int in_vain = 0; in_vain < kPatience;) {
-      CandidateList best = cover(optimism);
-      std::erase_if(best, [&](int c) { return candidates_[c].evaluated; });
-      progress_.total = progress_.done + static_cast<int>(best.size());
-      if (best.empty()) return true;
-      for (int c : best) {
-        if (out_of_time()) return false;
-        evaluate(candidates_[c], options_.proposals);
-      }
-      in_vain = best_evaluated_seconds() < shortest ? 0 : in_vain + static_cast<int>(best.size());
-      shortest = std::min(shortest, best_evaluated_seconds());
-    }
-    return true;
-  }
-
-  void deepen() {
-    const CandidateList best = cover(kOptimism[0]);
-    const double total = best_seconds_;
-    for (int c : best) {
-      if (out_of_time()) return;
-      Candidate& candidate = candidates_[c];
-      if (candidate.seconds > kDeepenShare * total)
-        evaluate(candidate, kDeepen * candidate.proposals);
+    for (size_t i = 0; i < searches_.size(); ++i) {
+      const double share = (options_.budget_seconds - since(start_)) / (searches_.size() - i);
+      const auto length = std::chrono::duration_cast<Clock::duration>(
+          std::chrono::duration<double>(std::max(0.0, share)));
+      result_.stopped_early |= !searches_[i].run({Clock::now() + length, stop_});
     }
   }
 
-  // Time of the best cover made of what was evaluated; shown as progress.
-  double best_evaluated_seconds() {
-    cover(std::numeric_limits<double>::infinity());
-    if (best_seconds_ > 0) progress_.best = eager_seconds_of_all() / best_seconds_;
-    return best_seconds_;
+  RecordRequest request_for(const std::string& python) const {
+    RecordRequest request = request_;
+    request.text = python;
+    request.file = "optimized.py";
+    request.cls = "ModelNew";
+    return request;
   }
 
-  void evaluate(Candidate& candidate, int proposals) {
-    const Fragment fragment = cut(reference_.task, candidate.steps);
-    std::string names;
-    for (int i : candidate.steps) {
-      const auto& op = std::get<AtenCall>(reference_.task.forward.steps[i]).op;
-      names += (names.empty() ? "" : " ") + op.substr(5, op.find('.', 5) - 5);
-    }
-    report("searching", names);
-    Evaluated found = evaluator_.evaluate(fragment, candidate.eager_seconds, proposals, stop_);
-    ++progress_.done;
-    candidate.evaluated = true;
-    candidate.proposals = proposals;
-    // A second look that was cut short, or found nothing, takes nothing away.
-    if (!found.best && candidate.task) return;
-    candidate.attempts = std::move(found.attempts);
-    candidate.best_attempt = found.best_attempt;
-    candidate.usable = found.best.has_value();
-    if (!candidate.usable) return;
-    candidate.task = std::move(found.best);
-    // PyTorch's time for the group as measured, spread over the modelled steps, keeps covers
-    // comparable: what counts is how much the group saves.
-    const double saved = evaluator_.measures() ? found.eager_seconds - found.seconds
-                                               : candidate.eager_seconds - found.seconds;
-    candidate.seconds = candidate.eager_seconds - saved;
+  std::optional<Task> record(const std::string& python) {
+    auto built = build_task(owner_.pool_, request_for(python), options_.verify.record_deadline);
+    if (built.fault) return std::nullopt;
+    return canonical(built.value->task);
   }
 
   // The fastest cover is spliced, exported, recorded again and judged against the original. When
   // the whole fails where its parts passed, the least certain part is left out.
   void confirm() {
-    std::set<CandidateList> tried;
-    for (const CandidateList& best : contenders()) {
-      tried.insert(best);
-      report("confirming", "the whole program");
-      if (try_cover(best)) return;
-    }
+    std::set<Contender> tried;
     while (true) {
-      const CandidateList best = cover();
-      if (best.empty()) {
-        result_.outcome = OptimizeResult::Outcome::kNothingGained;
-        result_.message = "nothing can be gained: PyTorch's own kernels are kept";
-        return;
+      std::vector<Contender> found = contenders();
+      std::erase_if(found, [&](const Contender& c) { return tried.count(c) > 0; });
+      for (const Contender& contender : fastest_first(found)) {
+        report("confirming", "the whole program");
+        tried.insert(contender);
+        if (try_cover(contender)) return;
       }
-      report("confirming", "without what failed");
-      if (tried.insert(best).second && try_cover(best)) return;
-      auto saves = [&](int c) { return candidates_[c].eager_seconds - candidates_[c].seconds; };
-      const int weakest = *std::min_element(best.begin(), best.end(),
-                                            [&](int a, int b) { return saves(a) < saves(b); });
-      Candidate& weak = candidates_[weakest];
-      weak.attempts[weak.best_attempt].reason =
-          "the whole program failed with it: " + result_.message;
-      weak.usable = false;
+      found = contenders();
+      if (found.empty()) return say_why_nothing(!tried.empty());
+      for (const Contender& contender : found) {
+        searches_[contender.search].drop_weakest(
+            contender.cover, "the whole program failed with it: " + result_.message);
+      }
     }
   }
 
-  // Covers that are best for one price of a launch or another, the fastest as a whole first.
-  std::vector<CandidateList> contenders() {
-    std::vector<CandidateList> covers;
-    for (double gap : kLaunchGaps) {
-      if (gap > 0 && !evaluator_.measures()) break;
-      CandidateList best = cover(1, gap);
-      const bool known = std::find(covers.begin(), covers.end(), best) != covers.end();
-      if (!best.empty() && !known) covers.push_back(std::move(best));
+  // "Nothing can be gained" is a finding; a search that was cut short has none.
+  void say_why_nothing(bool failed_as_a_whole) {
+    result_.outcome = OptimizeResult::Outcome::kNothingGained;
+    if (failed_as_a_whole) {
+      if (result_.message == kNoFaster) return;
+      result_.message = "PyTorch's own kernels are kept: what was found failed as a whole (" +
+                        result_.message + ")";
+      return;
     }
-    if (covers.size() < 2) return covers;
-    report("confirming", "which of " + std::to_string(covers.size()) + " covers is fastest");
+    size_t offered = 0;
+    std::string not_judged;
+    for (const CoverSearch& search : searches_) {
+      offered += search.offered();
+      for (const Attempt& attempt : search.attempts()) {
+        if (attempt.reason.starts_with("not judged")) not_judged = attempt.reason;
+      }
+    }
+    if (result_.stopped_early) {
+      result_.message = stop_ ? "stopped before a faster program was found"
+                              : "the budget ended before a faster program was found (--budget)";
+    } else if (!not_judged.empty()) {
+      result_.message = "PyTorch's own kernels are kept: " + not_judged;
+    } else if (offered == 0) {
+      result_.message = "nothing can be gained: the policy can write no part of this program";
+    } else {
+      result_.message = "nothing can be gained: PyTorch's own kernels are kept";
+    }
+  }
+
+  std::vector<Contender> contenders() const {
+    std::vector<Contender> out;
+    for (size_t i = 0; i < searches_.size(); ++i) {
+      for (CoverSearch::Cover& cover : searches_[i].covers()) out.push_back({i, std::move(cover)});
+    }
+    return out;
+  }
+
+  Task spliced(const Contender& contender) const {
+    const CoverSearch& search = searches_[contender.search];
+    return splice(search.program(), search.replacements(contender.cover));
+  }
+
+  // In order of their times as whole programs, all in one run.
+  std::vector<Contender> fastest_first(const std::vector<Contender>& contenders) {
+    if (contenders.size() < 2) return contenders;
+    report("confirming", "which of " + std::to_string(contenders.size()) + " covers is fastest");
     TimeRequest request;
     request.rounds = 30;
     request.seed = options_.verify.seed;
     request.max_seconds = 5;
     request.tasks.push_back(reference_.id);
-    for (const CandidateList& best : covers) {
-      request.tasks.push_back(owner_.executor_.load(splice(reference_.task, replacements(best))));
+    for (const Contender& contender : contenders) {
+      request.tasks.push_back(owner_.executor_.load(spliced(contender)));
     }
     const TimeReport times = owner_.executor_.time(request, options_.verify.trial_deadline);
     std::vector<std::pair<double, size_t>> order;
-    for (size_t i = 0; i < covers.size(); ++i) {
+    for (size_t i = 0; i < contenders.size(); ++i) {
       owner_.executor_.unload(request.tasks[i + 1]);
       order.emplace_back(times.status == "ok" ? median(times.device_ms[i + 1]) : 0, i);
     }
     std::sort(order.begin(), order.end());
-    std::vector<CandidateList> sorted;
-    for (const auto& [ms, i] : order) sorted.push_back(covers[i]);
+    std::vector<Contender> sorted;
+    for (const auto& [ms, i] : order) sorted.push_back(contenders[i]);
     return sorted;
   }
 
-  std::vector<Replacement> replacements(const CandidateList& cover) const {
-    std::vector<Replacement> out;
-    for (int c : cover) {
-      out.push_back({cut(reference_.task, candidates_[c].steps), *candidates_[c].task});
-    }
-    return out;
-  }
-
-  bool try_cover(const CandidateList& best) {
+  bool try_cover(const Contender& contender) {
     Task optimized;
     std::string python;
     try {
-      optimized = splice(reference_.task, replacements(best));
+      optimized = spliced(contender);
       python = export_python(optimized, request_.text);
     } catch (const InputError& error) {
       result_.message = error.what();
       return false;
     }
-    RecordRequest request = request_;
-    request.text = python;
-    request.file = "optimized.py";
-    request.cls = "ModelNew";
     VerifyOptions options = options_.verify;
     options.time = evaluator_.measures();
-    if (options.time && options_.compile_baseline && options.compiled_package.empty()) {
-      report("confirming", "building torch.compile's version to compare with");
-      options.compiled_package = options_.compile_baseline(reference_);
+    if (options.time && options_.compile_baseline) {
+      if (compiled_package_.empty()) {
+        report("confirming", "building torch.compile's version to compare with");
+        compiled_package_ = options_.compile_baseline(reference_);
+      }
+      options.compiled_package = compiled_package_;
     }
     Task recorded;
-    Verdict verdict = verifier_.verify(reference_, request, options, &recorded);
+    Verdict verdict = verifier_.verify(reference_, request_for(python), options, &recorded);
     result_.verdict = verdict;
     if (verdict.outcome != Verdict::Outcome::kAccepted) {
       result_.message = verdict.reason;
@@ -349,15 +223,19 @@ class Optimizer::Run {
       return false;
     }
     if (verdict.speedup_eager && verdict.speedup_eager->lower <= 1) {
-      result_.message = "no faster than PyTorch end to end";
+      result_.message = kNoFaster;
       return false;
     }
-    for (int c : best) candidates_[c].attempts[candidates_[c].best_attempt].chosen = true;
+    CoverSearch& search = searches_[contender.search];
+    search.mark_chosen(contender.cover);
+    chosen_ = contender.search;
     result_.optimized = std::move(optimized);
     result_.python = std::move(python);
     result_.outcome = OptimizeResult::Outcome::kImproved;
-    result_.message = std::to_string(best.size()) + " fragment" + (best.size() > 1 ? "s" : "") +
-                      " written as Triton kernels";
+    const size_t count = contender.cover.size();
+    result_.message = std::to_string(count) + " fragment" + (count > 1 ? "s" : "") +
+                      " written as Triton kernels" +
+                      (search.layout().empty() ? "" : ", convolutions " + search.layout());
     return true;
   }
 
@@ -369,10 +247,9 @@ class Optimizer::Run {
   Verifier verifier_;
   FragmentEvaluator evaluator_;
   Reference reference_;
-  std::vector<std::vector<int>> dependencies_;
-  std::vector<Candidate> candidates_;
-  double best_seconds_ = 0;  // of the last cover()
-  Progress progress_;
+  std::vector<CoverSearch> searches_;
+  size_t chosen_ = 0;
+  std::string compiled_package_;
   OptimizeResult result_;
 };
 

@@ -29,10 +29,11 @@ struct OptimizeOptions {
 
 // One proposal for one fragment, with what became of it.
 struct Attempt {
-  std::vector<int> steps;  // forward steps of the reference
+  std::vector<int> steps;  // forward steps of the base
   std::string family, plan, source;
   bool accepted = false;
   std::string reason;     // of a rejection: "stage: reason"
+  bool settled = true;    // false: it ended for a reason that another run may not meet
   bool measured = false;  // times below were measured, not modelled
   double eager_seconds = 0, seconds = 0;
   bool from_store = false;
@@ -45,11 +46,13 @@ struct OptimizeResult {
   std::string message;  // one line for people
   Task reference;
   std::string reference_source;  // the user's file
+  Task base;                     // what was cut: the reference, or the same in another layout
+  std::string layout;            // of `base`: "" or "channels last"
   Task optimized;                // equals `reference` unless improved
   std::string python;            // optimized.py
   Verdict verdict;               // of optimized.py against the reference
   std::vector<Attempt> attempts;
-  std::vector<double> step_seconds;  // eager time of each forward step, measured or modelled
+  std::vector<double> step_seconds;  // eager time of each step of `base`, measured or modelled
   bool measured = false;
   double search_seconds = 0, total_seconds = 0;
   bool stopped_early = false;  // budget or interrupt ended the search

@@ -18,12 +18,21 @@ void write_text(const fs::path& path, const std::string& text) {
   if (!out) throw EnvironmentError("cannot write " + path.string() + ": disk full or read-only?");
 }
 
+// Without a `/` at its end, which would put its neighbour inside.
+fs::path plain_path(const fs::path& folder) {
+  const fs::path path = fs::absolute(folder).lexically_normal();
+  return path.has_filename() ? path : path.parent_path();
+}
+
+// Where a result is made ready before it takes the place of `target`.
+fs::path partial_folder(const fs::path& target) { return target.string() + ".partial"; }
+
 // An existing folder is replaced only when it holds an earlier result and nothing else.
 void check_replaceable(const fs::path& folder) {
   if (!fs::exists(folder)) return;
   if (!fs::is_directory(folder)) throw InputError(folder.string() + " exists and is not a folder");
-  static const std::set<std::string> kOurs = {"optimized.py", "bundle", "verdict.json",
-                                              "report.html", "__pycache__"};
+  static const std::set<std::string> kOurs = {"optimized.py", "bundle",      "verdict.json",
+                                              "report.html",  "__pycache__", "probe"};
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!kOurs.count(entry.path().filename().string())) {
       throw InputError(folder.string() + " holds other files (" + entry.path().filename().string() +
@@ -37,7 +46,8 @@ void check_replaceable(const fs::path& folder) {
 void prepare_result_folder(const fs::path& folder) {
   try {
     check_replaceable(folder);
-    const fs::path partial = folder.string() + ".partial";
+    const fs::path partial = partial_folder(plain_path(folder));
+    check_replaceable(partial);
     fs::create_directories(partial);
     write_text(partial / "probe", "");
     fs::remove_all(partial);
@@ -48,7 +58,7 @@ void prepare_result_folder(const fs::path& folder) {
 
 void write_result(const OptimizeResult& result, const std::string& report_html,
                   const fs::path& folder) {
-  const fs::path partial = folder.string() + ".partial";
+  const fs::path target = plain_path(folder), partial = partial_folder(target);
   try {
     check_replaceable(folder);
     fs::remove_all(partial);
@@ -59,8 +69,8 @@ void write_result(const OptimizeResult& result, const std::string& report_html,
     write_bundle(result.optimized, partial / "bundle");
     write_text(partial / "verdict.json", to_json(result.verdict).dump(1) + "\n");
     write_text(partial / "report.html", report_html);
-    fs::remove_all(folder);
-    fs::rename(partial, folder);
+    fs::remove_all(target);
+    fs::rename(partial, target);
   } catch (const std::exception& error) {
     std::error_code ignored;
     fs::remove_all(partial, ignored);

@@ -1,0 +1,251 @@
+#include "search/cover_search.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "program/transform.h"
+#include "search/cover.h"
+#include "search/fragments.h"
+#include "search/roofline.h"
+#include "verify/statistics.h"
+
+namespace kw {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Where times are measured, a fragment that was not tried yet counts as this much faster than the
+// policy thinks: first a little, so that one whose guess is a bit off is tried too; while budget is
+// left, more.
+constexpr double kOptimism[] = {0.75, 0.6, 0.45};
+// Fragments tried in a row without a better cover, after which more of them are not worth it.
+constexpr int kPatience = 8;
+// The fragments that take most of the program's time get this many times the schedules.
+constexpr int kDeepen = 4;
+constexpr double kDeepenShare = 0.15;
+// Seconds a launch may cost beside what it takes alone: single steps and fragments are timed with
+// the host far ahead of the device, whole programs of many small steps are not.
+constexpr double kLaunchGaps[] = {0, 2e-6, 5e-6};
+// Seconds to time all steps, at most.
+constexpr double kStepSeconds = 10;
+
+double total(const std::vector<double>& seconds) {
+  double sum = 0;
+  for (double s : seconds) sum += s;
+  return sum;
+}
+
+}  // namespace
+
+CoverSearch::CoverSearch(Task program, std::string layout, ExecutorClient& executor, Policy& policy,
+                         FragmentEvaluator& evaluator, const DeviceProfile& profile,
+                         const OptimizeOptions& options, ProgressSink progress)
+    : program_(std::move(program)),
+      layout_(std::move(layout)),
+      executor_(executor),
+      policy_(policy),
+      evaluator_(evaluator),
+      profile_(profile),
+      options_(options),
+      progress_sink_(std::move(progress)),
+      dependencies_(step_dependencies(program_.forward, program_.kernels)) {
+  for (const Step& step : program_.forward.steps) {
+    step_seconds_.push_back(kw::step_seconds(program_.forward, step, profile_));
+  }
+}
+
+void CoverSearch::report(const std::string& phase, const std::string& detail) {
+  progress_.phase = phase;
+  progress_.detail = layout_.empty() ? detail : layout_ + ": " + detail;
+  if (progress_sink_) progress_sink_(progress_);
+}
+
+bool CoverSearch::run(const SearchLimit& limit) {
+  if (evaluator_.measures()) measure_steps(limit);
+  offer_fragments(limit);
+  progress_.done = progress_.total = 0;
+  const bool settled = settle(kOptimism[0], limit);
+  if (evaluator_.measures()) {
+    deepen(limit);
+    for (double optimism : kOptimism) settle(optimism, limit);
+  }
+  for (Candidate& candidate : candidates_) candidate.usable &= candidate.evaluated;
+  return settled;
+}
+
+// Each computing step alone, as a fragment of its own: PyTorch's time for it on values that really
+// flow there. Times of all steps come from one interleaved run.
+void CoverSearch::measure_steps(const SearchLimit& limit) {
+  report("measuring", "PyTorch's time for each step");
+  TimeRequest request;
+  std::vector<int> steps;
+  for (const auto& single : enumerate_fragments(program_, {.max_steps = 1})) {
+    if (single.size() != 1 || limit.over()) continue;
+    steps.push_back(single[0]);
+    request.tasks.push_back(executor_.load(cut(program_, single).task));
+  }
+  if (steps.empty()) return;
+  request.rounds = 20;
+  request.seed = options_.verify.seed;
+  request.max_seconds = kStepSeconds;
+  const TimeReport times = executor_.time(request, options_.verify.trial_deadline);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    executor_.unload(request.tasks[i]);
+    if (times.status == "ok") step_seconds_[steps[i]] = 1e-3 * median(times.device_ms[i]);
+  }
+}
+
+double CoverSearch::eager_seconds(const std::vector<int>& steps) const {
+  double sum = 0;
+  for (int i : steps) sum += step_seconds_[i];
+  return sum;
+}
+
+// Asks the policy which fragments it can write and how fast it thinks they are.
+void CoverSearch::offer_fragments(const SearchLimit& limit) {
+  const auto fragments = enumerate_fragments(program_, {.max_steps = options_.max_steps});
+  progress_.total = static_cast<int>(fragments.size());
+  for (const auto& steps : fragments) {
+    if (limit.over()) break;
+    ++progress_.done;
+    if (progress_.done % 64 == 1) report("planning", "fragments");
+    const Fragment fragment = cut(program_, steps);
+    const auto soon = Clock::now() + std::chrono::seconds(5);
+    const auto proposals = policy_.propose(fragment.task, profile_, 1, 0, soon);
+    if (proposals.empty()) continue;
+    Candidate candidate;
+    candidate.steps = steps;
+    candidate.eager_seconds = eager_seconds(steps);
+    candidate.seconds = proposals[0].model_seconds;
+    candidates_.push_back(std::move(candidate));
+  }
+}
+
+// The best cover with what is known now. Guesses count `optimism` times what they say, each launch
+// `gap` seconds more; `seconds` receives the cover's time.
+CoverSearch::Cover CoverSearch::best(double optimism, double gap, double* seconds) const {
+  std::vector<CoverOption> options;
+  std::vector<int> index;
+  for (size_t c = 0; c < candidates_.size(); ++c) {
+    if (!candidates_[c].usable) continue;
+    const double trust = candidates_[c].evaluated ? 1.0 : optimism;
+    options.push_back({candidates_[c].steps, candidates_[c].seconds * trust + gap});
+    index.push_back(static_cast<int>(c));
+  }
+  std::vector<double> singles = step_seconds_;
+  for (double& s : singles) s += s > 0 ? gap : 0;
+  const kw::Cover found = best_cover(dependencies_, singles, options);
+  if (seconds) *seconds = found.seconds;
+  Cover out;
+  for (int o : found.options) out.push_back(index[o]);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// Time of the best cover made of what was evaluated; shown as progress.
+double CoverSearch::best_evaluated_seconds() {
+  double seconds = 0;
+  best(std::numeric_limits<double>::infinity(), 0, &seconds);
+  if (seconds > 0) progress_.best = total(step_seconds_) / seconds;
+  return seconds;
+}
+
+// Guesses say what to try: the best cover is evaluated where it was not, until it is made of
+// evaluated fragments only. False when time ran out before.
+bool CoverSearch::settle(double optimism, const SearchLimit& limit) {
+  if (!evaluator_.measures()) optimism = 1;
+  double shortest = std::numeric_limits<double>::infinity();
+  for (int in_vain = 0; in_vain < kPatience;) {
+    Cover next = best(optimism, 0, nullptr);
+    std::erase_if(next, [&](int c) { return candidates_[c].evaluated; });
+    progress_.total = progress_.done + static_cast<int>(next.size());
+    if (next.empty()) return true;
+    for (int c : next) {
+      if (limit.over()) return false;
+      evaluate(candidates_[c], options_.proposals, limit);
+    }
+    const double seconds = best_evaluated_seconds();
+    // Without measurements every guess is settled: rejected ones must not end the search.
+    if (!evaluator_.measures()) continue;
+    in_vain = seconds < shortest ? 0 : in_vain + static_cast<int>(next.size());
+    shortest = std::min(shortest, seconds);
+  }
+  return true;
+}
+
+// More schedules for the costliest fragments.
+void CoverSearch::deepen(const SearchLimit& limit) {
+  double seconds = 0;
+  for (int c : best(kOptimism[0], 0, &seconds)) {
+    if (limit.over()) return;
+    Candidate& candidate = candidates_[c];
+    if (!candidate.evaluated || candidate.seconds < kDeepenShare * seconds) continue;
+    evaluate(candidate, kDeepen * candidate.proposals, limit);
+  }
+}
+
+void CoverSearch::evaluate(Candidate& candidate, int proposals, const SearchLimit& limit) {
+  const Fragment fragment = cut(program_, candidate.steps);
+  std::string names;
+  for (int i : candidate.steps) {
+    const auto& op = std::get<AtenCall>(program_.forward.steps[i]).op;
+    names += (names.empty() ? "" : " ") + op.substr(5, op.find('.', 5) - 5);
+  }
+  report("searching", names);
+  Evaluated found = evaluator_.evaluate(fragment, candidate.eager_seconds, proposals, limit.stop);
+  ++progress_.done;
+  candidate.evaluated = true;
+  candidate.proposals = proposals;
+  // A second look that was cut short, or found nothing, takes nothing away.
+  if (!found.best && candidate.task) return;
+  candidate.attempts = std::move(found.attempts);
+  candidate.best_attempt = found.best_attempt;
+  candidate.usable = found.best.has_value();
+  if (!candidate.usable) return;
+  candidate.task = std::move(found.best);
+  // PyTorch's time for the group as measured, spread over the steps, keeps covers comparable: what
+  // counts is how much the group saves.
+  const double saved = evaluator_.measures() ? found.eager_seconds - found.seconds
+                                             : candidate.eager_seconds - found.seconds;
+  candidate.seconds = candidate.eager_seconds - saved;
+}
+
+std::vector<CoverSearch::Cover> CoverSearch::covers() const {
+  std::vector<Cover> out;
+  for (double gap : kLaunchGaps) {
+    if (gap > 0 && !evaluator_.measures()) break;
+    Cover cover = best(1, gap, nullptr);
+    const bool known = std::find(out.begin(), out.end(), cover) != out.end();
+    if (!cover.empty() && !known) out.push_back(std::move(cover));
+  }
+  return out;
+}
+
+std::vector<Replacement> CoverSearch::replacements(const Cover& cover) const {
+  std::vector<Replacement> out;
+  for (int c : cover) out.push_back({cut(program_, candidates_[c].steps), *candidates_[c].task});
+  return out;
+}
+
+void CoverSearch::drop_weakest(const Cover& cover, const std::string& reason) {
+  if (cover.empty()) return;
+  auto saves = [&](int c) { return candidates_[c].eager_seconds - candidates_[c].seconds; };
+  Candidate& weakest = candidates_[*std::min_element(
+      cover.begin(), cover.end(), [&](int a, int b) { return saves(a) < saves(b); })];
+  weakest.attempts[weakest.best_attempt].reason = reason;
+  weakest.usable = false;
+}
+
+void CoverSearch::mark_chosen(const Cover& cover) {
+  for (int c : cover) candidates_[c].attempts[candidates_[c].best_attempt].chosen = true;
+}
+
+std::vector<Attempt> CoverSearch::attempts() const {
+  std::vector<Attempt> out;
+  for (const Candidate& candidate : candidates_) {
+    out.insert(out.end(), candidate.attempts.begin(), candidate.attempts.end());
+  }
+  return out;
+}
+
+}  // namespace kw

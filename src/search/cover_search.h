@@ -1,0 +1,89 @@
+// The search for the fastest way to run one program as fragments and single PyTorch steps.
+//
+// A CoverSearch owns its program, what is known of the time of every step, and the fragments that
+// the policy can write; it borrows the evaluator and the executor. Times are in seconds; measured
+// ones come from the device, others from the roofline of the device profile. One thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "search/evaluate.h"
+#include "search/optimize.h"
+
+namespace kw {
+
+// When to end: a point in time, or a flag that a signal handler sets.
+struct SearchLimit {
+  std::chrono::steady_clock::time_point end;
+  const std::atomic<bool>& stop;
+  bool over() const { return stop || std::chrono::steady_clock::now() > end; }
+};
+
+class CoverSearch {
+ public:
+  // Fragments of a cover: ascending indices into the search's candidates.
+  using Cover = std::vector<int>;
+
+  CoverSearch(Task program, std::string layout, ExecutorClient& executor, Policy& policy,
+              FragmentEvaluator& evaluator, const DeviceProfile& profile,
+              const OptimizeOptions& options, ProgressSink progress);
+
+  // Times the steps, asks the policy for fragments and evaluates those that matter. False when
+  // `limit` came before the best cover was evaluated.
+  bool run(const SearchLimit& limit);
+
+  // Covers made of evaluated fragments that are best for one price of a launch or another; without
+  // empty ones, the best first.
+  std::vector<Cover> covers() const;
+  std::vector<Replacement> replacements(const Cover& cover) const;
+  // The fragment of a cover that saves least is not used again.
+  void drop_weakest(const Cover& cover, const std::string& reason);
+  void mark_chosen(const Cover& cover);
+
+  const Task& program() const { return program_; }
+  const std::string& layout() const { return layout_; }  // "" or "channels last"
+  const std::vector<double>& step_seconds() const { return step_seconds_; }
+  std::vector<Attempt> attempts() const;
+  size_t offered() const { return candidates_.size(); }  // fragments that the policy can write
+
+ private:
+  // A fragment that the policy can write.
+  struct Candidate {
+    std::vector<int> steps;
+    double eager_seconds = 0, seconds = 0;
+    bool evaluated = false, usable = true;
+    std::optional<Task> task;
+    int proposals = 0;  // schedules tried
+    std::vector<Attempt> attempts;
+    size_t best_attempt = 0;
+  };
+
+  void report(const std::string& phase, const std::string& detail);
+  void measure_steps(const SearchLimit& limit);
+  void offer_fragments(const SearchLimit& limit);
+  bool settle(double optimism, const SearchLimit& limit);
+  void deepen(const SearchLimit& limit);
+  void evaluate(Candidate& candidate, int proposals, const SearchLimit& limit);
+  Cover best(double optimism, double gap, double* seconds) const;
+  double best_evaluated_seconds();
+  double eager_seconds(const std::vector<int>& steps) const;
+
+  Task program_;
+  std::string layout_;
+  ExecutorClient& executor_;
+  Policy& policy_;
+  FragmentEvaluator& evaluator_;
+  const DeviceProfile& profile_;
+  const OptimizeOptions& options_;
+  ProgressSink progress_sink_;
+  Progress progress_;
+  std::vector<std::vector<int>> dependencies_;
+  std::vector<double> step_seconds_;
+  std::vector<Candidate> candidates_;
+};
+
+}  // namespace kw
