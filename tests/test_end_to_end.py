@@ -120,7 +120,8 @@ def test_second_run_resumes_from_the_store(optimized, store, tmp_path):
 
 def test_nothing_to_gain_returns_the_original(tmp_path, store):
     model = MODELS / "attention_only.py"
-    process = run("optimize", model, "--backend", "cpu", "--out", tmp_path / "out", "--store", store)
+    out = str(tmp_path / "out") + "/"  # as a shell completes it
+    process = run("optimize", model, "--backend", "cpu", "--out", out, "--store", store)
     assert process.returncode == 0, process.stderr
     assert "nothing can be gained" in process.stdout
     assert {p.name for p in (tmp_path / "out").iterdir()} == RESULT
@@ -332,10 +333,20 @@ def test_bad_model(bad_models, what):
     assert_nothing_written(folder / "out")
 
 
+def test_byte_order_mark_is_no_mistake(tmp_path):
+    (tmp_path / "model.py").write_text(DOUBLE_MODEL, encoding="utf-8-sig")
+    process = run("record", tmp_path / "model.py", "--out", tmp_path / "out")
+    assert process.returncode == 0, process.stderr
+
+
 def test_missing_file(tmp_path):
     message = message_of(run("optimize", tmp_path / "no.py", "--out", tmp_path / "out"), 2)
     assert "no.py" in message
     assert_nothing_written(tmp_path / "out")
+
+
+def test_empty_file_name():
+    assert "empty" in message_of(run("optimize", "", "--backend", "cpu"), 2)
 
 
 def test_wrong_flags_name_the_mistake(tmp_path):

@@ -27,8 +27,8 @@ std::vector<const Json*> kernels_of(const StageResult* compile, const std::strin
 
 }  // namespace
 
-ReportContext::ReportContext(const OptimizeResult& r) : result(r), text(r.reference) {
-  const int count = static_cast<int>(r.reference.forward.steps.size());
+ReportContext::ReportContext(const OptimizeResult& r) : result(r), text(r.base) {
+  const int count = static_cast<int>(r.base.forward.steps.size());
   fragment_of_step.assign(count, 0);
   for (const Attempt& attempt : r.attempts) {
     if (!attempt.chosen) continue;

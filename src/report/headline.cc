@@ -53,7 +53,7 @@ void write_speed(Markup& out, const ReportContext& c) {
 
 void write_counts(Markup& out, const ReportContext& c) {
   size_t before = 0, launches = 0, kept = 0;
-  for (size_t i = 0; i < c.result.reference.forward.steps.size(); ++i) {
+  for (size_t i = 0; i < c.result.base.forward.steps.size(); ++i) {
     before += c.text.is_computing(static_cast<int>(i)) ? 1 : 0;
   }
   const StepText optimized(c.result.optimized);

@@ -142,7 +142,7 @@ OptimizeResult sample(const std::function<std::string(const std::string&)>& deco
   OptimizeResult r;
   r.outcome = OptimizeResult::Outcome::kImproved;
   r.message = decorate("faster");
-  r.reference = r.optimized = p.finish({odd});
+  r.reference = r.base = r.optimized = p.finish({odd});
   r.reference.source.file = decorate("model.py");
   r.reference.source.cls = decorate("Model");
   r.reference_source = decorate("import torch\n");
@@ -318,7 +318,7 @@ TEST(Report, ToleratesMissingEvidence) {
 TEST(Report, LargeSearchesAndProgramsStayReadable) {
   std::mt19937 rng(5);
   OptimizeResult r;
-  r.reference = r.optimized = random_task(rng, 200);
+  r.reference = r.base = r.optimized = random_task(rng, 200);
   r.step_seconds.assign(200, 1e-6);
   for (int i = 0; i < 20000; ++i) {
     Attempt attempt;

@@ -34,13 +34,13 @@ void write_legend(Markup& out, const ReportContext& c) {
 }
 
 void write_picture(Markup& out, const ReportContext& c) {
-  if (c.result.reference.forward.steps.empty()) {
+  if (c.result.base.forward.steps.empty()) {
     out.leaf("p", "There is no program to draw.", {{"class", "caption"}});
     return;
   }
-  if (c.result.reference.forward.steps.size() > kMostDrawn) {
+  if (c.result.base.forward.steps.size() > kMostDrawn) {
     out.leaf("p",
-             "The program has " + std::to_string(c.result.reference.forward.steps.size()) +
+             "The program has " + std::to_string(c.result.base.forward.steps.size()) +
                  " steps; graphs are drawn up to " + std::to_string(kMostDrawn) + ".",
              {{"class", "caption"}});
     return;

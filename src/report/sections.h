@@ -23,7 +23,7 @@ struct ReportContext {
   explicit ReportContext(const OptimizeResult& result);
 
   const OptimizeResult& result;
-  StepText text;  // of the reference
+  StepText text;  // of the base
   std::vector<ChosenFragment> chosen;
   std::vector<int> fragment_of_step;            // number, 0 for none
   double eager_seconds = 0, cover_seconds = 0;  // sums over steps, without and with the fragments

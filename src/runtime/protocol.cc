@@ -59,6 +59,9 @@ void for_each_number(Errors& errors, Visit visit) {
   visit("candidate_worst", errors.candidate_worst);
   visit("oracle_rms", errors.oracle_rms);
   visit("oracle_max", errors.oracle_max);
+  visit("section_excess", errors.section_excess);
+  visit("section_error", errors.section_error);
+  visit("section_allowed", errors.section_allowed);
   visit("allclose_worst", errors.allclose_worst);
 }
 
@@ -80,6 +83,8 @@ Json to_json(const OutputErrors& errors) {
               {"exact_equal", errors.exact_equal},
               {"nonfinite_mismatch", errors.nonfinite_mismatch},
               {"int_mismatch", errors.int_mismatch},
+              {"section_dim", errors.section_dim},
+              {"section_index", errors.section_index},
               {"reference_finite", errors.reference_finite}};
   for_each_number(errors, [&](const char* name, double x) { out[name] = number_to_json(x); });
   return out;
@@ -93,6 +98,8 @@ OutputErrors output_errors_from_json(const JsonReader& in) {
   errors.exact_equal = in.at("exact_equal").boolean();
   errors.nonfinite_mismatch = in.at("nonfinite_mismatch").integer(0, INT64_MAX);
   errors.int_mismatch = in.at("int_mismatch").integer(0, INT64_MAX);
+  errors.section_dim = in.at("section_dim").integer(-1, INT64_MAX);
+  errors.section_index = in.at("section_index").integer(-1, INT64_MAX);
   errors.reference_finite = in.at("reference_finite").boolean();
   for_each_number(errors, [&](const char* name, double& x) { x = number_from_json(in.at(name)); });
   return errors;

@@ -47,6 +47,10 @@ struct OutputErrors {
   double reference_rms = 0, reference_worst = 0;
   double candidate_rms = 0, candidate_worst = 0;
   double oracle_rms = 0, oracle_max = 0;  // absolute
+  // The cross-section (all elements that share an index of one dimension) in which the candidate
+  // errs most beyond what it may there: see executor/sections.h. At most 1 passes.
+  double section_excess = 0, section_error = 0, section_allowed = 0;
+  int64_t section_dim = -1, section_index = -1;
   double allclose_worst = 0;  // max of |c - r| / (atol + rtol |r|) with 1e-2 each (KernelBench)
   bool reference_finite = true;
 };

@@ -43,10 +43,13 @@ TrialReport any_trial_report(std::mt19937_64& random) {
     errors.exact_equal = random() % 2;
     errors.nonfinite_mismatch = static_cast<int64_t>(random() >> 1);
     errors.int_mismatch = static_cast<int64_t>(random() >> 1);
+    errors.section_dim = static_cast<int64_t>(random() % 5) - 1;
+    errors.section_index = static_cast<int64_t>(random() >> 1);
     errors.reference_finite = random() % 2;
-    for (double* x : {&errors.reference_rms, &errors.reference_worst, &errors.candidate_rms,
-                      &errors.candidate_worst, &errors.oracle_rms, &errors.oracle_max,
-                      &errors.allclose_worst}) {
+    for (double* x :
+         {&errors.reference_rms, &errors.reference_worst, &errors.candidate_rms,
+          &errors.candidate_worst, &errors.oracle_rms, &errors.oracle_max, &errors.section_excess,
+          &errors.section_error, &errors.section_allowed, &errors.allclose_worst}) {
       *x = any_number(random);
     }
     report.outputs.push_back(errors);

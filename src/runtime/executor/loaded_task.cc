@@ -82,6 +82,7 @@ LoadedTask::LoadedTask(Task task, Backend& backend) : task_(std::move(task)), ba
   derive_ = prepare(task_.derive, "derive", true);
   inputs_ = prepare(task_.inputs, "inputs", true);
   forward_ = prepare(task_.forward, "forward", false);
+  if (backend.device().is_cpu()) forward_->convolve_in_tf32();
 }
 
 Replay& LoadedTask::oracle() {

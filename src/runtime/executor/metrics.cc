@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "runtime/executor/sections.h"
+
 namespace kw {
 namespace {
 
@@ -144,6 +146,13 @@ void candidate_errors(const at::Tensor& candidate, const at::Tensor& reference,
   const ErrorSums sums = error_against(candidate, oracle, device);
   errors.candidate_rms = sums.rms;
   errors.candidate_worst = sums.worst;
+  if (!floating || errors.exact_equal) return;
+  const SectionError section = worst_section(candidate, reference, oracle);
+  errors.section_excess = section.excess;
+  errors.section_error = section.candidate;
+  errors.section_allowed = section.allowed;
+  errors.section_dim = section.dim;
+  errors.section_index = section.index;
 }
 
 bool bit_equal(const at::Tensor& a, const at::Tensor& b) {

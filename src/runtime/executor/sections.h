@@ -1,0 +1,28 @@
+// Errors of cross-sections: all elements of an output that share one index of one dimension.
+//
+// The RMS of a whole tensor is ruled by its large values. Where scales differ along a dimension
+// (a column a million times smaller than the next), a candidate could leave the small ones out and
+// still be near in RMS; its error in that cross-section is then near 1.
+#pragma once
+
+#include "runtime/executor/aten.h"
+
+namespace kw {
+
+// The cross-section that is furthest beyond what it may err. `excess` is the candidate's relative
+// RMS error divided by what is allowed: kSectionFactor times the reference's own in the same
+// cross-section, and at least the square root of the dtype's epsilon, which is far from both
+// rounding and from a result that was left out. Cross-sections of fewer than 16 finite elements,
+// or of values below the dtype's normal range, say nothing.
+struct SectionError {
+  double excess = 0;
+  int64_t dim = -1, index = -1;
+  double candidate = 0, allowed = 0;  // relative RMS errors there
+};
+constexpr double kSectionFactor = 64;
+
+// Floating tensors of equal shapes; reduced in float64 on the candidate's device, a part at a time.
+SectionError worst_section(const at::Tensor& candidate, const at::Tensor& reference,
+                           const at::Tensor& oracle);
+
+}  // namespace kw

@@ -1,0 +1,72 @@
+#include "runtime/executor/sections.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace kw {
+namespace {
+
+// Columns whose scales run over twelve orders of magnitude, in fp32 with fp32's own rounding.
+struct Sides {
+  at::Tensor oracle, reference;
+};
+Sides uneven(at::IntArrayRef sizes) {
+  at::manual_seed(3);
+  const at::Tensor scale = at::logspace(-8, 4, sizes.back(), 10.0, at::kDouble);
+  const at::Tensor oracle = at::randn(sizes, at::kDouble) * scale;
+  return {oracle, oracle.to(at::kFloat)};
+}
+
+TEST(Sections, HonestRoundingPasses) {
+  for (const auto& sizes : {std::vector<int64_t>{37, 100}, {16, 3, 50}, {5, 4, 7, 20}}) {
+    const Sides sides = uneven(sizes);
+    const at::Tensor other = (sides.oracle * (1 + 3e-7 * at::randn(sizes, at::kDouble)))
+                                 .to(at::kFloat);  // five times the reference's error
+    EXPECT_LE(worst_section(other, sides.reference, sides.oracle).excess, 1);
+  }
+}
+
+TEST(Sections, AColumnLeftOutIsFoundHoweverSmallItIs) {
+  for (int64_t column : {0, 49, 99}) {
+    const Sides sides = uneven({37, 100});
+    at::Tensor candidate = sides.reference.clone();
+    candidate.select(1, column).zero_();
+    const SectionError worst = worst_section(candidate, sides.reference, sides.oracle);
+    EXPECT_GT(worst.excess, 1);
+    EXPECT_EQ(worst.dim, 1);
+    EXPECT_EQ(worst.index, column);
+    EXPECT_NEAR(worst.candidate, 1, 1e-6);
+  }
+}
+
+TEST(Sections, CancelledValuesAreMeasuredAgainstTheReferencesOwnError) {
+  at::manual_seed(4);
+  const at::Tensor big = at::randn({64, 64}, at::kDouble);
+  const at::Tensor small = 1e-6 * at::randn({64, 64}, at::kDouble);
+  auto difference = [&](double nudge) {  // fp32: the small part drowns in the rounding of the big
+    const at::Tensor a = (big * (1 + nudge)).to(at::kFloat);
+    return (a + small.to(at::kFloat)) - (big * (1 + nudge)).to(at::kFloat);
+  };
+  EXPECT_LE(worst_section(difference(1e-3), difference(0), small).excess, 1);
+}
+
+TEST(Sections, FewElementsAndTinyValuesSayNothing) {
+  const Sides sides = uneven({15, 8});
+  at::Tensor candidate = sides.reference.clone();
+  candidate.select(1, 0).zero_();
+  EXPECT_EQ(worst_section(candidate, sides.reference, sides.oracle).dim == 1, false);
+  const at::Tensor tiny = at::full({32, 32}, 1e-42, at::kDouble);
+  EXPECT_EQ(worst_section(at::zeros({32, 32}), tiny.to(at::kFloat), tiny).excess, 0);
+}
+
+TEST(Sections, NotANumberAndInfinityAreLeftToOthers) {
+  const Sides sides = uneven({32, 32});
+  at::Tensor candidate = sides.reference.clone();
+  candidate.select(0, 3).fill_(std::nan(""));
+  EXPECT_LE(worst_section(candidate, sides.reference, sides.oracle).excess, 1);
+  EXPECT_EQ(worst_section(at::zeros({0, 4}), at::zeros({0, 4}), at::zeros({0, 4})).excess, 0);
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,12 @@
+// TF32 as a device would round to it, for a CPU that stands in for one.
+#pragma once
+
+#include "runtime/executor/aten.h"
+
+namespace kw {
+
+// A float32 tensor rounded to the nearest number with TF32's 10 bits of mantissa (ties away from
+// zero, as PTX's cvt.rna.tf32 has it); others, and NaN and infinities, as they are.
+at::Tensor rounded_to_tf32(const at::Tensor& tensor);
+
+}  // namespace kw
