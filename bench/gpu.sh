@@ -6,7 +6,8 @@
 #                               (default: all)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
-# cores), OUT (default: bench/out): logs and gpu.txt, the table of steps, written as each one ends.
+# cores), OUT (default: bench/out): results,
+# gpu.log, and gpu.txt, the table of steps, written as each one ends.
 # shellcheck disable=SC2317  # steps are called by name
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
@@ -20,6 +21,7 @@ make=(make --no-print-directory)
 [ -z "${JOBS:-}" ] || make+=("JOBS=$JOBS")
 table=$out/gpu.txt
 : >"$table"
+: >"$out/gpu.log"
 status=0
 
 step_machine() {
@@ -75,7 +77,7 @@ for step in "${steps[@]}"; do
   declare -F "step_$step" >/dev/null || { echo "gpu.sh: no step called $step" >&2 && exit 2; }
   echo "== $step"
   started=$SECONDS result=ok
-  "step_$step" 2>&1 | tee "$out/$step.log"
+  "step_$step" 2>&1 | tee -a "$out/gpu.log"
   [ "${PIPESTATUS[0]}" = 0 ] || { result=FAILED && status=1; }
   printf '%-8s %5d s  %s\n' "$step" $((SECONDS - started)) "$result" >>"$table"
   if [ "$result" = FAILED ] && { [ "$step" = setup ] || [ "$step" = build ]; }; then break; fi
