@@ -46,18 +46,20 @@ step_parity() {  # every operator of the table against eager PyTorch on this dev
   "$PYTHON" tests/operators/parity.py --tool "$BUILD/replay_program" --backend cuda \
     --cases "${CASES:-25}" --out "$out/parity.json"
 }
-step_teacher() {  # random cases of CSP-DAG's operators (with ALL=1, of every one), written and judged
+step_teacher() {  # random cases of each operator, written and judged; ALL=1: of more than the 61
   "$PYTHON" tests/operators/teacher_coverage.py --kernelwright "$BUILD/kernelwright" \
     --backend cuda --cases "${CASES:-20}" --jobs "${EVALS:-4}" ${ALL:+--all} \
     --out "$out/teacher_coverage.json"
 }
-step_examples() {  # each example against eager and torch.compile, then again in plain Python
+# Each example (EXAMPLES: some of them; results of the others stay) against eager and torch.compile,
+# then again in plain Python.
+step_examples() {
   local results=$BUILD/results code=0
-  rm -rf "$results"
   mkdir -p "$results"
   for model in ${EXAMPLES:-examples/*.py}; do
     local name
     name=$(basename "$model" .py)
+    rm -rf "${results:?}/$name" "$results/$name.json"
     "$BUILD/kernelwright" optimize "$model" --backend cuda --budget "${BUDGET:-90s}" --json \
       --store "$BUILD/store.sqlite" --out "$results/$name" >"$results/$name.json" || code=1
     echo "$name: ${SECONDS} s"

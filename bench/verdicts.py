@@ -65,6 +65,9 @@ def main():
     args = parser.parse_args()
     rows, environment = [], {}
     for folder in args.results:
+        with open(os.path.join(folder, "optimized.py")) as file:
+            if "class ModelNew" not in file.read():
+                continue  # nothing was gained: it is the original
         row, environment = measure(args.binary, folder, args.backend)
         rows.append(row)
     environment = {k: environment.get(k) for k in ("backend", "device", "torch")}

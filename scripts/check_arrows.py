@@ -6,12 +6,11 @@ import sys
 
 # Top to bottom: a folder may include itself and the folders that stand after it.
 ORDER = (
-    "cli report search train policy synth verify model runtime worker store program ops formats"
+    "cli report search policy verify runtime worker store program ops formats"
 ).split()
 # Folders that stand side by side and must not include each other.
-APART = [{"search", "train"}, {"policy", "synth"}, {"verify", "model"}, {"store", "worker"},
-         {"store", "runtime"}]
-TORCH_FOLDERS = ("runtime/executor/", "worker/native/", "model/", "train/")
+APART = [{"policy", "verify"}, {"policy", "runtime"}, {"store", "worker"}, {"store", "runtime"}]
+TORCH_FOLDERS = ("runtime/executor/", "worker/native/")
 TORCH_HEADER = re.compile(r"(ATen|c10|torch|caffe2)/")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 

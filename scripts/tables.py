@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = ["README.md", "docs/status.md", "bench/README.md"]
+DOCUMENTS = ["README.md", "docs/status.md"]
 
 
 def ratio(interval):
@@ -38,6 +38,9 @@ def examples() -> str:
         def cell(key):
             return "%.3f ms" % time[key]["device_ms"] if key in time else "-"
 
+        if result["outcome"] != "improved":
+            lines.append("| %s | | | | %s | | |" % (name, result["message"].split(":")[0]))
+            continue
         compiled = verdict["speedup_compile"]
         if compiled:
             product, count = product * compiled["estimate"], count + 1

@@ -36,7 +36,12 @@ def main() -> None:
 
     module = load_module(options.model, options.folder)
     with torch.device("cuda"):
-        model = getattr(module, options.cls)(*module.get_init_inputs())
+        given = module.get_init_inputs() if hasattr(module, "get_init_inputs") else []
+        if isinstance(given, dict):
+            model = getattr(module, options.cls)(**given)
+        else:
+            given = given if isinstance(given, (list, tuple)) else [given]
+            model = getattr(module, options.cls)(*given)
         arguments = list(module.get_inputs())
     model = model.cuda()
     arguments = pytree.tree_map(

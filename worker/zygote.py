@@ -166,7 +166,6 @@ class Zygote:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--socket", type=int, required=True)
-    parser.add_argument("--interpret", action="store_true", help="accepted; every zygote can")
     parser.add_argument("--guard", default=os.environ.get("KERNELWRIGHT_GUARD", ""))
     arguments = parser.parse_args()
     prepare_environment()

@@ -213,7 +213,7 @@ int run(const MachineFlags& flags, bool json) {
   probes.push_back(probe_store());
   if (flags.chosen_backend() == "cpu") {
     probes.push_back({"GPU", Probe::State::kDegraded, "none found",
-                      "kernels are judged by Triton's interpreter and times are modelled"});
+                      "kernels are judged by an interpreter and times are modelled"});
   }
   static constexpr const char* kNames[] = {"works", "degraded", "BROKEN"};
   bool broken = false;

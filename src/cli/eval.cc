@@ -96,7 +96,7 @@ int run(const Flags& flags) {
         }
         if (!flags.out.empty()) write_sources(result, flags.out);
       });
-  std::string summary = std::to_string(files.size()) + " models";
+  std::string summary = std::to_string(files.size()) + (files.size() == 1 ? " model" : " models");
   for (const auto& [outcome, count] : outcomes) {
     summary += ", " + std::to_string(count) + " " + outcome;
   }
@@ -130,7 +130,9 @@ Command add_eval(CLI::App& app) {
   app.add_flag("--no-time", flags->no_time, "judge only");
   app.add_flag("--json", flags->json, "print one line of JSON for each model");
   flags->machine.add_to(app);
-  app.footer("Each model is written whole, without a search: what the policy can do by itself.");
+  app.footer(
+      "Each model is written whole, without a search: what the policy can do by itself. The exit\n"
+      "code is 0 whatever the outcomes, which docs/formats/eval.md explains.");
   return [flags] { return run(*flags); };
 }
 

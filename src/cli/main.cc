@@ -1,6 +1,8 @@
 // kernelwright: one file per subcommand; this one only dispatches and maps failures to exit codes.
+#include <algorithm>
 #include <csignal>
 #include <iostream>
+#include <iterator>
 
 #include "cli/commands.h"
 #include "formats/error.h"
@@ -34,7 +36,8 @@ int main(int argc, char** argv) {
         return std::pair{sub, kw::add_verify(*sub)};
       }(),
       [&] {
-        auto* sub = app.add_subcommand("record", "Record a file's program as a bundle");
+        auto* sub = app.add_subcommand(
+            "record", "Record a file's program as a bundle (docs/formats/task.md)");
         return std::pair{sub, kw::add_record(*sub)};
       }(),
       [&] {
@@ -49,6 +52,13 @@ int main(int argc, char** argv) {
   } catch (const CLI::CallForVersion& version) {
     return app.exit(version);
   } catch (const CLI::ParseError& error) {
+    const bool known = std::any_of(std::begin(commands), std::end(commands), [&](const auto& item) {
+      return argc > 1 && item.first->get_name() == argv[1];
+    });
+    if (argc > 1 && argv[1][0] != '-' && !known) {
+      std::cerr << "error: there is no subcommand " << argv[1] << " (kernelwright --help)\n";
+      return 2;
+    }
     app.exit(error, std::cerr, std::cerr);
     return 2;
   }

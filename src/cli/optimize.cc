@@ -91,10 +91,10 @@ int run(const Flags& flags) {
   options.proposals = flags.proposals;
   options.verify.seed = flags.seed ? flags.seed : secret_seed();
   const std::filesystem::path folder = flags.out.empty() ? default_folder(flags.model) : flags.out;
-  prepare_result_folder(folder);
   Machine machine(flags.machine, {flags.model});
   const RecordRequest request =
       request_for_file(flags.model, flags.cls, flags.machine, machine.profile);
+  prepare_result_folder(folder);
   options.backend = flags.machine.chosen_backend();
   ScratchFolder scratch;
   if (options.backend == "cuda" && !flags.no_baseline) {
@@ -148,7 +148,9 @@ Command add_optimize(CLI::App& app) {
   app.add_option("--proposals", flags->proposals, "schedules measured for each fragment")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--store", flags->store, "where results are kept between runs");
+  app.add_option("--store", flags->store,
+                 "where results are kept between runs (default: "
+                 "$KERNELWRIGHT_STORE, else ~/.cache/kernelwright/store.sqlite)");
   app.add_option("--seed", flags->seed, "seed of inputs and parameters (default: secret)");
   app.add_flag("--no-baseline", flags->no_baseline, "do not compare with torch.compile");
   app.add_flag("--json", flags->json, "print one JSON object");

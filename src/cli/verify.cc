@@ -37,6 +37,9 @@ void print_verdict(const Verdict& verdict) {
   if (verdict.speedup_compile) {
     std::printf("  %s of torch.compile's speed\n", speedup_text(*verdict.speedup_compile).c_str());
   }
+  if (verdict.environment.value("backend", "") == "cpu") {
+    std::printf("  judged without a GPU: races would not show, nothing is timed\n");
+  }
   if (verdict.degenerate) {
     std::printf("  warning: zeros, or the answer to other inputs, would pass on this task\n");
   }
@@ -127,7 +130,8 @@ Command add_verify(CLI::App& app) {
   app.add_flag("--json", flags->json, "print the verdict as JSON; of several, a line each");
   flags->machine.add_to(app);
   app.footer(
-      "Exit codes: 0 accepted, 1 rejected, 2 a fault of the model file, 4 not judged.\n"
+      "Exit codes: 0 accepted, 1 rejected, 2 a mistake in the model file or flags, 3 the\n"
+      "machine's fault, 4 not judged.\n"
       "Of several candidates, 1 when any is rejected, else 4 when any is not judged.");
   return [flags] { return run(*flags); };
 }

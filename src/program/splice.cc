@@ -87,8 +87,8 @@ class Builder {
   void replace(const Replacement& r, const std::vector<int>& kernel_index) {
     const Program& body = r.task.forward;
     const Fragment& f = r.fragment;
-    if (body.inputs.size() != f.in_values.size() || body.outputs.size() != f.out_values.size()) {
-      throw InputError("splice: the replacement takes or returns another number of values");
+    if (const std::string fault = replacement_fault(f, r.task); !fault.empty()) {
+      throw InputError("splice: " + fault);
     }
     std::vector<ValueId> ids(body.values.size(), -1);
     std::map<int, int> storages;
@@ -110,12 +110,6 @@ class Builder {
       out_.steps.push_back(std::move(step));
     }
     for (size_t k = 0; k < body.outputs.size(); ++k) {
-      const Value& want = original_.values[f.out_values[k]];
-      const Value& have = body.values[body.outputs[k]];
-      if (want.dtype != have.dtype || want.shape != have.shape || want.strides != have.strides ||
-          want.offset != have.offset) {
-        throw InputError("splice: result " + std::to_string(k) + " has another layout");
-      }
       names_[f.out_values[k]] = ids[body.outputs[k]];
     }
   }
@@ -144,6 +138,24 @@ class Builder {
 };
 
 }  // namespace
+
+std::string replacement_fault(const Fragment& fragment, const Task& replacement) {
+  const Program &steps = fragment.task.forward, &body = replacement.forward;
+  if (body.inputs.size() != fragment.in_values.size() ||
+      body.outputs.size() != fragment.out_values.size()) {
+    return "the replacement takes or returns another number of values";
+  }
+  for (size_t k = 0; k < body.outputs.size(); ++k) {
+    const Value& want = steps.values[steps.outputs[k]];
+    const Value& have = body.values[body.outputs[k]];
+    if (want.dtype != have.dtype || want.shape != have.shape || want.strides != have.strides ||
+        want.offset != have.offset) {
+      return "result " + std::to_string(k) + " has another dtype, shape or layout: strides " +
+             Json(have.strides).dump() + " where " + Json(want.strides).dump() + " are recorded";
+    }
+  }
+  return {};
+}
 
 Task splice(const Task& task, const std::vector<Replacement>& replacements) {
   std::vector<int> group_of;

@@ -52,5 +52,9 @@ struct Replacement {
   Task task;
 };
 Task splice(const Task& task, const std::vector<Replacement>& replacements);
+// Why `replacement` cannot stand for the fragment's steps: another number of values, or a result of
+// another dtype, shape, strides or offset than the steps around it were recorded with. Empty when
+// it can.
+std::string replacement_fault(const Fragment& fragment, const Task& replacement);
 
 }  // namespace kw

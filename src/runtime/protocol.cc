@@ -83,6 +83,7 @@ Json to_json(const OutputErrors& errors) {
               {"exact_equal", errors.exact_equal},
               {"nonfinite_mismatch", errors.nonfinite_mismatch},
               {"int_mismatch", errors.int_mismatch},
+              {"elements", errors.elements},
               {"section_dim", errors.section_dim},
               {"section_index", errors.section_index},
               {"reference_finite", errors.reference_finite}};
@@ -98,6 +99,7 @@ OutputErrors output_errors_from_json(const JsonReader& in) {
   errors.exact_equal = in.at("exact_equal").boolean();
   errors.nonfinite_mismatch = in.at("nonfinite_mismatch").integer(0, INT64_MAX);
   errors.int_mismatch = in.at("int_mismatch").integer(0, INT64_MAX);
+  errors.elements = in.at("elements").integer(0, INT64_MAX);
   errors.section_dim = in.at("section_dim").integer(-1, INT64_MAX);
   errors.section_index = in.at("section_index").integer(-1, INT64_MAX);
   errors.reference_finite = in.at("reference_finite").boolean();

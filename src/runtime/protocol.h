@@ -42,6 +42,7 @@ struct OutputErrors {
   bool same_meta = true;        // candidate's shape, dtype and strides class equal the reference's
   std::string meta_difference;  // for people
   bool exact_equal = false;     // bit-equal to the reference
+  int64_t elements = 0;
   int64_t nonfinite_mismatch = 0;  // elements where candidate and reference differ in NaN / Inf
   int64_t int_mismatch = 0;        // integer and bool outputs: elements that differ
   double reference_rms = 0, reference_worst = 0;

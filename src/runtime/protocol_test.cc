@@ -43,6 +43,7 @@ TrialReport any_trial_report(std::mt19937_64& random) {
     errors.exact_equal = random() % 2;
     errors.nonfinite_mismatch = static_cast<int64_t>(random() >> 1);
     errors.int_mismatch = static_cast<int64_t>(random() >> 1);
+    errors.elements = static_cast<int64_t>(random() >> 1);
     errors.section_dim = static_cast<int64_t>(random() % 5) - 1;
     errors.section_index = static_cast<int64_t>(random() >> 1);
     errors.reference_finite = random() % 2;

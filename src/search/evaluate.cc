@@ -5,10 +5,19 @@
 #include "formats/error.h"
 #include "formats/sha256.h"
 #include "program/transform.h"
+#include "verify/numerics.h"
 #include "verify/statistics.h"
 
 namespace kw {
 namespace {
+
+// One trial tells little about the error of a result of few elements.
+constexpr int kSmallTrials = 8;
+
+bool has_small_result(const Task& task) {
+  return std::any_of(task.forward.outputs.begin(), task.forward.outputs.end(),
+                     [&](ValueId id) { return task.forward.values[id].numel() < kFewElements; });
+}
 
 std::string fault_text(const Verdict& verdict) {
   const std::string at =
@@ -109,7 +118,7 @@ void FragmentEvaluator::judge(const Fragment& fragment, std::vector<Built>& buil
                               const std::atomic<bool>& stop) {
   const Reference reference = verifier_.prepare(fragment.task);
   VerifyOptions options = options_.verify;
-  options.trials = 1;
+  options.trials = has_small_result(fragment.task) ? kSmallTrials : 1;
   options.variations = false;
   options.noop_checks = false;
   options.time = false;
@@ -118,6 +127,9 @@ void FragmentEvaluator::judge(const Fragment& fragment, std::vector<Built>& buil
   for (Built& candidate : built) {
     if (stop) break;
     Attempt& attempt = out.attempts[candidate.attempt];
+    if (attempt.reason = replacement_fault(fragment, candidate.task); !attempt.reason.empty()) {
+      continue;
+    }
     Verdict verdict;
     verifier_.judge(reference, candidate.task, options, verdict);
     attempt.accepted = verdict.outcome == Verdict::Outcome::kAccepted;

@@ -12,9 +12,22 @@ namespace {
 
 enum class Kind { kExcluded, kView, kComputing };
 
-Kind kind_of(const Step& step) {
+// A step whose result is what it overwrites makes no new value that could flow out of a fragment.
+// Running statistics are another matter: batch_norm's result is none of them.
+bool returns_what_it_overwrites(const Program& program, const AtenCall& call) {
+  for (ValueId written : call.mutated) {
+    for (ValueId result : call.results) {
+      if (result >= 0 && program.values[result].storage == program.values[written].storage) {
+        return true;
+      }
+    }
+  }
+  return !call.mutated.empty() && call.results.empty();
+}
+
+Kind kind_of(const Program& program, const Step& step) {
   const auto* call = std::get_if<AtenCall>(&step);
-  if (!call || !call->mutated.empty()) return Kind::kExcluded;
+  if (!call || returns_what_it_overwrites(program, *call)) return Kind::kExcluded;
   const OperatorRow* row = find_operator(call->op);
   if (!row) return Kind::kExcluded;
   switch (row->cls) {
@@ -64,7 +77,7 @@ std::vector<std::vector<int>> enumerate_fragments(const Task& task, const Fragme
   const Program& forward = task.forward;
   const int count = static_cast<int>(forward.steps.size());
   std::vector<Kind> kinds;
-  for (const Step& step : forward.steps) kinds.push_back(kind_of(step));
+  for (const Step& step : forward.steps) kinds.push_back(kind_of(forward, step));
   const Neighbours near = neighbours(forward);
   const auto dependencies = step_dependencies(forward, task.kernels);
 

@@ -41,7 +41,7 @@ struct Attempt {
 };
 
 struct OptimizeResult {
-  enum class Outcome { kImproved, kNothingGained, kFailed };
+  enum class Outcome { kImproved, kNothingGained };
   Outcome outcome = Outcome::kNothingGained;
   std::string message;  // one line for people
   Task reference;

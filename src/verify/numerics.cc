@@ -25,6 +25,11 @@ std::string number(double x) {
 
 ErrorBounds error_bounds(const OutputErrors& errors) {
   const double eps = dtype_eps(parse_dtype(errors.dtype));
+  if (errors.elements < kFewElements) {
+    const double gross = std::sqrt(eps);
+    return {std::max(kRmsFactor * errors.reference_rms, gross),
+            std::max(kWorstFactor * errors.reference_worst, gross)};
+  }
   const double peak = errors.oracle_rms > 0 ? errors.oracle_max / errors.oracle_rms : 1;
   return {std::max(kRmsFactor * errors.reference_rms, kRmsFloorUlps * eps),
           std::max(kWorstFactor * errors.reference_worst, kWorstFloorUlps * eps * peak)};
@@ -62,6 +67,36 @@ std::string output_fault(const OutputErrors& errors, Tolerance tolerance) {
            std::to_string(errors.section_index) + " of dimension " +
            std::to_string(errors.section_dim) + " where " + number(errors.section_allowed) +
            " is allowed";
+  }
+  return {};
+}
+
+void ErrorPool::add(const std::vector<OutputErrors>& outputs) {
+  sums_.resize(std::max(sums_.size(), outputs.size()));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const OutputErrors& errors = outputs[i];
+    const DType dtype = parse_dtype(errors.dtype);
+    if (errors.elements >= kFewElements || !is_floating(dtype)) continue;
+    Sums& sums = sums_[i];
+    sums.candidate += errors.candidate_rms * errors.candidate_rms;
+    sums.reference += errors.reference_rms * errors.reference_rms;
+    sums.floor = kRmsFloorUlps * dtype_eps(dtype);
+    ++sums.trials;
+  }
+}
+
+std::string ErrorPool::fault() const {
+  for (size_t i = 0; i < sums_.size(); ++i) {
+    const Sums& sums = sums_[i];
+    if (sums.trials == 0) continue;
+    const double candidate = std::sqrt(sums.candidate / sums.trials);
+    const double reference = std::sqrt(sums.reference / sums.trials);
+    const double allowed = std::max(kRmsFactor * reference, sums.floor);
+    if (!(candidate <= allowed)) {
+      return "output " + std::to_string(i) + " (few elements, " + std::to_string(sums.trials) +
+             " trials together): relative RMS error " + number(candidate) + " where " +
+             number(allowed) + " is allowed (the reference's own: " + number(reference) + ")";
+    }
   }
   return {};
 }

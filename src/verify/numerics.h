@@ -1,8 +1,10 @@
 // When is an output right? Errors are measured against an fp64 run of the reference and compared
-// with the reference's own error in its own precision (DESIGN section 3.5, docs/numerics.md).
+// with the reference's own error in its own precision (docs/numerics.md).
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "runtime/protocol.h"
 
@@ -13,8 +15,27 @@ enum class Tolerance {
   kKernelBench,  // |c - r| <= 1e-2 + 1e-2 |r|, for comparison with published numbers
 };
 
-// Empty when the output passes, else the reason in one line.
+// Empty when the output passes, else the reason in one line. An output of few elements says little
+// about the reference's error: one trial finds gross faults only, and ErrorPool judges the rest.
 std::string output_fault(const OutputErrors& errors, Tolerance tolerance);
+
+// Outputs of fewer elements than this are judged by the errors of all trials together.
+constexpr int64_t kFewElements = 64;
+
+// The mean square errors of outputs of few elements over trials.
+class ErrorPool {
+ public:
+  void add(const std::vector<OutputErrors>& outputs);
+  // Empty when all pass, else the reason in one line.
+  std::string fault() const;
+
+ private:
+  struct Sums {
+    double candidate = 0, reference = 0, floor = 0;
+    int trials = 0;
+  };
+  std::vector<Sums> sums_;  // by output
+};
 
 // The largest relative RMS and worst error that pass; what reports show beside what was measured.
 struct ErrorBounds {

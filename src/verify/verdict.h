@@ -1,5 +1,5 @@
-// The verdict on a candidate: stages in order, each a value with evidence (DESIGN section 3). The
-// first stage that fails names the rejection. A rejection is a result, not an error.
+// The verdict on a candidate: stages in order, each a value with evidence. The first stage that
+// fails names the rejection. A rejection is a result, not an error.
 #pragma once
 
 #include <optional>

@@ -286,6 +286,7 @@ bool Verifier::check_correct(const Reference& reference, int candidate_id,
                              std::vector<int>& idle) {
   const Clock::time_point start = Clock::now();
   StageResult stage{Stage::kCorrect, true, "", {{"trials", Json::array()}}, 0};
+  ErrorPool pool;
   for (const TrialRequest& request : plan_trials(reference, candidate_id, options)) {
     const TrialReport report = executor_.trial(request, options.trial_deadline);
     stage.seconds = since(start);
@@ -313,7 +314,10 @@ bool Verifier::check_correct(const Reference& reference, int candidate_id,
       stage.passed = false;
       return finish_stage(verdict, stage);
     }
+    pool.add(report.outputs);
   }
+  if (options.tolerance == Tolerance::kCalibrated) stage.reason = pool.fault();
+  stage.passed = stage.reason.empty();
   return finish_stage(verdict, stage);
 }
 

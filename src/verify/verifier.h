@@ -1,4 +1,4 @@
-// Judges candidates against a reference: the six stages of DESIGN section 3.
+// Judges candidates against a reference: the six stages of the README's table.
 //
 // A Verifier borrows a WorkerPool (recording, compiling) and an ExecutorClient (trials, timing) and
 // holds no other state, so its verdicts depend on their arguments alone. One thread.

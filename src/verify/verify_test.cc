@@ -42,6 +42,7 @@ OutputErrors errors_of(double reference_rms, double candidate_rms, double worst_
   OutputErrors e;
   e.dtype = "float32";
   e.oracle_rms = 1;
+  e.elements = 1000;
   e.oracle_max = 4;
   e.reference_rms = reference_rms;
   e.reference_worst = worst_factor * reference_rms;
@@ -69,6 +70,33 @@ TEST(Numerics, NotANumberNeverPasses) {
 TEST(Numerics, OneRoundingPassesWhereTheReferenceHadNone) {
   EXPECT_EQ(output_fault(errors_of(0, 0.3 * 0x1p-23), Tolerance::kCalibrated), "");
   EXPECT_NE(output_fault(errors_of(0, 20 * 0x1p-23), Tolerance::kCalibrated), "");
+}
+
+TEST(Numerics, FewElementsAreJudgedByAllTrialsTogether) {
+  std::mt19937 random(1);
+  std::normal_distribution<double> normal;
+  auto verdict = [&](double scale) {
+    ErrorPool pool;
+    bool gross = false;
+    for (int trial = 0; trial < 10; ++trial) {
+      OutputErrors e =
+          errors_of(1e-6 * std::abs(normal(random)), scale * 1e-6 * std::abs(normal(random)));
+      e.elements = 1;
+      gross = gross || !output_fault(e, Tolerance::kCalibrated).empty();
+      pool.add({e});
+    }
+    return gross || !pool.fault().empty();
+  };
+  int honest = 0, wrong = 0;
+  for (int i = 0; i < 1000; ++i) {
+    honest += verdict(1);
+    wrong += verdict(40);
+  }
+  EXPECT_LE(honest, 2);
+  EXPECT_EQ(wrong, 1000);
+  OutputErrors e = errors_of(1e-7, 1e-2);
+  e.elements = 1;
+  EXPECT_NE(output_fault(e, Tolerance::kCalibrated), "");
 }
 
 TEST(Numerics, OneCrossSectionMayNotBeLeftOut) {

@@ -24,7 +24,6 @@ struct WorkerConfig {
   // Folders below /tmp that jobs must see (the folder of the user's model); the interpreter's own
   // prefix, worker_dir and the guard's folder always are.
   std::vector<std::string> visible;
-  bool interpret = false;                      // TRITON_INTERPRET=1 from the start
   int parallel = 2;                            // children at once
   uint64_t reply_bytes = uint64_t{256} << 20;  // more is a flood
   uint64_t memory_bytes = uint64_t{8} << 30;   // address space of a job

@@ -157,7 +157,6 @@ class WorkerPoolTest : public testing::Test {
 
 TEST_F(WorkerPoolTest, CarriesRequestBlobsAndDescriptors) {
   WorkerConfig settings = config();
-  settings.interpret = true;
   settings.memory_bytes = 12345;
   WorkerPool pool(settings);
   UniqueFd memory(::memfd_create("test", 0));
@@ -168,7 +167,7 @@ TEST_F(WorkerPoolTest, CarriesRequestBlobsAndDescriptors) {
   ASSERT_TRUE(result.ok()) << result.message;
   EXPECT_EQ(result.reply.json["echo"], request.request.json);
   EXPECT_EQ(result.reply.json["limits"], Json({{"memory_bytes", 12345}}));
-  EXPECT_EQ(result.reply.json["args"], Json({"--socket", "3", "--interpret"}));
+  EXPECT_EQ(result.reply.json["args"], Json({"--socket", "3"}));
   EXPECT_EQ(result.reply.blobs, request.request.blobs);
   char text[6] = {};
   EXPECT_EQ(::pread(memory.get(), text, 5, 0), 5);

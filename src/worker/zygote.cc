@@ -37,7 +37,6 @@ std::vector<std::string> visible_folders(const WorkerConfig& config) {
 ProcessSpec process_spec(const WorkerConfig& config, const Sandbox& sandbox, int control, int err) {
   ProcessSpec spec;
   spec.argv = {config.python, config.worker_dir + "/zygote.py", "--socket", "3"};
-  if (config.interpret) spec.argv.push_back("--interpret");
   if (!config.guard_library.empty()) {
     spec.argv.insert(spec.argv.end(), {"--guard", config.guard_library});
   }

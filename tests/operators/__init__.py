@@ -1,4 +1,4 @@
-"""The table of torch-level operators, each with a generator of calls: DESIGN section 8.
+"""The table of torch-level operators, each with a generator of calls.
 
 `OPERATORS` maps a name to draw.Operator. parity.py compares recorded and replayed calls with eager
 PyTorch; teacher_coverage.py asks the teacher for kernels for them.

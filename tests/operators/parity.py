@@ -90,6 +90,8 @@ def start_recorder():
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
     torch.set_num_threads(1)
     quiet()
+    # As worker/zygote.py has it: there is no device to make a context on.
+    torch._subclasses.fake_tensor.init_gpu_context = lambda device: None
     if torch.version.cuda is None:
         import ctypes
         path = os.path.join(ROOT, "tests", "worker", "conftest.py")

@@ -4,7 +4,7 @@ model file, judged by `kernelwright eval --coverage pure`.
     python tests/operators/teacher_coverage.py --kernelwright build/kernelwright [--backend cuda]
         [--cases 20] [--jobs 4] [--only Conv2d,Sum] [--all] [--out coverage.json] [--keep DIR]
 
-Prints for each of CSP-DAG's 61 operators (with --all: for the others too): cases, how many were
+Prints for each of the 61 operators of DRTriton's task generator (CSP-DAG) (with --all: for the others too): cases, how many were
 verified, which documented parameters were varied, and the reasons of what was not verified.
 """
 

@@ -1,4 +1,4 @@
-// A device and a way to run compiled kernels on it: cpu (Triton's interpreter in sandboxed
+// A device and a way to run compiled kernels on it: cpu (worker/interpreter.py in sandboxed
 // children) and cuda (machine code through the driver). Tests have a third, with C++ functions as
 // kernels.
 //

@@ -1,7 +1,7 @@
-// The cpu backend: operators on CPU tensors, launches by Triton's interpreter in sandboxed children
-// (docs/formats/protocol.md, request "interpret"). A child maps copies of the buffers of its own
-// launch, with guard regions of poison around each, and nothing else; what the kernel's compiled
-// code writes is copied back.
+// The cpu backend: operators on CPU tensors, launches by worker/interpreter.py in sandboxed
+// children (docs/formats/protocol.md, request "interpret"). A child maps copies of the buffers of
+// its own launch, with guard regions of poison around each, and nothing else; what the kernel's
+// compiled code writes is copied back.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// The clock (DESIGN: interleaved in random order, L2 flushed by writing, inputs rotated, timed
-// outputs checked). Device time is between two events around a plain replay on the stream, as
+// The clock (interleaved in random order, L2 flushed by writing, inputs rotated, timed outputs
+// checked). Device time is between two events around a plain replay on the stream, as
 // eager PyTorch would run it; wall time is from the call to its completion on an idle device.
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>

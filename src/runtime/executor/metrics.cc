@@ -112,6 +112,7 @@ ErrorSums error_against(const at::Tensor& got, const at::Tensor& oracle, at::Dev
 OutputErrors reference_errors(const at::Tensor& reference, const at::Tensor& oracle,
                               at::Device device) {
   OutputErrors errors;
+  errors.elements = reference.numel();
   const ErrorSums sums = error_against(reference, oracle, device);
   errors.reference_rms = sums.rms;
   errors.reference_worst = sums.worst;
