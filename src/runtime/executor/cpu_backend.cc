@@ -195,7 +195,6 @@ class CpuBackend : public Backend {
 
  private:
   static WorkerConfig interpreting(WorkerConfig config) {
-    config.interpret = true;
     config.parallel = 1;  // launches come one after another
     return config;
   }
