@@ -123,6 +123,8 @@ class Recorder(TorchDispatchMode):
         for tape in reversed(self.tapes):
             if key in tape.live and key not in tape.inputs:
                 return literals.evaluate(tape, tape.live[key])
+            if key[0] in tape.overwritten:
+                return None  # what an earlier phase left there is no more
         return None
 
     def define(self, tensor):
@@ -306,6 +308,7 @@ class Recorder(TorchDispatchMode):
 
     def forget_literals(self, storage):
         """What is about to be overwritten no longer follows from the text."""
+        self.tape.overwritten.add(storage)
         for key in [k for k in self.constants if k[0] == storage]:
             del self.constants[key]
 

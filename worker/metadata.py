@@ -56,6 +56,21 @@ def _cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     return (made, hidden.new_empty(hidden.shape)) if isinstance(hx, (list, tuple)) else made
 
 
+def _lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
+    """A torch with CUDA gives hidden states a dimension too many."""
+    if input.dim() != 3 or len(hx) != 2 or any(t.dim() != 3 for t in hx):
+        return None
+    length, batch = input.shape[:2] if not batch_first else (input.shape[1], input.shape[0])
+    layers = num_layers * (2 if bidirectional else 1)
+    if any(t.shape[:2] != (layers, batch) for t in hx) or input.dtype != hx[0].dtype \
+            or not params or params[0].dim() != 2 or params[0].shape[1] != input.shape[2]:
+        return None
+    width = hx[0].shape[2] * (2 if bidirectional else 1)
+    output = input.new_empty((length, batch, width))
+    return (output.transpose(0, 1) if batch_first else output,
+            *(t.new_empty(t.shape) for t in hx))
+
+
 def _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1,
               zero_infinity=False):
     return log_probs.new_empty(() if reduction else log_probs.shape[1:-1])
@@ -63,5 +78,5 @@ def _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduct
 
 SHORTCUTS = {"aten.linear.default": _linear, "aten.layer_norm.default": _layer_norm,
              "aten.scaled_dot_product_attention.default": _attention,
-             "aten.lstm_cell.default": _cell, "aten.gru_cell.default": _cell,
+             "aten.lstm.input": _lstm, "aten.lstm_cell.default": _cell, "aten.gru_cell.default": _cell,
              "aten.ctc_loss.IntList": _ctc_loss, "aten.rnn_tanh_cell.default": _cell, "aten.rnn_relu_cell.default": _cell}

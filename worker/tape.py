@@ -105,6 +105,7 @@ class Tape:
         self.steps = []
         self.inputs = {}  # key -> Value at the start of the phase, for what came from outside
         self.live = {}    # key -> Value, the latest that looks at these elements
+        self.overwritten = set()  # storages that steps of the phase may write in place
 
     def add_input(self, key):
         if key not in self.inputs:

@@ -5,19 +5,10 @@
 #include "formats/error.h"
 #include "formats/sha256.h"
 #include "program/transform.h"
-#include "verify/numerics.h"
 #include "verify/statistics.h"
 
 namespace kw {
 namespace {
-
-// One trial tells little about the error of a result of few elements.
-constexpr int kSmallTrials = 8;
-
-bool has_small_result(const Task& task) {
-  return std::any_of(task.forward.outputs.begin(), task.forward.outputs.end(),
-                     [&](ValueId id) { return task.forward.values[id].numel() < kFewElements; });
-}
 
 std::string fault_text(const Verdict& verdict) {
   const std::string at =
@@ -118,7 +109,7 @@ void FragmentEvaluator::judge(const Fragment& fragment, std::vector<Built>& buil
                               const std::atomic<bool>& stop) {
   const Reference reference = verifier_.prepare(fragment.task);
   VerifyOptions options = options_.verify;
-  options.trials = has_small_result(fragment.task) ? kSmallTrials : 1;
+  options.trials = 1;  // more for results of few elements: see ErrorPool
   options.variations = false;
   options.noop_checks = false;
   options.time = false;

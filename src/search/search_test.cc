@@ -147,6 +147,24 @@ TEST(Fragments, AreConvexConnectedAndComplete) {
   }
 }
 
+// batch_norm overwrites its running statistics and returns something else; add_ returns what it
+// overwrites.
+TEST(Fragments, HoldStepsWhoseResultIsNotWhatTheyOverwrite) {
+  Task task;
+  Program& p = task.forward;
+  for (int i = 0; i < 4; ++i) p.values.push_back({DType::kFloat32, {4, 8}, {8, 1}, 0, i});
+  p.inputs = {0, 1};
+  p.values[3].storage = 1;
+  p.steps = {
+      AtenCall{"aten.batch_norm.default",
+               {{"input", {ValueRef{0}}}, {"running_mean", {ValueRef{1}}}},
+               {2},
+               {1}},
+      AtenCall{"aten.add_.Tensor", {{"self", {ValueRef{1}}}, {"other", {ValueRef{2}}}}, {3}, {1}}};
+  p.outputs = {2, 3};
+  EXPECT_EQ(enumerate_fragments(task, {}), (std::vector<std::vector<int>>{{0}}));
+}
+
 TEST(Fragments, TheLimitHolds) {
   std::mt19937 rng(3);
   const Task task = random_task(rng);

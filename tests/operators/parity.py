@@ -49,6 +49,10 @@ REASONS = [
      "group_norm keeps channels-last on the CPU alone"),
     ("cpu", "Pad", "strides of result 0: recorded",
      "reflection and replication keep channels-last on the CPU alone"),
+    ("cuda", "Attention", "strides of result 0: recorded",
+     "flash attention pads heads to a multiple of 8; the replay copies into the recorded layout"),
+    ("any", "FloorDivide", "strides of result 0: recorded",
+     "fake tensors order the strides of permuted operands otherwise; the replay copies"),
     ("cpu", "MaxUnpool2d", "strides of result 0: recorded",
      "max_unpool2d keeps channels-last on the CPU alone"),
 ]

@@ -65,6 +65,12 @@ CASES = {
     "tolist": ("host-read", forward("return x * x[0].tolist()[0]  # HERE")),
     "numpy": ("host-read", forward("return torch.as_tensor(x.numpy())  # HERE")),
     "cpu": ("host-read", forward("return x.cpu()  # HERE")),
+    "counted batches": ("host-read", forward(
+        "return self.n(x)", init="self.n = nn.BatchNorm1d(4, momentum=None)",
+        inputs="[torch.randn(3, 4)]")),
+    "counter": ("host-read", forward(
+        "self.n.add_(1)\nreturn x * self.n.item()  # HERE",
+        init="self.register_buffer('n', torch.tensor(0))")),
     "to cpu": ("host-read", forward("return x.to('cpu')  # HERE")),
     "nonzero": ("host-read", forward("return x.nonzero()  # HERE")),
     "mask index": ("host-read", forward("return x[x > 0]  # HERE")),
