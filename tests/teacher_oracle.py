@@ -153,6 +153,24 @@ def structure(value):
     return value
 
 
+def laid_out(results, program):
+    """Results with the strides that were recorded, which candidates must have to the last one. The
+    CPU's own say little: some operators choose the layout by the library that they run on."""
+    values = iter([program["values"][i] for i in program["outputs"]])
+
+    def move(tree):
+        if isinstance(tree, torch.Tensor):
+            value = next(values)
+            return torch.empty_strided(value["shape"], value["strides"], dtype=tree.dtype).copy_(tree)
+        if isinstance(tree, dict):
+            return {k: move(v) for k, v in tree.items()}
+        if isinstance(tree, (list, tuple)):
+            return type(tree)([move(v) for v in tree])
+        return tree
+
+    return move(results)
+
+
 def run_model(source, tensors):
     scope = {"__name__": "fragment"}
     exec(compile(source, "fragment.py", "exec"), scope)
@@ -223,8 +241,7 @@ def compare(got, eager, oracle):
         if g.dtype != e.dtype or g.shape != e.shape:
             return "out%d is %s %s, expected %s %s" % (i, g.dtype, tuple(g.shape), e.dtype,
                                                        tuple(e.shape))
-        strides = [(a, b) for n, a, b in zip(e.shape, g.stride(), e.stride()) if n > 1]
-        if any(a != b for a, b in strides):
+        if g.stride() != e.stride():
             return "out%d has strides %s, expected %s" % (i, g.stride(), e.stride())
         if not e.dtype.is_floating_point:
             wrong = (g != e).sum().item()
@@ -248,6 +265,24 @@ def compare(got, eager, oracle):
     return None
 
 
+def copied(tensors):
+    return [torch.empty_strided(t.shape, t.stride(), dtype=t.dtype).copy_(t) for t in tensors]
+
+
+def equal(a, b):
+    return torch.equal(a.nan_to_num(), b.nan_to_num()) if a.is_floating_point() else \
+        torch.equal(a, b)
+
+
+def compare_arguments(before, got, eager, oracle):
+    """What PyTorch overwrites must hold the same afterwards, and the rest what it held."""
+    for i, (b, g, e, o) in enumerate(zip(before, got, eager, oracle)):
+        complaint = compare(g, e, o) if not equal(b, e) else None if equal(b, g) else "was changed"
+        if complaint:
+            return "argument %d: %s" % (i, complaint)
+    return None
+
+
 def check(fragment, teacher, seed, show=None):
     """(number of schedules tried, [(plan, source, complaint)]). One complaint without a source when
     the teacher refused what it should write."""
@@ -261,19 +296,18 @@ def check(fragment, teacher, seed, show=None):
         ops = [s.get("op") for s in reply["task"]["forward"]["steps"]]
         return 0, [] if fragment.refused else [
             ("", "", "refused: %s\n  %s" % (answer["refusal"], ops))]
-    eager = run_model(source, tensors)
-    oracle = run_model(wide_source(source), widened(tensors))
+    eager_after, oracle_after = copied(tensors), copied(widened(tensors))
+    eager = laid_out(run_model(source, eager_after), reply["task"]["forward"])
+    oracle = run_model(wide_source(source), oracle_after)
     complaints = []
     for proposal in answer["proposals"]:
-        copies = [t.clone() for t in tensors]
+        after = copied(tensors)
         if show:
             print(proposal["plan"] + "\n" + proposal["source"])
         try:
-            got = run_candidate(proposal["source"], tensors, teacher.operators)
-            complaint = compare(got, eager, oracle)
-            if any(not torch.equal(a.nan_to_num(), b.nan_to_num()) if a.is_floating_point() else
-                   not torch.equal(a, b) for a, b in zip(tensors, copies)):
-                complaint = complaint or "an argument was changed"
+            got = run_candidate(proposal["source"], after, teacher.operators)
+            complaint = compare(got, eager, oracle) or compare_arguments(
+                tensors, after, eager_after, oracle_after)
         except (Exception, Refused):
             complaint = traceback.format_exc(limit=-4)
         if complaint:
@@ -309,6 +343,38 @@ def check_compile(fragment, teacher):
 
 
 # ---- Fragments
+
+def unit_fragments():
+    """Dimensions of size 1, whose strides say nothing and are recorded all the same."""
+    I, F, last = Input, Fragment, (0, 2, 3, 1)
+    x, plain, image = I((6, 20, 1, 1), order=last), I((6, 20, 1, 1)), I((3, 20, 4, 4), order=last)
+    v = I((20,))
+    return [
+        F("unit_pointwise", "out = F.relu(a0) * 2", [x]),
+        F("unit_pointwise_plain", "out = F.relu(a0) + a1, a1 * a0", [x, plain]),
+        F("unit_views", "y = a0 * 2\nout = y.transpose(1, 2), y[:, :1] + 1", [x]),
+        F("unit_unsqueeze", "out = (a0 + 1).unsqueeze(1).transpose(0, 1)", [I((5, 7))]),
+        F("unit_mean", "out = a0.mean((2, 3), keepdim=True)", [image]),
+        F("unit_amax", "out = a0.amax(1, keepdim=True)", [image]),
+        F("unit_sum", "out = a0.sum((0, 2), keepdim=True)", [image]),
+        F("unit_softmax", "out = torch.softmax(a0, 1)", [x]),
+        F("unit_cumsum", "out = a0.cumsum(1)", [x]),
+        F("unit_norms", "out = F.group_norm(a0, 4, a1, a2)", [x, v, v]),
+        F("unit_batch_norm", "out = F.batch_norm(a0, a1, a2, training=False)",
+          [x, v, I((20,), positive=True)]),
+        F("unit_pool", "out = F.adaptive_avg_pool2d(a0, 1)", [image]),
+        F("unit_max_pool", "out = F.max_pool2d(a0, 4)", [image]),
+        F("unit_upsample", "out = F.interpolate(a0, scale_factor=2)",
+          [I((3, 1, 4, 4), order=last)]),
+        F("unit_cat", "out = torch.cat([a0, a1], 1)", [x, x]),
+        F("unit_cat_one", "out = torch.cat([a0, a1], 2)", [x, x]),
+        F("unit_flip", "out = a0.flip(1)", [x]),
+        F("unit_roll", "out = a0.roll(3, 1)", [x]),
+        F("unit_pad", "out = F.pad(a0, (0, 0, 0, 0, 2, 1))", [x]),
+        F("unit_clone", "out = (a0 + 0).contiguous(), a0.clone(), a0.to(torch.float64)", [x]),
+        F("unit_to_last", "out = (a0 + 0).contiguous(memory_format=torch.channels_last)", [plain]),
+        F("unit_where", "out = torch.where(a0 > 0, a1, 0.0)", [x, I((1, 20, 1, 1), order=last)])]
+
 
 def fixed_fragments():
     I, F = Input, Fragment
@@ -620,7 +686,8 @@ def main():
     teacher = Teacher(options.emit, options.schedules)
     rng = random.Random(options.seed)
     counts = options.random + options.matmul + options.rows
-    fragments = [] if counts and not options.only else fixed_fragments() + teacher_rows.fragments()
+    fragments = [] if counts and not options.only else (
+        fixed_fragments() + unit_fragments() + teacher_rows.fragments())
     if options.large:
         fragments = large_fragments() + teacher_rows.large_fragments()
     fragments += [random_fragment(rng, i) for i in range(options.random)]

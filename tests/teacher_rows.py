@@ -12,6 +12,40 @@ INTEGERS = ["int64", "int32", "int16", "int8", "uint8", "bool"]
 FLOATS = ["float32", "float16", "bfloat16", "float64"]
 
 
+def statistics_fragments():
+    """Normalisations that overwrite their running statistics, and other overwritten arguments."""
+    I, F = oracle.Input, oracle.Fragment
+    out = []
+    for name, shape, dtype, order, eps in [
+            ("", (4, 6, 5, 7), "float32", (), 1e-5), ("_long", (2, 3, 9001), "float32", (), 1e-5),
+            ("_last", (3, 8, 4, 4), "float32", (0, 2, 3, 1), 1e-3), ("_flat", (33, 5), "float32", (), 1e-5),
+            ("_one_channel", (4, 1, 7), "float32", (), 1e-5), ("_half", (4, 6, 30), "float16", (), 1e-5),
+            ("_double", (5, 3, 6), "float64", (), 1e-5), ("_one_instance", (1, 4, 9), "float32", (), 1e-5)]:
+        c = shape[1]
+        inputs = [I(shape, dtype, order), I((c,), dtype), I((c,), dtype, positive=True),
+                  I((c,), dtype), I((c,), dtype)]
+        out.append(F("batch_norm_train" + name, "out = F.relu(F.batch_norm(a0, a1, a2, a3, a4, True, "
+                     "0.3, %r))" % eps, inputs))
+        if len(shape) > 2:
+            out.append(F("instance_norm_train" + name, "out = F.instance_norm(a0, a1, a2, a3, a4, True, "
+                         "0.3, %r) * 2" % eps, inputs))
+    c, x = I((8,)), I((3, 8, 5, 5))
+    positive = I((8,), positive=True)
+    return out + [
+        F("batch_norm_train_counted", "a3.add_(1)\nout = F.batch_norm(a0, a1, a2, None, None, True, 0.1)",
+          [x, c, positive, I((), "int64")]),
+        F("batch_norm_train_twice", "y = F.relu(F.batch_norm(a0, a1, a2, None, None, True, 0.1))\n"
+          "out = F.batch_norm(y + a0, a1, a2, None, None, True, 0.1)", [x, c, positive], refused=True),
+        F("batch_norm_train_read", "y = F.batch_norm(a0, a1, a2, None, None, True, 0.1)\n"
+          "out = y + a1[:, None, None]", [x, c, positive]),
+        F("batch_norm_train_read_before", "z = a1 * 2\ny = F.batch_norm(a0, a1, a2, None, None, True, 0.1)"
+          "\nout = y + z[:, None, None]", [x, c, positive]),
+        F("overwritten_row_sums", "s = a0.sum(1)\na1.mul_(0.9).add_(s, alpha=0.1)\nout = s * 2",
+          [I((30, 50)), I((30,))]),
+        F("overwritten_by_others", "out = a0 * 2\na0.mul_(0).add_(a1.t())", [I((30, 30)), I((30, 30))]),
+        F("overwritten_and_read_across", "out = a0 + a0.t()\na0.mul_(2)", [I((30, 30))])]
+
+
 def fragments():
     I, F = oracle.Input, oracle.Fragment
     x = I((6, 40))
@@ -20,7 +54,7 @@ def fragments():
     ties = I((6, 40), special="ties")
     nan = I((9, 40), special="ties nan")
     infinite = I((9, 40), special="inf -inf")
-    return [
+    return statistics_fragments() + [
         F("cumsum", "out = a0.cumsum(-1), a0.cumsum(0)[:, None]", [x], refused=True),
         F("cumsum_inner", "out = torch.relu(a0 * 2).cumsum(-1) + a1", [x, x]),
         F("cumsum_middle", "out = a0.cumsum(1)", [y]),

@@ -1,10 +1,12 @@
 """A quick part of teacher_oracle.py: every fixed fragment with one schedule, some random ones."""
 
+import ast
 import os
 import random
 
 import pytest
 
+import teacher_convolutions
 import teacher_copies
 import teacher_oracle as oracle
 import teacher_rows
@@ -58,6 +60,51 @@ def test_random_copies_and_windows(kind, index, teacher):
         teacher_copies.runs_on_cpu(fragment)
     except oracle.Unrecordable:
         return
+    check(fragment, teacher)
+
+
+@pytest.mark.parametrize("fragment", oracle.unit_fragments(), ids=lambda f: f.name)
+def test_dimensions_of_size_one(fragment, teacher):
+    check(fragment, teacher)
+
+
+def many_dimensions():
+    """Sizes, strides and argument lists too long for a line."""
+    I, F = oracle.Input, oracle.Fragment
+    wide = I((4, 8, 6, 2, 3, 2, 3, 2), order=(7, 2, 5, 0, 1, 4, 3, 6))
+    split = "y = a0.unflatten(1, (2, 4)).unflatten(0, (2, 2)).transpose(1, 5)\n"
+    names = ", ".join("a%d" % i for i in range(14))
+    return [
+        F("wide_pointwise", "out = F.relu(a0) + a1", [wide, I(wide.shape)]),
+        F("wide_split", split + "out = (y + 1).contiguous(), y * 2", [wide]),
+        F("wide_split_sum", split + "out = y.sum((1, 3, 5, 7)), y.amax((1, 3, 5, 7))", [wide]),
+        F("wide_split_norm", split + "out = torch.softmax(y.flatten(4), -1)", [I(wide.shape)]),
+        F("wide_split_groups", "y = F.group_norm(a0.flatten(3), 4, a1, a2)\n"
+          "out = y.unflatten(1, (2, 4)).transpose(1, 3) * 2",
+          [I(wide.shape), I((8,)), I((8,))]),
+        F("many_arguments", "out = sum([%s]).relu(), a3 * a7" % names, [I((6, 5, 4))] * 14)]
+
+
+def test_all_sources_are_python():
+    """Every schedule of every fragment is a module whose host code keeps to its lines."""
+    oracle.prepare()
+    teacher = oracle.Teacher(EMIT, 1000)
+    fragments = (many_dimensions() + oracle.fixed_fragments() + oracle.unit_fragments() +
+                 teacher_rows.fragments() + teacher_copies.fixed_fragments() +
+                 teacher_convolutions.fixed_fragments())
+    written = 0
+    for fragment in fragments:
+        tensors = [spec.make(None) for spec in fragment.inputs]
+        task = oracle.record(fragment.source(), "Model", tensors, teacher.operators)["task"]
+        for proposal in teacher.propose(oracle.as_fragment(task))["proposals"]:
+            tree = ast.parse(proposal["source"])
+            assert isinstance(tree.body[-1], ast.ClassDef), fragment.name
+            written += 1
+    assert written > 1000
+
+
+@pytest.mark.parametrize("fragment", many_dimensions(), ids=lambda f: f.name)
+def test_many_dimensions(fragment, teacher):
     check(fragment, teacher)
 
 

@@ -237,7 +237,7 @@ std::string Body::stored_value(int id, DType dtype) {
 
 void Body::store(int index) {
   const Output& output = graph_.outputs[index];
-  const std::string name = "out" + std::to_string(index);
+  const std::string& name = output.name;
   const std::string text = value(output.node);
   const std::string pointer = kernel_.pointer(name + "_ptr", name);
   unsigned dims = 0;
@@ -246,7 +246,8 @@ void Body::store(int index) {
     where = unit_index;
     dims = 1;
   }
-  const std::string m = mask(dims);
+  std::string m = mask(dims);
+  if (output.target >= 0 && !once.empty()) m += (m.empty() ? "" : " & ") + once;
   kernel_.line("tl.store(" + pointer + " + " + where + ", " + text +
                (m.empty() ? "" : ", mask=" + m) + ")");
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct Scratch {
 struct Written {
   std::vector<KernelText> kernels;
   std::vector<Scratch> scratch;
+  std::set<std::string> in_place;  // outputs that are stored into the argument that they replace
 };
 
 struct Choice {

@@ -93,10 +93,14 @@ struct Node {
   std::vector<ConvDim> conv;         // kConvolution
 };
 
+// A tensor that kernels write: a result of the fragment, the new contents of an argument that the
+// fragment overwrites, or scratch memory that a later kernel reads as an input of its own.
 struct Output {
   int node = -1;
-  ValueId value = -1;         // of the fragment's forward program
+  ValueId value = -1;         // of Graph::program
   std::vector<Piece> pieces;  // strides of the result tensor
+  std::string name;           // host code's: "out0"
+  int target = -1;            // input that is overwritten with it, or that it is; -1: a result
 };
 
 // The candidates for the first position of an extremum {1} of {0}: the index {2} where {0} holds
@@ -107,9 +111,11 @@ inline constexpr const char* kPositionOfInteger = "tl.where({0} == {1}, {2}, {3}
 
 struct Graph {
   AxisTable axes;
-  std::vector<Node> nodes;                  // topological order, no dead nodes
-  std::vector<Output> outputs;              // in the order of the fragment's results
-  int inputs = 0;                           // number of arguments
+  std::vector<Node> nodes;  // topological order, no dead nodes
+  // The fragment's forward program; scratch memory stands behind its inputs.
+  Program program;
+  std::vector<Output> outputs;  // the fragment's results in their order, then those with a target
+  int inputs = 0;               // number of arguments; inputs from there on are scratch memory
   std::map<AxisId, std::string> size_text;  // leaf -> host expression of its size ("a0.shape[1]")
   std::vector<std::string> notes;           // one line a fused operator, for comments
 };

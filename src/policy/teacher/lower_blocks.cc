@@ -240,6 +240,30 @@ Tensor Lowering::index_along(const Tensor& t, const std::vector<int>& dims) {
   return out;
 }
 
+// A value that one kernel stores and later ones read: what a single loop nest cannot hold, such as
+// a mean of values that are themselves means over another dimension.
+Tensor Lowering::materialized(Tensor t) {
+  t = use(std::move(t));
+  Value value;
+  value.dtype = t.dtype;
+  value.storage = static_cast<int>(program_.values.size());  // no other has that many
+  for (int d = 0; d < t.rank(); ++d) value.shape.push_back(extent(t, d));
+  value.strides.assign(value.shape.size(), 1);
+  for (size_t d = value.shape.size(); d-- > 1;) {
+    value.strides[d - 1] = value.strides[d] * value.shape[d];
+  }
+  program_.values.push_back(value);
+  program_.inputs.push_back(static_cast<ValueId>(program_.values.size()) - 1);
+  Output output = output_of(t, program_.inputs.back());
+  output.target = static_cast<int>(program_.inputs.size()) - 1;
+  t.input = output.target;
+  t.node = -1;
+  for (auto& dim : t.dims) dim.clear();
+  for (const Piece& piece : output.pieces) t.dims[piece.stride.dim].push_back(piece);
+  graph_.outputs.push_back(std::move(output));
+  return t;
+}
+
 // Half types are wider in registers than in memory. Where an operator jumps (comparisons,
 // truncation, the position of a maximum) it must see the value PyTorch would have stored.
 Tensor Lowering::as_stored(Tensor t) {

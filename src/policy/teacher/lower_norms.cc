@@ -17,21 +17,10 @@ bool Lowering::norm(const std::string& base) {
   } else if (base == "aten.native_group_norm") {
     group_norm(integer("group", 1));
   } else if (base == "aten.instance_norm") {
-    if (present("running_mean") && flag("use_input_stats", true)) {
-      throw Refusal{"instance_norm that updates running statistics"};
-    }
-    std::vector<int> spatial(operand("input").rank() - 2);
-    std::iota(spatial.begin(), spatial.end(), 2);
-    batch_norm(flag("use_input_stats", true), spatial);
+    instance_norm();
   } else if (base == "aten.batch_norm" || base == "aten.native_batch_norm" ||
              base == "aten._native_batch_norm_legit_no_training") {
-    const bool training = flag("training", false);
-    if (training && present("running_mean")) {
-      throw Refusal{"batch_norm that updates running statistics"};
-    }
-    std::vector<int> reduced = {0};
-    for (int d = 2; d < operand("input").rank(); ++d) reduced.push_back(d);
-    batch_norm(training || !present("running_mean"), reduced);
+    batch_norm();
   } else {
     return false;
   }
@@ -120,26 +109,115 @@ void Lowering::group_norm(int64_t groups) {
   }
 }
 
-// Batch and instance norm: statistics of the input over `reduced`, or the running ones.
-void Lowering::batch_norm(bool batch_statistics, const std::vector<int>& reduced) {
+// Mean, sum of squared distances from it and number of elements, over some dimensions of an input.
+struct Lowering::Statistics {
+  Tensor mean, square_sum, count;
+  DType type;
+};
+
+Lowering::Statistics Lowering::statistics(const Tensor& x, const std::vector<int>& reduced) {
+  Tensor wide = x;
+  wide.dtype = register_type(x.dtype);
+  return {mean_of(wide, reduced, true), centered_square_sum(wide, reduced), count(x, reduced),
+          wide.dtype};
+}
+
+// Whether the call overwrites running statistics.
+bool Lowering::updates_running() const {
+  if (!present("running_mean") && !present("running_var")) return false;
+  if (call_->mutated.empty()) throw Refusal{call_->op + " does not say what it overwrites"};
+  return true;
+}
+
+// running = (1 - momentum) * running + momentum * statistic, in place.
+void Lowering::update_running(const std::string& name, const Tensor& statistic) {
+  const Tensor running = operand(name);
+  if (register_type(running.dtype) != register_type(statistic.dtype)) {
+    throw Refusal{call_->op + ": running statistics of another type"};
+  }
+  const DType type = register_type(running.dtype);
+  const double momentum = number("momentum", 0.1);
+  Tensor next = pointwise(
+      name, "{0} * " + literal(1 - momentum, type) + " + {1} * " + literal(momentum, type),
+      {running, reshaped(statistic, {numel(statistic)})}, type);
+  next.dtype = running.dtype;
+  const ValueId id = arg(name)->value();
+  update(id, next);
+  stale_.erase(id);
+  values_[id] = std::move(next);
+}
+
+void Lowering::channel_norm(const Tensor& x, const Tensor& mean, const Tensor& rstd) {
+  Tensor wide = x;
+  wide.dtype = register_type(x.dtype);
+  set_result(0, affine(normalized(wide, mean, rstd), "weight", "bias", 1));
+}
+
+namespace {
+
+std::string rstd_of(const std::string& variance, const std::string& eps) {
+  return "tl.rsqrt(" + variance + " + " + eps + ")";
+}
+
+// One element has no variance: 0 / 0, as PyTorch has it.
+const char* const kUnbiased = "{0} / ({1} - 1)";
+
+}  // namespace
+
+void Lowering::batch_norm() {
   const Tensor x = use(operand("input"));
   if (x.rank() < 2) throw Refusal{"a normalisation of a vector"};
   const DType type = register_type(x.dtype);
-  Tensor wide = x;
-  wide.dtype = type;
   const std::string eps = literal(number("eps", 1e-5), type);
-  Tensor mean, rstd;
-  if (batch_statistics) {
-    mean = mean_of(wide, reduced, true);
-    rstd = pointwise("rstd", "tl.rsqrt({0} / {1} + " + eps + ")",
-                     {centered_square_sum(wide, reduced), count(x, reduced)}, {type, DType::kInt32},
-                     type);
-  } else {
-    mean = aligned(operand("running_mean"), x.rank(), 1);
-    rstd = pointwise("rstd", "tl.rsqrt({0} + " + eps + ")",
-                     {aligned(operand("running_var"), x.rank(), 1)}, type);
+  const bool training = flag("training", false);
+  if (!training && present("running_mean")) {
+    const Tensor mean = aligned(operand("running_mean"), x.rank(), 1);
+    const Tensor var = aligned(operand("running_var"), x.rank(), 1);
+    return channel_norm(x, mean, pointwise("rstd", rstd_of("{0}", eps), {var}, type));
   }
-  set_result(0, affine(normalized(wide, mean, rstd), "weight", "bias", 1));
+  std::vector<int> reduced = {0};
+  for (int d = 2; d < x.rank(); ++d) reduced.push_back(d);
+  const Statistics found = statistics(x, reduced);
+  channel_norm(x, found.mean,
+               pointwise("rstd", rstd_of("{0} / {1}", eps), {found.square_sum, found.count},
+                         {type, DType::kInt32}, type));
+  if (!training || !updates_running()) return;
+  if (present("running_mean")) update_running("running_mean", found.mean);
+  if (present("running_var")) {
+    update_running("running_var", pointwise("var", kUnbiased, {found.square_sum, found.count},
+                                            {type, DType::kInt32}, type));
+  }
+}
+
+// Each instance by its own statistics. The running ones take their means over the batch, which are
+// reductions over another dimension: the statistics go through memory.
+void Lowering::instance_norm() {
+  const Tensor x = use(operand("input"));
+  if (x.rank() < 3) throw Refusal{"an instance_norm without spatial dimensions"};
+  const DType type = register_type(x.dtype);
+  const std::string eps = literal(number("eps", 1e-5), type);
+  if (!flag("use_input_stats", true)) {
+    const Tensor mean = aligned(operand("running_mean"), x.rank(), 1);
+    const Tensor var = aligned(operand("running_var"), x.rank(), 1);
+    return channel_norm(x, mean, pointwise("rstd", rstd_of("{0}", eps), {var}, type));
+  }
+  std::vector<int> spatial(x.rank() - 2);
+  std::iota(spatial.begin(), spatial.end(), 2);
+  const Statistics found = statistics(x, spatial);
+  channel_norm(x, found.mean,
+               pointwise("rstd", rstd_of("{0} / {1}", eps), {found.square_sum, found.count},
+                         {type, DType::kInt32}, type));
+  if (!updates_running()) return;
+  const std::vector<int64_t> instances = {extent(x, 0), extent(x, 1)};
+  auto over_batch = [&](const Tensor& statistic) {
+    return mean_of(materialized(reshaped(statistic, instances)), {0}, true);
+  };
+  if (present("running_mean")) update_running("running_mean", over_batch(found.mean));
+  if (present("running_var")) {
+    update_running("running_var",
+                   over_batch(pointwise("var", kUnbiased, {found.square_sum, found.count},
+                                        {type, DType::kInt32}, type)));
+  }
 }
 
 }  // namespace kw::teacher

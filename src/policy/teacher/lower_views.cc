@@ -34,6 +34,8 @@ bool Lowering::view() {
   } else if (among(op, kReshapes)) {
     // The result's shape is recorded, so all of these are one operation.
     set_result(0, reshaped(operand("self"), result_value().shape));
+  } else if (op == "aten.as_strided.default" && only_restrides()) {
+    set_result(0, operand("self"));
   } else if (op == "aten.expand.default" || op == "aten.expand_as.default") {
     set_result(0, expanded(operand("self"), result_value().shape));
   } else if (op == "aten.permute.default") {
@@ -56,6 +58,19 @@ bool Lowering::view() {
     return split_views(op);
   }
   return true;
+}
+
+// Whether an as_strided looks at its argument as the argument looks at itself, but for strides of
+// dimensions of size 1.
+bool Lowering::only_restrides() const {
+  const Arg* self = arg("self");
+  if (!self || !self->is_value()) return false;
+  const Value &from = program_.values[self->value()], &to = result_value();
+  bool same = from.shape == to.shape && from.offset == to.offset;
+  for (size_t d = 0; same && d < to.shape.size(); ++d) {
+    same = to.shape[d] == 1 || from.strides[d] == to.strides[d];
+  }
+  return same;
 }
 
 // Views that take a part of a tensor.

@@ -43,6 +43,7 @@ Graph Lowering::run() {
   }
   add_outputs();
   finish();
+  graph_.program = std::move(program_);
   return std::move(graph_);
 }
 
@@ -68,9 +69,10 @@ void Lowering::add_input(int index, const Value& value) {
 
 void Lowering::step(const AtenCall& call) {
   AtenCall functional = call;
-  if (!call.mutated.empty()) {  // x.add_(y) is add whose result replaces x
-    const size_t dot = functional.op.rfind('.');
-    if (dot == std::string::npos || functional.op[dot - 1] != '_' || call.results.size() != 1) {
+  const size_t dot = functional.op.rfind('.');
+  if (!call.mutated.empty() && dot != std::string::npos && functional.op[dot - 1] == '_') {
+    // x.add_(y) is add whose result replaces x
+    if (call.mutated.size() != 1 || call.results.size() != 1) {
       throw Refusal{call.op + " writes in place"};
     }
     functional.op.erase(dot - 1, 1);
@@ -79,22 +81,46 @@ void Lowering::step(const AtenCall& call) {
   const OperatorRow* row = find_operator(functional.op);
   if (!row) throw Refusal{functional.op + " is not in the table"};
   const std::string base = functional.op.substr(0, functional.op.rfind('.'));
-  if (!call.mutated.empty()) mark_mutated();
+  for (ValueId id : call.mutated) updated_argument(id);
   const bool done = view() || copies() || lookups() || windows() || resampling() || loss(base) ||
                     factory() || norm(base) || softmax(base) || scan(base) || reduction() ||
                     matmul(base) || convolution(base) || arithmetic(base) || elementwise();
   if (!done) throw Refusal{functional.op + " is not written by the teacher"};
+  for (ValueId id : call.mutated) {
+    if (!overwritten_.erase(id)) throw Refusal{call.op + " writes in place"};
+  }
   call_ = nullptr;
 }
 
-// Whoever still holds the memory under an older name must not be read any more.
-void Lowering::mark_mutated() {
-  for (ValueId id : call_->mutated) {
-    const int storage = program_.values[id].storage;
-    for (ValueId input : program_.inputs) {
-      if (program_.values[input].storage == storage) throw Refusal{"an argument is overwritten"};
+// The argument that a call overwrites when it overwrites this value, all of it; -1: none.
+int Lowering::updated_argument(ValueId mutated) const {
+  const Value& value = program_.values[mutated];
+  int found = -1;
+  for (int i = 0; i < graph_.inputs; ++i) {
+    const Value& input = program_.values[program_.inputs[i]];
+    if (input.storage != value.storage) continue;
+    if (found >= 0) throw Refusal{"an argument is overwritten that aliases another"};
+    found = i;
+    bool whole =
+        input.shape == value.shape && input.dtype == value.dtype && input.offset == value.offset;
+    for (size_t d = 0; whole && d < value.shape.size(); ++d) {
+      whole = value.shape[d] == 1 || (input.strides[d] == value.strides[d] && value.strides[d] > 0);
     }
+    if (!whole) throw Refusal{"a part of an argument is overwritten"};
   }
+  return found;
+}
+
+// From here on the memory of `mutated` holds `t`. Whoever still has it under an older name must not
+// be read any more.
+void Lowering::update(ValueId mutated, Tensor t) {
+  const int storage = program_.values[mutated].storage;
+  for (const auto& entry : values_) {
+    if (program_.values[entry.first].storage == storage) stale_.insert(entry.first);
+  }
+  const int argument = updated_argument(mutated);
+  if (argument >= 0) updates_[argument] = t;
+  overwritten_.insert(mutated);
 }
 
 void Lowering::set_result(size_t index, Tensor t) {
@@ -111,11 +137,7 @@ void Lowering::set_result(size_t index, Tensor t) {
   t.dtype = value.dtype;
   layouts_.push_back(t.axes());
   for (ValueId old : call_->mutated) {
-    for (const auto& entry : values_) {
-      if (program_.values[entry.first].storage == program_.values[old].storage) {
-        stale_.insert(entry.first);
-      }
-    }
+    if (program_.values[old].storage == value.storage) update(old, t);
   }
   values_[id] = std::move(t);
 }
@@ -179,24 +201,38 @@ Tensor Lowering::use(Tensor t) {
 
 void Lowering::add_outputs() {
   std::set<int> storages;
+  std::vector<Output> results;
   for (ValueId input : program_.inputs) storages.insert(program_.values[input].storage);
   for (ValueId id : program_.outputs) {
     auto it = values_.find(id);
     if (it == values_.end() || stale_.count(id)) throw Refusal{"a result was not lowered"};
     const Value& value = program_.values[id];
     if (!storages.insert(value.storage).second) throw Refusal{"a result aliases another tensor"};
-    Tensor t = use(it->second);
-    Output output{t.node, id, {}};
-    for (int d = 0; d < t.rank(); ++d) {
-      if (value.shape[d] > 1 && value.strides[d] == 0) throw Refusal{"a result is expanded"};
-      for (size_t i = 0; i < t.dims[d].size(); ++i) {
-        Axes inner;
-        for (size_t j = i + 1; j < t.dims[d].size(); ++j) inner.push_back(t.dims[d][j].axis);
-        output.pieces.push_back({t.dims[d][i].axis, {d, 1, inner}});
-      }
-    }
-    graph_.outputs.push_back(std::move(output));
+    results.push_back(output_of(use(it->second), id));
   }
+  for (const auto& [input, tensor] : updates_) {
+    results.push_back(output_of(use(tensor), program_.inputs[input]));
+    results.back().target = input;
+  }
+  // What materialized() put there comes last.
+  graph_.outputs.insert(graph_.outputs.begin(), results.begin(), results.end());
+  for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+    graph_.outputs[i].name = "out" + std::to_string(i);
+  }
+}
+
+Output Lowering::output_of(const Tensor& t, ValueId id) const {
+  const Value& value = program_.values[id];
+  Output output{t.node, id, {}, {}};
+  for (int d = 0; d < t.rank(); ++d) {
+    if (value.shape[d] > 1 && value.strides[d] == 0) throw Refusal{"a result is expanded"};
+    for (size_t i = 0; i < t.dims[d].size(); ++i) {
+      Axes inner;
+      for (size_t j = i + 1; j < t.dims[d].size(); ++j) inner.push_back(t.dims[d][j].axis);
+      output.pieces.push_back({t.dims[d][i].axis, {d, 1, inner}});
+    }
+  }
+  return output;
 }
 
 // ---- After the walk

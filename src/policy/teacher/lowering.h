@@ -52,11 +52,13 @@ class Lowering {
   void add_input(int index, const Value& value);
   void step(const AtenCall& call);
   void set_result(size_t index, Tensor tensor);
-  void mark_mutated();
+  int updated_argument(ValueId mutated) const;
+  void update(ValueId mutated, Tensor t);
   Tensor tensor(const Arg& arg);
   Tensor use(Tensor tensor);
   Tensor fresh_clone(Tensor tensor);
   void add_outputs();
+  Output output_of(const Tensor& t, ValueId value) const;
   void align_outputs();  // lower_positions.cc
   void rename_bound_axes();
   bool consistent(const AxisTable& axes) const;
@@ -92,12 +94,14 @@ class Lowering {
   Tensor index_along(const Tensor& t, const std::vector<int>& dims);
   Tensor constant(const std::string& text, DType dtype);
   Tensor cast(const std::string& name, Tensor t, DType dtype);
-  Tensor as_stored(Tensor t);  // rounded to its dtype, as PyTorch would hold it
+  Tensor materialized(Tensor t);  // through memory, between two kernels
+  Tensor as_stored(Tensor t);     // rounded to its dtype, as PyTorch would hold it
   std::string literal(double value, DType dtype) const;
   std::string literal(const Arg& arg, DType dtype) const;
 
   // lower_views.cc
   bool view();
+  bool only_restrides() const;
   std::vector<Piece> leaf_pieces(const Piece& piece) const;
   Tensor reshaped(Tensor t, const std::vector<int64_t>& shape);
   Tensor permuted(const Tensor& t, const std::vector<int>& order) const;
@@ -223,7 +227,13 @@ class Lowering {
   void layer_norm();
   void rms_norm(bool with_statistics);
   void group_norm(int64_t groups);
-  void batch_norm(bool batch_statistics, const std::vector<int>& reduced);
+  struct Statistics;
+  Statistics statistics(const Tensor& x, const std::vector<int>& reduced);
+  void batch_norm();
+  void instance_norm();
+  void channel_norm(const Tensor& x, const Tensor& mean, const Tensor& rstd);
+  bool updates_running() const;
+  void update_running(const std::string& name, const Tensor& statistic);
   Tensor normalized(const Tensor& x, const Tensor& mean, const Tensor& rstd);
   Tensor affine(Tensor y, const std::string& weight, const std::string& bias, int dim);
 
@@ -246,14 +256,16 @@ class Lowering {
   };
 
   const Task& task_;
-  const Program& program_;
+  Program program_;  // with the scratch memory of graph_
   bool shared_uses_;
   Graph graph_;
   const AtenCall* call_ = nullptr;
   std::map<ValueId, Tensor> values_;
-  std::set<ValueId> stale_;      // overwritten in place since
-  std::vector<Origin> origins_;  // dimensions of inputs, for naming sizes
-  std::vector<Axes> layouts_;    // axes of every value: none may hold one twice
+  std::set<ValueId> stale_;        // overwritten in place since
+  std::set<ValueId> overwritten_;  // by the current call, as far as it is lowered
+  std::map<int, Tensor> updates_;  // input that is overwritten -> what it holds in the end
+  std::vector<Origin> origins_;    // dimensions of inputs, for naming sizes
+  std::vector<Axes> layouts_;      // axes of every value: none may hold one twice
 };
 
 }  // namespace kw::teacher

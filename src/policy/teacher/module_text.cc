@@ -22,13 +22,6 @@ std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& shape) {
   return out;
 }
 
-bool same_layout(const Value& value, const std::vector<int64_t>& strides) {
-  for (size_t d = 0; d < value.shape.size(); ++d) {
-    if (value.shape[d] != 1 && value.strides[d] != strides[d]) return false;
-  }
-  return true;
-}
-
 // Host code for a result's strides. A dense layout is written as products of sizes, so that it
 // follows the shape; any other is copied.
 std::vector<std::string> stride_texts(const Value& value, const std::vector<std::string>& sizes) {
@@ -55,9 +48,8 @@ std::vector<std::string> stride_texts(const Value& value, const std::vector<std:
   return out;
 }
 
-std::string allocation(const Graph& graph, const Program& program, int index) {
-  const Output& output = graph.outputs[index];
-  const Value& value = program.values[output.value];
+std::string allocation(const Graph& graph, const Output& output) {
+  const Value& value = graph.program.values[output.value];
   std::vector<Axes> dims(value.shape.size());
   for (const Piece& piece : output.pieces) {
     for (AxisId leaf : graph.axes.leaves(piece.axis)) dims[piece.stride.dim].push_back(leaf);
@@ -66,8 +58,8 @@ std::string allocation(const Graph& graph, const Program& program, int index) {
   for (const Axes& leaves : dims) sizes.push_back(size_text(graph, leaves));
   const std::string rest =
       ", device=a0.device, dtype=torch." + std::string(dtype_name(value.dtype)) + ")";
-  const std::string name = "out" + std::to_string(index);
-  if (same_layout(value, contiguous_strides(value.shape))) {
+  const std::string& name = output.name;
+  if (value.strides == contiguous_strides(value.shape)) {
     return name + " = torch.empty(" + tuple_of(sizes) + rest;
   }
   return name + " = torch.empty_strided(" + tuple_of(sizes) + ", " +
@@ -99,20 +91,40 @@ std::string tree_text(const Json& tree) {
   throw Refusal{"a result of unknown structure"};
 }
 
-// Breaks one statement with a single bracketed argument list at 98 columns.
-std::string wrapped(const std::string& statement) {
+// Where the bracket opens that the statement's last character closes; npos when it closes none.
+size_t last_bracket(const std::string& statement) {
+  std::vector<size_t> open;
+  size_t found = std::string::npos;
+  for (size_t i = 0; i < statement.size(); ++i) {
+    const char c = statement[i];
+    if (c == '(' || c == '[') open.push_back(i);
+    if (c != ')' && c != ']') continue;
+    if (open.empty()) return std::string::npos;
+    found = i + 1 == statement.size() ? open.back() : std::string::npos;
+    open.pop_back();
+  }
+  return open.empty() ? found : std::string::npos;
+}
+
+// One statement of forward(), broken at 98 columns: the arguments of the call that it ends in after
+// commas, any other expression, in parentheses of its own, before its operators.
+std::string wrapped(std::string statement) {
   constexpr size_t kWidth = 98;
   const std::string indent(8, ' ');
   if (indent.size() + statement.size() <= kWidth) return indent + statement + "\n";
-  size_t open = statement.find("](");
-  open = open == std::string::npos ? statement.find('(') : open + 1;
-  if (open == std::string::npos) return indent + statement + "\n";
+  size_t open = last_bracket(statement);
+  const bool call =
+      open != std::string::npos && open > 0 && statement[open] == '(' && statement[open - 1] != ' ';
+  if (!call) {
+    const size_t expression = statement.find(" = ");
+    if (expression == std::string::npos) return indent + statement + "\n";
+    open = expression + 3;
+    statement = statement.substr(0, open) + "(" + statement.substr(open) + ")";
+  }
   std::string out = indent + statement.substr(0, open + 1) + "\n";
-  std::string line = indent + "    ";
-  int depth = 0;
-  std::string item;
+  std::string line = indent + "    ", item;
   auto flush = [&] {
-    if (line.size() + item.size() > kWidth && line.size() > 12) {
+    if (line.size() + item.size() > kWidth && line.size() > indent.size() + 4) {
       while (line.back() == ' ') line.pop_back();
       out += line + "\n";
       line = indent + "    ";
@@ -120,19 +132,37 @@ std::string wrapped(const std::string& statement) {
     line += item;
     item.clear();
   };
+  int depth = 0;
   for (size_t i = open + 1; i + 1 < statement.size(); ++i) {
     const char c = statement[i];
     if (c == '(' || c == '[') ++depth;
     if (c == ')' || c == ']') --depth;
     item += c;
-    if (c == ',' && depth == 0) {
-      item += ' ';
-      ++i;
+    if (depth == 0 && c == ' ' && (call ? statement[i - 1] == ',' : statement[i + 1] == '*')) {
       flush();
     }
   }
   flush();
   return out + line + "\n" + indent + ")\n";
+}
+
+// Launches of a part, and the sizes and scratch memory that they are given. `locals` are the host's
+// variables so far: parts have the same names for different sizes.
+std::string host_calls(const Written& part, std::map<std::string, std::string>& locals) {
+  std::string out;
+  for (const KernelText& kernel : part.kernels) {
+    for (const auto& [name, host] : kernel.locals()) {
+      if (locals[name] == host) continue;
+      locals[name] = host;
+      out += wrapped(name + " = " + host);
+    }
+  }
+  for (const Scratch& scratch : part.scratch) {
+    out += wrapped(scratch.name + " = torch.empty((" + scratch.shape +
+                   "), device=a0.device, dtype=" + scratch.dtype + ")");
+  }
+  for (const KernelText& kernel : part.kernels) out += wrapped(kernel.call());
+  return out;
 }
 
 }  // namespace
@@ -155,7 +185,7 @@ std::string operator_list(const Program& program) {
   return out.empty() ? "copy" : out;
 }
 
-std::string module_text(const Task& task, const Graph& graph, const Written& written) {
+std::string module_text(const Task& task, const Graph& graph, const std::vector<Written>& written) {
   // Argument k of forward is input `in` of the program; every input must be a plain argument.
   std::string parameters = "self", renames;
   std::set<int> seen;
@@ -172,11 +202,15 @@ std::string module_text(const Task& task, const Graph& graph, const Written& wri
   bool libdevice = false, triton_host = false;
   std::string kernels;
   std::map<std::string, std::string> helpers;
-  for (const KernelText& kernel : written.kernels) {
-    helpers.insert(kernel.helpers().begin(), kernel.helpers().end());
-    kernels += kernel.source() + "\n\n";
-    libdevice |= kernel.uses_libdevice();
-    triton_host = true;
+  std::set<std::string> in_place, defined;
+  for (const Written& part : written) {
+    in_place.insert(part.in_place.begin(), part.in_place.end());
+    for (const KernelText& kernel : part.kernels) {
+      helpers.insert(kernel.helpers().begin(), kernel.helpers().end());
+      if (defined.insert(kernel.name()).second) kernels += kernel.source() + "\n\n";
+      libdevice |= kernel.uses_libdevice();
+      triton_host = true;
+    }
   }
   std::string out = "import torch\n";
   if (triton_host) out += "import triton\nimport triton.language as tl\n";
@@ -185,20 +219,20 @@ std::string module_text(const Task& task, const Graph& graph, const Written& wri
   for (const auto& [name, source] : helpers) out += source + "\n\n";
   out += kernels;
   out += "class ModelNew(torch.nn.Module):\n    def forward(" + parameters + "):\n";
-  for (size_t i = 0; i < graph.outputs.size(); ++i) {
-    out += wrapped(allocation(graph, task.forward, static_cast<int>(i)));
+  for (const Output& output : graph.outputs) {
+    const std::string argument = "a" + std::to_string(output.target);
+    const bool scratch = output.target >= graph.inputs;
+    out += in_place.count(output.name)
+               ? wrapped(output.name + " = " + argument)
+               : wrapped((scratch ? argument + " = " : std::string()) + allocation(graph, output));
   }
-  std::set<std::string> named;
-  for (const KernelText& kernel : written.kernels) {
-    for (const auto& [name, host] : kernel.locals()) {
-      if (named.insert(name).second) out += wrapped(name + " = " + host);
-    }
+  std::map<std::string, std::string> locals;
+  for (const Written& part : written) out += host_calls(part, locals);
+  for (const Output& output : graph.outputs) {
+    const bool replaces = output.target >= 0 && output.target < graph.inputs;
+    if (!replaces || in_place.count(output.name)) continue;
+    out += wrapped("a" + std::to_string(output.target) + ".copy_(" + output.name + ")");
   }
-  for (const Scratch& scratch : written.scratch) {
-    out += wrapped(scratch.name + " = torch.empty((" + scratch.shape +
-                   "), device=a0.device, dtype=" + scratch.dtype + ")");
-  }
-  for (const KernelText& kernel : written.kernels) out += wrapped(kernel.call());
   out += "        return " + tree_text(task.result) + "\n";
   return out;
 }

@@ -10,7 +10,7 @@
 namespace kw::teacher {
 
 // Refusal when the arguments or the result have a structure that is not written.
-std::string module_text(const Task& task, const Graph& graph, const Written& written);
+std::string module_text(const Task& task, const Graph& graph, const std::vector<Written>& written);
 
 // "linear, silu, mul": the steps of a fragment for people.
 std::string operator_list(const Program& program);

@@ -88,7 +88,7 @@ AccessTable access_table(const Graph& graph, const Program& program) {
     const Output& output = graph.outputs[i];
     const Value& value = program.values[output.value];
     add({Access::Kind::kStore, static_cast<int>(i),
-         leaf_strides(graph, output.pieces, "out" + std::to_string(i), value.strides)},
+         leaf_strides(graph, output.pieces, output.name, value.strides)},
         value.dtype);
   }
   for (size_t i = 0; i < graph.nodes.size(); ++i) {

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <set>
 
 #include "policy/teacher/family.h"
 #include "policy/teacher/lowering.h"
 #include "policy/teacher/module_text.h"
+#include "policy/teacher/parts.h"
 
 namespace kw {
 namespace teacher {
@@ -43,7 +45,7 @@ std::string plan_text(const Graph& graph, const Choice& choice, const Subject& s
                       size_t kernels) {
   std::string line = "values: " + subject.operators + " -> ";
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
-    line += (i ? ", out" : "out") + std::to_string(i);
+    line += (i ? ", " : "") + graph.outputs[i].name;
   }
   line += "; family: " + choice.family + "; tiling: " + choice.tiling +
           "; warps: " + std::to_string(choice.warps);
@@ -52,28 +54,86 @@ std::string plan_text(const Graph& graph, const Choice& choice, const Subject& s
   return line + "\n";
 }
 
+// Graphs that are written one after another, each by a family of its own. They mostly are one.
+struct Part {
+  Part(Graph g, const Task& task, const DeviceProfile& profile)
+      : graph(std::move(g)),
+        table(access_table(graph, graph.program)),
+        subject{graph, table, graph.program, profile, operator_list(task.forward)} {
+    for (auto family : {pointwise_choices, reduction_choices, matmul_choices, convolution_choices,
+                        stencil_choices}) {
+      std::vector<Choice> more = family(subject);
+      choices.insert(choices.end(), more.begin(), more.end());
+    }
+    rank(choices);
+  }
+  Part(const Part&) = delete;  // `subject` points into it, and `choices` at `subject`
+
+  const Graph graph;
+  const AccessTable table;
+  const Subject subject;
+  std::vector<Choice> choices;
+};
+
+using Parts = std::vector<std::unique_ptr<Part>>;
+
+Parts parts_of(const Graph& graph, const Task& task, const DeviceProfile& profile) {
+  Parts out;
+  for (Graph& level : levels(graph)) {
+    auto whole = std::make_unique<Part>(level, task, profile);
+    if (!whole->choices.empty()) {
+      out.push_back(std::move(whole));
+      continue;
+    }
+    for (Graph& part : independent_parts(level)) {
+      out.push_back(std::make_unique<Part>(std::move(part), task, profile));
+      if (out.back()->choices.empty()) throw Refusal{"no family has this loop structure"};
+    }
+  }
+  return out;
+}
+
+// The first of a part's choices that needs no scratch memory, which has the same names in all.
+const Choice& simple_choice(const Part& part) {
+  for (const Choice& choice : part.choices) {
+    if (!choice.tiling.starts_with("split")) return choice;
+  }
+  throw Refusal{"no family has this loop structure"};
+}
+
+// Arguments that `written` overwrites with its own stores.
+void find_stored_in_place(const Graph& graph, const Part& part, const Choice& choice,
+                          Written& written) {
+  if (choice.family != "pointwise" && choice.family != "reduction") return;
+  for (const Output& output : part.graph.outputs) {
+    if (stored_in_place(graph, output)) written.in_place.insert(output.name);
+  }
+}
+
 std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int count) {
   const Graph graph = lower(task);
-  const AccessTable table = access_table(graph, task.forward);
-  const Subject subject{graph, table, task.forward, profile, operator_list(task.forward)};
-  std::vector<Choice> choices;
-  for (auto family : {pointwise_choices, reduction_choices, matmul_choices, convolution_choices,
-                      stencil_choices}) {
-    std::vector<Choice> more = family(subject);
-    choices.insert(choices.end(), more.begin(), more.end());
-  }
-  if (choices.empty()) throw Refusal{"no family has this loop structure"};
-  rank(choices);
+  const Parts parts = parts_of(graph, task, profile);
+  const Part& main =
+      **std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+        return a->choices.front().seconds < b->choices.front().seconds;
+      });
   std::vector<Proposal> out;
   std::set<std::string> written_before;
-  for (const Choice& choice : choices) {
+  for (const Choice& choice : main.choices) {
     if (static_cast<int>(out.size()) >= count) break;
-    const Written written = choice.write();
     Proposal proposal;
+    std::vector<Written> written;
+    size_t kernels = 0;
+    for (const auto& part : parts) {
+      const Choice& own = part.get() == &main ? choice : simple_choice(*part);
+      written.push_back(own.write());
+      find_stored_in_place(graph, *part, own, written.back());
+      kernels += written.back().kernels.size();
+      proposal.model_seconds += own.seconds;
+    }
     proposal.family = choice.family;
-    proposal.plan = plan_text(graph, choice, subject, written.kernels.size());
+    proposal.plan = plan_text(graph, choice, main.subject, kernels);
     proposal.source = module_text(task, graph, written);
-    proposal.model_seconds = choice.seconds;
     if (written_before.insert(proposal.source).second) out.push_back(std::move(proposal));
   }
   return out;

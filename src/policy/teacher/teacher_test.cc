@@ -11,6 +11,7 @@
 #include "policy/teacher/family.h"
 #include "policy/teacher/lowering.h"
 #include "policy/teacher/module_text.h"
+#include "policy/teacher/parts.h"
 #include "policy/teacher/rows.h"
 
 namespace kw::teacher {
@@ -256,6 +257,101 @@ TEST(Lowering, RefusesToOverwriteAnArgument) {
   task.forward.values[y].storage = task.forward.values[x].storage;
   EXPECT_THROW(lower(task), Refusal);
   EXPECT_TRUE(make_teacher()->propose(task, profile(), 4, 0, kNoDeadline).empty());
+}
+
+// A batch norm in training mode over [n, c, l] and, behind it, a counter.
+Task training_task() {
+  FragmentBuilder b;
+  const ValueId x = b.input({4, 6, 50}), mean = b.input({6}), var = b.input({6});
+  const ValueId counter = b.input({}, DType::kInt64);
+  Arg training, momentum;
+  training.v = true;
+  momentum.v = 0.3;
+  const ValueId y = b.call("aten.batch_norm.default",
+                           {{"input", ref(x)},
+                            {"running_mean", ref(mean)},
+                            {"running_var", ref(var)},
+                            {"training", training},
+                            {"momentum", momentum}},
+                           {4, 6, 50});
+  const ValueId next =
+      b.call("aten.add_.Tensor", {{"self", ref(counter)}, {"other", num(1)}}, {}, DType::kInt64);
+  Task task = b.build(y);
+  std::get<AtenCall>(task.forward.steps[0]).mutated = {mean, var};
+  std::get<AtenCall>(task.forward.steps[1]).mutated = {counter};
+  task.forward.values[next].storage = task.forward.values[counter].storage;
+  return task;
+}
+
+TEST(Lowering, OverwrittenArgumentsAreOutputsBehindTheResults) {
+  const Graph graph = lower(training_task());
+  std::vector<int> targets;
+  for (const Output& output : graph.outputs) targets.push_back(output.target);
+  EXPECT_EQ(targets, (std::vector<int>{-1, 1, 2, 3}));
+}
+
+TEST(Lowering, RefusesToOverwriteAPartOfAnArgument) {
+  for (const bool aliased : {false, true}) {
+    Task task = training_task();
+    ASSERT_NO_THROW(lower(task));
+    Value& mean = task.forward.values[task.forward.inputs[1]];
+    if (aliased) mean.storage = task.forward.values[task.forward.inputs[2]].storage;
+    if (!aliased) mean.strides = {0};
+    EXPECT_THROW(lower(task), Refusal);
+  }
+}
+
+// ---- Parts
+
+TEST(Parts, OutputsWithoutCommonComputationAreApart) {
+  const std::vector<Graph> parts = independent_parts(lower(training_task()));
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].outputs.size(), 3u);  // the result and both statistics
+  EXPECT_EQ(count_kind(parts[1], NodeKind::kReduce), 0);
+  EXPECT_EQ(parts[1].outputs[0].name, "out3");
+}
+
+TEST(Parts, WhatIsReadForTheUpdateAloneIsStoredInPlace) {
+  const Graph graph = lower(training_task());
+  EXPECT_FALSE(stored_in_place(graph, graph.outputs[0]));
+  for (size_t i = 1; i < 4; ++i) EXPECT_TRUE(stored_in_place(graph, graph.outputs[i])) << i;
+  // x += x.t() reads at other places than it writes; a softmax of x reads whole rows.
+  for (const bool across : {true, false}) {
+    FragmentBuilder b;
+    const ValueId x = b.input({8, 8});
+    const ValueId other =
+        across ? b.call("aten.t.default", {{"self", ref(x)}}, {8, 8})
+               : b.call("aten._softmax.default",
+                        {{"self", ref(x)}, {"dim", num(1)}, {"half_to_float", Arg{false}}}, {8, 8});
+    const ValueId y = b.call("aten.relu.default", {{"self", ref(other)}}, {8, 8});
+    const ValueId next = b.call("aten.add_.Tensor", {{"self", ref(x)}, {"other", ref(y)}}, {8, 8});
+    Task task = b.build(y);
+    std::get<AtenCall>(task.forward.steps.back()).mutated = {x};
+    task.forward.values[next].storage = task.forward.values[x].storage;
+    const Graph updated = lower(task);
+    ASSERT_EQ(updated.outputs.back().target, 0);
+    EXPECT_FALSE(stored_in_place(updated, updated.outputs.back())) << across;
+  }
+}
+
+TEST(Parts, ScratchMemoryIsWrittenBeforeItIsRead) {
+  Task task = training_task();
+  auto& call = std::get<AtenCall>(task.forward.steps[0]);
+  call.op = "aten.instance_norm.default";
+  call.args.erase("training");
+  call.args["use_input_stats"].v = true;
+  const Graph graph = lower(task);
+  ASSERT_EQ(graph.outputs.size(), 6u);
+  std::set<int> made;
+  for (const Graph& level : levels(graph)) {
+    for (const Node& node : level.nodes) {
+      if (node.kind == NodeKind::kLoad && node.input >= graph.inputs) {
+        EXPECT_TRUE(made.count(node.input));
+      }
+    }
+    for (const Output& output : level.outputs) made.insert(output.target);
+  }
+  EXPECT_TRUE(made.count(graph.inputs) && made.count(graph.inputs + 1));
 }
 
 // ---- Rows
