@@ -71,6 +71,14 @@ def _lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirection
             *(t.new_empty(t.shape) for t in hx))
 
 
+def _grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
+    """A torch with CUDA asks the device whether cuDNN may do it."""
+    if input.dim() not in (4, 5) or grid.dim() != input.dim() or input.dtype != grid.dtype \
+            or grid.shape[0] != input.shape[0] or grid.shape[-1] != input.dim() - 2:
+        return None
+    return input.new_empty((*input.shape[:2], *grid.shape[1:-1]))
+
+
 def _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1,
               zero_infinity=False):
     return log_probs.new_empty(() if reduction else log_probs.shape[1:-1])
@@ -78,5 +86,5 @@ def _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduct
 
 SHORTCUTS = {"aten.linear.default": _linear, "aten.layer_norm.default": _layer_norm,
              "aten.scaled_dot_product_attention.default": _attention,
-             "aten.lstm.input": _lstm, "aten.lstm_cell.default": _cell, "aten.gru_cell.default": _cell,
+             "aten.grid_sampler.default": _grid_sampler, "aten.lstm.input": _lstm, "aten.lstm_cell.default": _cell, "aten.gru_cell.default": _cell,
              "aten.ctc_loss.IntList": _ctc_loss, "aten.rnn_tanh_cell.default": _cell, "aten.rnn_relu_cell.default": _cell}

@@ -279,6 +279,8 @@ def patched(profile, recorder):
         (torch.UntypedStorage, "data_ptr", storage_address),
         (torch.nn.Module, "_apply", _apply),
         (torch.nn.RNNBase, "_apply", _apply),
+        # A torch with CUDA would ask cuDNN to lay the weights out in one piece of memory.
+        (torch.nn.RNNBase, "flatten_parameters", lambda module: None),
         (torch.nn.init, "_no_grad_trunc_normal_", _truncated_normal),
         (torch._C, "_conv_determine_backend_memory_format",
          _convolution_format(torch._C._conv_determine_backend_memory_format)),

@@ -314,6 +314,8 @@ bool Verifier::check_correct(const Reference& reference, int candidate_id,
       stage.evidence["trials"].push_back(trial);
       continue;
     }
+    trial["seconds"] = report.seconds;
+    trial["peak_bytes"] = report.peak_bytes;  // of the device's allocator, or of the executor
     for (const OutputErrors& e : report.outputs) trial["outputs"].push_back(errors_to_json(e));
     stage.evidence["trials"].push_back(trial);
     if (request.each_launch) idle = report.idle_launches;
