@@ -55,7 +55,7 @@ def examples() -> str:
     environment = runs["environment"]
     lines.append("")
     lines.append(
-        "Device time, L2 flushed, one run, 95 %% intervals. %s, torch %s, triton %s; `%s`."
+        "Device time, L2 flushed, each row one run, 95 %% intervals. %s, torch %s, triton %s; `%s`."
         % (environment["device"], environment["torch"], environment["triton"], runs["command"])
     )
     return "\n".join(lines)
