@@ -18,55 +18,10 @@ import numpy as np
 import elements
 import ttir
 from elements import register_type, settle, unsupported
+from environment import Elements, Env, merge
 
 BATCH_ELEMENTS = 1 << 17  # of the largest tensor in a batch
 MAX_WHILE_STEPS = 1 << 22
-
-
-class Env(dict):
-    """Values by name. A child env sees its parent's values, cut to the instances it runs."""
-
-    def __init__(self, count, parent=None, index=None):
-        super().__init__()
-        self.count, self.parent, self.index = count, parent, index
-
-    def __missing__(self, name):
-        if self.parent is None:
-            raise KeyError(name)
-        value = self.parent[name]
-        if self.index is not None and value.shape[0] != 1:
-            value = value[self.index]
-        self[name] = value
-        return value
-
-    def split(self, index):
-        return Env(len(index), self, index)
-
-
-def _merge(total, pieces, types):
-    """Results of groups of instances as results of all. pieces: [(index, values)]."""
-    if len(pieces) == 1:
-        return pieces[0][1]
-    merged = []
-    for position, kind in enumerate(types):
-        shape = pieces[0][1][position].shape[1:]
-        whole = np.empty((total, *shape), register_type(kind.element))
-        for index, values in pieces:
-            whole[index] = values[position]
-        merged.append(whole)
-    return merged
-
-
-class _Elements(Env):
-    """Of a combine region, which runs on each element of an array as an instance of its own. What
-    stands outside of the region is one value for all elements of an instance."""
-
-    def __missing__(self, name):
-        value = self.parent[name]
-        if value.shape[0] != 1:
-            value = np.repeat(value, self.count // value.shape[0])
-        self[name] = value
-        return value
 
 
 class Machine:
@@ -182,7 +137,7 @@ class Machine:
             if side < len(op.regions):
                 index = np.nonzero(condition == wanted)[0]
                 pieces.append((index, self.region(op.regions[side], env.split(index))[1]))
-        return _merge(env.count, pieces, op.types) if op.results else []
+        return merge(env.count, pieces, op.types) if op.results else []
 
     def do_for(self, op, env):
         low, high, step = (env[name] for name in op.operands[:3])
@@ -235,7 +190,7 @@ class Machine:
                 pieces.append((index[stopped], [v[stopped] for v in passed]))
                 keep = np.nonzero(going)[0]
                 if len(keep) == 0:
-                    return _merge(env.count, pieces, op.types)
+                    return merge(env.count, pieces, op.types)
                 index, passed = index[keep], [v[keep] for v in passed]
             here = env.split(index)
             here.update(zip(second, passed))
@@ -246,7 +201,7 @@ class Machine:
         function = self.functions[op.attribute(r'@"?([\w$.]+)')]
         inner = Env(env.count, env)
         pieces = self.call(function, inner, [env[name] for name in op.operands])
-        return _merge(env.count, pieces, op.types) if op.results else []
+        return merge(env.count, pieces, op.types) if op.results else []
 
     # -- elementwise ----------------------------------------------------------------------------
 
@@ -403,7 +358,7 @@ class Machine:
         """Runs a combine region on whole arrays: each element is an instance of its own."""
         shape = (env.count, *first[0].shape[1:])
         first, second = ([np.broadcast_to(v, shape) for v in side] for side in (first, second))
-        inner = _Elements(first[0].size, env)
+        inner = Elements(first[0].size, env)
         for (name, _), value in zip(block.arguments, first + second):
             inner[name] = value.reshape(-1)
         last, results = self.region([block], inner)
