@@ -26,6 +26,7 @@ import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
 import replay  # noqa: E402
+from recording import PROFILE  # noqa: E402
 
 
 @dataclass
@@ -105,9 +106,6 @@ class Teacher:
 def metadata(tensors):
     return [{"dtype": str(t.dtype)[6:], "shape": list(t.shape), "strides": list(t.stride()),
              "offset": 0, "storage": i} for i, t in enumerate(tensors)]
-
-
-PROFILE = {"name": "NVIDIA H200", "arch": "sm_90", "sms": 132, "shared_per_block": 232448}
 
 
 class Unrecordable(Exception):

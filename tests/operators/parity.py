@@ -31,12 +31,11 @@ sys.path[:0] = [os.path.join(ROOT, "worker"), os.path.join(ROOT, "tests")]
 import torch  # noqa: E402
 
 from operators import OPERATORS  # noqa: E402
+from recording import PROFILE, operator_table  # noqa: E402
 
 ULPS = 4
 EPS = {torch.float64: 2.0 ** -52, torch.float32: 2.0 ** -23, torch.float16: 2.0 ** -10,
        torch.bfloat16: 2.0 ** -7}
-PROFILE = {"name": "NVIDIA H200", "arch": "sm_90", "sms": 132, "shared_per_block": 232448}
-
 # (backend, operator pattern, what differs, why that is right). Patterns as in fnmatch.
 REASONS = [
     ("cpu", "Conv*", "strides of result 0: recorded",
@@ -53,6 +52,8 @@ REASONS = [
      "flash attention pads heads to a multiple of 8; the replay copies into the recorded layout"),
     ("any", "FloorDivide", "strides of result 0: recorded",
      "fake tensors order the strides of permuted operands otherwise; the replay copies"),
+    ("cpu", "LogSigmoid", "strides of result 0: recorded",
+     "log_sigmoid keeps the operand's layout on CUDA alone"),
     ("cpu", "MaxUnpool2d", "strides of result 0: recorded",
      "max_unpool2d keeps channels-last on the CPU alone"),
 ]
@@ -80,14 +81,6 @@ def reason_for(backend, case, difference):
 # ---- Recording, in processes that see no GPU
 
 _table = {}
-
-
-def operator_table():
-    """Name -> how it is recorded, from the one table."""
-    path = os.path.join(ROOT, "src", "ops", "operator_table.cc")
-    with open(path) as table:
-        rows = re.findall(r'\{"(aten\.[\w.]+)",.*?Recording::k(Whole|Decompose)', table.read(), re.S)
-    return {name: how.lower() for name, how in rows}
 
 
 def start_recorder():

@@ -3,7 +3,6 @@
 import array
 import json
 import os
-import re
 import select
 import shutil
 import socket
@@ -16,9 +15,10 @@ import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WORKER = os.path.join(ROOT, "worker")
-sys.path.insert(0, WORKER)
+sys.path[:0] = [WORKER, os.path.join(ROOT, "tests")]
 
 import frames  # noqa: E402
+from recording import PROFILE, operator_table  # noqa: E402
 
 
 def guard_library():
@@ -112,20 +112,6 @@ def client():
     client = Client()
     yield client
     client.close()
-
-
-PROFILE = {"name": "NVIDIA H200", "arch": "sm_90", "sms": 132, "shared_per_block": 232448,
-           "registers_per_sm": 65536, "l2_bytes": 60 << 20, "memory_bytes": 141 << 30}
-
-
-def operator_table():
-    """What the supervisor sends: the project's own table, and two operators that it may lack."""
-    with open(os.path.join(ROOT, "src", "ops", "operator_table.cc")) as table:
-        rows = re.findall(r'\{"(aten\.[\w.]+)",.*?Recording::k(Whole|Decompose)', table.read(),
-                          re.S)
-    assert len(rows) > 100
-    return {**{name: how.lower() for name, how in rows}, "aten.lstm.input": "whole",
-            "aten.native_dropout.default": "whole"}
 
 
 OPERATORS = operator_table()
