@@ -14,7 +14,7 @@ from torch._subclasses.fake_tensor import (DataDependentOutputException,
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 import literals
-import metadata
+from metadata import Shortcuts
 from refusal import Refused
 from tape import DTYPES, MAX_CONSTANT, Call, Tape, Value, number_to_json, tensor_key
 
@@ -72,8 +72,9 @@ def _name(func):
 class Recorder(TorchDispatchMode):
     """`operators`: name -> "whole" or "decompose". `file` locates the user's lines."""
 
-    def __init__(self, operators, file):
+    def __init__(self, operators, file, fake_mode):
         super().__init__()
+        self.shortcuts = Shortcuts(fake_mode)
         self.operators = operators
         self.file = file
         self.tapes = []
@@ -265,8 +266,7 @@ class Recorder(TorchDispatchMode):
 
     def _run(self, func, name, args, kwargs):
         try:
-            shortcut = metadata.SHORTCUTS.get(name)
-            result = shortcut(*args, **kwargs) if shortcut is not None else None
+            result = self.shortcuts.result(name, args, kwargs)
             return func(*args, **kwargs) if result is None else result
         except (DataDependentOutputException, DynamicOutputShapeException):
             self._refuse_data(name)

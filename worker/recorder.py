@@ -45,17 +45,17 @@ class Recording:
             self.harness = UserFile(given["source"], given.get("file") or "reference.py",
                                     request.get("folder"), MODULE_NAME + "_harness")
         self.profile = request.get("profile") or {}
-        self.recorder = Recorder(request.get("operators") or {}, self.file)
+        self.fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
+        self.recorder = Recorder(request.get("operators") or {}, self.file, self.fake_mode)
         self.launches = Launches(self.recorder, self.file, self.profile)
         self.warnings = []
 
     def run(self):
-        fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
         fast_path = torch.backends.mha.get_fastpath_enabled()
         torch.backends.mha.set_fastpath_enabled(False)
         flags = _numerics_flags()
         try:
-            with fake_mode, standins.patched(self.profile, self.recorder), \
+            with self.fake_mode, standins.patched(self.profile, self.recorder), \
                     self.launches.installed(), standins.DeviceZero(self.recorder), self.recorder:
                 task = self._phases()
             for name, value in _numerics_flags().items():
@@ -298,38 +298,41 @@ class TrainingReads:
     """Whether forward asks a module if it is in training mode. The flags are taken out of the
     modules for the length of a call, so that asking for one goes through Module.__getattr__."""
 
+    watching = None
+
     def __init__(self, model):
         self.model = model if isinstance(model, torch.nn.Module) else None
         self.read = False
 
     def __enter__(self):
-        if self.model is None:
-            return self
-        self.flags = [(module, module.__dict__.pop("training"))
-                      for module in self.model.modules() if "training" in module.__dict__]
-        by_module = {id(module): flag for module, flag in self.flags}
-        self.original = original = torch.nn.Module.__getattr__
-
-        def look_up(module, name):
-            if name == "training" and id(module) in by_module:
-                self.read = True
-                return by_module[id(module)]
-            return original(module, name)
-
-        torch.nn.Module.__getattr__ = look_up
+        modules = self.model.modules() if self.model is not None else ()
+        self.flags = {id(module): (module, module.__dict__.pop("training"))
+                      for module in modules if "training" in module.__dict__}
+        TrainingReads.watching = self
         return self
 
     def __exit__(self, *exception):
-        if self.model is None:
-            return
-        torch.nn.Module.__getattr__ = self.original
-        for module, flag in self.flags:
+        TrainingReads.watching = None
+        for module, flag in self.flags.values():
             module.__dict__.setdefault("training", flag)
+
+    @staticmethod
+    def look_up(module, name):
+        watching = TrainingReads.watching
+        if name == "training" and watching is not None and id(module) in watching.flags:
+            watching.read = True
+            return watching.flags[id(module)][1]
+        return _module_attribute(module, name)
 
     def mode(self):
         if not self.read:
             return "any"
         return "train" if self.model.training else "eval"
+
+
+# Put in once and for all: to change a class that hundreds inherit from takes milliseconds.
+_module_attribute = torch.nn.Module.__getattr__
+torch.nn.Module.__getattr__ = TrainingReads.look_up
 
 
 _EMPTY = {"aten.empty", "aten.empty_like", "aten.empty_strided", "aten.new_empty",
