@@ -29,20 +29,6 @@ FragmentEvaluator::FragmentEvaluator(WorkerPool& pool, ExecutorClient& executor,
       options_(options),
       verifier_(pool, executor, profile) {}
 
-RecordRequest FragmentEvaluator::request_for(const Fragment& fragment,
-                                             const std::string& source) const {
-  RecordRequest request;
-  request.text = source;
-  request.file = "proposal.py";
-  request.cls = "ModelNew";
-  request.profile = profile_;
-  request.fragment = true;
-  for (ValueId id : fragment.task.forward.inputs) {
-    request.inputs.push_back(fragment.task.forward.values[id]);
-  }
-  return request;
-}
-
 std::string FragmentEvaluator::store_key(const Fragment& fragment, int proposals) const {
   const Json parts = {{"fragment", canonical_hash(fragment.task)},
                       {"policy", policy_.name()},
@@ -70,7 +56,7 @@ std::vector<FragmentEvaluator::Built> FragmentEvaluator::build(const Fragment& f
     attempts[attempt].settled = fault.status == JobResult::Status::kRefused;
   };
   for (size_t i = 0; i < attempts.size(); ++i) {
-    RecordRequest request = request_for(fragment, attempts[i].source);
+    RecordRequest request = proposal_request(fragment.task.forward, attempts[i].source, profile_);
     const uint64_t id = pool_.submit(record_job(request, options_.verify.record_deadline));
     pending.emplace(id, Pending{i, std::move(request), std::nullopt});
   }

@@ -38,7 +38,6 @@ class FragmentEvaluator {
   };
   std::vector<Built> build(const Fragment& fragment, std::vector<Attempt>& attempts,
                            const std::atomic<bool>& stop);
-  RecordRequest request_for(const Fragment& fragment, const std::string& source) const;
   void judge(const Fragment& fragment, std::vector<Built>& built, Evaluated& out,
              const std::atomic<bool>& stop);
   void time(const Reference& reference, std::vector<Built>& built, Evaluated& out);

@@ -119,9 +119,10 @@ class Optimizer::Run {
       }
       found = contenders();
       if (found.empty()) return say_why_nothing(!tried.empty());
-      for (const Contender& contender : found) {
-        searches_[contender.search].drop_weakest(
-            contender.cover, "the whole program failed with it: " + result_.message);
+      for (CoverSearch& search : searches_) {
+        const std::vector<CoverSearch::Cover> covers = search.covers();
+        if (covers.empty()) continue;
+        search.drop_weakest(covers.front(), "the whole program failed with it: " + result_.message);
       }
     }
   }

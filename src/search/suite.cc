@@ -14,12 +14,13 @@ constexpr std::chrono::seconds kPolicyPatience{60};
 // A proposal that was not built.
 Verdict unbuilt(const JobFault& fault) {
   Verdict verdict;
-  const bool refused = fault.status != JobResult::Status::kFailed;
-  verdict.outcome = refused ? Verdict::Outcome::kRejected : Verdict::Outcome::kNotJudged;
-  const bool compile =
-      fault.code == "slice" || fault.code == "compile" || fault.code == "resources";
-  if (refused) verdict.rejected_at = compile ? Stage::kCompile : Stage::kRecord;
   verdict.reason = fault.text();
+  if (is_workers_fault(fault)) {
+    verdict.outcome = Verdict::Outcome::kNotJudged;
+  } else {
+    verdict.outcome = Verdict::Outcome::kRejected;
+    verdict.rejected_at = stage_of_code(fault.code);
+  }
   return verdict;
 }
 
@@ -114,15 +115,8 @@ void Suite::run_batch(std::vector<Asked>& batch, const SuiteOptions& options) {
   std::vector<std::pair<Asked*, size_t>> places;
   for (Asked& asked : batch) {
     for (size_t k = 0; k < asked.result.samples.size(); ++k) {
-      RecordRequest request;
-      request.text = asked.result.samples[k].source;
-      request.file = "proposal.py";
-      request.cls = "ModelNew";
-      request.profile = profile_;
-      request.fragment = true;
-      const Program& forward = asked.fragment.task.forward;
-      for (ValueId id : forward.inputs) request.inputs.push_back(forward.values[id]);
-      proposals.push_back(std::move(request));
+      proposals.push_back(
+          proposal_request(asked.fragment.task.forward, asked.result.samples[k].source, profile_));
       places.emplace_back(&asked, k);
     }
     asked.built.resize(asked.result.samples.size());

@@ -38,14 +38,6 @@ bool not_judged(Verdict& verdict, StageResult stage, const std::string& why) {
   return false;
 }
 
-Stage stage_of_code(const std::string& code) {
-  if (code == "syntax" || code == "missing") return Stage::kLoad;
-  if (code == "slice" || code == "compile" || code == "resources") return Stage::kCompile;
-  return Stage::kRecord;
-}
-
-bool is_workers_fault(const JobFault& fault) { return fault.status == JobResult::Status::kFailed; }
-
 Json errors_to_json(const OutputErrors& e) {
   const ErrorBounds bounds = error_bounds(e);
   return {{"dtype", e.dtype},
@@ -138,6 +130,14 @@ std::string interface_fault(const Task& reference, const Task& candidate) {
 }
 
 }  // namespace
+
+Stage stage_of_code(const std::string& code) {
+  if (code == "syntax" || code == "missing") return Stage::kLoad;
+  if (code == "slice" || code == "compile" || code == "resources") return Stage::kCompile;
+  return Stage::kRecord;
+}
+
+bool is_workers_fault(const JobFault& fault) { return fault.status == JobResult::Status::kFailed; }
 
 uint64_t secret_seed() {
   std::random_device device;

@@ -31,6 +31,11 @@ struct VerifyOptions {
   std::chrono::milliseconds trial_deadline{300000};
 };
 
+// The stage that a worker's refusal belongs to, by its code (docs/formats/protocol.md).
+Stage stage_of_code(const std::string& code);
+// True when nothing can be said of what was recorded or compiled.
+bool is_workers_fault(const JobFault& fault);
+
 // A seed from the system's generator.
 uint64_t secret_seed();
 

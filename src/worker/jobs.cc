@@ -155,6 +155,18 @@ std::optional<JobFault> text_fault(const RecordRequest& request) {
   return std::nullopt;
 }
 
+RecordRequest proposal_request(const Program& forward, const std::string& source,
+                               const DeviceProfile& profile) {
+  RecordRequest request;
+  request.text = source;
+  request.file = "proposal.py";
+  request.cls = "ModelNew";
+  request.profile = profile;
+  request.fragment = true;
+  for (ValueId id : forward.inputs) request.inputs.push_back(forward.values[id]);
+  return request;
+}
+
 Job record_job(const RecordRequest& request, std::chrono::milliseconds deadline) {
   Job job;
   job.deadline = deadline;

@@ -27,6 +27,10 @@ struct RecordRequest {
   bool fragment = false;      // take `inputs` and construct the class without arguments
 };
 
+// The request for a source that is to stand for a fragment with this forward program.
+RecordRequest proposal_request(const Program& forward, const std::string& source,
+                               const DeviceProfile& profile);
+
 // A refused, failed, timed out, killed or flooded job, for people and for verdicts.
 struct JobFault {
   JobResult::Status status;
