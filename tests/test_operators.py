@@ -34,6 +34,33 @@ def test_parity(name, outcomes):
     assert not different, "\n".join(different)
 
 
+def test_exported_calls_record_as_what_was_exported(tmp_path):
+    """Whatever spelling export chooses for an operator, PyTorch must hear the same call."""
+    from refusal import Refused
+    parity.start_recorder()
+    tool = parity.Tool(os.path.join(BUILD, "replay_program"), "cpu", str(tmp_path))
+    compared, spelled, different = 0, set(), []
+    try:
+        for case in parity.draw_cases(2):
+            try:
+                task = parity.record_text(case.source(), "Model", case.inputs)
+            except Refused:
+                continue
+            reply = tool.ask({"task": task, "source": case.source()})
+            assert "failed" not in reply, (case.name(), reply)
+            again = parity.record_text(reply["python"], "ModelNew", case.inputs)
+            compared += 1
+            own = reply["python"].partition("def forward(self, *args")[2]
+            spelled.update(step["op"] for step in task["forward"]["steps"]
+                           if "torch.ops." + step["op"] not in own)
+            if tool.ask({"task": again, "source": ""})["hash"] != reply["hash"]:
+                different.append("%s\n%s" % (case.name(), own))
+    finally:
+        tool.close()
+    assert not different, "\n".join(different)
+    assert compared > 300 and len(spelled) > 30
+
+
 def test_few_cases_are_refused(outcomes):
     kinds = [outcome.kind for rows in outcomes.values() for _, outcome in rows]
     assert kinds.count("refused") <= len(kinds) // 50

@@ -71,7 +71,9 @@ Schema parse_schema(std::string_view text) {
     results = results.substr(1, results.size() - 2);
   }
   for (std::string_view part : split_arguments(results)) {
-    schema.results.emplace_back(part.substr(0, part.find_first_of(" (")));
+    std::string type(part.substr(0, part.find_first_of(" (")));
+    if (part.find(")[]") != std::string_view::npos) type += "[]";  // "Tensor(a)[]"
+    schema.results.push_back(std::move(type));
   }
   return schema;
 }

@@ -7,6 +7,7 @@
 
 #include "formats/error.h"
 #include "ops/operator.h"
+#include "program/python_call.h"
 #include "program/transform.h"
 
 namespace kw {
@@ -170,21 +171,23 @@ class ForwardWriter {
 
   bool returns_list(const AtenCall& call) const {
     const OperatorRow* row = find_operator(call.op);
-    return row && operator_schema(*row).results == std::vector<std::string>{"Tensor[]"};
+    if (!row) return false;
+    const std::vector<std::string>& results = operator_schema(*row).results;
+    return results.size() == 1 && results[0].ends_with("[]");
   }
 
   std::string call_text(const AtenCall& call) const {
-    if (call.op == "kernelwright.constant.default") {
-      return "torch.tensor(" + arg_text(*call.find("data")) +
-             ", dtype=" + arg_text(*call.find("dtype")) + ", device=\"cuda\").reshape(" +
-             arg_text(*call.find("shape")) + ")";
-    }
+    if (call.op == "kernelwright.constant.default") return constant_text(call);
     const OperatorRow* row = find_operator(call.op);
     if (!row) throw InputError("export: operator " + call.op + " is not in the table");
-    std::string out = "torch.ops." + call.op + "(";
+    const std::vector<SchemaArg>& slots = operator_schema(*row).args;
+    const Arg* self = slots.empty() ? nullptr : call.find(slots[0].name);
+    const PythonCall spelled = python_call(call.op, self && self->is_value());
+    std::string out = (spelled.method ? arg_text(*self) + "." : "") + spelled.callee + "(";
     bool positional = true, first = true;
-    for (const SchemaArg& slot : operator_schema(*row).args) {
+    for (const SchemaArg& slot : slots) {
       const Arg* arg = call.find(slot.name);
+      if (spelled.method && arg == self) continue;
       positional = positional && arg && !slot.kwarg_only;
       if (!arg) continue;
       if (!first) out += ", ";
@@ -193,6 +196,26 @@ class ForwardWriter {
       out += arg_text(*arg);
     }
     return out + ")";
+  }
+
+  // Nested lists: a reshape would be recorded as a step of its own.
+  std::string constant_text(const AtenCall& call) const {
+    const Value& value = program_.values[call.results[0]];
+    const auto& data = std::get<std::vector<Arg>>(call.find("data")->v);
+    const std::string like = ", dtype=" + torch_dtype(value.dtype) + ", device=\"cuda\")";
+    if (data.empty()) return "torch.empty(" + arg_text(*call.find("shape")) + like;
+    size_t next = 0;
+    return "torch.tensor(" + nested(value.shape, 0, data, next) + like;
+  }
+
+  std::string nested(const std::vector<int64_t>& shape, size_t dim, const std::vector<Arg>& data,
+                     size_t& next) const {
+    if (dim == shape.size()) return arg_text(data[next++]);
+    std::string out = "[";
+    for (int64_t i = 0; i < shape[dim]; ++i) {
+      out += (i ? ", " : "") + nested(shape, dim + 1, data, next);
+    }
+    return out + "]";
   }
 
   std::string launch_text(const Launch& launch) const {

@@ -105,16 +105,20 @@ def quiet():
     logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)
 
 
+def record_text(text, cls, inputs):
+    """The Task of a class in a source text, called with tensors like `inputs`; raises Refused."""
+    import recorder
+    return recorder.record({
+        "kind": "record", "source": text, "file": "model.py", "folder": None, "class": cls,
+        "profile": PROFILE, "operators": _table, "init_inputs": False,
+        "inputs": [spec.metadata(i) for i, spec in enumerate(inputs)]})["task"]
+
+
 def record(case):
     """The Task's forward and result, or the refusal's text."""
-    import recorder
     from refusal import Refused
     try:
-        task = recorder.record({
-            "kind": "record", "source": case.source(), "file": "model.py", "folder": None,
-            "class": "Model", "profile": PROFILE, "operators": _table,
-            "inputs": [spec.metadata(i) for i, spec in enumerate(case.inputs)],
-            "init_inputs": False})["task"]
+        task = record_text(case.source(), "Model", case.inputs)
         return task["forward"], task["result"], None
     except Refused as refused:
         return None, None, str(refused)
@@ -166,23 +170,25 @@ class Tool:
         self.inputs, self.outputs = (os.path.join(folder, n) for n in ("inputs", "outputs"))
         self.process = None
 
-    def run(self, program, case):
-        """(tensors of the outputs and overwritten inputs, their Values, which inputs), or the
-        failure's text."""
+    def ask(self, request):
         if self.process is None or self.process.poll() is not None:
             self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE,
                                             stdout=subprocess.PIPE, text=True)
-        with open(self.inputs, "wb") as file:
-            for tensor in case.tensors():
-                file.write(storage_bytes(tensor))
-        request = {"program": program, "inputs": self.inputs, "outputs": self.outputs,
-                   "seed": case.seed()}
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
-            return None, None, None, "the executor died with %d" % self.process.wait()
-        reply = json.loads(line)
+            return {"failed": "the executor died with %d" % self.process.wait()}
+        return json.loads(line)
+
+    def run(self, program, case):
+        """(tensors of the outputs and overwritten inputs, their Values, which inputs), or the
+        failure's text."""
+        with open(self.inputs, "wb") as file:
+            for tensor in case.tensors():
+                file.write(storage_bytes(tensor))
+        reply = self.ask({"program": program, "inputs": self.inputs, "outputs": self.outputs,
+                          "seed": case.seed()})
         if "failed" in reply:
             return None, None, None, reply["failed"]
         values = list(reply["outputs"])

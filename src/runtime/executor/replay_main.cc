@@ -6,6 +6,8 @@
 //
 //   {"program": Program, "inputs": path, "outputs": path, "seed": n}
 //     -> {"outputs": [Value], "overwritten": [input number]}    or {"failed": message}
+//   {"task": Task, "source": text}
+//     -> {"python": the task as exported source, "hash": its canonical hash}
 //
 // `inputs` holds the bytes of each storage that the Program's inputs look at, in the order of their
 // numbers; `outputs` receives the elements of each output, then of each input that was overwritten,
@@ -18,7 +20,9 @@
 #include <map>
 
 #include "formats/error.h"
+#include "program/export.h"
 #include "program/task_json.h"
+#include "program/transform.h"
 #include "runtime/executor/loaded_task.h"
 #include "runtime/executor/replay.h"
 
@@ -84,7 +88,7 @@ Json describe(const at::Tensor& tensor) {
   return to_json(value);
 }
 
-Json answer(const JsonReader& request, at::Device device) {
+Json replayed(const JsonReader& request, at::Device device) {
   const Program program = program_from_json(request.at("program"));
   check_program(program, {}, "program");
   Replay replay(program, {}, nullptr, device);
@@ -105,6 +109,13 @@ Json answer(const JsonReader& request, at::Device device) {
   }
   if (!file.flush()) throw EnvironmentError("cannot write " + request.at("outputs").string());
   return out;
+}
+
+Json answer(const JsonReader& request, at::Device device) {
+  if (!request.has("task")) return replayed(request, device);
+  const Task task = task_from_json(request.at("task"), nullptr);
+  return {{"python", export_python(task, request.at("source").string())},
+          {"hash", canonical_hash(canonical(task))}};
 }
 
 int serve(const std::string& backend) {
