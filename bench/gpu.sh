@@ -2,8 +2,8 @@
 # What is measured on a GPU host, in one call: set-up, build, tests. The host needs a python3 with
 # torch and triton, g++, cmake and ninja; no registry (carry .deps-stage there: scripts/stage-deps).
 #
-#   bench/gpu.sh [STEP...]      steps: machine setup build doctor test parity teacher examples verdicts
-#                               (default: all)
+#   bench/gpu.sh [STEP...]      steps: machine setup build doctor test parity teacher families examples
+#                               verdicts (default: all)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
 # cores), OUT (default: bench/out): results,
@@ -12,7 +12,8 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 steps=("$@")
-[ ${#steps[@]} -gt 0 ] || steps=(machine setup build doctor test parity teacher examples verdicts)
+[ ${#steps[@]} -gt 0 ] ||
+  steps=(machine setup build doctor test parity teacher families examples verdicts)
 out=${OUT:-bench/out}
 mkdir -p "$out"
 export PYTHON=${PYTHON:-$(command -v python3)} BUILD=build-gpu
@@ -50,6 +51,12 @@ step_teacher() {  # random cases of each operator, written and judged; ALL=1: of
   "$PYTHON" tests/operators/teacher_coverage.py --kernelwright "$BUILD/kernelwright" \
     --backend cuda --cases "${CASES:-20}" --jobs "${EVALS:-4}" ${ALL:+--all} \
     --out "$out/teacher_coverage.json"
+}
+# The teacher's schedules, family by family, against eager, torch.compile and the physical floor.
+# FAMILIES="softmax,scan": of these (results of the others stay); SAMPLES: schedules for each model.
+step_families() {
+  "$PYTHON" bench/families.py "$BUILD/kernelwright" --out "$out/families.json" \
+    --samples "${SAMPLES:-14}" ${FAMILIES:+--only "$FAMILIES"}
 }
 # Each example (EXAMPLES: some of them; results of the others stay) against eager and torch.compile,
 # then again in plain Python.

@@ -8,12 +8,13 @@ A table stands between `<!-- table: NAME -->` and `<!-- end -->`.
 """
 
 import json
+import math
 import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = ["README.md", "docs/status.md"]
+DOCUMENTS = ["README.md", "docs/status.md", "docs/performance.md"]
 
 
 def ratio(interval):
@@ -89,7 +90,58 @@ def verdicts() -> str:
     return "\n".join(lines)
 
 
-TABLES = {"examples": examples, "verdicts": verdicts}
+def mean(values) -> str:
+    """Geometric mean."""
+    return "%.2fx" % math.exp(sum(map(math.log, values)) / len(values)) if values else "-"
+
+
+def families() -> str:
+    """Each family on five real sizes, from bench/h200/families.json."""
+    path = ROOT / "bench/h200/families.json"
+    if not path.exists():
+        return "Not measured yet."
+    runs = json.loads(path.read_text())
+    lines = [
+        "| family | model | eager | torch.compile | ours | over eager | over torch.compile | of the floor | schedule |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    every = {"eager": [], "compile": []}
+    for group in dict.fromkeys(r["group"] for r in runs["models"]):
+        ratios = {"eager": [], "compile": []}
+        for row in (r for r in runs["models"] if r["group"] == group):
+            best = next((s for s in row["samples"]
+                         if s["in_full"] and s["outcome"] == "accepted" and s["device_ms"]), None)
+            name = "%s (%s)" % (row["name"], row["sizes"])
+            if not best:
+                lines.append("| %s | %s | | | | %s | | | |" % (group, name, row["outcome"]))
+                continue
+            for key, values in ratios.items():
+                if best["speedup_" + key]:
+                    values.append(best["speedup_" + key]["estimate"])
+            floor = max(row["floor_ms"], 1e3 * best["schedule"]["memory_seconds"])
+            compiled = "%.3f ms" % row["compiled_ms"] if row["compiled_ms"] else "-"
+            lines.append("| %s | %s | %.3f ms | %s | %.3f ms | %s | %s | %.0f %% | %s |" % (
+                group, name, row["eager_ms"], compiled, best["device_ms"],
+                ratio(best["speedup_eager"]), ratio(best["speedup_compile"]),
+                100 * floor / best["device_ms"],
+                "%s: %s" % (best["family"], best["schedule"]["name"])))
+        for key, values in ratios.items():
+            every[key] += values
+        lines.append("| **%s** | geometric mean | | | | **%s** | **%s** | | |"
+                     % (group, mean(ratios["eager"]), mean(ratios["compile"])))
+    lines.append("| **all** | geometric mean | | | | **%s** | **%s** | | |"
+                 % (mean(every["eager"]), mean(every["compile"])))
+    environment = runs["environment"]
+    lines += ["", "Device time, L2 flushed, all of a row timed in one run, 95 %% intervals; the fastest "
+              "schedule of those tried, judged in full. Floor: each element that is needed "
+              "crosses the memory bus once at the speed of a large copy, matrix products run at the "
+              "tensor cores' fastest rate (half types). %s, torch %s, triton %s; `%s`." % (
+                  environment["device"], environment["torch"], environment["triton"],
+                  runs["command"])]
+    return "\n".join(lines)
+
+
+TABLES = {"examples": examples, "verdicts": verdicts, "families": families}
 
 
 def rewrite(text: str) -> str:

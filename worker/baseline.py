@@ -1,8 +1,9 @@
 """torch.compile's version of a reference, as an AOTInductor package.
 
 A trusted process (it runs the reference only, may use the GPU, and is not sandboxed). The package
-is a function of all of forward's inputs, state first, then the arguments' tensors, so that the
-executor can feed it the very tensors it feeds the other programs.
+is a function of forward's inputs, state first, then the arguments' tensors (or of some of them, in
+an order that is asked for), so that the executor can feed it the very tensors it feeds the other
+programs.
 """
 
 import argparse
@@ -26,7 +27,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--class", dest="cls", default="Model")
-    parser.add_argument("--state", type=Path, required=True)
+    parser.add_argument("--takes", type=Path, required=True,
+                        help='JSON: {"state": names of each entry, "inputs": indices or []}')
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--folder", default=".", help="where the model file lies")
     options = parser.parse_args()
@@ -49,14 +51,18 @@ def main() -> None:
     )
     leaves, tree = pytree.tree_flatten(arguments)
     places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
-    names = json.loads(options.state.read_text())
+    takes = json.loads(options.takes.read_text())
+    names = takes["state"]
     named = dict(model.named_parameters(remove_duplicate=False))
     named.update(model.named_buffers(remove_duplicate=False))
 
     class Functional(torch.nn.Module):
         """The model with its state as arguments."""
 
-        def forward(self, *tensors):
+        def forward(self, *given):
+            tensors = list(everything)
+            for place, tensor in zip(order, given):
+                tensors[place] = tensor
             state = {}
             for aliases, tensor in zip(names, tensors):
                 for alias in aliases:
@@ -72,9 +78,10 @@ def main() -> None:
     if missing:
         raise SystemExit(f"state that is no parameter or buffer: {missing[0]}")
     state = [named[aliases[0]].detach() for aliases in names]
-    tensors = tuple(state) + tuple(leaves[place] for place in places)
+    everything = state + [leaves[place] for place in places]
+    order = takes["inputs"] or range(len(everything))
     with torch.no_grad():
-        program = torch.export.export(Functional(), tensors)
+        program = torch.export.export(Functional(), tuple(everything[i] for i in order))
         torch._inductor.aoti_compile_and_package(program, package_path=str(options.out))
 
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/json.h"
 #include "program/program.h"
 #include "worker/device_profile.h"
 
@@ -18,6 +19,8 @@ struct Proposal {
   std::string plan;
   std::string source;
   double model_seconds = 0;  // the policy's own estimate of device time; 0 when it has none
+  // What the policy says of the schedule, for tables of schedules (docs/schedules.md); may be null.
+  Json schedule;
 };
 
 class Policy {

@@ -5,6 +5,7 @@
 #include "formats/error.h"
 #include "formats/sha256.h"
 #include "program/transform.h"
+#include "verify/side_by_side.h"
 #include "verify/statistics.h"
 
 namespace kw {
@@ -94,12 +95,7 @@ std::vector<FragmentEvaluator::Built> FragmentEvaluator::build(const Fragment& f
 void FragmentEvaluator::judge(const Fragment& fragment, std::vector<Built>& built, Evaluated& out,
                               const std::atomic<bool>& stop) {
   const Reference reference = verifier_.prepare(fragment.task);
-  VerifyOptions options = options_.verify;
-  options.trials = 1;  // more for results of few elements: see ErrorPool
-  options.variations = false;
-  options.noop_checks = false;
-  options.time = false;
-  options.minimum_share = 0;
+  const VerifyOptions options = screening(options_.verify);
   std::vector<Built> accepted;
   for (Built& candidate : built) {
     if (stop) break;
@@ -125,14 +121,9 @@ void FragmentEvaluator::judge(const Fragment& fragment, std::vector<Built>& buil
 
 void FragmentEvaluator::time(const Reference& reference, std::vector<Built>& built,
                              Evaluated& out) {
-  TimeRequest request;
-  request.tasks.push_back(reference.id);
-  for (const Built& candidate : built) request.tasks.push_back(executor_.load(candidate.task));
-  request.rounds = 20;
-  request.seed = options_.verify.seed;
-  request.max_seconds = 5;
-  const TimeReport report = executor_.time(request, options_.verify.trial_deadline);
-  for (size_t i = 1; i < request.tasks.size(); ++i) executor_.unload(request.tasks[i]);
+  std::vector<const Task*> candidates;
+  for (const Built& candidate : built) candidates.push_back(&candidate.task);
+  const TimeReport report = time_side_by_side(executor_, reference, candidates, options_.verify);
   if (report.status != "ok") {
     for (const Built& candidate : built) {
       out.attempts[candidate.attempt].accepted = false;

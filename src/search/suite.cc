@@ -1,10 +1,13 @@
 #include "search/suite.h"
 
 #include <algorithm>
+#include <future>
 #include <numeric>
 
 #include "formats/error.h"
 #include "program/transform.h"
+#include "verify/side_by_side.h"
+#include "verify/statistics.h"
 
 namespace kw {
 namespace {
@@ -31,7 +34,11 @@ bool any(const std::vector<SuiteSample>& samples, Verdict::Outcome outcome) {
 
 }  // namespace
 
-bool SuiteResult::verified() const { return any(samples, Verdict::Outcome::kAccepted); }
+bool SuiteResult::verified() const {
+  return std::any_of(samples.begin(), samples.end(), [](const SuiteSample& sample) {
+    return sample.in_full && sample.verdict.outcome == Verdict::Outcome::kAccepted;
+  });
+}
 
 std::string SuiteResult::outcome() const {
   if (!fault.empty()) return "unusable";
@@ -40,27 +47,36 @@ std::string SuiteResult::outcome() const {
   return any(samples, Verdict::Outcome::kNotJudged) ? "not judged" : "rejected";
 }
 
+namespace {
+
+Json milliseconds(double ms) { return ms > 0 ? Json(ms) : Json(); }
+
+Json to_json(const SuiteSample& sample) {
+  const Verdict& verdict = sample.verdict;
+  return {{"family", sample.family},
+          {"plan", sample.plan},
+          {"schedule", sample.schedule},
+          {"outcome", outcome_name(verdict.outcome)},
+          {"in_full", sample.in_full},
+          {"rejected_at", verdict.rejected_at ? Json(stage_name(*verdict.rejected_at)) : Json()},
+          {"reason", verdict.reason},
+          {"degenerate", verdict.degenerate},
+          {"device_ms", milliseconds(sample.device_ms)},
+          {"speedup_eager", interval_to_json(verdict.speedup_eager)},
+          {"speedup_compile", interval_to_json(verdict.speedup_compile)}};
+}
+
+}  // namespace
+
 Json to_json(const SuiteResult& result) {
   Json out = {{"model", result.model},
               {"outcome", result.outcome()},
               {"reason", result.fault.empty() ? result.refusal : result.fault},
+              {"eager_ms", milliseconds(result.eager_ms)},
+              {"compiled_ms", milliseconds(result.compiled_ms)},
+              {"floor_ms", milliseconds(result.floor_ms)},
               {"samples", Json::array()}};
-  for (const SuiteSample& sample : result.samples) {
-    const Verdict& verdict = sample.verdict;
-    Json item = {
-        {"family", sample.family},
-        {"plan", sample.plan},
-        {"outcome", outcome_name(verdict.outcome)},
-        {"rejected_at", verdict.rejected_at ? Json(stage_name(*verdict.rejected_at)) : Json()},
-        {"reason", verdict.reason},
-        {"degenerate", verdict.degenerate},
-        {"speedup_eager", nullptr}};
-    if (const auto& speedup = verdict.speedup_eager) {
-      item["speedup_eager"] = {
-          {"estimate", speedup->estimate}, {"lower", speedup->lower}, {"upper", speedup->upper}};
-    }
-    out["samples"].push_back(std::move(item));
-  }
+  for (const SuiteSample& sample : result.samples) out["samples"].push_back(to_json(sample));
   return out;
 }
 
@@ -68,6 +84,8 @@ struct Suite::Asked {
   const RecordRequest* request;
   SuiteResult result;
   Fragment fragment;                       // the whole forward program
+  BaselineRequest baseline;                // for torch.compile's version of it
+  std::string package;                     // that version
   std::vector<std::optional<Task>> built;  // by sample
 };
 
@@ -90,6 +108,24 @@ void Suite::run(const std::vector<RecordRequest>& models, const SuiteOptions& op
 }
 
 void Suite::run_batch(std::vector<Asked>& batch, const SuiteOptions& options) {
+  record(batch, options);
+  // torch.compile works while proposals are built, and is done before anything is timed.
+  std::vector<BaselineRequest> baselines;
+  std::vector<Asked*> owners;
+  for (Asked& asked : batch) {
+    if (!options.compile_baselines || asked.result.samples.empty()) continue;
+    baselines.push_back(asked.baseline);
+    owners.push_back(&asked);
+  }
+  auto packages = std::async(std::launch::async, [&] {
+    return baselines.empty() ? std::vector<std::string>() : options.compile_baselines(baselines);
+  });
+  build(batch, options);
+  const std::vector<std::string> made = packages.get();
+  for (size_t i = 0; i < made.size(); ++i) owners.at(i)->package = made[i];
+}
+
+void Suite::record(std::vector<Asked>& batch, const SuiteOptions& options) {
   std::vector<RecordRequest> requests;
   for (const Asked& asked : batch) requests.push_back(*asked.request);
   std::vector<JobOutcome<BuiltTask>> references =
@@ -105,12 +141,21 @@ void Suite::run_batch(std::vector<Asked>& batch, const SuiteOptions& options) {
     std::iota(steps.begin(), steps.end(), 0);
     try {
       asked.fragment = cut(task, steps);
+      asked.baseline = {*asked.request, task.state, {}};
+      const std::vector<ValueId>& inputs = task.forward.inputs;
+      for (ValueId id : asked.fragment.in_values) {
+        const auto place = std::find(inputs.begin(), inputs.end(), id) - inputs.begin();
+        asked.baseline.inputs.push_back(static_cast<int>(place));
+      }
       propose(asked, options);
     } catch (const InputError& error) {
       asked.result.fault = error.what();  // no step makes its result
     }
   }
-  // All proposals of the batch at once.
+}
+
+// All proposals of the batch at once.
+void Suite::build(std::vector<Asked>& batch, const SuiteOptions& options) {
   std::vector<RecordRequest> proposals;
   std::vector<std::pair<Asked*, size_t>> places;
   for (Asked& asked : batch) {
@@ -137,25 +182,108 @@ void Suite::propose(Asked& asked, const SuiteOptions& options) {
   const Task& task = asked.fragment.task;
   const auto deadline = std::chrono::steady_clock::now() + kPolicyPatience;
   for (Proposal& p : policy_.propose(task, profile_, options.samples, options.seed, deadline)) {
-    asked.result.samples.push_back({p.family, p.plan, p.source, {}});
+    SuiteSample sample;
+    sample.family = p.family;
+    sample.plan = p.plan;
+    sample.source = p.source;
+    sample.schedule = std::move(p.schedule);
+    asked.result.samples.push_back(std::move(sample));
   }
   if (asked.result.samples.empty()) asked.result.refusal = policy_.refusal(task, profile_);
 }
 
 void Suite::judge(Asked& asked, const SuiteOptions& options) {
+  const bool anything = std::any_of(asked.built.begin(), asked.built.end(),
+                                    [](const auto& task) { return task.has_value(); });
+  if (!anything) return;
+  VerifyOptions verify = options.verify;
+  verify.compiled_package = asked.package;
+  const Reference reference = Verifier(pool_, executor_, profile_).prepare(asked.fragment.task);
+  asked.result.floor_ms = 1e3 * physical_floor(reference.task, profile_);
+  try {
+    if (options.side_by_side) {
+      judge_side_by_side(asked, reference, verify);
+    } else {
+      judge_each(asked, reference, verify);
+    }
+  } catch (const InputError& error) {  // the model itself does not run
+    asked.result.fault = error.what();
+  }
+  executor_.unload(reference.id);
+}
+
+void Suite::judge_each(Asked& asked, const Reference& reference, const VerifyOptions& options) {
   Verifier verifier(pool_, executor_, profile_);
-  std::optional<Reference> reference;
   for (size_t k = 0; k < asked.built.size(); ++k) {
     if (!asked.built[k]) continue;
-    if (!reference) reference = verifier.prepare(asked.fragment.task);
-    try {
-      verifier.judge(*reference, *asked.built[k], options.verify, asked.result.samples[k].verdict);
-    } catch (const InputError& error) {  // the model itself does not run
-      asked.result.fault = error.what();
-      break;
-    }
+    SuiteSample& sample = asked.result.samples[k];
+    verifier.judge(reference, *asked.built[k], options, sample.verdict);
+    sample.in_full = true;
   }
-  if (reference) executor_.unload(reference->id);
+}
+
+void Suite::judge_side_by_side(Asked& asked, const Reference& reference,
+                               const VerifyOptions& options) {
+  Verifier verifier(pool_, executor_, profile_);
+  std::vector<SuiteSample>& samples = asked.result.samples;
+  std::vector<size_t> right;
+  for (size_t k = 0; k < asked.built.size(); ++k) {
+    if (!asked.built[k]) continue;
+    verifier.judge(reference, *asked.built[k], screening(options), samples[k].verdict);
+    if (samples[k].verdict.outcome == Verdict::Outcome::kAccepted) right.push_back(k);
+  }
+  if (options.time && !right.empty()) time(asked, reference, right, options);
+  std::erase_if(
+      right, [&](size_t k) { return samples[k].verdict.outcome != Verdict::Outcome::kAccepted; });
+  std::stable_sort(right.begin(), right.end(),
+                   [&](size_t a, size_t b) { return samples[a].device_ms < samples[b].device_ms; });
+  // The fastest that stands in full.
+  VerifyOptions whole = options;
+  whole.time = false;
+  for (size_t k : right) {
+    Verdict verdict;
+    verifier.judge(reference, *asked.built[k], whole, verdict);
+    verdict.speedup_eager = samples[k].verdict.speedup_eager;
+    verdict.speedup_compile = samples[k].verdict.speedup_compile;
+    samples[k].verdict = std::move(verdict);
+    samples[k].in_full = true;
+    if (samples[k].verdict.outcome == Verdict::Outcome::kAccepted) break;
+  }
+}
+
+void Suite::time(Asked& asked, const Reference& reference, const std::vector<size_t>& right,
+                 const VerifyOptions& options) {
+  std::vector<const Task*> candidates;
+  for (size_t k : right) candidates.push_back(&*asked.built[k]);
+  VerifyOptions without = options;
+  TimeReport report = time_side_by_side(executor_, reference, candidates, options);
+  if (report.status != "ok" && !options.compiled_package.empty()) {  // may be the package's fault
+    without.compiled_package.clear();
+    report = time_side_by_side(executor_, reference, candidates, without);
+  }
+  const bool timed = report.status == "ok";
+  const bool packaged = timed && !without.compiled_package.empty();
+  if (timed) asked.result.eager_ms = median(report.device_ms[0]);
+  if (packaged) asked.result.compiled_ms = median(report.device_ms.back());
+  for (size_t i = 0; i < right.size(); ++i) {
+    SuiteSample& sample = asked.result.samples[right[i]];
+    Verdict& verdict = sample.verdict;
+    if (!timed) {
+      verdict.outcome = Verdict::Outcome::kNotJudged;
+      verdict.reason = "timing failed: " + report.message;
+      continue;
+    }
+    verdict.reason = time_fault(report, i + 1, asked.result.floor_ms);
+    if (!verdict.reason.empty()) {
+      verdict.outcome = Verdict::Outcome::kRejected;
+      verdict.rejected_at = Stage::kTime;
+      continue;
+    }
+    const std::vector<double>& own = report.device_ms[i + 1];
+    sample.device_ms = median(own);
+    verdict.speedup_eager = median_ratio(report.device_ms[0], own);
+    if (packaged) verdict.speedup_compile = median_ratio(report.device_ms.back(), own);
+  }
 }
 
 }  // namespace kw

@@ -1,6 +1,7 @@
 // A policy on many models: each model's whole forward program is one fragment, the policy's
 // proposals for it are built and judged like any candidate. No search: what a policy can write by
-// itself (`kernelwright eval`).
+// itself (`kernelwright eval`). Samples can also be compared with each other: then each is tried
+// once, all that are right are timed in one run, and the fastest alone is judged in full.
 //
 // Models go through in batches, so that recording and compiling fill the pool while only one batch
 // is held. Borrows a WorkerPool and an ExecutorClient. One thread.
@@ -16,15 +17,22 @@
 namespace kw {
 
 struct SuiteOptions {
-  int samples = 1;    // proposals judged for each model
-  int batch = 64;     // models in flight
-  uint64_t seed = 0;  // of the policy
+  int samples = 1;            // proposals judged for each model
+  int batch = 64;             // models in flight
+  uint64_t seed = 0;          // of the policy
+  bool side_by_side = false;  // samples are compared with each other
   VerifyOptions verify;
+  // Builds torch.compile's version of each model, an AOTInductor package or "" where there is none;
+  // called from another thread, while proposals are built. May be empty.
+  std::function<std::vector<std::string>(const std::vector<BaselineRequest>&)> compile_baselines;
 };
 
 struct SuiteSample {
   std::string family, plan, source;
+  Json schedule;  // what the policy says of it
   Verdict verdict;
+  bool in_full = false;  // judged by all trials that were asked for
+  double device_ms = 0;  // 0: not timed
 };
 
 struct SuiteResult {
@@ -32,8 +40,11 @@ struct SuiteResult {
   std::string fault;    // the model's own: nothing was asked for
   std::string refusal;  // why the policy gave nothing
   std::vector<SuiteSample> samples;
+  double eager_ms = 0, compiled_ms = 0;  // of samples that were timed side by side; 0: none
+  double floor_ms = 0;                   // physical_floor()
 
-  bool verified() const;  // some sample was accepted
+  // Some sample was accepted, in full.
+  bool verified() const;
   // "verified", "rejected", "not judged" (no sample accepted, some not judged), "refused",
   // "unusable" (a fault of the model file).
   std::string outcome() const;
@@ -53,8 +64,14 @@ class Suite {
  private:
   struct Asked;  // one model on its way
   void run_batch(std::vector<Asked>& batch, const SuiteOptions& options);
+  void record(std::vector<Asked>& batch, const SuiteOptions& options);
+  void build(std::vector<Asked>& batch, const SuiteOptions& options);
   void propose(Asked& asked, const SuiteOptions& options);
   void judge(Asked& asked, const SuiteOptions& options);
+  void judge_each(Asked& asked, const Reference& reference, const VerifyOptions& options);
+  void judge_side_by_side(Asked& asked, const Reference& reference, const VerifyOptions& options);
+  void time(Asked& asked, const Reference& reference, const std::vector<size_t>& right,
+            const VerifyOptions& options);
 
   WorkerPool& pool_;
   ExecutorClient& executor_;

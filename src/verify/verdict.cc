@@ -14,11 +14,6 @@ int index_of(const std::string_view (&names)[N], const JsonReader& in) {
   in.fail("unknown name \"" + in.string() + "\"");
 }
 
-Json interval_to_json(const std::optional<Interval>& interval) {
-  if (!interval) return nullptr;
-  return {{"estimate", interval->estimate}, {"lower", interval->lower}, {"upper", interval->upper}};
-}
-
 std::optional<Interval> interval_from_json(const JsonReader& in) {
   if (in.is_null()) return std::nullopt;
   return Interval{in.at("estimate").number(), in.at("lower").number(), in.at("upper").number()};
@@ -29,6 +24,11 @@ std::optional<Interval> interval_from_json(const JsonReader& in) {
 std::string_view stage_name(Stage stage) { return kStages[static_cast<int>(stage)]; }
 std::string_view outcome_name(Verdict::Outcome outcome) {
   return kOutcomes[static_cast<int>(outcome)];
+}
+
+Json interval_to_json(const std::optional<Interval>& interval) {
+  if (!interval) return nullptr;
+  return {{"estimate", interval->estimate}, {"lower", interval->lower}, {"upper", interval->upper}};
 }
 
 Json to_json(const Verdict& verdict) {

@@ -41,6 +41,7 @@ struct Verdict {
 
 std::string_view outcome_name(Verdict::Outcome outcome);
 
+Json interval_to_json(const std::optional<Interval>& interval);  // null when there is none
 Json to_json(const Verdict& verdict);
 Verdict verdict_from_json(const JsonReader& in);
 

@@ -362,15 +362,19 @@ bool Verifier::check_time(const Reference& reference, int candidate_id,
   }
   const double floor_ms = 1e3 * physical_floor(reference.task, profile_);
   stage.evidence["floor_ms"] = floor_ms;
-  const double measured = median(report.device_ms[1]);
-  if (!report.outputs_checked.empty() && !report.outputs_checked[1]) {
-    stage.reason = "outputs of the timed runs differ from the judged ones";
-  } else if (measured < 0.9 * floor_ms) {
-    stage.reason = "measured " + std::to_string(measured) + " ms, under the physical floor of " +
-                   std::to_string(floor_ms) + " ms";
-  }
+  stage.reason = time_fault(report, 1, floor_ms);
   stage.passed = stage.reason.empty();
   return finish_stage(verdict, stage);
+}
+
+std::string time_fault(const TimeReport& report, size_t place, double floor_ms) {
+  const double measured = median(report.device_ms[place]);
+  if (!report.outputs_checked.empty() && !report.outputs_checked[place]) {
+    return "outputs of the timed runs differ from the judged ones";
+  }
+  if (measured >= 0.9 * floor_ms) return "";
+  return "measured " + std::to_string(measured) + " ms, under the physical floor of " +
+         std::to_string(floor_ms) + " ms";
 }
 
 double physical_floor(const Task& task, const DeviceProfile& profile) {

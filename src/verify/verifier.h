@@ -46,6 +46,15 @@ struct Reference {
   double record_seconds = 0;
 };
 
+// What torch.compile's version of a model is made from.
+struct BaselineRequest {
+  RecordRequest model;
+  std::vector<StateEntry> state;
+  // Which of the forward program's inputs (state first, then arguments) the package takes, in this
+  // order; empty: all of them, in theirs.
+  std::vector<int> inputs;
+};
+
 class Verifier {
  public:
   Verifier(WorkerPool& pool, ExecutorClient& executor, const DeviceProfile& profile)
@@ -78,6 +87,9 @@ class Verifier {
   ExecutorClient& executor_;
   const DeviceProfile& profile_;
 };
+
+// Why the times of what stands at `place` of a report cannot be believed; empty when they can.
+std::string time_fault(const TimeReport& report, size_t place, double floor_ms);
 
 // The least time the task's results can take on the device, in seconds: every output written once
 // at full bandwidth, every matrix product at the fastest rate of the tensor cores.

@@ -99,6 +99,25 @@ std::optional<Convolution> find_convolution(const Subject& subject) {
   return out;
 }
 
+std::string convolution_class(const Subject& subject, const Convolution& conv) {
+  std::string out = std::string(dtype_name(conv.operand)) + " rank=" + std::to_string(conv.rank()) +
+                    " images=" + size_class(total_size(conv.batch)) +
+                    " positions=" + size_class(conv.positions()) +
+                    " groups=" + size_class(total_size(conv.group)) +
+                    " channels=" + size_class(total_size(conv.channel)) +
+                    " filters=" + size_class(total_size(conv.filter)) +
+                    " taps=" + size_class(conv.taps());
+  for (const auto* loops : {&conv.channel, &conv.group}) {
+    const Node& input = subject.graph.nodes[conv.left.front()];
+    if (loops->empty() || input.kind != NodeKind::kLoad || !input.operands.empty()) continue;
+    const LeafStride* s = loop_stride(subject.table.of_node(conv.left.front()), loops->back());
+    if (s && s->stride == 1 && total_size(*loops) > 1) out += " channels-last";
+  }
+  if (conv.phased) out += " phased";
+  if (conv.products.size() > 1) out += " products=" + std::to_string(conv.products.size());
+  return out;
+}
+
 std::vector<Loop> leaf_loops(const Graph& graph, const Axes& leaves) {
   std::vector<Loop> out;
   for (AxisId leaf : leaves) out.push_back({{leaf}, graph.axes.size(leaf)});

@@ -29,6 +29,9 @@ struct Convolution {
 // Nothing when the graph is no (single) convolution with pointwise operators around it.
 std::optional<Convolution> find_convolution(const Subject& subject);
 
+// Shape class of its schedules (schedule.h).
+std::string convolution_class(const Subject& subject, const Convolution& conv);
+
 // Loops of one side in an order of its own: leaves as they are, nothing merged.
 std::vector<Loop> leaf_loops(const Graph& graph, const Axes& leaves);
 // Whether these nodes are all loads that walk the leaves, outermost first, as one loop.

@@ -19,6 +19,30 @@ std::string host_cdiv(const std::string& n, int64_t block) {
   return "triton.cdiv(" + n + ", " + std::to_string(block) + ")";
 }
 
+std::string size_class(int64_t size) {
+  return size < 1 ? "0" : "2^" + std::to_string(std::lround(std::log2(static_cast<double>(size))));
+}
+
+std::string access_class(const Subject& subject) {
+  const auto& accesses = subject.table.accesses;
+  std::string out = "none";
+  int count = 0;
+  for (const Access& access : accesses) {
+    if (access.kind == Access::Kind::kIndex) continue;
+    if (count++ > 0) continue;  // the largest stands first
+    const ValueId value = access.kind == Access::Kind::kStore
+                              ? subject.graph.outputs[access.id].value
+                              : subject.program.inputs[subject.graph.nodes[access.id].input];
+    out = std::string(dtype_name(subject.program.values[value].dtype));
+  }
+  return out + " accesses=" + std::to_string(count);
+}
+
+std::vector<Choice> in_class(std::vector<Choice> choices, const std::string& shape_class) {
+  for (Choice& choice : choices) choice.shape_class = shape_class;
+  return choices;
+}
+
 double moved_bytes(const Subject& subject, const std::vector<Loop>& inner) {
   constexpr double kSector = 32;
   double out = 0;

@@ -42,6 +42,9 @@ struct Choice {
   int64_t programs = 1;
   std::function<Written()> write;
   std::string precision;  // of tensor cores, where a family offers several: "tf32", "tf32x3"
+  // What the family holds to decide which schedule is best: type, sizes by powers of two, layout.
+  // Equal for all choices of a subject; see schedule.h.
+  std::string shape_class;
 };
 
 // Empty when the graph is not of this family.
@@ -52,6 +55,13 @@ std::vector<Choice> convolution_choices(const Subject& subject);
 std::vector<Choice> stencil_choices(const Subject& subject);
 
 // ---- Shared by the families
+
+// A size's place in a shape class: "2^13" for 5793 to 11585.
+std::string size_class(int64_t size);
+// Type of the largest access and how many there are: "float32 accesses=3".
+std::string access_class(const Subject& subject);
+// Gives all choices the same class.
+std::vector<Choice> in_class(std::vector<Choice> choices, const std::string& shape_class);
 
 int64_t cdiv(int64_t a, int64_t b);
 int64_t next_power_of_2(int64_t n);

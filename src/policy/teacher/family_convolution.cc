@@ -258,7 +258,7 @@ std::vector<Choice> convolution_choices(const Subject& subject) {
       }
     }
   }
-  return out;
+  return in_class(std::move(out), convolution_class(subject, *conv));
 }
 
 }  // namespace kw::teacher

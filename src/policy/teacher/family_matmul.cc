@@ -303,6 +303,26 @@ double seconds(const Subject& subject, const Product& product, const GemmTile& t
          join_seconds(device, splits, results * products);
 }
 
+// "k": contiguous along the contracted loops; "o": along others; "x": computed first.
+std::string operand_class(const Subject& subject, const Product& product, int id) {
+  const Node& node = subject.graph.nodes[id];
+  if (node.kind != NodeKind::kLoad || !node.operands.empty() || product.k.empty()) return "x";
+  const LeafStride* s = loop_stride(subject.table.of_node(id), product.k.back());
+  return s && s->stride == 1 ? "k" : "o";
+}
+
+std::string product_class(const Subject& subject, const Product& product) {
+  std::string out =
+      std::string(dtype_name(product.operand)) + " batch=" + size_class(total_size(product.batch)) +
+      " m=" + size_class(total_size(product.m)) + " n=" + size_class(total_size(product.n)) +
+      " k=" + size_class(total_size(product.k)) +
+      " operands=" + operand_class(subject, product, product.left.front()) +
+      operand_class(subject, product, product.right.front());
+  if (product.products.size() > 1) out += " products=" + std::to_string(product.products.size());
+  if (product.whole_rows) out += " whole-rows";
+  return out;
+}
+
 }  // namespace
 
 std::vector<Choice> matmul_choices(const Subject& subject) {
@@ -340,7 +360,7 @@ std::vector<Choice> matmul_choices(const Subject& subject) {
       add_splits(tile);
     }
   }
-  return out;
+  return in_class(std::move(out), product_class(subject, *product));
 }
 
 }  // namespace kw::teacher

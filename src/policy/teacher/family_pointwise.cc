@@ -148,6 +148,17 @@ void add_tiles(const Subject& subject, const std::vector<Loop>& loops, std::vect
   }
 }
 
+// Whether some access is contiguous along another loop than the innermost.
+bool walks_apart(const Subject& subject, const std::vector<Loop>& loops) {
+  for (const Access& access : subject.table.accesses) {
+    for (size_t i = 0; i + 1 < loops.size(); ++i) {
+      const LeafStride* s = likely_stride(access, loops[i]);
+      if (s && s->stride == 1 && loops[i].size > 1) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<Choice> pointwise_choices(const Subject& subject) {
@@ -164,7 +175,11 @@ std::vector<Choice> pointwise_choices(const Subject& subject) {
   std::vector<Choice> out;
   add_flat(subject, loops, out);
   if (loops.size() > 1) add_tiles(subject, loops, out);
-  return out;
+  const int64_t inner = loops.empty() ? 1 : loops.back().size;
+  return in_class(std::move(out), access_class(subject) +
+                                      " outer=" + size_class(total_size(loops) / inner) +
+                                      " inner=" + size_class(inner) +
+                                      (walks_apart(subject, loops) ? " transposed" : ""));
 }
 
 }  // namespace kw::teacher

@@ -242,6 +242,16 @@ void add_looped(const Subject& subject, const std::shared_ptr<Rows>& rows,
   }
 }
 
+std::string row_class(const Subject& subject, const Rows& rows) {
+  std::string out = access_class(subject) + " rows=" + size_class(total_size(rows.rows)) +
+                    " cols=" + size_class(total_size(rows.cols)) +
+                    " levels=" + std::to_string(rows.levels);
+  if (rows.scans > 0) out += " scans=" + std::to_string(rows.scans);
+  if (!rows.full_outputs.empty()) out += " full";
+  if (rows.rows_inner) out += " transposed";
+  return out;
+}
+
 }  // namespace
 
 std::vector<Choice> reduction_choices(const Subject& subject) {
@@ -251,7 +261,7 @@ std::vector<Choice> reduction_choices(const Subject& subject) {
   std::vector<Choice> out;
   add_persistent(subject, rows, out);
   add_looped(subject, rows, out);
-  return out;
+  return in_class(std::move(out), row_class(subject, *rows));
 }
 
 }  // namespace kw::teacher

@@ -290,7 +290,7 @@ std::vector<Choice> stencil_choices(const Subject& subject) {
                      [=, &subject] { return StencilKernel(subject, *conv, s).write(); }});
     }
   }
-  return out;
+  return in_class(std::move(out), convolution_class(subject, *conv));
 }
 
 }  // namespace kw::teacher

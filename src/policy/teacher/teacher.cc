@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <random>
 #include <set>
 
 #include "policy/teacher/family.h"
 #include "policy/teacher/lowering.h"
 #include "policy/teacher/module_text.h"
 #include "policy/teacher/parts.h"
+#include "policy/teacher/schedule.h"
 
 namespace kw {
 namespace teacher {
@@ -18,6 +20,22 @@ namespace {
 std::string kind(const Choice& choice) {
   if (choice.family == "matmul") return choice.tiling.substr(0, choice.tiling.find(" BLOCK_K"));
   return choice.tiling.substr(0, choice.tiling.find(','));
+}
+
+// Of `choices`, best first: the first ones, then some drawn from the rest, `count` in all. What the
+// model finds hopeless is not drawn.
+void mix(std::vector<Choice>& choices, int count, const TeacherOptions& options, uint64_t seed) {
+  constexpr double kHopeless = 10;
+  const auto drawn = static_cast<size_t>(std::lround(options.explore * count));
+  const size_t kept = static_cast<size_t>(count) - drawn;
+  if (drawn == 0 || choices.size() <= kept) return;
+  const double limit = kHopeless * choices.front().seconds;
+  std::vector<Choice> rest(choices.begin() + static_cast<long>(kept), choices.end());
+  choices.resize(kept);
+  std::erase_if(rest, [&](const Choice& choice) { return choice.seconds > limit; });
+  std::mt19937_64 random(seed);
+  std::shuffle(rest.begin(), rest.end(), random);
+  choices.insert(choices.end(), rest.begin(), rest.end());
 }
 
 // Best first. Estimates within a few percent are equal: there the fewer programs win, which is also
@@ -110,13 +128,16 @@ void find_stored_in_place(const Graph& graph, const Part& part, const Choice& ch
   }
 }
 
-std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int count) {
+std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int count,
+                            const TeacherOptions& options = {}, uint64_t seed = 0) {
   const Graph graph = lower(task);
   const Parts parts = parts_of(graph, task, profile);
-  const Part& main =
-      **std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
-        return a->choices.front().seconds < b->choices.front().seconds;
-      });
+  Part& main = **std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+    return a->choices.front().seconds < b->choices.front().seconds;
+  });
+  mix(main.choices, count, options, seed);
+  const auto bytes = static_cast<double>(access_table(graph, graph.program).bytes());
+  const double memory_seconds = bytes / profile.bytes_per_second;
   std::vector<Proposal> out;
   std::set<std::string> written_before;
   for (const Choice& choice : main.choices) {
@@ -134,6 +155,9 @@ std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int 
     proposal.family = choice.family;
     proposal.plan = plan_text(graph, choice, main.subject, kernels);
     proposal.source = module_text(task, graph, written);
+    proposal.schedule = schedule_to_json(choice, profile);
+    proposal.schedule["parts"] = parts.size();
+    proposal.schedule["memory_seconds"] = memory_seconds;
     if (written_before.insert(proposal.source).second) out.push_back(std::move(proposal));
   }
   return out;
@@ -141,19 +165,23 @@ std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int 
 
 class Teacher : public Policy {
  public:
+  explicit Teacher(const TeacherOptions& options) : options_(options) {}
   std::string name() const override { return "teacher"; }
   std::string refusal(const Task& task, const DeviceProfile& profile) override {
     return teacher::refusal(task, profile);
   }
   std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
-                                uint64_t /*seed*/,
+                                uint64_t seed,
                                 std::chrono::steady_clock::time_point /*deadline*/) override {
     try {
-      return write(task, profile, count);
+      return write(task, profile, count, options_, seed);
     } catch (const Refusal&) {
       return {};
     }
   }
+
+ private:
+  const TeacherOptions options_;
 };
 
 }  // namespace
@@ -169,6 +197,8 @@ std::string refusal(const Task& task, const DeviceProfile& profile) {
 
 }  // namespace teacher
 
-std::unique_ptr<Policy> make_teacher() { return std::make_unique<teacher::Teacher>(); }
+std::unique_ptr<Policy> make_teacher(const TeacherOptions& options) {
+  return std::make_unique<teacher::Teacher>(options);
+}
 
 }  // namespace kw

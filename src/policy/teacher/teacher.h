@@ -1,6 +1,6 @@
 // The built-in kernel writer. Lowers a fragment to loops, lets each family list its schedules, and
-// writes the ones its roofline likes best. Deterministic: the answer depends on the fragment, the
-// device profile and the count alone. Any thread.
+// writes the ones its roofline likes best. Deterministic: the answer depends on its options, the
+// fragment, the device profile, the count and, where it explores, the seed. Any thread.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,13 @@
 
 namespace kw {
 
-std::unique_ptr<Policy> make_teacher();
+struct TeacherOptions {
+  // Share of each answer, at its end, that is drawn at random (by propose()'s seed) from the
+  // schedules beyond the best ones: for measurements that a model is to be fitted on.
+  double explore = 0;
+};
+
+std::unique_ptr<Policy> make_teacher(const TeacherOptions& options = {});
 
 namespace teacher {
 
