@@ -20,6 +20,7 @@ from loading import MODULE_NAME, UserFile
 from refusal import Refused, one_line
 from state import collect_state
 from tape import Launch, Value, number_to_json, tensor_key
+from tuning import Tunings
 
 MAX_TREE_DEPTH = 32
 
@@ -30,7 +31,8 @@ def record(request):
     recording = Recording(request)
     task = recording.run()
     return {"status": "ok", "task": task, "kernels": recording.launches.kernels,
-            "seconds": time.perf_counter() - started, "warnings": recording.warnings}
+            "tunings": recording.tunings.listed, "seconds": time.perf_counter() - started,
+            "warnings": recording.warnings}
 
 
 class Recording:
@@ -46,7 +48,8 @@ class Recording:
                                     request.get("folder"), MODULE_NAME + "_harness")
         self.profile = request.get("profile") or {}
         self.recorder = Recorder(request.get("operators") or {}, self.file)
-        self.launches = Launches(self.recorder, self.file, self.profile)
+        self.tunings = Tunings(self.recorder, request.get("configurations") or [])
+        self.launches = Launches(self.recorder, self.file, self.profile, self.tunings)
         self.warnings = []
 
     def run(self):

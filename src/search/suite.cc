@@ -11,18 +11,6 @@ namespace {
 
 constexpr std::chrono::seconds kPolicyPatience{60};
 
-// A proposal that was not built.
-Verdict unbuilt(const JobFault& fault) {
-  Verdict verdict;
-  const bool refused = fault.status != JobResult::Status::kFailed;
-  verdict.outcome = refused ? Verdict::Outcome::kRejected : Verdict::Outcome::kNotJudged;
-  const bool compile =
-      fault.code == "slice" || fault.code == "compile" || fault.code == "resources";
-  if (refused) verdict.rejected_at = compile ? Stage::kCompile : Stage::kRecord;
-  verdict.reason = fault.text();
-  return verdict;
-}
-
 bool any(const std::vector<SuiteSample>& samples, Verdict::Outcome outcome) {
   return std::any_of(samples.begin(), samples.end(),
                      [&](const SuiteSample& sample) { return sample.verdict.outcome == outcome; });
@@ -66,8 +54,12 @@ Json to_json(const SuiteResult& result) {
 struct Suite::Asked {
   const RecordRequest* request;
   SuiteResult result;
-  Fragment fragment;                       // the whole forward program
-  std::vector<std::optional<Task>> built;  // by sample
+  Fragment fragment;  // the whole forward program
+  struct Built {
+    RecordRequest request;
+    BuiltTask task;
+  };
+  std::vector<std::optional<Built>> built;  // by sample
 };
 
 void Suite::run(const std::vector<RecordRequest>& models, const SuiteOptions& options,
@@ -134,7 +126,8 @@ void Suite::run_batch(std::vector<Asked>& batch, const SuiteOptions& options) {
     if (built[i].fault) {
       asked->result.samples[k].verdict = unbuilt(*built[i].fault);
     } else {
-      asked->built[k] = canonical(built[i].value->task);
+      built[i].value->task = canonical(built[i].value->task);
+      asked->built[k] = {std::move(proposals[i]), std::move(*built[i].value)};
     }
   }
 }
@@ -155,7 +148,9 @@ void Suite::judge(Asked& asked, const SuiteOptions& options) {
     if (!asked.built[k]) continue;
     if (!reference) reference = verifier.prepare(asked.fragment.task);
     try {
-      verifier.judge(*reference, *asked.built[k], options.verify, asked.result.samples[k].verdict);
+      auto& [request, built] = *asked.built[k];
+      verifier.judge_built(*reference, request, options.verify, built,
+                           asked.result.samples[k].verdict);
     } catch (const InputError& error) {  // the model itself does not run
       asked.result.fault = error.what();
       break;
