@@ -10,9 +10,9 @@ import tempfile
 
 import triton
 from triton.backends.compiler import GPUTarget
-from triton.compiler.errors import CompilationError
+from triton.compiler.errors import CompilationError, CompileTimeAssertionFailure
 from triton.runtime.driver import driver
-from triton.runtime.errors import OutOfResources
+from triton.runtime.errors import OutOfResources, PTXASError
 
 import access
 import slices
@@ -60,11 +60,18 @@ def compile_kernel(raw, text, arch, file, lines):
                                   options=options)
     except Refused:
         raise
-    except OutOfResources as error:
+    except (OutOfResources, PTXASError) as error:
         raise Refused("resources", "kernel %s: %s" % (raw["name"], one_line(error)), file) from None
     except CompilationError as error:
         message, line = explain(error, lines)
-        raise Refused("compile", "kernel %s: %s" % (raw["name"], message), file, line) from None
+        # Triton's autotuner passes over a configuration that its kernel's own assertion refuses, as
+        # over one that the device cannot run.
+        code = "compile"
+        if isinstance(error, CompileTimeAssertionFailure):
+            code, message = "resources", "a static_assert fails"
+            if error.error_message:
+                message += ": " + " ".join(error.error_message.split())[:500]
+        raise Refused(code, "kernel %s: %s" % (raw["name"], message), file, line) from None
     except Exception as error:
         raise Refused("compile", "kernel %s: %s" % (raw["name"], one_line(error)), file) from None
     kernel = {key: raw[key] for key in ("name", "params", "constexprs", "attrs")}

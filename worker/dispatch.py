@@ -165,6 +165,8 @@ class Recorder(TorchDispatchMode):
             return self._silent(func, name, args, kwargs)
         if name in _HOST_READS:
             return self._host_read(func, name, args)
+        if name == "aten.set_.source_Tensor" and tensor_key(args[0]) == tensor_key(args[1]):
+            return args[0]  # torch.nn.utils.parametrize does that
         if func.namespace not in _OWN_NAMESPACES:
             self.refuse("hidden-launch", "custom operator %s hides what it launches" % name)
         if name == "aten._to_copy.default":
@@ -227,6 +229,9 @@ class Recorder(TorchDispatchMode):
         so, further by PyTorch's table of decompositions: its pieces are slower than the operator.
         """
         if name not in _WHOLE_OR_NOTHING:
+            plain = _without_out(func)
+            if plain is not None and isinstance(kwargs.get("out"), torch.Tensor):
+                return self._into(plain, args, dict(kwargs))
             if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), _COMPOSITE):
                 with self:
                     return func._op_dk(_COMPOSITE, *args, **kwargs)
@@ -238,6 +243,16 @@ class Recorder(TorchDispatchMode):
                     return table[func](*args, **kwargs)
         part = "" if self.called == name else " (a part of it: %s)" % name
         return self.refuse("operator", "operator %s is not supported%s" % (self.called, part))
+
+    def _into(self, plain, args, kwargs):
+        """`op(..., out=tensor)` as the operator and a copy of its result."""
+        out = kwargs.pop("out")
+        with self:
+            result = plain(*args, **kwargs)
+            if (result.shape, result.dtype) != (out.shape, out.dtype):
+                self.refuse("unsupported", "out= of another shape or dtype than the result")
+            out.copy_(result)
+        return out
 
     def _record(self, func, name, args, kwargs):
         encoded, written, before = {}, [], []
@@ -344,6 +359,20 @@ class Recorder(TorchDispatchMode):
         if isinstance(arg, torch.Generator):
             self.refuse("unsupported", "a random generator of the program's own")
         return self.refuse("unsupported", "an argument of type %s" % type(arg).__name__)
+
+
+@functools.lru_cache(maxsize=None)
+def _without_out(func):
+    """The overload that returns what `func` writes to its one argument `out`, or None."""
+    arguments = func._schema.arguments
+    rest = [(a.name, str(a.type)) for a in arguments if not a.is_out]
+    if [a.name for a in arguments if a.is_out] != ["out"]:
+        return None
+    for overload in func.overloadpacket.overloads():
+        other = getattr(func.overloadpacket, overload)
+        if [(a.name, str(a.type)) for a in other._schema.arguments] == rest:
+            return other
+    return None
 
 
 def _depends_on_data(func, args):

@@ -112,8 +112,8 @@ class _RecordedKernel:
 class Launches:
     """The launches of one recording. `kernels` holds Raw kernels, equal ones once."""
 
-    def __init__(self, recorder, file, profile):
-        self.recorder, self.file = recorder, file
+    def __init__(self, recorder, file, profile, tunings):
+        self.recorder, self.file, self.tunings = recorder, file, tunings
         self.driver = RecordingDriver(profile)
         self.kernels = []
 
@@ -125,12 +125,12 @@ class Launches:
         def record_instead(kernel, key, signature, device, constexprs, options, attrs, warmup):
             return launches.bind(kernel, signature, constexprs, options, attrs)
 
-        def run_first_configuration(tuner, *args, **kwargs):
-            return launches.autotuned(tuner, args, kwargs)
+        def run_chosen_configuration(tuner, *args, **kwargs):
+            return launches.tunings.run(tuner, args, kwargs)
 
         previous = driver._active
         driver.set_active(self.driver)
-        JITFunction._do_compile, Autotuner.run = record_instead, run_first_configuration
+        JITFunction._do_compile, Autotuner.run = record_instead, run_chosen_configuration
         try:
             yield
         finally:
@@ -199,20 +199,6 @@ class Launches:
         if kind.startswith(("fp", "bf")):
             return number_to_json(float(value))
         return int(value)
-
-    def autotuned(self, tuner, args, kwargs):
-        """One variant: the first configuration, with the hooks that surround a launch."""
-        tuner.nargs = dict(zip(tuner.arg_names, args))
-        config = tuner.prune_configs(kwargs)[0]
-        everything = {**tuner.nargs, **kwargs, **config.all_kwargs()}
-        if config.pre_hook is not None:
-            config.pre_hook(everything)
-        if tuner.reset_to_zero or tuner.user_defined_pre_hook:
-            tuner.pre_hook(everything, reset_only=True)
-        tuner.best_config = config
-        result = tuner.fn.run(*args, **kwargs, **config.all_kwargs())
-        tuner.nargs = None
-        return result
 
 
 class Functions:

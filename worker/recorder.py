@@ -6,6 +6,7 @@ the second call finds left over from the first belongs to `derive` if it follows
 alone, and is refused otherwise.
 """
 
+import dataclasses
 import inspect
 import sys
 import time
@@ -20,6 +21,7 @@ from loading import MODULE_NAME, UserFile
 from refusal import Refused, one_line
 from state import collect_state
 from tape import Launch, Value, number_to_json, tensor_key
+from tuning import Tunings
 
 MAX_TREE_DEPTH = 32
 
@@ -30,7 +32,8 @@ def record(request):
     recording = Recording(request)
     task = recording.run()
     return {"status": "ok", "task": task, "kernels": recording.launches.kernels,
-            "seconds": time.perf_counter() - started, "warnings": recording.warnings}
+            "tunings": recording.tunings.listed, "seconds": time.perf_counter() - started,
+            "warnings": recording.warnings}
 
 
 class Recording:
@@ -47,7 +50,8 @@ class Recording:
         self.profile = request.get("profile") or {}
         self.fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
         self.recorder = Recorder(request.get("operators") or {}, self.file, self.fake_mode)
-        self.launches = Launches(self.recorder, self.file, self.profile)
+        self.tunings = Tunings(self.recorder, request.get("configurations") or [])
+        self.launches = Launches(self.recorder, self.file, self.profile, self.tunings)
         self.warnings = []
 
     def run(self):
@@ -282,6 +286,11 @@ class Recording:
                     return {label: index}
             leaves.append(value)
             return {label: len(leaves) - 1}
+        fields = _fields(value) if label == "out" else None
+        if fields is not None:
+            return {"object": {"type": self._name_of(type(value), what), "fields": {
+                name: self._tree(item, leaves, label, what, depth + 1)
+                for name, item in fields.items()}}}
         if isinstance(value, (list, tuple)):
             items = [self._tree(item, leaves, label, what, depth + 1) for item in value]
             return {"list" if isinstance(value, list) else "tuple": items}
@@ -292,6 +301,28 @@ class Recording:
             return number_to_json(value)
         raise Refused("unsupported", "%s gives a %s" % (what, type(value).__name__),
                       self.file.name, None)
+
+
+    def _name_of(self, kind, what):
+        """The name of a class in the user's file, by which its objects can be made again."""
+        names = [kind.__name__, *self.file.module.__dict__]
+        for name in names:
+            if name.isascii() and self.file.module.__dict__.get(name) is kind:
+                return name
+        raise Refused("unsupported", "%s gives a %s, a class that the file does not name"
+                      % (what, kind.__name__), self.file.name, None)
+
+
+def _fields(value):
+    """name -> value of an object that its class makes again of them: a dataclass or a named
+    tuple."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        if all(field.init for field in fields):
+            return {field.name: getattr(value, field.name) for field in fields}
+    if isinstance(value, tuple) and hasattr(type(value), "_fields"):
+        return dict(zip(type(value)._fields, value))
+    return None
 
 
 class TrainingReads:

@@ -27,22 +27,38 @@ def collect_state(model, recorder):
             add(name, buffer, "buffer")
         for path, module in model.named_modules(remove_duplicate=False):
             prefix = path + "." if path else ""
-            for name, value in vars(module).items():
-                if name not in _INTERNAL:
-                    _walk(prefix + name, value, add, 0)
-    else:
-        for name, value in vars(model).items() if hasattr(model, "__dict__") else ():
-            _walk(name, value, add, 0)
+            _walk_attributes(prefix, module, add, 0)
+    elif hasattr(model, "__dict__"):
+        _walk_attributes("", model, add, 0)
     return list(entries.values())
 
 
+def _walk_attributes(prefix, owner, add, depth):
+    for name, value in vars(owner).items():
+        if name not in _INTERNAL and name.isidentifier():
+            _walk(prefix + name, value, add, depth)
+
+
 def _walk(path, value, add, depth):
+    """Tensors inside an attribute's containers, and in modules that only a container holds. The
+    path is the Python expression that reaches them."""
     if isinstance(value, torch.Tensor):
         add(path, value, "constant")
-    elif depth < MAX_DEPTH and isinstance(value, (list, tuple)):
+    elif depth >= MAX_DEPTH:
+        return
+    elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
-            _walk("%s.%d" % (path, index), item, add, depth + 1)
-    elif depth < MAX_DEPTH and isinstance(value, dict):
+            _walk("%s[%d]" % (path, index), item, add, depth + 1)
+    elif isinstance(value, dict):
         for key, item in value.items():
-            if isinstance(key, (str, int)):
-                _walk("%s.%s" % (path, key), item, add, depth + 1)
+            if isinstance(key, int) or isinstance(key, str) and key.isidentifier():
+                _walk('%s["%s"]' % (path, key) if isinstance(key, str) else
+                      "%s[%d]" % (path, key), item, add, depth + 1)
+    elif isinstance(value, torch.nn.Module) and path.endswith("]"):
+        for name, part in value.named_modules(remove_duplicate=False):
+            inner = path + "." + name + "." if name else path + "."
+            for table in (part._parameters, part._buffers):
+                for key, tensor in table.items():
+                    if tensor is not None:
+                        add(inner + key, tensor, "constant")
+            _walk_attributes(inner, part, add, depth + 1)

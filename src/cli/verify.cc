@@ -29,6 +29,12 @@ void print_verdict(const Verdict& verdict) {
     std::printf("  %-9s %-6s %6.2f s\n", std::string(stage_name(stage.stage)).c_str(),
                 stage.passed ? "passed" : "FAILED", stage.seconds);
   }
+  for (const ConfigurationResult& result : verdict.configurations) {
+    std::printf("  %s in %s: %s", result.kernel.c_str(), result.configuration.c_str(),
+                result.outcome.c_str());
+    if (result.device_ms > 0) std::printf(", %.4f ms", result.device_ms);
+    std::printf("%s\n", result.chosen ? " *" : "");
+  }
   if (verdict.outcome != Verdict::Outcome::kAccepted) return;
   std::printf("  Triton share %.2f\n", verdict.share);
   if (verdict.speedup_eager) {

@@ -36,6 +36,18 @@ void check_launch(const Launch& launch, const std::vector<Kernel>& kernels,
   }
 }
 
+// Names of an object and of its fields are written into Python: nothing but identifiers.
+void check_object(const Json& body, const std::string& place) {
+  const bool whole = body.is_object() && body.size() == 2 && body.contains("type") &&
+                     body["type"].is_string() && body.contains("fields") &&
+                     body["fields"].is_object();
+  if (!whole) fail(place, "an object has a type and fields");
+  if (!is_identifier(body["type"].get<std::string>())) fail(place, "an object's type is no name");
+  for (const auto& [field, item] : body["fields"].items()) {
+    if (!is_identifier(field)) fail(place, "an object's field is no name");
+  }
+}
+
 // Leaves {"in": k} or {"out": k} of a tree; counts them and checks their range.
 void check_tree(const Json& tree, const std::string& leaf, size_t count, const std::string& place) {
   if (tree.is_array()) fail(place, "a bare array is not a tree");
@@ -52,6 +64,9 @@ void check_tree(const Json& tree, const std::string& leaf, size_t count, const s
     for (const Json& item : body) check_tree(item, leaf, count, place);
   } else if (kind == "dict" && body.is_object()) {
     for (const Json& item : body) check_tree(item, leaf, count, place);
+  } else if (kind == "object" && leaf == "out") {
+    check_object(body, place);
+    for (const Json& item : body["fields"]) check_tree(item, leaf, count, place);
   } else if (kind != "f") {
     fail(place, "unknown tree node \"" + kind + "\"");
   }
@@ -70,6 +85,12 @@ void check_link(const Program& from, const Program& to, size_t first, const std:
 }
 
 }  // namespace
+
+bool is_identifier(std::string_view text) {
+  const auto word = [](unsigned char c) { return c < 0x80 && (std::isalnum(c) || c == '_'); };
+  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
+         std::all_of(text.begin(), text.end(), word);
+}
 
 void check_program(const Program& program, const std::vector<Kernel>& kernels,
                    const std::string& path) {

@@ -1,5 +1,6 @@
 #include "program/export.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <set>
@@ -8,6 +9,7 @@
 #include "formats/error.h"
 #include "ops/operator.h"
 #include "program/python_call.h"
+#include "program/task_json.h"
 #include "program/transform.h"
 
 namespace kw {
@@ -36,13 +38,34 @@ std::string python_tuple(const std::vector<T>& items) {
 
 std::string torch_dtype(DType dtype) { return "torch." + std::string(dtype_name(dtype)); }
 
-// "layers.0.weight" as an attribute path; names that are no identifiers go through getattr.
+// `[3]["key"]`: items of containers, as the recorder writes them.
+bool is_item_access(std::string_view text) {
+  while (text.starts_with('[')) {
+    const size_t end = text.find(']');
+    if (end == std::string_view::npos) return false;
+    std::string_view key = text.substr(1, end - 1);
+    text.remove_prefix(end + 1);
+    if (key.size() > 2 && key.starts_with('"') && key.ends_with('"')) {
+      if (!is_identifier(key.substr(1, key.size() - 2))) return false;
+      continue;
+    }
+    if (key.starts_with('-')) key.remove_prefix(1);
+    if (key.empty() || !std::all_of(key.begin(), key.end(), [](char c) { return '0' <= c && c <= '9'; }))
+      return false;
+  }
+  return text.empty();
+}
+
+// `layers.0.weight` or `many[0].weight` as an attribute path; names that are no identifiers go
+// through getattr.
 std::string attribute_path(const std::string& qualified) {
   std::string out = "self";
   std::stringstream parts(qualified);
   for (std::string part; std::getline(parts, part, '.');) {
-    const bool identifier = !part.empty() && !std::isdigit(static_cast<unsigned char>(part[0]));
-    out = identifier ? out + "." + part : "getattr(" + out + ", " + python_string(part) + ")";
+    const size_t bracket = std::min(part.find('['), part.size());
+    const std::string name = part.substr(0, bracket), items = part.substr(bracket);
+    const bool plain = is_identifier(name) && is_item_access(items);
+    out = plain ? out + "." + part : "getattr(" + out + ", " + python_string(part) + ")";
   }
   return out;
 }
@@ -266,6 +289,12 @@ std::string result_text(const Json& tree, const ForwardWriter& writer,
       inside += python_string(key) + ": " + result_text(item, writer, outputs) + ", ";
     }
     return "{" + inside + "}";
+  }
+  if (kind == "object") {
+    for (const auto& [field, item] : body.at("fields").items()) {
+      inside += field + "=" + result_text(item, writer, outputs) + ", ";
+    }
+    return body.at("type").get<std::string>() + "(" + inside + ")";
   }
   for (const Json& item : body) inside += result_text(item, writer, outputs) + ", ";
   return kind == "list" ? "[" + inside + "]" : "(" + inside + ")";

@@ -34,6 +34,9 @@ void write_bundle(const Task& task, const std::filesystem::path& folder);
 // Reads one, checks every hash and the structure (check.h). InputError on any fault.
 Task read_bundle(const std::filesystem::path& folder);
 
+// Whether `text` can stand in Python as a name (in ASCII).
+bool is_identifier(std::string_view text);
+
 // Structural soundness: numbering, definition before use, storages, kernel indices, argument
 // counts, linked program boundaries. InputError names the place. Every parser above has run it.
 void check_task(const Task& task);

@@ -74,13 +74,19 @@ std::vector<FragmentEvaluator::Built> FragmentEvaluator::build(const Fragment& f
         reject(job.attempt, "record", *recorded.fault);
         continue;
       }
+      if (!recorded.value->tunings.empty()) {  // which one would be spliced in?
+        attempts[job.attempt].reason =
+            "record: an autotuned kernel where one configuration is wanted";
+        attempts[job.attempt].settled = true;
+        continue;
+      }
       job.recorded = std::move(recorded.value);
       const uint64_t id =
           pool_.submit(compile_job(*job.recorded, job.request, options_.verify.compile_deadline));
       pending.emplace(id, std::move(job));
       continue;
     }
-    auto compiled = compile_result(result, *job.recorded);
+    auto compiled = compile_result(result, *job.recorded, job.request);
     if (compiled.fault) {
       reject(job.attempt, "compile", *compiled.fault);
     } else {

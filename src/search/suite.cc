@@ -14,19 +14,6 @@ namespace {
 
 constexpr std::chrono::seconds kPolicyPatience{60};
 
-// A proposal that was not built.
-Verdict unbuilt(const JobFault& fault) {
-  Verdict verdict;
-  verdict.reason = fault.text();
-  if (is_workers_fault(fault)) {
-    verdict.outcome = Verdict::Outcome::kNotJudged;
-  } else {
-    verdict.outcome = Verdict::Outcome::kRejected;
-    verdict.rejected_at = stage_of_code(fault.code);
-  }
-  return verdict;
-}
-
 bool any(const std::vector<SuiteSample>& samples, Verdict::Outcome outcome) {
   return std::any_of(samples.begin(), samples.end(),
                      [&](const SuiteSample& sample) { return sample.verdict.outcome == outcome; });
@@ -83,10 +70,14 @@ Json to_json(const SuiteResult& result) {
 struct Suite::Asked {
   const RecordRequest* request;
   SuiteResult result;
-  Fragment fragment;                       // the whole forward program
-  BaselineRequest baseline;                // for torch.compile's version of it
-  std::string package;                     // that version
-  std::vector<std::optional<Task>> built;  // by sample
+  Fragment fragment;         // the whole forward program
+  BaselineRequest baseline;  // for torch.compile's version of it
+  std::string package;       // that version
+  struct Built {
+    RecordRequest request;
+    BuiltTask task;
+  };
+  std::vector<std::optional<Built>> built;  // by sample
 };
 
 void Suite::run(const std::vector<RecordRequest>& models, const SuiteOptions& options,
@@ -173,7 +164,8 @@ void Suite::build(std::vector<Asked>& batch, const SuiteOptions& options) {
     if (built[i].fault) {
       asked->result.samples[k].verdict = unbuilt(*built[i].fault);
     } else {
-      asked->built[k] = canonical(built[i].value->task);
+      built[i].value->task = canonical(built[i].value->task);
+      asked->built[k] = {std::move(proposals[i]), std::move(*built[i].value)};
     }
   }
 }
@@ -217,7 +209,8 @@ void Suite::judge_each(Asked& asked, const Reference& reference, const VerifyOpt
   for (size_t k = 0; k < asked.built.size(); ++k) {
     if (!asked.built[k]) continue;
     SuiteSample& sample = asked.result.samples[k];
-    verifier.judge(reference, *asked.built[k], options, sample.verdict);
+    auto& [request, built] = *asked.built[k];
+    verifier.judge_built(reference, request, options, built, sample.verdict);
     sample.in_full = true;
   }
 }
@@ -229,7 +222,7 @@ void Suite::judge_side_by_side(Asked& asked, const Reference& reference,
   std::vector<size_t> right;
   for (size_t k = 0; k < asked.built.size(); ++k) {
     if (!asked.built[k]) continue;
-    verifier.judge(reference, *asked.built[k], screening(options), samples[k].verdict);
+    verifier.judge(reference, asked.built[k]->task.task, screening(options), samples[k].verdict);
     if (samples[k].verdict.outcome == Verdict::Outcome::kAccepted) right.push_back(k);
   }
   if (options.time && !right.empty()) time(asked, reference, right, options);
@@ -242,7 +235,8 @@ void Suite::judge_side_by_side(Asked& asked, const Reference& reference,
   whole.time = false;
   for (size_t k : right) {
     Verdict verdict;
-    verifier.judge(reference, *asked.built[k], whole, verdict);
+    auto& [request, built] = *asked.built[k];
+    verifier.judge_built(reference, request, whole, built, verdict);
     verdict.speedup_eager = samples[k].verdict.speedup_eager;
     verdict.speedup_compile = samples[k].verdict.speedup_compile;
     samples[k].verdict = std::move(verdict);
@@ -254,7 +248,7 @@ void Suite::judge_side_by_side(Asked& asked, const Reference& reference,
 void Suite::time(Asked& asked, const Reference& reference, const std::vector<size_t>& right,
                  const VerifyOptions& options) {
   std::vector<const Task*> candidates;
-  for (size_t k : right) candidates.push_back(&*asked.built[k]);
+  for (size_t k : right) candidates.push_back(&asked.built[k]->task.task);
   VerifyOptions without = options;
   TimeReport report = time_side_by_side(executor_, reference, candidates, options);
   if (report.status != "ok" && !options.compiled_package.empty()) {  // may be the package's fault

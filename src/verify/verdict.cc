@@ -19,6 +19,23 @@ std::optional<Interval> interval_from_json(const JsonReader& in) {
   return Interval{in.at("estimate").number(), in.at("lower").number(), in.at("upper").number()};
 }
 
+Json to_json(const ConfigurationResult& result) {
+  return {{"kernel", result.kernel},
+          {"configuration", result.configuration},
+          {"outcome", result.outcome},
+          {"reason", result.reason},
+          {"errors", result.errors},
+          {"device_ms", result.device_ms > 0 ? Json(result.device_ms) : Json()},
+          {"chosen", result.chosen}};
+}
+
+ConfigurationResult configuration_from_json(const JsonReader& in) {
+  return {in.at("kernel").string(),  in.at("configuration").string(),
+          in.at("outcome").string(), in.at("reason").string(),
+          in.at("errors").raw(),     in.at("device_ms").is_null() ? 0 : in.at("device_ms").number(),
+          in.at("chosen").boolean()};
+}
+
 }  // namespace
 
 std::string_view stage_name(Stage stage) { return kStages[static_cast<int>(stage)]; }
@@ -52,6 +69,9 @@ Json to_json(const Verdict& verdict) {
                              {"seconds", stage.seconds},
                              {"evidence", stage.evidence}});
   }
+  for (const ConfigurationResult& result : verdict.configurations) {
+    out["configurations"].push_back(to_json(result));
+  }
   return out;
 }
 
@@ -77,6 +97,11 @@ Verdict verdict_from_json(const JsonReader& in) {
     stage.seconds = item.at("seconds").number();
     stage.evidence = item.at("evidence").raw();
     verdict.stages.push_back(std::move(stage));
+  }
+  if (in.has("configurations")) {
+    for (const JsonReader& item : in.at("configurations").items()) {
+      verdict.configurations.push_back(configuration_from_json(item));
+    }
   }
   return verdict;
 }

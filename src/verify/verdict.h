@@ -25,14 +25,25 @@ struct Interval {
   double estimate = 0, lower = 0, upper = 0;
 };
 
+// One configuration of an autotuned kernel, judged with the others in a configuration that works.
+struct ConfigurationResult {
+  std::string kernel, configuration;
+  std::string outcome;  // as of a verdict, or "cannot run": Triton's autotuner passes over it
+  std::string reason;
+  Json errors;           // of the output nearest to its bound; null when it was not run
+  double device_ms = 0;  // 0: not timed
+  bool chosen = false;   // in the Program that the verdict's stages speak of
+};
+
 struct Verdict {
   enum class Outcome { kAccepted, kRejected, kNotJudged };
   Outcome outcome = Outcome::kNotJudged;
   std::optional<Stage> rejected_at;
   std::string reason;
   std::vector<StageResult> stages;
-  double share = 0;                       // Triton share of the reference's cost
-  std::optional<Interval> speedup_eager;  // eager time / candidate time
+  std::vector<ConfigurationResult> configurations;  // none when nothing is autotuned
+  double share = 0;                                 // Triton share of the reference's cost
+  std::optional<Interval> speedup_eager;            // eager time / candidate time
   std::optional<Interval> speedup_compile;
   bool degenerate = false;            // zeros, or the answer to other inputs, would pass
   std::string key;                    // content address

@@ -163,7 +163,7 @@ Reference Verifier::prepare(Task task) {
 }
 
 bool Verifier::build(const RecordRequest& request, const VerifyOptions& options, Verdict& verdict,
-                     Task& out) {
+                     BuiltTask& out) {
   StageResult load{Stage::kLoad, true, "", Json::object(), 0};
   if (request.text.find("triton") == std::string::npos) {
     load.passed = false;
@@ -193,50 +193,41 @@ bool Verifier::build(const RecordRequest& request, const VerifyOptions& options,
                      {"kernels", recorded.value->task.kernels.size()},
                      {"worker_seconds", recorded.value->seconds}};
   finish_stage(verdict, record);
+  return compile(request, options, *recorded.value, verdict, out);
+}
 
-  StageResult compile{Stage::kCompile, true, "", Json::object(), 0};
-  start = Clock::now();
-  if (recorded.value->task.kernels.empty()) {
-    out = recorded.value->task;
-    return finish_stage(verdict, compile);
+bool Verifier::compile(const RecordRequest& request, const VerifyOptions& options,
+                       const Recorded& recorded, Verdict& verdict, BuiltTask& out) {
+  const Clock::time_point start = Clock::now();
+  out.task = recorded.task;
+  out.tunings = recorded.tunings;
+  out.configurations.assign(recorded.tunings.size(), 0);
+  std::optional<JobFault> fault;
+  if (!recorded.task.kernels.empty()) {
+    auto compiled = compile_result(
+        pool_.run(compile_job(recorded, request, options.compile_deadline)), recorded, request);
+    fault = compiled.fault;
+    if (compiled.value) out.task = std::move(*compiled.value);
   }
-  auto compiled = compile_result(
-      pool_.run(compile_job(*recorded.value, request, options.compile_deadline)), *recorded.value);
-  compile.seconds = since(start);
-  if (compiled.fault) {
-    if (is_workers_fault(*compiled.fault)) {
-      return not_judged(verdict, compile, compiled.fault->text());
-    }
-    compile.passed = false;
-    compile.reason = compiled.fault->text();
-    return finish_stage(verdict, compile);
+  if (fault && fault->cannot_run() && !recorded.tunings.empty()) {
+    auto other = build_task(pool_, request, options.compile_deadline);
+    fault = other.fault;
+    if (other.value) out = std::move(*other.value);
   }
-  out = *compiled.value;
-  for (const Kernel& kernel : out.kernels) {
-    compile.evidence["kernels"].push_back({{"name", kernel.name},
-                                           {"source", sha256_hex(kernel.source)},
-                                           {"shared", kernel.compiled->shared},
-                                           {"registers", kernel.compiled->registers},
-                                           {"spills", kernel.compiled->spills}});
-    if (kernel.compiled->shared > profile_.shared_per_block) {
-      compile.passed = false;
-      compile.reason = kernel.name + " needs " + std::to_string(kernel.compiled->shared) +
-                       " bytes of shared memory; " + profile_.name + " has " +
-                       std::to_string(profile_.shared_per_block);
-      break;
-    }
-  }
-  return finish_stage(verdict, compile);
+  if (!fault) return finish_stage(verdict, compiled_stage(out.task, since(start)));
+  StageResult stage{Stage::kCompile, false, fault->text(), Json::object(), since(start)};
+  return is_workers_fault(*fault) ? not_judged(verdict, stage, fault->text())
+                                  : finish_stage(verdict, stage);
 }
 
 Verdict Verifier::verify(const Reference& reference, const RecordRequest& request,
                          const VerifyOptions& options, Task* candidate) {
   Verdict verdict;
-  Task task;
-  if (!build(request, options, verdict, task)) return verdict;
-  task = canonical(task);
-  if (candidate) *candidate = task;
-  judge(reference, task, options, verdict);
+  BuiltTask built;
+  if (!build(request, options, verdict, built)) return verdict;
+  built.task = canonical(built.task);
+  judge_built(reference, request, options, built, verdict);
+  if (candidate) *candidate = std::move(built.task);
   return verdict;
 }
 
@@ -375,6 +366,27 @@ std::string time_fault(const TimeReport& report, size_t place, double floor_ms) 
   if (measured >= 0.9 * floor_ms) return "";
   return "measured " + std::to_string(measured) + " ms, under the physical floor of " +
          std::to_string(floor_ms) + " ms";
+}
+
+Verdict unbuilt(const JobFault& fault) {
+  Verdict verdict;
+  verdict.reason = fault.text();
+  if (is_workers_fault(fault)) return verdict;
+  verdict.outcome = Verdict::Outcome::kRejected;
+  verdict.rejected_at = stage_of_code(fault.code);
+  return verdict;
+}
+
+StageResult compiled_stage(const Task& task, double seconds) {
+  StageResult stage{Stage::kCompile, true, "", Json::object(), seconds};
+  for (const Kernel& kernel : task.kernels) {
+    stage.evidence["kernels"].push_back({{"name", kernel.name},
+                                         {"source", sha256_hex(kernel.source)},
+                                         {"shared", kernel.compiled->shared},
+                                         {"registers", kernel.compiled->registers},
+                                         {"spills", kernel.compiled->spills}});
+  }
+  return stage;
 }
 
 double physical_floor(const Task& task, const DeviceProfile& profile) {

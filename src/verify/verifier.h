@@ -65,7 +65,9 @@ class Verifier {
   // A reference that is a Task already (a fragment).
   Reference prepare(Task task);
 
-  // All stages on source text. `candidate`, when given, receives the built task.
+  // All stages on source text. `candidate`, when given, receives the built task. Of an autotuned
+  // candidate that is the Program of its fastest configurations; it is accepted when every
+  // configuration is right that could be chosen.
   Verdict verify(const Reference& reference, const RecordRequest& request,
                  const VerifyOptions& options, Task* candidate = nullptr);
 
@@ -73,9 +75,16 @@ class Verifier {
   void judge(const Reference& reference, const Task& candidate, const VerifyOptions& options,
              Verdict& verdict);
 
+  // The same for a candidate as it was built from `request` (without its configurations): all that
+  // its autotuned kernels could choose. `built` becomes the Program of the fastest.
+  void judge_built(const Reference& reference, const RecordRequest& request,
+                   const VerifyOptions& options, BuiltTask& built, Verdict& verdict);
+
  private:
   bool build(const RecordRequest& request, const VerifyOptions& options, Verdict& verdict,
-             Task& out);
+             BuiltTask& out);
+  bool compile(const RecordRequest& request, const VerifyOptions& options, const Recorded& recorded,
+               Verdict& verdict, BuiltTask& out);
   bool check_coverage(const Reference& reference, const Task& candidate,
                       const VerifyOptions& options, const std::vector<int>& idle, Verdict& verdict);
   bool check_correct(const Reference& reference, int candidate_id, const VerifyOptions& options,
@@ -90,6 +99,13 @@ class Verifier {
 
 // Why the times of what stands at `place` of a report cannot be believed; empty when they can.
 std::string time_fault(const TimeReport& report, size_t place, double floor_ms);
+
+// The verdict on a candidate whose build ended in `fault`: rejected, or not judged when the worker
+// is at fault. No stages.
+Verdict unbuilt(const JobFault& fault);
+
+// The compile stage of a task that was compiled; its evidence lists the kernels.
+StageResult compiled_stage(const Task& task, double seconds);
 
 // The least time the task's results can take on the device, in seconds: every output written once
 // at full bandwidth, every matrix product at the fastest rate of the tensor cores.

@@ -1,5 +1,6 @@
 #include "worker/jobs.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "formats/error.h"
@@ -49,6 +50,26 @@ bool same_specialization(const Kernel& a, const Kernel& b) {
          a.attrs == b.attrs && a.options == b.options;
 }
 
+std::vector<Tuning> tunings_from_json(const JsonReader& in) {
+  constexpr size_t kMostTunings = 256, kMostTexts = 4096;
+  std::vector<Tuning> tunings;
+  for (const JsonReader& item : in.items()) {
+    Tuning tuning{one_line(item.at("kernel").string()), {}};
+    for (const JsonReader& text : item.at("configurations").items()) {
+      tuning.configurations.push_back(one_line(text.string()));
+    }
+    const size_t count = tuning.configurations.size();
+    if (count < 2 || count > kMostTexts) {
+      item.at("configurations").fail("expected from 2 to " + std::to_string(kMostTexts));
+    }
+    tunings.push_back(std::move(tuning));
+  }
+  if (tunings.size() > kMostTunings) {
+    in.fail("expected at most " + std::to_string(kMostTunings));
+  }
+  return tunings;
+}
+
 Recorded recorded_from_json(const JsonReader& in) {
   Recorded recorded;
   recorded.task = task_from_json(in.at("task"), nullptr);
@@ -58,6 +79,7 @@ Recorded recorded_from_json(const JsonReader& in) {
       recorded.warnings.push_back(one_line(warning.string()));
     }
   }
+  if (in.has("tunings")) recorded.tunings = tunings_from_json(in.at("tunings"));
   const auto raw = in.at("kernels").items();
   if (raw.size() != recorded.task.kernels.size()) {
     in.at("kernels").fail("expected one raw kernel for each kernel of the task");
@@ -97,27 +119,75 @@ Task compiled_from_reply(const Frame& reply, const JsonReader& in, Task task) {
   return task;
 }
 
+// What the device has too little of for some kernel.
+std::optional<JobFault> resources_fault(const Task& task, const RecordRequest& request) {
+  for (const Kernel& kernel : task.kernels) {
+    const int64_t available = request.profile.shared_per_block;
+    if (kernel.compiled->shared <= available) continue;
+    return JobFault{Status::kRefused, "resources",
+                    "kernel " + kernel.name + " needs " + std::to_string(kernel.compiled->shared) +
+                        " bytes of shared memory; " + request.profile.name + " has " +
+                        std::to_string(available),
+                    request.file, 0};
+  }
+  return std::nullopt;
+}
+
+// Every tuning takes configuration `k` modulo its count.
+std::vector<int> kth_configurations(const std::vector<Tuning>& tunings, size_t k) {
+  std::vector<int> out;
+  for (const Tuning& tuning : tunings) {
+    out.push_back(static_cast<int>(k % tuning.configurations.size()));
+  }
+  return out;
+}
+
+size_t most_configurations(const std::vector<Tuning>& tunings) {
+  size_t most = 0;
+  for (const Tuning& tuning : tunings) most = std::max(most, tuning.configurations.size());
+  return most;
+}
+
 // One request on its way through record and compile.
 struct Build {
-  const RecordRequest* request = nullptr;
+  RecordRequest request;
+  bool chooses = false;  // the configurations are not the request's own
+  size_t attempt = 0;    // which k-th configurations
   std::optional<Recorded> recorded;
   JobOutcome<BuiltTask> outcome;
 };
+
+void finish(Build& build, Task task, double compile_seconds) {
+  Recorded& recorded = *build.recorded;
+  std::vector<int> configurations = build.request.configurations;
+  configurations.resize(recorded.tunings.size());
+  build.outcome.value = BuiltTask{std::move(task),
+                                  recorded.seconds,
+                                  compile_seconds,
+                                  recorded.warnings,
+                                  std::move(recorded.tunings),
+                                  std::move(configurations)};
+}
 
 // Takes a finished job. Returns the next one, or nothing when the build has its outcome.
 std::optional<Job> advance(Build& build, const JobResult& result,
                            std::chrono::milliseconds deadline) {
   if (build.recorded) {
-    auto compiled = compile_result(result, *build.recorded);
+    auto compiled = compile_result(result, *build.recorded, build.request);
     if (compiled.value) {
-      build.outcome.value = BuiltTask{std::move(*compiled.value), build.recorded->seconds,
-                                      result.seconds, build.recorded->warnings};
+      finish(build, std::move(*compiled.value), result.seconds);
+    } else if (const auto& tunings = build.recorded->tunings;
+               build.chooses && compiled.fault->cannot_run() &&
+               ++build.attempt < std::min(most_configurations(tunings), kMostConfigurations)) {
+      build.request.configurations = kth_configurations(tunings, build.attempt);
+      build.recorded.reset();
+      return record_job(build.request, deadline);
     }
     build.outcome.fault = std::move(compiled.fault);
     return std::nullopt;
   }
   auto recorded = record_result(result);
-  if (recorded.value && recorded.value->task.target != build.request->profile.arch) {
+  if (recorded.value && recorded.value->task.target != build.request.profile.arch) {
     recorded.fault = nonsense("record", "made for " + recorded.value->task.target);
   }
   if (recorded.fault) {
@@ -126,10 +196,9 @@ std::optional<Job> advance(Build& build, const JobResult& result,
   }
   build.recorded = std::move(recorded.value);
   if (!build.recorded->task.kernels.empty()) {
-    return compile_job(*build.recorded, *build.request, deadline);
+    return compile_job(*build.recorded, build.request, deadline);
   }
-  build.outcome.value =
-      BuiltTask{build.recorded->task, build.recorded->seconds, 0, build.recorded->warnings};
+  finish(build, build.recorded->task, 0);
   return std::nullopt;
 }
 
@@ -142,6 +211,8 @@ std::string JobFault::text() const {
   if (!code.empty()) text += " [" + code + "]";
   return text;
 }
+
+bool JobFault::cannot_run() const { return status == Status::kRefused && code == "resources"; }
 
 std::optional<JobFault> text_fault(const RecordRequest& request) {
   std::istringstream lines(request.text);
@@ -189,6 +260,9 @@ Job record_job(const RecordRequest& request, std::chrono::milliseconds deadline)
     for (const Value& value : request.inputs) inputs.push_back(to_json(value));
     job.request.json["inputs"] = std::move(inputs);
   }
+  if (!request.configurations.empty()) {
+    job.request.json["configurations"] = request.configurations;
+  }
   return job;
 }
 
@@ -208,10 +282,14 @@ Job compile_job(const Recorded& recorded, const RecordRequest& request,
   return job;
 }
 
-JobOutcome<Task> compile_result(const JobResult& result, const Recorded& recorded) {
-  return outcome_of<Task>(result, "compile", [&](const JsonReader& in) {
+JobOutcome<Task> compile_result(const JobResult& result, const Recorded& recorded,
+                                const RecordRequest& request) {
+  auto outcome = outcome_of<Task>(result, "compile", [&](const JsonReader& in) {
     return compiled_from_reply(result.reply, in, recorded.task);
   });
+  if (!outcome.value) return outcome;
+  if (auto fault = resources_fault(*outcome.value, request)) return {std::nullopt, fault};
+  return outcome;
 }
 
 std::vector<JobOutcome<BuiltTask>> build_tasks(WorkerPool& pool,
@@ -220,7 +298,8 @@ std::vector<JobOutcome<BuiltTask>> build_tasks(WorkerPool& pool,
   std::vector<Build> builds(requests.size());
   std::map<uint64_t, size_t> under_way;  // job id -> build
   for (size_t i = 0; i < requests.size(); ++i) {
-    builds[i].request = &requests[i];
+    builds[i].request = requests[i];
+    builds[i].chooses = requests[i].configurations.empty();
     builds[i].outcome.fault = text_fault(requests[i]);
     if (builds[i].outcome.fault) continue;
     under_way[pool.submit(record_job(requests[i], deadline))] = i;
@@ -237,7 +316,7 @@ std::vector<JobOutcome<BuiltTask>> build_tasks(WorkerPool& pool,
   for (Build& build : builds) {
     // A job that ended without an answer names no file.
     if (auto& fault = build.outcome.fault; fault && fault->file.empty()) {
-      fault->file = build.request->file;
+      fault->file = build.request.file;
     }
     outcomes.push_back(std::move(build.outcome));
   }

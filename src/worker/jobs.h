@@ -25,6 +25,18 @@ struct RecordRequest {
   std::string harness_text, harness_file;
   std::vector<Value> inputs;  // of a fragment: metadata of the arguments of forward
   bool fragment = false;      // take `inputs` and construct the class without arguments
+  // Which configuration each tuning takes, by index; the first where nothing is said.
+  std::vector<int> configurations;
+};
+
+// Of a candidate's Programs that differ in their kernels' configurations, so many are looked at.
+inline constexpr size_t kMostConfigurations = 64;
+
+// An autotuned kernel under one key: Triton chooses one of several configurations for it.
+struct Tuning {
+  std::string kernel;
+  std::vector<std::string> configurations;  // for people: "BLOCK=128, num_warps=4"
+  bool operator==(const Tuning&) const = default;
 };
 
 // The request for a source that is to stand for a fragment with this forward program.
@@ -38,6 +50,9 @@ struct JobFault {
   int line = 0;
   // "file.py:12: message [code]"
   std::string text() const;
+  // Whether a kernel compiles, but not for this device. Triton's autotuner passes over such a
+  // configuration.
+  bool cannot_run() const;
 };
 
 struct Recorded {
@@ -45,6 +60,7 @@ struct Recorded {
   Json raw_kernels;    // for compile
   double seconds = 0;  // inside the child
   std::vector<std::string> warnings;
+  std::vector<Tuning> tunings;  // in order of first launch; empty: there is nothing to choose
 };
 
 template <class T>
@@ -60,15 +76,20 @@ JobOutcome<Recorded> record_result(const JobResult& result);
 
 Job compile_job(const Recorded& recorded, const RecordRequest& request,
                 std::chrono::milliseconds deadline);
-// The task with slices and machine code filled in.
-JobOutcome<Task> compile_result(const JobResult& result, const Recorded& recorded);
+// The task with slices and machine code filled in. A fault that cannot_run() when a kernel needs
+// more shared memory than the device of `request` has.
+JobOutcome<Task> compile_result(const JobResult& result, const Recorded& recorded,
+                                const RecordRequest& request);
 
 // record, then compile, each in a fresh child. With no launches nothing is compiled. `deadline` is
-// each job's own.
+// each job's own. Where the request chooses no configurations and the device cannot run the first
+// ones, the next are tried: every tuning takes configuration k modulo its count.
 struct BuiltTask {
   Task task;
   double record_seconds = 0, compile_seconds = 0;
   std::vector<std::string> warnings;
+  std::vector<Tuning> tunings;
+  std::vector<int> configurations;  // which it was built with, one for each tuning
 };
 JobOutcome<BuiltTask> build_task(WorkerPool& pool, const RecordRequest& request,
                                  std::chrono::milliseconds deadline);

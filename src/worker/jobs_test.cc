@@ -125,6 +125,33 @@ TEST(RecordResult, RefusesWhatDoesNotFitTogether) {
   }
 }
 
+TEST(RecordResult, ReadsTuningsWithCare) {
+  const auto tuning = [](size_t count) {
+    return Json{{"kernel", "scale"}, {"configurations", std::vector<std::string>(count, "a\nb")}};
+  };
+  Json reply = {{"task", to_json(Task{})}, {"kernels", Json::array()}, {"seconds", 0.5}};
+  reply["tunings"] = {tuning(3)};
+  auto outcome = record_result(ok_reply(reply));
+  ASSERT_TRUE(outcome.value.has_value()) << outcome.fault->text();
+  const Tuning wanted{"scale", {"a b", "a b", "a b"}};
+  EXPECT_EQ(outcome.value->tunings, std::vector{wanted});
+  for (const Json& bad :
+       {Json::array({tuning(1)}), Json::array({tuning(5000)}), Json(3),
+        Json(std::vector<Json>(300, tuning(2))), Json::array({{{"kernel", 1}}})}) {
+    reply["tunings"] = bad;
+    outcome = record_result(ok_reply(reply));
+    ASSERT_TRUE(outcome.fault.has_value());
+    EXPECT_EQ(outcome.fault->status, Status::kFailed);
+  }
+}
+
+TEST(RecordJob, ChoosesConfigurationsOnlyWhenAsked) {
+  RecordRequest request = request_of("x = 1\n");
+  EXPECT_FALSE(record_job(request, kWait).request.json.contains("configurations"));
+  request.configurations = {2, 0};
+  EXPECT_EQ(record_job(request, kWait).request.json["configurations"], Json({2, 0}));
+}
+
 TEST(RecordResult, HandsFaultsOn) {
   JobResult refused;
   refused.status = Status::kRefused;
@@ -145,8 +172,16 @@ TEST(CompileResult, TakesOnlyWhatWasAskedFor) {
   const Json good = {
       {"kernels",
        Json::array({{{"kernel", to_json(compiled)}, {"slice", "import triton\n"}, {"cubin", 1}}})}};
-  auto outcome = compile_result(ok_reply(good, {"other", "machine code"}), recorded);
+  auto outcome =
+      compile_result(ok_reply(good, {"other", "machine code"}), recorded, request_of(""));
   ASSERT_TRUE(outcome.value.has_value()) << outcome.fault->text();
+  compiled.compiled->shared = 300000;
+  Json large = good;
+  large["kernels"][0]["kernel"] = to_json(compiled);
+  const auto refused =
+      compile_result(ok_reply(large, {"other", "machine code"}), recorded, request_of(""));
+  ASSERT_TRUE(refused.fault.has_value());
+  EXPECT_TRUE(refused.fault->cannot_run()) << refused.fault->text();
   const Kernel& kernel = outcome.value->kernels[0];
   EXPECT_EQ(kernel.source, "import triton\n");
   EXPECT_EQ(kernel.compiled->cubin, "machine code");
@@ -162,7 +197,7 @@ TEST(CompileResult, TakesOnlyWhatWasAskedFor) {
   bad[6]["kernels"][0]["kernel"].erase("compiled");
   bad[7]["kernels"][0]["kernel"]["compiled"]["reads"] = {2};
   for (const Json& json : bad) {
-    outcome = compile_result(ok_reply(json, {"other", "machine code"}), recorded);
+    outcome = compile_result(ok_reply(json, {"other", "machine code"}), recorded, request_of(""));
     EXPECT_FALSE(outcome.value.has_value()) << json;
     EXPECT_TRUE(outcome.fault.has_value());
   }

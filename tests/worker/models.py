@@ -250,3 +250,76 @@ class Model(nn.Module):
 def get_inputs():
     return [torch.randn(4, 8)]
 """)
+
+model("parameters_in_containers", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weights = [nn.Parameter(torch.randn(8)) for _ in range(2)]
+        self.table = {"a": nn.Parameter(torch.randn(8)), 3: (nn.Parameter(torch.randn(8)),)}
+        self.layers = [nn.Linear(8, 8), nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8))]
+    def forward(self, x):
+        x = x * self.weights[0] + self.weights[1] * self.table["a"] + self.table[3][0]
+        for layer in self.layers:
+            x = layer(x)
+        return x
+def get_inputs():
+    return [torch.randn(4, 8)]
+""")
+
+model("spectral_norm", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.old = nn.utils.spectral_norm(nn.Linear(8, 8))
+        self.new = nn.utils.parametrizations.spectral_norm(nn.Linear(8, 8))
+        self.weight = nn.utils.parametrizations.weight_norm(nn.Linear(8, 8))
+    def forward(self, x):
+        return self.weight(self.new(self.old(x)))
+def get_inputs():
+    return [torch.randn(4, 8)]
+""")
+
+model("keywords", """
+class Model(nn.Module):
+    def __init__(self, *, dim=4, bias=True, **more):
+        super().__init__()
+        self.fc = nn.Linear(dim, dim, bias=bias)
+        self.factor = more["factor"]
+    def forward(self, x, shift=None, *, scale=2.0, **options):
+        x = self.fc(x) * scale * self.factor
+        return x if shift is None else x + shift
+def get_inputs():
+    return [torch.randn(4, 8), 0.5]
+def get_init_inputs():
+    return {"dim": 8, "bias": False, "factor": 3.0}
+""")
+
+model("data_classes", """
+import collections
+import dataclasses
+Pair = collections.namedtuple("Pair", "first second")
+@dataclasses.dataclass(frozen=True)
+class Output:
+    logits: torch.Tensor
+    pair: Pair
+    loss: object = None
+    def total(self):
+        return self.logits + self.pair.first
+class Model(nn.Module):
+    def forward(self, x):
+        return Output(x + 1, Pair(x * 2, [3, x - 1]))
+def get_inputs():
+    return [torch.randn(4, 8)]
+""")
+
+model("writes_into_out", """
+class Model(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        torch.mul(x, 2.0, out=y)
+        torch.matmul(x, y.t(), out=torch.empty(4, 4, device=x.device))
+        return F.normalize(y, dim=1, out=y), torch.add(x, y, alpha=2, out=x.clone())
+def get_inputs():
+    return [torch.randn(4, 8)]
+""")

@@ -111,6 +111,9 @@ def build(tree, leaves, label):
             return tuple(build(item, leaves, label) for item in what)
         if kind == "dict":
             return {key: build(item, leaves, label) for key, item in what.items()}
+        if kind == "object":
+            fields = {key: build(item, leaves, label) for key, item in what["fields"].items()}
+            return (what["type"], fields)
         return float(what)
     return tree
 

@@ -1,5 +1,8 @@
 """Recordings against PyTorch: a Task, run by a reader of its own, does what the model does."""
 
+import ast
+import dataclasses
+import re
 import sys
 import types
 
@@ -10,12 +13,23 @@ from models import MODELS
 import replay
 
 
+def reach(owner, name):
+    """What `layers[1].0.weight` names."""
+    for part in name.split("."):
+        attribute, *items = re.findall(r"[^\[\]]+", part)
+        owner = getattr(owner, attribute)
+        for item in items:
+            owner = owner[ast.literal_eval(item)]
+    return owner
+
+
 def eager(source, state, names, arguments, seed):
     """Runs the file's own model on the CPU with the state that the Task made."""
     module = types.ModuleType("eager_model")
+    sys.modules["eager_model"] = module  # where a dataclass looks up its annotations
     exec(compile(source, "eager_model.py", "exec"), module.__dict__)
     init = module.__dict__.get("get_init_inputs", list)()
-    model = module.Model(*init)
+    model = module.Model(**init) if isinstance(init, dict) else module.Model(*init)
     table = dict(model.named_parameters(remove_duplicate=False))
     table.update(model.named_buffers(remove_duplicate=False))
     with torch.no_grad():
@@ -23,6 +37,8 @@ def eager(source, state, names, arguments, seed):
             for name in entry["names"]:
                 if name in table:
                     table[name].copy_(tensor)
+                elif "[" in name:  # inside a plain container
+                    reach(model, name).copy_(tensor)
     fast = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
     torch.manual_seed(seed)
@@ -30,6 +46,19 @@ def eager(source, state, names, arguments, seed):
         result = model(*arguments)
     torch.backends.mha.set_fastpath_enabled(fast)
     return model, result
+
+
+def plain(value):
+    """A result in which objects are (name of their class, their fields)."""
+    if dataclasses.is_dataclass(value):
+        return (type(value).__name__, {f.name: plain(getattr(value, f.name))
+                                       for f in dataclasses.fields(value)})
+    if hasattr(value, "_fields"):
+        return (type(value).__name__, {name: plain(getattr(value, name))
+                                       for name in value._fields})
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(plain, value))
+    return value
 
 
 def assert_same(a, b):
@@ -71,7 +100,7 @@ def test_task_does_what_the_model_does(name, recorded):
         return
     state, arguments, result, after = replay.run_task(task)
     model, expected = eager(MODELS[name], state, task["state"], arguments, 0)
-    assert_same(result, expected)
+    assert_same(result, plain(expected))
     # Buffers that the call updates are updated in the Task's state too.
     buffers = dict(model.named_buffers())
     for tensor, entry in zip(after, task["state"]):
@@ -97,8 +126,20 @@ def test_other_tensors_are_state(recorded):
     kinds = {tuple(e["names"]): e["kind"] for e in recorded("constants_everywhere")["state"]}
     assert kinds[("factor",)] == "buffer"
     assert kinds[("scale",)] == "constant"
-    assert kinds[("many.0",)] == kinds[("many.1",)] == "constant"
+    assert kinds[("many[0]",)] == kinds[("many[1]",)] == "constant"
     assert kinds[()] == "constant"  # TABLE, which no attribute path reaches
+
+
+def test_tensors_in_containers_are_named(recorded):
+    names = [n for e in recorded("parameters_in_containers")["state"] for n in e["names"]]
+    assert {"weights[0]", "weights[1]", 'table["a"]', "table[3][0]", "layers[0].weight",
+            "layers[1].0.bias", "layers[1].1.running_mean"} <= set(names)
+
+
+def test_results_name_their_classes(recorded):
+    tree = recorded("data_classes")["result"]["object"]
+    assert tree["type"] == "Output" and list(tree["fields"]) == ["logits", "pair", "loss"]
+    assert tree["fields"]["pair"]["object"]["type"] == "Pair"
 
 
 def test_whole_operators_stay_whole(recorded):
