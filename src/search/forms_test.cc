@@ -393,6 +393,16 @@ TEST_F(Algebra, NotAnotherDivision) {
   expect_untouched(kConv, "        return 2 / self.a(x)\n", kImage);
 }
 
+// Equal changes are told once.
+TEST_F(Algebra, ChangesAreCounted) {
+  const auto found =
+      form(model("        self.a = nn.Linear(8, 8)\n        self.b = nn.Linear(8, 8)\n",
+                 "        return torch.tanh(self.b(torch.tanh(self.a(x) * 2)) + 1)\n", "9, 8"));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->changes,
+            std::vector<std::string>{"a factor or addend folded into a linear layer (2 times)"});
+}
+
 TEST_F(Algebra, FormsComeInEveryLayout) {
   prepare(model(std::string(kConv) + "        self.n = nn.BatchNorm2d(8)\n",
                 "        return F.relu(self.n(self.a(x)))\n", kImage));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -282,6 +283,14 @@ class Optimizer::Run {
   std::string compiled_package_;
   OptimizeResult result_;
 };
+
+double cover_seconds(const OptimizeResult& result) {
+  double seconds = std::accumulate(result.step_seconds.begin(), result.step_seconds.end(), 0.0);
+  for (const Attempt& a : result.attempts) {
+    if (a.chosen) seconds += a.seconds - a.eager_seconds;
+  }
+  return seconds;
+}
 
 OptimizeResult Optimizer::optimize(const RecordRequest& request, const OptimizeOptions& options,
                                    const std::atomic<bool>& stop) {

@@ -59,6 +59,10 @@ struct OptimizeResult {
   bool stopped_early = false;  // budget or interrupt ended the search
 };
 
+// The time of all steps of `base` with the chosen fragments in place of theirs, measured apart or
+// modelled.
+double cover_seconds(const OptimizeResult& result);
+
 // Where the work stands, for a progress display. `done` of `total` fragments evaluated; `best` is
 // the estimated speedup of the best cover so far.
 struct Progress {

@@ -6,6 +6,7 @@
 #include "formats/error.h"
 #include "formats/sha256.h"
 #include "ops/operator.h"
+#include "program/algebra.h"
 #include "program/transform.h"
 #include "verify/coverage.h"
 #include "verify/statistics.h"
@@ -373,7 +374,9 @@ bool Verifier::check_time(const Reference& reference, int candidate_id,
   return finish_stage(verdict, stage);
 }
 
-double physical_floor(const Task& task, const DeviceProfile& profile) {
+double physical_floor(const Task& reference, const DeviceProfile& profile) {
+  const auto simple = simplified(reference);
+  const Task& task = simple ? simple->task : reference;
   double bytes = 0, products = 0;
   for (ValueId id : task.forward.outputs) {
     bytes += static_cast<double>(task.forward.values[id].bytes());

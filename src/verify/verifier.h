@@ -75,7 +75,8 @@ class Verifier {
 };
 
 // The least time the task's results can take on the device, in seconds: every output written once
-// at full bandwidth, every matrix product at the fastest rate of the tensor cores.
+// at full bandwidth, every matrix product that algebra.h cannot spare at the fastest rate of the
+// tensor cores.
 double physical_floor(const Task& task, const DeviceProfile& profile);
 
 }  // namespace kw
