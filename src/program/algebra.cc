@@ -55,7 +55,8 @@ class Rewrite {
   };
   std::optional<Reduction> reduction(const LinearMap& map) const;
   ValueId reduced_input(const LinearMap& map, const Reduction& reduction, bool keepdim);
-  void view_as(ValueId from, ValueId result);
+  ValueId sum_of_taps(const LinearMap& map, const Reduction& reduction, ValueId weight);
+  void make(AtenCall call, std::vector<int64_t> shape, ValueId result);
 
   Task task_;
   WeightMaker weights_;
@@ -88,26 +89,28 @@ std::string Rewrite::fold_after() {
     if (!made.bias) made.bias = weights_.zeros(map->out_features);
     made.bias = weights_.add(*made.bias, *affine->shift);
   }
-  made_ = {emit(*map, map->input, made, affine->result, weights_)};
+  make(emit(*map, map->input, made, weights_), value(affine->result).shape, affine->result);
   return kind_of_affine(forward().steps[second_]) + " folded into " + kind(*map);
 }
 
-// (x s + t) W + b = x (s W) + (t W + b); zeros around a convolution's input get no addend.
+// (x s + t) W + b = x (s W) + (t W + b). A convolution keeps the addend: zeros around its input get
+// none, and its operands may be rounded to TF32, x far more coarsely than x s + t around zero.
 std::string Rewrite::fold_before() {
   const auto map = map_at(second_);
   if (!map) return {};
   const auto affine = read_affine(forward(), forward().steps[first_], map->channel, weights_);
   if (!affine || affine->result != map->input) return {};
-  if (affine->shift && (map->padded || map->transposed)) return {};
+  if (affine->shift && map->convolution) return {};
   MapWeights made = load(*map, weights_);
   if (affine->shift) {
-    const ValueId pushed = push_through(*map, made.weight, *affine->shift, weights_);
+    const ValueId products = scale_features(*map, made.weight, *affine->shift, false, weights_);
+    const ValueId pushed = weights_.sum(products, {1}, false);
     made.bias = made.bias ? weights_.add(*made.bias, {ValueRef{pushed}}) : pushed;
   }
   if (affine->scale) {
     made.weight = scale_features(*map, made.weight, *affine->scale, false, weights_);
   }
-  made_ = {emit(*map, affine->input, made, map->result, weights_)};
+  make(emit(*map, affine->input, made, weights_), value(map->result).shape, map->result);
   return kind_of_affine(forward().steps[first_]) + " folded into " + kind(*map);
 }
 
@@ -130,8 +133,7 @@ std::string Rewrite::merge() {
   std::vector<int64_t> shape = weights_.shape(wb.weight);
   shape[1] = a->in_features;
   made.weight = weights_.view(made.weight, shape);
-  // The second call has no bias to leave out where the first one's has to come in.
-  made_ = {emit(*b, a->input, made, b->result, weights_)};
+  make(emit(*b, a->input, made, weights_), value(b->result).shape, b->result);
   return "two " + std::string(a->convolution ? "convolutions" : "linear layers") + " made one";
 }
 
@@ -161,8 +163,8 @@ ValueId Rewrite::reduced_input(const LinearMap& map, const Reduction& reduction,
     if (!reduction.dims.count(d)) shape.push_back(like.shape[d]);
     if (reduction.dims.count(d) && keepdim) shape.push_back(1);
   }
-  like.shape = shape;
-  like.strides = contiguous_strides(shape);
+  like.shape = std::move(shape);
+  like.strides = contiguous_strides(like.shape);
   const ValueId out = add_value(task_.forward, like);
   AtenCall call = reduction.call;
   call.args["self"] = {ValueRef{map.input}};
@@ -173,11 +175,23 @@ ValueId Rewrite::reduced_input(const LinearMap& map, const Reduction& reduction,
   return out;
 }
 
-// `result` as a view of `from`, which has as many elements.
-void Rewrite::view_as(ValueId from, ValueId result) {
-  task_.forward.values[from].storage = value(result).storage;
+// The last step: its result is `result`, or of another shape with as many elements and `result` a
+// view of it.
+void Rewrite::make(AtenCall call, std::vector<int64_t> shape, ValueId result) {
+  if (shape == value(result).shape) {
+    call.results = {result};
+    made_.push_back(std::move(call));
+    return;
+  }
+  Value like = value(result);
+  like.shape = std::move(shape);
+  like.strides = contiguous_strides(like.shape);
+  const ValueId made = add_value(task_.forward, like);
+  task_.forward.values[made].storage = value(result).storage;
+  call.results = {made};
+  made_.push_back(std::move(call));
   made_.push_back(AtenCall{"aten.view.default",
-                           {{"self", {ValueRef{from}}}, {"size", int_list(value(result).shape)}},
+                           {{"self", {ValueRef{made}}}, {"size", int_list(value(result).shape)}},
                            {result},
                            {}});
 }
@@ -189,55 +203,41 @@ std::string Rewrite::reduce_before() {
   const auto reduced = map ? reduction(*map) : std::nullopt;
   if (!reduced || reduced->dims.count(map->channel)) return {};
   if (map->convolution && reduced->dims.count(0)) return {};
-  const bool everywhere =
-      map->convolution && reduced->dims.size() + 2 == value(map->input).shape.size();
-  const bool taps = map->transposed && !map->padded && everywhere && map->groups == 1;
-  if (!map->pointwise && !taps) return {};
+  const std::vector<int64_t> shape = value(map->input).shape;
+  const bool everywhere = map->convolution && reduced->dims.size() + 2 == shape.size();
+  const bool no_positions = everywhere && map->groups == 1;  // only features are left
+  if (!map->pointwise && !(no_positions && map->transposed && !map->padded)) return {};
   MapWeights made = load(*map, weights_);
   if (made.bias && !reduced->mean) {
     made.bias = weights_.mul(*made.bias, {static_cast<double>(reduced->count)});
   }
-  const std::string what =
-      std::string(reduced->mean ? "a mean" : "a sum") + " moved before " + kind(*map);
-  if (!map->convolution) {
-    const ValueId input = reduced_input(*map, *reduced, reduced->keepdim);
-    made_.push_back(emit(*map, input, made, reduced->result, weights_));
-    return what;
-  }
-  if (everywhere && map->groups == 1) {  // nothing but features is left: a linear layer
-    if (taps) {
-      std::vector<int64_t> window;
-      for (int64_t d = 2; d < static_cast<int64_t>(value(map->input).shape.size()); ++d)
-        window.push_back(d);
-      made.weight = weights_.transposed(weights_.sum(made.weight, window, false));
-      // The mean over more positions than the input has.
-      const double inside = static_cast<double>(value(map->input).numel()) /
-                            static_cast<double>(value(map->input).shape[0] * map->in_features);
-      if (reduced->mean)
-        made.weight = weights_.mul(made.weight, {inside / static_cast<double>(reduced->count)});
+  if (no_positions) {
+    made.weight = sum_of_taps(*map, *reduced, made.weight);
+    make(emit_linear(reduced_input(*map, *reduced, false), made, weights_),
+         {shape[0], map->out_features}, reduced->result);
+  } else {
+    // A convolution needs its positions, if only one.
+    const bool keep = map->convolution || reduced->keepdim;
+    std::vector<int64_t> result = value(reduced->result).shape;
+    if (map->convolution) {
+      result = value(map->result).shape;
+      for (int d : reduced->dims) result[d] = 1;
     }
-    made.weight = weights_.view(made.weight, {map->out_features, map->in_features});
-    const ValueId input = reduced_input(*map, *reduced, false);
-    Value like = value(reduced->result);
-    like.shape = {value(map->input).shape[0], map->out_features};
-    like.strides = contiguous_strides(like.shape);
-    const ValueId result = reduced->keepdim ? add_value(task_.forward, like) : reduced->result;
-    made_.push_back(emit_linear(input, made, result, weights_));
-    if (reduced->keepdim) view_as(result, reduced->result);
-    return what;
+    make(emit(*map, reduced_input(*map, *reduced, keep), made, weights_), result, reduced->result);
   }
-  const ValueId input = reduced_input(*map, *reduced, true);
-  if (reduced->keepdim) {
-    made_.push_back(emit(*map, input, made, reduced->result, weights_));
-    return what;
-  }
-  Value like = value(map->result);
-  for (int d : reduced->dims) like.shape[d] = 1;
-  like.strides = contiguous_strides(like.shape);
-  const ValueId result = add_value(task_.forward, like);
-  made_.push_back(emit(*map, input, made, result, weights_));
-  view_as(result, reduced->result);
-  return what;
+  return std::string(reduced->mean ? "a mean" : "a sum") + " moved before " + kind(*map);
+}
+
+// [out, in]: what all positions of a result get of one element of the input, or their mean of the
+// mean over the input's positions, which may be fewer.
+ValueId Rewrite::sum_of_taps(const LinearMap& map, const Reduction& reduction, ValueId weight) {
+  if (!map.transposed) return weights_.view(weight, {map.out_features, map.in_features});
+  std::vector<int64_t> window(reduction.dims.begin(), reduction.dims.end());
+  weight = weights_.transposed(weights_.sum(weight, window, false));
+  if (!reduction.mean) return weight;
+  const auto& shape = value(map.input).shape;
+  const double positions = static_cast<double>(value(map.input).numel() / (shape[0] * shape[1]));
+  return weights_.mul(weight, {positions / static_cast<double>(reduction.count)});
 }
 
 // The sum of the features of x W + b is x (W 1) + b 1: a map with one feature.
@@ -253,12 +253,9 @@ std::string Rewrite::reduce_features() {
     made.weight = weights_.mul(made.weight, factor);
     if (made.bias) made.bias = weights_.mul(*made.bias, factor);
   }
-  Value like = value(map->result);
-  like.shape[map->channel] = 1;
-  like.strides = contiguous_strides(like.shape);
-  const ValueId result = reduced->keepdim ? reduced->result : add_value(task_.forward, like);
-  made_.push_back(emit(*map, map->input, made, result, weights_));
-  if (!reduced->keepdim) view_as(result, reduced->result);
+  std::vector<int64_t> shape = value(map->result).shape;
+  shape[map->channel] = 1;
+  make(emit(*map, map->input, made, weights_), shape, reduced->result);
   return std::string(reduced->mean ? "a mean" : "a sum") + " of features folded into " + kind(*map);
 }
 
@@ -286,8 +283,8 @@ std::string Rewrite::pool_before() {
   AtenCall call = *pool;
   call.args["self"] = {ValueRef{map->input}};
   call.results = {pooled};
-  made_ = {call};
-  made_.push_back(emit(*map, pooled, load(*map, weights_), result, weights_));
+  made_.push_back(std::move(call));
+  make(emit(*map, pooled, load(*map, weights_), weights_), value(result).shape, result);
   return "an average pool moved before " + kind(*map);
 }
 
@@ -299,7 +296,7 @@ bool makes_one_value(const Step& step, const std::map<ValueId, std::vector<int>>
 }
 
 // The step that reads what step `i` makes, when nobody else can tell that the value between them is
-// gone: it is no result, has its memory for itself, and is read once. -1 otherwise.
+// gone: it is no result and is read once (views of it and writes to it read it too). -1 otherwise.
 int only_reader(const Task& task, int i) {
   const Program& forward = task.forward;
   std::map<ValueId, std::vector<int>> readers;
@@ -310,10 +307,8 @@ int only_reader(const Task& task, int i) {
   for (ValueId id : forward.outputs) readers[id].push_back(-1);
   if (!makes_one_value(forward.steps[i], readers)) return -1;
   const ValueId made = step_defines(forward.steps[i])[0];
-  const auto sees_it = [&](const Value& v) { return v.storage == forward.values[made].storage; };
-  const bool own = std::count_if(forward.values.begin(), forward.values.end(), sees_it) == 1;
   const auto& reading = readers[made];
-  if (!own || reading.size() != 1 || reading[0] < 0) return -1;
+  if (reading.size() != 1 || reading[0] < 0) return -1;
   return makes_one_value(forward.steps[reading[0]], readers) ? reading[0] : -1;
 }
 

@@ -269,28 +269,18 @@ ValueId scale_features(const LinearMap& map, ValueId weight, const Term& factor,
   return weights.view(scaled, shape);
 }
 
-ValueId push_through(const LinearMap& map, ValueId weight, const Term& addend,
-                     WeightMaker& weights) {
-  const ValueId products = scale_features(map, weight, addend, false, weights);
-  std::vector<int64_t> summed;  // all dimensions but that of the result's features
-  for (size_t d = 1; d < weights.shape(products).size(); ++d) summed.push_back(d);
-  return weights.sum(products, summed, false);
-}
-
-AtenCall emit_linear(ValueId input, const MapWeights& made, ValueId result, WeightMaker& weights) {
+AtenCall emit_linear(ValueId input, const MapWeights& made, WeightMaker& weights) {
   AtenCall call{"aten.linear.default",
                 {{"input", {ValueRef{input}}}, {"weight", {ValueRef{weights.store(made.weight)}}}},
-                {result},
+                {},
                 {}};
   if (made.bias) call.args["bias"] = {ValueRef{weights.store(*made.bias)}};
   return call;
 }
 
-AtenCall emit(const LinearMap& map, ValueId input, const MapWeights& made, ValueId result,
-              WeightMaker& weights) {
-  if (!map.convolution) return emit_linear(input, made, result, weights);
+AtenCall emit(const LinearMap& map, ValueId input, const MapWeights& made, WeightMaker& weights) {
+  if (!map.convolution) return emit_linear(input, made, weights);
   AtenCall call = map.call;
-  call.results = {result};
   call.args["input"] = {ValueRef{input}};
   call.args["weight"] = {ValueRef{weights.store(made.weight)}};
   if (made.bias) call.args["bias"] = {ValueRef{weights.store(*made.bias)}};

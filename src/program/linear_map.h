@@ -39,14 +39,10 @@ MapWeights load(const LinearMap& map, WeightMaker& weights);
 // result's or each input's feature.
 ValueId scale_features(const LinearMap& map, ValueId weight, const Term& factor, bool of_result,
                        WeightMaker& weights);
-// What an addend to each feature of the input becomes in the result: [out]. For maps in which every
-// position of the result sees whole windows of the input.
-ValueId push_through(const LinearMap& map, ValueId weight, const Term& addend,
-                     WeightMaker& weights);
-// The map's step on another input, with other weights: linear for all matrix products.
-AtenCall emit(const LinearMap& map, ValueId input, const MapWeights& made, ValueId result,
-              WeightMaker& weights);
-AtenCall emit_linear(ValueId input, const MapWeights& made, ValueId result, WeightMaker& weights);
+// The map's step, without its result, on another input and with other weights: linear for all
+// matrix products.
+AtenCall emit(const LinearMap& map, ValueId input, const MapWeights& made, WeightMaker& weights);
+AtenCall emit_linear(ValueId input, const MapWeights& made, WeightMaker& weights);
 
 // result = input * scale + shift, where those are terms for each feature.
 struct Affine {

@@ -25,8 +25,9 @@ class WeightMaker {
   // Whether a float32 value of forward follows from state alone, by views and arithmetic, and no
   // step of forward writes what it looks at.
   bool is_constant(ValueId forward_value) const;
-  // Whether a change of running statistics shows: batch norm in training updates them behind PyTorch's
-  // version counters, which exported files go by, but nn.BatchNorm counts its batches beside them.
+  // Whether a change of running statistics shows: batch norm in training updates them behind
+  // PyTorch's version counters, which exported files go by, but nn.BatchNorm counts its batches
+  // beside them.
   bool is_counted(ValueId running_mean) const;
   // A constant of forward as a contiguous float64 value of derive.
   ValueId load(ValueId forward_value);

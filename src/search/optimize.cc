@@ -74,7 +74,13 @@ class Optimizer::Run {
 
   void find_forms() {
     const auto record_again = [&](const Task& form) { return record(form); };
+    VerifyOptions once = options_.verify;  // the result is judged by all trials
+    once.trials = 1;
+    once.variations = false;
     for (Form& form : forms_of(reference_.task, evaluator_.measures(), record_again)) {
+      // Rounding may cancel where real arithmetic does not: a form is a proposal like any other.
+      const bool recorded = form.name.empty();
+      if (!recorded && !verifier_.is_correct(reference_, form.task, once)) continue;
       searches_.emplace_back(std::move(form), owner_.executor_, owner_.policy_, evaluator_,
                              owner_.profile_, options_, owner_.progress_);
     }

@@ -262,6 +262,18 @@ void Verifier::judge(const Reference& reference, const Task& candidate,
   executor_.unload(id);
 }
 
+bool Verifier::is_correct(const Reference& reference, const Task& candidate,
+                          VerifyOptions options) {
+  if (!interface_fault(reference.task, candidate).empty()) return false;
+  options.noop_checks = false;  // there may be no launches
+  Verdict verdict;
+  std::vector<int> idle;
+  const int id = executor_.load(candidate);
+  const bool correct = check_correct(reference, id, options, verdict, idle);
+  executor_.unload(id);
+  return correct;
+}
+
 bool Verifier::check_coverage(const Reference& reference, const Task& candidate,
                               const VerifyOptions& options, const std::vector<int>& idle,
                               Verdict& verdict) {

@@ -58,6 +58,8 @@ class Verifier {
   // From the coverage stage on, for a task that is built already; stages are appended to `verdict`.
   void judge(const Reference& reference, const Task& candidate, const VerifyOptions& options,
              Verdict& verdict);
+  // Whether a task gives the reference's results, launches or not: the correct stage alone.
+  bool is_correct(const Reference& reference, const Task& candidate, VerifyOptions options);
 
  private:
   bool build(const RecordRequest& request, const VerifyOptions& options, Verdict& verdict,
