@@ -409,6 +409,20 @@ TEST_F(Algebra, NotAnotherDivision) {
   expect_untouched(kConv, "        return 2 / self.a(x)\n", kImage);
 }
 
+// In float32 the new weight is subnormal and keeps a few bits only: the form is found out.
+TEST_F(Algebra, AFormThatRoundsBadlyIsNotCorrect) {
+  const std::string init = "        self.w = nn.Parameter(torch.randn(12, 20) * SMALL)\n";
+  for (const auto& [small, correct] :
+       std::map<std::string, bool>{{"1e-12", false}, {"1.0", true}}) {
+    std::string made = init;
+    made.replace(made.find("SMALL"), 5, small);
+    const auto found = form(model(made, "        return (x * 1e-30) @ self.w\n", "9, 12) * (1e30"));
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(machine_->verifier.is_correct(reference_, reference_.task, {}));
+    EXPECT_EQ(machine_->verifier.is_correct(reference_, found->task, {}), correct) << small;
+  }
+}
+
 // Equal changes are told once.
 TEST_F(Algebra, ChangesAreCounted) {
   const auto found =
