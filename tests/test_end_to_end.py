@@ -1,6 +1,7 @@
 """The command line from a model file to a result folder, on the CPU backend."""
 
 import concurrent.futures
+import copy
 import importlib.util
 import itertools
 import json
@@ -126,6 +127,45 @@ def test_nothing_to_gain_returns_the_original(tmp_path, store):
     assert "nothing can be gained" in process.stdout
     assert {p.name for p in (tmp_path / "out").iterdir()} == RESULT
     assert (tmp_path / "out" / "optimized.py").read_text() == model.read_text()
+
+
+def test_batch_norm_is_folded(tmp_path, store):
+    """No batch norm is left; its weights are folded as PyTorch's own helper folds them, and again
+    when training has changed the running statistics."""
+    import torch
+    from torch.nn.utils.fusion import fuse_conv_bn_weights
+    out = tmp_path / "out"
+    process = run("optimize", MODELS / "folded_norm.py", "--backend", "cpu", "--out", out, "--store",
+                  store, "--json")
+    printed = json.loads(process.stdout)
+    assert printed["outcome"] == "improved", process.stderr
+    assert "a batch norm folded into a convolution" in printed["message"]
+    assert "a batch norm folded into a convolution" in (out / "report.html").read_text()
+    program = json.loads((out / "bundle" / "program.json").read_text())
+    assert "batch_norm" not in json.dumps(program["forward"]["steps"])
+
+    model = load_module(out / "optimized.py").ModelNew()
+
+    def check():
+        with torch.no_grad():
+            packed = model._kw_derived()
+            # Copies: what converts the model itself would have its weights packed again.
+            conv, norm = copy.deepcopy(model.conv).double(), copy.deepcopy(model.norm).double()
+            expected = fuse_conv_bn_weights(conv.weight, conv.bias, norm.running_mean,
+                                            norm.running_var, norm.eps, norm.weight, norm.bias)
+        for got, wanted in zip(packed, expected, strict=True):
+            assert got.dtype == torch.float32
+            torch.testing.assert_close(got.double(), wanted, rtol=1e-6, atol=1e-7)
+        return packed
+
+    first = check()
+    assert check() is first
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on the CPU, and in training, the original runs
+        model.train()
+        model(3 + torch.randn(4, 6, 9, 9))
+        model.eval()
+    assert not torch.equal(check()[0], first[0])
 
 
 def test_interrupt_leaves_a_valid_result(tmp_path):

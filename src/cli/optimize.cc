@@ -61,13 +61,9 @@ void print_summary(const OptimizeResult& result, const std::filesystem::path& fo
         std::printf("  %s faster than eager\n",
                     speedup_text(*result.verdict.speedup_eager).c_str());
       } else {
-        double eager = 0, ours = 0;
-        for (double s : result.step_seconds) eager += s;
-        ours = eager;
-        for (const Attempt& a : result.attempts) {
-          if (a.chosen) ours += a.seconds - a.eager_seconds;
-        }
-        std::printf("  modelled, not measured: %.2fx of eager\n", ours > 0 ? eager / ours : 0.0);
+        const double ours = cover_seconds(result);
+        std::printf("  modelled, not measured: %.2fx of eager\n",
+                    ours > 0 ? result.reference_seconds / ours : 0.0);
       }
       if (result.verdict.speedup_compile) {
         std::printf("  %s faster than torch.compile\n",

@@ -222,6 +222,28 @@ bool is_convex(const std::vector<std::vector<int>>& dependencies, const std::vec
   return true;
 }
 
+std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+ValueId add_value(Program& program, Value value) {
+  value.offset = 0;
+  value.storage = 0;
+  for (const Value& v : program.values) value.storage = std::max(value.storage, v.storage + 1);
+  program.values.push_back(std::move(value));
+  return static_cast<ValueId>(program.values.size()) - 1;
+}
+
+ValueId add_derived(Task& task, ValueId derive_value) {
+  const size_t place = task.state.size() + task.derive.outputs.size();
+  task.derive.outputs.push_back(derive_value);
+  const ValueId input = add_value(task.forward, task.derive.values[derive_value]);
+  task.forward.inputs.insert(task.forward.inputs.begin() + place, input);
+  return input;
+}
+
 Fragment cut(const Task& task, const std::vector<int>& steps) {
   const Program& forward = task.forward;
   Fragment fragment;

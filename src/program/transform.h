@@ -44,6 +44,14 @@ std::vector<std::vector<int>> step_dependencies(const Program& program,
 // True when no dependency path leaves the set and comes back.
 bool is_convex(const std::vector<std::vector<int>>& dependencies, const std::vector<int>& steps);
 
+// Strides of a dense tensor with the last dimension innermost.
+std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& shape);
+// A new value like `value`, in memory of its own; nothing defines it yet.
+ValueId add_value(Program& program, Value value);
+// Makes a value of `derive` an output of it and returns the input of forward that it becomes, which
+// stands behind the derived ones there are.
+ValueId add_derived(Task& task, ValueId derive_value);
+
 // Replaces the steps of each fragment by its replacement's forward steps (a Task recorded with the
 // fragment's values as arguments, so forward inputs = in_values in order, no state). Fragments must
 // be disjoint. Steps are ordered topologically; InputError when two fragments depend on each other.

@@ -43,11 +43,10 @@ ReportContext::ReportContext(const OptimizeResult& r) : result(r), text(r.base) 
                    [](const auto& a, const auto& b) { return a.steps < b.steps; });
   for (size_t i = 0; i < chosen.size(); ++i) {
     chosen[i].number = static_cast<int>(i) + 1;
-    cover_seconds += chosen[i].attempt->seconds - chosen[i].attempt->eager_seconds;
     for (int step : chosen[i].steps) fragment_of_step[step] = chosen[i].number;
   }
   for (double s : r.step_seconds) eager_seconds += s;
-  cover_seconds += eager_seconds;
+  cover_seconds = kw::cover_seconds(r);
 }
 
 const StageResult* ReportContext::stage(Stage wanted) const {

@@ -37,8 +37,8 @@ void write_speed(Markup& out, const ReportContext& c) {
   if (verdict.speedup_eager) {
     write_measured_card(out, *verdict.speedup_eager, "eager PyTorch");
   } else if (!c.chosen.empty() && c.cover_seconds > 0) {
-    Card card(out, ratio_text(c.eager_seconds / c.cover_seconds), "estimated against eager PyTorch",
-              c.result.measured ? "" : "modelled");
+    Card card(out, ratio_text(c.result.reference_seconds / c.cover_seconds),
+              "estimated against eager PyTorch", c.result.measured ? "" : "modelled");
     const auto note = out.element("div", {{"class", "note"}});
     if (c.result.measured) {
       out.text("sum of steps measured apart, not timed end to end");
@@ -53,8 +53,9 @@ void write_speed(Markup& out, const ReportContext& c) {
 
 void write_counts(Markup& out, const ReportContext& c) {
   size_t before = 0, launches = 0, kept = 0;
-  for (size_t i = 0; i < c.result.base.forward.steps.size(); ++i) {
-    before += c.text.is_computing(static_cast<int>(i)) ? 1 : 0;
+  const StepText reference(c.result.reference);
+  for (size_t i = 0; i < c.result.reference.forward.steps.size(); ++i) {
+    before += reference.is_computing(static_cast<int>(i)) ? 1 : 0;
   }
   const StepText optimized(c.result.optimized);
   const auto& steps = c.result.optimized.forward.steps;
@@ -130,7 +131,9 @@ void write_headline(Markup& out, const ReportContext& c) {
     const auto cards = out.element("div", {{"class", "cards"}});
     write_speed(out, c);
     if (!c.result.verdict.stages.empty()) {
-      Card card(out, percent_text(c.result.verdict.share), "of the work is done by Triton kernels");
+      Card card(out, percent_text(c.result.verdict.share),
+                c.result.changes.empty() ? "of the work is done by Triton kernels"
+                                         : "of the work is done by Triton kernels or not needed");
       out.leaf("div", "share of FLOPs or bytes, the larger", {{"class", "note"}});
     }
     write_counts(out, c);

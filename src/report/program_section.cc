@@ -1,4 +1,5 @@
-// The program of the reference: its graph with what was fused, and where eager time goes.
+// The program that was searched, the reference's or another form of it: its graph with what was
+// fused, and where eager time goes.
 #include <algorithm>
 #include <numeric>
 
@@ -31,6 +32,15 @@ void write_legend(Markup& out, const ReportContext& c) {
       "the steps that one fragment replaces. Views, which cost nothing, are dashed. "
       "Percentages are shares of eager time ");
   write_origin(out, c.result.measured);
+}
+
+// How the program differs from the recorded one.
+void write_changes(Markup& out, const ReportContext& c) {
+  if (c.result.changes.empty()) return;
+  out.leaf("p", "Before kernels were written, the recorded program was changed into an equal one:",
+           {{"class", "caption"}});
+  const auto list = out.element("ul");
+  for (const std::string& change : c.result.changes) out.leaf("li", change);
 }
 
 void write_picture(Markup& out, const ReportContext& c) {
@@ -137,6 +147,7 @@ void write_steps(Markup& out, const ReportContext& c) {
 void write_program(Markup& out, const ReportContext& c) {
   const auto section = out.element("section", {{"id", "program"}});
   out.leaf("h2", "Program");
+  write_changes(out, c);
   write_picture(out, c);
   write_steps(out, c);
 }

@@ -26,7 +26,7 @@ struct ReportContext {
   StepText text;  // of the base
   std::vector<ChosenFragment> chosen;
   std::vector<int> fragment_of_step;            // number, 0 for none
-  double eager_seconds = 0, cover_seconds = 0;  // sums over steps, without and with the fragments
+  double eager_seconds = 0, cover_seconds = 0;  // of the base, without and with the fragments
 
   const StageResult* stage(
       Stage stage) const;  // the last of that name; nullptr when it did not run

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "program/transform.h"
 #include "search/cover.h"
@@ -26,42 +27,31 @@ constexpr double kDeepenShare = 0.15;
 // Seconds a launch may cost beside what it takes alone: single steps and fragments are timed with
 // the host far ahead of the device, whole programs of many small steps are not.
 constexpr double kLaunchGaps[] = {0, 2e-6, 5e-6};
-// Seconds to time all steps, at most.
-constexpr double kStepSeconds = 10;
-
-double total(const std::vector<double>& seconds) {
-  double sum = 0;
-  for (double s : seconds) sum += s;
-  return sum;
-}
-
 }  // namespace
 
-CoverSearch::CoverSearch(Task program, std::string layout, ExecutorClient& executor, Policy& policy,
+CoverSearch::CoverSearch(Form form, ExecutorClient& executor, Policy& policy,
                          FragmentEvaluator& evaluator, const DeviceProfile& profile,
                          const OptimizeOptions& options, ProgressSink progress)
-    : program_(std::move(program)),
-      layout_(std::move(layout)),
+    : form_(std::move(form)),
       executor_(executor),
       policy_(policy),
       evaluator_(evaluator),
       profile_(profile),
       options_(options),
       progress_sink_(std::move(progress)),
-      dependencies_(step_dependencies(program_.forward, program_.kernels)) {
-  for (const Step& step : program_.forward.steps) {
-    step_seconds_.push_back(kw::step_seconds(program_.forward, step, profile_));
+      dependencies_(step_dependencies(program().forward, program().kernels)) {
+  for (const Step& step : program().forward.steps) {
+    step_seconds_.push_back(kw::step_seconds(program().forward, step, profile_));
   }
 }
 
 void CoverSearch::report(const std::string& phase, const std::string& detail) {
   progress_.phase = phase;
-  progress_.detail = layout_.empty() ? detail : layout_ + ": " + detail;
+  progress_.detail = form_.name.empty() ? detail : form_.name + ": " + detail;
   if (progress_sink_) progress_sink_(progress_);
 }
 
 bool CoverSearch::run(const SearchLimit& limit) {
-  if (evaluator_.measures()) measure_steps(limit);
   offer_fragments(limit);
   progress_.done = progress_.total = 0;
   const bool settled = settle(kOptimism[0], limit);
@@ -75,24 +65,28 @@ bool CoverSearch::run(const SearchLimit& limit) {
 
 // Each computing step alone, as a fragment of its own: PyTorch's time for it on values that really
 // flow there. Times of all steps come from one interleaved run.
-void CoverSearch::measure_steps(const SearchLimit& limit) {
+void CoverSearch::measure_steps(double seconds, const SearchLimit& limit) {
   report("measuring", "PyTorch's time for each step");
   TimeRequest request;
   std::vector<int> steps;
-  for (const auto& single : enumerate_fragments(program_, {.max_steps = 1})) {
+  for (const auto& single : enumerate_fragments(program(), {.max_steps = 1})) {
     if (single.size() != 1 || limit.over()) continue;
     steps.push_back(single[0]);
-    request.tasks.push_back(executor_.load(cut(program_, single).task));
+    request.tasks.push_back(executor_.load(cut(program(), single).task));
   }
   if (steps.empty()) return;
   request.rounds = 20;
   request.seed = options_.verify.seed;
-  request.max_seconds = kStepSeconds;
+  request.max_seconds = seconds;
   const TimeReport times = executor_.time(request, options_.verify.trial_deadline);
   for (size_t i = 0; i < steps.size(); ++i) {
     executor_.unload(request.tasks[i]);
     if (times.status == "ok") step_seconds_[steps[i]] = 1e-3 * median(times.device_ms[i]);
   }
+}
+
+double CoverSearch::eager_seconds() const {
+  return std::accumulate(step_seconds_.begin(), step_seconds_.end(), 0.0);
 }
 
 double CoverSearch::eager_seconds(const std::vector<int>& steps) const {
@@ -103,13 +97,13 @@ double CoverSearch::eager_seconds(const std::vector<int>& steps) const {
 
 // Asks the policy which fragments it can write and how fast it thinks they are.
 void CoverSearch::offer_fragments(const SearchLimit& limit) {
-  const auto fragments = enumerate_fragments(program_, {.max_steps = options_.max_steps});
+  const auto fragments = enumerate_fragments(program(), {.max_steps = options_.max_steps});
   progress_.total = static_cast<int>(fragments.size());
   for (const auto& steps : fragments) {
     if (limit.over()) break;
     ++progress_.done;
     if (progress_.done % 64 == 1) report("planning", "fragments");
-    const Fragment fragment = cut(program_, steps);
+    const Fragment fragment = cut(program(), steps);
     const auto soon = Clock::now() + std::chrono::seconds(5);
     const auto proposals = policy_.propose(fragment.task, profile_, 1, 0, soon);
     if (proposals.empty()) continue;
@@ -146,7 +140,7 @@ CoverSearch::Cover CoverSearch::best(double optimism, double gap, double* second
 double CoverSearch::best_evaluated_seconds() {
   double seconds = 0;
   best(std::numeric_limits<double>::infinity(), 0, &seconds);
-  if (seconds > 0) progress_.best = total(step_seconds_) / seconds;
+  if (seconds > 0) progress_.best = eager_seconds() / seconds;
   return seconds;
 }
 
@@ -185,10 +179,10 @@ void CoverSearch::deepen(const SearchLimit& limit) {
 }
 
 void CoverSearch::evaluate(Candidate& candidate, int proposals, const SearchLimit& limit) {
-  const Fragment fragment = cut(program_, candidate.steps);
+  const Fragment fragment = cut(program(), candidate.steps);
   std::string names;
   for (int i : candidate.steps) {
-    const auto& op = std::get<AtenCall>(program_.forward.steps[i]).op;
+    const auto& op = std::get<AtenCall>(program().forward.steps[i]).op;
     names += (names.empty() ? "" : " ") + op.substr(5, op.find('.', 5) - 5);
   }
   report("searching", names);
@@ -223,7 +217,7 @@ std::vector<CoverSearch::Cover> CoverSearch::covers() const {
 
 std::vector<Replacement> CoverSearch::replacements(const Cover& cover) const {
   std::vector<Replacement> out;
-  for (int c : cover) out.push_back({cut(program_, candidates_[c].steps), *candidates_[c].task});
+  for (int c : cover) out.push_back({cut(program(), candidates_[c].steps), *candidates_[c].task});
   return out;
 }
 

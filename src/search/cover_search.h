@@ -1,8 +1,9 @@
 // The search for the fastest way to run one program as fragments and single PyTorch steps.
 //
-// A CoverSearch owns its program, what is known of the time of every step, and the fragments that
-// the policy can write; it borrows the evaluator and the executor. Times are in seconds; measured
-// ones come from the device, others from the roofline of the device profile. One thread.
+// A CoverSearch owns a form of the program, what is known of the time of every step, and the
+// fragments that the policy can write; it borrows the evaluator and the executor. Times are in
+// seconds; measured ones come from the device, others from the roofline of the device profile. One
+// thread.
 #pragma once
 
 #include <atomic>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "search/evaluate.h"
+#include "search/forms.h"
 #include "search/optimize.h"
 
 namespace kw {
@@ -28,12 +30,13 @@ class CoverSearch {
   // Fragments of a cover: ascending indices into the search's candidates.
   using Cover = std::vector<int>;
 
-  CoverSearch(Task program, std::string layout, ExecutorClient& executor, Policy& policy,
-              FragmentEvaluator& evaluator, const DeviceProfile& profile,
-              const OptimizeOptions& options, ProgressSink progress);
+  CoverSearch(Form form, ExecutorClient& executor, Policy& policy, FragmentEvaluator& evaluator,
+              const DeviceProfile& profile, const OptimizeOptions& options, ProgressSink progress);
 
-  // Times the steps, asks the policy for fragments and evaluates those that matter. False when
-  // `limit` came before the best cover was evaluated.
+  // Times PyTorch's steps on the device, for `seconds` at most; until then they are modelled.
+  void measure_steps(double seconds, const SearchLimit& limit);
+  // Asks the policy for fragments and evaluates those that matter. False when `limit` came before
+  // the best cover was evaluated.
   bool run(const SearchLimit& limit);
 
   // Covers made of evaluated fragments that are best for one price of a launch or another; without
@@ -44,9 +47,10 @@ class CoverSearch {
   void drop_weakest(const Cover& cover, const std::string& reason);
   void mark_chosen(const Cover& cover);
 
-  const Task& program() const { return program_; }
-  const std::string& layout() const { return layout_; }  // "" or "channels last"
+  const Form& form() const { return form_; }
+  const Task& program() const { return form_.task; }
   const std::vector<double>& step_seconds() const { return step_seconds_; }
+  double eager_seconds() const;  // of all steps
   std::vector<Attempt> attempts() const;
   size_t offered() const { return candidates_.size(); }  // fragments that the policy can write
 
@@ -63,7 +67,6 @@ class CoverSearch {
   };
 
   void report(const std::string& phase, const std::string& detail);
-  void measure_steps(const SearchLimit& limit);
   void offer_fragments(const SearchLimit& limit);
   bool settle(double optimism, const SearchLimit& limit);
   void deepen(const SearchLimit& limit);
@@ -72,8 +75,7 @@ class CoverSearch {
   double best_evaluated_seconds();
   double eager_seconds(const std::vector<int>& steps) const;
 
-  Task program_;
-  std::string layout_;
+  Form form_;
   ExecutorClient& executor_;
   Policy& policy_;
   FragmentEvaluator& evaluator_;

@@ -4,9 +4,7 @@
 #include <map>
 #include <set>
 
-#include "formats/error.h"
 #include "ops/operator.h"
-#include "program/export.h"
 #include "program/transform.h"
 
 namespace kw {
@@ -29,12 +27,6 @@ std::vector<int64_t> channels_last_strides(const std::vector<int64_t>& shape) {
     next *= shape[d];
   }
   strides[0] = next;
-  return strides;
-}
-
-std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& shape) {
-  std::vector<int64_t> strides(shape.size(), 1);
-  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
   return strides;
 }
 
@@ -76,9 +68,9 @@ class Rewrite {
       const ValueId id = found->second.value();
       if (id < 0 || !has_layout(out_.forward.values[id])) continue;
       const auto& inputs = task_.forward.inputs;
-      const auto place = std::find(inputs.begin(), inputs.end(), id);
-      const bool state = place < inputs.begin() + task_.state.size();
-      found->second.v = ValueRef{state ? pack(id, place - inputs.begin()) : convert(id)};
+      const size_t place = std::find(inputs.begin(), inputs.end(), id) - inputs.begin();
+      const bool constant = place < task_.state.size() + task_.derive.outputs.size();
+      found->second.v = ValueRef{constant ? pack(id, place) : convert(id)};
       changed_ = true;
     }
   }
@@ -93,38 +85,29 @@ class Rewrite {
             {}};
   }
 
-  static ValueId add_value(Program& program, const Value& like, bool last) {
-    Value value = like;
+  static ValueId add_copy(Program& program, Value value, bool last) {
     value.strides = last ? channels_last_strides(value.shape) : contiguous_strides(value.shape);
-    value.offset = 0;
-    int storage = 0;
-    for (const Value& v : program.values) storage = std::max(storage, v.storage + 1);
-    value.storage = storage;
-    program.values.push_back(value);
-    return static_cast<ValueId>(program.values.size()) - 1;
+    return add_value(program, std::move(value));
   }
 
   // A converted copy in the forward program; later steps use it in place of the original.
   ValueId convert(ValueId id) {
     const Value value = out_.forward.values[id];
-    const ValueId copy = add_value(out_.forward, value, true);
+    const ValueId copy = add_copy(out_.forward, value, true);
     out_.forward.steps.push_back(clone(id, copy, value, true));
     return converted_[id] = copy;
   }
 
-  // A converted copy of a parameter, made once.
-  ValueId pack(ValueId id, int64_t state) {
+  // A converted copy of a parameter or of what follows from parameters, made once.
+  ValueId pack(ValueId id, size_t place) {
     if (const auto found = packed_.find(id); found != packed_.end()) return found->second;
     Program& derive = out_.derive;
-    const ValueId source = derive.inputs[state];
+    const size_t state = out_.state.size();
+    const ValueId source = place < state ? derive.inputs[place] : derive.outputs[place - state];
     const Value value = derive.values[source];
-    const ValueId made = add_value(derive, value, true);
+    const ValueId made = add_copy(derive, value, true);
     derive.steps.push_back(clone(source, made, value, true));
-    const size_t place = out_.state.size() + derive.outputs.size();
-    derive.outputs.push_back(made);
-    const ValueId input = add_value(out_.forward, out_.forward.values[id], true);
-    out_.forward.inputs.insert(out_.forward.inputs.begin() + place, input);
-    return packed_[id] = input;
+    return packed_[id] = add_derived(out_, made);
   }
 
   void convert_back(size_t output) {
@@ -137,7 +120,7 @@ class Rewrite {
     if (!has_layout(value) || std::find(inputs.begin(), inputs.end(), id) != inputs.end()) return;
     const Value& wanted = task_.forward.values[task_.forward.outputs[output]];
     if (!same_walk(wanted.shape, wanted.strides, contiguous_strides(wanted.shape))) return;
-    const ValueId copy = add_value(out_.forward, value, false);
+    const ValueId copy = add_copy(out_.forward, value, false);
     out_.forward.steps.push_back(clone(id, copy, value, false));
     id = copy;
   }
@@ -194,21 +177,10 @@ bool drop_idle_clones(Task& task) {
 
 }  // namespace
 
-std::optional<Task> channels_last(const Task& task, const std::string& user_source,
-                                  const RecordText& record) {
-  std::optional<Task> rewritten = Rewrite(task).run();
-  if (!rewritten) return std::nullopt;
-  auto recorded = [&](const Task& rewritten_task) {
-    std::optional<Task> out;
-    try {
-      out = record(export_python(rewritten_task, user_source));
-    } catch (const InputError&) {
-    }
-    if (out) out->source = task.source;
-    return out;
-  };
-  std::optional<Task> out = recorded(*rewritten);
-  if (out && drop_idle_clones(*out)) out = recorded(canonical(*out));
+std::optional<Task> channels_last(const Task& task, const RecordAgain& record_again) {
+  const std::optional<Task> rewritten = Rewrite(task).run();
+  std::optional<Task> out = rewritten ? record_again(*rewritten) : std::nullopt;
+  if (out && drop_idle_clones(*out)) out = record_again(canonical(*out));
   return out;
 }
 

@@ -1,62 +1,15 @@
 #include "search/layout.h"
 
-#include <gtest/gtest.h>
-
-#include "program/transform.h"
-#include "verify/verifier.h"
+#include "search/form_test.h"
 
 namespace kw {
 namespace {
 
-using std::chrono::milliseconds;
-
-std::string model(const std::string& init, const std::string& forward, const std::string& shape) {
-  return "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n\n\n"
-         "class Model(nn.Module):\n    def __init__(self):\n        super().__init__()\n" +
-         init + "        self.eval()\n\n    def forward(self, x):\n" + forward +
-         "\n\ndef get_inputs():\n    return [torch.randn(" + shape +
-         ")]\n\n\ndef get_init_inputs():\n    return []\n";
-}
-
-class Layout : public testing::Test {
+class Layout : public FormTest {
  protected:
-  RecordRequest request(const std::string& text) const {
-    RecordRequest out;
-    out.text = text;
-    out.file = "model.py";
-    out.profile = profile_;
-    return out;
-  }
   std::optional<Task> rewritten(const std::string& text) {
-    reference_ = verifier_.prepare(request(text), {});
-    return channels_last(reference_.task, text, [&](const std::string& python) {
-      RecordRequest again = request(python);
-      again.cls = "ModelNew";
-      auto built = build_task(pool_, again, milliseconds(60000));
-      return built.fault ? std::nullopt : std::optional<Task>(canonical(built.value->task));
-    });
-  }
-  // Real trials against the original: as near to an fp64 run as that is, results laid out alike.
-  void expect_equal(const Task& task) {
-    const int id = executor_.load(task);
-    for (Variation variation : {Variation::kPlain, Variation::kAffine}) {
-      TrialRequest request;
-      request.reference = reference_.id;
-      request.candidate = id;
-      request.variation = variation;
-      const TrialReport report = executor_.trial(request, milliseconds(60000));
-      ASSERT_EQ(report.status, "ok") << report.message;
-      EXPECT_EQ(report.difference, "");
-      for (const OutputErrors& errors : report.outputs) {
-        EXPECT_EQ(errors.nonfinite_mismatch, 0);
-        EXPECT_LE(errors.candidate_rms, 4 * errors.reference_rms);
-      }
-    }
-    executor_.unload(id);
-    const Program &a = reference_.task.forward, &b = task.forward;
-    for (size_t i = 0; i < a.outputs.size(); ++i) {
-      EXPECT_EQ(a.values[a.outputs[i]].strides, b.values[b.outputs[i]].strides);
-    }
+    prepare(text);
+    return channels_last(reference_.task, record_again());
   }
   static int clones(const Task& task) {
     int count = 0;
@@ -77,12 +30,6 @@ class Layout : public testing::Test {
     }
     EXPECT_GT(seen, 0);
   }
-
-  DeviceProfile profile_ = device_profile("h200");
-  WorkerPool pool_{default_worker_config()};
-  ExecutorClient executor_{default_executor_config("cpu")};
-  Verifier verifier_{pool_, executor_, profile_};
-  Reference reference_;
 };
 
 TEST_F(Layout, ConvertsOnceAtTheEntryAndOnceAtTheExit) {

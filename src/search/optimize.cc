@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -10,7 +11,7 @@
 #include "program/transform.h"
 #include "search/cover_search.h"
 #include "search/evaluate.h"
-#include "search/layout.h"
+#include "search/forms.h"
 #include "verify/statistics.h"
 
 namespace kw {
@@ -18,6 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Seconds to time the steps of all forms, at most.
+constexpr double kStepSeconds = 10;
 constexpr const char* kNoFaster = "nothing can be gained: no faster than PyTorch end to end";
 
 double since(Clock::time_point start) {
@@ -26,7 +29,7 @@ double since(Clock::time_point start) {
 
 }  // namespace
 
-// One optimisation: the searches over the program and its other layouts, and the confirmation.
+// One optimisation: the searches over the forms of the program, and the confirmation.
 class Optimizer::Run {
  public:
   Run(Optimizer& owner, const RecordRequest& request, const OptimizeOptions& options,
@@ -45,12 +48,11 @@ class Optimizer::Run {
     result_.reference = result_.base = result_.optimized = reference_.task;
     result_.reference_source = request_.text;
     result_.measured = evaluator_.measures();
-    search();
-    result_.search_seconds = since(start_);
-    confirm();
+    find_forms();
+    search_and_confirm();
     const CoverSearch& base = searches_[chosen_];
     result_.base = base.program();
-    result_.layout = base.layout();
+    result_.changes = base.form().changes;
     result_.step_seconds = base.step_seconds();
     result_.attempts = base.attempts();
     result_.total_seconds = since(start_);
@@ -70,25 +72,50 @@ class Optimizer::Run {
     if (owner_.progress_) owner_.progress_({phase, detail, 0, 0, 1});
   }
 
-  void add_search(Task program, const std::string& layout) {
-    searches_.emplace_back(std::move(program), layout, owner_.executor_, owner_.policy_, evaluator_,
-                           owner_.profile_, options_, owner_.progress_);
+  void find_forms() {
+    const auto record_again = [&](const Task& form) { return record(form); };
+    VerifyOptions once = options_.verify;  // the result is judged by all trials
+    once.trials = 1;
+    once.variations = false;
+    for (Form& form : forms_of(reference_.task, evaluator_.measures(), record_again)) {
+      // Rounding may cancel where real arithmetic does not: a form is a proposal like any other.
+      const bool recorded = form.name.empty();
+      if (!recorded && !verifier_.is_correct(reference_, form.task, once)) continue;
+      searches_.emplace_back(std::move(form), owner_.executor_, owner_.policy_, evaluator_,
+                             owner_.profile_, options_, owner_.progress_);
+    }
+    if (evaluator_.measures()) {
+      const double seconds = kStepSeconds / static_cast<double>(searches_.size());
+      for (CoverSearch& search : searches_) search.measure_steps(seconds, limit(1));
+    }
+    result_.reference_seconds = searches_.front().eager_seconds();
+    for (size_t i = 0; i < searches_.size(); ++i) order_.push_back(i);
+    std::stable_sort(order_.begin(), order_.end(), [&](size_t a, size_t b) {
+      return searches_[a].eager_seconds() < searches_[b].eager_seconds();
+    });
   }
 
-  // Layouts only matter where time is measured: the model knows nothing of them.
-  void search() {
-    add_search(reference_.task, "");
-    if (evaluator_.measures()) {
-      const auto variant = channels_last(reference_.task, request_.text,
-                                         [&](const std::string& text) { return record(text); });
-      if (variant) add_search(*variant, "channels last");
+  // The end of a part of the budget that is left.
+  SearchLimit limit(double part) const {
+    const double seconds = std::max(0.0, part * (options_.budget_seconds - since(start_)));
+    return {Clock::now() +
+                std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)),
+            stop_};
+  }
+
+  // The fastest form gets half of the budget, the next one half of the rest, and so on. Where times
+  // are measured, the covers of all forms compete. Where they are modelled, a form that
+  // is slower in PyTorch is searched only when nothing came of the faster ones.
+  void search_and_confirm() {
+    for (size_t i : order_) {
+      const bool last = i == order_.back();
+      const Clock::time_point begin = Clock::now();
+      result_.stopped_early |= !searches_[i].run(limit(last ? 1 : 0.5));
+      result_.search_seconds += since(begin);
+      if (evaluator_.measures() && !last) continue;
+      if (confirm()) return;
     }
-    for (size_t i = 0; i < searches_.size(); ++i) {
-      const double share = (options_.budget_seconds - since(start_)) / (searches_.size() - i);
-      const auto length = std::chrono::duration_cast<Clock::duration>(
-          std::chrono::duration<double>(std::max(0.0, share)));
-      result_.stopped_early |= !searches_[i].run({Clock::now() + length, stop_});
-    }
+    say_why_nothing();
   }
 
   RecordRequest request_for(const std::string& python) const {
@@ -99,15 +126,22 @@ class Optimizer::Run {
     return request;
   }
 
-  std::optional<Task> record(const std::string& python) {
-    auto built = build_task(owner_.pool_, request_for(python), options_.verify.record_deadline);
-    if (built.fault) return std::nullopt;
-    return canonical(built.value->task);
+  std::optional<Task> record(const Task& form) {
+    try {
+      const RecordRequest request = request_for(export_python(form, request_.text));
+      auto built = build_task(owner_.pool_, request, options_.verify.record_deadline);
+      if (built.fault) return std::nullopt;
+      Task out = canonical(built.value->task);
+      out.source = reference_.task.source;
+      return out;
+    } catch (const InputError&) {
+      return std::nullopt;
+    }
   }
 
   // The fastest cover is spliced, exported, recorded again and judged against the original. When
   // the whole fails where its parts passed, the least certain part is left out.
-  void confirm() {
+  bool confirm() {
     std::set<Contender> tried;
     while (true) {
       std::vector<Contender> found = contenders();
@@ -115,10 +149,11 @@ class Optimizer::Run {
       for (const Contender& contender : fastest_first(found)) {
         report("confirming", "the whole program");
         tried.insert(contender);
-        if (try_cover(contender)) return;
+        failed_as_a_whole_ = true;
+        if (try_cover(contender)) return true;
       }
       found = contenders();
-      if (found.empty()) return say_why_nothing(!tried.empty());
+      if (found.empty()) return false;
       for (CoverSearch& search : searches_) {
         const std::vector<CoverSearch::Cover> covers = search.covers();
         if (covers.empty()) continue;
@@ -128,9 +163,9 @@ class Optimizer::Run {
   }
 
   // "Nothing can be gained" is a finding; a search that was cut short has none.
-  void say_why_nothing(bool failed_as_a_whole) {
+  void say_why_nothing() {
     result_.outcome = OptimizeResult::Outcome::kNothingGained;
-    if (failed_as_a_whole) {
+    if (failed_as_a_whole_) {
       if (result_.message == kNoFaster) return;
       result_.message = "PyTorch's own kernels are kept: what was found failed as a whole (" +
                         result_.message + ")";
@@ -234,9 +269,9 @@ class Optimizer::Run {
     result_.python = std::move(python);
     result_.outcome = OptimizeResult::Outcome::kImproved;
     const size_t count = contender.cover.size();
-    result_.message = std::to_string(count) + " fragment" + (count > 1 ? "s" : "") +
-                      " written as Triton kernels" +
-                      (search.layout().empty() ? "" : ", convolutions " + search.layout());
+    result_.message =
+        std::to_string(count) + " fragment" + (count > 1 ? "s" : "") + " written as Triton kernels";
+    for (const std::string& change : search.form().changes) result_.message += ", " + change;
     return true;
   }
 
@@ -249,10 +284,20 @@ class Optimizer::Run {
   FragmentEvaluator evaluator_;
   Reference reference_;
   std::vector<CoverSearch> searches_;
+  std::vector<size_t> order_;  // of the searches: the fastest form in PyTorch first
   size_t chosen_ = 0;
+  bool failed_as_a_whole_ = false;  // some cover was tried end to end
   std::string compiled_package_;
   OptimizeResult result_;
 };
+
+double cover_seconds(const OptimizeResult& result) {
+  double seconds = std::accumulate(result.step_seconds.begin(), result.step_seconds.end(), 0.0);
+  for (const Attempt& a : result.attempts) {
+    if (a.chosen) seconds += a.seconds - a.eager_seconds;
+  }
+  return seconds;
+}
 
 OptimizeResult Optimizer::optimize(const RecordRequest& request, const OptimizeOptions& options,
                                    const std::atomic<bool>& stop) {

@@ -45,18 +45,23 @@ struct OptimizeResult {
   Outcome outcome = Outcome::kNothingGained;
   std::string message;  // one line for people
   Task reference;
-  std::string reference_source;  // the user's file
-  Task base;                     // what was cut: the reference, or the same in another layout
-  std::string layout;            // of `base`: "" or "channels last"
-  Task optimized;                // equals `reference` unless improved
-  std::string python;            // optimized.py
-  Verdict verdict;               // of optimized.py against the reference
+  std::string reference_source;      // the user's file
+  Task base;                         // what was cut: the reference, or another form of it
+  std::vector<std::string> changes;  // that made `base` of the reference, in plain words
+  Task optimized;                    // equals `reference` unless improved
+  std::string python;                // optimized.py
+  Verdict verdict;                   // of optimized.py against the reference
   std::vector<Attempt> attempts;
   std::vector<double> step_seconds;  // eager time of each step of `base`, measured or modelled
+  double reference_seconds = 0;      // eager time of all steps of `reference`, likewise
   bool measured = false;
   double search_seconds = 0, total_seconds = 0;
   bool stopped_early = false;  // budget or interrupt ended the search
 };
+
+// The time of all steps of `base` with the chosen fragments in place of theirs, measured apart or
+// modelled.
+double cover_seconds(const OptimizeResult& result);
 
 // Where the work stands, for a progress display. `done` of `total` fragments evaluated; `best` is
 // the estimated speedup of the best cover so far.

@@ -6,6 +6,7 @@
 #include "formats/error.h"
 #include "formats/sha256.h"
 #include "ops/operator.h"
+#include "program/algebra.h"
 #include "program/transform.h"
 #include "verify/coverage.h"
 #include "verify/statistics.h"
@@ -252,6 +253,18 @@ void Verifier::judge(const Reference& reference, const Task& candidate,
   executor_.unload(id);
 }
 
+bool Verifier::is_correct(const Reference& reference, const Task& candidate,
+                          VerifyOptions options) {
+  if (!interface_fault(reference.task, candidate).empty()) return false;
+  options.noop_checks = false;  // there may be no launches
+  Verdict verdict;
+  std::vector<int> idle;
+  const int id = executor_.load(candidate);
+  const bool correct = check_correct(reference, id, options, verdict, idle);
+  executor_.unload(id);
+  return correct;
+}
+
 bool Verifier::check_coverage(const Reference& reference, const Task& candidate,
                               const VerifyOptions& options, const std::vector<int>& idle,
                               Verdict& verdict) {
@@ -389,7 +402,9 @@ StageResult compiled_stage(const Task& task, double seconds) {
   return stage;
 }
 
-double physical_floor(const Task& task, const DeviceProfile& profile) {
+double physical_floor(const Task& reference, const DeviceProfile& profile) {
+  const auto simple = simplified(reference);
+  const Task& task = simple ? simple->task : reference;
   double bytes = 0, products = 0;
   for (ValueId id : task.forward.outputs) {
     bytes += static_cast<double>(task.forward.values[id].bytes());

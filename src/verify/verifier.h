@@ -74,6 +74,8 @@ class Verifier {
   // From the coverage stage on, for a task that is built already; stages are appended to `verdict`.
   void judge(const Reference& reference, const Task& candidate, const VerifyOptions& options,
              Verdict& verdict);
+  // Whether a task gives the reference's results, launches or not: the correct stage alone.
+  bool is_correct(const Reference& reference, const Task& candidate, VerifyOptions options);
 
   // The same for a candidate as it was built from `request` (without its configurations): all that
   // its autotuned kernels could choose. `built` becomes the Program of the fastest.
@@ -108,7 +110,8 @@ Verdict unbuilt(const JobFault& fault);
 StageResult compiled_stage(const Task& task, double seconds);
 
 // The least time the task's results can take on the device, in seconds: every output written once
-// at full bandwidth, every matrix product at the fastest rate of the tensor cores.
+// at full bandwidth, every matrix product that algebra.h cannot spare at the fastest rate of the
+// tensor cores.
 double physical_floor(const Task& task, const DeviceProfile& profile);
 
 }  // namespace kw

@@ -201,5 +201,33 @@ TEST(Floor, OutputsMustBeWritten) {
   EXPECT_DOUBLE_EQ(physical_floor(aten_task(), profile), 4096 / 1e9);
 }
 
+// The sum over the 512 features of a linear layer is a product with one feature: an answer that is
+// faster than the whole product is not too fast.
+TEST(Floor, ProductsThatAlgebraSparesAreNotNeeded) {
+  DeviceProfile profile;
+  profile.bytes_per_second = 1e30;
+  profile.half_flops = 1e12;
+  Task task;
+  const Value weight{DType::kFloat32, {512, 32}, {32, 1}, 0, 0};
+  task.state = {{{"w"}, "parameter"}};
+  task.init.values = task.derive.values = task.inputs.values = {weight};
+  task.init.outputs = task.derive.inputs = task.inputs.inputs = {0};
+  Program& p = task.forward;
+  p.values = {weight,
+              {DType::kFloat32, {64, 32}, {32, 1}, 0, 1},
+              {DType::kFloat32, {64, 512}, {512, 1}, 0, 2},
+              {DType::kFloat32, {64}, {1}, 0, 3}};
+  p.inputs = {0, 1};
+  p.steps.resize(2);
+  p.steps[0] = AtenCall{
+      "aten.linear.default", {{"input", {ValueRef{1}}}, {"weight", {ValueRef{0}}}}, {2}, {}};
+  p.steps[1] = AtenCall{
+      "aten.sum.dim_IntList", {{"self", {ValueRef{2}}}, {"dim", {ArgList{{int64_t{1}}}}}}, {3}, {}};
+  p.outputs = {3};
+  EXPECT_DOUBLE_EQ(physical_floor(task, profile), 2.0 * 64 * 32 / 1e12);
+  p.outputs = {2};
+  EXPECT_DOUBLE_EQ(physical_floor(task, profile), 2.0 * 64 * 32 * 512 / 1e12);
+}
+
 }  // namespace
 }  // namespace kw

@@ -1,0 +1,60 @@
+// New weights for a Task: what its forward takes from state alone, computed on in float64, in
+// `derive`, and handed back to forward as float32. So a new weight is rounded once.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+
+namespace kw {
+
+// A number, or a value of `derive`.
+using Term = Arg;
+
+Arg int_list(const std::vector<int64_t>& items);
+
+// Writes to the derive and forward Programs of a Task that outlives it.
+class WeightMaker {
+ public:
+  explicit WeightMaker(Task& task);
+
+  // Whether a float32 value of forward follows from state alone, by views and arithmetic, and no
+  // step of forward writes what it looks at.
+  bool is_constant(ValueId forward_value) const;
+  // Whether a change of running statistics shows: batch norm in training updates them behind
+  // PyTorch's version counters, which exported files go by, but nn.BatchNorm counts its batches
+  // beside them.
+  bool is_counted(ValueId running_mean) const;
+  // A constant of forward as a contiguous float64 value of derive.
+  ValueId load(ValueId forward_value);
+  // A value of derive, rounded to float32, as an input of forward.
+  ValueId store(ValueId id);
+
+  // Steps on float64 values of derive. The second operand broadcasts to the first.
+  ValueId mul(ValueId a, const Term& b);
+  ValueId add(ValueId a, const Term& b);
+  ValueId reciprocal(ValueId a);
+  ValueId rsqrt(ValueId a);
+  ValueId view(ValueId a, const std::vector<int64_t>& shape);  // as many elements
+  ValueId transposed(ValueId matrix);
+  ValueId sum(ValueId a, const std::vector<int64_t>& dims, bool keepdim);
+  ValueId mm(ValueId a, ValueId b);  // [m, k] times [k, n]
+  ValueId zeros(int64_t count);
+  const std::vector<int64_t>& shape(ValueId id) const { return task_.derive.values[id].shape; }
+
+ private:
+  ValueId hoist(ValueId forward_value);
+  ValueId call(const std::string& op, std::map<std::string, Arg> args, std::vector<int64_t> shape,
+               DType dtype = DType::kFloat64);
+
+  Task& task_;
+  std::set<int> written_;          // storages of forward
+  std::map<ValueId, int> makers_;  // of forward's values: the step
+  std::map<ValueId, ValueId> hoisted_;
+};
+
+}  // namespace kw
