@@ -1,6 +1,7 @@
 """Models of many shapes through the whole command line: recorded, searched, exported and recorded
 again as the same program."""
 
+import concurrent.futures
 import json
 
 import pytest
@@ -292,9 +293,9 @@ return y
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("kernels")
-    verdicts = {}
-    for what, (result, kernels, forward, _) in CANDIDATES.items():
+    def judge(what):
+        result, kernels, forward, _ = CANDIDATES[what]
+        folder = tmp_path_factory.mktemp("kernels")
         (folder / "model.py").write_text(REFERENCE % result)
         (folder / "candidate.py").write_text(
             KERNELS + kernels + "\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
@@ -302,8 +303,10 @@ def judged(tmp_path_factory):
         process = run("verify", folder / "model.py", folder / "candidate.py", "--backend", "cpu",
                       "--json", "--trials", 1)
         assert process.returncode in (0, 1, 4), process.stderr
-        verdicts[what] = (process.returncode, json.loads(process.stdout))
-    return verdicts
+        return process.returncode, json.loads(process.stdout)
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return dict(zip(CANDIDATES, pool.map(judge, CANDIDATES)))
 
 
 @pytest.mark.parametrize("what", CANDIDATES)
