@@ -83,7 +83,8 @@ def compile_kernel(raw, text, arch, file, lines):
 def _compiled(raw, compiled, arch):
     metadata, cubin = compiled.metadata, compiled.asm["cubin"]
     registers, spills = cubin_resources(cubin)
-    pointers = [i for i, p in enumerate(raw["params"]) if p["type"].startswith("*")]
+    pointers = [i for i, p in enumerate(raw["params"])
+                if p["type"].startswith(("*", "tensordesc<"))]
     runtime = [i for i, p in enumerate(raw["params"]) if p["type"] != "constexpr"]
     reads, writes = access.accessed_arguments(str(compiled.asm["ttir"]), metadata.name,
                                               runtime, pointers)
@@ -98,7 +99,27 @@ def _compiled(raw, compiled, arch):
         "launch_pdl": bool(metadata.launch_pdl),
         "launch_cooperative_grid": bool(metadata.launch_cooperative_grid),
         "registers": registers, "spills": spills, "reads": reads, "writes": writes,
+        **_descriptors(raw, metadata),
     }
+
+
+def _descriptors(raw, metadata):
+    """How the machine code wants each host tensor descriptor (a TMA descriptor), in order."""
+    count = sum(p["type"].startswith("tensordesc<") for p in raw["params"])
+    if not count:
+        return {}
+    found = list(metadata.tensordesc_meta or ())
+    if len(found) != count or any(meta is None or meta["fp4_padded"] for meta in found):
+        raise Refused("compile", "kernel %s: its tensor descriptors have no form on this device"
+                      % raw["name"])
+    return {"descriptors": [{
+        "swizzle": int(meta["swizzle"]), "element_bytes": int(meta["elem_size"]),
+        "element_type": _HOST_TYPES.get(int(meta["elem_type"]), int(meta["elem_type"])),
+        "block": [int(size) for size in meta["block_size"]]} for meta in found]}
+
+
+# CUtensorMapDataType of the device's numbers for element types (triton/backends/nvidia/driver.py).
+_HOST_TYPES = {8: 10, 9: 8, 10: 9}
 
 
 # Attributes of .nv.info sections: registers of a function, bytes of its stack frame.

@@ -13,6 +13,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler.compiler import make_backend
 from triton.compiler.errors import CompilationError
 from triton.runtime.driver import driver
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 import slices
 from compiler import explain
@@ -24,6 +25,8 @@ from ttir import Unreadable
 
 # Descriptors are rewritten to plain pointers for architectures that have none.
 _ARCH = 80
+_DESCRIPTOR_FLAGS = sum(name in TensorDescriptor.__dataclass_fields__
+                        for name in ("padding", "round_f32_to_tf32"))
 
 
 def interpret(request, fds):
@@ -32,9 +35,7 @@ def interpret(request, fds):
     arrays = [_map(fd, buffer) for fd, buffer in zip(fds, request["buffers"])]
     if len(arrays) != len(request["buffers"]):
         raise Refused("unsupported", "a buffer without its descriptor")
-    types = [p["type"] for p in kernel["params"] if p["type"] != "constexpr"]
-    arguments = [_argument(arg, kind, request["buffers"])
-                 for arg, kind in zip(request["args"], types)]
+    arguments = _arguments(kernel, request)
     grid = [int(n) for n in request["grid"]]
     try:
         text = front_end(kernel, request["slice"])
@@ -73,6 +74,22 @@ def _map(fd, buffer):
         return np.zeros(0, np.uint8)
     whole = np.frombuffer(mmap.mmap(fd, buffer["bytes"]), np.uint8)
     return whole[buffer.get("begin", 0):buffer.get("end", buffer["bytes"])]
+
+
+def _arguments(kernel, request):
+    """What the TTIR takes. Rewritten to a pointer, a host descriptor becomes the pointer, shape,
+    strides and a flag for each way to pad or round, before the shape and strides that follow it."""
+    params = [p for p in kernel["params"] if p["type"] != "constexpr"]
+    given = [_argument(arg, p["type"], request["buffers"])
+             for arg, p in zip(request["args"], params)]
+    arguments = []
+    for index, param in enumerate(params):
+        arguments.append(given[index])
+        if param["type"].startswith("tensordesc<"):
+            rank = param["type"].count(",") + 1
+            arguments += given[index + 1:index + 1 + 2 * rank]
+            arguments += [False] * _DESCRIPTOR_FLAGS
+    return arguments
 
 
 def _argument(arg, kind, buffers):

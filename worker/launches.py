@@ -20,6 +20,7 @@ from triton.backends.driver import DriverBase
 from triton.runtime.autotuner import Autotuner, Heuristics
 from triton.runtime.driver import driver
 from triton.runtime.jit import JITFunction, KernelInterface
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from tape import Launch, number_to_json, values_in
 
@@ -99,7 +100,7 @@ class _RecordedKernel:
         return None
 
     def run(self, x, y, z, stream, function, metadata, launch_metadata, enter, leave, *args):
-        self._launches.write(self._kernel, (x, y, z), [args[i] for i in self._arguments])
+        self._launches.write(self._kernel, (x, y, z), [_item(args, p) for p in self._arguments])
 
     def __getattr__(self, name):
         if name == "result":  # triton 3.6 asks whether the kernel is a future
@@ -141,26 +142,44 @@ class Launches:
 
     def bind(self, kernel, signature, constexprs, options, attrs):
         """Instead of compiling: the Raw kernel, and which arguments a launch of it passes."""
-        params, arguments = [], []
+        params, arguments, indices = [], [], {}
         for position, (name, kind) in enumerate(signature.items()):
-            if not isinstance(kind, str) or kind.startswith(("tensordesc", "nvTmaDesc")):
-                self.recorder.refuse("unsupported", "argument %s of kernel %s is a tuple or a host "
-                                     "tensor descriptor" % (name, kernel.__name__))
-            params.append({"name": name, "type": kind})
-            if kind != "constexpr":
-                arguments.append(position)
+            for inner, leaf_kind in self.leaves(name, kind):
+                path = (position, *inner)
+                indices[path] = len(params)
+                params.append({"name": ".".join(map(str, (name, *inner))), "type": leaf_kind})
+                if leaf_kind != "constexpr":
+                    arguments.append(path)
         functions = Functions(self)
         entry = functions.add(kernel)
         raw = {"name": kernel.__name__, "params": params,
-               "constexprs": {_path(path): functions.constexpr(value)
+               "constexprs": {str(indices[path]): functions.constexpr(value)
                               for path, value in constexprs.items()},
-               "attrs": {_path(path): [list(pair) for pair in found]
+               "attrs": {str(indices[path]): [list(pair) for pair in found]
                          for path, found in attrs.items() if found},
                "options": self.options(kernel, options),
                "function": entry, "functions": functions.listed}
         if raw not in self.kernels:
             self.kernels.append(raw)
         return _RecordedKernel(self, self.kernels.index(raw), arguments)
+
+    def leaves(self, name, kind):
+        """(path inside the parameter, type) of what Triton passes for it: tuples are flattened, a
+        host tensor descriptor is followed by its shape and strides."""
+        if not isinstance(kind, tuple):
+            if not kind.startswith(("tensordesc", "nvTmaDesc")):
+                return [((), kind)]
+            if "." in name or not kind.startswith("tensordesc<"):
+                self.recorder.refuse("unsupported", "argument %s is a descriptor inside a tuple, or "
+                                     "of an older kind" % name)
+            rank = range(kind.count(",") + 1)
+            return [((), kind), *((("shape", i), "i32") for i in rank),
+                    *((("strides", i), "i64") for i in rank)]
+        if not kind or hasattr(kind, "_fields"):
+            self.recorder.refuse("unsupported", "argument %s is %s" % (
+                name, "a named tuple" if kind else "an empty tuple"))
+        return [((index, *path), leaf) for index, item in enumerate(kind)
+                for path, leaf in self.leaves("%s.%d" % (name, index), item)]
 
     def options(self, kernel, options):
         _, _, target, backend, _ = kernel.device_caches[0]
@@ -189,11 +208,16 @@ class Launches:
     def argument(self, value, kind):
         if isinstance(value, triton.runtime.jit.TensorWrapper):
             value = value.base
+        if isinstance(value, TensorDescriptor):
+            if value.padding != "zero" or getattr(value, "round_f32_to_tf32", False):
+                self.recorder.refuse("unsupported", "a tensor descriptor with padding or rounding "
+                                     "other than the default")
+            value = value.base
         if isinstance(value, torch.Tensor):
             if value.device.type != "cuda":
                 self.recorder.refuse("unsupported", "a tensor on the CPU goes to a kernel")
             return self.recorder.value(value)
-        if kind.startswith("*"):
+        if kind.startswith(("*", "tensordesc")):
             self.recorder.refuse("address", "something that is no tensor goes to a kernel as a "
                                  "pointer")
         if kind.startswith(("fp", "bf")):
@@ -273,8 +297,10 @@ def _is_literal(value):
     return value is None or isinstance(value, (bool, int, float, str))
 
 
-def _path(path):
-    return ",".join(str(step) for step in path)
+def _item(value, path):
+    for step in path:
+        value = getattr(value, step) if isinstance(step, str) else value[step]
+    return value
 
 
 def _scope(function):

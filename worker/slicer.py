@@ -140,7 +140,8 @@ class Slicer:
         names = [a.arg for a in arguments.posonlyargs + arguments.args + arguments.kwonlyargs]
         if arguments.vararg or arguments.kwarg:
             self._refuse("kernel %s takes a variable number of arguments" % node.name, node)
-        if names != [param.get("name") for param in raw["params"]] or node.name != raw["name"]:
+        recorded = [param["name"].partition(".")[0] for param in raw["params"]]
+        if names != list(dict.fromkeys(recorded)) or node.name != raw["name"]:
             self._refuse("kernel %s was recorded with other parameters" % node.name, node)
 
     def _alone(self, node):

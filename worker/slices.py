@@ -25,8 +25,40 @@ def load(text):
     return module.__dict__
 
 
-def parse_path(text):
-    return tuple(int(part) for part in text.split(","))
+def parameter_names(kernel):
+    """The function's parameters in order: `pair.0`, `pair.1` are one."""
+    return list(dict.fromkeys(p["name"].partition(".")[0] for p in kernel["params"]))
+
+
+def parameter_paths(kernel):
+    """For each of `params`, its place among the function's parameters: (2,), or (2, 0) in a
+    tuple. None for the shape and strides of a host tensor descriptor, which stand behind it."""
+    order = {name: index for index, name in enumerate(parameter_names(kernel))}
+    described = {p["name"] for p in kernel["params"] if p["type"].startswith("tensordesc<")}
+    all_paths = []
+    for param in kernel["params"]:
+        name, *inside = param["name"].split(".")
+        known = name in described and inside
+        all_paths.append(None if known else (order[name], *map(int, inside)))
+    paths = [path for path in all_paths if path is not None]
+    if len(set(paths)) != len(paths) or paths != sorted(paths):
+        raise Refused("slice", "parameters of kernel %s out of order" % kernel["name"])
+    return all_paths
+
+
+def _nested(paths, types):
+    """Types by path as nested tuples."""
+    if not paths:
+        return ()
+    if paths == [()]:
+        return types[0]
+    items = []
+    for index in range(paths[-1][0] + 1):
+        inside = [(path[1:], kind) for path, kind in zip(paths, types) if path[0] == index]
+        if not inside or any(not path for path, _ in inside) and len(inside) > 1:
+            raise Refused("slice", "a tuple with gaps")
+        items.append(_nested(*map(list, zip(*inside))))
+    return tuple(items)
 
 
 def decode_constexpr(value, scope):
@@ -49,9 +81,14 @@ def ast_source(kernel, text):
     """What Triton compiles for a Kernel (or Raw kernel) with this slice."""
     from triton.compiler import ASTSource
     scope = load(text)
-    constexprs = {parse_path(path): decode_constexpr(value, scope)
-                  for path, value in kernel["constexprs"].items()}
-    attrs = {parse_path(path): [list(pair) for pair in found]
-             for path, found in kernel["attrs"].items()}
-    signature = {p["name"]: p["type"] for p in kernel["params"]}
+    paths = parameter_paths(kernel)
+    constexprs = {paths[int(index)]: decode_constexpr(value, scope)
+                  for index, value in kernel["constexprs"].items()}
+    attrs = {paths[int(index)]: [list(pair) for pair in found]
+             for index, found in kernel["attrs"].items()}
+    if None in constexprs or None in attrs:
+        raise Refused("slice", "a descriptor's shape is no constant")
+    passed = [(path, p["type"]) for path, p in zip(paths, kernel["params"]) if path is not None]
+    types = _nested([path for path, _ in passed], [kind for _, kind in passed])
+    signature = dict(zip(parameter_names(kernel), types))
     return ASTSource(scope[kernel["name"]], signature, constexprs, attrs)

@@ -50,7 +50,8 @@ bool is_item_access(std::string_view text) {
       continue;
     }
     if (key.starts_with('-')) key.remove_prefix(1);
-    if (key.empty() || !std::all_of(key.begin(), key.end(), [](char c) { return '0' <= c && c <= '9'; }))
+    if (key.empty() ||
+        !std::all_of(key.begin(), key.end(), [](char c) { return '0' <= c && c <= '9'; }))
       return false;
   }
   return text.empty();
@@ -246,28 +247,64 @@ class ForwardWriter {
     std::string out = kernel.name + "[" +
                       python_tuple(std::vector<int64_t>(launch.grid.begin(), launch.grid.end())) +
                       "](";
-    size_t next = 0;
-    for (size_t i = 0; i < kernel.params.size(); ++i) {
-      if (i) out += ", ";
-      const KernelParam& param = kernel.params[i];
-      if (!param.is_constexpr()) {
-        out += arg_text(launch.args[next++]);
-        continue;
-      }
-      out += param.name + "=" + constexpr_text(kernel.constexprs.value(std::to_string(i), Json()));
-      // After one keyword every later argument must be one too.
-      for (++i; i < kernel.params.size(); ++i) {
-        const KernelParam& later = kernel.params[i];
-        out += ", " + later.name + "=" +
-               (later.is_constexpr()
-                    ? constexpr_text(kernel.constexprs.value(std::to_string(i), Json()))
-                    : arg_text(launch.args[next++]));
-      }
+    // After one keyword every later argument must be one too.
+    bool keyword = false;
+    std::string separator;
+    for (size_t i = 0, next = 0; i < kernel.params.size();) {
+      const std::string name = kernel.params[i].name.substr(0, kernel.params[i].name.find('.'));
+      keyword = keyword || (kernel.params[i].name == name && kernel.params[i].is_constexpr());
+      out += separator + (keyword ? name + "=" : "") + parameter_text(launch, name, i, next);
+      separator = ", ";
     }
     for (const auto& [option, value] : kernel.options.items()) {
       out += ", " + option + "=" + constexpr_text(value);
     }
     return out + ")";
+  }
+
+  // The argument for what `path` names, a parameter or an item of a tuple. `param` and `next` go on
+  // behind the parameters and launch arguments that it takes.
+  std::string parameter_text(const Launch& launch, const std::string& path, size_t& param,
+                             size_t& next) const {
+    const Kernel& kernel = task_.kernels[launch.kernel];
+    if (kernel.params[param].is_descriptor()) return descriptor_text(launch, param, next);
+    if (kernel.params[param].name == path) {
+      const size_t index = param++;
+      return kernel.params[index].is_constexpr()
+                 ? constexpr_text(kernel.constexprs.value(std::to_string(index), Json()))
+                 : arg_text(launch.args[next++]);
+    }
+    std::string items;
+    for (size_t k = 0;
+         param < kernel.params.size() && kernel.params[param].name.starts_with(path + "."); ++k) {
+      const std::string item = path + "." + std::to_string(k);
+      const std::string& name = kernel.params[param].name;
+      if (name != item && !name.starts_with(item + ".")) {
+        throw InputError("export: parameters of kernel " + kernel.name + " are out of order");
+      }
+      items += parameter_text(launch, item, param, next) + ", ";
+    }
+    return "(" + items + ")";
+  }
+
+  // The parameter, its shape and its strides.
+  std::string descriptor_text(const Launch& launch, size_t& param, size_t& next) const {
+    const std::string& type = task_.kernels[launch.kernel].params[param].type;
+    const size_t open = type.find('['), close = type.find(']');
+    if (open == std::string::npos || close == std::string::npos || close < open) {
+      throw InputError("export: a tensor descriptor of type " + type);
+    }
+    const std::string block = type.substr(open, close - open + 1);
+    const size_t rank = 1 + std::count(block.begin(), block.end(), ',');
+    std::string lists[2];
+    const std::string base = arg_text(launch.args.at(next));
+    for (size_t i = 0; i < 2 * rank; ++i) {
+      lists[i / rank] += arg_text(launch.args.at(next + 1 + i)) + ", ";
+    }
+    param += 1 + 2 * rank;
+    next += 1 + 2 * rank;
+    return "triton.tools.tensor_descriptor.TensorDescriptor(" + base + ", [" + lists[0] + "], [" +
+           lists[1] + "], " + block + ")";
   }
 
   const Task& task_;

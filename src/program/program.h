@@ -90,6 +90,16 @@ struct Program {
   bool operator==(const Program&) const = default;
 };
 
+// How machine code wants one host tensor descriptor: the part of a CUtensorMap that the compiler
+// decides.
+struct DescriptorForm {
+  int swizzle = 0;       // CUtensorMapSwizzle
+  int element_type = 0;  // CUtensorMapDataType
+  int64_t element_bytes = 4;
+  std::vector<int64_t> block;  // elements that one access moves, of each dimension
+  bool operator==(const DescriptorForm&) const = default;
+};
+
 // Machine code of one kernel for one architecture, made by the trusted compile.
 struct Compiled {
   std::string arch;
@@ -103,7 +113,8 @@ struct Compiled {
   bool launch_pdl = false;
   bool launch_cooperative_grid = false;
   int64_t registers = 0, spills = 0;
-  std::vector<int> reads, writes;  // parameter indices, from the compiler's IR
+  std::vector<int> reads, writes;           // parameter indices, from the compiler's IR
+  std::vector<DescriptorForm> descriptors;  // of the descriptor parameters, in order
   bool operator==(const Compiled&) const = default;
 };
 
@@ -111,7 +122,10 @@ struct KernelParam {
   std::string name;
   std::string type;  // "*fp32", "i32", "constexpr", ...
   bool is_constexpr() const { return type == "constexpr"; }
-  bool is_pointer() const { return !type.empty() && type[0] == '*'; }
+  // A host tensor descriptor; its shape (i32) and strides (i64) are the next parameters.
+  bool is_descriptor() const { return type.starts_with("tensordesc<"); }
+  // Whether a tensor is passed for it.
+  bool is_pointer() const { return type.starts_with('*') || is_descriptor(); }
   bool operator==(const KernelParam&) const = default;
 };
 

@@ -10,6 +10,7 @@
 
 #include "formats/error.h"
 #include "program/cost.h"
+#include "program/export.h"
 #include "program/task_json.h"
 #include "program/transform.h"
 
@@ -165,6 +166,28 @@ TEST(Json, DamagedTasksAreRefusedOrSound) {
   }
 }
 
+// What names an object goes into Python source.
+TEST(Json, ObjectsInResultsHaveNames) {
+  Task task;
+  const auto result = [](const Json& type, const Json& fields) {
+    return Json{{"object", {{"type", type}, {"fields", fields}}}};
+  };
+  task.result = result("Output", {{"logits", 1.0}, {"loss", nullptr}});
+  EXPECT_NO_THROW(check_task(task));
+  for (const Json& bad :
+       {result("Out put", Json::object()), result("os.system", Json::object()), result(3, 3),
+        result("f()", Json::object()), result("", Json::object()),
+        result("Output", {{"a=1, b", 2}}), result("Output", {{"", 2}}),
+        result("Output", Json::array({1})), Json{{"object", {{"type", "Output"}}}},
+        result("Output", {{"logits", {{"out", 7}}}})}) {
+    task.result = bad;
+    EXPECT_THROW(check_task(task), InputError) << bad;
+  }
+  task.result = nullptr;
+  task.arguments = Json::array({result("Output", Json::object())});
+  EXPECT_THROW(check_task(task), InputError) << "arguments are not made again";
+}
+
 TEST(Hash, IgnoresNumberingButNotMeaning) {
   std::mt19937 rng(6);
   std::set<std::string> hashes;
@@ -295,6 +318,61 @@ TEST(Cost, CountsMultiplyAddsOfWeights) {
                      {{"input", input},
                       {"params", Arg{ArgList{weight, Arg{ValueRef{2}}, Arg{ValueRef{3}}}}}}),
             2.0 * (7 * 2) * (16 * 5 + 16 * 4));
+}
+
+// Tuples and descriptors, flat in a launch, stand in its text as the kernel takes them.
+TEST(Export, LaunchArgumentsTakeTheirFormAgain) {
+  Task task;
+  task.source = {"model.py", "Model", "any", {"x"}};
+  Kernel kernel;
+  kernel.name = "k";
+  kernel.params = {{"pair.0", "*fp32"},
+                   {"pair.1.0", "constexpr"},
+                   {"pair.1.1", "i32"},
+                   {"flag", "i32"},
+                   {"d", "tensordesc<fp32[4, 8]>"},
+                   {"d.shape.0", "i32"},
+                   {"d.shape.1", "i32"},
+                   {"d.strides.0", "i64"},
+                   {"d.strides.1", "i64"},
+                   {"BLOCK", "constexpr"},
+                   {"last", "i32"}};
+  kernel.constexprs = {{"1", 1}, {"9", 64}};
+  kernel.source = "import triton\n\n\n@triton.jit\ndef k(pair, flag, d, BLOCK, last):\n    pass\n";
+  kernel.compiled = Compiled{.arch = "sm_90", .reads = {0}, .writes = {4}};
+  task.kernels = {kernel};
+  const Value value{DType::kFloat32, {16, 32}, {32, 1}, 0, 0};
+  const auto empty = [](ValueId id) {
+    return AtenCall{
+        "aten.empty.memory_format", {{"size", {ArgList{{int64_t{16}}, {int64_t{32}}}}}}, {id}, {}};
+  };
+  task.inputs.values = {value};
+  task.inputs.steps = {empty(0)};
+  task.inputs.outputs = {0};
+  task.forward.values = {value, value};
+  task.forward.values[1].storage = 1;
+  task.forward.inputs = {0};
+  task.forward.steps = {empty(1), Launch{0,
+                                         {2, 1, 1},
+                                         {{ValueRef{0}},
+                                          {int64_t{7}},
+                                          {int64_t{5}},
+                                          {ValueRef{1}},
+                                          {int64_t{16}},
+                                          {int64_t{32}},
+                                          {int64_t{32}},
+                                          {int64_t{1}},
+                                          {int64_t{9}}}}};
+  task.forward.outputs = {1};
+  task.arguments = Json::array({{{"in", 0}}});
+  task.result = {{"object", {{"type", "Out"}, {"fields", {{"y", {{"out", 0}}}, {"n", 3}}}}}};
+  const std::string text = export_python(task, "class Model: pass\n");
+  EXPECT_NE(text.find("k[(2, 1, 1)]((x_, (1, 7, ), ), 5, "
+                      "triton.tools.tensor_descriptor.TensorDescriptor(t0, [16, 32, ], [32, 1, ], "
+                      "[4, 8]), BLOCK=64, last=9)"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("return Out(n=3, y=t0, )"), std::string::npos) << text;
 }
 
 TEST(Bundle, RoundTripAndDamage) {

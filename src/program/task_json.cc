@@ -83,22 +83,39 @@ Step step_from_json(const JsonReader& in) {
 }
 
 Json compiled_to_json(const Compiled& c) {
-  return {{"arch", c.arch},
-          {"cubin", sha256_hex(c.cubin)},
-          {"symbol", c.symbol},
-          {"num_warps", c.num_warps},
-          {"num_ctas", c.num_ctas},
-          {"shared", c.shared},
-          {"global_scratch_size", c.global_scratch_size},
-          {"global_scratch_align", c.global_scratch_align},
-          {"profile_scratch_size", c.profile_scratch_size},
-          {"profile_scratch_align", c.profile_scratch_align},
-          {"launch_pdl", c.launch_pdl},
-          {"launch_cooperative_grid", c.launch_cooperative_grid},
-          {"registers", c.registers},
-          {"spills", c.spills},
-          {"reads", c.reads},
-          {"writes", c.writes}};
+  Json out = {{"arch", c.arch},
+              {"cubin", sha256_hex(c.cubin)},
+              {"symbol", c.symbol},
+              {"num_warps", c.num_warps},
+              {"num_ctas", c.num_ctas},
+              {"shared", c.shared},
+              {"global_scratch_size", c.global_scratch_size},
+              {"global_scratch_align", c.global_scratch_align},
+              {"profile_scratch_size", c.profile_scratch_size},
+              {"profile_scratch_align", c.profile_scratch_align},
+              {"launch_pdl", c.launch_pdl},
+              {"launch_cooperative_grid", c.launch_cooperative_grid},
+              {"registers", c.registers},
+              {"spills", c.spills},
+              {"reads", c.reads},
+              {"writes", c.writes}};
+  for (const DescriptorForm& form : c.descriptors) {
+    out["descriptors"].push_back({{"swizzle", form.swizzle},
+                                  {"element_type", form.element_type},
+                                  {"element_bytes", form.element_bytes},
+                                  {"block", form.block}});
+  }
+  return out;
+}
+
+DescriptorForm descriptor_from_json(const JsonReader& in) {
+  DescriptorForm form;
+  form.swizzle = static_cast<int>(in.at("swizzle").integer(0, 7));
+  form.element_type = static_cast<int>(in.at("element_type").integer(0, 15));
+  form.element_bytes = in.at("element_bytes").integer(1, 8);
+  for (const JsonReader& size : in.at("block").items()) form.block.push_back(size.integer(1, 256));
+  if (form.block.empty() || form.block.size() > 5) in.at("block").fail("expected 1 to 5 sizes");
+  return form;
 }
 
 const std::string& look_up(const JsonReader& in, const std::map<std::string, std::string>& files) {
@@ -128,6 +145,11 @@ Compiled compiled_from_json(const JsonReader& in, size_t param_count,
   for (const auto& [key, list] : {std::pair{"reads", &c.reads}, {"writes", &c.writes}}) {
     for (const JsonReader& item : in.at(key).items()) {
       list->push_back(static_cast<int>(item.integer(0, static_cast<int64_t>(param_count) - 1)));
+    }
+  }
+  if (in.has("descriptors")) {
+    for (const JsonReader& form : in.at("descriptors").items()) {
+      c.descriptors.push_back(descriptor_from_json(form));
     }
   }
   return c;
@@ -261,6 +283,9 @@ Kernel kernel_from_json(const JsonReader& in, const std::map<std::string, std::s
     kernel.params.push_back({p.at("name").string(), p.at("type").string()});
   }
   if (kernel.params.size() > 1024) in.at("params").fail("too many parameters");
+  for (const KernelParam& param : kernel.params) {
+    if (param.name.size() > 256) in.at("params").fail("a parameter's name is too long");
+  }
   for (const auto& [key, member] : {std::pair{"constexprs", &kernel.constexprs},
                                     {"attrs", &kernel.attrs},
                                     {"options", &kernel.options}}) {

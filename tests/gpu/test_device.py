@@ -3,6 +3,7 @@
 `bench/gpu.sh test` runs these on a GPU host; elsewhere they are skipped.
 """
 
+import json
 import pathlib
 import sys
 
@@ -87,3 +88,69 @@ def test_broken_candidates_are_rejected_at_the_correct_stage(judged, name):
     verdict = judged[name + ".py"]
     assert (verdict["outcome"], verdict["rejected_at"]) == ("rejected", "correct")
     assert verdict["reason"]
+
+
+# Every program adds one, through descriptors that the host or the kernel makes.
+DESCRIPTORS = """
+import torch
+import triton
+import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+@triton.jit
+def host(a, b, BLOCK: tl.constexpr):
+    i, j = tl.program_id(0) * BLOCK, tl.program_id(1) * BLOCK
+    b.store([i, j], tl.maximum(a.load([i, j]), 0.0) + 1.0)
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        out = torch.empty_like(x)
+        a = TensorDescriptor.from_tensor(x, [32, 32])
+        b = TensorDescriptor.from_tensor(out, [32, 32])
+        host[(triton.cdiv(x.shape[0], 32), triton.cdiv(x.shape[1], 32))](a, b, BLOCK=32)
+        return out
+"""
+
+TUNED = CANDIDATE.replace("@triton.jit", """@triton.autotune(configs=[
+    triton.Config({"BLOCK": 32}, num_warps=1), triton.Config({"BLOCK": 64}, num_warps=2),
+    triton.Config({"BLOCK": 1024}, num_warps=4)], key=["n"])
+@triton.jit""").replace("cdiv(x.numel(), 256)", "cdiv(x.numel(), meta['BLOCK'])").replace(
+    "kernel[(", "kernel[lambda meta: (").replace(", BLOCK=256)", ")")
+
+
+def judge(folder, model, candidate):
+    (folder / "model.py").write_text(model)
+    (folder / "candidate.py").write_text(candidate)
+    process = run("verify", folder / "model.py", folder / "candidate.py", "--backend", "cuda",
+                  "--json", "--no-baseline")
+    assert process.returncode in (0, 1), process.stderr
+    return json.loads(process.stdout)
+
+
+@pytest.mark.parametrize("shape", ["1024, 256", "100, 36"])
+def test_host_descriptors(shape, tmp_path):
+    """Also where the last blocks lie partly outside of the tensor."""
+    verdict = judge(tmp_path, MODEL.replace("1000, 37", shape), DESCRIPTORS)
+    assert verdict["outcome"] == "accepted", verdict["reason"]
+    wrong = judge(tmp_path, MODEL.replace("1000, 37", shape), DESCRIPTORS.replace("+ 1.0", "+ 2.0"))
+    assert wrong["rejected_at"] == "correct", wrong["reason"]
+
+
+def test_the_fastest_configuration_is_timed(tmp_path):
+    model = MODEL.replace("1000, 37", "4096, 4096")
+    verdict = judge(tmp_path, model, TUNED % BODIES["right_before"])
+    assert verdict["outcome"] == "accepted", verdict["reason"]
+    slow, _, fast = verdict["configurations"]
+    assert {c["outcome"] for c in verdict["configurations"]} == {"accepted"}
+    assert slow["device_ms"] > fast["device_ms"] > 0
+    chosen, = [c for c in verdict["configurations"] if c["chosen"]]
+    assert chosen["device_ms"] == min(c["device_ms"] for c in verdict["configurations"])
+    timed, = [s for s in verdict["stages"] if s["stage"] == "time"]
+    assert timed["evidence"]["candidate"]["device_ms"] < slow["device_ms"]
+
+
+def test_a_wrong_configuration_is_named(tmp_path):
+    body = BODIES["right_before"].replace("value,", "value * (1.0 if BLOCK < 1024 else 2.0),")
+    verdict = judge(tmp_path, MODEL, TUNED % body)
+    assert verdict["rejected_at"] == "correct"
+    assert "BLOCK=1024" in verdict["reason"]

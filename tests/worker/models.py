@@ -323,3 +323,20 @@ class Model(nn.Module):
 def get_inputs():
     return [torch.randn(4, 8)]
 """)
+
+model("autocast_regions", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+        self.short = nn.Linear(8, 8).half()
+    def forward(self, x):
+        with torch.autocast(x.device.type, dtype=torch.bfloat16):
+            y = self.fc(x)
+            z = self.fc(y) @ self.fc.weight
+            with torch.autocast(x.device.type, enabled=False):
+                t = F.linear(z.float(), self.fc.weight)
+        return y, z, t, self.short(x.half())
+def get_inputs():
+    return [torch.randn(4, 8)]
+""")

@@ -136,6 +136,16 @@ def test_tensors_in_containers_are_named(recorded):
             "layers[1].0.bias", "layers[1].1.running_mean"} <= set(names)
 
 
+def test_autocast_is_recorded_as_its_casts(recorded):
+    forward = recorded("autocast_regions")["forward"]
+    of = {"aten.linear.default": [], "aten.matmul.default": []}
+    for step in forward["steps"]:
+        if step["op"] in of:
+            of[step["op"]].append(forward["values"][step["results"][0]]["dtype"])
+    assert of == {"aten.linear.default": ["bfloat16", "bfloat16", "float32", "float16"],
+                  "aten.matmul.default": ["bfloat16"]}
+
+
 def test_results_name_their_classes(recorded):
     tree = recorded("data_classes")["result"]["object"]
     assert tree["type"] == "Output" and list(tree["fields"]) == ["logits", "pair", "loss"]

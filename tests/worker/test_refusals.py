@@ -143,7 +143,9 @@ def get_inputs():
                             "kernel[(1,)](x, f, 64, BLOCK=64); f[0].item()  # HERE"),
     "what an operator wrote": ("host-read", forward(
         "f = torch.tensor([0.0], device=x.device)\nf.add_(x[0, 0])\nreturn x * f.item()  # HERE")),
-    "tuple argument": ("unsupported", KERNEL % "kernel[(1,)]((x, x), y, 64, BLOCK=64)  # HERE"),
+    "named tuple argument": ("unsupported", KERNEL % "import collections; "
+                             "p = collections.namedtuple('P', 'a b')(x, x); "
+                             "kernel[(1,)](p, y, 64, BLOCK=64)  # HERE"),
     "launch raises": ("raised", KERNEL % "kernel[(1,)](x, y, BLOCK=64)  # HERE"),
     "unknown keyword": ("raised", KERNEL % "kernel[(1,)](x, y, 64, BLOCK=64, num_wraps=3)  # HERE"),
 }

@@ -5,6 +5,7 @@
 namespace kw {
 
 int64_t divisibility(const Kernel& kernel, size_t param) {
+  if (kernel.params.at(param).is_descriptor()) return 16;  // what TMA asks of an address
   const auto found = kernel.attrs.find(std::to_string(param));
   if (found == kernel.attrs.end() || !found->is_array()) return 1;
   for (const Json& attr : *found) {

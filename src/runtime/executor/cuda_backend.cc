@@ -28,7 +28,10 @@ CUstream current_stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
 class CudaLaunch : public PreparedLaunch {
  public:
   CudaLaunch(const Kernel& kernel, const Launch& launch, CUfunction function)
-      : driver_(cuda_driver()), params_(kernel, launch), function_(function) {
+      : driver_(cuda_driver()),
+        params_(kernel, launch),
+        maps_(tensor_maps(kernel, launch)),
+        function_(function) {
     const Compiled& compiled = *kernel.compiled;
     const int64_t blocks = launch.grid[0] * launch.grid[1] * launch.grid[2];
     empty_ = blocks == 0;
@@ -50,6 +53,7 @@ class CudaLaunch : public PreparedLaunch {
     for (size_t a = 0; a < tensors.size(); ++a) {
       if (tensors[a].defined()) params_.set_pointer(a, tensors[a].data_ptr());
     }
+    for (const TensorMapParams& map : maps_) set_tensor_map(map, tensors[map.arg].data_ptr());
     // Freed at the end of this call, in stream order.
     const at::Tensor global = scratch(global_scratch_), profile = scratch(profile_scratch_);
     params_.set_scratch(global.defined() ? global.data_ptr() : nullptr,
@@ -86,6 +90,20 @@ class CudaLaunch : public PreparedLaunch {
     attributes_.push_back(attribute);
   }
 
+  // As fillTMADescriptorTiled of triton/backends/nvidia/driver.c.
+  void set_tensor_map(const TensorMapParams& map, void* address) {
+    static constexpr std::array<uint32_t, 5> kElementStrides{1, 1, 1, 1, 1};
+    CUtensorMap encoded{};
+    driver_.check(driver_.tensor_map_encode_tiled(
+                      &encoded, static_cast<CUtensorMapDataType>(map.element_type),
+                      static_cast<cuuint32_t>(map.rank), address, map.sizes.data(),
+                      map.strides.data(), map.box.data(), kElementStrides.data(),
+                      CU_TENSOR_MAP_INTERLEAVE_NONE, static_cast<CUtensorMapSwizzle>(map.swizzle),
+                      CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+                  "a tensor descriptor");
+    params_.set_tensor_map(map.arg, &encoded);
+  }
+
   static at::Tensor scratch(int64_t bytes) {
     if (bytes == 0) return {};
     return at::empty({bytes}, at::TensorOptions().dtype(at::kByte).device(at::kCUDA));
@@ -93,6 +111,7 @@ class CudaLaunch : public PreparedLaunch {
 
   const CudaDriver& driver_;
   LaunchParams params_;
+  std::vector<TensorMapParams> maps_;
   CUfunction function_;
   CUlaunchConfig config_{};
   std::vector<CUlaunchAttribute> attributes_;

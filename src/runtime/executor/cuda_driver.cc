@@ -28,6 +28,7 @@ CudaDriver load_driver() {
   find(library, "cuFuncSetCacheConfig", driver.func_set_cache_config);
   find(library, "cuDeviceGetAttribute", driver.device_get_attribute);
   find(library, "cuLaunchKernelEx", driver.launch_kernel_ex);
+  find(library, "cuTensorMapEncodeTiled", driver.tensor_map_encode_tiled);
   find(library, "cuGetErrorString", driver.get_error_string);
   return driver;
 }

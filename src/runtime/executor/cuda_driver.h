@@ -17,6 +17,7 @@ struct CudaDriver {
   decltype(&::cuFuncSetCacheConfig) func_set_cache_config = nullptr;
   decltype(&::cuDeviceGetAttribute) device_get_attribute = nullptr;
   decltype(&::cuLaunchKernelEx) launch_kernel_ex = nullptr;
+  decltype(&::cuTensorMapEncodeTiled) tensor_map_encode_tiled = nullptr;
   decltype(&::cuGetErrorString) get_error_string = nullptr;
 
   // "what: an illegal memory access was encountered"; throws ReplayError unless `result` is

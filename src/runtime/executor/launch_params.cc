@@ -69,6 +69,41 @@ std::array<std::byte, 8> encode_scalar(std::string_view type, const Arg& value) 
   throw InputError("parameters of type " + std::string(type) + " are not supported");
 }
 
+std::vector<TensorMapParams> tensor_maps(const Kernel& kernel, const Launch& launch) {
+  const std::vector<size_t> params = runtime_params(kernel);
+  std::vector<TensorMapParams> out;
+  for (size_t a = 0; a < params.size(); ++a) {
+    const KernelParam& param = kernel.params[params[a]];
+    if (!param.is_descriptor()) continue;
+    const auto misfit = [&](const char* what) {
+      return InputError("kernel " + kernel.name + ", descriptor " + param.name + ": " + what);
+    };
+    if (!launch.args.at(a).is_value()) throw misfit("it describes no tensor");
+    if (!kernel.compiled || out.size() >= kernel.compiled->descriptors.size()) {
+      throw misfit("it was compiled without");
+    }
+    const DescriptorForm& form = kernel.compiled->descriptors[out.size()];
+    const size_t rank = form.block.size();
+    if (rank < 1 || rank > 5 || a + 2 * rank >= launch.args.size()) {
+      throw misfit("expected shape and strides behind it");
+    }
+    TensorMapParams map{.arg = a,
+                        .element_type = form.element_type,
+                        .swizzle = form.swizzle,
+                        .rank = static_cast<int>(rank)};
+    for (size_t d = 0; d < rank; ++d) {
+      const size_t inner = rank - 1 - d;
+      map.sizes[inner] = as_integer(launch.args[a + 1 + d], 1, INT32_MAX);
+      map.box[inner] = static_cast<uint32_t>(form.block[d]);
+      const int64_t stride = as_integer(launch.args[a + 1 + rank + d], 0, int64_t{1} << 40);
+      if (inner > 0) map.strides[inner - 1] = stride * form.element_bytes;
+      if (inner == 0 && stride != 1) throw misfit("its last dimension has gaps");
+    }
+    out.push_back(map);
+  }
+  return out;
+}
+
 LaunchParams::LaunchParams(const Kernel& kernel, const Launch& launch) {
   const std::vector<size_t> params = runtime_params(kernel);
   if (params.size() != launch.args.size()) {
@@ -84,6 +119,13 @@ LaunchParams::LaunchParams(const Kernel& kernel, const Launch& launch) {
   }
   slots_.resize(slots_.size() + 2);
   for (Slot& slot : slots_) addresses_.push_back(slot.data());
+  for (size_t a = 0; a < params.size(); ++a) {
+    if (kernel.params[params[a]].is_descriptor()) addresses_[a] = maps_[a].bytes.data();
+  }
+}
+
+void LaunchParams::set_tensor_map(size_t arg, const void* map) {
+  std::memcpy(maps_.at(arg).bytes.data(), map, sizeof(TensorMap));
 }
 
 void LaunchParams::set_pointer(size_t arg, const void* pointer) { slots_[arg] = bytes_of(pointer); }

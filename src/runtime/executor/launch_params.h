@@ -4,12 +4,26 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string_view>
 #include <vector>
 
 #include "program/program.h"
 
 namespace kw {
+
+// What cuTensorMapEncodeTiled takes for one host tensor descriptor, innermost dimension first.
+struct TensorMapParams {
+  size_t arg = 0;  // launch argument: the tensor whose address it holds
+  int element_type = 0, swizzle = 0, rank = 0;
+  std::array<uint64_t, 5> sizes{};    // elements
+  std::array<uint64_t, 5> strides{};  // bytes; rank - 1 of them: the innermost is one element
+  std::array<uint32_t, 5> box{};      // elements
+};
+
+// The tensor maps of a launch. InputError when descriptor, shape and compiled form do not fit.
+std::vector<TensorMapParams> tensor_maps(const Kernel& kernel, const Launch& launch);
 
 class LaunchParams {
  public:
@@ -19,6 +33,8 @@ class LaunchParams {
   LaunchParams(const LaunchParams&) = delete;
 
   void set_pointer(size_t arg, const void* pointer);
+  // The 128 bytes of a CUtensorMap for a descriptor argument.
+  void set_tensor_map(size_t arg, const void* map);
   void set_scratch(const void* global, const void* profile);
   // One address for each parameter, as cuLaunchKernel takes them. Valid while this lives.
   void** addresses() { return addresses_.data(); }
@@ -26,7 +42,11 @@ class LaunchParams {
 
  private:
   using Slot = std::array<std::byte, 8>;
+  struct alignas(64) TensorMap {
+    std::array<std::byte, 128> bytes;
+  };
   std::vector<Slot> slots_;
+  std::map<size_t, TensorMap> maps_;  // by argument; addresses stay
   std::vector<void*> addresses_;
 };
 
