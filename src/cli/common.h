@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/teacher/schedule_table.h"
 #include "runtime/executor_client.h"
 #include "verify/verifier.h"
 #include "worker/jobs.h"
@@ -41,6 +42,11 @@ std::string read_text(const std::filesystem::path& path);
 // A record request for `path`'s class `cls`, with the --set overrides of `flags`.
 RecordRequest request_for_file(const std::filesystem::path& path, const std::string& cls,
                                const MachineFlags& flags, const DeviceProfile& profile);
+
+// --schedules: a folder of tables of schedules (docs/schedules.md), "none", or "" for the one that
+// comes with the program; and the table in it for a device, empty when there is none.
+void add_schedules_flag(CLI::App& app, std::string& value);
+teacher::ScheduleTable schedule_table(const std::string& value, const DeviceProfile& profile);
 
 // torch.compile's version of the reference as an AOTInductor package, built by a trusted worker
 // that may use the GPU; empty, with one line on stderr, when it cannot be built. The package lives

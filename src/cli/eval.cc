@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 struct Flags {
   std::vector<std::string> models;
-  std::string cls = "Model", policy = "teacher", coverage = "hybrid", out;
+  std::string cls = "Model", policy = "teacher", coverage = "hybrid", out, schedules;
   int samples = 1, trials = 5;
   bool json = false, no_time = false, side_by_side = false, baseline = false;
   double explore = 0;
@@ -96,7 +96,8 @@ int run(const Flags& flags) {
   }
   if (!flags.out.empty()) fs::create_directories(flags.out);
   machine.executor.hello();
-  const std::unique_ptr<Policy> policy = make_teacher({.explore = flags.explore});
+  const std::unique_ptr<Policy> policy = make_teacher(
+      {.schedules = schedule_table(flags.schedules, machine.profile), .explore = flags.explore});
   std::map<std::string, int> outcomes;
   Suite(machine.pool, machine.executor, *policy, machine.profile)
       .run(requests, options, [&](const SuiteResult& result) {
@@ -137,6 +138,7 @@ Command add_eval(CLI::App& app) {
                  "hybrid: some PyTorch may be left; pure: none that computes")
       ->check(CLI::IsMember({"hybrid", "pure"}))
       ->capture_default_str();
+  add_schedules_flag(app, flags->schedules);
   app.add_option("--explore", flags->explore,
                  "share of the samples drawn at random from beyond the policy's best guesses")
       ->check(CLI::Range(0.0, 1.0))
