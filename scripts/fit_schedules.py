@@ -20,7 +20,7 @@ FAST = 1.1  # times the fastest: worth measuring again elsewhere
 KEPT = 3  # schedules of a class
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 FEWEST = 4  # models, for a fit
-LIMIT = 3.0  # of log(correction): beyond what was measured a linear model may say anything
+LIMIT = 4.0  # of log(correction): beyond what was measured a linear model may say anything
 
 
 class Model:

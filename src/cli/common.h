@@ -53,9 +53,11 @@ teacher::ScheduleTable schedule_table(const std::string& value, const DeviceProf
 // in `folder`, which belongs to one such call. `task` is what `model` was recorded as.
 std::string compile_baseline(const RecordRequest& model, const Task& task,
                              const std::filesystem::path& folder);
-// The same for several models, `parallel` at once; in the order of `requests`.
+// The same for several models, `parallel` at once; in the order of `requests`. `first_alone`: none
+// of this torch was built before, so that the first makes what all others use.
 std::vector<std::string> compile_baselines(const std::vector<BaselineRequest>& requests,
-                                           const std::filesystem::path& folder, int parallel);
+                                           const std::filesystem::path& folder, int parallel,
+                                           bool first_alone);
 
 // A folder under the system's temporary folder, removed at the end.
 class ScratchFolder {
