@@ -205,6 +205,7 @@ def main():
     table = table_of([json.loads(path.read_text()) for path in options.measured])
     print_report(table)
     if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
         path = options.out / (table["device"].replace(" ", "_") + ".json")
         path.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n")
         print("wrote %s" % path)
