@@ -43,6 +43,20 @@ Verdict unbuilt(const JobFault& fault) {
   return verdict;
 }
 
+// The whole program as torch.compile is to see it: a function of the fragment's arguments. Nothing
+// where some are derived from parameters, which the model file does not know.
+std::optional<BaselineRequest> baseline_of(const Fragment& fragment, const Task& task,
+                                           const RecordRequest& model) {
+  if (!task.derive.outputs.empty()) return {};
+  BaselineRequest out{model, task.state, {}};
+  const std::vector<ValueId>& inputs = task.forward.inputs;
+  for (ValueId id : fragment.in_values) {
+    const auto place = std::find(inputs.begin(), inputs.end(), id) - inputs.begin();
+    out.inputs.push_back(static_cast<int>(place));
+  }
+  return out;
+}
+
 bool any(const std::vector<SuiteSample>& samples, Verdict::Outcome outcome) {
   return std::any_of(samples.begin(), samples.end(),
                      [&](const SuiteSample& sample) { return sample.verdict.outcome == outcome; });
@@ -100,10 +114,10 @@ Json to_json(const SuiteResult& result) {
 struct Suite::Asked {
   const RecordRequest* request;
   SuiteResult result;
-  Fragment fragment;                       // the whole forward program
-  BaselineRequest baseline;                // for torch.compile's version of it
-  std::string package;                     // that version
-  std::vector<std::optional<Task>> built;  // by sample
+  Fragment fragment;                        // the whole forward program
+  std::optional<BaselineRequest> baseline;  // for torch.compile's version of it
+  std::string package;                      // that version
+  std::vector<std::optional<Task>> built;   // by sample
 };
 
 void Suite::run(const std::vector<RecordRequest>& models, const SuiteOptions& options,
@@ -136,8 +150,8 @@ void Suite::run_batch(std::vector<Asked>& batch, const SuiteOptions& options) {
   std::vector<BaselineRequest> baselines;
   std::vector<Asked*> owners;
   for (Asked& asked : batch) {
-    if (!options.compile_baselines || asked.result.samples.empty()) continue;
-    baselines.push_back(asked.baseline);
+    if (!options.compile_baselines || asked.result.samples.empty() || !asked.baseline) continue;
+    baselines.push_back(*asked.baseline);
     owners.push_back(&asked);
   }
   auto packages = std::async(std::launch::async, [&] {
@@ -166,12 +180,7 @@ void Suite::record(std::vector<Asked>& batch, const SuiteOptions& options) {
     std::iota(steps.begin(), steps.end(), 0);
     try {
       asked.fragment = cut(task, steps);
-      asked.baseline = {*asked.request, task.state, {}};
-      const std::vector<ValueId>& inputs = task.forward.inputs;
-      for (ValueId id : asked.fragment.in_values) {
-        const auto place = std::find(inputs.begin(), inputs.end(), id) - inputs.begin();
-        asked.baseline.inputs.push_back(static_cast<int>(place));
-      }
+      asked.baseline = baseline_of(asked.fragment, task, *asked.request);
       propose(asked, options);
     } catch (const InputError& error) {
       asked.result.fault = error.what();  // no step makes its result
