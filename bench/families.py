@@ -28,11 +28,11 @@ HALF = "dtype=torch.bfloat16"
 FAMILIES = {
     "pointwise": [
         ("bert_gelu", "B=32 T=512 C=3072", "", "x", "F.gelu(x)", "torch.randn(B, T, C)"),
-        ("llama_swiglu", "B=4 T=2048 C=11008", "", "gate, up", "F.silu(gate) * up",
+        ("llama_swiglu", "B=2 T=2048 C=11008", "", "gate, up", "F.silu(gate) * up",
          f"torch.randn(B, T, C, {HALF}), torch.randn(B, T, C, {HALF})"),
         ("gpt2_bias_residual", "B=8 T=1024 C=768", "self.bias = nn.Parameter(torch.randn(C))",
          "x, residual", "x + self.bias + residual", "torch.randn(B, T, C), torch.randn(B, T, C)"),
-        ("efficientnet_swish", "B=128 C=96 H=112", "", "x", "x * torch.sigmoid(x)",
+        ("efficientnet_swish", "B=64 C=96 H=112", "", "x", "x * torch.sigmoid(x)",
          "torch.randn(B, C, H, H)"),
         ("squeeze_excite", "B=64 C=256 H=56", "", "x, gate", "x * torch.sigmoid(gate)[:, :, None, None]",
          "torch.randn(B, C, H, H), torch.randn(B, C)"),
@@ -59,9 +59,9 @@ FAMILIES = {
     "softmax": [
         ("bert_scores", "B=32 E=12 T=512", "", "x, mask", "torch.softmax(x * 0.125 + mask, -1)",
          "torch.randn(B, E, T, T), torch.randn(B, 1, 1, T)"),
-        ("llama_scores", "B=1 E=32 T=2048", "", "x", "torch.softmax(x.float(), -1).to(x.dtype)",
+        ("llama_scores", "B=1 E=32 T=1024", "", "x", "torch.softmax(x.float(), -1).to(x.dtype)",
          f"torch.randn(B, E, T, T, {HALF})"),
-        ("gpt2_vocabulary", "B=4096 V=50257", "", "x", "torch.log_softmax(x, -1)", "torch.randn(B, V)"),
+        ("gpt2_vocabulary", "B=1024 V=50257", "", "x", "torch.log_softmax(x, -1)", "torch.randn(B, V)"),
         ("imagenet_classes", "B=8192 V=1000", "", "x", "torch.softmax(x, -1)", "torch.randn(B, V)"),
         ("deeplab_classes", "B=8 V=21 H=513", "", "x", "torch.softmax(x, 1)",
          "torch.randn(B, V, H, H)"),
@@ -88,7 +88,7 @@ FAMILIES = {
          "torch.randn(B, C)"),
         ("bert_projection", "B=16384 C=768 O=768", "self.fc = nn.Linear(C, O)", "x", "self.fc(x)",
          "torch.randn(B, C)"),
-        ("gpt2_head", "B=2048 C=768 O=50257", "self.fc = nn.Linear(C, O, bias=False)", "x",
+        ("gpt2_head", "B=1024 C=768 O=50257", "self.fc = nn.Linear(C, O, bias=False)", "x",
          "self.fc(x)", "torch.randn(B, C)"),
         ("resnet_classifier", "B=512 C=2048 O=1000", "self.fc = nn.Linear(C, O)", "x", "self.fc(x)",
          "torch.randn(B, C)"),
@@ -96,13 +96,13 @@ FAMILIES = {
          "self.fc(x)", "torch.randn(B, C)"),
     ],
     "matmul bf16": [
-        ("llama_up", "B=8192 C=4096 O=11008", f"self.fc = nn.Linear(C, O, bias=False, {HALF})", "x",
+        ("llama_up", "B=4096 C=4096 O=11008", f"self.fc = nn.Linear(C, O, bias=False, {HALF})", "x",
          "self.fc(x)", f"torch.randn(B, C, {HALF})"),
         ("llama3_qkv", "B=4096 C=4096 O=6144", f"self.fc = nn.Linear(C, O, bias=False, {HALF})", "x",
          "self.fc(x)", f"torch.randn(B, C, {HALF})"),
         ("gpt2_xl_ffn", "B=8192 C=1600 O=6400", f"self.fc = nn.Linear(C, O, {HALF})", "x",
          'F.gelu(self.fc(x), approximate="tanh")', f"torch.randn(B, C, {HALF})"),
-        ("bert_large_ffn", "B=16384 C=1024 O=4096", f"self.fc = nn.Linear(C, O, {HALF})", "x",
+        ("bert_large_ffn", "B=8192 C=1024 O=4096", f"self.fc = nn.Linear(C, O, {HALF})", "x",
          "F.gelu(self.fc(x))", f"torch.randn(B, C, {HALF})"),
         ("llama_70b_output", "B=2048 C=8192 O=8192", f"self.fc = nn.Linear(C, O, bias=False, {HALF})",
          "x", "self.fc(x)", f"torch.randn(B, C, {HALF})"),
@@ -214,7 +214,7 @@ FAMILIES = {
     ],
     "pooling": [
         ("resnet_max", "B=64 C=64 H=112", "", "x", "F.max_pool2d(x, 3, 2, 1)", "torch.randn(B, C, H, H)"),
-        ("vgg_max", "B=32 C=64 H=224", "", "x", "F.max_pool2d(x, 2)", "torch.randn(B, C, H, H)"),
+        ("vgg_max", "B=16 C=64 H=224", "", "x", "F.max_pool2d(x, 2)", "torch.randn(B, C, H, H)"),
         ("inception_average", "B=64 C=288 H=35", "", "x", "F.avg_pool2d(x, 3, 1, 1)",
          "torch.randn(B, C, H, H)"),
         ("c3d_max", "B=8 C=64 D=16 H=112", "", "x", "F.max_pool3d(x, (1, 2, 2))",
@@ -231,7 +231,7 @@ FAMILIES = {
          "torch.randn(B, C, H, H), torch.randn(B, C, H, H)"),
         ("cyclegan_pad", "B=8 C=64 H=256", "", "x", 'F.pad(x, (3, 3, 3, 3), mode="reflect")',
          "torch.randn(B, C, H, H)"),
-        ("espcn_shuffle", "B=8 C=256 H=128", "", "x", "F.pixel_shuffle(x, 2)",
+        ("espcn_shuffle", "B=4 C=256 H=128", "", "x", "F.pixel_shuffle(x, 2)",
          "torch.randn(B, C, H, H)"),
     ],
     "resampling": [
@@ -257,19 +257,19 @@ FAMILIES = {
          "torch.randint(0, 50257, (B, T)), torch.arange(T)"),
         ("llama3_words", "B=4 T=2048 C=4096", f"self.table = nn.Embedding(32000, C, {HALF})", "ids",
          "self.table(ids)", "torch.randint(0, 32000, (B, T))"),
-        ("graph_messages", "B=1166243 C=128", "", "x, edges", "x.index_select(0, edges)",
+        ("graph_messages", "B=262144 C=128", "", "x, edges", "x.index_select(0, edges)",
          "torch.randn(169343, C), torch.randint(0, 169343, (B,))"),
         ("shuffled_patches", "B=256 T=196 C=768", "", "x, order",
          "torch.gather(x, 1, order[:, :, None].expand(-1, -1, x.shape[2]))",
          "torch.randn(B, T, C), torch.randint(0, T, (B, T))"),
     ],
     "loss": [
-        ("gpt2_cross_entropy", "B=4096 V=50257", "", "x, y", 'F.cross_entropy(x, y, reduction="none")',
+        ("gpt2_cross_entropy", "B=1024 V=50257", "", "x, y", 'F.cross_entropy(x, y, reduction="none")',
          "torch.randn(B, V), torch.randint(0, V, (B,))"),
         ("imagenet_smoothed", "B=4096 V=1000", "", "x, y", 
          'F.cross_entropy(x, y, reduction="none", label_smoothing=0.1)',
          "torch.randn(B, V), torch.randint(0, V, (B,))"),
-        ("distillation", "B=4096 V=30522", "", "x, y",
+        ("distillation", "B=1024 V=30522", "", "x, y",
          'F.kl_div(torch.log_softmax(x, -1), torch.softmax(y, -1), reduction="none").sum(-1)',
          "torch.randn(B, V), torch.randn(B, V)"),
         ("detection_bce", "B=64 C=80 L=8400", "", "x, y", "F.binary_cross_entropy_with_logits(x, y)",
@@ -332,7 +332,7 @@ def evaluate(options, models, take):
     command = [options.kernelwright, "eval", "--json", "--side-by-side", "--coverage", "pure",
                "--backend", options.backend, "--samples", str(options.samples),
                "--explore", str(options.explore), "--seed", str(options.seed),
-               "--trials", str(options.trials), *models]
+               "--trials", str(options.trials), "--batch", "10", *models]
     if options.backend == "cuda":
         command.append("--baseline")
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -403,7 +403,8 @@ def main():
 
         def take(result):
             family, row = models[result.pop("model")]
-            print(line_of(family, row[0], result), flush=True)
+            print("%s  (%.1f s)" % (line_of(family, row[0], result), result["judge_seconds"]),
+                  flush=True)
             document["models"].append({"group": family, "name": row[0], "sizes": row[1],
                                        "forward": row[4], **result})
             part = options.out.with_suffix(".part")

@@ -56,7 +56,7 @@ step_teacher() {  # random cases of each operator, written and judged; ALL=1: of
 # FAMILIES="softmax,scan": of these (results of the others stay); SAMPLES: schedules for each model.
 step_families() {
   "$PYTHON" bench/families.py "$BUILD/kernelwright" --out "$out/families.json" \
-    --samples "${SAMPLES:-14}" ${FAMILIES:+--only "$FAMILIES"}
+    --samples "${SAMPLES:-12}" ${FAMILIES:+--only "$FAMILIES"}
 }
 # Each example (EXAMPLES: some of them; results of the others stay) against eager and torch.compile,
 # then again in plain Python.

@@ -8,8 +8,6 @@ first line, with the globals that each one uses as Bindings.
 import ast
 import builtins
 import contextlib
-import inspect
-import textwrap
 import types
 
 import torch
@@ -117,6 +115,7 @@ class Launches:
         self.recorder, self.file, self.tunings = recorder, file, tunings
         self.driver = RecordingDriver(profile)
         self.kernels = []
+        self.names = {}  # of a function's code: what it takes from outside
 
     @contextlib.contextmanager
     def installed(self):
@@ -224,6 +223,16 @@ class Launches:
             return number_to_json(float(value))
         return int(value)
 
+    def free_names(self, code):
+        """Names that a function of the file takes from outside, builtins among them."""
+        if code not in self.names:
+            definition = self.file.definitions.get(code.co_firstlineno)
+            if definition is None or definition.name != code.co_name:
+                self.recorder.refuse("unsupported", "the text of kernel %s is not in the file"
+                                     % code.co_name)
+            self.names[code] = _free_names(definition)
+        return self.names[code]
+
 
 class Functions:
     """The functions one kernel needs, as the `functions` of its Raw kernel."""
@@ -251,8 +260,8 @@ class Functions:
         entry = {"name": function.__qualname__, "line": code.co_firstlineno, "globals": {}}
         self.listed.append(entry)
         scope = _scope(function)
-        for name in sorted(_free_names(function)):
-            if name in scope:
+        for name in sorted(self.launches.free_names(code)):
+            if name in scope and (name in function.__globals__ or not hasattr(builtins, name)):
                 entry["globals"][name] = self.binding(name, scope[name])
         return index
 
@@ -313,10 +322,8 @@ def _scope(function):
     return {**function.__globals__, **closure}
 
 
-def _free_names(function):
-    """Names that a function's body reads and does not itself assign, builtins left out."""
-    tree = ast.parse(textwrap.dedent("".join(inspect.getsourcelines(function)[0])))
-    definition = tree.body[0]
+def _free_names(definition):
+    """Names that a function's body reads and does not itself assign."""
     arguments = definition.args
     local = {a.arg for a in arguments.posonlyargs + arguments.args + arguments.kwonlyargs}
     read = set()
@@ -327,8 +334,7 @@ def _free_names(function):
     annotations = [a.annotation for a in arguments.posonlyargs + arguments.args if a.annotation]
     for annotation in annotations:
         read |= {n.id for n in ast.walk(annotation) if isinstance(n, ast.Name)}
-    return {name for name in read - local
-            if name in function.__globals__ or not hasattr(builtins, name)}
+    return read - local
 
 
 def _public_name(value):

@@ -26,6 +26,15 @@ def parse(source, file):
         raise Refused("syntax", one_line(error), file, None) from None
 
 
+def _definitions(node):
+    """The functions in a statement's blocks, whatever they are nested in."""
+    for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for part in getattr(node, block, ()):
+            if isinstance(part, ast.FunctionDef):
+                yield part
+            yield from _definitions(part)
+
+
 class UserFile:
     """The user's file as a module. `name` is what messages call it; `folder` may hold modules that
     it imports."""
@@ -35,9 +44,13 @@ class UserFile:
         self.source, self.name = source, name
         self.folder = os.path.join(os.path.abspath(folder), "") if folder else None
         self.module = None
+        self.definitions = {}  # first line, decorators included -> ast.FunctionDef
 
     def execute(self):
         tree = parse(self.source, self.name)
+        for node in _definitions(tree):
+            first = min(part.lineno for part in (node, *node.decorator_list))
+            self.definitions[first] = node
         # Triton reads the source of a kernel through linecache; an entry without a time stamp is
         # never looked up on disk.
         linecache.cache[self.name] = (len(self.source), None, source_lines(self.source), self.name)

@@ -108,6 +108,21 @@ RecordRequest request_for_file(const fs::path& path, const std::string& cls,
   return request;
 }
 
+void add_schedules_flag(CLI::App& app, std::string& value) {
+  app.add_option("--schedules", value,
+                 "folder of measured tables of schedules, or none (default: the program's own)");
+}
+
+teacher::ScheduleTable schedule_table(const std::string& value, const DeviceProfile& profile) {
+  if (value == "none") return {};
+  if (value.empty()) {
+    return teacher::ScheduleTable::of_device(teacher::default_schedule_folder(), profile.name);
+  }
+  if (!fs::is_directory(value))
+    throw InputError("--schedules " + value + ": there is no such folder");
+  return teacher::ScheduleTable::of_device(value, profile.name);
+}
+
 ScratchFolder::ScratchFolder() {
   std::string name = (fs::temp_directory_path() / "kernelwright-XXXXXX").string();
   if (!::mkdtemp(name.data())) throw EnvironmentError("cannot make a temporary folder");

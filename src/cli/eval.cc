@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 struct Flags {
   std::vector<std::string> models;
-  std::string cls = "Model", policy = "teacher", coverage = "hybrid", out;
-  int samples = 1, trials = 5;
+  std::string cls = "Model", policy = "teacher", coverage = "hybrid", out, schedules;
+  int samples = 1, trials = 5, batch = 64;
   bool json = false, no_time = false, side_by_side = false, baseline = false;
   double explore = 0;
   uint64_t seed = 0;
@@ -86,17 +86,24 @@ int run(const Flags& flags) {
   options.verify.seed = flags.seed ? flags.seed : secret_seed();
   options.verify.time = flags.machine.chosen_backend() == "cuda" && !flags.no_time;
   options.side_by_side = flags.side_by_side;
+  options.batch = flags.batch;
+  options.progress = [](const std::string& text) {
+    std::fprintf(stderr, "eval: %s\n", text.c_str());
+  };
   // Names of packages start anew with each batch.
   std::deque<ScratchFolder> scratch;
   if (flags.baseline && options.verify.time) {
     options.compile_baselines = [&](const std::vector<BaselineRequest>& models) {
-      const int parallel = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / 2);
-      return compile_baselines(models, scratch.emplace_back().path(), parallel);
+      const int cores = static_cast<int>(std::thread::hardware_concurrency());
+      const bool first = scratch.empty();
+      return compile_baselines(models, scratch.emplace_back().path(), std::max(1, cores * 2 / 3),
+                               first);
     };
   }
   if (!flags.out.empty()) fs::create_directories(flags.out);
   machine.executor.hello();
-  const std::unique_ptr<Policy> policy = make_teacher({.explore = flags.explore});
+  const std::unique_ptr<Policy> policy = make_teacher(
+      {.schedules = schedule_table(flags.schedules, machine.profile), .explore = flags.explore});
   std::map<std::string, int> outcomes;
   Suite(machine.pool, machine.executor, *policy, machine.profile)
       .run(requests, options, [&](const SuiteResult& result) {
@@ -137,6 +144,7 @@ Command add_eval(CLI::App& app) {
                  "hybrid: some PyTorch may be left; pure: none that computes")
       ->check(CLI::IsMember({"hybrid", "pure"}))
       ->capture_default_str();
+  add_schedules_flag(app, flags->schedules);
   app.add_option("--explore", flags->explore,
                  "share of the samples drawn at random from beyond the policy's best guesses")
       ->check(CLI::Range(0.0, 1.0))
@@ -144,6 +152,9 @@ Command add_eval(CLI::App& app) {
   app.add_flag("--side-by-side", flags->side_by_side,
                "compare samples: try each once, time all in one run, judge the fastest in full");
   app.add_flag("--baseline", flags->baseline, "compare with torch.compile too");
+  app.add_option("--batch", flags->batch, "models that are built together, before they are judged")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   app.add_option("--out", flags->out, "folder for what the policy wrote: <model>.<sample>.py");
   app.add_option("--seed", flags->seed, "seed of policy, inputs and parameters (default: secret)");
   app.add_flag("--no-time", flags->no_time, "judge only");

@@ -11,6 +11,7 @@
 #include "formats/error.h"
 #include "policy/teacher/teacher.h"
 #include "report/html.h"
+#include "search/stored_schedules.h"
 
 namespace kw {
 namespace {
@@ -24,7 +25,7 @@ void on_interrupt(int) {
 }
 
 struct Flags {
-  std::string model, cls = "Model", out, policy = "teacher", store;
+  std::string model, cls = "Model", out, policy = "teacher", store, schedules;
   std::string budget = "60s";
   int proposals = 8;
   bool json = false, no_baseline = false;
@@ -100,7 +101,11 @@ int run(const Flags& flags) {
   }
   machine.executor.hello();  // a missing GPU is said before any work
   Store store(flags.store.empty() ? default_store_path() : std::filesystem::path(flags.store));
-  const std::unique_ptr<Policy> teacher = make_teacher();
+  StoredSchedules memory(store, {{"profile", machine.profile.name},
+                                 {"executor", machine.executor.hello()},
+                                 {"worker", machine.pool.versions()}});
+  const std::unique_ptr<Policy> teacher = make_teacher(
+      {.schedules = schedule_table(flags.schedules, machine.profile), .memory = &memory});
   OptimizeResult result;
   {
     ProgressLine line;
@@ -147,6 +152,7 @@ Command add_optimize(CLI::App& app) {
   app.add_option("--store", flags->store,
                  "where results are kept between runs (default: "
                  "$KERNELWRIGHT_STORE, else ~/.cache/kernelwright/store.sqlite)");
+  add_schedules_flag(app, flags->schedules);
   app.add_option("--seed", flags->seed, "seed of inputs and parameters (default: secret)");
   app.add_flag("--no-baseline", flags->no_baseline, "do not compare with torch.compile");
   app.add_flag("--json", flags->json, "print one JSON object");

@@ -33,6 +33,7 @@ FragmentEvaluator::FragmentEvaluator(WorkerPool& pool, ExecutorClient& executor,
 std::string FragmentEvaluator::store_key(const Fragment& fragment, int proposals) const {
   const Json parts = {{"fragment", canonical_hash(fragment.task)},
                       {"policy", policy_.name()},
+                      {"policy_version", policy_.fingerprint()},
                       {"proposals", proposals},
                       {"profile", profile_.name},
                       {"executor", executor_.hello()},
@@ -139,12 +140,15 @@ void FragmentEvaluator::time(const Reference& reference, std::vector<Built>& bui
     return;
   }
   out.eager_seconds = 1e-3 * median(report.device_ms[0]);
+  std::vector<std::pair<Json, double>> lessons;
   for (size_t i = 0; i < built.size(); ++i) {
     Attempt& attempt = out.attempts[built[i].attempt];
     attempt.measured = true;
     attempt.eager_seconds = out.eager_seconds;
     attempt.seconds = 1e-3 * median(report.device_ms[i + 1]);
+    lessons.emplace_back(attempt.schedule, attempt.seconds);
   }
+  policy_.learn(lessons);
 }
 
 Evaluated FragmentEvaluator::evaluate(const Fragment& fragment, double eager_model_seconds,
@@ -162,6 +166,7 @@ Evaluated FragmentEvaluator::evaluate(const Fragment& fragment, double eager_mod
     attempt.family = p.family;
     attempt.plan = p.plan;
     attempt.source = p.source;
+    attempt.schedule = p.schedule;
     attempt.seconds = p.model_seconds;
     attempt.eager_seconds = eager_model_seconds;
     out.attempts.push_back(std::move(attempt));

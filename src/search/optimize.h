@@ -31,6 +31,7 @@ struct OptimizeOptions {
 struct Attempt {
   std::vector<int> steps;  // forward steps of the base
   std::string family, plan, source;
+  Json schedule;  // what the policy says of it; null in one that comes from the store
   bool accepted = false;
   std::string reason;     // of a rejection: "stage: reason"
   bool settled = true;    // false: it ended for a reason that another run may not meet

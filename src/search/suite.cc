@@ -1,6 +1,7 @@
 #include "search/suite.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <future>
 #include <numeric>
 
@@ -12,7 +13,37 @@
 namespace kw {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr std::chrono::seconds kPolicyPatience{60};
+
+// Runs a part of a batch and reports what it took.
+template <class Work>
+auto timed(const SuiteOptions& options, const std::string& what, Work work) {
+  const Clock::time_point start = Clock::now();
+  auto result = work();
+  if (options.progress) {
+    char seconds[32];
+    std::snprintf(seconds, sizeof(seconds), "%.1f s",
+                  std::chrono::duration<double>(Clock::now() - start).count());
+    options.progress(what + ": " + seconds);
+  }
+  return result;
+}
+
+// The whole program as torch.compile is to see it: a function of the fragment's arguments. Nothing
+// where some are derived from parameters, which the model file does not know.
+std::optional<BaselineRequest> baseline_of(const Fragment& fragment, const Task& task,
+                                           const RecordRequest& model) {
+  if (!task.derive.outputs.empty()) return {};
+  BaselineRequest out{model, task.state, {}};
+  const std::vector<ValueId>& inputs = task.forward.inputs;
+  for (ValueId id : fragment.in_values) {
+    const auto place = std::find(inputs.begin(), inputs.end(), id) - inputs.begin();
+    out.inputs.push_back(static_cast<int>(place));
+  }
+  return out;
+}
 
 bool any(const std::vector<SuiteSample>& samples, Verdict::Outcome outcome) {
   return std::any_of(samples.begin(), samples.end(),
@@ -62,6 +93,7 @@ Json to_json(const SuiteResult& result) {
               {"eager_ms", milliseconds(result.eager_ms)},
               {"compiled_ms", milliseconds(result.compiled_ms)},
               {"floor_ms", milliseconds(result.floor_ms)},
+              {"judge_seconds", result.judge_seconds},
               {"samples", Json::array()}};
   for (const SuiteSample& sample : result.samples) out["samples"].push_back(to_json(sample));
   return out;
@@ -70,9 +102,9 @@ Json to_json(const SuiteResult& result) {
 struct Suite::Asked {
   const RecordRequest* request;
   SuiteResult result;
-  Fragment fragment;         // the whole forward program
-  BaselineRequest baseline;  // for torch.compile's version of it
-  std::string package;       // that version
+  Fragment fragment;                        // the whole forward program
+  std::optional<BaselineRequest> baseline;  // for torch.compile's version of it
+  std::string package;                      // that version
   struct Built {
     RecordRequest request;
     BuiltTask task;
@@ -90,28 +122,36 @@ void Suite::run(const std::vector<RecordRequest>& models, const SuiteOptions& op
       batch.back().request = &models[i];
       batch.back().result.model = models[i].file;
     }
+    if (options.progress) {
+      options.progress("models " + std::to_string(first + 1) + " to " + std::to_string(last) +
+                       " of " + std::to_string(models.size()));
+    }
     run_batch(batch, options);
     for (Asked& asked : batch) {
+      const Clock::time_point start = Clock::now();
       judge(asked, options);
+      asked.result.judge_seconds = std::chrono::duration<double>(Clock::now() - start).count();
       done(asked.result);
     }
   }
 }
 
 void Suite::run_batch(std::vector<Asked>& batch, const SuiteOptions& options) {
-  record(batch, options);
+  timed(options, "recorded", [&] { return record(batch, options), 0; });
   // torch.compile works while proposals are built, and is done before anything is timed.
   std::vector<BaselineRequest> baselines;
   std::vector<Asked*> owners;
   for (Asked& asked : batch) {
-    if (!options.compile_baselines || asked.result.samples.empty()) continue;
-    baselines.push_back(asked.baseline);
+    if (!options.compile_baselines || asked.result.samples.empty() || !asked.baseline) continue;
+    baselines.push_back(*asked.baseline);
     owners.push_back(&asked);
   }
   auto packages = std::async(std::launch::async, [&] {
-    return baselines.empty() ? std::vector<std::string>() : options.compile_baselines(baselines);
+    if (baselines.empty()) return std::vector<std::string>();
+    return timed(options, "built " + std::to_string(baselines.size()) + " torch.compile packages",
+                 [&] { return options.compile_baselines(baselines); });
   });
-  build(batch, options);
+  timed(options, "built proposals", [&] { return build(batch, options), 0; });
   const std::vector<std::string> made = packages.get();
   for (size_t i = 0; i < made.size(); ++i) owners.at(i)->package = made[i];
 }
@@ -132,12 +172,7 @@ void Suite::record(std::vector<Asked>& batch, const SuiteOptions& options) {
     std::iota(steps.begin(), steps.end(), 0);
     try {
       asked.fragment = cut(task, steps);
-      asked.baseline = {*asked.request, task.state, {}};
-      const std::vector<ValueId>& inputs = task.forward.inputs;
-      for (ValueId id : asked.fragment.in_values) {
-        const auto place = std::find(inputs.begin(), inputs.end(), id) - inputs.begin();
-        asked.baseline.inputs.push_back(static_cast<int>(place));
-      }
+      asked.baseline = baseline_of(asked.fragment, task, *asked.request);
       propose(asked, options);
     } catch (const InputError& error) {
       asked.result.fault = error.what();  // no step makes its result

@@ -25,6 +25,9 @@ struct SuiteOptions {
   // Builds torch.compile's version of each model, an AOTInductor package or "" where there is none;
   // called from another thread, while proposals are built. May be empty.
   std::function<std::vector<std::string>(const std::vector<BaselineRequest>&)> compile_baselines;
+  // One line when a part of a batch is done, with its seconds; called from any thread, may be
+  // empty.
+  std::function<void(const std::string&)> progress;
 };
 
 struct SuiteSample {
@@ -42,6 +45,7 @@ struct SuiteResult {
   std::vector<SuiteSample> samples;
   double eager_ms = 0, compiled_ms = 0;  // of samples that were timed side by side; 0: none
   double floor_ms = 0;                   // physical_floor()
+  double judge_seconds = 0;              // wall time of trials and timing
 
   // Some sample was accepted, in full.
   bool verified() const;

@@ -38,13 +38,14 @@ struct Choice {
   std::string tiling;  // for the plan: "persistent, BLOCK_M=4 BLOCK_N=1024"
   int warps = 4;
   int stages = 0;      // 0: the kernel has no pipelined loop
-  double seconds = 0;  // the model's estimate of device time
+  double seconds = 0;  // the model's estimate of device time; a table of schedules corrects it
   int64_t programs = 1;
   std::function<Written()> write;
   std::string precision;  // of tensor cores, where a family offers several: "tf32", "tf32x3"
   // What the family holds to decide which schedule is best: type, sizes by powers of two, layout.
   // Equal for all choices of a subject; see schedule.h.
   std::string shape_class;
+  double model_seconds = 0;  // the estimate before it was corrected
 };
 
 // Empty when the graph is not of this family.

@@ -55,7 +55,7 @@ Json schedule_to_json(const Choice& choice, const DeviceProfile& profile) {
   return {{"family", choice.family},
           {"class", choice.shape_class},
           {"name", schedule_name(choice)},
-          {"model_seconds", choice.seconds},
+          {"model_seconds", choice.model_seconds},
           {"features", features(choice, profile)}};
 }
 

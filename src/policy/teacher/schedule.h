@@ -25,7 +25,8 @@ std::string schedule_name(const Choice& choice);
 // an SM and elements a thread, with their squares.
 std::map<std::string, double> features(const Choice& choice, const DeviceProfile& profile);
 
-// {"family", "class", "name", "model_seconds", "features"}: what a fit needs of one choice.
+// {"family", "class", "name", "model_seconds", "features"}: what a fit needs of one choice;
+// model_seconds before any correction.
 Json schedule_to_json(const Choice& choice, const DeviceProfile& profile);
 
 }  // namespace kw::teacher

@@ -1,63 +1,20 @@
 #include "policy/teacher/teacher.h"
 
 #include <algorithm>
-#include <cmath>
+#include <map>
 #include <memory>
-#include <random>
 #include <set>
 
 #include "policy/teacher/family.h"
 #include "policy/teacher/lowering.h"
 #include "policy/teacher/module_text.h"
 #include "policy/teacher/parts.h"
+#include "policy/teacher/ranking.h"
 #include "policy/teacher/schedule.h"
 
 namespace kw {
 namespace teacher {
 namespace {
-
-// "flat", "persistent", "BLOCK_M=128 BLOCK_N=128": schedules that differ in this differ in kind.
-std::string kind(const Choice& choice) {
-  if (choice.family == "matmul") return choice.tiling.substr(0, choice.tiling.find(" BLOCK_K"));
-  return choice.tiling.substr(0, choice.tiling.find(','));
-}
-
-// Of `choices`, best first: the first ones, then some drawn from the rest, `count` in all. What the
-// model finds hopeless is not drawn.
-void mix(std::vector<Choice>& choices, int count, const TeacherOptions& options, uint64_t seed) {
-  constexpr double kHopeless = 10;
-  const auto drawn = static_cast<size_t>(std::lround(options.explore * count));
-  const size_t kept = static_cast<size_t>(count) - drawn;
-  if (drawn == 0 || choices.size() <= kept) return;
-  const double limit = kHopeless * choices.front().seconds;
-  std::vector<Choice> rest(choices.begin() + static_cast<long>(kept), choices.end());
-  choices.resize(kept);
-  std::erase_if(rest, [&](const Choice& choice) { return choice.seconds > limit; });
-  std::mt19937_64 random(seed);
-  std::shuffle(rest.begin(), rest.end(), random);
-  choices.insert(choices.end(), rest.begin(), rest.end());
-}
-
-// Best first. Estimates within a few percent are equal: there the fewer programs win, which is also
-// what an interpreter likes. The best of each kind that may well win stands before variations of
-// the first, as the model is a rough one and each proposal costs a measurement.
-void rank(std::vector<Choice>& choices) {
-  auto bucket = [](const Choice& c) { return std::llround(std::log(c.seconds) / std::log(1.04)); };
-  std::stable_sort(choices.begin(), choices.end(), [&](const Choice& a, const Choice& b) {
-    const auto ka = bucket(a), kb = bucket(b);
-    return ka != kb ? ka < kb : a.programs < b.programs;
-  });
-  std::set<std::string> kinds;
-  std::vector<Choice> first, rest;
-  for (Choice& choice : choices) {
-    const bool leads =
-        (choice.seconds < 1.5 * choices.front().seconds && kinds.insert(kind(choice)).second) ||
-        (!choice.precision.empty() && kinds.insert(choice.precision).second);
-    (leads ? first : rest).push_back(choice);
-  }
-  choices = std::move(first);
-  choices.insert(choices.end(), rest.begin(), rest.end());
-}
 
 std::string plan_text(const Graph& graph, const Choice& choice, const Subject& subject,
                       size_t kernels) {
@@ -74,16 +31,16 @@ std::string plan_text(const Graph& graph, const Choice& choice, const Subject& s
 
 // Graphs that are written one after another, each by a family of its own. They mostly are one.
 struct Part {
-  Part(Graph g, const Task& task, const DeviceProfile& profile)
+  Part(Graph g, const Task& task, const DeviceProfile& profile, const Knowledge& known)
       : graph(std::move(g)),
         table(access_table(graph, graph.program)),
         subject{graph, table, graph.program, profile, operator_list(task.forward)} {
-    for (auto family : {pointwise_choices, reduction_choices, matmul_choices, convolution_choices,
-                        stencil_choices}) {
+    for (const auto family : {pointwise_choices, reduction_choices, matmul_choices,
+                              convolution_choices, stencil_choices}) {
       std::vector<Choice> more = family(subject);
       choices.insert(choices.end(), more.begin(), more.end());
     }
-    rank(choices);
+    rank(choices, known, profile);
   }
   Part(const Part&) = delete;  // `subject` points into it, and `choices` at `subject`
 
@@ -95,16 +52,17 @@ struct Part {
 
 using Parts = std::vector<std::unique_ptr<Part>>;
 
-Parts parts_of(const Graph& graph, const Task& task, const DeviceProfile& profile) {
+Parts parts_of(const Graph& graph, const Task& task, const DeviceProfile& profile,
+               const Knowledge& known) {
   Parts out;
   for (Graph& level : levels(graph)) {
-    auto whole = std::make_unique<Part>(level, task, profile);
+    auto whole = std::make_unique<Part>(level, task, profile, known);
     if (!whole->choices.empty()) {
       out.push_back(std::move(whole));
       continue;
     }
     for (Graph& part : independent_parts(level)) {
-      out.push_back(std::make_unique<Part>(std::move(part), task, profile));
+      out.push_back(std::make_unique<Part>(std::move(part), task, profile, known));
       if (out.back()->choices.empty()) throw Refusal{"no family has this loop structure"};
     }
   }
@@ -129,13 +87,14 @@ void find_stored_in_place(const Graph& graph, const Part& part, const Choice& ch
 }
 
 std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int count,
-                            const TeacherOptions& options = {}, uint64_t seed = 0) {
+                            const Knowledge& known = {}, const TeacherOptions& options = {},
+                            uint64_t seed = 0) {
   const Graph graph = lower(task);
-  const Parts parts = parts_of(graph, task, profile);
+  const Parts parts = parts_of(graph, task, profile, known);
   Part& main = **std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
     return a->choices.front().seconds < b->choices.front().seconds;
   });
-  mix(main.choices, count, options, seed);
+  explore(main.choices, count, options.explore, seed);
   const auto bytes = static_cast<double>(access_table(graph, graph.program).bytes());
   const double memory_seconds = bytes / profile.bytes_per_second;
   std::vector<Proposal> out;
@@ -165,8 +124,10 @@ std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int 
 
 class Teacher : public Policy {
  public:
-  explicit Teacher(const TeacherOptions& options) : options_(options) {}
+  explicit Teacher(const TeacherOptions& options)
+      : options_(options), known_{options.schedules, options.memory} {}
   std::string name() const override { return "teacher"; }
+  std::string fingerprint() const override { return known_.table.fingerprint(); }
   std::string refusal(const Task& task, const DeviceProfile& profile) override {
     return teacher::refusal(task, profile);
   }
@@ -174,14 +135,28 @@ class Teacher : public Policy {
                                 uint64_t seed,
                                 std::chrono::steady_clock::time_point /*deadline*/) override {
     try {
-      return write(task, profile, count, options_, seed);
+      return write(task, profile, count, known_, options_, seed);
     } catch (const Refusal&) {
       return {};
     }
   }
 
+  void learn(const std::vector<std::pair<Json, double>>& measured) override {
+    if (!known_.memory || measured.empty()) return;
+    double least = measured.front().second;
+    for (const auto& [schedule, seconds] : measured) least = std::min(least, seconds);
+    std::map<std::pair<std::string, std::string>, std::vector<FastSchedule>> found;
+    for (const auto& [schedule, seconds] : measured) {
+      if (schedule.at("parts") != 1) continue;  // the time is of several kernels
+      found[{schedule.at("family"), schedule.at("class")}].push_back(
+          {schedule.at("name"), seconds / least});
+    }
+    for (const auto& [key, list] : found) known_.memory->learn(key.first, key.second, list);
+  }
+
  private:
   const TeacherOptions options_;
+  const Knowledge known_;
 };
 
 }  // namespace

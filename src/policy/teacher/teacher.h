@@ -4,12 +4,28 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "policy/policy.h"
+#include "policy/teacher/schedule_table.h"
 
 namespace kw {
 
+// Remembers which schedules were fast on this device, from one task to the next.
+class ScheduleMemory {
+ public:
+  virtual ~ScheduleMemory() = default;
+  virtual std::vector<teacher::FastSchedule> fastest(const std::string& family,
+                                                     const std::string& shape_class) = 0;
+  virtual void learn(const std::string& family, const std::string& shape_class,
+                     const std::vector<teacher::FastSchedule>& measured) = 0;
+};
+
 struct TeacherOptions {
+  teacher::ScheduleTable schedules;  // of the device that is written for
+  ScheduleMemory* memory = nullptr;  // borrowed; asked before `schedules`
   // Share of each answer, at its end, that is drawn at random (by propose()'s seed) from the
   // schedules beyond the best ones: for measurements that a model is to be fitted on.
   double explore = 0;

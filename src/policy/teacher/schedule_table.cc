@@ -1,0 +1,81 @@
+#include "policy/teacher/schedule_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+#include "formats/error.h"
+#include "formats/sha256.h"
+#include "policy/teacher/schedule.h"
+
+namespace kw::teacher {
+
+namespace fs = std::filesystem;
+
+ScheduleTable ScheduleTable::read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  if (!file) throw InputError(path.string() + ": cannot be read (does it exist?)");
+  const Json document = parse_json(text, path.string());
+  const JsonReader in(document, path.string());
+  if (in.at("format").string() != "kernelwright.schedules") {
+    in.at("format").fail("not a table of schedules");
+  }
+  in.at("version").integer(1, 1);
+  ScheduleTable out;
+  out.device_ = in.at("device").string();
+  out.fingerprint_ = sha256_hex(text);
+  for (const auto& [family, classes] : in.at("measured").members()) {
+    for (const auto& [shape_class, names] : classes.members()) {
+      for (const JsonReader& item : names.items()) {
+        out.fastest_[{family, shape_class}].push_back(
+            {item.at("name").string(), item.at("ratio").number()});
+      }
+    }
+  }
+  for (const auto& [family, fit] : in.at("correction").members()) {
+    Fit& own = out.fits_[family];
+    own.intercept = fit.at("intercept").number();
+    own.limit = fit.at("limit").number();
+    if (!(own.limit >= 0)) fit.at("limit").fail("is negative");
+    for (const auto& [feature, value] : fit.at("coefficients").members()) {
+      own.coefficients[feature] = value.number();
+    }
+  }
+  return out;
+}
+
+ScheduleTable ScheduleTable::of_device(const fs::path& folder, const std::string& device) {
+  std::string name = device;
+  std::replace(name.begin(), name.end(), ' ', '_');
+  const fs::path path = folder / (name + ".json");
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return {};
+  ScheduleTable out = read(path);
+  if (out.device_ != device) {
+    throw InputError(path.string() + ": is the table of " + out.device_ + ", expected " + device);
+  }
+  return out;
+}
+
+std::vector<FastSchedule> ScheduleTable::fastest(const std::string& family,
+                                                 const std::string& shape_class) const {
+  const auto found = fastest_.find({family, shape_class});
+  return found == fastest_.end() ? std::vector<FastSchedule>() : found->second;
+}
+
+double ScheduleTable::correction(const Choice& choice, const DeviceProfile& profile) const {
+  const auto fit = fits_.find(choice.family);
+  if (fit == fits_.end()) return 1;
+  double sum = fit->second.intercept;
+  for (const auto& [feature, value] : features(choice, profile)) {
+    const auto own = fit->second.coefficients.find(feature);
+    if (own != fit->second.coefficients.end()) sum += own->second * value;
+  }
+  return std::exp(std::clamp(sum, -fit->second.limit, fit->second.limit));
+}
+
+fs::path default_schedule_folder() { return KW_SCHEDULE_DIR; }
+
+}  // namespace kw::teacher

@@ -1,0 +1,31 @@
+// The teacher's memory of fast schedules, in the store: what one program taught is there for the
+// next one, by family and shape class, for one device and its versions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "policy/teacher/teacher.h"
+#include "store/store.h"
+
+namespace kw {
+
+class StoredSchedules : public ScheduleMemory {
+ public:
+  // `machine`: whatever times depend on besides the schedule (device, torch, triton). Borrows the
+  // store.
+  StoredSchedules(Store& store, const Json& machine);
+
+  std::vector<teacher::FastSchedule> fastest(const std::string& family,
+                                             const std::string& shape_class) override;
+  // Newer ratios replace older ones; the few best are kept.
+  void learn(const std::string& family, const std::string& shape_class,
+             const std::vector<teacher::FastSchedule>& measured) override;
+
+ private:
+  std::string key(const std::string& family, const std::string& shape_class) const;
+  Store& store_;
+  const std::string machine_;
+};
+
+}  // namespace kw
