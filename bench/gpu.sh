@@ -79,7 +79,7 @@ step_examples() {
 
 step_verdicts() {  # what judging the results of `examples` costs, in seconds and memory
   "$PYTHON" bench/verdicts.py "$BUILD/kernelwright" "$BUILD"/results/*/ --backend cuda \
-    >"$out/verdicts.json"
+    --out "$out/verdicts.json"
 }
 
 for step in "${steps[@]}"; do

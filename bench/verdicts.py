@@ -1,6 +1,8 @@
 """What a verdict costs: records and judges optimized.py of each result folder against its model.
 
-    python3 bench/verdicts.py BINARY RESULT_FOLDER... [--backend cpu] > bench/cpu/verdicts.json
+    python3 bench/verdicts.py BINARY RESULT_FOLDER... [--backend cpu] --out bench/cpu/verdicts.json
+
+The file is written anew after each folder, so that a run cut short leaves what it has measured.
 
 Time of each stage and of the whole command (process start, executor and worker start included),
 the largest resident process, peak memory of the trials on the device, Triton share; and the median
@@ -62,16 +64,20 @@ def main():
     parser.add_argument("binary")
     parser.add_argument("results", nargs="+")
     parser.add_argument("--backend", default="cpu")
+    parser.add_argument("--out", required=True)
     args = parser.parse_args()
-    rows, environment = [], {}
+    rows = []
     for folder in args.results:
         with open(os.path.join(folder, "optimized.py")) as file:
             if "class ModelNew" not in file.read():
                 continue  # nothing was gained: it is the original
         row, environment = measure(args.binary, folder, args.backend)
         rows.append(row)
-    environment = {k: environment.get(k) for k in ("backend", "device", "torch")}
-    print(json.dumps({"environment": environment, "verdicts": rows}, indent=1))
+        environment = {k: environment.get(k) for k in ("backend", "device", "torch")}
+        with open(args.out, "w") as out:
+            json.dump({"environment": environment, "verdicts": rows}, out, indent=1)
+            out.write("\n")
+        print("%s: %s, %.1f s" % (row["example"], row["outcome"], row["wall_seconds"]), flush=True)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,11 @@ def main() -> None:
     options = parser.parse_args()
 
     import torch
+    import torch._inductor.config as inductor
     import torch.utils._pytree as pytree
+
+    # Which vector instructions the CPU has does not matter here; trying each takes half a minute.
+    inductor.cpp.vec_isa_ok = True
 
     module = load_module(options.model, options.folder)
     with torch.device("cuda"):
