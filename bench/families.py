@@ -6,7 +6,7 @@ physical floor, in one run.
         [--samples 12] [--only softmax,scan] [--tiny] [--keep DIR]
 
 Writes a model file for each row of FAMILIES and gives them all to `kernelwright eval --side-by-side
---explore 0.5 --baseline`: half of the schedules are the teacher's favourites, half are drawn at
+--explore 0.5 --baseline` (--no-baseline: without it, ten times as fast): half of the schedules are the teacher's favourites, half are drawn at
 random from its others, so that its model of time can be held against the device
 (scripts/fit_schedules.py). With --only, rows of other families stay in --out as they are. With
 --tiny, dimensions are cut to a few elements, for a machine without a GPU.
@@ -333,7 +333,7 @@ def evaluate(options, models, take):
                "--backend", options.backend, "--samples", str(options.samples),
                "--explore", str(options.explore), "--seed", str(options.seed),
                "--trials", str(options.trials), "--batch", "10", *models]
-    if options.backend == "cuda":
+    if options.backend == "cuda" and not options.no_baseline:
         command.append("--baseline")
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     for line in process.stdout:
@@ -381,6 +381,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", help="families, separated by commas")
     parser.add_argument("--first", type=int, default=5, help="rows of each family")
+    parser.add_argument("--no-baseline", action="store_true", help="leave torch.compile out")
     parser.add_argument("--tiny", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path, help="leave the model files in this folder")
     options = parser.parse_args()

@@ -405,7 +405,8 @@ StageResult compiled_stage(const Task& task, double seconds) {
 double physical_floor(const Task& reference, const DeviceProfile& profile) {
   const auto simple = simplified(reference);
   const Task& task = simple ? simple->task : reference;
-  double bytes = 0, products = 0;
+  // What is written last may still be in L2 when the clock stops.
+  double bytes = -static_cast<double>(profile.l2_bytes), products = 0;
   for (ValueId id : task.forward.outputs) {
     bytes += static_cast<double>(task.forward.values[id].bytes());
   }
@@ -414,7 +415,7 @@ double physical_floor(const Task& reference, const DeviceProfile& profile) {
     const OperatorRow* row = call ? find_operator(call->op) : nullptr;
     if (row && row->cls == OpClass::kMatmul) products += step_cost(task.forward, step).flops;
   }
-  return std::max(bytes / profile.bytes_per_second, products / profile.half_flops);
+  return std::max({0.0, bytes / profile.bytes_per_second, products / profile.half_flops});
 }
 
 }  // namespace kw

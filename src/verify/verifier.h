@@ -109,9 +109,9 @@ Verdict unbuilt(const JobFault& fault);
 // The compile stage of a task that was compiled; its evidence lists the kernels.
 StageResult compiled_stage(const Task& task, double seconds);
 
-// The least time the task's results can take on the device, in seconds: every output written once
-// at full bandwidth, every matrix product that algebra.h cannot spare at the fastest rate of the
-// tensor cores.
+// The least time the task's results can take on the device, in seconds: outputs written once at
+// full bandwidth, but for what fits into L2; every matrix product that algebra.h cannot spare at the
+// fastest rate of the tensor cores.
 double physical_floor(const Task& task, const DeviceProfile& profile);
 
 }  // namespace kw

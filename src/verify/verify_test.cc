@@ -199,6 +199,10 @@ TEST(Floor, OutputsMustBeWritten) {
   profile.bytes_per_second = 1e9;
   profile.half_flops = 1e12;
   EXPECT_DOUBLE_EQ(physical_floor(aten_task(), profile), 4096 / 1e9);
+  profile.l2_bytes = 1024;  // the rest may still be on its way to memory
+  EXPECT_DOUBLE_EQ(physical_floor(aten_task(), profile), 3072 / 1e9);
+  profile.l2_bytes = 8192;
+  EXPECT_DOUBLE_EQ(physical_floor(aten_task(), profile), 0);
 }
 
 // The sum over the 512 features of a linear layer is a product with one feature: an answer that is
