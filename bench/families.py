@@ -328,6 +328,13 @@ def write_models(folder, families, tiny):
     return out
 
 
+def document_text(document):
+    """JSON, a model a line."""
+    head = json.dumps({k: v for k, v in document.items() if k != "models"}, indent=1)[:-2]
+    rows = ",\n".join("  " + json.dumps(row) for row in document["models"])
+    return head + ',\n "models": [\n' + rows + "\n ]\n}\n"
+
+
 def evaluate(options, models, take):
     command = [options.kernelwright, "eval", "--json", "--side-by-side", "--coverage", "pure",
                "--backend", options.backend, "--samples", str(options.samples),
@@ -409,7 +416,7 @@ def main():
             document["models"].append({"group": family, "name": row[0], "sizes": row[1],
                                        "forward": row[4], **result})
             part = options.out.with_suffix(".part")
-            part.write_text(json.dumps(document, indent=1) + "\n")
+            part.write_text(document_text(document))
             os.replace(part, options.out)
 
         status = evaluate(options, list(models), take)
