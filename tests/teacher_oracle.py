@@ -178,7 +178,7 @@ def run_model(source, tensors):
 
 def run_candidate(source, tensors, operators):
     """The result of ModelNew: recorded, its launches interpreted one by one."""
-    from interpreter import front_end
+    from interpreter import front_end, launch_arguments
     from machine import Machine
     from memory import Memory
     from slicer import Slicer
@@ -187,18 +187,19 @@ def run_candidate(source, tensors, operators):
     texts = [front_end(raw, slicer.slice(raw)) for raw in reply["kernels"]]
 
     def launch(step, values):
-        buffers, arguments = [], []
+        buffers, args = [], []
         for arg in step["args"]:
             if isinstance(arg, dict) and "v" in arg:
                 tensor = values[arg["v"]]
                 storage = tensor.untyped_storage()
                 view = (ctypes.c_uint8 * storage.nbytes()).from_address(storage.data_ptr())
-                arguments.append(Memory.address(len(buffers), tensor.storage_offset() *
-                                                tensor.element_size()))
+                args.append({"buffer": len(buffers),
+                             "offset": tensor.storage_offset() * tensor.element_size()})
                 buffers.append(np.frombuffer(view, np.uint8))
             else:
-                arguments.append(float(arg["f"]) if isinstance(arg, dict) else arg)
+                args.append(arg)
         raw = reply["kernels"][step["launch"]]
+        arguments = launch_arguments(raw, {"args": args, "buffers": [{}] * len(buffers)})
         Machine(texts[step["launch"]], raw["name"], Memory(buffers)).launch(step["grid"], arguments)
 
     task = reply["task"]

@@ -116,3 +116,42 @@ def test_random_expression(index, teacher):
 @pytest.mark.parametrize("index", range(10))
 def test_random_product(index, teacher):
     check(oracle.random_matmul(random.Random("product%d" % index), index), teacher)
+
+
+def deep_products():
+    """Few tiles and a long way along the contracted dimension: worth a descriptor, soon computed.
+    No size is a multiple of a block."""
+    I, F = oracle.Input, oracle.Fragment
+    half = "bfloat16"
+    return {
+        "rows": F("deep_linear", "out = torch.relu(F.linear(a0, a1, a2))",
+                  [I((70, 8200), half), I((72, 8200), half), I((72,), half)]),
+        "columns": F("deep_columns", "out = a0.t() @ a1",
+                     [I((8200, 72), half), I((8200, 136), half)]),
+        "float32": F("deep_float32", "out = a0 @ a1 + 1", [I((70, 4100)), I((4100, 72))]),
+        "prologue": F("deep_prologue", "out = torch.exp(a0 * 0.1) @ a1",
+                      [I((70, 8200), half), I((8200, 72), half)]),
+        "batch": F("deep_batch", "out = torch.bmm(a0, a1.transpose(1, 2)) * 2",
+                   [I((150, 17, 8200), half), I((150, 15, 8200), half)]),
+    }
+
+
+@pytest.mark.parametrize("name, kind", [
+    (name, kind) for name in deep_products() for kind in ("TMA BLOCK", "TMA SPLITS")
+    if (name, kind) != ("batch", "TMA SPLITS")] + [("batch", "TMA persistent"),
+                                                   ("batch", "TMA flattened")])
+def test_fetched_operands(name, kind):
+    """Operands that the tensor memory accelerator fetches, in one schedule of each kind."""
+    oracle.prepare()
+    teacher = oracle.Teacher(EMIT, 1000)
+
+    class One:
+        operators = teacher.operators
+
+        def propose(self, task):
+            plans = [p for p in teacher.propose(task)["proposals"] if kind in p["plan"]]
+            assert plans, "no schedule with " + kind
+            assert all("TensorDescriptor(" in p["source"] for p in plans)
+            return {"proposals": plans[:1]}
+
+    check(deep_products()[name], One())

@@ -35,7 +35,7 @@ def interpret(request, fds):
     arrays = [_map(fd, buffer) for fd, buffer in zip(fds, request["buffers"])]
     if len(arrays) != len(request["buffers"]):
         raise Refused("unsupported", "a buffer without its descriptor")
-    arguments = _arguments(kernel, request)
+    arguments = launch_arguments(kernel, request)
     grid = [int(n) for n in request["grid"]]
     try:
         text = front_end(kernel, request["slice"])
@@ -76,8 +76,8 @@ def _map(fd, buffer):
     return whole[buffer.get("begin", 0):buffer.get("end", buffer["bytes"])]
 
 
-def _arguments(kernel, request):
-    """What the TTIR takes. Rewritten to a pointer, a host descriptor becomes the pointer, shape,
+def launch_arguments(kernel, request):
+    """What the TTIR takes for a launch's `args` on `buffers`. Rewritten to a pointer, a host descriptor becomes the pointer, shape,
     strides and a flag for each way to pad or round, before the shape and strides that follow it."""
     params = [p for p in kernel["params"] if p["type"] != "constexpr"]
     given = [_argument(arg, p["type"], request["buffers"])

@@ -366,7 +366,21 @@ std::string expectation(const Value& value) {
          python_tuple(value.strides) + ")";
 }
 
-constexpr std::string_view kGuards = R"py(
+bool takes_descriptors(const Task& task) {
+  for (const Kernel& kernel : task.kernels) {
+    for (const KernelParam& param : kernel.params) {
+      if (param.is_descriptor()) return true;
+    }
+  }
+  return false;
+}
+
+// Shape, strides and dtype decide what the kernels do; descriptors also want aligned addresses,
+// which views of a tensor may not have.
+std::string guards_text(bool descriptors) {
+  const std::string_view aligned =
+      "            and tensor.storage_offset() * tensor.element_size() % 16 == 0\n";
+  return R"py(
 
 def _kw_matches(tensors, expected):
     """True when every tensor has the dtype, shape and strides the kernels were written for."""
@@ -376,10 +390,12 @@ def _kw_matches(tensors, expected):
             and tensor.dtype == dtype
             and tensor.shape == shape
             and tensor.stride() == strides
-        ):
+)py" + std::string(descriptors ? aligned : "") +
+         R"py(        ):
             return False
     return not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
 )py";
+}
 
 // The kernels of a task once each, with the header lines their slices need.
 std::string kernels_text(const Task& task) {
@@ -400,6 +416,7 @@ std::string kernels_text(const Task& task) {
     }
   }
   header.insert("import torch");
+  if (takes_descriptors(task)) header.insert("import triton.tools.tensor_descriptor");
   std::string out;
   for (const std::string& line : header) out += line + "\n";
   return out + functions;
@@ -488,7 +505,8 @@ std::string export_python(const Task& original, const std::string& user_source) 
   out << user_source << (user_source.ends_with("\n") ? "" : "\n")
       << "\n\n# ---- Written by Kernelwright. Needs torch and triton; nothing else. ----\n"
       << "import warnings\n"
-      << kernels_text(task) << kGuards << "\n\nclass ModelNew(" << task.source.cls << "):\n"
+      << kernels_text(task) << guards_text(takes_descriptors(task)) << "\n\nclass ModelNew("
+      << task.source.cls << "):\n"
       << "    \"\"\"" << task.source.cls
       << " with its forward replaced by the steps below. Parameters, buffers and state_dict keys\n"
       << "    are the original's. Other shapes, dtypes or layouts run the original "

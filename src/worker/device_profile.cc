@@ -1,6 +1,7 @@
 #include "worker/device_profile.h"
 
 #include <array>
+#include <cstdlib>
 #include <string_view>
 
 #include "formats/error.h"
@@ -85,6 +86,10 @@ DeviceProfile device_profile(const std::string& name) {
     known += (known.empty() ? "" : ", ") + std::string(entry.key);
   }
   throw InputError("no device profile \"" + name + "\"; known are " + known);
+}
+
+bool DeviceProfile::has_tma() const {
+  return arch.starts_with("sm_") && std::atoi(arch.c_str() + 3) >= 90;
 }
 
 Json to_json(const DeviceProfile& profile) {

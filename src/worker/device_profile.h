@@ -23,6 +23,8 @@ struct DeviceProfile {
   double half_flops = 0;        // fp16 and bf16, dense
   double fp64_flops = 0;
   double launch_seconds = 0;  // gap between dependent kernels on one stream
+
+  bool has_tma() const;  // the tensor memory accelerator: sm_90 on
 };
 
 // "h200", "h100", "a100". InputError lists the known names.

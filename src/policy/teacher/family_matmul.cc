@@ -3,14 +3,20 @@
 // products over the same loops share one walk (two projections of one input and their gate).
 // Reductions over columns (softmax, norms) follow in the same kernel where a tile holds whole rows.
 // Where there are few tiles, programs share one: each walks a part of the contracted loops, and a
-// second kernel adds the parts up and goes on with what follows.
+// second kernel adds the parts up and goes on with what follows. Where there are many, programs may
+// stay and walk several tiles.
+//
+// Operands that are plain matrices in memory can be fetched by the tensor memory accelerator (TMA,
+// sm_90 on), which needs no addresses and no masks of a program: what lies outside reads as zero.
 //
 // fp32 operands are multiplied as three TF32 products ("tf32x3"), which is as accurate as IEEE
 // fp32; half types go to the tensor cores as they are and accumulate in fp32.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "policy/teacher/body.h"
@@ -98,18 +104,68 @@ bool analyse(const Subject& subject, Product* out) {
   return true;
 }
 
+// An operand that the TMA can fetch: a matrix in memory whose rows run along the contracted loop
+// (`k_inner`) or along its own.
+struct Bulk {
+  bool k_inner = true;
+  bool batched = false;  // the matrices of a batch follow each other as one
+  std::string stride;    // between rows
+};
+
+std::optional<Bulk> bulk_operand(const Subject& subject, const Product& product, int id,
+                                 const std::vector<Loop>& own) {
+  const Node& node = subject.graph.nodes[id];
+  if (node.kind != NodeKind::kLoad || !node.operands.empty() || !node.offset.empty()) return {};
+  if (node.stored != product.operand || subject.table.needs_int64()) return {};
+  if (own.size() != 1 || product.k.size() != 1 || product.batch.size() > 1) return {};
+  const Access& access = subject.table.of_node(id);
+  const LeafStride* along_k = loop_stride(access, product.k[0]);
+  const LeafStride* along_own = loop_stride(access, own[0]);
+  if (!along_k || !along_own) return {};
+  Bulk out;
+  out.k_inner = along_k->stride == 1;
+  if (!out.k_inner && along_own->stride != 1) return {};
+  const LeafStride* rows = out.k_inner ? along_own : along_k;
+  // What the hardware asks of addresses (cuTensorMapEncodeTiled).
+  constexpr int64_t kAlignment = 16;
+  const Value& value = subject.program.values[subject.program.inputs[node.input]];
+  const int64_t bytes = dtype_bytes(value.dtype);
+  if (rows->stride * bytes % kAlignment != 0 || value.offset * bytes % kAlignment != 0) return {};
+  const int64_t count = out.k_inner ? own[0].size : product.k[0].size;
+  if (const LeafStride* batch =
+          product.batch.empty() ? nullptr : loop_stride(access, product.batch[0])) {
+    out.batched = true;
+    if (batch->stride != count * rows->stride) return {};
+  }
+  out.stride = rows->text;
+  return out;
+}
+
+struct Plan {
+  GemmTile tile;
+  int splits = 1;
+  bool bulk = false;  // operands are fetched by the TMA where they can be
+  Visit visit = Visit::kOne;
+};
+
+// A walk along K that reads rows of the next matrix of a batch must not go on into it.
+bool can_fetch(const std::optional<Bulk>& bulk, const Product& product, const GemmTile& tile) {
+  return bulk && (bulk->k_inner || !bulk->batched || product.k[0].size % tile.k == 0);
+}
+
 class ProductKernel {
  public:
-  ProductKernel(const Subject& subject, const Product& product, const GemmTile& tile, int splits)
+  ProductKernel(const Subject& subject, const Product& product, const Plan& plan)
       : subject_(subject),
         graph_(subject.graph),
         product_(product),
-        tile_(tile),
-        splits_(splits),
+        plan_(plan),
+        tile_(plan.tile),
+        splits_(plan.splits),
         kernel_("matmul"),
         body_(subject.graph, subject.table, subject.program, kernel_) {
     const int64_t partial = total_size(product.batch) * total_size(product.m) *
-                            total_size(product.n) * (splits > 1 ? splits : 0);
+                            total_size(product.n) * (splits_ > 1 ? splits_ : 0);
     wide_ = subject.table.needs_int64() || partial >= (int64_t{1} << 31) - (int64_t{1} << 24)
                 ? ".to(tl.int64)"
                 : "";
@@ -120,7 +176,7 @@ class ProductKernel {
 
   Written write() {
     kernel_.describe(subject_.operators + ": a tile of the result a program.");
-    place(tile_);
+    place(tile_, plan_.visit);
     k_size_ = kernel_.scalar("K", total_text(graph_, product_.k));
     kernel_.constexpr_parameter("BLOCK_K", std::to_string(tile_.k));
     for (const char* name : {"start", "k_a", "k_b", "k_a_mask", "k_b_mask"}) kernel_.unique(name);
@@ -146,11 +202,15 @@ class ProductKernel {
     kernel_.close();
     set_masks("m_mask", "n_mask");
     std::vector<std::string> grid = {tile_grid(kernel_, shape_, tile_)};
+    if (plan_.visit != Visit::kOne) {
+      grid[0] = "min(" + std::to_string(subject_.profile.sms) + ", " + grid[0] + ")";
+    }
     if (splits_ > 1) grid.push_back(std::to_string(splits_));
     kernel_.launch(grid, tile_.warps, tile_.stages);
     Written written;
     if (splits_ == 1) {
       finish(sums);
+      if (plan_.visit != Visit::kOne) kernel_.close();
       written.kernels.push_back(std::move(kernel_));
       return written;
     }
@@ -159,7 +219,7 @@ class ProductKernel {
       written.scratch.push_back(partial_scratch(shape_, static_cast<int>(i), splits_));
     }
     written.kernels.push_back(std::move(kernel_));
-    written.kernels.push_back(ProductKernel(subject_, product_, tile_, splits_).joining());
+    written.kernels.push_back(ProductKernel(subject_, product_, plan_).joining());
     return written;
   }
 
@@ -169,7 +229,7 @@ class ProductKernel {
     GemmTile tile = joining_tile(tile_);
     if (product_.whole_rows) tile.n = tile_.n, tile.m = 16;
     kernel_.describe(subject_.operators + ": sums of parts, and what follows.");
-    place(tile);
+    place(tile, Visit::kOne);
     std::vector<std::string> sums;
     for (size_t i = 0; i < product_.products.size(); ++i) {
       sums.push_back(load_partials(kernel_, shape_, static_cast<int>(i), splits_,
@@ -193,8 +253,8 @@ class ProductKernel {
     return reduced_tile(node, tile, kernel_);
   }
 
-  void place(const GemmTile& tile) {
-    place_tile(kernel_, shape_, tile);
+  void place(const GemmTile& tile, Visit visit) {
+    place_tile(kernel_, shape_, tile, visit);
     set_masks("m_mask", "n_mask");
     if (!product_.batch.empty()) body_.bind_flat(product_.batch, {"batch", 0}, "batch");
     body_.unit_index = "m";
@@ -223,13 +283,25 @@ class ProductKernel {
   std::map<int, std::string> operands(const std::vector<int>& nodes, const std::string& k,
                                       const std::string& shape, int dim) {
     const std::string mask = k + "_mask";
+    std::map<int, std::string> out;
+    std::vector<int> computed;
+    for (int id : nodes) {
+      const auto bulk =
+          plan_.bulk ? bulk_operand(subject_, product_, id, dim == 0 ? product_.n : product_.m)
+                     : std::nullopt;
+      if (can_fetch(bulk, product_, tile_)) {
+        out[id] = fetched(id, *bulk, dim);
+      } else {
+        computed.push_back(id);
+      }
+    }
+    if (computed.empty()) return out;
     kernel_.line(k + " = (start + tl.arange(0, BLOCK_K)" + wide_ + ")" + shape);
     kernel_.line(mask + " = " + k + " < " + k_size_);
     set_masks(dim == 0 ? mask : "m_mask", dim == 0 ? "n_mask" : mask);
     body_.open_scope();
     body_.bind_flat(product_.k, {k, 1u << dim}, k);
-    std::map<int, std::string> out;
-    for (int id : nodes) {
+    for (int id : computed) {
       std::string text = body_.stored_value(id, product_.operand);
       if (graph_.nodes[id].kind != NodeKind::kLoad || !graph_.nodes[id].operands.empty()) {
         // A prologue need not keep the zeros beyond K.
@@ -243,6 +315,31 @@ class ProductKernel {
     return out;
   }
 
+  // A tile of an operand, fetched by the TMA: [BLOCK_M, BLOCK_K], or [BLOCK_K, BLOCK_N] where K
+  // runs along dimension 0.
+  std::string fetched(int id, const Bulk& bulk, int dim) {
+    const bool right = dim == 0;
+    const std::string own = right ? "n" : "m", block = right ? "BLOCK_N" : "BLOCK_M";
+    std::string rows = right ? shape_.n : shape_.m, columns = total_text(graph_, product_.k);
+    std::array<std::string, 2> at = {"tile_" + own + " * " + block, "start"};
+    std::array<int64_t, 2> tile = {right ? tile_.n : tile_.m, tile_.k};
+    if (!bulk.k_inner) {
+      std::swap(rows, columns), std::swap(at[0], at[1]), std::swap(tile[0], tile[1]);
+    }
+    if (bulk.batched) {
+      at[0] =
+          "batch * " + kernel_.scalar(bulk.k_inner ? right ? "N" : "M" : "K", rows) + " + " + at[0];
+      rows = shape_.batches + " * " + rows;
+    }
+    const Node& node = graph_.nodes[id];
+    const std::string input = std::to_string(node.input);
+    const std::string descriptor =
+        kernel_.descriptor("x" + input + "_tiles", "a" + input, {rows, columns}, bulk.stride, tile);
+    const std::string name = kernel_.unique(node.name);
+    kernel_.line(name + " = " + descriptor + ".load([" + at[0] + ", " + at[1] + "])");
+    return bulk.k_inner == right ? name + ".T" : name;
+  }
+
   std::string cast_back() const {
     if (product_.operand == DType::kFloat32) return "";
     return ".to(" + std::string(triton_name(product_.operand)) + ")";
@@ -251,6 +348,7 @@ class ProductKernel {
   const Subject& subject_;
   const Graph& graph_;
   const Product& product_;
+  const Plan plan_;
   const GemmTile tile_;
   const int splits_;
   KernelText kernel_;
@@ -289,10 +387,21 @@ int64_t program_count(const Product& product, const GemmTile& tile) {
          cdiv(total_size(product.n), tile.n);
 }
 
-double seconds(const Subject& subject, const Product& product, const GemmTile& tile, int splits) {
+// Tensor cores wait less for operands that the TMA fetches, and less for the next tile in a program
+// that stays. Measured on an H200 with bf16 products (docs/schedules.md); three TF32 products keep
+// them busy with either.
+double keeping_busy(const Product& product, const Plan& plan) {
+  if (!plan.bulk) return 1;
+  if (product.operand == DType::kFloat32) return 1.05;
+  return plan.visit == Visit::kOne ? 1.2 : 1.4;
+}
+
+double seconds(const Subject& subject, const Product& product, const Plan& plan) {
   const DeviceProfile& device = subject.profile;
+  const auto& [tile, splits, bulk, visit] = plan;
   const double peak =
-      product.operand == DType::kFloat32 ? device.tf32_flops / 3 : device.half_flops;
+      keeping_busy(product, plan) *
+      (product.operand == DType::kFloat32 ? device.tf32_flops / 3 : device.half_flops);
   const int64_t steps = cdiv(cdiv(total_size(product.k), tile.k), splits);
   const double results = static_cast<double>(total_size(product.batch) * total_size(product.m) *
                                              total_size(product.n));
@@ -323,6 +432,28 @@ std::string product_class(const Subject& subject, const Product& product) {
   return out;
 }
 
+// Whether the TMA has something to fetch for tiles of this size, and enough for the descriptors to
+// pay: they cost the host some microseconds a launch.
+bool has_bulk(const Subject& subject, const Product& product, const GemmTile& tile) {
+  constexpr double kWorthIt = 20e-6;  // seconds
+  if (!subject.profile.has_tma() || seconds(subject, product, {tile}) < kWorthIt) return false;
+  auto any = [&](const std::vector<int>& operands, const std::vector<Loop>& own) {
+    return std::any_of(operands.begin(), operands.end(), [&](int id) {
+      return can_fetch(bulk_operand(subject, product, id, own), product, tile);
+    });
+  };
+  return any(product.left, product.m) || any(product.right, product.n);
+}
+
+// "TMA persistent SPLITS=2 ": what stands before the blocks.
+std::string kind_name(const Plan& plan) {
+  std::string out = plan.bulk ? "TMA " : "";
+  if (plan.visit == Visit::kPersistent) out += "persistent ";
+  if (plan.visit == Visit::kFlattened) out += "flattened ";
+  if (plan.splits > 1) out += "SPLITS=" + std::to_string(plan.splits) + " ";
+  return out;
+}
+
 }  // namespace
 
 std::vector<Choice> matmul_choices(const Subject& subject) {
@@ -330,34 +461,41 @@ std::vector<Choice> matmul_choices(const Subject& subject) {
   if (!analyse(subject, product.get())) return {};
   std::vector<Choice> out;
   std::set<std::string> seen;
-  auto add = [&](const GemmTile& tile, int splits) {
-    std::string tiling = "BLOCK_M=" + std::to_string(tile.m) +
+  auto add = [&](const Plan& plan) {
+    const GemmTile& tile = plan.tile;
+    std::string tiling = kind_name(plan) + "BLOCK_M=" + std::to_string(tile.m) +
                          " BLOCK_N=" + std::to_string(tile.n) +
                          " BLOCK_K=" + std::to_string(tile.k);
-    if (splits > 1) tiling = "SPLITS=" + std::to_string(splits) + " " + tiling;
     const std::string key =
         tiling + "/" + std::to_string(tile.warps) + "/" + std::to_string(tile.stages);
     if (!seen.insert(key).second) return;
-    const int64_t programs = program_count(*product, tile) * splits;
+    int64_t programs = program_count(*product, tile) * plan.splits;
     if (programs >= int64_t{1} << 31) return;
-    out.push_back({"matmul", tiling, tile.warps, tile.stages,
-                   seconds(subject, *product, tile, splits), programs, [=, &subject] {
-                     return ProductKernel(subject, *product, tile, splits).write();
-                   }});
+    if (plan.visit != Visit::kOne) programs = std::min<int64_t>(programs, subject.profile.sms);
+    out.push_back({"matmul", tiling, tile.warps, tile.stages, seconds(subject, *product, plan),
+                   programs,
+                   [=, &subject] { return ProductKernel(subject, *product, plan).write(); }});
   };
-  auto add_splits = [&](const GemmTile& listed) {
+  auto add_tile = [&](const GemmTile& listed) {
     const GemmTile tile = clipped(listed, *product);
     if (!fits(subject, *product, tile)) return;
     const int64_t steps = cdiv(total_size(product->k), tile.k);
-    for (int n : split_counts(subject.profile, program_count(*product, tile), steps)) add(tile, n);
+    const int64_t programs = program_count(*product, tile);
+    const bool bulk = has_bulk(subject, *product, tile);
+    for (int n : split_counts(subject.profile, programs, steps)) {
+      add({tile, n});
+      if (bulk) add({tile, n, true});
+    }
+    if (!bulk || programs <= subject.profile.sms) return;
+    for (Visit visit : {Visit::kPersistent, Visit::kFlattened}) add({tile, 1, true, visit});
   };
   const auto& tiles = product->operand == DType::kFloat32 ? full_tiles() : half_tiles();
-  for (const GemmTile& tile : tiles) add_splits(tile);
+  for (const GemmTile& tile : tiles) add_tile(tile);
   for (GemmTile tile : tiles) {  // wide rows want few of them
     if (!product->whole_rows) break;
     for (int64_t m : {16, 32}) {
       tile.m = m, tile.k = 32, tile.warps = 8;
-      add_splits(tile);
+      add_tile(tile);
     }
   }
   return in_class(std::move(out), product_class(subject, *product));

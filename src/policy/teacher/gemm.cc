@@ -33,7 +33,7 @@ std::string GemmShape::zeros() const {
   return "tl.zeros((" + std::string(sides) + "), tl.float32)";
 }
 
-void place_tile(KernelText& kernel, const GemmShape& shape, const GemmTile& tile) {
+void place_tile(KernelText& kernel, const GemmShape& shape, const GemmTile& tile, Visit visit) {
   const std::string m = kernel.size("M", shape.m), n = kernel.size("N", shape.n);
   kernel.constexpr_parameter("BLOCK_M", std::to_string(tile.m));
   kernel.constexpr_parameter("BLOCK_N", std::to_string(tile.n));
@@ -43,12 +43,22 @@ void place_tile(KernelText& kernel, const GemmShape& shape, const GemmTile& tile
     kernel.unique(name);
   }
   const std::string wide = shape.wide ? ".to(tl.int64)" : "";
-  kernel.line("pid = tl.program_id(0)");
   kernel.line("tiles_m = tl.cdiv(" + m + ", BLOCK_M)");
   kernel.line("tiles_n = tl.cdiv(" + n + ", BLOCK_N)");
-  if (!shape.batches.empty()) {
-    kernel.line("batch = (pid // (tiles_m * tiles_n))" + wide);
-    kernel.line("pid = pid % (tiles_m * tiles_n)");
+  const bool batched = !shape.batches.empty();
+  const std::string program = batched ? kernel.unique("program") : "pid";
+  if (visit == Visit::kOne) {
+    kernel.line(program + " = tl.program_id(0)");
+  } else {
+    const std::string tiles =
+        (batched ? kernel.scalar("batches", shape.batches) + " * " : "") + "tiles_m * tiles_n";
+    const bool flat = visit == Visit::kFlattened;
+    kernel.open("for " + program + " in " + (flat ? "tl.range" : "range") + "(tl.program_id(0), " +
+                tiles + ", tl.num_programs(0)" + (flat ? ", flatten=True):" : "):"));
+  }
+  if (batched) {
+    kernel.line("batch = (" + program + " // (tiles_m * tiles_n))" + wide);
+    kernel.line("pid = " + program + " % (tiles_m * tiles_n)");
   }
   kernel.line("first_m = pid // (GROUP_M * tiles_n) * GROUP_M");
   kernel.line("group_m = tl.minimum(tiles_m - first_m, GROUP_M)");

@@ -28,11 +28,20 @@ struct GemmShape {
   std::string zeros() const;  // an empty sum
 };
 
+// How programs come to their tiles.
+enum class Visit {
+  kOne,         // a program for each tile
+  kPersistent,  // as many programs as run at once, each walks its share of the tiles
+  kFlattened,   // the same; the loops over tiles and along K are one, so that the loads of a tile
+                // go on under the epilogue of the one before
+};
+
 // Declares M, N and the blocks, and prints which tile this program computes: `m` [BLOCK_M, 1] and
 // `n` [1, BLOCK_N] (or the other way round) with their masks, `batch` where there are several.
 // Programs go through the tiles in groups of GROUP_M rows, so that those that run together share
-// operands in L2.
-void place_tile(KernelText& kernel, const GemmShape& shape, const GemmTile& tile);
+// operands in L2. Opens the loop over tiles where there is one; the caller closes it.
+void place_tile(KernelText& kernel, const GemmShape& shape, const GemmTile& tile,
+                Visit visit = Visit::kOne);
 // Grid dimension of such a kernel.
 std::string tile_grid(KernelText& kernel, const GemmShape& shape, const GemmTile& tile);
 

@@ -55,6 +55,20 @@ std::string KernelText::scalar(const std::string& hint, const std::string& host)
   return scalars_.back().first;
 }
 
+std::string KernelText::descriptor(const std::string& hint, const std::string& tensor,
+                                   const std::array<std::string, 2>& shape,
+                                   const std::string& stride, const std::array<int64_t, 2>& block) {
+  const std::string host = "TensorDescriptor(" + tensor + ", [" + shape[0] + ", " + shape[1] +
+                           "], [" + stride + ", 1], [" + std::to_string(block[0]) + ", " +
+                           std::to_string(block[1]) + "])";
+  for (const auto& [name, expression] : pointers_) {
+    if (expression == host) return name;
+  }
+  descriptors_ = true;
+  pointers_.emplace_back(unique(hint), host);
+  return pointers_.back().first;
+}
+
 std::string KernelText::size(const std::string& name, const std::string& host) {
   const std::string parameter = scalar(name, host);
   for (auto& [known, expression] : scalars_) {

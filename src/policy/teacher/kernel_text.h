@@ -1,6 +1,8 @@
 // The text of one kernel while it is written: lines, names, parameters, and the host's call of it.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -25,6 +27,11 @@ class KernelText {
   // for the same host expression is used again.
   std::string pointer(const std::string& name, const std::string& host);
   std::string scalar(const std::string& hint, const std::string& host);
+  // A tensor descriptor (TMA): `tensor` as a matrix of rows with `stride` between them, read in
+  // blocks. All but `block` are host expressions.
+  std::string descriptor(const std::string& hint, const std::string& tensor,
+                         const std::array<std::string, 2>& shape, const std::string& stride,
+                         const std::array<int64_t, 2>& block);
   // A scalar that the host also names, as a local variable (sizes that grids are made of).
   std::string size(const std::string& name, const std::string& host);
   void constexpr_parameter(const std::string& name, const std::string& host);
@@ -43,6 +50,7 @@ class KernelText {
   const std::vector<std::pair<std::string, std::string>>& locals() const { return locals_; }
   const std::map<std::string, std::string>& helpers() const { return helpers_; }  // name: source
   bool uses_libdevice() const;
+  bool uses_descriptors() const { return descriptors_; }
 
  private:
   std::string text(const std::string& name) const;
@@ -57,6 +65,7 @@ class KernelText {
   std::map<std::string, std::string> helpers_;
   std::vector<std::string> grid_;
   int warps_ = 4, stages_ = 0;
+  bool descriptors_ = false;
 };
 
 }  // namespace kw::teacher

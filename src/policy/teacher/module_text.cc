@@ -199,7 +199,7 @@ std::string module_text(const Task& task, const Graph& graph, const std::vector<
   }
   if (static_cast<int>(seen.size()) != graph.inputs) throw Refusal{"an input that is no argument"};
 
-  bool libdevice = false, triton_host = false;
+  bool libdevice = false, triton_host = false, descriptors = false;
   std::string kernels;
   std::map<std::string, std::string> helpers;
   std::set<std::string> in_place, defined;
@@ -209,12 +209,14 @@ std::string module_text(const Task& task, const Graph& graph, const std::vector<
       helpers.insert(kernel.helpers().begin(), kernel.helpers().end());
       if (defined.insert(kernel.name()).second) kernels += kernel.source() + "\n\n";
       libdevice |= kernel.uses_libdevice();
+      descriptors |= kernel.uses_descriptors();
       triton_host = true;
     }
   }
   std::string out = "import torch\n";
   if (triton_host) out += "import triton\nimport triton.language as tl\n";
   if (libdevice) out += "from triton.language.extra import libdevice\n";
+  if (descriptors) out += "from triton.tools.tensor_descriptor import TensorDescriptor\n";
   out += "\n\n";
   for (const auto& [name, source] : helpers) out += source + "\n\n";
   out += kernels;
