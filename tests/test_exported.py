@@ -47,10 +47,44 @@ def optimized(model, folder):
     return module
 
 
+SHARED = """
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(32, 32)
+        self.b = nn.Linear(32, 32)
+        self.b.weight = self.a.weight
+
+    def forward(self, x, y):
+        a = torch.sin(y)
+        x.mul_(2)
+        return torch.tanh(self.b(self.a(a + torch.cos(y)))) + x
+
+
+def get_inputs():
+    return [torch.randn(16, 32), torch.randn(16, 32)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
 @pytest.fixture(scope="module")
 def trees(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trees")
     (folder / "model.py").write_text(TREES)
+    return optimized(folder / "model.py", folder)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shared")
+    (folder / "model.py").write_text(SHARED)
     return optimized(folder / "model.py", folder)
 
 
@@ -115,6 +149,31 @@ def test_results_keep_the_order_of_their_keys(trees):
 
 def test_a_number_for_a_tensor_runs_the_original(trees):
     assert not trees._kw_matches((2.0,), trees.ModelNew._kw_expected[:1])
+
+
+def test_memory_shared_otherwise_runs_the_original(shared, monkeypatch):
+    """Arguments that overlap what forward writes to, and a tie that was cut."""
+    monkeypatch.setattr(shared, "_kw_matches", lambda tensors, expected: True)
+    seen = []
+    monkeypatch.setattr(shared.ModelNew, "_kw_original", lambda *_: seen.append("original"))
+    monkeypatch.setattr(shared.ModelNew, "_kw_derived", lambda _: seen.append("steps"))
+
+    def runs(x, y):
+        seen.clear()
+        try:
+            model(x, y)
+        except TypeError:  # nothing was packed
+            pass
+        return seen[0]
+
+    model = shared.ModelNew()
+    x, y = torch.randn(16, 32), torch.randn(16, 32)
+    assert runs(x, y) == "steps"
+    assert runs(x, x) == "original"
+    both = torch.randn(17, 32)
+    assert runs(both[:16], both[1:]) == "original"
+    model.b.weight = torch.nn.Parameter(torch.randn(32, 32))
+    assert runs(x, y) == "original"
 
 
 def test_weights_are_packed_again_for_other_tensors_at_the_same_address(folded):

@@ -389,6 +389,36 @@ std::string expectation(const Value& value) {
          python_tuple(value.strides) + ")";
 }
 
+// When memory is not shared as it was recorded, in Python; empty where that cannot matter. Ties of
+// parameters must still hold, and arguments must not overlap what forward writes to: the steps may
+// run in another order than the original's.
+std::string other_sharing(const Task& task, const ForwardWriter& writer) {
+  const Program& forward = task.forward;
+  std::set<int> written;
+  for (const Step& step : forward.steps) {
+    for (ValueId id : step_writes(step, task.kernels)) written.insert(forward.values[id].storage);
+  }
+  std::string out;
+  const size_t state = task.state.size(), derived = task.derive.outputs.size();
+  for (size_t i = 0; i < state; ++i) {
+    const std::vector<std::string>& names = task.state[i].names;
+    for (size_t k = 1; k < names.size(); ++k) {
+      out += " or not torch._C._is_alias_of(" + attribute_path(names[k]) + ", " +
+             writer.name(forward.inputs[i]) + ")";
+    }
+  }
+  for (size_t b = state + derived; b < forward.inputs.size(); ++b) {
+    for (size_t a = 0; a < b; ++a) {
+      if (a >= state && a < state + derived) continue;  // nobody else's memory
+      const ValueId x = forward.inputs[a], y = forward.inputs[b];
+      const int one = forward.values[x].storage, other = forward.values[y].storage;
+      if (one == other || !(written.count(one) || written.count(other))) continue;
+      out += " or torch._C._is_alias_of(" + writer.name(x) + ", " + writer.name(y) + ")";
+    }
+  }
+  return out.empty() ? out : out.substr(4);
+}
+
 constexpr std::string_view kGuards = R"py(
 
 def _kw_matches(tensors, expected):
@@ -547,6 +577,9 @@ std::string export_python(const Task& original, const std::string& user_source) 
       << bind << bind_inputs.substr(0, bind_inputs.find("        d0,"))
       << "        if not _kw_matches((" << guarded_list << "), self._kw_expected):\n"
       << "            return self._kw_original(args, kwargs)\n";
+  if (const std::string other = other_sharing(task, writer); !other.empty()) {
+    out << "        if " << other << ":\n            return self._kw_original(args, kwargs)\n";
+  }
   if (const size_t d = bind_inputs.find("        d0,"); d != std::string::npos) {
     out << bind_inputs.substr(d);
   }
