@@ -151,6 +151,17 @@ def test_a_number_for_a_tensor_runs_the_original(trees):
     assert not trees._kw_matches((2.0,), trees.ModelNew._kw_expected[:1])
 
 
+def test_autocast_runs_the_original(trees, monkeypatch):
+    """It would have the original compute in another dtype."""
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    assert trees._kw_matches((), ())
+    torch.set_autocast_enabled("cuda", True)
+    try:
+        assert not trees._kw_matches((), ())
+    finally:
+        torch.set_autocast_enabled("cuda", False)
+
+
 def test_memory_shared_otherwise_runs_the_original(shared, monkeypatch):
     """Arguments that overlap what forward writes to, and a tie that was cut."""
     monkeypatch.setattr(shared, "_kw_matches", lambda tensors, expected: True)

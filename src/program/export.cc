@@ -423,7 +423,7 @@ constexpr std::string_view kGuards = R"py(
 
 def _kw_matches(tensors, expected):
     """True when every tensor is on the current GPU and has the dtype, shape and strides the
-    kernels were written for, and no gradients are wanted."""
+    kernels were written for, and neither gradients nor autocast are wanted."""
     try:
         for tensor, (dtype, shape, strides) in zip(tensors, expected):
             if not (
@@ -436,6 +436,8 @@ def _kw_matches(tensors, expected):
     except AttributeError:  # a number in the place of a tensor
         return False
     if not {tensor.get_device() for tensor in tensors} <= {torch.cuda.current_device()}:
+        return False
+    if torch.is_autocast_enabled("cuda"):
         return False
     return not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
 )py";
@@ -568,8 +570,7 @@ std::string export_python(const Task& original, const std::string& user_source) 
          "are for other \"\n"
       << "                          \"arguments, shapes, dtypes, layouts or another GPU than the "
          "current one, \"\n"
-      << "                          \"or because gradients are wanted (torch.no_grad() is "
-         "missing)\")\n"
+      << "                          \"or autocast or gradients are wanted (no torch.no_grad())\")\n"
       << "        return super().forward(*args, **kwargs)\n\n"
       << "    def forward(self, *args, **kwargs):\n"
       << "        if " << condition << ":\n"
