@@ -57,15 +57,25 @@ bool is_item_access(std::string_view text) {
   return text.empty();
 }
 
-// `layers.0.weight` or `many[0].weight` as an attribute path; names that are no identifiers go
-// through getattr.
+// Words that no attribute can be named by after a dot.
+bool is_keyword(std::string_view word) {
+  static const std::set<std::string_view> words = {
+      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+      "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+      "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+      "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
+  return words.count(word) > 0;
+}
+
+// `layers.0.weight` or `many[0].weight` as an attribute path; names that are no identifiers, or
+// are keywords, go through getattr.
 std::string attribute_path(const std::string& qualified) {
   std::string out = "self";
   std::stringstream parts(qualified);
   for (std::string part; std::getline(parts, part, '.');) {
     const size_t bracket = std::min(part.find('['), part.size());
     const std::string name = part.substr(0, bracket), items = part.substr(bracket);
-    const bool plain = is_identifier(name) && is_item_access(items);
+    const bool plain = is_identifier(name) && !is_keyword(name) && is_item_access(items);
     out = plain ? out + "." + part : "getattr(" + out + ", " + python_string(part) + ")";
   }
   return out;
