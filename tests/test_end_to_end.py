@@ -168,6 +168,13 @@ def test_batch_norm_is_folded(tmp_path, store):
     assert not torch.equal(check()[0], first[0])
 
 
+def test_a_budget_that_ends_at_once_is_no_finding(tmp_path):
+    process = run("optimize", MODEL, "--backend", "cpu", "--out", tmp_path / "out", "--store",
+                  tmp_path / "store.sqlite", "--budget", "0.001s")
+    assert process.returncode == 0, process.stderr
+    assert "the budget ended" in process.stdout
+
+
 def test_interrupt_leaves_a_valid_result(tmp_path):
     """Ctrl-C reaches the whole process group; the search ends and the result is confirmed."""
     out = tmp_path / "out"
@@ -377,6 +384,13 @@ def test_byte_order_mark_is_no_mistake(tmp_path):
     (tmp_path / "model.py").write_text(DOUBLE_MODEL, encoding="utf-8-sig")
     process = run("record", tmp_path / "model.py", "--out", tmp_path / "out")
     assert process.returncode == 0, process.stderr
+
+
+def test_record_needs_no_folder(tmp_path):
+    (tmp_path / "model.py").write_text(DOUBLE_MODEL)
+    process = run("record", tmp_path / "model.py")
+    assert process.returncode == 0 and "canonical " in process.stdout, process.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["model.py"]
 
 
 def test_missing_file(tmp_path):

@@ -295,8 +295,8 @@ class Recording:
             items = [self._tree(item, leaves, label, what, depth + 1) for item in value]
             return {"list" if isinstance(value, list) else "tuple": items}
         if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-            return {"dict": {key: self._tree(item, leaves, label, what, depth + 1)
-                             for key, item in value.items()}}
+            return {"dict": [[key, self._tree(item, leaves, label, what, depth + 1)]
+                             for key, item in value.items()]}
         if value is None or isinstance(value, (bool, str, int, float)):
             return number_to_json(value)
         raise Refused("unsupported", "%s gives a %s" % (what, type(value).__name__),

@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
       }(),
       [&] {
         auto* sub = app.add_subcommand(
-            "record", "Record a file's program as a bundle (docs/formats/task.md)");
+            "record", "Show a file's program, and keep it as a bundle (docs/formats/task.md)");
         return std::pair{sub, kw::add_record(*sub)};
       }(),
       [&] {

@@ -114,6 +114,9 @@ int run(const Flags& flags) {
     std::signal(SIGINT, on_interrupt);
     result = optimizer.optimize(request, options, g_stop);
   }
+  if (!store.fault().empty()) {
+    std::fprintf(stderr, "warning: %s; results of fragments are not kept\n", store.fault().c_str());
+  }
   write_result(result, report_html(result), folder);
   if (flags.json) {
     Json out = {{"outcome",

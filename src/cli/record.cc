@@ -1,4 +1,4 @@
-// kernelwright record FILE.py --out BUNDLE
+// kernelwright record FILE.py [--out BUNDLE]
 #include <cstdio>
 
 #include "cli/commands.h"
@@ -48,7 +48,7 @@ int run(const Flags& flags) {
     wall.push_back(again.seconds);
   }
   const Task task = canonical(built.value->task);
-  write_bundle(task, flags.out);
+  if (!flags.out.empty()) write_bundle(task, flags.out);
   std::printf("recorded %s in %.0f ms: %zu state tensors, %zu kernels\n", flags.file.c_str(),
               1e3 * built.value->record_seconds, task.state.size(), task.kernels.size());
   const StepText text(task);
@@ -59,8 +59,9 @@ int run(const Flags& flags) {
     std::printf("%zu more records: median %.0f ms, %.0f ms with the worker's fork\n",
                 seconds.size(), 1e3 * median(seconds), 1e3 * median(wall));
   }
-  std::printf("canonical %s\nstructure %s\n%s\n", canonical_hash(task).c_str(),
-              structure_hash(task).c_str(), flags.out.c_str());
+  std::printf("canonical %s\nstructure %s\n", canonical_hash(task).c_str(),
+              structure_hash(task).c_str());
+  if (!flags.out.empty()) std::printf("%s\n", flags.out.c_str());
   return 0;
 }
 
@@ -71,7 +72,7 @@ Command add_record(CLI::App& app) {
   app.add_option("file", flags->file, "model or candidate file")->required();
   app.add_option("--class", flags->cls, "the class to record (ModelNew for a candidate)")
       ->capture_default_str();
-  app.add_option("--out", flags->out, "bundle folder to write")->required();
+  app.add_option("--out", flags->out, "bundle folder to write (default: none)");
   app.add_option("--repeat", flags->repeat, "record so many times and print the median time")
       ->check(CLI::Range(1, 1000));
   flags->machine.add_to(app);

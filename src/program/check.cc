@@ -1,5 +1,6 @@
 // Structural soundness of Programs and Tasks (declared in task_json.h).
 #include <algorithm>
+#include <set>
 
 #include "formats/error.h"
 #include "program/task_json.h"
@@ -62,8 +63,15 @@ void check_tree(const Json& tree, const std::string& leaf, size_t count, const s
     }
   } else if ((kind == "list" || kind == "tuple") && body.is_array()) {
     for (const Json& item : body) check_tree(item, leaf, count, place);
-  } else if (kind == "dict" && body.is_object()) {
-    for (const Json& item : body) check_tree(item, leaf, count, place);
+  } else if (kind == "dict" && body.is_array()) {
+    std::set<std::string> keys;
+    for (const Json& item : body) {
+      const bool pair = item.is_array() && item.size() == 2 && item[0].is_string();
+      if (!pair || !keys.insert(item[0].get<std::string>()).second) {
+        fail(place, "a dict has pairs of a key of its own and a tree");
+      }
+      check_tree(item[1], leaf, count, place);
+    }
   } else if (kind == "object" && leaf == "out") {
     check_object(body, place);
     for (const Json& item : body["fields"]) check_tree(item, leaf, count, place);

@@ -57,15 +57,25 @@ bool is_item_access(std::string_view text) {
   return text.empty();
 }
 
-// `layers.0.weight` or `many[0].weight` as an attribute path; names that are no identifiers go
-// through getattr.
+// Words that no attribute can be named by after a dot.
+bool is_keyword(std::string_view word) {
+  static const std::set<std::string_view> words = {
+      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+      "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+      "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+      "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
+  return words.count(word) > 0;
+}
+
+// `layers.0.weight` or `many[0].weight` as an attribute path; names that are no identifiers, or
+// are keywords, go through getattr.
 std::string attribute_path(const std::string& qualified) {
   std::string out = "self";
   std::stringstream parts(qualified);
   for (std::string part; std::getline(parts, part, '.');) {
     const size_t bracket = std::min(part.find('['), part.size());
     const std::string name = part.substr(0, bracket), items = part.substr(bracket);
-    const bool plain = is_identifier(name) && is_item_access(items);
+    const bool plain = is_identifier(name) && !is_keyword(name) && is_item_access(items);
     out = plain ? out + "." + part : "getattr(" + out + ", " + python_string(part) + ")";
   }
   return out;
@@ -313,17 +323,23 @@ class ForwardWriter {
   int next_ = 0;
 };
 
+// {"f": "inf"}
+std::string special_float(const Json& tree) {
+  const Json& which = tree.front();
+  return python_float(which == "nan" ? NAN : which == "inf" ? INFINITY : -INFINITY);
+}
+
 std::string result_text(const Json& tree, const ForwardWriter& writer,
                         const std::vector<ValueId>& outputs) {
   if (!tree.is_object()) return constexpr_text(tree);
   const std::string kind = tree.begin().key();
   const Json& body = tree.front();
   if (kind == "out") return writer.name(outputs.at(body.get<size_t>()));
-  if (kind == "f") return python_float(body == "nan" ? NAN : body == "inf" ? INFINITY : -INFINITY);
+  if (kind == "f") return special_float(tree);
   std::string inside;
   if (kind == "dict") {
-    for (const auto& [key, item] : body.items()) {
-      inside += python_string(key) + ": " + result_text(item, writer, outputs) + ", ";
+    for (const Json& item : body) {
+      inside += constexpr_text(item[0]) + ": " + result_text(item[1], writer, outputs) + ", ";
     }
     return "{" + inside + "}";
   }
@@ -337,24 +353,41 @@ std::string result_text(const Json& tree, const ForwardWriter& writer,
   return kind == "list" ? "[" + inside + "]" : "(" + inside + ")";
 }
 
+// Whether an argument is the number, string or None that was recorded: `==` alone is no test of
+// that, as True == 1, and a tensor answers with a tensor.
+std::string literal_check(const Json& literal, const std::string& path) {
+  if (literal.is_null() || literal.is_boolean()) return path + " is " + constexpr_text(literal);
+  const bool special = literal.is_object();  // {"f": "inf"}
+  const char* type = literal.is_string() ? "str" : literal.is_number_integer() ? "int" : "float";
+  const std::string typed = "type(" + path + ") is " + type + " and ";
+  if (special && literal.front() == "nan") return typed + path + " != " + path;
+  return typed + path + " == " + (special ? special_float(literal) : constexpr_text(literal));
+}
+
 // For each leaf {"in": k} the Python expression that reaches it; `checks` collects what literals
-// and containers must equal.
+// and containers must be, each after those of what it stands in.
 void argument_leaves(const Json& tree, const std::string& path, std::vector<std::string>& leaves,
                      std::vector<std::string>& checks) {
-  if (!tree.is_object()) {
-    checks.push_back(path + " == " + constexpr_text(tree));
+  if (!tree.is_object() || tree.contains("f")) {
+    checks.push_back(literal_check(tree, path));
     return;
   }
   const std::string kind = tree.begin().key();
   const Json& body = tree.front();
   if (kind == "in") {
-    leaves.at(body.get<size_t>()) = path;
+    std::string& leaf = leaves.at(body.get<size_t>());
+    if (!leaf.empty()) checks.push_back(path + " is " + leaf);  // one tensor, given twice
+    if (leaf.empty()) leaf = path;
   } else if (kind == "dict") {
-    for (const auto& [key, item] : body.items()) {
-      argument_leaves(item, path + "[" + python_string(key) + "]", leaves, checks);
+    std::string keys;
+    for (const Json& item : body) keys += constexpr_text(item[0]) + ", ";
+    checks.push_back("isinstance(" + path + ", dict) and list(" + path + ") == [" + keys + "]");
+    for (const Json& item : body) {
+      argument_leaves(item[1], path + "[" + constexpr_text(item[0]) + "]", leaves, checks);
     }
   } else if (kind == "list" || kind == "tuple") {
-    checks.push_back("len(" + path + ") == " + std::to_string(body.size()));
+    checks.push_back("isinstance(" + path + ", " + kind + ") and len(" + path +
+                     ") == " + std::to_string(body.size()));
     for (size_t i = 0; i < body.size(); ++i) {
       argument_leaves(body[i], path + "[" + std::to_string(i) + "]", leaves, checks);
     }
@@ -375,24 +408,61 @@ bool takes_descriptors(const Task& task) {
   return false;
 }
 
+// When memory is not shared as it was recorded, in Python; empty where that cannot matter. Ties of
+// parameters must still hold, and arguments must not overlap what forward writes to: the steps may
+// run in another order than the original's.
+std::string other_sharing(const Task& task, const ForwardWriter& writer) {
+  const Program& forward = task.forward;
+  std::set<int> written;
+  for (const Step& step : forward.steps) {
+    for (ValueId id : step_writes(step, task.kernels)) written.insert(forward.values[id].storage);
+  }
+  std::string out;
+  const size_t state = task.state.size(), derived = task.derive.outputs.size();
+  for (size_t i = 0; i < state; ++i) {
+    const std::vector<std::string>& names = task.state[i].names;
+    for (size_t k = 1; k < names.size(); ++k) {
+      out += " or not torch._C._is_alias_of(" + attribute_path(names[k]) + ", " +
+             writer.name(forward.inputs[i]) + ")";
+    }
+  }
+  for (size_t b = state + derived; b < forward.inputs.size(); ++b) {
+    for (size_t a = 0; a < b; ++a) {
+      if (a >= state && a < state + derived) continue;  // nobody else's memory
+      const ValueId x = forward.inputs[a], y = forward.inputs[b];
+      const int one = forward.values[x].storage, other = forward.values[y].storage;
+      if (one == other || !(written.count(one) || written.count(other))) continue;
+      out += " or torch._C._is_alias_of(" + writer.name(x) + ", " + writer.name(y) + ")";
+    }
+  }
+  return out.empty() ? out : out.substr(4);
+}
+
 // Shape, strides and dtype decide what the kernels do; descriptors also want aligned addresses,
 // which views of a tensor may not have.
 std::string guards_text(bool descriptors) {
   const std::string_view aligned =
-      "            and tensor.storage_offset() * tensor.element_size() % 16 == 0\n";
+      "                and tensor.storage_offset() * tensor.element_size() % 16 == 0\n";
   return R"py(
 
 def _kw_matches(tensors, expected):
-    """True when every tensor has the dtype, shape and strides the kernels were written for."""
-    for tensor, (dtype, shape, strides) in zip(tensors, expected):
-        if not (
-            tensor.is_cuda
-            and tensor.dtype == dtype
-            and tensor.shape == shape
-            and tensor.stride() == strides
+    """True when every tensor is on the current GPU and has the dtype, shape and strides the
+    kernels were written for, and neither gradients nor autocast are wanted."""
+    device = torch.cuda.current_device()
+    try:
+        for tensor, (dtype, shape, strides) in zip(tensors, expected):
+            if not (
+                tensor.get_device() == device
+                and tensor.dtype == dtype
+                and tensor.shape == shape
+                and tensor.stride() == strides
 )py" + std::string(descriptors ? aligned : "") +
-         R"py(        ):
-            return False
+         R"py(            ):
+                return False
+    except AttributeError:  # a number in the place of a tensor
+        return False
+    if torch.is_autocast_enabled("cuda"):
+        return False
     return not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
 )py";
 }
@@ -464,24 +534,30 @@ std::string export_python(const Task& original, const std::string& user_source) 
   std::string derived;
   if (!task.derive.outputs.empty()) {
     ForwardWriter pack(task, task.derive);
-    std::string names, key, body_bind;
+    std::string names, held, key, body_bind;
     for (size_t i = 0; i < state_paths.size(); ++i) {
       const std::string p = "p" + std::to_string(i);
       pack.name(task.derive.inputs[i], p);
       body_bind += "        " + p + " = " + state_paths[i] + "\n";
+      held += p + ", ";
       key += "(id(" + p + "), " + p + "._version), ";
     }
     derived +=
         "    def _kw_derived(self):\n"
         "        \"\"\"Tensors that depend on the parameters alone, made again when those "
         "change.\"\"\"\n" +
-        body_bind + "        key = (" + key +
+        body_bind + "        try:\n            key = (" + key +
         ")\n"
+        "        except RuntimeError:  # inference tensors count no versions\n"
+        "            key = object()\n"
         "        if self.__dict__.get(\"_kw_key\") != key:\n" +
         pack.steps("            ");
     for (ValueId id : task.derive.outputs) names += pack.name(id) + ", ";
     derived += "            self.__dict__[\"_kw_packed\"] = (" + names +
                ")\n"
+               "            self.__dict__[\"_kw_held\"] = (" +
+               held +
+               ")  # so that no other tensor gets their ids\n"
                "            self.__dict__[\"_kw_key\"] = key\n"
                "        return self.__dict__[\"_kw_packed\"]\n\n";
     std::string targets;
@@ -509,17 +585,19 @@ std::string export_python(const Task& original, const std::string& user_source) 
       << task.source.cls << "):\n"
       << "    \"\"\"" << task.source.cls
       << " with its forward replaced by the steps below. Parameters, buffers and state_dict keys\n"
-      << "    are the original's. Other shapes, dtypes or layouts run the original "
-         "forward.\"\"\"\n\n"
+      << "    are the original's. Other shapes, dtypes or layouts, and calls that want gradients, "
+         "run the\n"
+      << "    original forward.\"\"\"\n\n"
       << "    _kw_expected = (\n"
       << expected_list << "    )\n\n"
       << derived << "    def _kw_original(self, args, kwargs):\n"
       << "        if not self.__dict__.get(\"_kw_warned\"):\n"
       << "            self.__dict__[\"_kw_warned\"] = True\n"
-      << "            warnings.warn(\"ModelNew: not the shapes, dtypes and layouts its kernels "
-         "were "
-         "written for; running \"\n"
-      << "                          \"the original forward\")\n"
+      << "            warnings.warn(\"ModelNew: running the original forward, because its kernels "
+         "are for other \"\n"
+      << "                          \"arguments, shapes, dtypes, layouts or another GPU than the "
+         "current one, \"\n"
+      << "                          \"or autocast or gradients are wanted (no torch.no_grad())\")\n"
       << "        return super().forward(*args, **kwargs)\n\n"
       << "    def forward(self, *args, **kwargs):\n"
       << "        if " << condition << ":\n"
@@ -527,6 +605,9 @@ std::string export_python(const Task& original, const std::string& user_source) 
       << bind << bind_inputs.substr(0, bind_inputs.find("        d0,"))
       << "        if not _kw_matches((" << guarded_list << "), self._kw_expected):\n"
       << "            return self._kw_original(args, kwargs)\n";
+  if (const std::string other = other_sharing(task, writer); !other.empty()) {
+    out << "        if " << other << ":\n            return self._kw_original(args, kwargs)\n";
+  }
   if (const size_t d = bind_inputs.find("        d0,"); d != std::string::npos) {
     out << bind_inputs.substr(d);
   }

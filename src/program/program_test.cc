@@ -377,6 +377,22 @@ TEST(Export, LaunchArgumentsTakeTheirFormAgain) {
   EXPECT_NE(text.find("storage_offset"), std::string::npos);
 }
 
+TEST(Export, ReachesAttributesThatPythonHasNoSyntaxFor) {
+  Task task;
+  task.source = {"model.py", "Model", "any", {}};
+  task.state = {{{"d.lambda"}, "parameter"}, {{"d.a-b"}, "parameter"}, {{"d.none"}, "parameter"}};
+  for (int i = 0; i < 3; ++i) {
+    task.forward.values.push_back({DType::kFloat32, {4}, {1}, 0, i});
+    task.forward.inputs.push_back(i);
+  }
+  task.forward.outputs = {0, 1, 2};
+  task.result = {{"tuple", {{{"out", 0}}, {{"out", 1}}, {{"out", 2}}}}};
+  const std::string text = export_python(task, "class Model: pass\n");
+  EXPECT_NE(text.find("p0 = getattr(self.d, \"lambda\")\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("p1 = getattr(self.d, \"a-b\")\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("p2 = self.d.none\n"), std::string::npos) << text;
+}
+
 TEST(Bundle, RoundTripAndDamage) {
   std::mt19937 rng(9);
   Task task = task_of(random_graph(rng, false).program);

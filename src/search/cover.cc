@@ -1,9 +1,11 @@
 #include "search/cover.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <numeric>
+#include <set>
 
 namespace kw {
 namespace {
@@ -17,12 +19,6 @@ bool intersects(const Bits& a, const Bits& b) {
   }
   return false;
 }
-bool contains(const Bits& all, const Bits& part) {
-  for (size_t w = 0; w < all.size(); ++w) {
-    if (part[w] & ~all[w]) return false;
-  }
-  return true;
-}
 
 struct Move {
   Bits steps, needs;
@@ -32,11 +28,42 @@ struct Move {
   double saved = 0;  // against running its steps one by one
 };
 
+// The first step that is in `all` and not in `part`; -1 when there is none.
+int first_outside(const Bits& all, const Bits& part) {
+  for (size_t w = 0; w < all.size(); ++w) {
+    const uint64_t missing = all[w] & ~part[w];
+    if (missing) return static_cast<int>(w) * 64 + std::countr_zero(missing);
+  }
+  return -1;
+}
+
 struct State {
   double seconds = 0;
   double left = 0;  // the remaining steps one by one
   std::vector<int> options;
 };
+
+// The moves that may come next when `done` is: those that run the first step that is left, and
+// where one of these waits for a step, those that run that one.
+std::vector<const Move*> next_moves(const std::vector<Move>& moves,
+                                    const std::vector<std::vector<int>>& moves_of,
+                                    const Bits& every, const Bits& done) {
+  std::vector<const Move*> out;
+  std::vector<int> wanted = {first_outside(every, done)};
+  std::set<int> seen(wanted.begin(), wanted.end()), taken;
+  for (size_t k = 0; k < wanted.size(); ++k) {
+    for (int m : moves_of[wanted[k]]) {
+      if (intersects(done, moves[m].steps) || !taken.insert(m).second) continue;
+      const int wait = first_outside(moves[m].needs, done);
+      if (wait < 0) {
+        out.push_back(&moves[m]);
+      } else if (seen.insert(wait).second) {
+        wanted.push_back(wait);
+      }
+    }
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -46,6 +73,7 @@ Cover best_cover(const std::vector<std::vector<int>>& dependencies,
   const int count = static_cast<int>(dependencies.size());
   const Bits none((count + 63) / 64, 0);
   std::vector<Move> moves;
+  std::vector<std::vector<int>> moves_of(count);  // by step
   auto add_move = [&](const std::vector<int>& steps, int option, double seconds) {
     Move move{none, none, static_cast<int>(steps.size()), option, seconds, -seconds};
     for (int i : steps) {
@@ -57,12 +85,17 @@ Cover best_cover(const std::vector<std::vector<int>>& dependencies,
     }
     for (size_t w = 0; w < move.needs.size(); ++w) move.needs[w] &= ~move.steps[w];
     // An option that saves nothing cannot be part of a better cover.
-    if (option < 0 || move.saved > 0) moves.push_back(std::move(move));
+    if (option >= 0 && move.saved <= 0) return;
+    for (int i : steps) moves_of[i].push_back(static_cast<int>(moves.size()));
+    moves.push_back(std::move(move));
   };
   for (int i = 0; i < count; ++i) add_move({i}, -1, step_seconds[i]);
   for (size_t o = 0; o < options.size(); ++o) {
     add_move(options[o].steps, static_cast<int>(o), options[o].seconds);
   }
+
+  Bits every = none;
+  for (int i = 0; i < count; ++i) set_bit(every, i);
 
   // layers[n]: states with n steps done.
   std::vector<std::map<Bits, State>> layers(count + 1);
@@ -78,15 +111,14 @@ Cover best_cover(const std::vector<std::vector<int>>& dependencies,
     }
     for (const auto* entry : states) {
       const auto& [done, state] = *entry;
-      for (const Move& move : moves) {
-        if (intersects(done, move.steps) || !contains(done, move.needs)) continue;
+      for (const Move* move : next_moves(moves, moves_of, every, done)) {
         Bits next = done;
-        for (size_t w = 0; w < next.size(); ++w) next[w] |= move.steps[w];
-        const double seconds = state.seconds + move.seconds;
-        auto [it, fresh] = layers[n + move.count].try_emplace(std::move(next));
+        for (size_t w = 0; w < next.size(); ++w) next[w] |= move->steps[w];
+        const double seconds = state.seconds + move->seconds;
+        auto [it, fresh] = layers[n + move->count].try_emplace(std::move(next));
         if (!fresh && it->second.seconds <= seconds) continue;
-        it->second = {seconds, state.left - move.seconds - move.saved, state.options};
-        if (move.option >= 0) it->second.options.push_back(move.option);
+        it->second = {seconds, state.left - move->seconds - move->saved, state.options};
+        if (move->option >= 0) it->second.options.push_back(move->option);
       }
     }
     layers[n].clear();

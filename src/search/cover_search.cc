@@ -52,9 +52,10 @@ void CoverSearch::report(const std::string& phase, const std::string& detail) {
 }
 
 bool CoverSearch::run(const SearchLimit& limit) {
-  offer_fragments(limit);
+  const Clock::time_point now = Clock::now();
+  const bool planned = offer_fragments({now + (limit.end - now) / 2, limit.stop});
   progress_.done = progress_.total = 0;
-  const bool settled = settle(kOptimism[0], limit);
+  const bool settled = settle(kOptimism[0], limit) && planned;
   if (evaluator_.measures()) {
     deepen(limit);
     for (double optimism : kOptimism) settle(optimism, limit);
@@ -95,12 +96,13 @@ double CoverSearch::eager_seconds(const std::vector<int>& steps) const {
   return sum;
 }
 
-// Asks the policy which fragments it can write and how fast it thinks they are.
-void CoverSearch::offer_fragments(const SearchLimit& limit) {
+// Asks the policy which fragments it can write and how fast it thinks they are. False when `limit`
+// came before it was asked about all of them: small ones come first.
+bool CoverSearch::offer_fragments(const SearchLimit& limit) {
   const auto fragments = enumerate_fragments(program(), {.max_steps = options_.max_steps});
   progress_.total = static_cast<int>(fragments.size());
   for (const auto& steps : fragments) {
-    if (limit.over()) break;
+    if (limit.over()) return false;
     ++progress_.done;
     if (progress_.done % 64 == 1) report("planning", "fragments");
     const Fragment fragment = cut(program(), steps);
@@ -113,6 +115,7 @@ void CoverSearch::offer_fragments(const SearchLimit& limit) {
     candidate.seconds = proposals[0].model_seconds;
     candidates_.push_back(std::move(candidate));
   }
+  return true;
 }
 
 // The best cover with what is known now. Guesses count `optimism` times what they say, each launch

@@ -35,8 +35,8 @@ class CoverSearch {
 
   // Times PyTorch's steps on the device, for `seconds` at most; until then they are modelled.
   void measure_steps(double seconds, const SearchLimit& limit);
-  // Asks the policy for fragments and evaluates those that matter. False when `limit` came before
-  // the best cover was evaluated.
+  // Asks the policy for fragments, in half of the time at most, and evaluates those that matter.
+  // False when `limit` came before all were asked for and the best cover was evaluated.
   bool run(const SearchLimit& limit);
 
   // Covers made of evaluated fragments that are best for one price of a launch or another; without
@@ -67,7 +67,7 @@ class CoverSearch {
   };
 
   void report(const std::string& phase, const std::string& detail);
-  void offer_fragments(const SearchLimit& limit);
+  bool offer_fragments(const SearchLimit& limit);
   bool settle(double optimism, const SearchLimit& limit);
   void deepen(const SearchLimit& limit);
   void evaluate(Candidate& candidate, int proposals, const SearchLimit& limit);

@@ -134,6 +134,7 @@ void FragmentEvaluator::time(const Reference& reference, std::vector<Built>& bui
   if (report.status != "ok") {
     for (const Built& candidate : built) {
       out.attempts[candidate.attempt].accepted = false;
+      out.attempts[candidate.attempt].settled = false;
       out.attempts[candidate.attempt].reason = "time: " + report.message;
     }
     built.clear();

@@ -169,6 +169,7 @@ class Optimizer::Run {
       if (result_.message == kNoFaster) return;
       result_.message = "PyTorch's own kernels are kept: what was found failed as a whole (" +
                         result_.message + ")";
+      if (result_.stopped_early) result_.message += "; the search was cut short";
       return;
     }
     size_t offered = 0;

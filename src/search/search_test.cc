@@ -105,6 +105,39 @@ TEST(Cover, LongChainsStayExactWithinABeam) {
   EXPECT_DOUBLE_EQ(best_cover(deps, std::vector<double>(n, 1.0), options).seconds, n / 2.0);
 }
 
+// Branches that have nothing to do with each other until their last steps meet: each is a chain,
+// whose best cover a table over its steps finds.
+TEST(Cover, WideProgramsStayExact) {
+  constexpr int kBranches = 24, kLength = 16, kSteps = kBranches * kLength;
+  std::mt19937 rng(2);
+  std::vector<std::vector<int>> deps(kSteps + 1);
+  std::vector<double> seconds;
+  for (int i = 0; i < kSteps; ++i) {
+    if (i % kLength > 0) deps[i].push_back(i - 1);
+    if (i % kLength == kLength - 1) deps[kSteps].push_back(i);
+    seconds.push_back(1 + rng() % 9);
+  }
+  seconds.push_back(1);
+  std::vector<CoverOption> options;
+  double expected = 1;
+  for (int b = 0; b < kBranches; ++b) {
+    std::vector<double> best(kLength + 1, 1e9);
+    best[0] = 0;
+    for (int first = 0; first < kLength; ++first) {
+      double alone = 0;
+      for (int last = first; last < kLength; ++last) {
+        alone += seconds[b * kLength + last];
+        CoverOption option{{}, last == first ? alone : alone * (1 + rng() % 9) / 8};
+        for (int i = first; i <= last; ++i) option.steps.push_back(b * kLength + i);
+        best[last + 1] = std::min(best[last + 1], best[first] + option.seconds);
+        options.push_back(std::move(option));
+      }
+    }
+    expected += best[kLength];
+  }
+  EXPECT_NEAR(best_cover(deps, seconds, options).seconds, expected, 1e-9);
+}
+
 // A random forward program of add steps (views mixed in) as a task.
 Task random_task(std::mt19937& rng) {
   Task task;

@@ -39,26 +39,32 @@ Store::Store(const fs::path& path) : path_(path) {
       "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
       "CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT "
       "ROWID;";
-  if (sqlite3_open(path.c_str(), &db_) != SQLITE_OK) fail("open");
-  sqlite3_busy_timeout(db_, 10000);
-  if (sqlite3_exec(db_, kSchema, nullptr, nullptr, nullptr) != SQLITE_OK) fail("open");
+  bool open = sqlite3_open(path.c_str(), &db_) == SQLITE_OK;
+  if (open) sqlite3_busy_timeout(db_, 10000);
+  open = open && sqlite3_exec(db_, kSchema, nullptr, nullptr, nullptr) == SQLITE_OK;
+  if (open) return;
+  const std::string fault = fault_text("open");
+  sqlite3_close(db_);
+  throw EnvironmentError(fault);
 }
 
 Store::~Store() { sqlite3_close(db_); }
 
-void Store::fail(const std::string& what) const {
+std::string Store::fault_text(const std::string& what) const {
   const std::string reason = db_ ? sqlite3_errmsg(db_) : "out of memory";
-  throw EnvironmentError("cannot " + what + " the store " + path_.string() + ": " + reason +
-                         " (--store PATH or KERNELWRIGHT_STORE names another place)");
+  return "cannot " + what + " the store " + path_.string() + ": " + reason +
+         " (--store PATH or KERNELWRIGHT_STORE names another place)";
 }
 
 std::optional<Json> Store::get(const std::string& key) const {
+  if (!fault_.empty()) return std::nullopt;
   Statement select(db_, "SELECT value FROM results WHERE key = ?");
-  if (!select.get()) fail("read");
-  bind_text(select.get(), 1, key);
-  const int status = sqlite3_step(select.get());
-  if (status == SQLITE_DONE) return std::nullopt;
-  if (status != SQLITE_ROW) fail("read");
+  if (select.get()) bind_text(select.get(), 1, key);
+  const int status = select.get() ? sqlite3_step(select.get()) : SQLITE_ERROR;
+  if (status != SQLITE_ROW) {
+    if (status != SQLITE_DONE) fault_ = fault_text("read");
+    return std::nullopt;
+  }
   const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(select.get(), 0));
   const int bytes = sqlite3_column_bytes(select.get(), 0);
   try {
@@ -69,11 +75,14 @@ std::optional<Json> Store::get(const std::string& key) const {
 }
 
 void Store::put(const std::string& key, const Json& value) {
+  if (!fault_.empty()) return;
   Statement insert(db_, "INSERT OR REPLACE INTO results VALUES (?, ?)");
-  if (!insert.get()) fail("write");
-  bind_text(insert.get(), 1, key);
-  bind_text(insert.get(), 2, value.dump(-1, ' ', false, Json::error_handler_t::replace));
-  if (sqlite3_step(insert.get()) != SQLITE_DONE) fail("write");
+  if (insert.get()) {
+    bind_text(insert.get(), 1, key);
+    bind_text(insert.get(), 2, value.dump(-1, ' ', false, Json::error_handler_t::replace));
+    if (sqlite3_step(insert.get()) == SQLITE_DONE) return;
+  }
+  fault_ = fault_text("write");
 }
 
 fs::path default_store_path() {

@@ -1,7 +1,9 @@
 // Results that outlive a run: a table of JSON values by content address, in SQLite.
 //
-// Opened read-write and created when missing; a store that cannot be opened or is damaged is
-// EnvironmentError with the path. Safe between processes (SQLite's locking); one thread each.
+// Opened read-write and created when missing; a store that cannot be opened is EnvironmentError
+// with the path. One that fails later (disk full, damaged) ends nobody's work: from then on it
+// holds nothing and takes nothing, and fault() says why. Safe between processes (SQLite's locking);
+// one thread each.
 #pragma once
 
 #include <filesystem>
@@ -24,11 +26,13 @@ class Store {
 
   std::optional<Json> get(const std::string& key) const;
   void put(const std::string& key, const Json& value);
+  const std::string& fault() const { return fault_; }  // one line; empty while all is well
 
  private:
-  [[noreturn]] void fail(const std::string& what) const;
+  std::string fault_text(const std::string& what) const;
   std::filesystem::path path_;
   sqlite3* db_ = nullptr;
+  mutable std::string fault_;
 };
 
 // $KERNELWRIGHT_STORE, else $XDG_CACHE_HOME/kernelwright/store.sqlite, else the same under

@@ -1,8 +1,10 @@
 #include "store/store.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 
 #include "formats/error.h"
@@ -45,6 +47,54 @@ TEST_F(StoreTest, WhatIsNoDatabaseIsRefusedWithItsPath) {
   } catch (const EnvironmentError& error) {
     EXPECT_NE(std::string(error.what()).find("bad.sqlite"), std::string::npos);
   }
+}
+
+// A disk that is full from here on.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit = {bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_;
+  void (*handler_)(int);
+};
+
+TEST_F(StoreTest, AFullDiskLosesTheValueAndNotTheRun) {
+  Store store(folder_ / "s.sqlite");
+  store.put("a", 1);
+  EXPECT_EQ(store.fault(), "");
+  {
+    const FileSizeLimit full(16384);
+    store.put("b", std::string(100000, 'x'));
+    EXPECT_NE(store.fault().find("s.sqlite"), std::string::npos);
+    EXPECT_FALSE(store.get("b"));
+  }
+  const Store again(folder_ / "s.sqlite");
+  EXPECT_EQ(*again.get("a"), Json(1));
+  EXPECT_FALSE(again.get("b"));
+}
+
+TEST_F(StoreTest, DamageIsFoundOutOnReadingAndEndsNothing) {
+  { Store(folder_ / "s.sqlite").put("a", std::string(100000, 'x')); }
+  {
+    std::fstream file(folder_ / "s.sqlite", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(4096);
+    file << std::string(40000, 'y');
+  }
+  Store store(folder_ / "s.sqlite");
+  EXPECT_FALSE(store.get("a"));
+  EXPECT_NE(store.fault().find("s.sqlite"), std::string::npos);
+  store.put("b", 1);
+  EXPECT_FALSE(store.get("b"));
 }
 
 }  // namespace

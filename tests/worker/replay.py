@@ -110,7 +110,7 @@ def build(tree, leaves, label):
         if kind == "tuple":
             return tuple(build(item, leaves, label) for item in what)
         if kind == "dict":
-            return {key: build(item, leaves, label) for key, item in what.items()}
+            return {key: build(item, leaves, label) for key, item in what}
         if kind == "object":
             fields = {key: build(item, leaves, label) for key, item in what["fields"].items()}
             return (what["type"], fields)

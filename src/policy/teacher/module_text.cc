@@ -83,8 +83,8 @@ std::string tree_text(const Json& tree) {
   }
   if (tree.contains("dict")) {
     std::string out;
-    for (const auto& [key, value] : tree["dict"].items()) {
-      out += (out.empty() ? "" : ", ") + Json(key).dump() + ": " + tree_text(value);
+    for (const Json& item : tree["dict"]) {
+      out += (out.empty() ? "" : ", ") + item[0].dump() + ": " + tree_text(item[1]);
     }
     return "{" + out + "}";
   }

@@ -1,0 +1,207 @@
+"""When optimized.py runs its own steps and when the original, in plain PyTorch on the CPU."""
+
+import importlib.util
+import warnings
+
+import pytest
+import torch
+
+from command import MODELS, run
+
+TREES = """
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(32))
+
+    def forward(self, batch, pair, scale, floor, mask=None):
+        y = torch.sigmoid(batch["x"] * self.weight) * scale
+        y = y if floor < 0 else y + floor
+        y = y if mask is None else y * mask
+        y = y + batch["extra"] if "extra" in batch else y
+        return {"y": y, "both": torch.tanh(pair[0]) + pair[1]}
+
+
+def get_inputs():
+    x = torch.randn(16, 32)
+    return [{"x": x}, [x, x], 2.0, float("-inf"), None]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+def optimized(model, folder):
+    process = run("optimize", model, "--backend", "cpu", "--out", folder / "out", "--store",
+                  folder / "store.sqlite", "--budget", "20s")
+    assert process.returncode == 0 and "verified" in process.stdout, process.stdout + process.stderr
+    path = folder / "out" / "optimized.py"
+    spec = importlib.util.spec_from_file_location("optimized_under_test", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SHARED = """
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(32, 32)
+        self.b = nn.Linear(32, 32)
+        self.b.weight = self.a.weight
+
+    def forward(self, x, y):
+        a = torch.sin(y)
+        x.mul_(2)
+        return torch.tanh(self.b(self.a(a + torch.cos(y)))) + x
+
+
+def get_inputs():
+    return [torch.randn(16, 32), torch.randn(16, 32)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.fixture(scope="module")
+def trees(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trees")
+    (folder / "model.py").write_text(TREES)
+    return optimized(folder / "model.py", folder)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shared")
+    (folder / "model.py").write_text(SHARED)
+    return optimized(folder / "model.py", folder)
+
+
+@pytest.fixture(scope="module")
+def folded(tmp_path_factory):
+    return optimized(MODELS / "folded_norm.py", tmp_path_factory.mktemp("folded"))
+
+
+class Fits(Exception):
+    """The arguments are those that were recorded, up to what their tensors are like."""
+
+
+def runs_own_steps(module, monkeypatch, *args, **kwargs):
+    def matches(tensors, expected):
+        raise Fits
+
+    monkeypatch.setattr(module, "_kw_matches", matches)
+    model = module.ModelNew()
+    try:
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            got = model(*args, **kwargs)
+    except Fits:
+        return True
+    wanted = module.Model()(*args, **kwargs)
+    assert list(got) == list(wanted)
+    assert all(torch.equal(got[key], wanted[key]) for key in wanted)
+    return False
+
+
+X = torch.randn(16, 32)
+# what differs from the recorded call -> the call
+OTHER_CALLS = {
+    "another tensor in the place of one given twice":
+        [{"x": X}, [X.clone(), X], 2.0, float("-inf"), None],
+    "one more key": [{"x": X, "extra": X}, [X, X], 2.0, float("-inf"), None],
+    "another number": [{"x": X}, [X, X], 3.0, float("-inf"), None],
+    "an integer": [{"x": X}, [X, X], 2, float("-inf"), None],
+    "a tensor for a number": [{"x": X}, [X, X], X, float("-inf"), None],
+    "a finite number for an infinite one": [{"x": X}, [X, X], 2.0, 1.0, None],
+    "a tensor for None": [{"x": X}, [X, X], 2.0, float("-inf"), X],
+    "a tuple for a list": [{"x": X}, (X, X), 2.0, float("-inf"), None],
+    "a tensor for a list": [{"x": X}, torch.stack([X, X]), 2.0, float("-inf"), None],
+}
+
+
+def test_the_recorded_call_runs_the_steps(trees, monkeypatch):
+    assert runs_own_steps(trees, monkeypatch, {"x": X}, [X, X], 2.0, float("-inf"), None)
+
+
+@pytest.mark.parametrize("what", OTHER_CALLS)
+def test_other_arguments_run_the_original(trees, monkeypatch, what):
+    assert not runs_own_steps(trees, monkeypatch, *OTHER_CALLS[what])
+
+
+def test_results_keep_the_order_of_their_keys(trees):
+    """Recording them again is part of optimize: the file's steps return them like the original."""
+    text = open(trees.__file__).read()
+    steps = text[text.index("class ModelNew"):]
+    assert steps.index('"y": ') < steps.index('"both": ')
+
+
+def test_a_number_for_a_tensor_runs_the_original(trees):
+    assert not trees._kw_matches((2.0,), trees.ModelNew._kw_expected[:1])
+
+
+def test_autocast_runs_the_original(trees, monkeypatch):
+    """It would have the original compute in another dtype."""
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    assert trees._kw_matches((), ())
+    torch.set_autocast_enabled("cuda", True)
+    try:
+        assert not trees._kw_matches((), ())
+    finally:
+        torch.set_autocast_enabled("cuda", False)
+
+
+def test_memory_shared_otherwise_runs_the_original(shared, monkeypatch):
+    """Arguments that overlap what forward writes to, and a tie that was cut."""
+    monkeypatch.setattr(shared, "_kw_matches", lambda tensors, expected: True)
+    seen = []
+    monkeypatch.setattr(shared.ModelNew, "_kw_original", lambda *_: seen.append("original"))
+    monkeypatch.setattr(shared.ModelNew, "_kw_derived", lambda _: seen.append("steps"))
+
+    def runs(x, y):
+        seen.clear()
+        try:
+            model(x, y)
+        except TypeError:  # nothing was packed
+            pass
+        return seen[0]
+
+    model = shared.ModelNew()
+    x, y = torch.randn(16, 32), torch.randn(16, 32)
+    assert runs(x, y) == "steps"
+    assert runs(x, x) == "original"
+    both = torch.randn(17, 32)
+    assert runs(both[:16], both[1:]) == "original"
+    model.b.weight = torch.nn.Parameter(torch.randn(32, 32))
+    assert runs(x, y) == "original"
+
+
+def test_weights_are_packed_again_for_other_tensors_at_the_same_address(folded):
+    """A new parameter may get the id of one that is gone, and its version."""
+    model = folded.ModelNew()
+    with torch.no_grad():
+        model._kw_derived()
+        held = {id(p) for p in model.state_dict(keep_vars=True).values()}
+        for _ in range(50):
+            model.conv.weight = torch.nn.Parameter(torch.randn_like(model.conv.weight))
+            assert id(model.conv.weight) not in held
+
+
+def test_inference_tensors_are_packed_too(folded):
+    """They count no versions, so nothing tells whether what was packed is still right."""
+    with torch.inference_mode():
+        model = folded.ModelNew()
+        first = model._kw_derived()
+        model.conv.weight.mul_(2)
+        assert not torch.equal(model._kw_derived()[0], first[0])
