@@ -146,6 +146,13 @@ def get_inputs():
     "named tuple argument": ("unsupported", KERNEL % "import collections; "
                              "p = collections.namedtuple('P', 'a b')(x, x); "
                              "kernel[(1,)](p, y, 64, BLOCK=64)  # HERE"),
+    "grid of a float": ("raised", KERNEL % "kernel[(x.numel() / 64,)](x, y, 64, BLOCK=64)  # HERE"),
+    "grid below nothing": ("raised", KERNEL % "kernel[(-1,)](x, y, 64, BLOCK=64)  # HERE"),
+    "grid that no device has": ("raised", KERNEL % "kernel[(1, 65536)](x, y, 64, BLOCK=64)  # HERE"),
+    "wide grid": ("raised", KERNEL % "kernel[(2 ** 31,)](x, y, 64, BLOCK=64)  # HERE"),
+    "integer of 64 bits without a sign": (
+        "unsupported", KERNEL % "kernel[(1,)](x, y, 2 ** 63, BLOCK=64)  # HERE"),
+    "message that is no text": ("raised", forward("raise ValueError('\\ud800')  # HERE")),
     "launch raises": ("raised", KERNEL % "kernel[(1,)](x, y, BLOCK=64)  # HERE"),
     "unknown keyword": ("raised", KERNEL % "kernel[(1,)](x, y, 64, BLOCK=64, num_wraps=3)  # HERE"),
 }
@@ -158,7 +165,7 @@ def test_refused_at_its_line(name, client, tools):
     assert reply["status"] == "refused", reply
     assert reply["code"] == code, reply
     assert reply["file"] == "model.py"
-    assert reply["message"] and "\n" not in reply["message"]
+    assert reply["message"].encode() and "\n" not in reply["message"]
     marked = [i + 1 for i, line in enumerate(source.splitlines()) if "# HERE" in line]
     if marked:
         assert reply["line"] == marked[0], reply
