@@ -31,6 +31,13 @@ bool finish_stage(Verdict& verdict, StageResult stage) {
   return verdict.stages.back().passed;
 }
 
+// Whether an executor's answer says nothing of the candidate. On the CPU it runs none of the
+// candidate's code, so what it dies of, or takes too long for, is the task's size or the machine.
+bool says_nothing(const std::string& status, ExecutorClient& executor) {
+  return status == "not-judged" ||
+         (status == "died" && executor.hello().value("backend", "") == "cpu");
+}
+
 bool not_judged(Verdict& verdict, StageResult stage, const std::string& why) {
   stage.reason = why;
   verdict.outcome = Verdict::Outcome::kNotJudged;
@@ -140,6 +147,11 @@ Stage stage_of_code(const std::string& code) {
 
 bool is_workers_fault(const JobFault& fault) { return fault.status == JobResult::Status::kFailed; }
 
+void throw_fault(const JobFault& fault) {
+  if (is_workers_fault(fault)) throw EnvironmentError(fault.text());
+  throw InputError(fault.text());
+}
+
 uint64_t secret_seed() {
   std::random_device device;
   return (uint64_t{device()} << 20) ^ device();  // well inside what generators take as a seed
@@ -147,10 +159,7 @@ uint64_t secret_seed() {
 
 Reference Verifier::prepare(const RecordRequest& request, const VerifyOptions& options) {
   JobOutcome<BuiltTask> built = build_task(pool_, request, options.record_deadline);
-  if (built.fault) {
-    if (is_workers_fault(*built.fault)) throw EnvironmentError(built.fault->text());
-    throw InputError(built.fault->text());
-  }
+  if (built.fault) throw_fault(*built.fault);
   Reference reference = prepare(canonical(built.value->task));
   reference.record_seconds = built.value->record_seconds;
   return reference;
@@ -178,7 +187,7 @@ bool Verifier::build(const RecordRequest& request, const VerifyOptions& options,
   }
   StageResult record{Stage::kRecord, true, "", Json::object(), 0};
   Clock::time_point start = Clock::now();
-  auto recorded = record_result(pool_.run(record_job(request, options.record_deadline)));
+  auto recorded = record_result(pool_.run(record_job(request, options.record_deadline)), request);
   record.seconds = since(start);
   if (recorded.fault) {
     StageResult& failed = stage_of_code(recorded.fault->code) == Stage::kLoad ? load : record;
@@ -305,7 +314,7 @@ bool Verifier::check_correct(const Reference& reference, int candidate_id,
     const TrialReport report = executor_.trial(request, options.trial_deadline);
     stage.seconds = since(start);
     Json trial = {{"variation", variation_name(request.variation)}, {"outputs", Json::array()}};
-    if (report.status == "not-judged") return not_judged(verdict, stage, report.message);
+    if (says_nothing(report.status, executor_)) return not_judged(verdict, stage, report.message);
     if (report.status != "ok") {
       if (report.fault == "reference") throw InputError("the reference failed: " + report.message);
       stage.passed = false;
