@@ -8,6 +8,7 @@
 #include "ops/operator.h"
 #include "program/algebra.h"
 #include "program/transform.h"
+#include "verify/aliasing.h"
 #include "verify/coverage.h"
 #include "verify/statistics.h"
 
@@ -120,8 +121,11 @@ std::vector<TrialRequest> plan_trials(const Reference& reference, int candidate,
 
 // Differences that no run is needed to see.
 std::string interface_fault(const Task& reference, const Task& candidate) {
-  if (candidate.arguments != reference.arguments) return "forward takes other arguments";
-  if (candidate.result != reference.result) {
+  // As text: to Json, 3 is 3.0.
+  if (candidate.arguments.dump() != reference.arguments.dump()) {
+    return "forward takes other arguments";
+  }
+  if (candidate.result.dump() != reference.result.dump()) {
     return "returns another structure: " + candidate.result.dump() + " where the reference has " +
            reference.result.dump();
   }
@@ -134,7 +138,7 @@ std::string interface_fault(const Task& reference, const Task& candidate) {
              std::string(dtype_name(want.dtype)) + " " + Json(want.shape).dump();
     }
   }
-  return {};
+  return aliasing_fault(reference.forward, candidate.forward);
 }
 
 }  // namespace
