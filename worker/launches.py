@@ -222,6 +222,10 @@ class Launches:
             if value.padding != "zero" or getattr(value, "round_f32_to_tf32", False):
                 self.recorder.refuse("unsupported", "a tensor descriptor with padding or rounding "
                                      "other than the default")
+            row = value.block_shape[-1] * value.base.element_size()
+            if row < 16 and self.driver.arch >= 90:
+                self.recorder.refuse("raised", "a tensor descriptor with rows of %d bytes in its "
+                                     "block: the device wants 16 or more" % row)
             value = value.base
         if isinstance(value, torch.Tensor):
             if value.device.type != "cuda":
