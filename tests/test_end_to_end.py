@@ -280,6 +280,25 @@ def test_candidate_meets_its_stage(judged, name):
     assert "\n" not in verdict["reason"]
 
 
+def test_an_overdue_interpreter_says_nothing_of_a_candidate(tmp_path):
+    (tmp_path / "model.py").write_text(DOUBLE_MODEL)
+    (tmp_path / "slow.py").write_text(
+        candidate("for _ in range(1000):\n    y = doubled(x)\nreturn y"))
+    process = run("verify", tmp_path / "model.py", tmp_path / "slow.py", "--backend", "cpu",
+                  "--json", "--trial-timeout", 1)
+    assert process.returncode == 4, process.stderr
+    verdict = json.loads(process.stdout)
+    assert (verdict["outcome"], verdict["rejected_at"]) == ("not judged", None)
+    assert "in time" in verdict["reason"]
+
+
+def test_a_job_that_ends_without_an_answer_names_its_file(tmp_path):
+    (tmp_path / "model.py").write_text(DOUBLE_MODEL)
+    (tmp_path / "gone.py").write_text(candidate("__import__('os')._exit(0)"))
+    process = run("verify", tmp_path / "model.py", tmp_path / "gone.py", "--backend", "cpu")
+    assert process.returncode == 1 and "gone.py: exited with status 0" in process.stdout
+
+
 def test_mutants_are_rejected(optimized, tmp_path):
     """One mutant each of some mutators; tests/mutators/run.py judges all of all."""
     optimized_file = optimized[0] / "optimized.py"

@@ -8,6 +8,7 @@ first line, with the globals that each one uses as Bindings.
 import ast
 import builtins
 import contextlib
+import operator
 import types
 
 import torch
@@ -24,6 +25,8 @@ from tape import Launch, number_to_json, values_in
 
 ALLOWED_OPTIONS = {"num_warps", "num_ctas", "num_stages", "maxnreg", "enable_fp_fusion",
                    "launch_pdl", "launch_cooperative_grid"}
+
+GRID_LIMITS = (2 ** 31 - 1, 65535, 65535)  # CUDA's
 
 
 class _Utils:
@@ -193,16 +196,24 @@ class Launches:
         return changed
 
     def write(self, kernel, grid, arguments):
-        grid = [int(size) for size in grid]
+        grid = [self.grid_size(size, most) for size, most in zip(grid, GRID_LIMITS)]
         if 0 in grid:
             return  # Triton launches nothing
-        if min(grid) < 0:
-            self.recorder.refuse("raised", "a grid with a negative size: %s" % grid)
         types = [p["type"] for p in self.kernels[kernel]["params"] if p["type"] != "constexpr"]
         encoded = [self.argument(value, kind) for value, kind in zip(arguments, types)]
         for value in values_in(encoded):
             self.recorder.forget_literals(value.storage)
         self.recorder.tape.steps.append(Launch(kernel, grid, encoded))
+
+    def grid_size(self, size, most):
+        try:
+            size = operator.index(size)  # as Triton's own launcher
+        except TypeError:
+            self.recorder.refuse("raised", "a grid size of type %s" % type(size).__name__)
+        if not 0 <= size <= most:
+            self.recorder.refuse("raised", "a grid size of %d, where 0 to %d are possible"
+                                 % (size, most))
+        return size
 
     def argument(self, value, kind):
         if isinstance(value, triton.runtime.jit.TensorWrapper):
@@ -211,6 +222,10 @@ class Launches:
             if value.padding != "zero" or getattr(value, "round_f32_to_tf32", False):
                 self.recorder.refuse("unsupported", "a tensor descriptor with padding or rounding "
                                      "other than the default")
+            row = value.block_shape[-1] * value.base.element_size()
+            if row < 16 and self.driver.arch >= 90:
+                self.recorder.refuse("raised", "a tensor descriptor with rows of %d bytes in its "
+                                     "block: the device wants 16 or more" % row)
             value = value.base
         if isinstance(value, torch.Tensor):
             if value.device.type != "cuda":
@@ -221,6 +236,8 @@ class Launches:
                                  "pointer")
         if kind.startswith(("fp", "bf")):
             return number_to_json(float(value))
+        if int(value) >= 2 ** 63:
+            self.recorder.refuse("unsupported", "an integer argument of more than 63 bits")
         return int(value)
 
     def free_names(self, code):

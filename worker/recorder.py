@@ -299,8 +299,9 @@ class Recording:
                              for key, item in value.items()]}
         if value is None or isinstance(value, (bool, str, int, float)):
             return number_to_json(value)
-        raise Refused("unsupported", "%s gives a %s" % (what, type(value).__name__),
-                      self.file.name, None)
+        kind = "dict whose keys are not all strings" if isinstance(value, dict) \
+            else type(value).__name__
+        raise Refused("unsupported", "%s gives a %s" % (what, kind), self.file.name, None)
 
 
     def _name_of(self, kind, what):

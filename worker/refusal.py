@@ -22,4 +22,5 @@ def one_line(error, limit=500):
     text = " ".join(str(error).partition("\nException raised from ")[0].split())
     name = type(error).__name__
     text = "%s: %s" % (name, text) if text else name
+    text = text.encode("utf-8", "replace").decode()  # half a surrogate pair is no text
     return text if len(text) <= limit else text[: limit - 3] + "..."

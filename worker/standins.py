@@ -284,6 +284,10 @@ def patched(profile, recorder):
         (torch.nn.init, "_no_grad_trunc_normal_", _truncated_normal),
         (torch._C, "_conv_determine_backend_memory_format",
          _convolution_format(torch._C._conv_determine_backend_memory_format)),
+        *[(torch.cuda.nvtx, name, lambda message=None: None)
+          for name in ("mark", "range_push", "range_pop")],
+        (torch.autograd.profiler.record_function, "__enter__", lambda mark: mark),
+        (torch.autograd.profiler.record_function, "__exit__", lambda mark, *exception: None),
         (torch, "compile", refuse_compiler("torch.compile")),
         (torch.nn.Module, "compile", refuse_compiler("Module.compile")),
         (torch.library, "custom_op", refuse_custom("torch.library.custom_op")),

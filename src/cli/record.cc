@@ -8,6 +8,7 @@
 #include "program/transform.h"
 #include "report/step_text.h"
 #include "verify/statistics.h"
+#include "verify/verifier.h"
 
 namespace kw {
 namespace {
@@ -37,13 +38,13 @@ int run(const Flags& flags) {
   const RecordRequest request =
       request_for_file(flags.file, flags.cls, flags.machine, machine.profile);
   const auto built = build_task(machine.pool, request, std::chrono::seconds(120));
-  if (built.fault) throw InputError(built.fault->text());
+  if (built.fault) throw_fault(*built.fault);
   // The first record of a worker pays for what later ones share; --repeat shows the rest.
   std::vector<double> seconds, wall;
   for (int i = 1; i < flags.repeat; ++i) {
     const JobResult again = machine.pool.run(record_job(request, std::chrono::seconds(120)));
-    const auto recorded = record_result(again);
-    if (recorded.fault) throw InputError(recorded.fault->text());
+    const auto recorded = record_result(again, request);
+    if (recorded.fault) throw_fault(*recorded.fault);
     seconds.push_back(recorded.value->seconds);
     wall.push_back(again.seconds);
   }

@@ -70,7 +70,7 @@ std::vector<FragmentEvaluator::Built> FragmentEvaluator::build(const Fragment& f
     Pending job = std::move(pending.at(result.id));
     pending.erase(result.id);
     if (!job.recorded) {
-      auto recorded = record_result(result);
+      auto recorded = record_result(result, job.request);
       if (recorded.fault) {
         reject(job.attempt, "record", *recorded.fault);
         continue;

@@ -6,6 +6,7 @@
 #include "program/transform.h"
 #include "search/cover.h"
 #include "search/fragments.h"
+#include "search/suite.h"
 
 namespace kw {
 namespace {
@@ -64,6 +65,14 @@ double brute_force(const std::vector<std::vector<int>>& deps, const std::vector<
     if (fine && static_cast<int>(done.size()) == groups) best = std::min(best, total);
   }
   return best;
+}
+
+TEST(SuiteResult, AWorkersFaultIsNotTheModels) {
+  SuiteResult result;
+  result.fault = "model.py: was killed by SIGKILL, probably because memory ran out";
+  EXPECT_EQ(result.outcome(), "unusable");
+  result.is_workers_fault = true;
+  EXPECT_EQ(result.outcome(), "not judged");
 }
 
 TEST(Cover, EqualsBruteForce) {

@@ -59,7 +59,7 @@ bool SuiteResult::verified() const {
 }
 
 std::string SuiteResult::outcome() const {
-  if (!fault.empty()) return "unusable";
+  if (!fault.empty()) return is_workers_fault ? "not judged" : "unusable";
   if (samples.empty()) return "refused";
   if (verified()) return "verified";
   return any(samples, Verdict::Outcome::kNotJudged) ? "not judged" : "rejected";
@@ -165,6 +165,7 @@ void Suite::record(std::vector<Asked>& batch, const SuiteOptions& options) {
     Asked& asked = batch[i];
     if (references[i].fault) {
       asked.result.fault = references[i].fault->text();
+      asked.result.is_workers_fault = is_workers_fault(*references[i].fault);
       continue;
     }
     const Task task = canonical(references[i].value->task);

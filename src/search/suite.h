@@ -39,9 +39,10 @@ struct SuiteSample {
 };
 
 struct SuiteResult {
-  std::string model;    // the request's file
-  std::string fault;    // the model's own: nothing was asked for
-  std::string refusal;  // why the policy gave nothing
+  std::string model;              // the request's file
+  std::string fault;              // the model's own: nothing was asked for
+  bool is_workers_fault = false;  // no, the worker's or the machine's
+  std::string refusal;            // why the policy gave nothing
   std::vector<SuiteSample> samples;
   double eager_ms = 0, compiled_ms = 0;  // of samples that were timed side by side; 0: none
   double floor_ms = 0;                   // physical_floor()
@@ -49,8 +50,8 @@ struct SuiteResult {
 
   // Some sample was accepted, in full.
   bool verified() const;
-  // "verified", "rejected", "not judged" (no sample accepted, some not judged), "refused",
-  // "unusable" (a fault of the model file).
+  // "verified", "rejected", "not judged" (no sample accepted, some not judged, or the model not
+  // recorded by a fault that is not its own), "refused", "unusable" (a fault of the model file).
   std::string outcome() const;
 };
 

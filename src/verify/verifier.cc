@@ -8,6 +8,7 @@
 #include "ops/operator.h"
 #include "program/algebra.h"
 #include "program/transform.h"
+#include "verify/aliasing.h"
 #include "verify/coverage.h"
 #include "verify/statistics.h"
 
@@ -29,6 +30,13 @@ bool finish_stage(Verdict& verdict, StageResult stage) {
   }
   verdict.stages.push_back(std::move(stage));
   return verdict.stages.back().passed;
+}
+
+// Whether an executor's answer says nothing of the candidate. On the CPU it runs none of the
+// candidate's code, so what it dies of, or takes too long for, is the task's size or the machine.
+bool says_nothing(const std::string& status, ExecutorClient& executor) {
+  return status == "not-judged" ||
+         (status == "died" && executor.hello().value("backend", "") == "cpu");
 }
 
 bool not_judged(Verdict& verdict, StageResult stage, const std::string& why) {
@@ -113,8 +121,11 @@ std::vector<TrialRequest> plan_trials(const Reference& reference, int candidate,
 
 // Differences that no run is needed to see.
 std::string interface_fault(const Task& reference, const Task& candidate) {
-  if (candidate.arguments != reference.arguments) return "forward takes other arguments";
-  if (candidate.result != reference.result) {
+  // As text: to Json, 3 is 3.0.
+  if (candidate.arguments.dump() != reference.arguments.dump()) {
+    return "forward takes other arguments";
+  }
+  if (candidate.result.dump() != reference.result.dump()) {
     return "returns another structure: " + candidate.result.dump() + " where the reference has " +
            reference.result.dump();
   }
@@ -127,7 +138,7 @@ std::string interface_fault(const Task& reference, const Task& candidate) {
              std::string(dtype_name(want.dtype)) + " " + Json(want.shape).dump();
     }
   }
-  return {};
+  return aliasing_fault(reference.forward, candidate.forward);
 }
 
 }  // namespace
@@ -140,6 +151,11 @@ Stage stage_of_code(const std::string& code) {
 
 bool is_workers_fault(const JobFault& fault) { return fault.status == JobResult::Status::kFailed; }
 
+void throw_fault(const JobFault& fault) {
+  if (is_workers_fault(fault)) throw EnvironmentError(fault.text());
+  throw InputError(fault.text());
+}
+
 uint64_t secret_seed() {
   std::random_device device;
   return (uint64_t{device()} << 20) ^ device();  // well inside what generators take as a seed
@@ -147,10 +163,7 @@ uint64_t secret_seed() {
 
 Reference Verifier::prepare(const RecordRequest& request, const VerifyOptions& options) {
   JobOutcome<BuiltTask> built = build_task(pool_, request, options.record_deadline);
-  if (built.fault) {
-    if (is_workers_fault(*built.fault)) throw EnvironmentError(built.fault->text());
-    throw InputError(built.fault->text());
-  }
+  if (built.fault) throw_fault(*built.fault);
   Reference reference = prepare(canonical(built.value->task));
   reference.record_seconds = built.value->record_seconds;
   return reference;
@@ -178,7 +191,7 @@ bool Verifier::build(const RecordRequest& request, const VerifyOptions& options,
   }
   StageResult record{Stage::kRecord, true, "", Json::object(), 0};
   Clock::time_point start = Clock::now();
-  auto recorded = record_result(pool_.run(record_job(request, options.record_deadline)));
+  auto recorded = record_result(pool_.run(record_job(request, options.record_deadline)), request);
   record.seconds = since(start);
   if (recorded.fault) {
     StageResult& failed = stage_of_code(recorded.fault->code) == Stage::kLoad ? load : record;
@@ -305,7 +318,7 @@ bool Verifier::check_correct(const Reference& reference, int candidate_id,
     const TrialReport report = executor_.trial(request, options.trial_deadline);
     stage.seconds = since(start);
     Json trial = {{"variation", variation_name(request.variation)}, {"outputs", Json::array()}};
-    if (report.status == "not-judged") return not_judged(verdict, stage, report.message);
+    if (says_nothing(report.status, executor_)) return not_judged(verdict, stage, report.message);
     if (report.status != "ok") {
       if (report.fault == "reference") throw InputError("the reference failed: " + report.message);
       stage.passed = false;

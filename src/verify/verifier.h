@@ -35,6 +35,8 @@ struct VerifyOptions {
 Stage stage_of_code(const std::string& code);
 // True when nothing can be said of what was recorded or compiled.
 bool is_workers_fault(const JobFault& fault);
+// EnvironmentError when it is the worker's fault, InputError when it is the file's.
+[[noreturn]] void throw_fault(const JobFault& fault);
 
 // A seed from the system's generator.
 uint64_t secret_seed();

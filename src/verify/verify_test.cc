@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <random>
 
+#include "verify/aliasing.h"
 #include "verify/coverage.h"
 #include "verify/numerics.h"
 #include "verify/statistics.h"
@@ -176,6 +178,33 @@ TEST(Coverage, ADecoyIsNothing) {
   EXPECT_EQ(found.launches_alive, 0);
   EXPECT_EQ(found.share, 0);
   EXPECT_EQ(found.aten_left.size(), 2u);
+}
+
+// Values by (storage, offset, shape) of rows of 4 floats; the first is the input.
+Program returning(std::vector<std::array<int, 3>> outputs) {
+  Program program;
+  program.values.push_back({DType::kFloat32, {4, 4}, {4, 1}, 0, 0});
+  program.inputs = {0};
+  for (const auto& [storage, offset, rows] : outputs) {
+    program.outputs.push_back(static_cast<int>(program.values.size()));
+    program.values.push_back({DType::kFloat32, {rows, 4}, {4, 1}, offset, storage});
+  }
+  return program;
+}
+
+TEST(Aliasing, OnlyWhereTheReferenceSharesMemory) {
+  const Program apart = returning({{1, 0, 2}, {2, 0, 2}});
+  const Program halves = returning({{1, 0, 2}, {1, 8, 2}});
+  const Program overlapping = returning({{1, 0, 2}, {1, 4, 2}});
+  const Program of_input = returning({{1, 0, 2}, {0, 8, 2}});
+  const Program empty = returning({{1, 0, 2}, {0, 0, 0}});
+  for (const Program& fine : {apart, halves, empty}) EXPECT_EQ(aliasing_fault(apart, fine), "");
+  EXPECT_NE(aliasing_fault(apart, overlapping).find("output 1 shares memory with output 0"),
+            std::string::npos);
+  EXPECT_NE(aliasing_fault(apart, of_input).find("output 1 is memory of an input"),
+            std::string::npos);
+  for (const Program& same : {overlapping, of_input}) EXPECT_EQ(aliasing_fault(same, same), "");
+  EXPECT_EQ(aliasing_fault(of_input, apart), "");  // copies are no harm
 }
 
 TEST(Verdict, JsonRoundTrip) {

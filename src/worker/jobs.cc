@@ -12,24 +12,28 @@ namespace {
 
 using Status = JobResult::Status;
 
-JobFault fault_of(const JobResult& result) {
-  return {result.status, result.code, result.message, result.file, result.line};
+// A job that ended without an answer names no file.
+JobFault fault_of(const JobResult& result, const RecordRequest& request) {
+  return {result.status, result.code, result.message,
+          result.file.empty() ? request.file : result.file, result.line};
 }
 
 // A whole reply whose content makes no sense.
-JobFault nonsense(const char* job, const std::string& what) {
+JobFault nonsense(const char* job, const std::string& what, const RecordRequest& request) {
   return {Status::kFailed, "",
-          std::string("the worker's answer to ") + job + " is not valid: " + one_line(what), "", 0};
+          std::string("the worker's answer to ") + job + " is not valid: " + one_line(what),
+          request.file, 0};
 }
 
 // Runs `parse` on a good reply; whatever is wrong with it becomes a fault.
 template <class T, class Parse>
-JobOutcome<T> outcome_of(const JobResult& result, const char* job, Parse parse) {
-  if (!result.ok()) return {std::nullopt, fault_of(result)};
+JobOutcome<T> outcome_of(const JobResult& result, const char* job, const RecordRequest& request,
+                         Parse parse) {
+  if (!result.ok()) return {std::nullopt, fault_of(result, request)};
   try {
     return {parse(JsonReader(result.reply.json, "reply")), std::nullopt};
   } catch (const InputError& error) {
-    return {std::nullopt, nonsense(job, error.what())};
+    return {std::nullopt, nonsense(job, error.what(), request)};
   }
 }
 
@@ -186,9 +190,9 @@ std::optional<Job> advance(Build& build, const JobResult& result,
     build.outcome.fault = std::move(compiled.fault);
     return std::nullopt;
   }
-  auto recorded = record_result(result);
+  auto recorded = record_result(result, build.request);
   if (recorded.value && recorded.value->task.target != build.request.profile.arch) {
-    recorded.fault = nonsense("record", "made for " + recorded.value->task.target);
+    recorded.fault = nonsense("record", "made for " + recorded.value->task.target, build.request);
   }
   if (recorded.fault) {
     build.outcome.fault = std::move(recorded.fault);
@@ -266,8 +270,8 @@ Job record_job(const RecordRequest& request, std::chrono::milliseconds deadline)
   return job;
 }
 
-JobOutcome<Recorded> record_result(const JobResult& result) {
-  return outcome_of<Recorded>(result, "record", recorded_from_json);
+JobOutcome<Recorded> record_result(const JobResult& result, const RecordRequest& request) {
+  return outcome_of<Recorded>(result, "record", request, recorded_from_json);
 }
 
 Job compile_job(const Recorded& recorded, const RecordRequest& request,
@@ -284,7 +288,7 @@ Job compile_job(const Recorded& recorded, const RecordRequest& request,
 
 JobOutcome<Task> compile_result(const JobResult& result, const Recorded& recorded,
                                 const RecordRequest& request) {
-  auto outcome = outcome_of<Task>(result, "compile", [&](const JsonReader& in) {
+  auto outcome = outcome_of<Task>(result, "compile", request, [&](const JsonReader& in) {
     return compiled_from_reply(result.reply, in, recorded.task);
   });
   if (!outcome.value) return outcome;
@@ -313,13 +317,7 @@ std::vector<JobOutcome<BuiltTask>> build_tasks(WorkerPool& pool,
     }
   }
   std::vector<JobOutcome<BuiltTask>> outcomes;
-  for (Build& build : builds) {
-    // A job that ended without an answer names no file.
-    if (auto& fault = build.outcome.fault; fault && fault->file.empty()) {
-      fault->file = build.request.file;
-    }
-    outcomes.push_back(std::move(build.outcome));
-  }
+  for (Build& build : builds) outcomes.push_back(std::move(build.outcome));
   return outcomes;
 }
 

@@ -72,7 +72,7 @@ struct JobOutcome {
 // What keeps a file from being recorded at all: a job's text must be UTF-8.
 std::optional<JobFault> text_fault(const RecordRequest& request);
 Job record_job(const RecordRequest& request, std::chrono::milliseconds deadline);
-JobOutcome<Recorded> record_result(const JobResult& result);
+JobOutcome<Recorded> record_result(const JobResult& result, const RecordRequest& request);
 
 Job compile_job(const Recorded& recorded, const RecordRequest& request,
                 std::chrono::milliseconds deadline);

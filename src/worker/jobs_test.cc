@@ -106,7 +106,7 @@ TEST(RecordResult, RefusesWhatDoesNotFitTogether) {
   task.kernels = {plain_kernel()};
   const Json raw = Json::array({to_json(plain_kernel())});
   const Json good = {{"task", to_json(task)}, {"kernels", raw}, {"seconds", 0.5}};
-  auto outcome = record_result(ok_reply(good));
+  auto outcome = record_result(ok_reply(good), request_of("x = 1\n"));
   ASSERT_TRUE(outcome.value.has_value()) << outcome.fault->text();
   EXPECT_EQ(outcome.value->raw_kernels, raw);
   EXPECT_EQ(outcome.value->seconds, 0.5);
@@ -118,7 +118,7 @@ TEST(RecordResult, RefusesWhatDoesNotFitTogether) {
   bad[3]["seconds"] = "long";
   bad[4]["task"]["format"] = "another";
   for (const Json& json : bad) {
-    outcome = record_result(ok_reply(json));
+    outcome = record_result(ok_reply(json), request_of("x = 1\n"));
     EXPECT_FALSE(outcome.value.has_value()) << json;
     ASSERT_TRUE(outcome.fault.has_value());
     EXPECT_EQ(outcome.fault->status, Status::kFailed);
@@ -131,7 +131,7 @@ TEST(RecordResult, ReadsTuningsWithCare) {
   };
   Json reply = {{"task", to_json(Task{})}, {"kernels", Json::array()}, {"seconds", 0.5}};
   reply["tunings"] = {tuning(3)};
-  auto outcome = record_result(ok_reply(reply));
+  auto outcome = record_result(ok_reply(reply), request_of("x = 1\n"));
   ASSERT_TRUE(outcome.value.has_value()) << outcome.fault->text();
   const Tuning wanted{"scale", {"a b", "a b", "a b"}};
   EXPECT_EQ(outcome.value->tunings, std::vector{wanted});
@@ -139,7 +139,7 @@ TEST(RecordResult, ReadsTuningsWithCare) {
        {Json::array({tuning(1)}), Json::array({tuning(5000)}), Json(3),
         Json(std::vector<Json>(300, tuning(2))), Json::array({{{"kernel", 1}}})}) {
     reply["tunings"] = bad;
-    outcome = record_result(ok_reply(reply));
+    outcome = record_result(ok_reply(reply), request_of("x = 1\n"));
     ASSERT_TRUE(outcome.fault.has_value());
     EXPECT_EQ(outcome.fault->status, Status::kFailed);
   }
@@ -159,7 +159,7 @@ TEST(RecordResult, HandsFaultsOn) {
   refused.message = "reads a value";
   refused.file = "m.py";
   refused.line = 7;
-  const auto outcome = record_result(refused);
+  const auto outcome = record_result(refused, request_of("x = 1\n"));
   ASSERT_TRUE(outcome.fault.has_value());
   EXPECT_FALSE(outcome.value.has_value());
   EXPECT_EQ(outcome.fault->text(), "m.py:7: reads a value [host-read]");

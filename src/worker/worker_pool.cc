@@ -53,13 +53,21 @@ std::string seconds_text(milliseconds time) {
   return text + " s";
 }
 
-std::string death_message(const ZygoteReport& report) {
+JobResult ending(Status status, std::string message) {
+  JobResult result;
+  result.status = status;
+  result.message = std::move(message);
+  return result;
+}
+
+JobResult result_of_death(const ZygoteReport& report) {
   if (report.kind == ZygoteReport::Kind::kExited) {
-    return "exited with status " + std::to_string(report.code) + " without an answer";
+    return ending(Status::kKilled,
+                  "exited with status " + std::to_string(report.code) + " without an answer");
   }
-  std::string message = describe_signal(report.code);
-  if (report.code == SIGKILL) message += ", probably because memory ran out";
-  return message;
+  const std::string message = describe_signal(report.code);
+  if (report.code != SIGKILL) return ending(Status::kKilled, message);
+  return ending(Status::kFailed, message + ", probably because memory ran out");
 }
 
 // A whole reply frame as a result. InputError when it is none of the protocol's replies.
@@ -181,13 +189,6 @@ class WorkerPool::Impl {
   };
   using Iterator = std::list<Running>::iterator;
 
-  static JobResult ending(Status status, std::string message) {
-    JobResult result;
-    result.status = status;
-    result.message = std::move(message);
-    return result;
-  }
-
   Iterator find(uint64_t id) {
     return std::find_if(running_.begin(), running_.end(),
                         [&](const Running& job) { return job.id == id; });
@@ -234,7 +235,7 @@ class WorkerPool::Impl {
   // The zygote is gone, and every child with it.
   void bury_zygote() {
     const std::string message = "the worker's parent process " + zygote_->obituary();
-    while (!running_.empty()) finish(running_.begin(), ending(Status::kKilled, message));
+    while (!running_.empty()) finish(running_.begin(), ending(Status::kFailed, message));
     zygote_.reset();
   }
 
@@ -322,7 +323,7 @@ class WorkerPool::Impl {
       } else if (report->kind == ZygoteReport::Kind::kNotForked) {
         finish(job, ending(Status::kFailed, "no worker could be forked: " + report->error));
       } else if (!read_reply(job)) {  // its last words may still lie in the socket
-        finish(job, ending(Status::kKilled, death_message(*report)));
+        finish(job, result_of_death(*report));
       }
     }
     if (zygote_->dead()) {

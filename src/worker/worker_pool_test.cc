@@ -212,7 +212,7 @@ TEST_F(WorkerPoolTest, EveryMisbehaviourIsAResult) {
       {{{"do", "exit"}, {"code", 3}}, Status::kKilled, "status 3"},
       {{{"do", "exit"}, {"code", 0}}, Status::kKilled, "without an answer"},
       {{{"do", "signal"}, {"signal", 11}}, Status::kKilled, "SIGSEGV"},
-      {{{"do", "signal"}, {"signal", 9}}, Status::kKilled, "memory"},
+      {{{"do", "signal"}, {"signal", 9}}, Status::kFailed, "memory"},
       {{{"do", "flood"}}, Status::kFlooded, "1048576"},
       {{{"do", "garbage"}}, Status::kKilled, "protocol"},
       {{{"do", "partial"}, {"bytes", 5}}, Status::kKilled, "without an answer"},
@@ -319,7 +319,7 @@ TEST_F(WorkerPoolTest, AZygotesDeathEndsItsJobsAndTheNextOneStartsAnother) {
     pool.submit(job(request));
     for (int i = 0; i < 2; ++i) {
       const JobResult result = pool.next();
-      EXPECT_EQ(result.status, Status::kKilled) << request;
+      EXPECT_EQ(result.status, Status::kFailed) << request;
       EXPECT_NE(result.message.find("parent process"), std::string::npos) << result.message;
     }
     EXPECT_TRUE(pool.versions().is_object());  // the next one's

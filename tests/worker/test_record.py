@@ -331,6 +331,26 @@ def get_inputs():
     assert reply["task"]["forward"]["steps"][0]["args"]["other"] == tools.profile["sms"]
 
 
+def test_marks_for_a_profiler_are_no_steps(client, tools):
+    source = """
+import torch
+class Model(torch.nn.Module):
+    @torch.profiler.record_function("whole")
+    def forward(self, x):
+        torch.cuda.nvtx.range_push("part")
+        with torch.profiler.record_function("part"), torch.cuda.nvtx.range("part"):
+            y = x * 2
+        torch.cuda.nvtx.range_pop()
+        torch.cuda.nvtx.mark("done")
+        return y
+def get_inputs():
+    return [torch.randn(3)]
+"""
+    reply, _ = client.run(tools.request(source))
+    assert reply["status"] == "ok", reply
+    assert [step["op"] for step in reply["task"]["forward"]["steps"]] == ["aten.mul.Tensor"]
+
+
 PACKING = """
 import torch
 import triton

@@ -146,6 +146,16 @@ def get_inputs():
     "named tuple argument": ("unsupported", KERNEL % "import collections; "
                              "p = collections.namedtuple('P', 'a b')(x, x); "
                              "kernel[(1,)](p, y, 64, BLOCK=64)  # HERE"),
+    "grid of a float": ("raised", KERNEL % "kernel[(x.numel() / 64,)](x, y, 64, BLOCK=64)  # HERE"),
+    "grid below nothing": ("raised", KERNEL % "kernel[(-1,)](x, y, 64, BLOCK=64)  # HERE"),
+    "grid that no device has": ("raised", KERNEL % "kernel[(1, 65536)](x, y, 64, BLOCK=64)  # HERE"),
+    "wide grid": ("raised", KERNEL % "kernel[(2 ** 31,)](x, y, 64, BLOCK=64)  # HERE"),
+    "integer of 64 bits without a sign": (
+        "unsupported", KERNEL % "kernel[(1,)](x, y, 2 ** 63, BLOCK=64)  # HERE"),
+    "descriptor whose rows are too short for TMA": (
+        "raised", KERNEL % "from triton.tools.tensor_descriptor import TensorDescriptor as T; "
+        "d = T.from_tensor(x.view(8, 8), [8, 2]); kernel[(1,)](d, y, 64, BLOCK=64)  # HERE"),
+    "message that is no text": ("raised", forward("raise ValueError('\\ud800')  # HERE")),
     "launch raises": ("raised", KERNEL % "kernel[(1,)](x, y, BLOCK=64)  # HERE"),
     "unknown keyword": ("raised", KERNEL % "kernel[(1,)](x, y, 64, BLOCK=64, num_wraps=3)  # HERE"),
 }
@@ -158,7 +168,7 @@ def test_refused_at_its_line(name, client, tools):
     assert reply["status"] == "refused", reply
     assert reply["code"] == code, reply
     assert reply["file"] == "model.py"
-    assert reply["message"] and "\n" not in reply["message"]
+    assert reply["message"].encode() and "\n" not in reply["message"]
     marked = [i + 1 for i, line in enumerate(source.splitlines()) if "# HERE" in line]
     if marked:
         assert reply["line"] == marked[0], reply
@@ -175,6 +185,11 @@ def test_the_operator_of_the_program_is_named_when_a_part_is_missing(client, too
     reply, _ = client.run(tools.request(source, operators=operators))
     assert "aten.einsum.default is not supported" in reply["message"]
     assert "aten.bmm.default" in reply["message"]
+
+
+def test_a_dict_by_numbers_is_called_that(client, tools):
+    reply, _ = client.run(tools.request(forward("return {1: x}")))
+    assert "forward gives a dict whose keys are not all strings" in reply["message"]
 
 
 def test_a_message_has_no_stack_of_pytorchs(client, tools):

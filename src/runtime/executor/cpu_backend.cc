@@ -50,9 +50,7 @@ class InterpretedBuffer {
 [[noreturn]] void raise(const JobResult& result, const std::string& kernel) {
   const std::string text = kernel + " in the interpreter: " + result.message;
   switch (result.status) {
-    case JobResult::Status::kKilled:  // a wild pointer, unless the machine ran out of memory
-      if (result.message.find("SIGKILL") == std::string::npos) throw ReplayError(text);
-      throw NotJudged(text);
+    case JobResult::Status::kKilled:  // a wild pointer
     case JobResult::Status::kFlooded:
       throw ReplayError(text);
     case JobResult::Status::kRefused:  // an access outside the launch's buffers
