@@ -8,7 +8,7 @@ import pathlib
 import pytest
 
 TESTS = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(TESTS / "operators"))
+sys.path[:0] = [str(TESTS / "operators"), str(TESTS)]
 
 import parity  # noqa: E402
 from draw import OPERATORS  # noqa: E402
@@ -76,6 +76,33 @@ def test_the_comparison_sees_differences():
     assert parity.value_difference(torch.tensor([1, 2]), torch.tensor([1, 3]))[0]
 
 
+DOCUMENT_SCRIPT = TESTS.parent / "scripts" / "operators_doc.py"
+
+
 def test_the_document_is_current():
-    script = TESTS.parent / "scripts" / "operators_doc.py"
-    assert subprocess.run([sys.executable, str(script), "--check"]).returncode == 0
+    assert subprocess.run([sys.executable, str(DOCUMENT_SCRIPT), "--check"]).returncode == 0
+
+
+def test_the_document_says_what_the_teacher_writes():
+    """Operators that it names in a refusal have a reason there, those in what it writes have none."""
+    import teacher_oracle
+    from refusal import Refused
+    sys.path.insert(0, str(DOCUMENT_SCRIPT.parent))
+    import operators_doc
+    reasons = {row["name"]: operators_doc.unwritten(row) for row in operators_doc.rows()}
+    parity.start_recorder()
+    teacher = teacher_oracle.Teacher(os.path.join(BUILD, "teacher_emit"), 1)
+    written, refused = set(), set()
+    for case in parity.draw_cases(2):
+        try:
+            task = parity.record_text(case.source(), "Model", case.inputs)
+        except Refused:
+            continue
+        answer = teacher.propose(teacher_oracle.as_fragment(task))
+        if answer["proposals"]:
+            written.update(step["op"] for step in task["forward"]["steps"])
+        elif answer["refusal"].endswith(" is not written by the teacher"):
+            refused.add(answer["refusal"].split()[0])
+    assert len(written) > 150 and len(refused) > 30
+    assert {name: reasons[name] for name in written if reasons[name]} == {}
+    assert {name for name in refused if not reasons[name]} == set()

@@ -73,7 +73,7 @@ constexpr OperatorRow kTable[] = {
      OpClass::kPointwise, Recording::kWhole, Numerics::kPointwise, 1, "1.0 / {self}"},
     {"aten.square.default",
      "(Tensor self) -> Tensor",
-     OpClass::kPointwise, Recording::kDecompose, Numerics::kPointwise, 1, ""},
+     OpClass::kPointwise, Recording::kDecompose, Numerics::kPointwise, 1, "{self} * {self}"},
     {"aten.pow.Tensor_Scalar",
      "(Tensor self, Scalar exponent) -> Tensor",
      OpClass::kPointwise, Recording::kWhole, Numerics::kPointwise, 10, ""},
