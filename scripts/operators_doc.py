@@ -37,7 +37,7 @@ UNWRITTEN = [
     ("aten.rnn_*", "hundreds of dependent steps"),
     ("aten.ctc_loss.*", "a recursion over time"),
     ("aten.median.*", NO_ORDER), ("aten.nanmedian.*", NO_ORDER), ("aten.kthvalue.*", NO_ORDER),
-    ("aten.mode.*", NO_ORDER), ("aten.take.*", RARE), ("aten.masked_scatter*", NO_ORDER),
+    ("aten.mode.*", NO_ORDER), ("aten.masked_scatter*", NO_ORDER),
     ("aten.scatter*", ATOMIC), ("aten.index_add*", ATOMIC), ("aten.index_put*", ATOMIC),
     ("aten.index_fill*", ATOMIC), ("aten.index_copy*", ATOMIC), ("aten.max_unpool*", ATOMIC),
     ("aten.col2im.*", ATOMIC), ("aten._cdist_forward.*", RARE), ("aten._euclidean_dist.*", RARE),
@@ -47,6 +47,12 @@ UNWRITTEN = [
     ("aten.dist.*", RARE), ("aten.block_diag.*", RARE), ("aten.linalg_qr.*", "constructors only"),
     ("aten.as_strided.*", "memory, not elements: no index map"), ("aten.trace.*", RARE),
     ("aten.multi_margin_loss.*", RARE), ("aten.linspace.*", RARE), ("aten.*_window.*", RARE),
+    ("aten.remainder.Scalar_Tensor", RARE), ("aten.copysign.*", RARE), ("aten.digamma.*", RARE),
+    ("aten.sinc.*", RARE), ("aten.logaddexp2.*", RARE), ("aten.logit.*", RARE),
+    ("aten.signbit.*", RARE), ("aten.heaviside.*", RARE), ("aten.addr.*", RARE),
+    ("aten.view.dtype", "memory, not elements: no index map"),
+    ("aten.*empty_strided.*", RARE), ("aten.eye.*", RARE), ("aten.logspace.*", RARE),
+    ("aten.fill_diagonal_.*", RARE), ("aten.pow_.Tensor", RARE),
     ("aten.tri*_indices.*", RARE), ("aten.multilabel_margin_loss*", RARE),
 ]
 

@@ -188,6 +188,7 @@ def product_fragments():
         F("tall_pair", "out = F.silu(F.linear(a0, a1)) * F.linear(a0, a2)",
           [I((20, 800)), I((37, 800)), I((37, 800))]),
         F("dot", "out = torch.dot(a0, a1) * 2", [I((45,)), I((45,))]),
+        F("conjugated_dot", "out = torch.vdot(a0, a1) * 2", [I((45,)), I((45,))]),
         F("added_vector", "out = torch.addmv(a0, a1, a2, beta=0.5, alpha=2)",
           [I((33,)), I((33, 45)), I((45,))]),
         F("linear_softmax", "out = torch.softmax(F.linear(a0, a1, a2), -1)",

@@ -30,6 +30,8 @@ bool Lowering::matmul(const std::string& base) {
     out = contract(operand("self"), operand("other"));
   } else if (base == "aten.dot") {
     out = contract(operand("self"), operand("tensor"));
+  } else if (base == "aten.vdot") {
+    out = contract(operand("self"), operand("other"));
   } else if (base == "aten.linear") {
     out = contract(operand("input"), transposed(operand("weight")));
     if (present("bias")) out = added(operand("bias"), std::move(out));

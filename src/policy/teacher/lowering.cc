@@ -144,6 +144,7 @@ void Lowering::set_result(size_t index, Tensor t) {
   if (index >= call_->results.size() || call_->results[index] < 0) return;
   const ValueId id = call_->results[index];
   const Value& value = program_.values[id];
+  if (std::count(value.shape.begin(), value.shape.end(), 0) > 0) throw Refusal{"an empty tensor"};
   bool same = t.rank() == static_cast<int>(value.shape.size());
   for (int d = 0; same && d < t.rank(); ++d) same = extent(t, d) == value.shape[d];
   if (!same) throw Refusal{call_->op + ": the result's shape is not as expected"};
