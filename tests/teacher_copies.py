@@ -4,8 +4,6 @@ ones over every parameter of an operator.
     python tests/teacher_copies.py --emit build/teacher_emit [--copies 100] [--windows 100]
 """
 
-import argparse
-import os
 import random
 import sys
 from dataclasses import dataclass
@@ -450,52 +448,34 @@ def runs_on_cpu(fragment):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--emit", default=os.environ.get("KERNELWRIGHT_TEACHER_EMIT"))
+    parser = oracle.command_line(__doc__)
     parser.add_argument("--copies", type=int, default=0)
     parser.add_argument("--windows", type=int, default=0)
     parser.add_argument("--schedules", type=int, default=4)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only")
     parser.add_argument("--compile", action="store_true")
-    parser.add_argument("--show", action="store_true")
     options = parser.parse_args()
     oracle.prepare()
     teacher = oracle.Teacher(options.emit, options.schedules)
-    fragments = fixed_fragments() if not (options.copies or options.windows) else []
+    drawn = options.copies or options.windows
     rng = random.Random(options.seed)
+    fragments = fixed_fragments() if not drawn else []
     fragments += [random_copy(rng, i) for i in range(options.copies)]
     fragments += [random_window(rng, i) for i in range(options.windows)]
-    tried = failures = skipped = 0
-    refused = []
-    for fragment in fragments:
-        if options.only and fragment.name not in options.only.split(","):
-            continue
-        try:
-            runs_on_cpu(fragment)
-            if options.compile:
-                count, complaints = oracle.check_compile(fragment, teacher)
-            else:
-                count, complaints = oracle.check(fragment, teacher, options.seed, options.show)
-        except oracle.Unrecordable as error:
-            skipped += 1
-            if not (options.copies or options.windows):
-                print("not PyTorch: %s: %s" % (fragment.name, error))
-            continue
-        tried += count
-        if count == 0:
-            refused.append(fragment)
-        for plan, source, complaint in complaints:
-            failures += 1
-            print("==== %s: %s\n%s\n%s\n%s" % (fragment.name, plan.strip(), fragment.body,
-                                               fragment.inputs, complaint))
-            if options.only:
-                print(source)
-    for fragment in refused:
+
+    def attempt(fragment):
+        runs_on_cpu(fragment)
+        if options.compile:
+            return oracle.check_compile(fragment, teacher)
+        return oracle.check(fragment, teacher, options.seed, options.show)
+
+    tally = oracle.try_all(fragments, options, attempt)
+    for fragment, why in tally.skipped if not drawn else []:
+        print("not PyTorch: %s: %s" % (fragment.name, why))
+    for fragment in tally.refused:
         print("refused: %s: %s" % (fragment.name, fragment.body.replace("\n", "; ")))
     print("%d fragments, %d schedules, %d refused, %d not PyTorch, %d failures" % (
-        len(fragments), tried, len(refused), skipped, failures))
-    return 1 if failures else 0
+        len(fragments), sum(tally.tried), len(tally.refused), len(tally.skipped), tally.failures))
+    return 1 if tally.failures else 0
 
 
 if __name__ == "__main__":
