@@ -5,12 +5,11 @@ schedule of each form that is offered (precision, walk of K, copies, splits, dir
     python tests/teacher_convolutions.py --emit build/teacher_emit --large    # compile for sm_90
 """
 
-import argparse
-import os
 import random
 import re
 import sys
 import traceback
+from collections import Counter
 
 import torch
 
@@ -187,6 +186,10 @@ def product_fragments():
           [I((2, 20, 700), "bfloat16"), I((2, 700, 33), "bfloat16")]),
         F("tall_pair", "out = F.silu(F.linear(a0, a1)) * F.linear(a0, a2)",
           [I((20, 800)), I((37, 800)), I((37, 800))]),
+        F("dot", "out = torch.dot(a0, a1) * 2", [I((45,)), I((45,))]),
+        F("conjugated_dot", "out = torch.vdot(a0, a1) * 2", [I((45,)), I((45,))]),
+        F("added_vector", "out = torch.addmv(a0, a1, a2, beta=0.5, alpha=2)",
+          [I((33,)), I((33, 45)), I((45,))]),
         F("linear_softmax", "out = torch.softmax(F.linear(a0, a1, a2), -1)",
           [I((70, 45)), I((37, 45)), I((37,))]),
         F("linear_layer_norm", "out = F.layer_norm(F.linear(a0, a1) + a2, (37,), a3, a4)",
@@ -273,13 +276,8 @@ def random_convolution(rng, index):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--emit", default=os.environ.get("KERNELWRIGHT_TEACHER_EMIT"))
+    parser = oracle.command_line(__doc__)
     parser.add_argument("--random", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only")
-    parser.add_argument("--show", action="store_true")
-    parser.add_argument("--sources", action="store_true", help="print the source of what fails")
     parser.add_argument("--large", action="store_true", help="compile large ones for sm_90")
     parser.add_argument("--schedules", type=int, default=6, help="of each, with --large")
     options = parser.parse_args()
@@ -289,32 +287,20 @@ def main():
     if options.random:
         fragments = [random_convolution(random.Random("%d/%d" % (options.seed, i)), i)
                      for i in range(options.random)]
-    forms, failures, skipped = {}, 0, 0
-    for fragment in fragments:
-        if options.only and fragment.name not in options.only.split(","):
-            continue
-        try:
-            if options.large:
-                _, complaints = oracle.check_compile(fragment, teacher)
-                tried = []
-            else:
-                tried, complaints = check(fragment, teacher, options.seed, show=options.show)
-        except oracle.Unrecordable as why:
-            skipped += 1
-            print("skipped %s: %s" % (fragment.name, why))
-            continue
-        for name in tried:
-            forms[name] = forms.get(name, 0) + 1
-        for plan, source, complaint in complaints:
-            failures += 1
-            print("==== %s: %s\n%s\n%s\n%s" % (fragment.name, plan.strip(), fragment.body,
-                                               fragment.inputs, complaint))
-            if options.sources:
-                print(source)
-    for name, count in sorted(forms.items()):
+
+    def attempt(fragment):
+        if options.large:
+            return [], oracle.check_compile(fragment, teacher)[1]
+        return check(fragment, teacher, options.seed, show=options.show)
+
+    tally = oracle.try_all(fragments, options, attempt)
+    for fragment, why in tally.skipped:
+        print("skipped %s: %s" % (fragment.name, why))
+    for name, count in sorted(Counter(form for forms in tally.tried for form in forms).items()):
         print("%4d %s" % (count, name))
-    print("%d fragments, %d failures, %d not recorded" % (len(fragments), failures, skipped))
-    return 1 if failures else 0
+    print("%d fragments, %d failures, %d not recorded" % (
+        len(fragments), tally.failures, len(tally.skipped)))
+    return 1 if tally.failures else 0
 
 
 if __name__ == "__main__":

@@ -4,8 +4,6 @@ ones over every parameter of an operator.
     python tests/teacher_copies.py --emit build/teacher_emit [--copies 100] [--windows 100]
 """
 
-import argparse
-import os
 import random
 import sys
 from dataclasses import dataclass
@@ -53,6 +51,19 @@ def copies():
         F("transposed_last", "out = a0.transpose(-1, -2).contiguous() * 2", [I((70, 33))]),
         F("tril_types", "out = a0.tril(-1), a1.triu(2), a2.tril()",
           [I((5, 7), "float16"), I((5, 7), "int64"), I((5, 7), "bool")]),
+        F("range_by_steps", "out = a0 * torch.arange(0, 80, 2, device=a0.device).to(a0.dtype), "
+          "a0 + torch.arange(5, -35, -1, device=a0.device)", [x]),
+        F("filled", "out = torch.empty_like(a0).fill_(3) + a0, a0.new_empty(2, 3).zero_() + 1",
+          [x]),
+        F("nothing", "out = a0 * 2, torch.zeros(0, 3, device=a0.device)", [x], refused=True),
+        F("copied_into", "y = torch.empty_like(a0)\ny.copy_(a1 + 1)\nout = y * a0", [x, I((40,))]),
+        F("argument_overwritten", "out = a0.copy_(a1) * 2", [x, I((6, 40), "int64")]),
+        F("degrees", "out = torch.deg2rad(a0), torch.rad2deg(a0)", [x]),
+        F("logaddexp", "out = torch.logaddexp(a0, a1 * 30)", [x, x]),
+        F("logaddexp_special", "out = torch.logaddexp(a0, a1)",
+          [Holes((6, 40)), Holes((6, 40))]),
+        F("entropies", "out = torch.special.entr(a0)", [Holes((6, 40))]),
+        F("squared_in_place", "y = a0 + 1\ny.square_()\nout = y * 2", [x]),
         F("slice_scatter", "out = torch.slice_scatter(a0, a1 * 2, 1, 3, 30, 3)",
           [x, I((6, 9))]),
         F("select_scatter", "out = torch.select_scatter(a0, a1, 0, -2) + 1", [x, I((40,))]),
@@ -185,7 +196,29 @@ def losses():
         F("nll_plane", "out = F.nll_loss(a0, a1, reduction='sum')",
           [I((2, 7, 3, 5)), Index((2, 3, 5), "int64", high=7)]),
         F("cross_entropy_each", "out = F.cross_entropy(a0, a1, reduction='none')", [x, label]),
-        F("cross_entropy", "out = F.cross_entropy(a0, a1)", [x, label], refused=True),
+        F("cross_entropy", "out = F.cross_entropy(a0, a1)", [x, label]),
+        F("cross_entropy_sum", "out = F.cross_entropy(a0 * 2, a1, reduction='sum')",
+          [I((12, 7), "bfloat16"), label]),
+        F("cross_entropy_weighted", "out = F.cross_entropy(a0, a1, a2, ignore_index=3)",
+          [x, label, I((7,), positive=True)]),
+        F("cross_entropy_plane", "out = F.cross_entropy(a0, a1) + 1",
+          [I((2, 7, 3, 5)), Index((2, 3, 5), "int64", high=7)]),
+        F("cross_entropy_shares", "out = F.cross_entropy(a0, a1.softmax(-1))", [x, x]),
+        F("cross_entropy_smooth", "out = F.cross_entropy(a0, a1, label_smoothing=0.1)",
+          [x, label]),
+        F("triplet_mean", "out = F.triplet_margin_loss(a0, a1, a2)", [x, x, x]),
+        F("multilabel", "out = F.multilabel_soft_margin_loss(a0, a1)", [x, share]),
+        F("hinge", "out = F.hinge_embedding_loss(a0, torch.where(a1 > 0, 1.0, -1.0))", [x, x]),
+        F("cosine_loss", "out = F.cosine_embedding_loss(a0, a1, torch.where(a2 > 0, 1.0, -1.0))",
+          [x, x, I((12,))]),
+        F("distilled", "out = F.kl_div(F.log_softmax(a0 / 3, -1), F.softmax(a1 / 3, -1), "
+          "reduction='batchmean') * 9", [x, x]),
+        F("entropy", "p = F.softmax(a0, 1)\nout = -(p * p.log()).mean()", [I((3, 5, 4))]),
+        F("mean_of_norms", "out = a0.norm(dim=-1).mean(), a0.norm(dim=-1)", [x]),
+        F("softmax_of_means", "out = torch.softmax(a0.mean((2, 3)), -1)", [I((3, 5, 4, 6))]),
+        F("norm_of_means", "out = F.layer_norm(a0.mean(1), (7,), a1)", [I((6, 9, 7)), I((7,))]),
+        F("variance_of_maxima", "out = a0.amax(-1).var(0)", [I((6, 5, 40))]),
+        F("three_levels", "out = a0.amax(-1).sum(-1).mean()", [I((6, 5, 40))]),
         F("triplet", "out = F.triplet_margin_loss(a0, a1, a2, reduction='none')", [x, x, x]),
         F("cosine", "out = F.cosine_similarity(a0, a1, -1)", [x, x]),
     ]
@@ -415,52 +448,34 @@ def runs_on_cpu(fragment):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--emit", default=os.environ.get("KERNELWRIGHT_TEACHER_EMIT"))
+    parser = oracle.command_line(__doc__)
     parser.add_argument("--copies", type=int, default=0)
     parser.add_argument("--windows", type=int, default=0)
     parser.add_argument("--schedules", type=int, default=4)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only")
     parser.add_argument("--compile", action="store_true")
-    parser.add_argument("--show", action="store_true")
     options = parser.parse_args()
     oracle.prepare()
     teacher = oracle.Teacher(options.emit, options.schedules)
-    fragments = fixed_fragments() if not (options.copies or options.windows) else []
+    drawn = options.copies or options.windows
     rng = random.Random(options.seed)
+    fragments = fixed_fragments() if not drawn else []
     fragments += [random_copy(rng, i) for i in range(options.copies)]
     fragments += [random_window(rng, i) for i in range(options.windows)]
-    tried = failures = skipped = 0
-    refused = []
-    for fragment in fragments:
-        if options.only and fragment.name not in options.only.split(","):
-            continue
-        try:
-            runs_on_cpu(fragment)
-            if options.compile:
-                count, complaints = oracle.check_compile(fragment, teacher)
-            else:
-                count, complaints = oracle.check(fragment, teacher, options.seed, options.show)
-        except oracle.Unrecordable as error:
-            skipped += 1
-            if not (options.copies or options.windows):
-                print("not PyTorch: %s: %s" % (fragment.name, error))
-            continue
-        tried += count
-        if count == 0:
-            refused.append(fragment)
-        for plan, source, complaint in complaints:
-            failures += 1
-            print("==== %s: %s\n%s\n%s\n%s" % (fragment.name, plan.strip(), fragment.body,
-                                               fragment.inputs, complaint))
-            if options.only:
-                print(source)
-    for fragment in refused:
+
+    def attempt(fragment):
+        runs_on_cpu(fragment)
+        if options.compile:
+            return oracle.check_compile(fragment, teacher)
+        return oracle.check(fragment, teacher, options.seed, options.show)
+
+    tally = oracle.try_all(fragments, options, attempt)
+    for fragment, why in tally.skipped if not drawn else []:
+        print("not PyTorch: %s: %s" % (fragment.name, why))
+    for fragment in tally.refused:
         print("refused: %s: %s" % (fragment.name, fragment.body.replace("\n", "; ")))
     print("%d fragments, %d schedules, %d refused, %d not PyTorch, %d failures" % (
-        len(fragments), tried, len(refused), skipped, failures))
-    return 1 if failures else 0
+        len(fragments), sum(tally.tried), len(tally.refused), len(tally.skipped), tally.failures))
+    return 1 if tally.failures else 0
 
 
 if __name__ == "__main__":

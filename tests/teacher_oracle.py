@@ -666,20 +666,60 @@ def random_matmul(rng, index):
     return Fragment("matmul%d" % index, "\n".join(lines), inputs)
 
 
+# ---- The command line, here and in teacher_copies.py and teacher_convolutions.py
+
+def command_line(description):
+    """What all of them take."""
+    parser = argparse.ArgumentParser(description=description,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--emit", default=os.environ.get("KERNELWRIGHT_TEACHER_EMIT"))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", help="names of fragments, with commas")
+    parser.add_argument("--show", action="store_true", help="print the source of what is tried")
+    parser.add_argument("--sources", action="store_true", help="print the source of what fails")
+    return parser
+
+
+@dataclass
+class Tally:
+    tried: list = field(default_factory=list)    # the first of what `attempt` gave, of each
+    refused: list = field(default_factory=list)  # fragments of which nothing was tried
+    skipped: list = field(default_factory=list)  # (fragment, why PyTorch does not run it)
+    failures: int = 0
+
+
+def try_all(fragments, options, attempt):
+    """`attempt` gives, for a fragment, what it tried and the complaints, which are printed here."""
+    tally = Tally()
+    for fragment in fragments:
+        if options.only and fragment.name not in options.only.split(","):
+            continue
+        try:
+            tried, complaints = attempt(fragment)
+        except Unrecordable as why:
+            tally.skipped.append((fragment, why))
+            continue
+        tally.tried.append(tried)
+        if not tried:
+            tally.refused.append(fragment)
+        for plan, source, complaint in complaints:
+            tally.failures += 1
+            print("==== %s: %s\n%s\n%s\n%s" % (fragment.name, plan.strip(), fragment.body,
+                                               fragment.inputs, complaint))
+            if options.sources:
+                print(source)
+    return tally
+
+
 def main():
     import teacher_rows
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--emit", default=os.environ.get("KERNELWRIGHT_TEACHER_EMIT"))
+    parser = command_line(__doc__)
     parser.add_argument("--random", type=int, default=0)
     parser.add_argument("--matmul", type=int, default=0)
     parser.add_argument("--rows", type=int, default=0, help="reductions and scans")
     parser.add_argument("--schedules", type=int, default=6)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--large", action="store_true")
-    parser.add_argument("--show", action="store_true")
-    parser.add_argument("--sources", action="store_true", help="print the source of what fails")
     options = parser.parse_args()
     prepare()
     teacher = Teacher(options.emit, options.schedules)
@@ -692,29 +732,16 @@ def main():
     fragments += [random_fragment(rng, i) for i in range(options.random)]
     fragments += [random_matmul(rng, i) for i in range(options.matmul)]
     fragments += [teacher_rows.random_fragment(rng, i) for i in range(options.rows)]
-    tried = failures = refused = skipped = 0
-    for fragment in fragments:
-        if options.only and fragment.name not in options.only.split(","):
-            continue
-        try:
-            if options.compile:
-                count, complaints = check_compile(fragment, teacher)
-            else:
-                count, complaints = check(fragment, teacher, options.seed, options.show)
-        except Unrecordable:
-            skipped += 1
-            continue
-        tried += count
-        refused += count == 0
-        for plan, source, complaint in complaints:
-            failures += 1
-            print("==== %s: %s\n%s\n%s\n%s" % (
-                fragment.name, plan.strip(), fragment.body, fragment.inputs, complaint))
-            if options.sources:
-                print(source)
+
+    def attempt(fragment):
+        if options.compile:
+            return check_compile(fragment, teacher)
+        return check(fragment, teacher, options.seed, options.show)
+
+    tally = try_all(fragments, options, attempt)
     print("%d fragments, %d schedules, %d refused, %d not PyTorch, %d failures" % (
-        len(fragments), tried, refused, skipped, failures))
-    return 1 if failures else 0
+        len(fragments), sum(tally.tried), len(tally.refused), len(tally.skipped), tally.failures))
+    return 1 if tally.failures else 0
 
 
 def guard_library():

@@ -48,17 +48,6 @@ RecordRequest request_for_file(const std::filesystem::path& path, const std::str
 void add_schedules_flag(CLI::App& app, std::string& value);
 teacher::ScheduleTable schedule_table(const std::string& value, const DeviceProfile& profile);
 
-// torch.compile's version of the reference as an AOTInductor package, built by a trusted worker
-// that may use the GPU; empty, with one line on stderr, when it cannot be built. The package lives
-// in `folder`, which belongs to one such call. `task` is what `model` was recorded as.
-std::string compile_baseline(const RecordRequest& model, const Task& task,
-                             const std::filesystem::path& folder);
-// The same for several models, `parallel` at once; in the order of `requests`. `first_alone`: none
-// of this torch was built before, so that the first makes what all others use.
-std::vector<std::string> compile_baselines(const std::vector<BaselineRequest>& requests,
-                                           const std::filesystem::path& folder, int parallel,
-                                           bool first_alone);
-
 // A folder under the system's temporary folder, removed at the end.
 class ScratchFolder {
  public:

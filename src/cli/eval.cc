@@ -4,6 +4,7 @@
 #include <deque>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <thread>
 
 #include "cli/commands.h"
@@ -11,6 +12,7 @@
 #include "formats/error.h"
 #include "policy/teacher/teacher.h"
 #include "search/suite.h"
+#include "verify/baselines.h"
 
 namespace kw {
 namespace {
@@ -92,12 +94,12 @@ int run(const Flags& flags) {
   };
   // Names of packages start anew with each batch.
   std::deque<ScratchFolder> scratch;
+  std::optional<Baselines> baselines;
   if (flags.baseline && options.verify.time) {
+    const int cores = static_cast<int>(std::thread::hardware_concurrency());
+    baselines.emplace("cuda", std::max(1, cores * 2 / 3));
     options.compile_baselines = [&](const std::vector<BaselineRequest>& models) {
-      const int cores = static_cast<int>(std::thread::hardware_concurrency());
-      const bool first = scratch.empty();
-      return compile_baselines(models, scratch.emplace_back().path(), std::max(1, cores * 2 / 3),
-                               first);
+      return baselines->build(models, scratch.emplace_back().path());
     };
   }
   if (!flags.out.empty()) fs::create_directories(flags.out);

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <iostream>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/common.h"
@@ -12,6 +13,7 @@
 #include "policy/teacher/teacher.h"
 #include "report/html.h"
 #include "search/stored_schedules.h"
+#include "verify/baselines.h"
 
 namespace kw {
 namespace {
@@ -94,9 +96,11 @@ int run(const Flags& flags) {
   prepare_result_folder(folder);
   options.backend = flags.machine.chosen_backend();
   ScratchFolder scratch;
+  std::optional<Baselines> baselines;  // warm by the time that the search is over
   if (options.backend == "cuda" && !flags.no_baseline) {
+    baselines.emplace("cuda", 1);
     options.compile_baseline = [&](const Reference& reference) {
-      return compile_baseline(request, reference.task, scratch.path());
+      return baselines->build({{request, reference.task.state, {}}}, scratch.path()).front();
     };
   }
   machine.executor.hello();  // a missing GPU is said before any work

@@ -1,10 +1,12 @@
 // kernelwright verify MODEL.py CANDIDATE.py...
 #include <cstdio>
 #include <iostream>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "formats/error.h"
+#include "verify/baselines.h"
 
 namespace kw {
 namespace {
@@ -87,11 +89,14 @@ int run(const Flags& flags) {
     requests.back().harness_file = reference_request.file;
   }
   machine.executor.hello();
+  std::optional<Baselines> baselines;  // imports torch while the reference is recorded
+  if (options.time && !flags.no_baseline) baselines.emplace("cuda", 1);
   Verifier verifier(machine.pool, machine.executor, machine.profile);
   const Reference reference = verifier.prepare(reference_request, options);
   ScratchFolder scratch;
-  if (options.time && !flags.no_baseline) {
-    options.compiled_package = compile_baseline(reference_request, reference.task, scratch.path());
+  if (baselines) {
+    options.compiled_package =
+        baselines->build({{reference_request, reference.task.state, {}}}, scratch.path()).front();
   }
   bool rejected = false, not_judged = false;
   for (const RecordRequest& request : requests) {

@@ -77,16 +77,21 @@ void write_stages(Markup& out, const Verdict& verdict) {
   }
 }
 
-// Reference, candidate and allowed error of one kind, with a bar for how much was used up.
-void write_error_cells(Markup& out, const Json& errors, const std::string& kind) {
+// Candidate's and allowed error of one kind, with a bar for how much was used up.
+void write_used_cells(Markup& out, const Json& errors, const std::string& kind) {
   const auto candidate = number_at(errors, "candidate_" + kind);
   const auto allowed = number_at(errors, "allowed_" + kind);
-  out.leaf("td", shown(number_at(errors, "reference_" + kind), number_text), {{"class", "number"}});
   out.leaf("td", shown(candidate, number_text), {{"class", "number strong"}});
   out.leaf("td", shown(allowed, number_text), {{"class", "number"}});
   const bool known = candidate && allowed && *allowed > 0;
   const double used = known ? *candidate / *allowed : 0;
   write_bars(out, {{used, used <= 1 ? "good" : "bad"}});
+}
+
+// The reference's error before them.
+void write_error_cells(Markup& out, const Json& errors, const std::string& kind) {
+  out.leaf("td", shown(number_at(errors, "reference_" + kind), number_text), {{"class", "number"}});
+  write_used_cells(out, errors, kind);
 }
 
 void write_trial(Markup& out, size_t number, const Json& trial) {
@@ -142,6 +147,50 @@ void write_numerics(Markup& out, const StageResult& stage) {
                          {"used"}});
   const auto body = out.element("tbody");
   for (size_t i = 0; i < trials->size(); ++i) write_trial(out, i + 1, (*trials)[i]);
+}
+
+// Every configuration of an autotuned kernel that was judged, and what it gave.
+void write_configurations(Markup& out, const std::vector<ConfigurationResult>& configurations) {
+  out.leaf("h3", "Configurations", {{"id", "configurations"}});
+  out.leaf(
+      "p",
+      "Every configuration that Triton's autotuner could choose is judged, each with the other "
+      "kernels in one that works. The stages, numerics and times on this page are those of the "
+      "chosen ones. Bars show how much of the allowed error was used, in the output nearest to "
+      "its bound.",
+      {{"class", "caption"}});
+  const auto scroll = out.element("div", {{"class", "scroll"}});
+  const auto table = out.element("table");
+  write_header_row(out, {{"kernel"},
+                         {"configuration"},
+                         {""},
+                         {"RMS: ours", true},
+                         {"allowed", true},
+                         {"used"},
+                         {"worst: ours", true},
+                         {"allowed", true},
+                         {"used"},
+                         {"whole program", true}});
+  const auto body = out.element("tbody");
+  for (const ConfigurationResult& result : configurations) {
+    const auto row = out.element("tr");
+    out.leaf("td", result.kernel, {{"class", "strong"}});
+    out.leaf("td", result.configuration + (result.chosen ? " (chosen)" : ""));
+    {
+      const bool good = result.outcome == outcome_name(Verdict::Outcome::kAccepted);
+      const bool bad = result.outcome == outcome_name(Verdict::Outcome::kRejected);
+      const auto cell = out.element("td");
+      out.leaf("span", result.outcome,
+               {{"class", good  ? "badge good"
+                          : bad ? "badge bad"
+                                : "badge"}});
+      if (!result.reason.empty()) out.text(" " + result.reason);
+    }
+    for (const char* kind : {"rms", "worst"}) write_used_cells(out, result.errors, kind);
+    const std::string time =
+        result.device_ms > 0 ? time_text(1e-3 * result.device_ms) : "not timed";
+    out.leaf("td", time, {{"class", "number"}});
+  }
 }
 
 struct TimedRow {
@@ -233,6 +282,9 @@ void write_evidence(Markup& out, const ReportContext& c) {
     return;
   }
   write_stages(out, c.result.verdict);
+  if (!c.result.verdict.configurations.empty()) {
+    write_configurations(out, c.result.verdict.configurations);
+  }
   if (const StageResult* correct = c.stage(Stage::kCorrect)) write_numerics(out, *correct);
   if (const StageResult* time = c.stage(Stage::kTime)) {
     write_timing(out, c, *time);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "policy/policy.h"
+#include "verify/baselines.h"
 #include "verify/verifier.h"
 
 namespace kw {

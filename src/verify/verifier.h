@@ -48,15 +48,6 @@ struct Reference {
   double record_seconds = 0;
 };
 
-// What torch.compile's version of a model is made from.
-struct BaselineRequest {
-  RecordRequest model;
-  std::vector<StateEntry> state;
-  // Which of the forward program's inputs (state first, then arguments) the package takes, in this
-  // order; empty: all of them, in theirs.
-  std::vector<int> inputs;
-};
-
 class Verifier {
  public:
   Verifier(WorkerPool& pool, ExecutorClient& executor, const DeviceProfile& profile)

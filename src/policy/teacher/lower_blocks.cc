@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
+#include <set>
 
 #include "policy/teacher/lowering.h"
 
@@ -181,6 +183,22 @@ Tensor Lowering::constant(const std::string& text, DType dtype) {
 Tensor Lowering::reduce(const std::string& name, ReduceOp op, Tensor t,
                         const std::vector<int>& dims, bool keepdim) {
   t = use(std::move(t));
+  if (apart_) {
+    const Axes before = reduced_in(t);
+    std::vector<int> first, rest;
+    for (int d : dims) {
+      const Axes own = sorted(graph_.axes.leaves(t.axes(d)));
+      if (own.empty()) continue;
+      (set_intersection(before, own).empty() ? rest : first).push_back(d);
+    }
+    if (!first.empty() && !rest.empty()) {
+      Tensor out = reduce_apart(name, op, t, first, rest);
+      for (int d = t.rank(); d-- > 0 && !keepdim;) {
+        if (std::count(dims.begin(), dims.end(), d) > 0) out.dims.erase(out.dims.begin() + d);
+      }
+      return out;
+    }
+  }
   Node node;
   node.kind = NodeKind::kReduce;
   node.name = name;
@@ -262,6 +280,40 @@ Tensor Lowering::materialized(Tensor t) {
   for (const Piece& piece : output.pieces) t.dims[piece.stride.dim].push_back(piece);
   graph_.outputs.push_back(std::move(output));
   return t;
+}
+
+// Axes that were reduced in what `t` is made of; none when a scan or a product is there too.
+Axes Lowering::reduced_in(const Tensor& t) const {
+  Axes out;
+  std::set<int> made_of;
+  if (t.node >= 0) made_of.insert(t.node);
+  while (!made_of.empty()) {
+    const Node& node = graph_.nodes[*made_of.rbegin()];  // operands have smaller numbers
+    made_of.erase(std::prev(made_of.end()));
+    if (node.kind == NodeKind::kReduce) {
+      out = set_union(out, graph_.axes.leaves(node.axes));
+    } else if (node.kind == NodeKind::kScan || node.kind == NodeKind::kMatmul ||
+               node.kind == NodeKind::kConvolution) {
+      return {};
+    }
+    made_of.insert(node.operands.begin(), node.operands.end());
+  }
+  return out;
+}
+
+// Only what has none of the axes that were reduced any more: it is small, and who reads it again
+// has little to read.
+Tensor Lowering::put_apart(Tensor t) {
+  const Axes reduced = apart_ ? reduced_in(t) : Axes();
+  const bool left = set_intersection(reduced, sorted(graph_.axes.leaves(t.axes()))).empty();
+  return reduced.empty() || !left ? t : materialized(std::move(t));
+}
+
+// sum(softmax(x), all) is the sum of each row's sum: rows that were reduced before come first, the
+// other dimensions from what they leave.
+Tensor Lowering::reduce_apart(const std::string& name, ReduceOp op, const Tensor& t,
+                              const std::vector<int>& first, const std::vector<int>& rest) {
+  return reduce(name, op, put_apart(reduce(name, op, t, first, true)), rest, true);
 }
 
 // Half types are wider in registers than in memory. Where an operator jumps (comparisons,

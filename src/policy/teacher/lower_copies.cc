@@ -22,6 +22,9 @@ bool Lowering::copies() {
     concatenated(base == "aten.stack");
   } else if (base.find("_pad") != std::string::npos || base == "aten.pad") {
     padded(base);
+  } else if (base == "aten.copy_") {
+    const Value& result = result_value();
+    set_result(0, expanded(cast("cast", operand("src"), result.dtype), result.shape));
   } else if (base == "aten.roll") {
     rolled();
   } else if (base == "aten.flip") {

@@ -73,6 +73,7 @@ Tensor Lowering::averaged(Tensor t) {
   std::vector<int> dims(t.rank());
   std::iota(dims.begin(), dims.end(), 0);
   if (how == 0) return t;
+  t = put_apart(std::move(t));
   return how == 1 ? mean_of(t, dims, false) : reduce("total", ReduceOp::kSum, t, dims, false);
 }
 
@@ -113,6 +114,7 @@ void Lowering::negative_likelihood() {
   loss = pointwise("loss", counted, {valid, loss}, types, t.dtype);
   const int64_t how = integer("reduction", 1);
   if (how == 0) return set_result(0, loss);
+  loss = put_apart(std::move(loss));
   std::vector<int> all(target.rank());
   std::iota(all.begin(), all.end(), 0);
   const Tensor sum = reduce("total", ReduceOp::kSum, loss, all, false);

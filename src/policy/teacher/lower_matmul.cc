@@ -28,12 +28,17 @@ bool Lowering::matmul(const std::string& base) {
     out = contract(operand("self"), operand("mat2"));
   } else if (base == "aten.matmul") {
     out = contract(operand("self"), operand("other"));
+  } else if (base == "aten.dot") {
+    out = contract(operand("self"), operand("tensor"));
+  } else if (base == "aten.vdot") {
+    out = contract(operand("self"), operand("other"));
   } else if (base == "aten.linear") {
     out = contract(operand("input"), transposed(operand("weight")));
     if (present("bias")) out = added(operand("bias"), std::move(out));
-  } else if (base == "aten.addmm" || base == "aten.baddbmm") {
-    const bool batched = base == "aten.baddbmm";
-    out = contract(operand(batched ? "batch1" : "mat1"), operand(batched ? "batch2" : "mat2"));
+  } else if (base == "aten.addmm" || base == "aten.baddbmm" || base == "aten.addmv") {
+    if (base == "aten.addmm") out = contract(operand("mat1"), operand("mat2"));
+    if (base == "aten.baddbmm") out = contract(operand("batch1"), operand("batch2"));
+    if (base == "aten.addmv") out = contract(operand("mat"), operand("vec"));
     out = scaled(std::move(out), "alpha");
     if (number("beta", 1) != 0) out = added(scaled(operand("self"), "beta"), std::move(out));
   } else {

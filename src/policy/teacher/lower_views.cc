@@ -1,5 +1,6 @@
 // Views, copies and factories: index maps, no arithmetic.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -229,7 +230,7 @@ bool Lowering::factory() {
     return true;
   };
   if (op == "aten.zeros.default" || op == "aten.zeros_like.default" ||
-      op == "aten.new_zeros.default") {
+      op == "aten.new_zeros.default" || op == "aten.zero_.default") {
     return filled(0);
   }
   if (op == "aten.ones.default" || op == "aten.ones_like.default" ||
@@ -240,6 +241,7 @@ bool Lowering::factory() {
       op == "aten.new_full.default") {
     return filled(number("fill_value", 0));
   }
+  if (op == "aten.fill_.Scalar") return filled(number("value", 0));
   if (op == "aten.scalar_tensor.default") return filled(number("s", 0));
   if (op == "kernelwright.constant.default") {
     const Arg* data = arg("data");
@@ -251,17 +253,23 @@ bool Lowering::factory() {
     set_result(0, std::move(t));
     return true;
   }
-  if (op == "aten.arange.default" || op == "aten.arange.start") {
+  // Of memory that nobody wrote nobody may know what it holds.
+  if (op == "aten.empty.memory_format" || op == "aten.empty_like.default" ||
+      op == "aten.new_empty.default") {
+    return filled(0);
+  }
+  if (op == "aten.arange.default" || op == "aten.arange.start" || op == "aten.arange.start_step") {
     const Value& result = result_value();
-    const double start = number("start", 0);
-    if (!is_integral(result.dtype) || start != static_cast<int64_t>(start)) {
+    const double start = number("start", 0), step = number("step", 1);
+    if (!is_integral(result.dtype) || start != std::trunc(start) || step != std::trunc(step)) {
       throw Refusal{"a range that is not of integers"};
     }
     Tensor line = expanded(constant("0", DType::kInt32), result.shape);
     Tensor index = index_along(line, {0});
     const std::string type(triton_name(result.dtype));
     const std::string from = start == 0 ? "" : " + " + literal(start, result.dtype);
-    set_result(0, pointwise("arange", "{0}.to(" + type + ")" + from, {index}, {DType::kInt32},
+    const std::string by = step == 1 ? "" : " * " + literal(step, result.dtype);
+    set_result(0, pointwise("arange", "{0}.to(" + type + ")" + by + from, {index}, {DType::kInt32},
                             result.dtype));
     return true;
   }

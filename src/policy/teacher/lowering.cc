@@ -18,16 +18,16 @@ Axes Tensor::axes() const {
   return out;
 }
 
-Graph lower(const Task& task) {
+Graph lower(const Task& task, bool apart) {
   try {
-    return Lowering(task, true).run();
+    return Lowering(task, true, apart).run();
   } catch (const Refusal&) {
-    return Lowering(task, false).run();
+    return Lowering(task, false, apart).run();
   }
 }
 
-Lowering::Lowering(const Task& task, bool shared_uses)
-    : task_(task), program_(task.forward), shared_uses_(shared_uses) {}
+Lowering::Lowering(const Task& task, bool shared_uses, bool apart)
+    : task_(task), program_(task.forward), shared_uses_(shared_uses), apart_(apart) {}
 
 Graph Lowering::run() {
   if (!task_.state.empty() || !task_.derive.outputs.empty()) {
@@ -67,6 +67,15 @@ void Lowering::add_input(int index, const Value& value) {
   values_[program_.inputs[index]] = std::move(t);
 }
 
+namespace {
+
+bool makes_rows(const OperatorRow& row) {
+  return row.cls == OpClass::kReduction || row.cls == OpClass::kScan ||
+         row.cls == OpClass::kSoftmax || row.cls == OpClass::kNorm || row.cls == OpClass::kLoss;
+}
+
+}  // namespace
+
 void Lowering::step(const AtenCall& call) {
   AtenCall functional = call;
   const size_t dot = functional.op.rfind('.');
@@ -76,12 +85,20 @@ void Lowering::step(const AtenCall& call) {
       throw Refusal{call.op + " writes in place"};
     }
     functional.op.erase(dot - 1, 1);
+    if (!find_operator(functional.op)) functional.op = call.op;  // fill_
   }
   call_ = &functional;
   const OperatorRow* row = find_operator(functional.op);
   if (!row) throw Refusal{functional.op + " is not in the table"};
   const std::string base = functional.op.substr(0, functional.op.rfind('.'));
   for (ValueId id : call.mutated) updated_argument(id);
+  if (makes_rows(*row)) {
+    for (const auto& [name, arg] : functional.args) {
+      if (!arg.is_value()) continue;
+      const auto it = values_.find(arg.value());
+      if (it != values_.end()) it->second = put_apart(it->second);
+    }
+  }
   const bool done = view() || copies() || lookups() || windows() || resampling() || loss(base) ||
                     factory() || norm(base) || softmax(base) || scan(base) || reduction() ||
                     matmul(base) || convolution(base) || arithmetic(base) || elementwise();
@@ -127,6 +144,7 @@ void Lowering::set_result(size_t index, Tensor t) {
   if (index >= call_->results.size() || call_->results[index] < 0) return;
   const ValueId id = call_->results[index];
   const Value& value = program_.values[id];
+  if (std::count(value.shape.begin(), value.shape.end(), 0) > 0) throw Refusal{"an empty tensor"};
   bool same = t.rank() == static_cast<int>(value.shape.size());
   for (int d = 0; same && d < t.rank(); ++d) same = extent(t, d) == value.shape[d];
   if (!same) throw Refusal{call_->op + ": the result's shape is not as expected"};

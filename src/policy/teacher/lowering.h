@@ -13,8 +13,9 @@
 
 namespace kw::teacher {
 
-// Refusal when the fragment holds something the teacher cannot write.
-Graph lower(const Task& task);
+// Refusal when the fragment holds something the teacher cannot write. `apart`: what a reduction
+// leaves is put in memory before other rows are made of it, so that each is written by itself.
+Graph lower(const Task& task, bool apart = false);
 
 // A value during lowering: a computed node, or a view of an input that becomes a load when used.
 struct Tensor {
@@ -43,8 +44,8 @@ struct Position {
 class Lowering {
  public:
   // With `shared_uses` all uses of an input walk the same axes (x - x.mean()); without, each use
-  // has its own until an operator brings them together (x + x.T).
-  Lowering(const Task& task, bool shared_uses);
+  // has its own until an operator brings them together (x + x.T). `apart` as for lower().
+  Lowering(const Task& task, bool shared_uses, bool apart);
   Graph run();
 
  private:
@@ -95,7 +96,11 @@ class Lowering {
   Tensor constant(const std::string& text, DType dtype);
   Tensor cast(const std::string& name, Tensor t, DType dtype);
   Tensor materialized(Tensor t);  // through memory, between two kernels
-  Tensor as_stored(Tensor t);     // rounded to its dtype, as PyTorch would hold it
+  Axes reduced_in(const Tensor& t) const;
+  Tensor put_apart(Tensor t);  // the same for what a reduction leaves, where that is wanted
+  Tensor reduce_apart(const std::string& name, ReduceOp op, const Tensor& t,
+                      const std::vector<int>& first, const std::vector<int>& rest);
+  Tensor as_stored(Tensor t);  // rounded to its dtype, as PyTorch would hold it
   std::string literal(double value, DType dtype) const;
   std::string literal(const Arg& arg, DType dtype) const;
 
@@ -257,7 +262,7 @@ class Lowering {
 
   const Task& task_;
   Program program_;  // with the scratch memory of graph_
-  bool shared_uses_;
+  bool shared_uses_, apart_;
   Graph graph_;
   const AtenCall* call_ = nullptr;
   std::map<ValueId, Tensor> values_;

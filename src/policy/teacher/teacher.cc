@@ -89,8 +89,14 @@ void find_stored_in_place(const Graph& graph, const Part& part, const Choice& ch
 std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int count,
                             const Knowledge& known = {}, const TeacherOptions& options = {},
                             uint64_t seed = 0) {
-  const Graph graph = lower(task);
-  const Parts parts = parts_of(graph, task, profile, known);
+  Graph graph = lower(task);
+  Parts parts;
+  try {
+    parts = parts_of(graph, task, profile, known);
+  } catch (const Refusal&) {
+    graph = lower(task, true);
+    parts = parts_of(graph, task, profile, known);
+  }
   Part& main = **std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
     return a->choices.front().seconds < b->choices.front().seconds;
   });

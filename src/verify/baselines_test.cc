@@ -1,0 +1,47 @@
+// The builder's process, with references that have no package; tests/worker/test_baseline.py builds
+// real ones.
+#include "verify/baselines.h"
+
+#include <gtest/gtest.h>
+
+namespace kw {
+namespace {
+
+BaselineRequest request(const std::string& file, const std::string& text) {
+  BaselineRequest out;
+  out.model.file = file;
+  out.model.text = text;
+  return out;
+}
+
+TEST(Baselines, SaysOfEachReferenceWhyItHasNoPackage) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "baselines";
+  std::filesystem::create_directories(folder);
+  Baselines baselines("cpu", 2);
+  testing::internal::CaptureStderr();
+  const auto packages = baselines.build(
+      {request("a.py", "raise ValueError('bad day')"), request("b.py", "import os; os.abort()")},
+      folder);
+  const std::string notes = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(packages, std::vector<std::string>(2));
+  EXPECT_NE(notes.find("note: no torch.compile baseline of a.py: exited with 1"), std::string::npos)
+      << notes;
+  EXPECT_NE(notes.find("ValueError: bad day"), std::string::npos) << notes;
+  EXPECT_NE(notes.find("note: no torch.compile baseline of b.py: was killed by signal 6"),
+            std::string::npos)
+      << notes;
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Baselines, ABuilderThatCannotStartIsANote) {
+  Baselines baselines("no such device", 1);
+  testing::internal::CaptureStderr();
+  const auto packages = baselines.build({request("a.py", ""), request("b.py", "")}, "/");
+  const std::string notes = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(packages, std::vector<std::string>(2));
+  EXPECT_NE(notes.find("a.py: the builder did not answer; "), std::string::npos) << notes;
+  EXPECT_NE(notes.find("no such device"), std::string::npos) << notes;
+}
+
+}  // namespace
+}  // namespace kw

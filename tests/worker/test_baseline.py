@@ -1,0 +1,132 @@
+"""torch.compile's packages on the CPU: built by the real server, loaded here, compared with eager.
+Needs a C++ compiler and most of a minute: Inductor compiles C++ for each."""
+
+import os
+import socket
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+WORKER = os.path.join(os.path.dirname(__file__), "..", "..", "worker")
+
+LINEAR = """
+import torch
+import torch.nn as nn
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(24, 16)
+
+    def forward(self, x, scale, y):
+        return torch.tanh(self.linear(x)) * scale - y
+
+def get_inputs():
+    return [torch.randn(4, 24), 0.5, torch.randn(4, 16)]
+"""
+
+TIED = """
+import torch
+import torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.a = nn.Linear(size, size, bias=False)
+        self.b = nn.Linear(size, size, bias=False)
+        self.b.weight = self.a.weight
+
+    def forward(self, x):
+        return self.b(torch.relu(self.a(x)))
+
+def get_inputs():
+    return [torch.randn(8, 32)]
+
+def get_init_inputs():
+    return [32]
+"""
+
+
+class Builder:
+    def __init__(self, parallel):
+        import frames
+        self.frames = frames
+        self.control, theirs = socket.socketpair()
+        self.control.settimeout(300)
+        self.process = subprocess.Popen(
+            [sys.executable, os.path.join(WORKER, "baseline.py"), "--device", "cpu", "--parallel",
+             str(parallel), "--socket", str(theirs.fileno())], pass_fds=[theirs.fileno()])
+        theirs.close()
+
+    def build(self, folder, requests):
+        """What became of each: None or a line that says why there is no package."""
+        for i, request in enumerate(requests):
+            message = {"request": i, "package": str(folder / f"{i}.pt2"), "folder": str(folder),
+                       "class": "Model", "state": [], "inputs": [], "seconds": 300}
+            self.frames.send(self.control, message | request)
+        replies = [self.frames.receive(self.control)[0] for _ in requests]
+        return [reply["error"] for reply in sorted(replies, key=lambda r: r["request"])]
+
+    def close(self):
+        self.control.close()
+        return self.process.wait(30)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("packages")
+    builder = Builder(2)
+    errors = builder.build(folder, [
+        {"source": LINEAR, "state": [["linear.weight"], ["linear.bias"]]},
+        {"source": "raise ValueError('bad day')"},
+        # y, x, bias, weight
+        {"source": LINEAR, "state": [["linear.weight"], ["linear.bias"]], "inputs": [3, 2, 1, 0]},
+        {"source": "import threading; threading.Event().wait()", "seconds": 0.5},
+        {"source": TIED, "class": "Net", "state": [["a.weight", "b.weight"]]},
+        {"source": TIED, "class": "Net", "state": [["c.weight"]]}])
+    assert builder.close() == 0
+    return SimpleNamespace(folder=folder, errors=errors)
+
+
+def run(built, i, *tensors):
+    assert built.errors[i] is None
+    return torch._inductor.aoti_load_package(str(built.folder / f"{i}.pt2"))(*tensors)
+
+
+def test_a_package_gives_eagers_result(built):
+    x, y = torch.randn(4, 24), torch.randn(4, 16)
+    weight, bias = torch.randn(16, 24), torch.randn(16)
+    expected = torch.tanh(x @ weight.T + bias) * 0.5 - y
+    torch.testing.assert_close(run(built, 0, weight, bias, x, y), expected)
+    torch.testing.assert_close(run(built, 2, y, x, bias, weight), expected)
+
+
+def test_tied_parameters_are_one_argument(built):
+    x, weight = torch.randn(8, 32), torch.randn(32, 32)
+    torch.testing.assert_close(run(built, 4, weight, x), torch.relu(x @ weight.T) @ weight.T)
+
+
+def test_what_fails_says_why_and_takes_nothing_with_it(built):
+    assert built.errors[1].startswith("exited with 1; ")
+    assert built.errors[1].endswith("ValueError: bad day")
+    assert built.errors[3] == "took more than 0.5 seconds; "
+    assert "state that is no parameter or buffer: ['c.weight']" in built.errors[5]
+
+
+def test_an_import_that_touched_cuda_means_a_process_of_its_own(tmp_path, monkeypatch):
+    """What a fork cannot have is built by a fresh interpreter: the same package."""
+    import baseline
+    request = {"request": 0, "package": str(tmp_path / "0.pt2"), "source": TIED,
+               "folder": str(tmp_path), "class": "Net", "state": [["a.weight", "b.weight"]],
+               "inputs": [], "seconds": 300}
+    monkeypatch.setattr(torch.cuda, "_is_in_bad_fork", lambda: True)
+    pid = os.fork()
+    if pid == 0:
+        baseline.build_in_child(request, "cpu")
+    assert os.waitpid(pid, 0)[1] == 0, (tmp_path / "0.log").read_text()
+    x, weight = torch.randn(8, 32), torch.randn(32, 32)
+    package = torch._inductor.aoti_load_package(request["package"])
+    torch.testing.assert_close(package(weight, x), torch.relu(x @ weight.T) @ weight.T)
