@@ -93,23 +93,16 @@ std::string Rewrite::fold_after() {
   return kind_of_affine(forward().steps[second_]) + " folded into " + kind(*map);
 }
 
-// (x s + t) W + b = x (s W) + (t W + b). A convolution keeps the addend: zeros around its input get
-// none, and its operands may be rounded to TF32, x far more coarsely than x s + t around zero.
+// (x s) W + b = x (s W) + b. An addend stays: (x + t) W = x W + t W, but where t takes away what x
+// is large by (a mean, say), two large products would be subtracted, and no state that trials draw
+// need be like the one that a user loads.
 std::string Rewrite::fold_before() {
   const auto map = map_at(second_);
   if (!map) return {};
   const auto affine = read_affine(forward(), forward().steps[first_], map->channel, weights_);
-  if (!affine || affine->result != map->input) return {};
-  if (affine->shift && map->convolution) return {};
+  if (!affine || affine->result != map->input || !affine->scale || affine->shift) return {};
   MapWeights made = load(*map, weights_);
-  if (affine->shift) {
-    const ValueId products = scale_features(*map, made.weight, *affine->shift, false, weights_);
-    const ValueId pushed = weights_.sum(products, {1}, false);
-    made.bias = made.bias ? weights_.add(*made.bias, {ValueRef{pushed}}) : pushed;
-  }
-  if (affine->scale) {
-    made.weight = scale_features(*map, made.weight, *affine->scale, false, weights_);
-  }
+  made.weight = scale_features(*map, made.weight, *affine->scale, false, weights_);
   make(emit(*map, affine->input, made, weights_), value(map->result).shape, map->result);
   return kind_of_affine(forward().steps[first_]) + " folded into " + kind(*map);
 }

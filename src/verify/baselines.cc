@@ -1,6 +1,5 @@
 #include "verify/baselines.h"
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -66,8 +65,7 @@ std::vector<std::string> Baselines::build(const std::vector<BaselineRequest>& re
     keep(channel_->send({request_json(requests[i], i, package(i)), {}}, {}, deadline));
   }
   for (size_t answered = 0; answered < requests.size() && channel_; ++answered) {
-    wait_for_news(deadline);
-    const FrameChannel::Received reply = channel_->receive(deadline);
+    const FrameChannel::Received reply = next_answer(deadline);
     if (!keep(reply.status)) break;
     const JsonReader in(reply.frame.json, "the builder of torch.compile's packages");
     const auto i =
@@ -84,13 +82,13 @@ std::vector<std::string> Baselines::build(const std::vector<BaselineRequest>& re
   return out;
 }
 
-void Baselines::wait_for_news(Deadline deadline) {
+FrameChannel::Received Baselines::next_answer(Deadline deadline) {
   for (;;) {
     tail_.drain();
     const Deadline soon = deadline_in(std::chrono::milliseconds(100));
-    pollfd entry{channel_->fd(), POLLIN, 0};
-    if (::poll(&entry, 1, poll_timeout(std::min(soon, deadline))) != 0) return;
-    if (std::chrono::steady_clock::now() >= deadline) return;
+    FrameChannel::Received answer = channel_->receive(std::min(soon, deadline));
+    if (answer.status != ChannelStatus::kTimeout) return answer;
+    if (std::chrono::steady_clock::now() >= deadline) return answer;
   }
 }
 

@@ -37,8 +37,8 @@ class Baselines {
                                  const std::filesystem::path& folder);
 
  private:
-  // Until an answer comes or the deadline passes; empties stderr, or a full pipe would stop it.
-  void wait_for_news(Deadline deadline);
+  // The next answer; empties stderr meanwhile, or a full pipe would stop the process.
+  FrameChannel::Received next_answer(Deadline deadline);
   // Whether to go on; the process is ended when it cannot be spoken to.
   bool keep(ChannelStatus status);
 

@@ -33,6 +33,21 @@ TEST(Baselines, SaysOfEachReferenceWhyItHasNoPackage) {
   std::filesystem::remove_all(folder);
 }
 
+// Builds that end at the same moment: their answers may arrive as one piece.
+TEST(Baselines, AnswersThatComeTogetherAreAllRead) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "together";
+  std::filesystem::create_directories(folder);
+  const std::string at_once = "import os, time; time.sleep(3 - time.time() % 3); os._exit(7)";
+  Baselines baselines("cpu", 16);
+  testing::internal::CaptureStderr();
+  const auto packages =
+      baselines.build(std::vector<BaselineRequest>(16, request("a.py", at_once)), folder);
+  const std::string notes = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(packages, std::vector<std::string>(16));
+  EXPECT_EQ(notes.find("did not answer"), std::string::npos) << notes;
+  std::filesystem::remove_all(folder);
+}
+
 TEST(Baselines, ABuilderThatCannotStartIsANote) {
   Baselines baselines("no such device", 1);
   testing::internal::CaptureStderr();

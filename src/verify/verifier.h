@@ -103,8 +103,8 @@ Verdict unbuilt(const JobFault& fault);
 StageResult compiled_stage(const Task& task, double seconds);
 
 // The least time the task's results can take on the device, in seconds: outputs written once at
-// full bandwidth, but for what fits into L2; every matrix product that algebra.h cannot spare at the
-// fastest rate of the tensor cores.
+// full bandwidth, but for what fits into L2; every matrix product that algebra.h cannot spare at
+// the fastest rate of the tensor cores.
 double physical_floor(const Task& task, const DeviceProfile& profile);
 
 }  // namespace kw
