@@ -448,11 +448,10 @@ std::string guards_text(bool descriptors) {
 def _kw_matches(tensors, expected):
     """True when every tensor is on the current GPU and has the dtype, shape and strides the
     kernels were written for, and neither gradients nor autocast are wanted."""
-    device = torch.cuda.current_device()
     try:
         for tensor, (dtype, shape, strides) in zip(tensors, expected):
             if not (
-                tensor.get_device() == device
+                tensor.is_cuda
                 and tensor.dtype == dtype
                 and tensor.shape == shape
                 and tensor.stride() == strides
@@ -460,6 +459,8 @@ def _kw_matches(tensors, expected):
          R"py(            ):
                 return False
     except AttributeError:  # a number in the place of a tensor
+        return False
+    if not {tensor.get_device() for tensor in tensors} <= {torch.cuda.current_device()}:
         return False
     if torch.is_autocast_enabled("cuda"):
         return False
