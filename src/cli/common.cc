@@ -110,12 +110,15 @@ RecordRequest request_for_file(const fs::path& path, const std::string& cls,
 
 void add_schedules_flag(CLI::App& app, std::string& value) {
   app.add_option("--schedules", value,
-                 "folder of measured tables of schedules, or none (default: the program's own)");
+                 "folder of measured tables of schedules, or none (default: the program's own on a "
+                 "GPU, none on the CPU)");
 }
 
-teacher::ScheduleTable schedule_table(const std::string& value, const DeviceProfile& profile) {
+teacher::ScheduleTable schedule_table(const std::string& value, const DeviceProfile& profile,
+                                      const std::string& backend) {
   if (value == "none") return {};
   if (value.empty()) {
+    if (backend == "cpu") return {};
     return teacher::ScheduleTable::of_device(teacher::default_schedule_folder(), profile.name);
   }
   if (!fs::is_directory(value))

@@ -44,9 +44,12 @@ RecordRequest request_for_file(const std::filesystem::path& path, const std::str
                                const MachineFlags& flags, const DeviceProfile& profile);
 
 // --schedules: a folder of tables of schedules (docs/schedules.md), "none", or "" for the one that
-// comes with the program; and the table in it for a device, empty when there is none.
+// comes with the program; and the table in it for a device, empty when there is none. Where times
+// are modelled (backend "cpu"), "" is none: measured times of kernels would stand beside modelled
+// ones of PyTorch's.
 void add_schedules_flag(CLI::App& app, std::string& value);
-teacher::ScheduleTable schedule_table(const std::string& value, const DeviceProfile& profile);
+teacher::ScheduleTable schedule_table(const std::string& value, const DeviceProfile& profile,
+                                      const std::string& backend);
 
 // A folder under the system's temporary folder, removed at the end.
 class ScratchFolder {

@@ -104,8 +104,10 @@ int run(const Flags& flags) {
   }
   if (!flags.out.empty()) fs::create_directories(flags.out);
   machine.executor.hello();
-  const std::unique_ptr<Policy> policy = make_teacher(
-      {.schedules = schedule_table(flags.schedules, machine.profile), .explore = flags.explore});
+  const std::unique_ptr<Policy> policy =
+      make_teacher({.schedules = schedule_table(flags.schedules, machine.profile,
+                                                flags.machine.chosen_backend()),
+                    .explore = flags.explore});
   std::map<std::string, int> outcomes;
   Suite(machine.pool, machine.executor, *policy, machine.profile)
       .run(requests, options, [&](const SuiteResult& result) {

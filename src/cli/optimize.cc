@@ -108,8 +108,9 @@ int run(const Flags& flags) {
   StoredSchedules memory(store, {{"profile", machine.profile.name},
                                  {"executor", machine.executor.hello()},
                                  {"worker", machine.pool.versions()}});
-  const std::unique_ptr<Policy> teacher = make_teacher(
-      {.schedules = schedule_table(flags.schedules, machine.profile), .memory = &memory});
+  const std::unique_ptr<Policy> teacher =
+      make_teacher({.schedules = schedule_table(flags.schedules, machine.profile, options.backend),
+                    .memory = &memory});
   OptimizeResult result;
   {
     ProgressLine line;
