@@ -86,4 +86,13 @@ void for_each_value(Step& step, const std::function<void(ValueId&)>& visit) {
   }
 }
 
+bool takes_descriptors(const Task& task) {
+  for (const Kernel& kernel : task.kernels) {
+    for (const KernelParam& param : kernel.params) {
+      if (param.is_descriptor()) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace kw

@@ -171,6 +171,8 @@ std::vector<ValueId> step_reads(const Step& step, const std::vector<Kernel>& ker
 std::vector<ValueId> step_writes(const Step& step, const std::vector<Kernel>& kernels);
 // Values a step defines (results other than -1). A launch defines none.
 std::vector<ValueId> step_defines(const Step& step);
+// Whether some kernel takes a host tensor descriptor.
+bool takes_descriptors(const Task& task);
 
 // Visits every tensor argument of a step, which may be changed.
 void for_each_value(Step& step, const std::function<void(ValueId&)>& visit);

@@ -1,0 +1,25 @@
+// Constants and names of a Task as Python text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "formats/json.h"
+#include "ops/dtype.h"
+
+namespace kw {
+
+std::string python_float(double x);
+std::string python_string(const std::string& text);
+std::string python_tuple(const std::vector<int64_t>& items);
+std::string torch_dtype(DType dtype);  // "torch.float32"
+// A constexpr or option of a kernel, or a literal of an argument tree (docs/formats/task.md).
+// InputError when it is none.
+std::string python_literal(const Json& value);
+std::string special_float(const Json& tree);  // {"f": "inf"}
+// `layers.0.weight` or `many[0].weight` as an attribute path from `self`; names that are no
+// identifiers, or are keywords, go through getattr.
+std::string attribute_path(const std::string& qualified);
+
+}  // namespace kw

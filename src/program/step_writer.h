@@ -1,0 +1,48 @@
+// The steps of a Program as Python statements: operators by PyTorch's own names, launches as Triton
+// spells them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+
+namespace kw {
+
+class StepWriter {
+ public:
+  // Borrows both; `program` is one of `task`.
+  StepWriter(const Task& task, const Program& program)
+      : task_(task), program_(program), names_(program.values.size()) {}
+
+  // Inputs must be named before steps() are written; results are named on the way.
+  void name(ValueId id, const std::string& text) { names_[id] = text; }
+  const std::string& name(ValueId id) const { return names_[id]; }
+
+  // A line a step. InputError for what Python cannot say.
+  std::string steps(const std::string& indent);
+
+ private:
+  std::string arg_text(const Arg& arg) const;
+  std::string statement(const Step& step);
+  bool returns_list(const AtenCall& call) const;
+  std::string call_text(const AtenCall& call) const;
+  // Nested lists: a reshape would be recorded as a step of its own.
+  std::string constant_text(const AtenCall& call) const;
+  std::string nested(const std::vector<int64_t>& shape, size_t dim, const std::vector<Arg>& data,
+                     size_t& next) const;
+  std::string launch_text(const Launch& launch) const;
+  // The argument for what `path` names, a parameter or an item of a tuple. `param` and `next` go on
+  // behind the parameters and launch arguments that it takes.
+  std::string parameter_text(const Launch& launch, const std::string& path, size_t& param,
+                             size_t& next) const;
+  // The parameter, its shape and its strides.
+  std::string descriptor_text(const Launch& launch, size_t& param, size_t& next) const;
+
+  const Task& task_;
+  const Program& program_;
+  std::vector<std::string> names_;
+  int next_ = 0;
+};
+
+}  // namespace kw
