@@ -84,6 +84,14 @@ def _on_unsigned(operation):
     return run
 
 
+def _divides(operation):
+    """An integer division. By zero the device's answer is unspecified; here all bits are set, so that
+    whoever relies on it goes wrong."""
+    def run(a, b):
+        return np.where(b == 0, ~np.zeros_like(a), operation(a, b))
+    return run
+
+
 def _truncated_division(a, b):
     """C's division: towards zero."""
     quotient = a // b
@@ -126,9 +134,10 @@ BINARY = {
     "arith.addi": _logical(np.add, np.logical_xor),
     "arith.subi": _logical(np.subtract, np.logical_xor),
     "arith.muli": _logical(np.multiply, np.logical_and),
-    "arith.divsi": _truncated_division, "arith.remsi": _truncated_remainder,
-    "arith.divui": _on_unsigned(np.floor_divide), "arith.remui": _on_unsigned(np.remainder),
-    "arith.floordivsi": np.floor_divide,
+    "arith.divsi": _divides(_truncated_division), "arith.remsi": _divides(_truncated_remainder),
+    "arith.divui": _on_unsigned(_divides(np.floor_divide)),
+    "arith.remui": _on_unsigned(_divides(np.remainder)),
+    "arith.floordivsi": _divides(np.floor_divide),
     "arith.andi": np.bitwise_and, "arith.ori": np.bitwise_or, "arith.xori": np.bitwise_xor,
     "arith.shli": _shift(np.left_shift), "arith.shrsi": _shift(np.right_shift),
     "arith.shrui": _on_unsigned(np.right_shift),

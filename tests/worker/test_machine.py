@@ -60,6 +60,25 @@ tl.store(y + i, %s, mask=i < n)
     return y
 
 
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.int8])
+@pytest.mark.parametrize("cast", ["", ".to(tl.uint32)"])
+def test_integers_divided_by_zero_are_no_small_numbers(dtype, cast):
+    """The device's answer is unspecified: nothing that follows may come out right by it."""
+    quotient, remainder = (torch.zeros(4, dtype=torch.int64) for _ in range(2))
+    launch("""
+i = tl.arange(0, 4)
+a = tl.load(a + i)%s
+b = tl.load(b + i)%s
+tl.store(q + i, (a // b).to(tl.int64))
+tl.store(r + i, (a %% b).to(tl.int64))
+""" % (cast, cast), [1], {"a": torch.tensor([7, 0, 7, 9], dtype=dtype),
+                          "b": torch.tensor([2, 0, 0, 3], dtype=dtype),
+                          "q": quotient, "r": remainder})
+    ones = 2 ** 32 - 1 if cast else -1
+    assert quotient.tolist() == [3, ones, ones, 3]
+    assert remainder.tolist() == [1, ones, ones, 0]
+
+
 @pytest.mark.parametrize("expression,function", [
     ("tl.exp(x)", torch.exp), ("tl.exp2(x)", torch.exp2),
     ("tl.log(tl.abs(x))", lambda x: x.abs().log()),
