@@ -118,7 +118,7 @@ def families() -> str:
             for key, values in ratios.items():
                 if best["speedup_" + key]:
                     values.append(best["speedup_" + key]["estimate"])
-            floor = max(row["floor_ms"], 1e3 * best["schedule"]["memory_seconds"])
+            floor = max(row["floor_ms"] or 0, 1e3 * best["schedule"]["memory_seconds"])
             compiled = "%.3f ms" % row["compiled_ms"] if row["compiled_ms"] else "-"
             lines.append("| %s | %s | %.3f ms | %s | %.3f ms | %s | %s | %.0f %% | %s |" % (
                 group, name, row["eager_ms"], compiled, best["device_ms"],

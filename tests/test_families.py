@@ -60,7 +60,9 @@ def test_each_model_has_a_schedule_that_is_right(measured):
 def test_samples_say_what_a_fit_needs_and_nothing_is_timed_without_a_gpu(measured):
     document, _ = measured
     for row in document["models"]:
-        assert row["eager_ms"] is None and row["compiled_ms"] is None and row["floor_ms"] > 0
+        assert row["eager_ms"] is None and row["compiled_ms"] is None
+        # Results so small may stay in L2; a product takes its time in any case.
+        assert (row["floor_ms"] is None) == (row["group"] != "matmul split")
         names = set()
         for sample in row["samples"]:
             schedule = sample["schedule"]
