@@ -378,7 +378,7 @@ bool Verifier::check_time(const Reference& reference, int candidate_id,
     verdict.speedup_compile = median_ratio(report.device_ms[2], report.device_ms[1]);
   }
   const double floor_ms = 1e3 * physical_floor(reference.task, profile_);
-  stage.evidence["floor_ms"] = floor_ms;
+  if (floor_ms > 0) stage.evidence["floor_ms"] = floor_ms;
   stage.reason = time_fault(report, 1, floor_ms);
   stage.passed = stage.reason.empty();
   return finish_stage(verdict, stage);

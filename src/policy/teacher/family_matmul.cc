@@ -387,9 +387,9 @@ int64_t program_count(const Product& product, const GemmTile& tile) {
          cdiv(total_size(product.n), tile.n);
 }
 
-// Tensor cores wait less for operands that the TMA fetches, and less for the next tile in a program
-// that stays. Measured on an H200 with bf16 products (docs/schedules.md); three TF32 products keep
-// them busy with either.
+// How much busier the tensor cores are where the TMA fetches their operands, and where a program
+// stays for the next tile: for half types from the table in docs/schedules.md; for three TF32
+// products, which keep them busy anyway, a guess.
 double keeping_busy(const Product& product, const Plan& plan) {
   if (!plan.bulk) return 1;
   if (product.operand == DType::kFloat32) return 1.05;

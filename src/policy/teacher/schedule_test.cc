@@ -9,32 +9,13 @@
 #include <set>
 
 #include "formats/error.h"
+#include "policy/teacher/fragment_test.h"
 #include "policy/teacher/ranking.h"
 #include "policy/teacher/teacher.h"
 #include "worker/test_folder.h"
 
 namespace kw::teacher {
 namespace {
-
-constexpr auto kNoDeadline = std::chrono::steady_clock::time_point::max();
-
-// softmax over the rows of a matrix.
-Task softmax_task(int64_t rows, int64_t cols) {
-  Task task;
-  for (int storage : {0, 1}) {
-    task.forward.values.push_back({DType::kFloat32, {rows, cols}, {cols, 1}, 0, storage});
-  }
-  task.forward.inputs = {0};
-  task.forward.outputs = {1};
-  task.forward.steps = {
-      AtenCall{"aten._softmax.default",
-               {{"self", {ValueRef{0}}}, {"dim", {int64_t{1}}}, {"half_to_float", {false}}},
-               {1},
-               {}}};
-  task.arguments = {{{"in", 0}}};
-  task.result = {{"out", 0}};
-  return task;
-}
 
 DeviceProfile h200() { return device_profile("h200"); }
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "policy/teacher/family.h"
+#include "policy/teacher/fragment_test.h"
 #include "policy/teacher/lowering.h"
 #include "policy/teacher/module_text.h"
 #include "policy/teacher/parts.h"
@@ -17,99 +18,6 @@
 
 namespace kw::teacher {
 namespace {
-
-constexpr auto kNoDeadline = std::chrono::steady_clock::time_point::max();
-
-// ---- A fragment built by hand: inputs, then operator calls.
-
-class FragmentBuilder {
- public:
-  ValueId input(std::vector<int64_t> shape, DType dtype = DType::kFloat32,
-                std::vector<int64_t> strides = {}) {
-    const ValueId id = value(std::move(shape), dtype, std::move(strides));
-    task_.forward.inputs.push_back(id);
-    task_.arguments.push_back({{"in", task_.forward.inputs.size() - 1}});
-    return id;
-  }
-  ValueId call(const std::string& op, std::map<std::string, Arg> args, std::vector<int64_t> shape,
-               DType dtype = DType::kFloat32) {
-    const ValueId id = value(std::move(shape), dtype, {});
-    task_.forward.steps.push_back(AtenCall{op, std::move(args), {id}, {}});
-    return id;
-  }
-  Task build(ValueId output) {
-    task_.forward.outputs = {output};
-    task_.result = {{"out", 0}};
-    return task_;
-  }
-
- private:
-  ValueId value(std::vector<int64_t> shape, DType dtype, std::vector<int64_t> strides) {
-    if (strides.empty()) {
-      strides.assign(shape.size(), 1);
-      for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
-    }
-    const int storage = static_cast<int>(task_.forward.values.size());
-    task_.forward.values.push_back({dtype, std::move(shape), std::move(strides), 0, storage});
-    return storage;
-  }
-  Task task_;
-};
-
-Arg ref(ValueId id) { return Arg{ValueRef{id}}; }
-Arg num(int64_t n) {
-  Arg out;
-  out.v = n;
-  return out;
-}
-Arg list(const std::vector<int64_t>& items) {
-  ArgList out;
-  for (int64_t i : items) out.push_back(num(i));
-  Arg arg;
-  arg.v = std::move(out);
-  return arg;
-}
-
-DeviceProfile profile() {
-  DeviceProfile p;
-  p.name = "test", p.arch = "sm_90", p.sms = 132, p.shared_per_block = 232448;
-  p.l2_bytes = 50 << 20, p.memory_bytes = int64_t{140} << 30;
-  p.bytes_per_second = 4e12, p.fp32_flops = 60e12, p.tf32_flops = 490e12, p.half_flops = 980e12;
-  p.fp64_flops = 30e12, p.launch_seconds = 2e-6;
-  return p;
-}
-
-Task softmax_task(int64_t rows, int64_t cols) {
-  FragmentBuilder b;
-  const ValueId x = b.input({rows, cols});
-  return b.build(b.call("aten._softmax.default",
-                        {{"self", ref(x)}, {"dim", num(-1)}, {"half_to_float", Arg{false}}},
-                        {rows, cols}));
-}
-
-// An operator that keeps the shape, or reduces to one element, over dimension 1.
-Task row_task(const std::string& op, int64_t rows, int64_t cols, bool reduces, DType dtype) {
-  FragmentBuilder b;
-  const ValueId x = b.input({rows, cols});
-  const std::vector<int64_t> shape = reduces ? std::vector<int64_t>{rows} : std::vector{rows, cols};
-  return b.build(b.call(op, {{"self", ref(x)}, {"dim", num(1)}}, shape, dtype));
-}
-
-Task cumsum_task(int64_t rows, int64_t cols) {
-  return row_task("aten.cumsum.default", rows, cols, false, DType::kFloat32);
-}
-
-Task argmax_task(int64_t rows, int64_t cols) {
-  return row_task("aten.argmax.default", rows, cols, true, DType::kInt64);
-}
-
-Task linear_task(int64_t m, int64_t n, int64_t k, DType dtype) {
-  FragmentBuilder b;
-  const ValueId x = b.input({m, k}, dtype), w = b.input({n, k}, dtype);
-  const ValueId y =
-      b.call("aten.linear.default", {{"input", ref(x)}, {"weight", ref(w)}}, {m, n}, dtype);
-  return b.build(b.call("aten.relu.default", {{"self", ref(y)}}, {m, n}, dtype));
-}
 
 int count_kind(const Graph& graph, NodeKind kind) {
   int n = 0;
@@ -490,83 +398,6 @@ TEST(Schedules, ProductsFitSharedMemoryOfTheDevice) {
       }
     }
   }
-}
-
-// ---- The tensor memory accelerator: what it asks of an operand.
-
-std::vector<std::string> product_plans(const ValueId a, const ValueId b, FragmentBuilder& builder,
-                                       const std::vector<int64_t>& shape, DType dtype,
-                                       const DeviceProfile& device) {
-  const std::string op = shape.size() == 3 ? "aten.bmm.default" : "aten.mm.default";
-  const Task task =
-      builder.build(builder.call(op, {{"self", ref(a)}, {"mat2", ref(b)}}, shape, dtype));
-  std::vector<std::string> out;
-  for (const Proposal& p : make_teacher()->propose(task, device, 1000, 0, kNoDeadline)) {
-    EXPECT_EQ(p.plan.find("TMA") != std::string::npos,
-              p.source.find("TensorDescriptor(") != std::string::npos);
-    out.push_back(p.plan);
-  }
-  return out;
-}
-
-bool any_with(const std::vector<std::string>& plans, const std::string& text) {
-  return std::any_of(plans.begin(), plans.end(),
-                     [&](const std::string& plan) { return plan.find(text) != std::string::npos; });
-}
-
-std::vector<std::string> mm_plans(std::vector<int64_t> a_strides, std::vector<int64_t> b_strides,
-                                  const DeviceProfile& device, DType dtype = DType::kBFloat16) {
-  FragmentBuilder b;
-  const ValueId x = b.input({4096, 4096}, dtype, std::move(a_strides));
-  const ValueId y = b.input({4096, 4096}, dtype, std::move(b_strides));
-  return product_plans(x, y, b, {4096, 4096}, dtype, device);
-}
-
-TEST(Fetching, PlainMatricesInAnyOrderAreFetched) {
-  for (DType dtype : {DType::kBFloat16, DType::kFloat32}) {
-    for (const std::vector<int64_t>& a : {std::vector<int64_t>{4096, 1}, {1, 4096}}) {
-      const auto plans = mm_plans(a, {4096, 1}, profile(), dtype);
-      EXPECT_TRUE(any_with(plans, "TMA BLOCK_M"));
-      EXPECT_TRUE(any_with(plans, "TMA persistent BLOCK_M"));
-      EXPECT_TRUE(any_with(plans, "TMA flattened BLOCK_M"));
-    }
-  }
-}
-
-TEST(Fetching, NotWithoutTheHardware) {
-  DeviceProfile older = profile();
-  older.arch = "sm_80";
-  const auto plans = mm_plans({4096, 1}, {4096, 1}, older);
-  EXPECT_FALSE(plans.empty());
-  EXPECT_FALSE(any_with(plans, "TMA"));
-}
-
-// Rows that start at no multiple of 16 bytes; gaps in both directions.
-TEST(Fetching, NotWhereTheHardwareCannotRead) {
-  for (const std::vector<int64_t>& bad : {std::vector<int64_t>{4097, 1}, {2, 8192}, {16384, 2}}) {
-    EXPECT_FALSE(any_with(mm_plans(bad, bad, profile()), "TMA")) << bad[0];
-    EXPECT_TRUE(any_with(mm_plans(bad, {4096, 1}, profile()), "TMA")) << bad[0];
-  }
-}
-
-// Matrices of a batch that stand apart are no single matrix.
-TEST(Fetching, BatchesMustFollowEachOther) {
-  for (int64_t gap : {0, 8}) {
-    FragmentBuilder b;
-    const std::vector<int64_t> strides = {512 * 512 + gap, 512, 1};
-    const ValueId x = b.input({64, 512, 512}, DType::kBFloat16, strides);
-    const ValueId y = b.input({64, 512, 512}, DType::kBFloat16, strides);
-    const auto plans = product_plans(x, y, b, {64, 512, 512}, DType::kBFloat16, profile());
-    EXPECT_EQ(any_with(plans, "TMA"), gap == 0);
-  }
-}
-
-TEST(Fetching, SmallProductsDoNotPayForDescriptors) {
-  FragmentBuilder b;
-  const ValueId x = b.input({64, 64}, DType::kBFloat16), y = b.input({64, 64}, DType::kBFloat16);
-  const auto plans = product_plans(x, y, b, {64, 64}, DType::kBFloat16, profile());
-  EXPECT_FALSE(plans.empty());
-  EXPECT_FALSE(any_with(plans, "TMA"));
 }
 
 TEST(Schedules, TilesStayWithinRegistersAndTritonsLimit) {
