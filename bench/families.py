@@ -6,10 +6,11 @@ physical floor, in one run.
         [--samples 12] [--only softmax,scan] [--tiny] [--keep DIR]
 
 Writes a model file for each row of FAMILIES and gives them all to `kernelwright eval --side-by-side
---explore 0.5 --baseline` (--no-baseline: without it, ten times as fast): half of the schedules are the teacher's favourites, half are drawn at
-random from its others, so that its model of time can be held against the device
-(scripts/fit_schedules.py). With --only, rows of other families stay in --out as they are. With
---tiny, dimensions are cut to a few elements, for a machine without a GPU.
+--explore 0.5 --baseline` (--no-baseline: without torch.compile, which takes most of the time): half
+of the schedules are the teacher's favourites, half are drawn at random from its others, so that its
+model of time can be held against the device (scripts/fit_schedules.py). With --only, rows of other
+families stay in --out as they are. With --tiny, dimensions are cut to a few elements, for a machine
+without a GPU.
 """
 
 import argparse

@@ -3,7 +3,7 @@
 # torch and triton, g++, cmake and ninja; no registry (carry .deps-stage there: scripts/stage-deps).
 #
 #   bench/gpu.sh [STEP...]      steps: machine setup build doctor test parity teacher families examples
-#                               verdicts (default: all)
+#                               verdicts products (default: all but products)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
 # cores), OUT (default: bench/out): results,
@@ -80,6 +80,10 @@ step_examples() {
 step_verdicts() {  # what judging the results of `examples` costs, in seconds and memory
   "$PYTHON" bench/verdicts.py "$BUILD/kernelwright" "$BUILD"/results/*/ --backend cuda \
     --out "$out/verdicts.json"
+}
+
+step_products() {  # what fetching operands by the TMA is worth, in kernels written by hand
+  "$PYTHON" bench/products.py >"$out/products.txt"
 }
 
 for step in "${steps[@]}"; do

@@ -9,6 +9,21 @@ TESTS = pathlib.Path(__file__).resolve().parent
 ROOT = TESTS.parent
 MODELS = TESTS / "models"
 
+# A model small enough for candidates that stand in a test.
+SINE_MODEL = """
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.sin(x) + x
+
+def get_inputs():
+    return [torch.randn(1000)]
+
+def get_init_inputs():
+    return []
+"""
+
 
 def binary():
     given = os.environ.get("KERNELWRIGHT_BINARY")

@@ -7,20 +7,6 @@ import pytest
 import command
 from command import run
 
-MODEL = """
-import torch
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return torch.sin(x) + x
-
-def get_inputs():
-    return [torch.randn(1000)]
-
-def get_init_inputs():
-    return []
-"""
-
 CANDIDATE = """
 import torch
 import triton
@@ -123,7 +109,7 @@ CANDIDATES = {
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
     folder = tmp_path_factory.mktemp("autotuned")
-    (folder / "model.py").write_text(MODEL)
+    (folder / "model.py").write_text(command.SINE_MODEL)
     files = {}
     for name, (text, *_) in CANDIDATES.items():
         files[name] = folder / (name.replace(" ", "_") + ".py")
@@ -164,7 +150,7 @@ def test_a_verdict_of_many_names_one_program(judged):
 
 def test_an_autotuned_reference_is_recorded_in_one_configuration(tmp_path):
     text = CANDIDATES["an assertion forbids the first"][0].replace("ModelNew", "Model")
-    (tmp_path / "model.py").write_text(text + MODEL[MODEL.index("def get_inputs"):])
+    (tmp_path / "model.py").write_text(text + command.SINE_MODEL[command.SINE_MODEL.index("def get_inputs"):])
     process = run("record", tmp_path / "model.py", "--out", tmp_path / "out")
     assert process.returncode == 0, process.stderr
     program = json.loads((tmp_path / "out" / "program.json").read_text())

@@ -217,20 +217,6 @@ def doubled(x):
     return y
 """
 
-DOUBLE_MODEL = """
-import torch
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return torch.sin(x) + x
-
-def get_inputs():
-    return [torch.randn(1000)]
-
-def get_init_inputs():
-    return []
-"""
-
 
 def candidate(forward, body="tl.sin(x) + x", name="ModelNew"):
     return KERNEL.replace("BODY", body) + """
@@ -245,7 +231,7 @@ CANDIDATES = {
     "right.py": (candidate("return doubled(x)"), None, ""),
     "syntax.py": (candidate("return doubled(x"), "load", "syntax"),
     "no_class.py": (candidate("return doubled(x)", name="Other"), "load", "ModelNew"),
-    "no_triton.py": (DOUBLE_MODEL.replace("Model", "ModelNew"), "load", "Triton"),
+    "no_triton.py": (command.SINE_MODEL.replace("Model", "ModelNew"), "load", "Triton"),
     "raises.py": (candidate("raise ValueError('no')"), "record", "no"),
     "reads.py": (candidate("return doubled(x) if x.sum() > 0 else x"), "record", "host"),
     "undefined.py": (candidate("return doubled(x)", body="unknown(x)"), "compile", "unknown"),
@@ -261,7 +247,7 @@ CANDIDATES = {
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
     folder = tmp_path_factory.mktemp("candidates")
-    (folder / "model.py").write_text(DOUBLE_MODEL)
+    (folder / "model.py").write_text(command.SINE_MODEL)
     for name, (text, _, _) in CANDIDATES.items():
         (folder / name).write_text(text)
     process = run("verify", folder / "model.py", *[folder / name for name in CANDIDATES], "--backend",
@@ -281,7 +267,7 @@ def test_candidate_meets_its_stage(judged, name):
 
 
 def test_an_overdue_interpreter_says_nothing_of_a_candidate(tmp_path):
-    (tmp_path / "model.py").write_text(DOUBLE_MODEL)
+    (tmp_path / "model.py").write_text(command.SINE_MODEL)
     (tmp_path / "slow.py").write_text(
         candidate("for _ in range(1000):\n    y = doubled(x)\nreturn y"))
     process = run("verify", tmp_path / "model.py", tmp_path / "slow.py", "--backend", "cpu",
@@ -293,7 +279,7 @@ def test_an_overdue_interpreter_says_nothing_of_a_candidate(tmp_path):
 
 
 def test_a_job_that_ends_without_an_answer_names_its_file(tmp_path):
-    (tmp_path / "model.py").write_text(DOUBLE_MODEL)
+    (tmp_path / "model.py").write_text(command.SINE_MODEL)
     (tmp_path / "gone.py").write_text(candidate("__import__('os')._exit(0)"))
     process = run("verify", tmp_path / "model.py", tmp_path / "gone.py", "--backend", "cpu")
     assert process.returncode == 1 and "gone.py: exited with status 0" in process.stdout
@@ -400,13 +386,13 @@ def test_bad_model(bad_models, what):
 
 
 def test_byte_order_mark_is_no_mistake(tmp_path):
-    (tmp_path / "model.py").write_text(DOUBLE_MODEL, encoding="utf-8-sig")
+    (tmp_path / "model.py").write_text(command.SINE_MODEL, encoding="utf-8-sig")
     process = run("record", tmp_path / "model.py", "--out", tmp_path / "out")
     assert process.returncode == 0, process.stderr
 
 
 def test_record_needs_no_folder(tmp_path):
-    (tmp_path / "model.py").write_text(DOUBLE_MODEL)
+    (tmp_path / "model.py").write_text(command.SINE_MODEL)
     process = run("record", tmp_path / "model.py")
     assert process.returncode == 0 and "canonical " in process.stdout, process.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["model.py"]

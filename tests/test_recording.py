@@ -162,6 +162,14 @@ def get_init_inputs():
     return []
 """
 
+# Tiles of a matrix, through descriptors made on the host.
+SCALED_TILES = """
+@triton.jit
+def kernel(a, b, factor, BLOCK: tl.constexpr):
+    i, j = tl.program_id(0) * BLOCK, tl.program_id(1) * BLOCK
+    b.store([i, j], a.load([i, j]) * factor)
+"""
+
 # what -> (the reference's result, the candidate's kernels, its forward, other outcome than accepted)
 CANDIDATES = {
     "tuples": ("torch.sin(x) * 3.0 + x", """
@@ -241,23 +249,13 @@ y = torch.empty_like(x, dtype=torch.bfloat16)
 kernel[(4,)](x, y, x.numel(), BLOCK=128)
 return y
 """, None),
-    "descriptors made on the host": ("x * 2.0", """
-@triton.jit
-def kernel(a, b, factor, BLOCK: tl.constexpr):
-    i, j = tl.program_id(0) * BLOCK, tl.program_id(1) * BLOCK
-    b.store([i, j], a.load([i, j]) * factor)
-""", """
+    "descriptors made on the host": ("x * 2.0", SCALED_TILES, """
 y = torch.empty_like(x)
 a, b = (TensorDescriptor.from_tensor(t, [16, 16]) for t in (x, y))
 kernel[(1, 2)](a, b, 2.0, BLOCK=16)
 return y
 """, None),
-    "a descriptor of half the tensor": ("x * 2.0", """
-@triton.jit
-def kernel(a, b, factor, BLOCK: tl.constexpr):
-    i, j = tl.program_id(0) * BLOCK, tl.program_id(1) * BLOCK
-    b.store([i, j], a.load([i, j]) * factor)
-""", """
+    "a descriptor of half the tensor": ("x * 2.0", SCALED_TILES, """
 y = torch.zeros_like(x)
 a, b = (TensorDescriptor(t, [8, 32], [32, 1], [16, 16]) for t in (x, y))
 kernel[(1, 2)](a, b, 2.0, BLOCK=16)

@@ -60,7 +60,7 @@ def import_everything():
     import torch.export
     torch.set_num_threads(1)
     # The CPU's vector instructions do not matter here, and to try what each can do, Inductor compiles
-    # a file and imports torch once more: 20 seconds a package on the H200's host.
+    # a file and imports torch once more.
     torch._inductor.cpu_vec_isa.supported_vec_isa_list = []
     serialized = "torch._inductor.fx_passes.serialized_patterns"
     for name in (*_WANTED_LATER, *_submodules(serialized)):
