@@ -31,9 +31,17 @@ class ConvolutionKernel {
     wide_ = needs_int64() ? ".to(tl.int64)" : "";
     const std::string batch = total_text(graph_, conv.batch);
     std::vector<std::string> rows = {batch};
-    for (const ConvDim& dim : conv.dims) rows.push_back(row_count(dim));
-    shape_ = {product_of(rows), total_text(graph_, conv.filter),
-              conv.group.empty() ? "" : total_text(graph_, conv.group), !wide_.empty(),
+    int64_t row_total = total_size(conv.batch);
+    for (const ConvDim& dim : conv.dims) {
+      rows.push_back(row_count(dim));
+      row_total *= cdiv(dim.out_size, conv.phased ? phase_of(dim).count : 1);
+    }
+    shape_ = {row_total,
+              total_size(conv.filter),
+              product_of(rows),
+              total_text(graph_, conv.filter),
+              conv.group.empty() ? "" : total_text(graph_, conv.group),
+              !wide_.empty(),
               schedule.flipped};
     m_dim_ = schedule.flipped ? 1 : 0;
     n_dim_ = 1 - m_dim_;

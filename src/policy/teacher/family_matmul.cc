@@ -169,8 +169,12 @@ class ProductKernel {
     wide_ = subject.table.needs_int64() || partial >= (int64_t{1} << 31) - (int64_t{1} << 24)
                 ? ".to(tl.int64)"
                 : "";
-    shape_ = {total_text(graph_, product.m), total_text(graph_, product.n),
-              product.batch.empty() ? "" : total_text(graph_, product.batch), !wide_.empty()};
+    shape_ = {total_size(product.m),
+              total_size(product.n),
+              total_text(graph_, product.m),
+              total_text(graph_, product.n),
+              product.batch.empty() ? "" : total_text(graph_, product.batch),
+              !wide_.empty()};
     body_.on_reduce = [this](int id) { return reduced(id); };
   }
 
@@ -254,7 +258,7 @@ class ProductKernel {
   }
 
   void place(const GemmTile& tile, Visit visit) {
-    place_tile(kernel_, shape_, tile, visit);
+    start_ = place_tile(kernel_, shape_, tile, visit);
     set_masks("m_mask", "n_mask");
     if (!product_.batch.empty()) body_.bind_flat(product_.batch, {"batch", 0}, "batch");
     body_.unit_index = "m";
@@ -319,9 +323,8 @@ class ProductKernel {
   // runs along dimension 0.
   std::string fetched(int id, const Bulk& bulk, int dim) {
     const bool right = dim == 0;
-    const std::string own = right ? "n" : "m", block = right ? "BLOCK_N" : "BLOCK_M";
     std::string rows = right ? shape_.n : shape_.m, columns = total_text(graph_, product_.k);
-    std::array<std::string, 2> at = {"tile_" + own + " * " + block, "start"};
+    std::array<std::string, 2> at = {right ? start_.n : start_.m, "start"};
     std::array<int64_t, 2> tile = {right ? tile_.n : tile_.m, tile_.k};
     if (!bulk.k_inner) {
       std::swap(rows, columns), std::swap(at[0], at[1]), std::swap(tile[0], tile[1]);
@@ -354,6 +357,7 @@ class ProductKernel {
   KernelText kernel_;
   Body body_;
   GemmShape shape_;
+  TileStart start_;
   std::string k_size_, wide_;
 };
 

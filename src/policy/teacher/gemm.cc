@@ -33,43 +33,69 @@ std::string GemmShape::zeros() const {
   return "tl.zeros((" + std::string(sides) + "), tl.float32)";
 }
 
-void place_tile(KernelText& kernel, const GemmShape& shape, const GemmTile& tile, Visit visit) {
+TileStart place_tile(KernelText& kernel, const GemmShape& shape, const GemmTile& tile,
+                     Visit visit) {
   const std::string m = kernel.size("M", shape.m), n = kernel.size("N", shape.n);
   kernel.constexpr_parameter("BLOCK_M", std::to_string(tile.m));
   kernel.constexpr_parameter("BLOCK_N", std::to_string(tile.n));
-  kernel.constexpr_parameter("GROUP_M", "8");
   for (const char* name : {"pid", "batch", "tiles_m", "tiles_n", "first_m", "group_m", "tile_m",
                            "tile_n", "m", "n", "m_mask", "n_mask"}) {
     kernel.unique(name);
   }
+  const bool several_m = shape.rows > tile.m, several_n = shape.columns > tile.n;
+  const bool batched = !shape.batches.empty(), loops = visit != Visit::kOne;
   const std::string wide = shape.wide ? ".to(tl.int64)" : "";
-  kernel.line("tiles_m = tl.cdiv(" + m + ", BLOCK_M)");
-  kernel.line("tiles_n = tl.cdiv(" + n + ", BLOCK_N)");
-  const bool batched = !shape.batches.empty();
+  // The number of tiles, of a matrix and of all; empty for one.
+  std::string tiles = several_m && several_n ? "(tiles_m * tiles_n)"
+                      : several_m            ? "tiles_m"
+                      : several_n            ? "tiles_n"
+                                             : "";
+  if (several_m && (several_n || batched || loops)) {
+    kernel.line("tiles_m = tl.cdiv(" + m + ", BLOCK_M)");
+  }
+  if (several_n && (several_m || batched || loops)) {
+    kernel.line("tiles_n = tl.cdiv(" + n + ", BLOCK_N)");
+  }
   const std::string program = batched ? kernel.unique("program") : "pid";
-  if (visit == Visit::kOne) {
-    kernel.line(program + " = tl.program_id(0)");
-  } else {
-    const std::string tiles =
-        (batched ? kernel.scalar("batches", shape.batches) + " * " : "") + "tiles_m * tiles_n";
+  if (loops) {
+    std::string all = batched ? kernel.scalar("batches", shape.batches) : tiles.empty() ? "1" : "";
+    if (!tiles.empty()) all += (all.empty() ? "" : " * ") + tiles;
     const bool flat = visit == Visit::kFlattened;
     kernel.open("for " + program + " in " + (flat ? "tl.range" : "range") + "(tl.program_id(0), " +
-                tiles + ", tl.num_programs(0)" + (flat ? ", flatten=True):" : "):"));
+                all + ", tl.num_programs(0)" + (flat ? ", flatten=True):" : "):"));
+  } else if (batched || !tiles.empty()) {
+    kernel.line(program + " = tl.program_id(0)");
   }
-  if (batched) {
-    kernel.line("batch = (" + program + " // (tiles_m * tiles_n))" + wide);
-    kernel.line("pid = " + program + " % (tiles_m * tiles_n)");
+  if (batched && tiles.empty()) kernel.line("batch = " + program + wide);
+  if (batched && !tiles.empty()) {
+    kernel.line("batch = (" + program + " // " + tiles + ")" + wide);
+    kernel.line("pid = " + program + " % " + tiles);
   }
-  kernel.line("first_m = pid // (GROUP_M * tiles_n) * GROUP_M");
-  kernel.line("group_m = tl.minimum(tiles_m - first_m, GROUP_M)");
-  kernel.line("tile_m = first_m + pid % (GROUP_M * tiles_n) % group_m");
-  kernel.line("tile_n = pid % (GROUP_M * tiles_n) // group_m");
-  kernel.line("m = (tile_m" + wide + " * BLOCK_M + tl.arange(0, BLOCK_M))" +
-              (shape.flipped ? "[None, :]" : "[:, None]"));
-  kernel.line("n = (tile_n" + wide + " * BLOCK_N + tl.arange(0, BLOCK_N))" +
-              (shape.flipped ? "[:, None]" : "[None, :]"));
+  TileStart start = {several_m ? "pid" : "", several_n ? "pid" : ""};
+  if (several_m && several_n) {
+    kernel.constexpr_parameter("GROUP_M", "8");
+    kernel.line("first_m = pid // (GROUP_M * tiles_n) * GROUP_M");
+    kernel.line("group_m = tl.minimum(tiles_m - first_m, GROUP_M)");
+    kernel.line("tile_m = first_m + pid % (GROUP_M * tiles_n) % group_m");
+    kernel.line("tile_n = pid % (GROUP_M * tiles_n) // group_m");
+    start = {"tile_m", "tile_n"};
+  }
+  auto side = [&](const std::string& name, std::string* at, const std::string& block,
+                  const std::string& across) {
+    const std::string range = "tl.arange(0, " + block + ")";
+    if (at->empty()) {
+      kernel.line(name + " = " + range + wide + across);
+      *at = "0";
+      return;
+    }
+    kernel.line(name + " = (" + *at + wide + " * " + block + " + " + range + ")" + across);
+    *at += " * " + block;
+  };
+  side("m", &start.m, "BLOCK_M", shape.flipped ? "[None, :]" : "[:, None]");
+  side("n", &start.n, "BLOCK_N", shape.flipped ? "[:, None]" : "[None, :]");
   kernel.line("m_mask = m < " + m);
   kernel.line("n_mask = n < " + n);
+  return start;
 }
 
 std::string tile_grid(KernelText& kernel, const GemmShape& shape, const GemmTile& tile) {

@@ -20,7 +20,8 @@ const std::vector<GemmTile>& half_tiles();  // for fp16 and bf16
 
 // A result of `batches` matrices of M x N, as host code.
 struct GemmShape {
-  std::string m, n;      // "a0.shape[0] * a0.shape[2]"
+  int64_t rows = 0, columns = 0;
+  std::string m, n;      // the same: "a0.shape[0] * a0.shape[2]"
   std::string batches;   // empty for one matrix
   bool wide = false;     // indices need 64 bits
   bool flipped = false;  // the tile is [BLOCK_N, BLOCK_M], for results contiguous along M
@@ -36,12 +37,18 @@ enum class Visit {
                 // go on under the epilogue of the one before
 };
 
+// The first row and column of a program's tile, as kernel code.
+struct TileStart {
+  std::string m, n;
+};
+
 // Declares M, N and the blocks, and prints which tile this program computes: `m` [BLOCK_M, 1] and
 // `n` [1, BLOCK_N] (or the other way round) with their masks, `batch` where there are several.
-// Programs go through the tiles in groups of GROUP_M rows, so that those that run together share
-// operands in L2. Opens the loop over tiles where there is one; the caller closes it.
-void place_tile(KernelText& kernel, const GemmShape& shape, const GemmTile& tile,
-                Visit visit = Visit::kOne);
+// Where there are several tiles both ways, programs go through them in groups of GROUP_M rows, so
+// that those that run together share operands in L2. Opens the loop over tiles where there is one;
+// the caller closes it.
+TileStart place_tile(KernelText& kernel, const GemmShape& shape, const GemmTile& tile,
+                     Visit visit = Visit::kOne);
 // Grid dimension of such a kernel.
 std::string tile_grid(KernelText& kernel, const GemmShape& shape, const GemmTile& tile);
 
