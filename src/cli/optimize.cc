@@ -84,6 +84,18 @@ void print_summary(const OptimizeResult& result, const std::filesystem::path& fo
   std::printf("  %s\n", (folder / "report.html").c_str());
 }
 
+// What each step of the searched program takes in PyTorch.
+Json steps_json(const OptimizeResult& result) {
+  Json out = Json::array();
+  for (size_t i = 0; i < result.step_seconds.size(); ++i) {
+    const auto* call = std::get_if<AtenCall>(&result.base.forward.steps[i]);
+    out.push_back({{"operator", call ? call->op : "launch"},
+                   {"seconds", result.step_seconds[i]},
+                   {"measured", static_cast<bool>(result.step_measured[i])}});
+  }
+  return out;
+}
+
 int run(const Flags& flags) {
   OptimizeOptions options;
   options.budget_seconds = parse_seconds(flags.budget);
@@ -129,6 +141,7 @@ int run(const Flags& flags) {
                 {"message", result.message},
                 {"measured", result.measured},
                 {"folder", folder.string()},
+                {"steps", steps_json(result)},
                 {"search_seconds", result.search_seconds},
                 {"total_seconds", result.total_seconds},
                 {"verdict", to_json(result.verdict)}};

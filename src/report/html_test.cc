@@ -204,6 +204,7 @@ OptimizeResult plain_sample() {
 OptimizeResult measured_sample() {
   OptimizeResult r = plain_sample();
   r.measured = true;
+  r.step_measured.assign(r.step_seconds.size(), true);
   for (Attempt& a : r.attempts) a.measured = true;
   r.verdict.speedup_eager = Interval{1.8312, 1.7912, 1.8734};
   r.verdict.speedup_compile = Interval{1.2, 1.15, 1.25};
@@ -286,6 +287,9 @@ TEST(Report, ModelledTimesSaySoAndMeasuredOnesDoNot) {
   EXPECT_GE(count(modelled, "modelled, not measured"), 9u);
   const std::string measured = StrictReader(report_html(measured_sample())).text;
   EXPECT_EQ(count(measured, "modelled"), 0u);
+  OptimizeResult mixed = measured_sample();
+  mixed.step_measured[1] = false;
+  EXPECT_EQ(count(StrictReader(report_html(mixed)).text, "modelled"), 1u);
   EXPECT_NE(measured.find("1.83×faster than eager PyTorch95 % interval 1.79–1.87×"),
             std::string::npos);
 }
@@ -314,6 +318,7 @@ TEST(Report, ToleratesMissingEvidence) {
   EXPECT_NO_THROW(StrictReader(report_html(OptimizeResult{})));
   OptimizeResult r = measured_sample();
   r.step_seconds = {1e-5};  // fewer than steps
+  r.step_measured = {};
   r.attempts[0].steps = {99, -1, 3, 2};
   r.attempts[0].eager_seconds = std::numeric_limits<double>::quiet_NaN();
   r.attempts[1].seconds = -1;

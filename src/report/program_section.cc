@@ -25,13 +25,19 @@ std::vector<GraphGroup> frames(const ReportContext& c) {
   return groups;
 }
 
+// Whether no step was measured alone.
+bool is_modelled(const ReportContext& c) {
+  const std::vector<bool>& measured = c.result.step_measured;
+  return std::find(measured.begin(), measured.end(), true) == measured.end();
+}
+
 void write_legend(Markup& out, const ReportContext& c) {
   const auto legend = out.element("p", {{"class", "caption"}});
   out.text(
       "Values flow down; each tab is a value that leaves its step. A coloured frame encloses "
       "the steps that one fragment replaces. Views, which cost nothing, are dashed. "
       "Percentages are shares of eager time ");
-  write_origin(out, c.result.measured);
+  write_origin(out, !is_modelled(c));
 }
 
 // How the program differs from the recorded one.
@@ -101,7 +107,10 @@ void write_step_row(Markup& out, const ReportContext& c, int step, double slowes
     }
   }
   const double seconds = c.result.step_seconds[step];
-  out.leaf("td", time_text(seconds), {{"class", "number"}});
+  const std::vector<bool>& measured = c.result.step_measured;
+  const bool known = static_cast<size_t>(step) < measured.size() && measured[step];
+  const bool modelled = !known && !is_modelled(c);
+  out.leaf("td", time_text(seconds) + (modelled ? " (modelled)" : ""), {{"class", "number"}});
   write_bars(out, {{slowest > 0 ? seconds / slowest : 0,
                     fragment > 0 ? group_class(fragment - 1) : "plain"}});
 }
@@ -115,7 +124,7 @@ void write_steps(Markup& out, const ReportContext& c) {
   {
     const auto caption = out.element("p", {{"class", "caption"}});
     out.text(time_text(c.eager_seconds) + " in all ");
-    write_origin(out, c.result.measured);
+    write_origin(out, !is_modelled(c));
   }
   double slowest = 0, left = c.eager_seconds;
   for (int step : shown_steps) {
@@ -128,7 +137,7 @@ void write_steps(Markup& out, const ReportContext& c) {
                            {"operator"},
                            {"result"},
                            {"fragment"},
-                           {c.result.measured ? "eager" : "eager (modelled, not measured)", true},
+                           {is_modelled(c) ? "eager (modelled, not measured)" : "eager", true},
                            {""}});
     const auto body = out.element("tbody");
     for (int step : shown_steps) write_step_row(out, c, step, slowest);
@@ -137,7 +146,7 @@ void write_steps(Markup& out, const ReportContext& c) {
     out.leaf("p",
              count_text(left_out, "faster step") + ", not shown, take " +
                  time_text(std::max(left, 0.0)) + " together" +
-                 (c.result.measured ? "." : " (modelled, not measured)."),
+                 (is_modelled(c) ? " (modelled, not measured)." : "."),
              {{"class", "caption"}});
   }
 }

@@ -209,6 +209,7 @@ Json to_json(const TimeRequest& request) {
           {"packages", request.packages},
           {"rounds", request.rounds},
           {"input_sets", request.input_sets},
+          {"own_inputs", request.own_inputs},
           {"seed", request.seed},
           {"max_seconds", number_to_json(request.max_seconds)}};
 }
@@ -224,6 +225,7 @@ TimeRequest time_request_from_json(const JsonReader& in) {
   }
   request.rounds = static_cast<int>(in.at("rounds").integer(1, kMaxRounds));
   request.input_sets = static_cast<int>(in.at("input_sets").integer(1, 1024));
+  request.own_inputs = in.at("own_inputs").boolean();
   request.seed = seed_from_json(in.at("seed"));
   request.max_seconds = number_from_json(in.at("max_seconds"));
   if (!(request.max_seconds > 0)) in.at("max_seconds").fail("expected a positive number");

@@ -78,6 +78,7 @@ struct TimeRequest {
   std::vector<std::string> packages;  // AOTInductor packages of task 0, timed beside
   int rounds = 50;
   int input_sets = 2;
+  bool own_inputs = false;  // each task is fed with its own inputs, not with task 0's
   uint64_t seed = 0;
   double max_seconds = 20;
 };

@@ -109,6 +109,7 @@ TEST(Protocol, TimeRequestsAndReportsKeepEverything) {
   request.tasks = {1, 5};
   request.packages = {"a.pt2"};
   request.rounds = 9;
+  request.own_inputs = true;
   request.seed = 77;
   request.max_seconds = 2.5;
   Json json = sent(to_json(request));
@@ -117,6 +118,7 @@ TEST(Protocol, TimeRequestsAndReportsKeepEverything) {
   EXPECT_EQ(back.packages, request.packages);
   EXPECT_EQ(back.rounds, 9);
   EXPECT_EQ(back.input_sets, request.input_sets);
+  EXPECT_TRUE(back.own_inputs);
   EXPECT_EQ(back.seed, 77u);
   EXPECT_EQ(back.max_seconds, 2.5);
 

@@ -27,6 +27,18 @@ constexpr double kDeepenShare = 0.15;
 // Seconds a launch may cost beside what it takes alone: single steps and fragments are timed with
 // the host far ahead of the device, whole programs of many small steps are not.
 constexpr double kLaunchGaps[] = {0, 2e-6, 5e-6};
+// Values of steps that are timed side by side.
+constexpr int64_t kGroupBytes = int64_t{4} << 30;
+
+// What flows into a program and out of it.
+int64_t bytes_alive(const Program& program) {
+  int64_t bytes = 0;
+  for (const auto* ids : {&program.inputs, &program.outputs}) {
+    for (ValueId id : *ids) bytes += program.values[id].bytes();
+  }
+  return bytes;
+}
+
 }  // namespace
 
 CoverSearch::CoverSearch(Form form, ExecutorClient& executor, Policy& policy,
@@ -43,6 +55,7 @@ CoverSearch::CoverSearch(Form form, ExecutorClient& executor, Policy& policy,
   for (const Step& step : program().forward.steps) {
     step_seconds_.push_back(kw::step_seconds(program().forward, step, profile_));
   }
+  step_measured_.resize(step_seconds_.size());
 }
 
 void CoverSearch::report(const std::string& phase, const std::string& detail) {
@@ -65,25 +78,48 @@ bool CoverSearch::run(const SearchLimit& limit) {
 }
 
 // Each computing step alone, as a fragment of its own: PyTorch's time for it on values that really
-// flow there. Times of all steps come from one interleaved run.
+// flow there. Steps whose values fit on the device together are timed in one interleaved run.
 void CoverSearch::measure_steps(double seconds, const SearchLimit& limit) {
   report("measuring", "PyTorch's time for each step");
-  TimeRequest request;
-  std::vector<int> steps;
+  std::vector<std::vector<int>> groups;
+  int64_t bytes = kGroupBytes;
+  size_t count = 0;
   for (const auto& single : enumerate_fragments(program(), {.max_steps = 1})) {
-    if (single.size() != 1 || limit.over()) continue;
-    steps.push_back(single[0]);
-    request.tasks.push_back(executor_.load(cut(program(), single).task));
+    if (single.size() != 1) continue;
+    const int64_t more = bytes_alive(cut(program(), single).task.forward);
+    if (bytes + more > kGroupBytes) groups.emplace_back(), bytes = 0;
+    groups.back().push_back(single[0]);
+    bytes += more;
+    ++count;
   }
-  if (steps.empty()) return;
+  for (const std::vector<int>& group : groups) {
+    const double part = seconds * static_cast<double>(group.size()) / static_cast<double>(count);
+    if (limit.over()) return;
+    if (time_steps(group, part) || group.size() == 1) continue;
+    // One that cannot be timed must not keep the others from it.
+    for (int step : group) {
+      if (limit.over()) return;
+      time_steps({step}, part / static_cast<double>(group.size()));
+    }
+  }
+}
+
+bool CoverSearch::time_steps(const std::vector<int>& steps, double seconds) {
+  TimeRequest request;
+  for (int step : steps) request.tasks.push_back(executor_.load(cut(program(), {step}).task));
   request.rounds = 20;
+  request.input_sets = 1;
+  request.own_inputs = true;
   request.seed = options_.verify.seed;
   request.max_seconds = seconds;
   const TimeReport times = executor_.time(request, options_.verify.trial_deadline);
+  for (int task : request.tasks) executor_.unload(task);
+  if (times.status != "ok") return false;
   for (size_t i = 0; i < steps.size(); ++i) {
-    executor_.unload(request.tasks[i]);
-    if (times.status == "ok") step_seconds_[steps[i]] = 1e-3 * median(times.device_ms[i]);
+    step_seconds_[steps[i]] = 1e-3 * median(times.device_ms[i]);
+    step_measured_[steps[i]] = true;
   }
+  return true;
 }
 
 double CoverSearch::eager_seconds() const {

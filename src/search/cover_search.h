@@ -33,7 +33,8 @@ class CoverSearch {
   CoverSearch(Form form, ExecutorClient& executor, Policy& policy, FragmentEvaluator& evaluator,
               const DeviceProfile& profile, const OptimizeOptions& options, ProgressSink progress);
 
-  // Times PyTorch's steps on the device, for `seconds` at most; until then they are modelled.
+  // Times PyTorch's steps on the device, for `seconds` at most; until then they are modelled, and
+  // so are those that cannot be timed alone.
   void measure_steps(double seconds, const SearchLimit& limit);
   // Asks the policy for fragments, in half of the time at most, and evaluates those that matter.
   // False when `limit` came before all were asked for and the best cover was evaluated.
@@ -50,6 +51,7 @@ class CoverSearch {
   const Form& form() const { return form_; }
   const Task& program() const { return form_.task; }
   const std::vector<double>& step_seconds() const { return step_seconds_; }
+  const std::vector<bool>& step_measured() const { return step_measured_; }
   double eager_seconds() const;  // of all steps
   std::vector<Attempt> attempts() const;
   size_t offered() const { return candidates_.size(); }  // fragments that the policy can write
@@ -66,6 +68,7 @@ class CoverSearch {
     size_t best_attempt = 0;
   };
 
+  bool time_steps(const std::vector<int>& steps, double seconds);
   void report(const std::string& phase, const std::string& detail);
   bool offer_fragments(const SearchLimit& limit);
   bool settle(double optimism, const SearchLimit& limit);
@@ -85,6 +88,7 @@ class CoverSearch {
   Progress progress_;
   std::vector<std::vector<int>> dependencies_;
   std::vector<double> step_seconds_;
+  std::vector<bool> step_measured_;
   std::vector<Candidate> candidates_;
 };
 

@@ -54,6 +54,7 @@ class Optimizer::Run {
     result_.base = base.program();
     result_.changes = base.form().changes;
     result_.step_seconds = base.step_seconds();
+    result_.step_measured = base.step_measured();
     result_.attempts = base.attempts();
     result_.total_seconds = since(start_);
     return std::move(result_);

@@ -54,8 +54,9 @@ struct OptimizeResult {
   Verdict verdict;                   // of optimized.py against the reference
   std::vector<Attempt> attempts;
   std::vector<double> step_seconds;  // eager time of each step of `base`, measured or modelled
+  std::vector<bool> step_measured;   // which of the two
   double reference_seconds = 0;      // eager time of all steps of `reference`, likewise
-  bool measured = false;
+  bool measured = false;             // whether times of fragments and of the whole were
   double search_seconds = 0, total_seconds = 0;
   bool stopped_early = false;  // budget or interrupt ended the search
 };

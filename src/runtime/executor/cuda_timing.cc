@@ -160,6 +160,15 @@ void time_once(Contestant& contestant, int set, Flush& flush, Event& start, Even
       std::chrono::duration<double, std::milli>(Clock::now() - before).count());
 }
 
+std::vector<std::vector<at::Tensor>> draw_sets(LoadedTask& task, const TimeRequest& request) {
+  std::vector<std::vector<at::Tensor>> sets;
+  for (int i = 0; i < request.input_sets; ++i) {
+    const uint64_t seed = request.seed + static_cast<uint64_t>(i);
+    sets.push_back(task.draw_inputs(task.draw_state(request.seed), seed, Variation::kPlain, 0));
+  }
+  return sets;
+}
+
 }  // namespace
 
 TimeReport time_on_cuda(Backend& backend, const TimeRequest& request,
@@ -167,19 +176,16 @@ TimeReport time_on_cuda(Backend& backend, const TimeRequest& request,
   c10::InferenceMode inference;
   TimeReport report;
   if (tasks.empty()) throw ReplayError("nothing to time");
-  std::vector<std::vector<at::Tensor>> sets;
-  for (int i = 0; i < request.input_sets; ++i) {
-    const uint64_t seed = request.seed + static_cast<uint64_t>(i);
-    sets.push_back(
-        tasks[0]->draw_inputs(tasks[0]->draw_state(request.seed), seed, Variation::kPlain, 0));
-  }
+  const std::vector<std::vector<at::Tensor>> sets = draw_sets(*tasks[0], request);
   std::vector<std::unique_ptr<Package>> packages;
   for (const std::string& path : request.packages) {
     packages.push_back(std::make_unique<Package>(path));
   }
   std::vector<std::unique_ptr<Contestant>> contestants;
   for (LoadedTask* task : tasks) {
-    contestants.push_back(std::make_unique<Contestant>(*task, nullptr, sets, request.seed));
+    const bool own = request.own_inputs && task != tasks[0];
+    contestants.push_back(std::make_unique<Contestant>(
+        *task, nullptr, own ? draw_sets(*task, request) : sets, request.seed));
   }
   for (const auto& package : packages) {
     contestants.push_back(
