@@ -29,7 +29,7 @@ void on_interrupt(int) {
 struct Flags {
   std::string model, cls = "Model", out, policy = "teacher", store, schedules;
   std::string budget = "60s";
-  int proposals = 8;
+  int proposals = 4;
   bool json = false, no_baseline = false;
   uint64_t seed = 0;
   MachineFlags machine;
@@ -143,6 +143,7 @@ int run(const Flags& flags) {
                 {"folder", folder.string()},
                 {"steps", steps_json(result)},
                 {"search_seconds", result.search_seconds},
+                {"phase_seconds", result.phase_seconds},
                 {"total_seconds", result.total_seconds},
                 {"verdict", to_json(result.verdict)}};
     std::cout << out.dump(1) << "\n";
@@ -167,7 +168,7 @@ Command add_optimize(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--budget", flags->budget, "time for the search: 60s, 5m, 1h")
       ->capture_default_str();
-  app.add_option("--proposals", flags->proposals, "schedules measured for each fragment")
+  app.add_option("--proposals", flags->proposals, "schedules measured for each fragment, at first")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_option("--store", flags->store,

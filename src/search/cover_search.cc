@@ -30,6 +30,20 @@ constexpr double kLaunchGaps[] = {0, 2e-6, 5e-6};
 // Values of steps that are timed side by side.
 constexpr int64_t kGroupBytes = int64_t{4} << 30;
 
+// Covers are made of evaluated fragments only.
+constexpr double kNoGuesses = std::numeric_limits<double>::infinity();
+constexpr int kProposalsTogether = 32;
+
+// "aten.silu.default" and "aten.mul.Tensor": "silu mul".
+std::string operator_names(const Program& program, const std::vector<int>& steps) {
+  std::string names;
+  for (int i : steps) {
+    const std::string& op = std::get<AtenCall>(program.steps[i]).op;
+    names += (names.empty() ? "" : " ") + op.substr(5, op.find('.', 5) - 5);
+  }
+  return names;
+}
+
 // What flows into a program and out of it.
 int64_t bytes_alive(const Program& program) {
   int64_t bytes = 0;
@@ -43,13 +57,14 @@ int64_t bytes_alive(const Program& program) {
 
 CoverSearch::CoverSearch(Form form, ExecutorClient& executor, Policy& policy,
                          FragmentEvaluator& evaluator, const DeviceProfile& profile,
-                         const OptimizeOptions& options, ProgressSink progress)
+                         const OptimizeOptions& options, PhaseClock& clock, ProgressSink progress)
     : form_(std::move(form)),
       executor_(executor),
       policy_(policy),
       evaluator_(evaluator),
       profile_(profile),
       options_(options),
+      clock_(clock),
       progress_sink_(std::move(progress)),
       dependencies_(step_dependencies(program().forward, program().kernels)) {
   for (const Step& step : program().forward.steps) {
@@ -65,15 +80,12 @@ void CoverSearch::report(const std::string& phase, const std::string& detail) {
 }
 
 bool CoverSearch::run(const SearchLimit& limit) {
-  const Clock::time_point now = Clock::now();
-  const bool planned = offer_fragments({now + (limit.end - now) / 2, limit.stop});
   progress_.done = progress_.total = 0;
-  const bool settled = settle(kOptimism[0], limit) && planned;
+  const bool settled = settle(kOptimism[0], limit);
   if (evaluator_.measures()) {
     deepen(limit);
     for (double optimism : kOptimism) settle(optimism, limit);
   }
-  for (Candidate& candidate : candidates_) candidate.usable &= candidate.evaluated;
   return settled;
 }
 
@@ -81,6 +93,7 @@ bool CoverSearch::run(const SearchLimit& limit) {
 // flow there. Steps whose values fit on the device together are timed in one interleaved run.
 void CoverSearch::measure_steps(double seconds, const SearchLimit& limit) {
   report("measuring", "PyTorch's time for each step");
+  const auto phase = clock_.scope("steps");
   std::vector<std::vector<int>> groups;
   int64_t bytes = kGroupBytes;
   size_t count = 0;
@@ -132,9 +145,8 @@ double CoverSearch::eager_seconds(const std::vector<int>& steps) const {
   return sum;
 }
 
-// Asks the policy which fragments it can write and how fast it thinks they are. False when `limit`
-// came before it was asked about all of them: small ones come first.
 bool CoverSearch::offer_fragments(const SearchLimit& limit) {
+  const auto phase = clock_.scope("plan");
   const auto fragments = enumerate_fragments(program(), {.max_steps = options_.max_steps});
   progress_.total = static_cast<int>(fragments.size());
   for (const auto& steps : fragments) {
@@ -149,6 +161,7 @@ bool CoverSearch::offer_fragments(const SearchLimit& limit) {
     candidate.steps = steps;
     candidate.eager_seconds = eager_seconds(steps);
     candidate.seconds = proposals[0].model_seconds;
+    candidate.family = proposals[0].family;
     candidates_.push_back(std::move(candidate));
   }
   return true;
@@ -161,7 +174,8 @@ CoverSearch::Cover CoverSearch::best(double optimism, double gap, double* second
   std::vector<int> index;
   for (size_t c = 0; c < candidates_.size(); ++c) {
     if (!candidates_[c].usable) continue;
-    const double trust = candidates_[c].evaluated ? 1.0 : optimism;
+    const double trust =
+        candidates_[c].evaluated ? 1.0 : optimism * evaluator_.slower(candidates_[c].family);
     options.push_back({candidates_[c].steps, candidates_[c].seconds * trust + gap});
     index.push_back(static_cast<int>(c));
   }
@@ -175,10 +189,16 @@ CoverSearch::Cover CoverSearch::best(double optimism, double gap, double* second
   return out;
 }
 
+double CoverSearch::expected_seconds() const {
+  double seconds = 0;
+  best(1, 0, &seconds);
+  return seconds;
+}
+
 // Time of the best cover made of what was evaluated; shown as progress.
 double CoverSearch::best_evaluated_seconds() {
   double seconds = 0;
-  best(std::numeric_limits<double>::infinity(), 0, &seconds);
+  best(kNoGuesses, 0, &seconds);
   if (seconds > 0) progress_.best = eager_seconds() / seconds;
   return seconds;
 }
@@ -193,10 +213,8 @@ bool CoverSearch::settle(double optimism, const SearchLimit& limit) {
     std::erase_if(next, [&](int c) { return candidates_[c].evaluated; });
     progress_.total = progress_.done + static_cast<int>(next.size());
     if (next.empty()) return true;
-    for (int c : next) {
-      if (limit.over()) return false;
-      evaluate(candidates_[c], options_.proposals, limit);
-    }
+    if (limit.over()) return false;
+    evaluate(next, 1, limit);
     const double seconds = best_evaluated_seconds();
     // Without measurements every guess is settled: rejected ones must not end the search.
     if (!evaluator_.measures()) continue;
@@ -209,26 +227,36 @@ bool CoverSearch::settle(double optimism, const SearchLimit& limit) {
 // More schedules for the costliest fragments.
 void CoverSearch::deepen(const SearchLimit& limit) {
   double seconds = 0;
-  for (int c : best(kOptimism[0], 0, &seconds)) {
-    if (limit.over()) return;
-    Candidate& candidate = candidates_[c];
-    if (!candidate.evaluated || candidate.seconds < kDeepenShare * seconds) continue;
-    evaluate(candidate, kDeepen * candidate.proposals, limit);
+  Cover costly = best(kOptimism[0], 0, &seconds);
+  std::erase_if(costly, [&](int c) {
+    return !candidates_[c].evaluated || candidates_[c].seconds < kDeepenShare * seconds;
+  });
+  evaluate(costly, kDeepen, limit);
+}
+
+// `deepen` times the schedules of options_.proposals each. A few fragments at a time are built
+// together: enough for the workers, and not so many that a budget's end finds much half done.
+void CoverSearch::evaluate(const Cover& chosen, int deepen, const SearchLimit& limit) {
+  const int proposals = deepen * options_.proposals;
+  const size_t together = static_cast<size_t>(std::max(1, kProposalsTogether / proposals));
+  for (size_t first = 0; first < chosen.size() && !limit.over(); first += together) {
+    const size_t last = std::min(chosen.size(), first + together);
+    std::vector<Asked> asked;
+    std::string names;
+    for (size_t i = first; i < last; ++i) {
+      const Candidate& candidate = candidates_[chosen[i]];
+      asked.push_back({cut(program(), candidate.steps), candidate.eager_seconds, proposals});
+      names += (i == first ? "" : ", ") + operator_names(program().forward, candidate.steps);
+    }
+    report("searching", names);
+    std::vector<Evaluated> found = evaluator_.evaluate(asked, limit);
+    for (size_t i = first; i < last; ++i) take(candidates_[chosen[i]], std::move(found[i - first]));
+    progress_.done += static_cast<int>(last - first);
   }
 }
 
-void CoverSearch::evaluate(Candidate& candidate, int proposals, const SearchLimit& limit) {
-  const Fragment fragment = cut(program(), candidate.steps);
-  std::string names;
-  for (int i : candidate.steps) {
-    const auto& op = std::get<AtenCall>(program().forward.steps[i]).op;
-    names += (names.empty() ? "" : " ") + op.substr(5, op.find('.', 5) - 5);
-  }
-  report("searching", names);
-  Evaluated found = evaluator_.evaluate(fragment, candidate.eager_seconds, proposals, limit.stop);
-  ++progress_.done;
+void CoverSearch::take(Candidate& candidate, Evaluated found) {
   candidate.evaluated = true;
-  candidate.proposals = proposals;
   // A second look that was cut short, or found nothing, takes nothing away.
   if (!found.best && candidate.task) return;
   candidate.attempts = std::move(found.attempts);
@@ -247,7 +275,7 @@ std::vector<CoverSearch::Cover> CoverSearch::covers() const {
   std::vector<Cover> out;
   for (double gap : kLaunchGaps) {
     if (gap > 0 && !evaluator_.measures()) break;
-    Cover cover = best(1, gap, nullptr);
+    Cover cover = best(kNoGuesses, gap, nullptr);
     const bool known = std::find(out.begin(), out.end(), cover) != out.end();
     if (!cover.empty() && !known) out.push_back(std::move(cover));
   }

@@ -6,8 +6,6 @@
 // thread.
 #pragma once
 
-#include <atomic>
-#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,26 +16,24 @@
 
 namespace kw {
 
-// When to end: a point in time, or a flag that a signal handler sets.
-struct SearchLimit {
-  std::chrono::steady_clock::time_point end;
-  const std::atomic<bool>& stop;
-  bool over() const { return stop || std::chrono::steady_clock::now() > end; }
-};
-
 class CoverSearch {
  public:
   // Fragments of a cover: ascending indices into the search's candidates.
   using Cover = std::vector<int>;
 
   CoverSearch(Form form, ExecutorClient& executor, Policy& policy, FragmentEvaluator& evaluator,
-              const DeviceProfile& profile, const OptimizeOptions& options, ProgressSink progress);
+              const DeviceProfile& profile, const OptimizeOptions& options, PhaseClock& clock,
+              ProgressSink progress);
 
   // Times PyTorch's steps on the device, for `seconds` at most; until then they are modelled, and
   // so are those that cannot be timed alone.
   void measure_steps(double seconds, const SearchLimit& limit);
-  // Asks the policy for fragments, in half of the time at most, and evaluates those that matter.
-  // False when `limit` came before all were asked for and the best cover was evaluated.
+  // Asks the policy which fragments it can write and how fast it thinks they are. False when
+  // `limit` came before it was asked about all of them: small ones come first.
+  bool offer_fragments(const SearchLimit& limit);
+  // The time of the best cover as far as it is known or guessed.
+  double expected_seconds() const;
+  // Evaluates the fragments that matter. False when `limit` came before the best cover was.
   bool run(const SearchLimit& limit);
 
   // Covers made of evaluated fragments that are best for one price of a launch or another; without
@@ -60,20 +56,20 @@ class CoverSearch {
   // A fragment that the policy can write.
   struct Candidate {
     std::vector<int> steps;
+    std::string family;
     double eager_seconds = 0, seconds = 0;
     bool evaluated = false, usable = true;
     std::optional<Task> task;
-    int proposals = 0;  // schedules tried
     std::vector<Attempt> attempts;
     size_t best_attempt = 0;
   };
 
   bool time_steps(const std::vector<int>& steps, double seconds);
   void report(const std::string& phase, const std::string& detail);
-  bool offer_fragments(const SearchLimit& limit);
   bool settle(double optimism, const SearchLimit& limit);
   void deepen(const SearchLimit& limit);
-  void evaluate(Candidate& candidate, int proposals, const SearchLimit& limit);
+  void evaluate(const Cover& chosen, int deepen, const SearchLimit& limit);
+  void take(Candidate& candidate, Evaluated found);
   Cover best(double optimism, double gap, double* seconds) const;
   double best_evaluated_seconds();
   double eager_seconds(const std::vector<int>& steps) const;
@@ -84,6 +80,7 @@ class CoverSearch {
   FragmentEvaluator& evaluator_;
   const DeviceProfile& profile_;
   const OptimizeOptions& options_;
+  PhaseClock& clock_;
   ProgressSink progress_sink_;
   Progress progress_;
   std::vector<std::vector<int>> dependencies_;

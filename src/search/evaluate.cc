@@ -1,6 +1,7 @@
 #include "search/evaluate.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "formats/error.h"
 #include "formats/sha256.h"
@@ -17,53 +18,125 @@ std::string fault_text(const Verdict& verdict) {
   return at + verdict.reason;
 }
 
+constexpr const char* kTooLate = "not judged: the search's time was over";
+
 }  // namespace
 
 FragmentEvaluator::FragmentEvaluator(WorkerPool& pool, ExecutorClient& executor, Policy& policy,
                                      Store& store, const DeviceProfile& profile,
-                                     const OptimizeOptions& options)
+                                     const OptimizeOptions& options, PhaseClock& clock)
     : pool_(pool),
       executor_(executor),
       policy_(policy),
       store_(store),
       profile_(profile),
       options_(options),
+      clock_(clock),
       verifier_(pool, executor, profile) {}
 
-std::string FragmentEvaluator::store_key(const Fragment& fragment, int proposals) const {
-  const Json parts = {{"fragment", canonical_hash(fragment.task)},
-                      {"policy", policy_.name()},
-                      {"policy_version", policy_.fingerprint()},
-                      {"proposals", proposals},
-                      {"profile", profile_.name},
-                      {"executor", executor_.hello()},
-                      {"worker", pool_.versions()}};
-  return "fragment/" + sha256_hex(parts.dump());
+std::vector<Evaluated> FragmentEvaluator::evaluate(const std::vector<Asked>& asked,
+                                                   const SearchLimit& limit) {
+  std::vector<Work> works;
+  std::vector<Work*> open;
+  for (const Asked& one : asked) works.push_back({.asked = one, .key = store_key(one)});
+  for (Work& work : works) {
+    recall(work);
+    if (!work.recalled && !work.done) propose(work);
+    if (!work.done) open.push_back(&work);
+  }
+  build(open, limit);
+  std::vector<Work*> stale;  // what was stored does not build any more
+  for (Work* work : open) {
+    if (work->recalled && work->built.empty() && !limit.over()) stale.push_back(work);
+  }
+  for (Work* work : stale) {
+    work->recalled.reset();
+    propose(*work);
+  }
+  build(stale, limit);
+  std::vector<Evaluated> out;
+  for (Work& work : works) {
+    if (!work.recalled && !work.done) judge(work, limit);
+    for (Built& candidate : work.built) {
+      const Attempt& attempt = work.found.attempts[candidate.attempt];
+      if (work.found.best && attempt.seconds >= work.found.seconds) continue;
+      work.found.best = std::move(candidate.task);
+      work.found.best_attempt = candidate.attempt;
+      work.found.seconds = attempt.seconds;
+    }
+    if (!work.recalled && !work.done) remember(work);
+    compare(work);
+    out.push_back(std::move(work.found));
+  }
+  return out;
 }
 
-std::vector<FragmentEvaluator::Built> FragmentEvaluator::build(const Fragment& fragment,
-                                                               std::vector<Attempt>& attempts,
-                                                               const std::atomic<bool>& stop) {
+void FragmentEvaluator::compare(const Work& work) {
+  if (!measures() || !work.found.best || work.guess <= 0) return;
+  Logs& logs = slower_[work.found.attempts.front().family];
+  logs.sum += std::log(work.found.seconds / work.guess);
+  ++logs.count;
+}
+
+double FragmentEvaluator::slower(const std::string& family) const {
+  const auto found = slower_.find(family);
+  if (found == slower_.end()) return 1;
+  // A little doubt: one measurement is not a rule.
+  constexpr double kDoubt = 0.3;
+  return std::exp(found->second.sum / (found->second.count + kDoubt));
+}
+
+void FragmentEvaluator::propose(Work& work) {
+  const auto phase = clock_.scope("write");
+  work.found = {};
+  work.found.eager_seconds = work.asked.model_seconds;
+  // Without measurements the first proposal that is right is taken, so a few are enough.
+  const int count = measures() ? work.asked.proposals : std::min(work.asked.proposals, 3);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  for (const Proposal& p :
+       policy_.propose(work.asked.fragment.task, profile_, count, 0, deadline)) {
+    Attempt attempt;
+    attempt.steps = work.asked.fragment.steps;
+    attempt.family = p.family;
+    attempt.plan = p.plan;
+    attempt.source = p.source;
+    attempt.schedule = p.schedule;
+    attempt.seconds = p.model_seconds;
+    attempt.eager_seconds = work.asked.model_seconds;
+    work.found.attempts.push_back(std::move(attempt));
+  }
+  if (!work.found.attempts.empty()) work.guess = work.found.attempts[0].seconds;
+}
+
+// Records and compiles the attempts, all that the pool can take at a time; those of recalled
+// fragments are the best ones only.
+void FragmentEvaluator::build(const std::vector<Work*>& works, const SearchLimit& limit) {
+  const auto phase = clock_.scope("build");
   // Recording and compiling overlap: each proposal goes to the pool twice, the second time as soon
   // as the first is back.
   struct Pending {
+    Work* work;
     size_t attempt;
     RecordRequest request;
     std::optional<Recorded> recorded;
   };
   std::map<uint64_t, Pending> pending;
-  std::vector<Built> built;
-  auto reject = [&](size_t attempt, const std::string& stage, const JobFault& fault) {
-    attempts[attempt].reason = stage + ": " + fault.text();
-    attempts[attempt].settled = fault.status == JobResult::Status::kRefused;
+  auto reject = [&](const Pending& job, const std::string& stage, const JobFault& fault) {
+    Attempt& attempt = job.work->found.attempts[job.attempt];
+    attempt.reason = limit.over() ? kTooLate : stage + ": " + fault.text();
+    attempt.settled = fault.status == JobResult::Status::kRefused;
   };
-  for (size_t i = 0; i < attempts.size(); ++i) {
-    RecordRequest request = proposal_request(fragment.task.forward, attempts[i].source, profile_);
-    const uint64_t id = pool_.submit(record_job(request, options_.verify.record_deadline));
-    pending.emplace(id, Pending{i, std::move(request), std::nullopt});
+  for (Work* work : works) {
+    for (size_t i = 0; i < work->found.attempts.size(); ++i) {
+      if (work->recalled && i != *work->recalled) continue;
+      RecordRequest request = proposal_request(work->asked.fragment.task.forward,
+                                               work->found.attempts[i].source, profile_);
+      const uint64_t id = pool_.submit(record_job(request, options_.verify.record_deadline));
+      pending.emplace(id, Pending{work, i, std::move(request), std::nullopt});
+    }
   }
   while (!pending.empty()) {
-    if (stop) {
+    if (limit.over()) {
       for (const auto& [id, job] : pending) pool_.cancel(id);
     }
     const JobResult result = pool_.next();
@@ -72,13 +145,13 @@ std::vector<FragmentEvaluator::Built> FragmentEvaluator::build(const Fragment& f
     if (!job.recorded) {
       auto recorded = record_result(result, job.request);
       if (recorded.fault) {
-        reject(job.attempt, "record", *recorded.fault);
+        reject(job, "record", *recorded.fault);
         continue;
       }
       if (!recorded.value->tunings.empty()) {  // which one would be spliced in?
-        attempts[job.attempt].reason =
-            "record: an autotuned kernel where one configuration is wanted";
-        attempts[job.attempt].settled = true;
+        Attempt& attempt = job.work->found.attempts[job.attempt];
+        attempt.reason = "record: an autotuned kernel where one configuration is wanted";
+        attempt.settled = true;
         continue;
       }
       job.recorded = std::move(recorded.value);
@@ -89,141 +162,133 @@ std::vector<FragmentEvaluator::Built> FragmentEvaluator::build(const Fragment& f
     }
     auto compiled = compile_result(result, *job.recorded, job.request);
     if (compiled.fault) {
-      reject(job.attempt, "compile", *compiled.fault);
+      reject(job, "compile", *compiled.fault);
     } else {
-      built.push_back({job.attempt, canonical(*compiled.value)});
+      job.work->built.push_back({job.attempt, canonical(*compiled.value)});
     }
   }
-  std::sort(built.begin(), built.end(),
-            [](const Built& a, const Built& b) { return a.attempt < b.attempt; });
-  return built;
+  for (Work* work : works) {
+    std::sort(work->built.begin(), work->built.end(),
+              [](const Built& a, const Built& b) { return a.attempt < b.attempt; });
+  }
 }
 
-void FragmentEvaluator::judge(const Fragment& fragment, std::vector<Built>& built, Evaluated& out,
-                              const std::atomic<bool>& stop) {
-  const Reference reference = verifier_.prepare(fragment.task);
-  const VerifyOptions options = screening(options_.verify);
-  std::vector<Built> accepted;
-  for (Built& candidate : built) {
-    if (stop) break;
-    Attempt& attempt = out.attempts[candidate.attempt];
-    if (attempt.reason = replacement_fault(fragment, candidate.task); !attempt.reason.empty()) {
+// Leaves in `built` what is accepted and timed.
+void FragmentEvaluator::judge(Work& work, const SearchLimit& limit) {
+  const auto too_late = [&](size_t attempt) {
+    work.found.attempts[attempt].accepted = false;
+    work.found.attempts[attempt].reason = kTooLate;
+    work.found.attempts[attempt].settled = false;
+  };
+  std::vector<Built> built = std::move(work.built);
+  work.built.clear();
+  if (built.empty()) return;
+  std::optional<Reference> reference;
+  for (size_t i = 0; i < built.size(); ++i) {
+    Built& candidate = built[i];
+    if (limit.over()) {
+      too_late(candidate.attempt);
       continue;
     }
+    const auto phase = clock_.scope("judge");
+    Attempt& attempt = work.found.attempts[candidate.attempt];
+    if (attempt.reason = replacement_fault(work.asked.fragment, candidate.task);
+        !attempt.reason.empty()) {
+      continue;
+    }
+    if (!reference) reference = verifier_.prepare(work.asked.fragment.task);
     Verdict verdict;
-    verifier_.judge(reference, candidate.task, options, verdict);
+    verifier_.judge(*reference, candidate.task, screening(options_.verify), verdict);
     attempt.accepted = verdict.outcome == Verdict::Outcome::kAccepted;
     if (!attempt.accepted) {
       attempt.reason = fault_text(verdict);
       attempt.settled = verdict.outcome == Verdict::Outcome::kRejected;
       continue;
     }
-    accepted.push_back(std::move(candidate));
+    work.built.push_back(std::move(candidate));
     if (!measures()) break;  // times are modelled: the policy's best guess that is right will do
   }
-  built = std::move(accepted);
-  if (!built.empty() && measures() && !stop) time(reference, built, out);
-  executor_.unload(reference.id);
+  if (!work.built.empty() && measures()) {
+    if (limit.stop) {
+      for (const Built& candidate : work.built) too_late(candidate.attempt);
+      work.built.clear();
+    } else {
+      time(*reference, work);
+    }
+  }
+  if (reference) executor_.unload(reference->id);
 }
 
-void FragmentEvaluator::time(const Reference& reference, std::vector<Built>& built,
-                             Evaluated& out) {
+void FragmentEvaluator::time(const Reference& reference, Work& work) {
+  const auto phase = clock_.scope("time");
   std::vector<const Task*> candidates;
-  for (const Built& candidate : built) candidates.push_back(&candidate.task);
+  for (const Built& candidate : work.built) candidates.push_back(&candidate.task);
   const TimeReport report = time_side_by_side(executor_, reference, candidates, options_.verify);
   if (report.status != "ok") {
-    for (const Built& candidate : built) {
-      out.attempts[candidate.attempt].accepted = false;
-      out.attempts[candidate.attempt].settled = false;
-      out.attempts[candidate.attempt].reason = "time: " + report.message;
+    for (const Built& candidate : work.built) {
+      work.found.attempts[candidate.attempt].accepted = false;
+      work.found.attempts[candidate.attempt].settled = false;
+      work.found.attempts[candidate.attempt].reason = "time: " + report.message;
     }
-    built.clear();
+    work.built.clear();
     return;
   }
-  out.eager_seconds = 1e-3 * median(report.device_ms[0]);
+  work.found.eager_seconds = 1e-3 * median(report.device_ms[0]);
   std::vector<std::pair<Json, double>> lessons;
-  for (size_t i = 0; i < built.size(); ++i) {
-    Attempt& attempt = out.attempts[built[i].attempt];
+  for (size_t i = 0; i < work.built.size(); ++i) {
+    Attempt& attempt = work.found.attempts[work.built[i].attempt];
     attempt.measured = true;
-    attempt.eager_seconds = out.eager_seconds;
+    attempt.eager_seconds = work.found.eager_seconds;
     attempt.seconds = 1e-3 * median(report.device_ms[i + 1]);
     lessons.emplace_back(attempt.schedule, attempt.seconds);
   }
   policy_.learn(lessons);
 }
 
-Evaluated FragmentEvaluator::evaluate(const Fragment& fragment, double eager_model_seconds,
-                                      int proposals, const std::atomic<bool>& stop) {
-  Evaluated out;
-  const std::string key = store_key(fragment, proposals);
-  if (recall(fragment, key, out)) return out;
-  out.eager_seconds = eager_model_seconds;
-  // Without measurements the first proposal that is right is taken, so a few are enough.
-  const int count = measures() ? proposals : std::min(proposals, 3);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  for (const Proposal& p : policy_.propose(fragment.task, profile_, count, 0, deadline)) {
-    Attempt attempt;
-    attempt.steps = fragment.steps;
-    attempt.family = p.family;
-    attempt.plan = p.plan;
-    attempt.source = p.source;
-    attempt.schedule = p.schedule;
-    attempt.seconds = p.model_seconds;
-    attempt.eager_seconds = eager_model_seconds;
-    out.attempts.push_back(std::move(attempt));
-  }
-  std::vector<Built> built = build(fragment, out.attempts, stop);
-  judge(fragment, built, out, stop);
-  for (Built& candidate : built) {
-    const Attempt& attempt = out.attempts[candidate.attempt];
-    if (!out.best || attempt.seconds < out.seconds) {
-      out.best = std::move(candidate.task);
-      out.best_attempt = candidate.attempt;
-      out.seconds = attempt.seconds;
-    }
-  }
-  if (!stop) remember(key, out);
-  return out;
+std::string FragmentEvaluator::store_key(const Asked& asked) const {
+  const Json parts = {{"fragment", canonical_hash(asked.fragment.task)},
+                      {"policy", policy_.name()},
+                      {"policy_version", policy_.fingerprint()},
+                      {"proposals", asked.proposals},
+                      {"profile", profile_.name},
+                      {"executor", executor_.hello()},
+                      {"worker", pool_.versions()}};
+  return "fragment/" + sha256_hex(parts.dump());
 }
 
-bool FragmentEvaluator::recall(const Fragment& fragment, const std::string& key, Evaluated& out) {
-  const auto stored = store_.get(key);
-  if (!stored) return false;
+void FragmentEvaluator::recall(Work& work) {
+  const auto stored = store_.get(work.key);
+  if (!stored) return;
   try {
     const JsonReader in(*stored, "store");
-    out.eager_seconds = in.at("eager_seconds").number();
+    work.found.eager_seconds = in.at("eager_seconds").number();
+    work.guess = in.at("guess").number();
     for (const JsonReader& item : in.at("attempts").items()) {
       Attempt attempt;
-      attempt.steps = fragment.steps;
+      attempt.steps = work.asked.fragment.steps;
       attempt.family = item.at("family").string();
       attempt.plan = item.at("plan").string();
       attempt.source = item.at("source").string();
       attempt.accepted = item.at("accepted").boolean();
       attempt.reason = item.at("reason").string();
       attempt.measured = item.at("measured").boolean();
-      attempt.eager_seconds = out.eager_seconds;
+      attempt.eager_seconds = work.found.eager_seconds;
       attempt.seconds = item.at("seconds").number();
       attempt.from_store = true;
-      out.attempts.push_back(std::move(attempt));
+      work.found.attempts.push_back(std::move(attempt));
     }
-    if (in.at("best").is_null()) return true;
-    out.best_attempt = static_cast<size_t>(
-        in.at("best").integer(0, static_cast<int64_t>(out.attempts.size()) - 1));
-    const std::atomic<bool> never = false;
-    std::vector<Attempt> best = {out.attempts[out.best_attempt]};
-    std::vector<Built> built = build(fragment, best, never);
-    if (built.empty()) throw InputError("does not build any more");
-    out.best = std::move(built[0].task);
-    out.seconds = best[0].seconds;
-    return true;
+    work.done = in.at("best").is_null();
+    if (work.done) return;
+    work.recalled = static_cast<size_t>(
+        in.at("best").integer(0, static_cast<int64_t>(work.found.attempts.size()) - 1));
   } catch (const InputError&) {
-    out = {};  // of another version, or damaged: evaluated again
-    return false;
+    work.found = {}, work.guess = 0;  // of another version, or damaged: evaluated again
   }
 }
 
 // Only what another run would find as well: not a worker that was killed or ran out of time.
-void FragmentEvaluator::remember(const std::string& key, const Evaluated& out) {
+void FragmentEvaluator::remember(const Work& work) {
+  const Evaluated& out = work.found;
   for (const Attempt& attempt : out.attempts) {
     if (!attempt.settled) return;
   }
@@ -237,9 +302,10 @@ void FragmentEvaluator::remember(const std::string& key, const Evaluated& out) {
                         {"measured", a.measured},
                         {"seconds", a.seconds}});
   }
-  store_.put(key, {{"eager_seconds", out.eager_seconds},
-                   {"attempts", attempts},
-                   {"best", out.best ? Json(out.best_attempt) : Json()}});
+  store_.put(work.key, {{"eager_seconds", out.eager_seconds},
+                        {"guess", work.guess},
+                        {"attempts", attempts},
+                        {"best", out.best ? Json(out.best_attempt) : Json()}});
 }
 
 }  // namespace kw

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "program/algebra.h"
+#include "search/bias.h"
 #include "search/layout.h"
 
 namespace kw {
@@ -32,20 +33,36 @@ std::vector<std::string> counted(const std::vector<std::string>& changes) {
 }  // namespace
 
 std::vector<Form> forms_of(const Task& recorded, bool layouts, const RecordAgain& record_again) {
-  std::vector<Form> out = {{recorded, "", {}}};
+  std::vector<Form> bases = {{recorded, "", {}}};
+  // Makes `task` of `base`, when it is one and returns what the recorded program does.
+  const auto change = [&](Form& base, std::optional<Task> task, const std::string& name,
+                          std::vector<std::string> changes) {
+    if (!task || !same_results(task->forward, recorded.forward)) return false;
+    base.task = std::move(*task);
+    base.name += (base.name.empty() ? "" : ", ") + name;
+    base.changes.insert(base.changes.end(), changes.begin(), changes.end());
+    return true;
+  };
   if (const auto simple = simplified(recorded)) {
-    auto task = record_again(simple->task);
-    if (task && same_results(task->forward, recorded.forward)) {
-      out.push_back({std::move(*task), "simplified", counted(simple->changes)});
+    Form form = bases[0];
+    if (change(form, record_again(simple->task), "simplified", counted(simple->changes))) {
+      bases.push_back(std::move(form));
     }
   }
-  for (size_t i = 0, count = out.size(); layouts && i < count; ++i) {
-    auto task = channels_last(out[i].task, record_again);
-    if (!task) continue;
-    Form form{std::move(*task), out[i].name, out[i].changes};
-    form.name += form.name.empty() ? "channels last" : ", channels last";
-    form.changes.push_back("convolutions in channels-last layout");
-    out.push_back(std::move(form));
+  std::vector<Form> out = {bases[0]};
+  for (Form& base : bases) {
+    // What has no biases left can do all that it could before.
+    if (layouts) {
+      change(base, biases_apart(base.task, record_again), "biases apart",
+             {"biases of convolutions added apart"});
+    }
+    if (!base.name.empty()) out.push_back(base);
+  }
+  for (Form& base : bases) {
+    if (layouts && change(base, channels_last(base.task, record_again), "channels last",
+                          {"convolutions in channels-last layout"})) {
+      out.push_back(std::move(base));
+    }
   }
   return out;
 }

@@ -14,7 +14,7 @@ namespace kw {
 
 struct Form {
   Task task;
-  std::string name;                  // "" as recorded, "simplified", "channels last", or both
+  std::string name;                  // "" as recorded, "simplified", "channels last", ...
   std::vector<std::string> changes;  // against the recorded program, in plain words
 };
 

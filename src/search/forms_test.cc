@@ -443,8 +443,9 @@ TEST_F(Algebra, FormsComeInEveryLayout) {
     names.push_back(form.name);
     expect_equal(form.task);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"", "simplified", "channels last",
-                                             "simplified, channels last"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"", "biases apart", "simplified, biases apart",
+                                             "biases apart, channels last",
+                                             "simplified, biases apart, channels last"}));
 }
 
 }  // namespace

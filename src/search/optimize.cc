@@ -40,15 +40,20 @@ class Optimizer::Run {
         stop_(stop),
         verifier_(owner.pool_, owner.executor_, owner.profile_),
         evaluator_(owner.pool_, owner.executor_, owner.policy_, owner.store_, owner.profile_,
-                   options_) {}
+                   options_, clock_) {}
 
   OptimizeResult go() {
     report("recording", request_.file);
-    reference_ = verifier_.prepare(request_, options_.verify);
+    {
+      const auto phase = clock_.scope("record");
+      reference_ = verifier_.prepare(request_, options_.verify);
+    }
     result_.reference = result_.base = result_.optimized = reference_.task;
     result_.reference_source = request_.text;
     result_.measured = evaluator_.measures();
     find_forms();
+    time_steps();
+    plan();
     search_and_confirm();
     const CoverSearch& base = searches_[chosen_];
     result_.base = base.program();
@@ -56,6 +61,7 @@ class Optimizer::Run {
     result_.step_seconds = base.step_seconds();
     result_.step_measured = base.step_measured();
     result_.attempts = base.attempts();
+    result_.phase_seconds = clock_.seconds();
     result_.total_seconds = since(start_);
     return std::move(result_);
   }
@@ -78,22 +84,39 @@ class Optimizer::Run {
     VerifyOptions once = options_.verify;  // the result is judged by all trials
     once.trials = 1;
     once.variations = false;
+    const auto phase = clock_.scope("forms");
     for (Form& form : forms_of(reference_.task, evaluator_.measures(), record_again)) {
       // Rounding may cancel where real arithmetic does not: a form is a proposal like any other.
       const bool recorded = form.name.empty();
       if (!recorded && !verifier_.is_correct(reference_, form.task, once)) continue;
       searches_.emplace_back(std::move(form), owner_.executor_, owner_.policy_, evaluator_,
-                             owner_.profile_, options_, owner_.progress_);
+                             owner_.profile_, options_, clock_, owner_.progress_);
     }
+  }
+
+  void time_steps() {
     if (evaluator_.measures()) {
       const double seconds = kStepSeconds / static_cast<double>(searches_.size());
       for (CoverSearch& search : searches_) search.measure_steps(seconds, limit(1));
     }
     result_.reference_seconds = searches_.front().eager_seconds();
-    for (size_t i = 0; i < searches_.size(); ++i) order_.push_back(i);
-    std::stable_sort(order_.begin(), order_.end(), [&](size_t a, size_t b) {
-      return searches_[a].eager_seconds() < searches_[b].eager_seconds();
-    });
+  }
+
+  // What the policy could write for each form, in half of the budget at most, says which form comes
+  // first: the one whose best cover is expected to be fastest.
+  void plan() {
+    std::vector<double> expected;
+    for (size_t i = 0; i < searches_.size(); ++i) {
+      const double share = 0.5 / static_cast<double>(searches_.size() - i);
+      result_.stopped_early |= !searches_[i].offer_fragments(limit(share));
+      // Some guesses will be wrong, and PyTorch's steps stay in their place.
+      constexpr double kWrong = 0.05;
+      expected.push_back((1 - kWrong) * searches_[i].expected_seconds() +
+                         kWrong * searches_[i].eager_seconds());
+      order_.push_back(i);
+    }
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](size_t a, size_t b) { return expected[a] < expected[b]; });
   }
 
   // The end of a part of the budget that is left.
@@ -104,9 +127,9 @@ class Optimizer::Run {
             stop_};
   }
 
-  // The fastest form gets half of the budget, the next one half of the rest, and so on. Where times
-  // are measured, the covers of all forms compete. Where they are modelled, a form that
-  // is slower in PyTorch is searched only when nothing came of the faster ones.
+  // The first form gets half of the budget, the next one half of the rest, and so on. Where times
+  // are measured, the covers of all forms compete. Where they are modelled, a form is searched only
+  // when nothing came of those before it.
   void search_and_confirm() {
     for (size_t i : order_) {
       const bool last = i == order_.back();
@@ -209,6 +232,7 @@ class Optimizer::Run {
   // In order of their times as whole programs, all in one run.
   std::vector<Contender> fastest_first(const std::vector<Contender>& contenders) {
     if (contenders.size() < 2) return contenders;
+    const auto phase = clock_.scope("confirm");
     report("confirming", "which of " + std::to_string(contenders.size()) + " covers is fastest");
     TimeRequest request;
     request.rounds = 30;
@@ -245,10 +269,12 @@ class Optimizer::Run {
     if (options.time && options_.compile_baseline) {
       if (compiled_package_.empty()) {
         report("confirming", "building torch.compile's version to compare with");
+        const auto phase = clock_.scope("torch.compile");
         compiled_package_ = options_.compile_baseline(reference_);
       }
       options.compiled_package = compiled_package_;
     }
+    const auto phase = clock_.scope("confirm");
     Task recorded;
     Verdict verdict = verifier_.verify(reference_, request_for(python), options, &recorded);
     result_.verdict = verdict;
@@ -283,10 +309,11 @@ class Optimizer::Run {
   const std::atomic<bool>& stop_;
   const Clock::time_point start_ = Clock::now();
   Verifier verifier_;
+  PhaseClock clock_;
   FragmentEvaluator evaluator_;
   Reference reference_;
   std::vector<CoverSearch> searches_;
-  std::vector<size_t> order_;  // of the searches: the fastest form in PyTorch first
+  std::vector<size_t> order_;  // of the searches: the most promising first
   size_t chosen_ = 0;
   bool failed_as_a_whole_ = false;  // some cover was tried end to end
   std::string compiled_package_;

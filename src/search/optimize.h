@@ -21,7 +21,8 @@ namespace kw {
 struct OptimizeOptions {
   std::string backend = "cpu";
   double budget_seconds = 60;  // for the search; confirming the result comes on top
-  int proposals = 8;           // schedules tried for a fragment when times are measured
+  int proposals = 4;           // schedules tried for a fragment when times are measured; costly
+                               // ones are given more
   int max_steps = 24;          // operators in a fragment
   VerifyOptions verify;        // of the final confirmation
   std::function<std::string(const Reference&)> compile_baseline;  // makes verify.compiled_package
@@ -58,7 +59,8 @@ struct OptimizeResult {
   double reference_seconds = 0;      // eager time of all steps of `reference`, likewise
   bool measured = false;             // whether times of fragments and of the whole were
   double search_seconds = 0, total_seconds = 0;
-  bool stopped_early = false;  // budget or interrupt ended the search
+  std::map<std::string, double> phase_seconds;  // where they went: record, plan, build, judge, ...
+  bool stopped_early = false;                   // budget or interrupt ended the search
 };
 
 // The time of all steps of `base` with the chosen fragments in place of theirs, measured apart or
