@@ -15,10 +15,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Where times are measured, a fragment that was not tried yet counts as this much faster than the
-// policy thinks: first a little, so that one whose guess is a bit off is tried too; while budget is
+// Where times are measured, a fragment that was not tried yet counts as this much faster than it is
+// thought to be: first a little, so that one whose guess is a bit off is tried too; while budget is
 // left, more.
-constexpr double kOptimism[] = {0.75, 0.6, 0.45};
+constexpr double kOptimism[] = {0.85, 0.7, 0.55};
 // Fragments tried in a row without a better cover, after which more of them are not worth it.
 constexpr int kPatience = 8;
 // The fragments that take most of the program's time get this many times the schedules.
@@ -79,14 +79,14 @@ void CoverSearch::report(const std::string& phase, const std::string& detail) {
   if (progress_sink_) progress_sink_(progress_);
 }
 
-bool CoverSearch::run(const SearchLimit& limit) {
+bool CoverSearch::settle(const SearchLimit& limit) {
   progress_.done = progress_.total = 0;
-  const bool settled = settle(kOptimism[0], limit);
-  if (evaluator_.measures()) {
-    deepen(limit);
-    for (double optimism : kOptimism) settle(optimism, limit);
-  }
-  return settled;
+  return settle(kOptimism[0], limit);
+}
+
+void CoverSearch::refine(const SearchLimit& limit) {
+  deepen(limit);
+  for (double optimism : kOptimism) settle(optimism, limit);
 }
 
 // Each computing step alone, as a fragment of its own: PyTorch's time for it on values that really
@@ -227,10 +227,8 @@ bool CoverSearch::settle(double optimism, const SearchLimit& limit) {
 // More schedules for the costliest fragments.
 void CoverSearch::deepen(const SearchLimit& limit) {
   double seconds = 0;
-  Cover costly = best(kOptimism[0], 0, &seconds);
-  std::erase_if(costly, [&](int c) {
-    return !candidates_[c].evaluated || candidates_[c].seconds < kDeepenShare * seconds;
-  });
+  Cover costly = best(kNoGuesses, 0, &seconds);
+  std::erase_if(costly, [&](int c) { return candidates_[c].seconds < kDeepenShare * seconds; });
   evaluate(costly, kDeepen, limit);
 }
 

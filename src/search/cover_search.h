@@ -33,8 +33,11 @@ class CoverSearch {
   bool offer_fragments(const SearchLimit& limit);
   // The time of the best cover as far as it is known or guessed.
   double expected_seconds() const;
-  // Evaluates the fragments that matter. False when `limit` came before the best cover was.
-  bool run(const SearchLimit& limit);
+  // Evaluates fragments until the best cover is made of evaluated ones. False when `limit` came
+  // first.
+  bool settle(const SearchLimit& limit);
+  // Looks further: more schedules for what takes most of the time, and less likely fragments.
+  void refine(const SearchLimit& limit);
 
   // Covers made of evaluated fragments that are best for one price of a launch or another; without
   // empty ones, the best first.

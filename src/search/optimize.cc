@@ -102,21 +102,29 @@ class Optimizer::Run {
     result_.reference_seconds = searches_.front().eager_seconds();
   }
 
-  // What the policy could write for each form, in half of the budget at most, says which form comes
-  // first: the one whose best cover is expected to be fastest.
+  // What the policy could write for each form, in half of the budget at most.
   void plan() {
-    std::vector<double> expected;
     for (size_t i = 0; i < searches_.size(); ++i) {
       const double share = 0.5 / static_cast<double>(searches_.size() - i);
       result_.stopped_early |= !searches_[i].offer_fragments(limit(share));
-      // Some guesses will be wrong, and PyTorch's steps stay in their place.
-      constexpr double kWrong = 0.05;
-      expected.push_back((1 - kWrong) * searches_[i].expected_seconds() +
-                         kWrong * searches_[i].eager_seconds());
-      order_.push_back(i);
     }
-    std::stable_sort(order_.begin(), order_.end(),
-                     [&](size_t a, size_t b) { return expected[a] < expected[b]; });
+  }
+
+  // The time of a form's best cover, as far as it is known or guessed. Some guesses will be wrong,
+  // and PyTorch's steps stay in their place.
+  static double expected_seconds(const CoverSearch& search) {
+    constexpr double kWrong = 0.05;
+    return (1 - kWrong) * search.expected_seconds() + kWrong * search.eager_seconds();
+  }
+
+  // The form that is expected to be fastest among `left`, which loses it.
+  CoverSearch& take_best(std::vector<CoverSearch*>& left) {
+    const auto best = std::min_element(left.begin(), left.end(), [](const auto* a, const auto* b) {
+      return expected_seconds(*a) < expected_seconds(*b);
+    });
+    CoverSearch& out = **best;
+    left.erase(best);
+    return out;
   }
 
   // The end of a part of the budget that is left.
@@ -127,19 +135,40 @@ class Optimizer::Run {
             stop_};
   }
 
-  // The first form gets half of the budget, the next one half of the rest, and so on. Where times
-  // are measured, the covers of all forms compete. Where they are modelled, a form is searched only
-  // when nothing came of those before it.
   void search_and_confirm() {
-    for (size_t i : order_) {
-      const bool last = i == order_.back();
+    std::vector<CoverSearch*> left;
+    for (CoverSearch& search : searches_) left.push_back(&search);
+    if (evaluator_.measures()) {
+      search_by_measuring(std::move(left));
+      if (!confirm()) say_why_nothing();
+      return;
+    }
+    // Where times are modelled, a form is searched only when nothing came of those before it.
+    while (!left.empty()) {
+      CoverSearch& search = take_best(left);
       const Clock::time_point begin = Clock::now();
-      result_.stopped_early |= !searches_[i].run(limit(last ? 1 : 0.5));
+      result_.stopped_early |= !search.settle(limit(left.empty() ? 1 : 0.5));
       result_.search_seconds += since(begin);
-      if (evaluator_.measures() && !last) continue;
       if (confirm()) return;
     }
     say_why_nothing();
+  }
+
+  // Forms are settled, the most promising first, while one could still be faster than the best so
+  // far. What they teach of each other's fragments changes what is promising. The best one gets the
+  // rest of the budget; the covers of all compete.
+  void search_by_measuring(std::vector<CoverSearch*> left) {
+    constexpr double kShare = 0.4;  // of what is left of the budget, for a form
+    const Clock::time_point begin = Clock::now();
+    CoverSearch* best = nullptr;
+    while (!left.empty()) {
+      CoverSearch& next = take_best(left);
+      if (best && best->expected_seconds() < next.expected_seconds()) break;
+      result_.stopped_early |= !next.settle(limit(kShare));
+      if (!best || next.expected_seconds() < best->expected_seconds()) best = &next;
+    }
+    best->refine(limit(1));
+    result_.search_seconds += since(begin);
   }
 
   RecordRequest request_for(const std::string& python) const {
@@ -313,7 +342,6 @@ class Optimizer::Run {
   FragmentEvaluator evaluator_;
   Reference reference_;
   std::vector<CoverSearch> searches_;
-  std::vector<size_t> order_;  // of the searches: the most promising first
   size_t chosen_ = 0;
   bool failed_as_a_whole_ = false;  // some cover was tried end to end
   std::string compiled_package_;
