@@ -29,7 +29,7 @@ void on_interrupt(int) {
 struct Flags {
   std::string model, cls = "Model", out, policy = "teacher", store, schedules;
   std::string budget = "60s";
-  int proposals = 4;
+  int proposals = 2;
   bool json = false, no_baseline = false;
   uint64_t seed = 0;
   MachineFlags machine;

@@ -19,10 +19,10 @@ using Clock = std::chrono::steady_clock;
 // thought to be: first a little, so that one whose guess is a bit off is tried too; while budget is
 // left, more.
 constexpr double kOptimism[] = {0.85, 0.7, 0.55};
-// Fragments tried in a row without a better cover, after which more of them are not worth it.
-constexpr int kPatience = 8;
+// Rounds in a row without a better cover, after which more of them are not worth it.
+constexpr int kPatience = 3;
 // The fragments that take most of the program's time get this many times the schedules.
-constexpr int kDeepen = 4;
+constexpr int kDeepen = 8;
 constexpr double kDeepenShare = 0.15;
 // Seconds a launch may cost beside what it takes alone: single steps and fragments are timed with
 // the host far ahead of the device, whole programs of many small steps are not.
@@ -85,6 +85,7 @@ bool CoverSearch::settle(const SearchLimit& limit) {
 }
 
 void CoverSearch::refine(const SearchLimit& limit) {
+  settle(kOptimism[0], limit);
   deepen(limit);
   for (double optimism : kOptimism) settle(optimism, limit);
 }
@@ -218,7 +219,7 @@ bool CoverSearch::settle(double optimism, const SearchLimit& limit) {
     const double seconds = best_evaluated_seconds();
     // Without measurements every guess is settled: rejected ones must not end the search.
     if (!evaluator_.measures()) continue;
-    in_vain = seconds < shortest ? 0 : in_vain + static_cast<int>(next.size());
+    in_vain = seconds < shortest ? 0 : in_vain + 1;
     shortest = std::min(shortest, seconds);
   }
   return true;

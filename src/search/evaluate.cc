@@ -91,7 +91,7 @@ void FragmentEvaluator::propose(Work& work) {
   work.found = {};
   work.found.eager_seconds = work.asked.model_seconds;
   // Without measurements the first proposal that is right is taken, so a few are enough.
-  const int count = measures() ? work.asked.proposals : std::min(work.asked.proposals, 3);
+  const int count = measures() ? work.asked.proposals : 3;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   for (const Proposal& p :
        policy_.propose(work.asked.fragment.task, profile_, count, 0, deadline)) {

@@ -21,7 +21,7 @@ namespace kw {
 struct OptimizeOptions {
   std::string backend = "cpu";
   double budget_seconds = 60;  // for the search; confirming the result comes on top
-  int proposals = 4;           // schedules tried for a fragment when times are measured; costly
+  int proposals = 2;           // schedules tried for a fragment when times are measured; costly
                                // ones are given more
   int max_steps = 24;          // operators in a fragment
   VerifyOptions verify;        // of the final confirmation
