@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <set>
 
 #include "program/transform.h"
 #include "search/cover.h"
@@ -204,14 +205,26 @@ double CoverSearch::best_evaluated_seconds() {
   return seconds;
 }
 
+// What is yet to be evaluated of the best covers. Were it only the hopeful one, a family whose
+// guesses are too kind would hide what others can do: so those that doubt the guesses count too.
+CoverSearch::Cover CoverSearch::untried(double optimism) const {
+  std::set<int> out;
+  for (double trust : {optimism, 1.0, 1 / optimism}) {
+    for (int c : best(trust, 0, nullptr)) {
+      if (!candidates_[c].evaluated) out.insert(c);
+    }
+    if (!evaluator_.measures()) break;
+  }
+  return {out.begin(), out.end()};
+}
+
 // Guesses say what to try: the best cover is evaluated where it was not, until it is made of
 // evaluated fragments only. False when time ran out before.
 bool CoverSearch::settle(double optimism, const SearchLimit& limit) {
   if (!evaluator_.measures()) optimism = 1;
   double shortest = std::numeric_limits<double>::infinity();
   for (int in_vain = 0; in_vain < kPatience;) {
-    Cover next = best(optimism, 0, nullptr);
-    std::erase_if(next, [&](int c) { return candidates_[c].evaluated; });
+    const Cover next = untried(optimism);
     progress_.total = progress_.done + static_cast<int>(next.size());
     if (next.empty()) return true;
     if (limit.over()) return false;

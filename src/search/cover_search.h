@@ -73,6 +73,7 @@ class CoverSearch {
   void deepen(const SearchLimit& limit);
   void evaluate(const Cover& chosen, int deepen, const SearchLimit& limit);
   void take(Candidate& candidate, Evaluated found);
+  Cover untried(double optimism) const;
   Cover best(double optimism, double gap, double* seconds) const;
   double best_evaluated_seconds();
   double eager_seconds(const std::vector<int>& steps) const;

@@ -159,11 +159,12 @@ class Optimizer::Run {
   // rest of the budget; the covers of all compete.
   void search_by_measuring(std::vector<CoverSearch*> left) {
     constexpr double kShare = 0.4;  // of what is left of the budget, for a form
+    constexpr double kHope = 0.75;  // guesses may be so much too high
     const Clock::time_point begin = Clock::now();
     CoverSearch* best = nullptr;
     while (!left.empty()) {
       CoverSearch& next = take_best(left);
-      if (best && best->expected_seconds() < next.expected_seconds()) break;
+      if (best && best->expected_seconds() < kHope * next.expected_seconds()) break;
       result_.stopped_early |= !next.settle(limit(kShare));
       if (!best || next.expected_seconds() < best->expected_seconds()) best = &next;
     }
