@@ -62,6 +62,22 @@ def examples() -> str:
     return "\n".join(lines)
 
 
+def phases() -> str:
+    """Seconds of `optimize` by phase, from bench/h200/examples.json."""
+    runs = json.loads((ROOT / "bench/h200/examples.json").read_text())
+    parts = {"record": ["record", "forms"], "time of steps": ["steps"], "proposals": ["plan", "write"],
+              "build": ["build"], "judge": ["judge"], "time": ["time"], "confirm": ["confirm"],
+              "torch.compile's package": ["torch.compile"]}
+    lines = ["| example | whole | " + " | ".join(parts) + " | commit |",
+             "|---|---|" + "---|" * (len(parts) + 1)]
+    for example, result in sorted(runs["examples"].items()):
+        seconds = result["phase_seconds"]
+        cells = ["%.1f s" % sum(seconds.get(name, 0) for name in names) for names in parts.values()]
+        lines.append("| %s | %.1f s | %s | %s |" % (example, result["total_seconds"], " | ".join(cells),
+                                                    result.get("commit", "-")))
+    return "\n".join(lines)
+
+
 def verdicts() -> str:
     """What a verdict of each example costs, from bench/*/verdicts.json."""
     lines = [
@@ -141,7 +157,7 @@ def families() -> str:
     return "\n".join(lines)
 
 
-TABLES = {"examples": examples, "verdicts": verdicts, "families": families}
+TABLES = {"examples": examples, "phases": phases, "verdicts": verdicts, "families": families}
 
 
 def rewrite(text: str) -> str:

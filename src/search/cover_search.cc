@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <set>
 
 #include "program/transform.h"
 #include "search/cover.h"
 #include "search/fragments.h"
 #include "search/roofline.h"
-#include "verify/statistics.h"
 
 namespace kw {
 namespace {
@@ -19,18 +17,17 @@ using Clock = std::chrono::steady_clock;
 // Where times are measured, a fragment that was not tried yet counts as this much faster than it is
 // thought to be: first a little, so that one whose guess is a bit off is tried too; while budget is
 // left, more.
-constexpr double kOptimism[] = {0.85, 0.7, 0.55};
+constexpr double kOptimism[] = {0.85, 0.7};
 // Rounds in a row without a better cover, after which more of them are not worth it.
 constexpr int kPatience = 3;
-// The fragments that take most of the program's time get this many times the schedules.
+// A fragment that matters is looked at again, with this many times the schedules. That may make it
+// so much faster; it matters when it takes this share of the program.
 constexpr int kDeepen = 8;
-constexpr double kDeepenShare = 0.15;
+constexpr double kShallow = 0.8;
+constexpr double kWorthDeepening = 0.03;
 // Seconds a launch may cost beside what it takes alone: single steps and fragments are timed with
 // the host far ahead of the device, whole programs of many small steps are not.
 constexpr double kLaunchGaps[] = {0, 2e-6, 5e-6};
-// Values of steps that are timed side by side.
-constexpr int64_t kGroupBytes = int64_t{4} << 30;
-
 // Covers are made of evaluated fragments only.
 constexpr double kNoGuesses = std::numeric_limits<double>::infinity();
 constexpr int kProposalsTogether = 32;
@@ -45,24 +42,15 @@ std::string operator_names(const Program& program, const std::vector<int>& steps
   return names;
 }
 
-// What flows into a program and out of it.
-int64_t bytes_alive(const Program& program) {
-  int64_t bytes = 0;
-  for (const auto* ids : {&program.inputs, &program.outputs}) {
-    for (ValueId id : *ids) bytes += program.values[id].bytes();
-  }
-  return bytes;
-}
-
 }  // namespace
 
-CoverSearch::CoverSearch(Form form, ExecutorClient& executor, Policy& policy,
-                         FragmentEvaluator& evaluator, const DeviceProfile& profile,
-                         const OptimizeOptions& options, PhaseClock& clock, ProgressSink progress)
+CoverSearch::CoverSearch(Form form, Policy& policy, Evaluator& evaluator, FamilyBias& slower,
+                         const DeviceProfile& profile, const OptimizeOptions& options,
+                         PhaseClock& clock, ProgressSink progress)
     : form_(std::move(form)),
-      executor_(executor),
       policy_(policy),
       evaluator_(evaluator),
+      slower_(slower),
       profile_(profile),
       options_(options),
       clock_(clock),
@@ -82,59 +70,18 @@ void CoverSearch::report(const std::string& phase, const std::string& detail) {
 
 bool CoverSearch::settle(const SearchLimit& limit) {
   progress_.done = progress_.total = 0;
-  return settle(kOptimism[0], limit);
+  return settle({kOptimism[0], 1}, limit);
 }
 
 void CoverSearch::refine(const SearchLimit& limit) {
-  settle(kOptimism[0], limit);
-  deepen(limit);
-  for (double optimism : kOptimism) settle(optimism, limit);
+  for (double optimism : kOptimism) settle({optimism, kShallow}, limit);
 }
 
-// Each computing step alone, as a fragment of its own: PyTorch's time for it on values that really
-// flow there. Steps whose values fit on the device together are timed in one interleaved run.
-void CoverSearch::measure_steps(double seconds, const SearchLimit& limit) {
-  report("measuring", "PyTorch's time for each step");
-  const auto phase = clock_.scope("steps");
-  std::vector<std::vector<int>> groups;
-  int64_t bytes = kGroupBytes;
-  size_t count = 0;
-  for (const auto& single : enumerate_fragments(program(), {.max_steps = 1})) {
-    if (single.size() != 1) continue;
-    const int64_t more = bytes_alive(cut(program(), single).task.forward);
-    if (bytes + more > kGroupBytes) groups.emplace_back(), bytes = 0;
-    groups.back().push_back(single[0]);
-    bytes += more;
-    ++count;
+void CoverSearch::know_steps(const std::map<int, double>& measured) {
+  for (const auto& [step, seconds] : measured) {
+    step_seconds_[step] = seconds;
+    step_measured_[step] = true;
   }
-  for (const std::vector<int>& group : groups) {
-    const double part = seconds * static_cast<double>(group.size()) / static_cast<double>(count);
-    if (limit.over()) return;
-    if (time_steps(group, part) || group.size() == 1) continue;
-    // One that cannot be timed must not keep the others from it.
-    for (int step : group) {
-      if (limit.over()) return;
-      time_steps({step}, part / static_cast<double>(group.size()));
-    }
-  }
-}
-
-bool CoverSearch::time_steps(const std::vector<int>& steps, double seconds) {
-  TimeRequest request;
-  for (int step : steps) request.tasks.push_back(executor_.load(cut(program(), {step}).task));
-  request.rounds = 20;
-  request.input_sets = 1;
-  request.own_inputs = true;
-  request.seed = options_.verify.seed;
-  request.max_seconds = seconds;
-  const TimeReport times = executor_.time(request, options_.verify.trial_deadline);
-  for (int task : request.tasks) executor_.unload(task);
-  if (times.status != "ok") return false;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    step_seconds_[steps[i]] = 1e-3 * median(times.device_ms[i]);
-    step_measured_[steps[i]] = true;
-  }
-  return true;
 }
 
 double CoverSearch::eager_seconds() const {
@@ -162,23 +109,25 @@ bool CoverSearch::offer_fragments(const SearchLimit& limit) {
     Candidate candidate;
     candidate.steps = steps;
     candidate.eager_seconds = eager_seconds(steps);
-    candidate.seconds = proposals[0].model_seconds;
+    candidate.seconds = candidate.guess = proposals[0].model_seconds;
     candidate.family = proposals[0].family;
     candidates_.push_back(std::move(candidate));
   }
   return true;
 }
 
-// The best cover with what is known now. Guesses count `optimism` times what they say, each launch
-// `gap` seconds more; `seconds` receives the cover's time.
-CoverSearch::Cover CoverSearch::best(double optimism, double gap, double* seconds) const {
+// The best cover with what is known now, each launch `gap` seconds more; `seconds` receives the
+// cover's time.
+CoverSearch::Cover CoverSearch::best(Trust trust, double gap, double* seconds) const {
   std::vector<CoverOption> options;
   std::vector<int> index;
   for (size_t c = 0; c < candidates_.size(); ++c) {
-    if (!candidates_[c].usable) continue;
-    const double trust =
-        candidates_[c].evaluated ? 1.0 : optimism * evaluator_.slower(candidates_[c].family);
-    options.push_back({candidates_[c].steps, candidates_[c].seconds * trust + gap});
+    const Candidate& candidate = candidates_[c];
+    if (!candidate.usable) continue;
+    const double factor = !candidate.tried         ? trust.guess * slower_.factor(candidate.family)
+                          : !is_settled(candidate) ? trust.shallow
+                                                   : 1.0;
+    options.push_back({candidate.steps, candidate.seconds * factor + gap});
     index.push_back(static_cast<int>(c));
   }
   std::vector<double> singles = step_seconds_;
@@ -193,43 +142,51 @@ CoverSearch::Cover CoverSearch::best(double optimism, double gap, double* second
 
 double CoverSearch::expected_seconds() const {
   double seconds = 0;
-  best(1, 0, &seconds);
+  best({1, 1}, 0, &seconds);
   return seconds;
 }
 
-// Time of the best cover made of what was evaluated; shown as progress.
-double CoverSearch::best_evaluated_seconds() {
+double CoverSearch::hoped_seconds() const {
   double seconds = 0;
-  best(kNoGuesses, 0, &seconds);
-  if (seconds > 0) progress_.best = eager_seconds() / seconds;
+  best({kOptimism[0], kShallow}, 0, &seconds);
   return seconds;
 }
 
-// What is yet to be evaluated of the best covers. Were it only the hopeful one, a family whose
-// guesses are too kind would hide what others can do: so those that doubt the guesses count too.
-CoverSearch::Cover CoverSearch::untried(double optimism) const {
-  std::set<int> out;
-  for (double trust : {optimism, 1.0, 1 / optimism}) {
-    for (int c : best(trust, 0, nullptr)) {
-      if (!candidates_[c].evaluated) out.insert(c);
-    }
-    if (!evaluator_.measures()) break;
-  }
-  return {out.begin(), out.end()};
+double CoverSearch::known_seconds() const {
+  double seconds = 0;
+  best({kNoGuesses, 1}, 0, &seconds);
+  return seconds;
+}
+
+bool CoverSearch::is_settled(const Candidate& candidate) const {
+  return candidate.tried >= kDeepen * options_.proposals || !evaluator_.measures();
+}
+
+// What is yet to be looked at, or looked at again, of the best cover.
+CoverSearch::Cover CoverSearch::open(Trust trust) const {
+  const double worth = kWorthDeepening * known_seconds();
+  Cover out = best(trust, 0, nullptr);
+  std::erase_if(out, [&](int c) {
+    const Candidate& candidate = candidates_[c];
+    if (!candidate.tried) return false;
+    return trust.shallow >= 1 || is_settled(candidate) || candidate.seconds < worth;
+  });
+  return out;
 }
 
 // Guesses say what to try: the best cover is evaluated where it was not, until it is made of
 // evaluated fragments only. False when time ran out before.
-bool CoverSearch::settle(double optimism, const SearchLimit& limit) {
-  if (!evaluator_.measures()) optimism = 1;
-  double shortest = std::numeric_limits<double>::infinity();
+bool CoverSearch::settle(Trust trust, const SearchLimit& limit) {
+  if (!evaluator_.measures()) trust = {1, 1};
+  double shortest = known_seconds();
   for (int in_vain = 0; in_vain < kPatience;) {
-    const Cover next = untried(optimism);
+    const Cover next = open(trust);
     progress_.total = progress_.done + static_cast<int>(next.size());
     if (next.empty()) return true;
     if (limit.over()) return false;
-    evaluate(next, 1, limit);
-    const double seconds = best_evaluated_seconds();
+    evaluate(next, limit);
+    const double seconds = known_seconds();
+    if (seconds > 0) progress_.best = eager_seconds() / seconds;
     // Without measurements every guess is settled: rejected ones must not end the search.
     if (!evaluator_.measures()) continue;
     in_vain = seconds < shortest ? 0 : in_vain + 1;
@@ -238,56 +195,64 @@ bool CoverSearch::settle(double optimism, const SearchLimit& limit) {
   return true;
 }
 
-// More schedules for the costliest fragments.
-void CoverSearch::deepen(const SearchLimit& limit) {
-  double seconds = 0;
-  Cover costly = best(kNoGuesses, 0, &seconds);
-  std::erase_if(costly, [&](int c) { return candidates_[c].seconds < kDeepenShare * seconds; });
-  evaluate(costly, kDeepen, limit);
-}
-
-// `deepen` times the schedules of options_.proposals each. A few fragments at a time are built
+// A few schedules for what was never tried, many for the rest. A few fragments at a time are built
 // together: enough for the workers, and not so many that a budget's end finds much half done.
-void CoverSearch::evaluate(const Cover& chosen, int deepen, const SearchLimit& limit) {
-  const int proposals = deepen * options_.proposals;
-  const size_t together = static_cast<size_t>(std::max(1, kProposalsTogether / proposals));
-  for (size_t first = 0; first < chosen.size() && !limit.over(); first += together) {
-    const size_t last = std::min(chosen.size(), first + together);
+void CoverSearch::evaluate(const Cover& chosen, const SearchLimit& limit) {
+  for (size_t first = 0; first < chosen.size() && !limit.over();) {
     std::vector<Asked> asked;
     std::string names;
-    for (size_t i = first; i < last; ++i) {
-      const Candidate& candidate = candidates_[chosen[i]];
-      asked.push_back({cut(program(), candidate.steps), candidate.eager_seconds, proposals});
-      names += (i == first ? "" : ", ") + operator_names(program().forward, candidate.steps);
+    int proposals = 0;
+    size_t last = first;
+    for (; last < chosen.size() && (last == first || proposals < kProposalsTogether); ++last) {
+      const Candidate& candidate = candidates_[chosen[last]];
+      const int count = options_.proposals * (candidate.tried ? kDeepen : 1);
+      asked.push_back({cut(program(), candidate.steps), candidate.eager_seconds, count});
+      names += (last == first ? "" : ", ") + operator_names(program().forward, candidate.steps);
+      proposals += count;
     }
     report("searching", names);
     std::vector<Evaluated> found = evaluator_.evaluate(asked, limit);
-    for (size_t i = first; i < last; ++i) take(candidates_[chosen[i]], std::move(found[i - first]));
+    for (size_t i = first; i < last; ++i) {
+      candidates_[chosen[i]].tried = asked[i - first].proposals;
+      take(candidates_[chosen[i]], std::move(found[i - first]));
+    }
     progress_.done += static_cast<int>(last - first);
+    first = last;
   }
 }
 
 void CoverSearch::take(Candidate& candidate, Evaluated found) {
-  candidate.evaluated = true;
-  // A second look that was cut short, or found nothing, takes nothing away.
-  if (!found.best && candidate.task) return;
+  // A second look that was cut short, or found nothing better, takes nothing away.
+  if (candidate.task && (!found.best || found.seconds >= candidate.best_seconds)) {
+    for (Attempt& attempt : found.attempts) {
+      const auto same = [&](const Attempt& known) { return known.plan == attempt.plan; };
+      if (std::none_of(candidate.attempts.begin(), candidate.attempts.end(), same)) {
+        candidate.attempts.push_back(std::move(attempt));
+      }
+    }
+    return;
+  }
   candidate.attempts = std::move(found.attempts);
   candidate.best_attempt = found.best_attempt;
   candidate.usable = found.best.has_value();
   if (!candidate.usable) return;
   candidate.task = std::move(found.best);
+  candidate.best_seconds = found.seconds;
+  if (!evaluator_.measures()) {
+    candidate.seconds = found.seconds;
+    return;
+  }
+  slower_.learn(candidate.family, found.seconds / candidate.guess);
   // PyTorch's time for the group as measured, spread over the steps, keeps covers comparable: what
   // counts is how much the group saves.
-  const double saved = evaluator_.measures() ? found.eager_seconds - found.seconds
-                                             : candidate.eager_seconds - found.seconds;
-  candidate.seconds = candidate.eager_seconds - saved;
+  candidate.seconds = candidate.eager_seconds - (found.eager_seconds - found.seconds);
 }
 
 std::vector<CoverSearch::Cover> CoverSearch::covers() const {
   std::vector<Cover> out;
   for (double gap : kLaunchGaps) {
     if (gap > 0 && !evaluator_.measures()) break;
-    Cover cover = best(kNoGuesses, gap, nullptr);
+    Cover cover = best({kNoGuesses, 1}, gap, nullptr);
     const bool known = std::find(out.begin(), out.end(), cover) != out.end();
     if (!cover.empty() && !known) out.push_back(std::move(cover));
   }

@@ -6,13 +6,16 @@
 // thread.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "search/evaluate.h"
+#include "search/evaluator.h"
+#include "search/family_bias.h"
 #include "search/forms.h"
 #include "search/optimize.h"
+#include "search/phase_clock.h"
 
 namespace kw {
 
@@ -21,23 +24,26 @@ class CoverSearch {
   // Fragments of a cover: ascending indices into the search's candidates.
   using Cover = std::vector<int>;
 
-  CoverSearch(Form form, ExecutorClient& executor, Policy& policy, FragmentEvaluator& evaluator,
+  CoverSearch(Form form, Policy& policy, Evaluator& evaluator, FamilyBias& slower,
               const DeviceProfile& profile, const OptimizeOptions& options, PhaseClock& clock,
               ProgressSink progress);
 
-  // Times PyTorch's steps on the device, for `seconds` at most; until then they are modelled, and
-  // so are those that cannot be timed alone.
-  void measure_steps(double seconds, const SearchLimit& limit);
+  // Measured seconds of single steps in PyTorch, by step; the others are modelled.
+  void know_steps(const std::map<int, double>& measured);
   // Asks the policy which fragments it can write and how fast it thinks they are. False when
   // `limit` came before it was asked about all of them: small ones come first.
   bool offer_fragments(const SearchLimit& limit);
-  // The time of the best cover as far as it is known or guessed.
-  double expected_seconds() const;
   // Evaluates fragments until the best cover is made of evaluated ones. False when `limit` came
   // first.
   bool settle(const SearchLimit& limit);
-  // Looks further: more schedules for what takes most of the time, and less likely fragments.
+  // Looks further: more schedules for what matters, and less likely fragments.
   void refine(const SearchLimit& limit);
+
+  // The time of the best cover: of evaluated fragments alone; with guesses taken as they are; with
+  // guesses, and what few schedules were tried for, taken to be too high.
+  double known_seconds() const;
+  double expected_seconds() const;
+  double hoped_seconds() const;
 
   // Covers made of evaluated fragments that are best for one price of a launch or another; without
   // empty ones, the best first.
@@ -60,28 +66,34 @@ class CoverSearch {
   struct Candidate {
     std::vector<int> steps;
     std::string family;
-    double eager_seconds = 0, seconds = 0;
-    bool evaluated = false, usable = true;
+    double guess = 0;          // the policy's first
+    double eager_seconds = 0;  // of its steps alone
+    double seconds = 0;        // guessed, or what it would take beside eager_seconds as measured
+    double best_seconds = 0;   // measured
+    int tried = 0;             // schedules asked for
+    bool usable = true;
     std::optional<Task> task;
     std::vector<Attempt> attempts;
     size_t best_attempt = 0;
   };
+  // What a time counts that was guessed, and one that few schedules were tried for.
+  struct Trust {
+    double guess, shallow;
+  };
 
-  bool time_steps(const std::vector<int>& steps, double seconds);
   void report(const std::string& phase, const std::string& detail);
-  bool settle(double optimism, const SearchLimit& limit);
-  void deepen(const SearchLimit& limit);
-  void evaluate(const Cover& chosen, int deepen, const SearchLimit& limit);
+  bool settle(Trust trust, const SearchLimit& limit);
+  void evaluate(const Cover& chosen, const SearchLimit& limit);
   void take(Candidate& candidate, Evaluated found);
-  Cover untried(double optimism) const;
-  Cover best(double optimism, double gap, double* seconds) const;
-  double best_evaluated_seconds();
+  bool is_settled(const Candidate& candidate) const;
+  Cover open(Trust trust) const;
+  Cover best(Trust trust, double gap, double* seconds) const;
   double eager_seconds(const std::vector<int>& steps) const;
 
   Form form_;
-  ExecutorClient& executor_;
   Policy& policy_;
-  FragmentEvaluator& evaluator_;
+  Evaluator& evaluator_;
+  FamilyBias& slower_;
   const DeviceProfile& profile_;
   const OptimizeOptions& options_;
   PhaseClock& clock_;

@@ -1,7 +1,6 @@
 #include "search/evaluate.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "formats/error.h"
 #include "formats/sha256.h"
@@ -65,25 +64,9 @@ std::vector<Evaluated> FragmentEvaluator::evaluate(const std::vector<Asked>& ask
       work.found.seconds = attempt.seconds;
     }
     if (!work.recalled && !work.done) remember(work);
-    compare(work);
     out.push_back(std::move(work.found));
   }
   return out;
-}
-
-void FragmentEvaluator::compare(const Work& work) {
-  if (!measures() || !work.found.best || work.guess <= 0) return;
-  Logs& logs = slower_[work.found.attempts.front().family];
-  logs.sum += std::log(work.found.seconds / work.guess);
-  ++logs.count;
-}
-
-double FragmentEvaluator::slower(const std::string& family) const {
-  const auto found = slower_.find(family);
-  if (found == slower_.end()) return 1;
-  // A little doubt: one measurement is not a rule.
-  constexpr double kDoubt = 0.3;
-  return std::exp(found->second.sum / (found->second.count + kDoubt));
 }
 
 void FragmentEvaluator::propose(Work& work) {
@@ -105,7 +88,6 @@ void FragmentEvaluator::propose(Work& work) {
     attempt.eager_seconds = work.asked.model_seconds;
     work.found.attempts.push_back(std::move(attempt));
   }
-  if (!work.found.attempts.empty()) work.guess = work.found.attempts[0].seconds;
 }
 
 // Records and compiles the attempts, all that the pool can take at a time; those of recalled
@@ -262,7 +244,6 @@ void FragmentEvaluator::recall(Work& work) {
   try {
     const JsonReader in(*stored, "store");
     work.found.eager_seconds = in.at("eager_seconds").number();
-    work.guess = in.at("guess").number();
     for (const JsonReader& item : in.at("attempts").items()) {
       Attempt attempt;
       attempt.steps = work.asked.fragment.steps;
@@ -282,7 +263,7 @@ void FragmentEvaluator::recall(Work& work) {
     work.recalled = static_cast<size_t>(
         in.at("best").integer(0, static_cast<int64_t>(work.found.attempts.size()) - 1));
   } catch (const InputError&) {
-    work.found = {}, work.guess = 0;  // of another version, or damaged: evaluated again
+    work.found = {};  // of another version, or damaged: evaluated again
   }
 }
 
@@ -303,7 +284,6 @@ void FragmentEvaluator::remember(const Work& work) {
                         {"seconds", a.seconds}});
   }
   store_.put(work.key, {{"eager_seconds", out.eager_seconds},
-                        {"guess", work.guess},
                         {"attempts", attempts},
                         {"best", out.best ? Json(out.best_attempt) : Json()}});
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <tuple>
@@ -12,6 +13,7 @@
 #include "search/cover_search.h"
 #include "search/evaluate.h"
 #include "search/forms.h"
+#include "search/step_timer.h"
 #include "verify/statistics.h"
 
 namespace kw {
@@ -89,15 +91,20 @@ class Optimizer::Run {
       // Rounding may cancel where real arithmetic does not: a form is a proposal like any other.
       const bool recorded = form.name.empty();
       if (!recorded && !verifier_.is_correct(reference_, form.task, once)) continue;
-      searches_.emplace_back(std::move(form), owner_.executor_, owner_.policy_, evaluator_,
-                             owner_.profile_, options_, clock_, owner_.progress_);
+      searches_.emplace_back(std::move(form), owner_.policy_, evaluator_, slower_, owner_.profile_,
+                             options_, clock_, owner_.progress_);
     }
   }
 
   void time_steps() {
     if (evaluator_.measures()) {
+      report("measuring", "PyTorch's time for each step");
+      const auto phase = clock_.scope("steps");
       const double seconds = kStepSeconds / static_cast<double>(searches_.size());
-      for (CoverSearch& search : searches_) search.measure_steps(seconds, limit(1));
+      for (CoverSearch& search : searches_) {
+        search.know_steps(
+            kw::time_steps(owner_.executor_, search.program(), options_.verify, seconds, limit(1)));
+      }
     }
     result_.reference_seconds = searches_.front().eager_seconds();
   }
@@ -155,20 +162,27 @@ class Optimizer::Run {
   }
 
   // Forms are settled, the most promising first, while one could still be faster than the best so
-  // far. What they teach of each other's fragments changes what is promising. The best one gets the
-  // rest of the budget; the covers of all compete.
+  // far; then refined, the fastest first, likewise. What they teach of each other's fragments
+  // changes what is promising. The covers of all compete.
   void search_by_measuring(std::vector<CoverSearch*> left) {
-    constexpr double kShare = 0.4;  // of what is left of the budget, for a form
-    constexpr double kHope = 0.75;  // guesses may be so much too high
+    constexpr double kShare = 0.3, kRefineShare = 0.6;  // of what is left of the budget, for a form
     const Clock::time_point begin = Clock::now();
-    CoverSearch* best = nullptr;
+    double shortest = std::numeric_limits<double>::infinity();
+    std::vector<CoverSearch*> settled;
     while (!left.empty()) {
       CoverSearch& next = take_best(left);
-      if (best && best->expected_seconds() < kHope * next.expected_seconds()) break;
+      if (next.hoped_seconds() > shortest) break;
       result_.stopped_early |= !next.settle(limit(kShare));
-      if (!best || next.expected_seconds() < best->expected_seconds()) best = &next;
+      shortest = std::min(shortest, next.known_seconds());
+      settled.push_back(&next);
     }
-    best->refine(limit(1));
+    std::sort(settled.begin(), settled.end(),
+              [](auto* a, auto* b) { return a->known_seconds() < b->known_seconds(); });
+    for (CoverSearch* search : settled) {
+      if (search->hoped_seconds() > shortest) continue;
+      search->refine(limit(search == settled.back() ? 1 : kRefineShare));
+      shortest = std::min(shortest, search->known_seconds());
+    }
     result_.search_seconds += since(begin);
   }
 
@@ -340,6 +354,7 @@ class Optimizer::Run {
   const Clock::time_point start_ = Clock::now();
   Verifier verifier_;
   PhaseClock clock_;
+  FamilyBias slower_;
   FragmentEvaluator evaluator_;
   Reference reference_;
   std::vector<CoverSearch> searches_;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "policy/policy.h"
+#include "search/attempt.h"
 #include "store/store.h"
 #include "verify/verifier.h"
 
@@ -26,20 +27,6 @@ struct OptimizeOptions {
   int max_steps = 24;          // operators in a fragment
   VerifyOptions verify;        // of the final confirmation
   std::function<std::string(const Reference&)> compile_baseline;  // makes verify.compiled_package
-};
-
-// One proposal for one fragment, with what became of it.
-struct Attempt {
-  std::vector<int> steps;  // forward steps of the base
-  std::string family, plan, source;
-  Json schedule;  // what the policy says of it; null in one that comes from the store
-  bool accepted = false;
-  std::string reason;     // of a rejection: "stage: reason"
-  bool settled = true;    // false: it ended for a reason that another run may not meet
-  bool measured = false;  // times below were measured, not modelled
-  double eager_seconds = 0, seconds = 0;
-  bool from_store = false;
-  bool chosen = false;  // part of the final cover
 };
 
 struct OptimizeResult {

@@ -1,0 +1,46 @@
+// What a search asks of fragments, and what it is told.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "program/transform.h"
+#include "search/attempt.h"
+
+namespace kw {
+
+// When to end: a point in time, or a flag that a signal handler sets.
+struct SearchLimit {
+  std::chrono::steady_clock::time_point end;
+  const std::atomic<bool>& stop;
+  bool over() const { return stop || std::chrono::steady_clock::now() > end; }
+};
+
+struct Asked {
+  Fragment fragment;
+  double model_seconds = 0;  // PyTorch's time for it, where none is measured
+  int proposals = 1;
+};
+
+struct Evaluated {
+  std::optional<Task> best;  // the fastest proposal that was accepted, built
+  size_t best_attempt = 0;   // index into `attempts`
+  double eager_seconds = 0;  // of the steps themselves
+  double seconds = 0;        // of `best`
+  std::vector<Attempt> attempts;
+};
+
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+  // Results in the order of `asked`. With measured times every proposal is timed; with modelled
+  // ones the policy's best guesses are judged until one passes. What `limit` keeps from being
+  // judged says so.
+  virtual std::vector<Evaluated> evaluate(const std::vector<Asked>& asked,
+                                          const SearchLimit& limit) = 0;
+  virtual bool measures() const = 0;
+};
+
+}  // namespace kw
