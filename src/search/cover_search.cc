@@ -30,7 +30,6 @@ constexpr double kWorthDeepening = 0.03;
 constexpr double kLaunchGaps[] = {0, 2e-6, 5e-6};
 // Covers are made of evaluated fragments only.
 constexpr double kNoGuesses = std::numeric_limits<double>::infinity();
-constexpr int kProposalsTogether = 32;
 
 // "aten.silu.default" and "aten.mul.Tensor": "silu mul".
 std::string operator_names(const Program& program, const std::vector<int>& steps) {
@@ -203,7 +202,8 @@ void CoverSearch::evaluate(const Cover& chosen, const SearchLimit& limit) {
     std::string names;
     int proposals = 0;
     size_t last = first;
-    for (; last < chosen.size() && (last == first || proposals < kProposalsTogether); ++last) {
+    for (; last < chosen.size() && (last == first || proposals < evaluator_.proposals_together());
+         ++last) {
       const Candidate& candidate = candidates_[chosen[last]];
       const int count = options_.proposals * (candidate.tried ? kDeepen : 1);
       asked.push_back({cut(program(), candidate.steps), candidate.eager_seconds, count});

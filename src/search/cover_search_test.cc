@@ -63,6 +63,7 @@ class World : public Policy, public Evaluator {
     return out;
   }
   bool measures() const override { return true; }
+  int proposals_together() const override { return 2 * kDeep; }
 
   const std::map<int, double>& eager() const { return eager_; }
   double total() const {

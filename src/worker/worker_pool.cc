@@ -180,6 +180,7 @@ class WorkerPool::Impl {
     }
   }
 
+  int parallel() const { return std::max(config_.parallel, 1); }
   size_t pending() const { return queue_.size() + running_.size() + finished_.size(); }
 
  private:
@@ -209,8 +210,7 @@ class WorkerPool::Impl {
   }
 
   void dispatch() {
-    const auto most = static_cast<size_t>(std::max(config_.parallel, 1));
-    while (!queue_.empty() && running_.size() < most) {
+    while (!queue_.empty() && running_.size() < static_cast<size_t>(parallel())) {
       start();
       Queued next = std::move(queue_.front());
       queue_.pop_front();
@@ -370,6 +370,7 @@ uint64_t WorkerPool::submit(Job job) { return impl_->submit(std::move(job)); }
 JobResult WorkerPool::next() { return impl_->next(); }
 void WorkerPool::cancel(uint64_t id) { impl_->cancel(id); }
 size_t WorkerPool::pending() const { return impl_->pending(); }
+int WorkerPool::parallel() const { return impl_->parallel(); }
 JobResult WorkerPool::run(Job job) {
   submit(std::move(job));
   return next();

@@ -76,6 +76,7 @@ class WorkerPool {
   // Ends a job; its result arrives through next() as kCancelled.
   void cancel(uint64_t id);
   size_t pending() const;
+  int parallel() const;  // children at once
 
   // submit() and next() for one job, when no other is under way.
   JobResult run(Job job);
