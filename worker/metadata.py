@@ -276,6 +276,12 @@ def _ctc_loss(new, log_probs, targets, input_lengths, target_lengths, blank=0, r
     return new(() if reduction else log_probs.shape[1:-1], log_probs.dtype)
 
 
+def _copysign(new, input, other):
+    """PyTorch's reference code takes the second operand's layout where the two differ; the operator
+    itself, as any of two operands, the first one's."""
+    return torch.ops.aten.atan2.default(input, other)
+
+
 def _named(function, names):
     return {"aten." + name: function for name in names.split()}
 
@@ -311,6 +317,7 @@ _SHORTCUTS = {
     **_named(_cell(3), "gru_cell.default"),
     **_named(_cell(1), "rnn_tanh_cell.default rnn_relu_cell.default"),
     **_named(_lstm, "lstm.input"),
+    **_named(_copysign, "copysign.Tensor"),
     **_named(_grid_sampler, "grid_sampler.default"),
     **_named(_ctc_loss, "ctc_loss.IntList"),
 }

@@ -125,8 +125,11 @@ def weight_norm(d):
 @operator("Remainder", "other")
 def remainder(d):
     name = d.rng.choice(("torch.remainder", "torch.fmod"))
-    if d.option("other", "tensor", "number") == "number":
+    kind = d.option("other", "tensor", "number", "dividend is a number")
+    if kind == "number":
         return call(name, one(d, NUMBERS), d.option("value", 3, -2.5))
+    if kind == "dividend is a number":
+        return call("torch.remainder", d.option("value", 3, -2.5), one(d, NUMBERS, "positive"))
     return call(name, *two(d, NUMBERS, "positive"))
 
 
@@ -206,9 +209,40 @@ def rounding(d):
     return call("torch.round", one(d), decimals=d.option("decimals", OMIT, OMIT, 1, -1))
 
 
-@operator("Atan2")
-def atan2(d):
-    return call("torch.atan2", *two(d, FLOATS))
+function("Sinc", "torch.sinc")
+function("Lgamma", "torch.lgamma", FLOATS, "positive")
+function("Digamma", "torch.digamma", FLOATS, "positive")
+function("Signbit", "torch.signbit", NUMBERS)
+
+
+@operator("Logit", "eps")
+def logit(d):
+    return call("torch.logit", one(d, values="unit"), eps=d.option("eps", OMIT, 1e-3, 0.25))
+
+
+def function_of_two(name, text, dtypes=FLOATS, values="normal"):
+    @operator(name)
+    def draw(d):
+        return call(text, *two(d, dtypes, values))
+
+
+for _name, _text in (("Atan2", "torch.atan2"), ("Hypot", "torch.hypot"),
+                     ("LogAddExp", "torch.logaddexp"), ("LogAddExp2", "torch.logaddexp2")):
+    function_of_two(_name, _text)
+function_of_two("Xlogy", "torch.xlogy", FLOATS, "positive")
+
+
+@operator("Copysign", "other")
+def copysign(d):
+    if d.option("other", "tensor", "number") == "number":
+        return call("torch.copysign", one(d, NUMBERS), d.option("value", 1.0, -0.0, -2))
+    return call("torch.copysign", *two(d, NUMBERS))
+
+
+@operator("Heaviside")
+def heaviside(d):
+    shape, dtype = d.shape(), d.dtype(NUMBERS)
+    return call("torch.heaviside", d.tensor(shape, dtype), d.tensor(d.broadcast(shape), dtype))
 
 
 @operator("NanToNum", "nan posinf neginf")

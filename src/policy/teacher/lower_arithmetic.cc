@@ -1,5 +1,7 @@
 // Pointwise operators whose formula depends on their arguments: quotients that round, remainders,
 // bounds that are tensors, logarithms of zero.
+#include <cmath>
+
 #include "policy/teacher/lowering.h"
 
 namespace kw::teacher {
@@ -18,6 +20,13 @@ std::string largest(DType dtype) {
     default:
       return "1.7976931348623157e+308";
   }
+}
+
+// Whether a number in a register has its sign bit set: -0.0 has.
+std::string negative(const std::string& text, DType dtype) {
+  if (!is_floating(dtype)) return text + " < 0";
+  return text + (dtype == DType::kFloat64 ? ".to(tl.int64" : ".to(tl.float32).to(tl.int32") +
+         ", bitcast=True) < 0";
 }
 
 }  // namespace
@@ -40,7 +49,8 @@ bool Lowering::arithmetic(const std::string& base) {
     set_result(
         0, pointwise("div", "{0} / {1}", {operand_or_number("self"), operand_or_number("other")},
                      result_value().dtype));
-  } else if (base == "aten.fmod" || call_->op == "aten.remainder.Tensor") {
+  } else if (base == "aten.fmod" || call_->op == "aten.remainder.Tensor" ||
+             call_->op == "aten.remainder.Scalar_Tensor") {
     remainder(base == "aten.fmod");
   } else if (call_->op == "aten.clamp.Tensor") {
     clamp_between_tensors();
@@ -62,6 +72,37 @@ bool Lowering::arithmetic(const std::string& base) {
                             "tl.log({1})))",
                             {operand_or_number("self"), operand_or_number("other")},
                             result_value().dtype));
+  } else if (base == "aten.signbit") {
+    const Tensor self = as_stored(operand("self"));
+    set_result(0, cast("cast",
+                       pointwise("negative", "tl.where(" + negative("{0}", self.dtype) + ", 1, 0)",
+                                 {self}, self.dtype),
+                       DType::kBool));
+  } else if (base == "aten.copysign") {
+    const DType dtype = result_value().dtype;
+    const Tensor self = operand_or_number("self");
+    if (const Arg* other = arg("other"); !other->is_value()) {
+      const bool minus = std::signbit(number("other", 0));
+      set_result(0, pointwise("signed", minus ? "-tl.abs({0})" : "tl.abs({0})", {self}, dtype));
+      return true;
+    }
+    const Tensor sign = operand_or_number("other");
+    set_result(0, pointwise("signed",
+                            "tl.where((" + negative("{0}", self.dtype) + ") != (" +
+                                negative("{1}", sign.dtype) + "), -{0}, {0})",
+                            {self, sign}, dtype));
+  } else if (base == "aten.logit") {
+    const DType dtype = result_value().dtype;
+    std::string share = "{0}";
+    if (present("eps")) {
+      const double eps = number("eps", 0);
+      const DType reg = register_type(dtype);
+      const std::string low = literal(eps, reg), high = literal(1 - eps, reg);
+      share = "tl.where({0} < " + low + ", " + low + ", tl.where({0} > " + high + ", " + high +
+              ", {0}))";
+    }
+    const Tensor bounded = pointwise("share", share, {operand_or_number("self")}, dtype);
+    set_result(0, pointwise("logit", "tl.log({0} / (1.0 - {0}))", {bounded}, dtype));
   } else if (call_->op == "aten.round.decimals") {
     const int64_t decimals = integer("decimals", 0);
     std::string scale = "1";
