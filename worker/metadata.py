@@ -276,6 +276,13 @@ def _ctc_loss(new, log_probs, targets, input_lengths, target_lengths, blank=0, r
     return new(() if reduction else log_probs.shape[1:-1], log_probs.dtype)
 
 
+def _affine_grid(new, theta, size, align_corners):
+    """PyTorch's code makes a tensor on the device where a dimension has one element."""
+    if not _on_device(theta) or theta.dim() != 3:
+        return None
+    return new((size[0], *size[2:], len(size) - 2), theta.dtype)
+
+
 def _copysign(new, input, other):
     """PyTorch's reference code takes the second operand's layout where the two differ; the operator
     itself, as any of two operands, the first one's."""
@@ -317,6 +324,7 @@ _SHORTCUTS = {
     **_named(_cell(3), "gru_cell.default"),
     **_named(_cell(1), "rnn_tanh_cell.default rnn_relu_cell.default"),
     **_named(_lstm, "lstm.input"),
+    **_named(_affine_grid, "affine_grid_generator.default"),
     **_named(_copysign, "copysign.Tensor"),
     **_named(_grid_sampler, "grid_sampler.default"),
     **_named(_ctc_loss, "ctc_loss.IntList"),

@@ -195,15 +195,23 @@ def upsample(d):
 
 @operator("GridSample", "mode padding_mode align_corners")
 def grid_sample(d):
-    x, grid = d.tensor((2, 3, 5, 6)), d.tensor((2, 4, 3, 2))
-    return call("F.grid_sample", x, grid, mode=d.option("mode", "bilinear", "nearest", "bicubic"),
+    mode = d.option("mode", "bilinear", "nearest", "bicubic")
+    rank = 2 if mode == "bicubic" else d.rng.choice((2, 3))
+    x = d.tensor((2, 3, *(d.rng.choice((1, 4, 5, 6)) for _ in range(rank))))
+    grid = d.tensor((2, *(d.rng.choice((1, 3, 4)) for _ in range(rank)), rank))
+    if d.chance(0.3):  # beyond the input there is 0, not what is made of it
+        x = Name("torch.exp(%s)" % x)
+    return call("F.grid_sample", x, grid, mode=mode,
                 padding_mode=d.option("padding_mode", "zeros", "border", "reflection"),
                 align_corners=d.option("align_corners", False, True))
 
 
 @operator("AffineGrid", "align_corners")
 def affine_grid(d):
-    return call("F.affine_grid", d.tensor((2, 2, 3)), [2, 1, 4, 5],
+    if d.chance(0.4):
+        return call("F.affine_grid", d.tensor((2, 3, 4)), [2, 1, 4, d.rng.choice((1, 3)), 5],
+                    align_corners=d.option("align_corners", False, True))
+    return call("F.affine_grid", d.tensor((2, 2, 3)), [2, 1, d.rng.choice((1, 4)), 5],
                 align_corners=d.option("align_corners", False, True))
 
 

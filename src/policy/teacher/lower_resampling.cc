@@ -3,14 +3,9 @@
 #include <cmath>
 
 #include "policy/teacher/lowering.h"
+#include "policy/teacher/sample.h"
 
 namespace kw::teacher {
-
-// One of the elements that a position is interpolated from.
-struct Lowering::Sample {
-  Position position;
-  int weight = -1;  // node; -1: one
-};
 
 bool Lowering::resampling() {
   std::string name = call_->op.substr(0, call_->op.rfind('.'));
@@ -108,32 +103,32 @@ std::vector<Lowering::Sample> Lowering::samples(const std::string& how, int64_t 
   const int floor = real_node("floor", "tl.floor({0})", {at});
   const int part = real_node("part", "{0} - {1}", {at, floor});
   const int base = whole("{0}.to(tl.int32)", floor);
-  const char* const weights[] = {
-      "((-0.75 * ({0} + 1.0) + 3.75) * ({0} + 1.0) - 6.0) * ({0} + 1.0) + 3.0",
-      "(1.25 * {0} - 2.25) * {0} * {0} + 1.0",
-      "(1.25 * (1.0 - {0}) - 2.25) * (1.0 - {0}) * (1.0 - {0}) + 1.0",
-      "((-0.75 * (2.0 - {0}) + 3.75) * (2.0 - {0}) - 6.0) * (2.0 - {0}) + 3.0"};
   for (int k = 0; k < 4; ++k) {
     out_samples.push_back(element(whole(
         "tl.minimum(tl.maximum({0} + " + std::to_string(k - 1) + ", 0), " + last + ")", base)));
-    out_samples.back().weight = real_node("weight", weights[k], {part});
+    out_samples.back().weight = real_node("weight", kCubicWeights[k], {part});
   }
   return out_samples;
 }
 
-// The weighted sum over dimensions `next` and later, with the positions of those before it.
+// The weighted sum over dimensions `next` and later, with the positions of those before it, and
+// conditions without which an element counts as 0.
 int Lowering::sampled(const Tensor& t, const std::vector<std::vector<Sample>>& dims, size_t next,
-                      const Positions& at) {
+                      const Positions& at, const std::vector<int>& guards) {
   if (next == dims.size()) {
     std::map<int, int> done;
-    return substituted(t.node, at, done);
+    Tensor value = t;
+    value.node = substituted(t.node, at, done);
+    return selected(guards, std::move(value), "0.0").node;
   }
   const DType type = register_type(t.dtype);
   int sum = -1;
   for (const Sample& sample : dims[next]) {
     Positions more = at;
+    std::vector<int> all = guards;
+    if (sample.position.guard >= 0) all.push_back(sample.position.guard);
     place(t, t.rank() - static_cast<int>(dims.size() - next), sample.position, more);
-    int value = sampled(t, dims, next + 1, more);
+    int value = sampled(t, dims, next + 1, more, all);
     if (sample.weight < 0) return value;
     sum = sum < 0
               ? expression_node("sampled", "{0} * {1}", {sample.weight, value}, {type, type}, type)

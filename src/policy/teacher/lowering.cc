@@ -99,9 +99,10 @@ void Lowering::step(const AtenCall& call) {
       if (it != values_.end()) it->second = put_apart(it->second);
     }
   }
-  const bool done = view() || copies() || lookups() || windows() || resampling() || loss(base) ||
-                    factory() || norm(base) || softmax(base) || scan(base) || reduction() ||
-                    matmul(base) || convolution(base) || arithmetic(base) || elementwise();
+  const bool done = view() || copies() || lookups() || windows() || resampling() || grids() ||
+                    loss(base) || factory() || norm(base) || softmax(base) || scan(base) ||
+                    reduction() || matmul(base) || convolution(base) || arithmetic(base) ||
+                    elementwise();
   if (!done) throw Refusal{functional.op + " is not written by the teacher"};
   for (ValueId id : call.mutated) {
     if (!overwritten_.erase(id)) throw Refusal{call.op + " writes in place"};

@@ -193,7 +193,14 @@ class Lowering {
   std::vector<Sample> samples(const std::string& how, int64_t size, int64_t out, AxisId axis,
                               double given_scale, bool align, DType type);
   int sampled(const Tensor& t, const std::vector<std::vector<Sample>>& dims, size_t next,
-              const Positions& at);
+              const Positions& at, const std::vector<int>& guards = {});
+
+  // lower_grids.cc
+  bool grids();
+  void sampled_at_grid();
+  std::vector<Sample> grid_samples(int coordinate, int64_t size, DType type);
+  void affine_grid();
+  Tensor coordinate(int64_t count, DType type);
 
   // lower_pointwise.cc
   bool elementwise();
