@@ -24,7 +24,12 @@ using Rejections = std::vector<Rejection>;
 constexpr std::array kStages = {Stage::kLoad,     Stage::kRecord,  Stage::kCompile,
                                 Stage::kCoverage, Stage::kCorrect, Stage::kTime};
 
-bool is_rejected(const Attempt& attempt) { return !attempt.accepted && !attempt.reason.empty(); }
+// Neither right nor wrong, as far as anybody knows.
+bool is_unjudged(const Attempt& attempt) {
+  return !attempt.accepted && (attempt.reason.empty() || attempt.reason.starts_with("not judged"));
+}
+
+bool is_rejected(const Attempt& attempt) { return !attempt.accepted && !is_unjudged(attempt); }
 
 // "stage: reason" taken apart; -1 and the whole text when it names no stage.
 std::pair<int, std::string> take_apart(const std::string& text) {
@@ -144,14 +149,15 @@ void write_attempts(Markup& out, const ReportContext& c) {
   for (const Attempt& a : c.result.attempts) {
     if (a.accepted && !a.chosen) slower.push_back(&a);
     rejected += is_rejected(a) ? 1 : 0;
-    unjudged += !a.accepted && a.reason.empty() ? 1 : 0;
+    unjudged += is_unjudged(a) ? 1 : 0;
   }
   out.leaf(
       "p",
       count_text(c.result.attempts.size(), "proposal") + ": " + std::to_string(c.chosen.size()) +
           " chosen, " + std::to_string(slower.size()) + " right but not chosen, " +
           std::to_string(rejected) + " rejected" +
-          (unjudged ? ", " + std::to_string(unjudged) + " not judged because not needed." : "."),
+          (unjudged ? ", " + std::to_string(unjudged) + " not judged, for want of need or of time."
+                    : "."),
       {{"class", "caption"}});
   for (const auto& [stage, rejections] : collect(c.result.attempts)) {
     write_stage(out, c,

@@ -9,8 +9,8 @@
 namespace kw {
 namespace {
 
-// The derived input [features, 1, ...] that goes with the bias at input `place` of forward; made
-// once.
+// A derived input [features, 1, ...] that goes with the bias at input `place` of forward. Equal
+// ones become one when the program is recorded again.
 ValueId column(Task& task, size_t place, size_t spatial) {
   Program& derive = task.derive;
   const size_t state = task.state.size();

@@ -72,8 +72,10 @@ bool CoverSearch::settle(const SearchLimit& limit) {
   return settle({kOptimism[0], 1}, limit);
 }
 
-void CoverSearch::refine(const SearchLimit& limit) {
-  for (double optimism : kOptimism) settle({optimism, kShallow}, limit);
+bool CoverSearch::refine(const SearchLimit& limit) {
+  bool done = true;
+  for (double optimism : kOptimism) done = settle({optimism, kShallow}, limit) && done;
+  return done;
 }
 
 void CoverSearch::know_steps(const std::map<int, double>& measured) {
@@ -122,7 +124,7 @@ CoverSearch::Cover CoverSearch::best(Trust trust, double gap, double* seconds) c
   std::vector<int> index;
   for (size_t c = 0; c < candidates_.size(); ++c) {
     const Candidate& candidate = candidates_[c];
-    if (!candidate.usable) continue;
+    if (!candidate.usable || (!candidate.tried && trust.guess == kNoGuesses)) continue;
     const double factor = !candidate.tried         ? trust.guess * slower_.factor(candidate.family)
                           : !is_settled(candidate) ? trust.shallow
                                                    : 1.0;
@@ -186,8 +188,9 @@ bool CoverSearch::settle(Trust trust, const SearchLimit& limit) {
     evaluate(next, limit);
     const double seconds = known_seconds();
     if (seconds > 0) progress_.best = eager_seconds() / seconds;
-    // Without measurements every guess is settled: rejected ones must not end the search.
-    if (!evaluator_.measures()) continue;
+    // Rejected ones must not end the search; without measurements every guess is settled.
+    const auto accepted = [&](int c) { return candidates_[c].usable && candidates_[c].task; };
+    if (!evaluator_.measures() || std::none_of(next.begin(), next.end(), accepted)) continue;
     in_vain = seconds < shortest ? 0 : in_vain + 1;
     shortest = std::min(shortest, seconds);
   }
@@ -213,15 +216,21 @@ void CoverSearch::evaluate(const Cover& chosen, const SearchLimit& limit) {
     report("searching", names);
     std::vector<Evaluated> found = evaluator_.evaluate(asked, limit);
     for (size_t i = first; i < last; ++i) {
-      candidates_[chosen[i]].tried = asked[i - first].proposals;
-      take(candidates_[chosen[i]], std::move(found[i - first]));
+      take(candidates_[chosen[i]], asked[i - first].proposals, std::move(found[i - first]));
     }
     progress_.done += static_cast<int>(last - first);
     first = last;
   }
 }
 
-void CoverSearch::take(Candidate& candidate, Evaluated found) {
+void CoverSearch::take(Candidate& candidate, int tried, Evaluated found) {
+  // What the limit cut may be looked at again, and what it kept from being judged is not unusable.
+  if (!found.cut_short) candidate.tried = tried;
+  if (found.cut_short && found.best) candidate.tried = std::max(candidate.tried, 1);
+  if (found.cut_short && !found.best) {
+    if (candidate.attempts.empty()) candidate.attempts = std::move(found.attempts);
+    return;
+  }
   // A second look that was cut short, or found nothing better, takes nothing away.
   if (candidate.task && (!found.best || found.seconds >= candidate.best_seconds)) {
     for (Attempt& attempt : found.attempts) {

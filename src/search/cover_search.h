@@ -1,7 +1,7 @@
 // The search for the fastest way to run one program as fragments and single PyTorch steps.
 //
 // A CoverSearch owns a form of the program, what is known of the time of every step, and the
-// fragments that the policy can write; it borrows the evaluator and the executor. Times are in
+// fragments that the policy can write; it borrows the policy and the evaluator. Times are in
 // seconds; measured ones come from the device, others from the roofline of the device profile. One
 // thread.
 #pragma once
@@ -33,14 +33,15 @@ class CoverSearch {
   // Asks the policy which fragments it can write and how fast it thinks they are. False when
   // `limit` came before it was asked about all of them: small ones come first.
   bool offer_fragments(const SearchLimit& limit);
-  // Evaluates fragments until the best cover is made of evaluated ones. False when `limit` came
-  // first.
+  // Evaluates fragments until the best cover is made of evaluated ones, or, where times are
+  // measured, several rounds brought nothing better. False when `limit` came first.
   bool settle(const SearchLimit& limit);
-  // Looks further: more schedules for what matters, and less likely fragments.
-  void refine(const SearchLimit& limit);
+  // Looks further: more schedules for what matters, and less likely fragments. Likewise.
+  bool refine(const SearchLimit& limit);
 
-  // The time of the best cover: of evaluated fragments alone; with guesses taken as they are; with
-  // guesses, and what few schedules were tried for, taken to be too high.
+  // The time of the best cover: of evaluated fragments alone; with guesses, corrected by what their
+  // families' were off by; with guesses, and what few schedules were tried for, taken to be too
+  // high.
   double known_seconds() const;
   double expected_seconds() const;
   double hoped_seconds() const;
@@ -84,7 +85,7 @@ class CoverSearch {
   void report(const std::string& phase, const std::string& detail);
   bool settle(Trust trust, const SearchLimit& limit);
   void evaluate(const Cover& chosen, const SearchLimit& limit);
-  void take(Candidate& candidate, Evaluated found);
+  void take(Candidate& candidate, int tried, Evaluated found);
   bool is_settled(const Candidate& candidate) const;
   Cover open(Trust trust) const;
   Cover best(Trust trust, double gap, double* seconds) const;

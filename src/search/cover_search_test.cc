@@ -5,6 +5,7 @@
 #include "search/cover.h"
 #include "search/form_test.h"
 #include "search/fragments.h"
+#include "search/step_timer.h"
 
 namespace kw {
 namespace {
@@ -53,13 +54,19 @@ class World : public Policy, public Evaluator {
     for (const Asked& one : asked) {
       const Truth& truth = truths_.at(one.fragment.steps);
       Evaluated found;
-      found.best = one.fragment.task;
+      found.attempts.resize(1);
+      if (cuts > 0) {
+        found.cut_short = true;
+        out.push_back(std::move(found));
+        continue;
+      }
+      if (!rejects) found.best = one.fragment.task;
       for (int i : one.fragment.steps) found.eager_seconds += eager_.at(i);
       found.seconds = one.proposals >= kDeep ? truth.deep : truth.shallow;
-      found.attempts.resize(1);
       tried += one.proposals;
       out.push_back(std::move(found));
     }
+    --cuts;
     return out;
   }
   bool measures() const override { return true; }
@@ -82,6 +89,8 @@ class World : public Policy, public Evaluator {
   size_t fragments() const { return truths_.size(); }
 
   int tried = 0;
+  int cuts = 0;          // calls of evaluate() that the limit cuts
+  bool rejects = false;  // everything is wrong
 
  private:
   std::map<int, double> eager_;
@@ -147,6 +156,43 @@ TEST_F(Searching, ALimitThatIsOverEvaluatesNothing) {
   EXPECT_EQ(world.tried, 0);
   EXPECT_DOUBLE_EQ(found.known_seconds(), world.total());
   EXPECT_TRUE(found.covers().empty());
+}
+
+TEST_F(Searching, WhatALimitCutIsLookedAtAgain) {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    double known[2];
+    for (int cut : {0, 1}) {
+      slower_ = {};
+      World world(reference_.task, seed);
+      world.cuts = cut;
+      CoverSearch found = search(world);
+      found.know_steps(world.eager());
+      found.offer_fragments(no_limit_);
+      found.settle(no_limit_);
+      found.refine(no_limit_);
+      known[cut] = found.known_seconds();
+    }
+    EXPECT_DOUBLE_EQ(known[0], known[1]) << seed;
+  }
+}
+
+TEST_F(Searching, RejectionsDoNotEndIt) {
+  World world(reference_.task, 1);
+  world.rejects = true;
+  CoverSearch found = search(world);
+  found.know_steps(world.eager());
+  found.offer_fragments(no_limit_);
+  EXPECT_TRUE(found.settle(no_limit_));
+  found.refine(no_limit_);
+  // But for those that were no promise at any optimism.
+  EXPECT_GT(world.tried, static_cast<int>(world.fragments()) * options_.proposals / 2);
+  EXPECT_TRUE(found.covers().empty());
+}
+
+TEST_F(Searching, StepsOfNothingAreNoTrouble) {
+  prepare(model("", "        return torch.relu(x) + 1\n", "0, 16"));
+  // The CPU has no clock to judge by: nothing is measured, and nothing breaks.
+  EXPECT_TRUE(time_steps(machine_->executor, reference_.task, {}, 1, no_limit_).empty());
 }
 
 TEST_F(Searching, KnownStepsCountAsMeasured) {

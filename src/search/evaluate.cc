@@ -17,7 +17,12 @@ std::string fault_text(const Verdict& verdict) {
   return at + verdict.reason;
 }
 
-constexpr const char* kTooLate = "not judged: the search's time was over";
+void too_late(Evaluated& found, size_t attempt) {
+  found.attempts[attempt].accepted = false;
+  found.attempts[attempt].reason = "not judged: the search's time was over";
+  found.attempts[attempt].settled = false;
+  found.cut_short = true;
+}
 
 }  // namespace
 
@@ -105,7 +110,9 @@ void FragmentEvaluator::build(const std::vector<Work*>& works, const SearchLimit
   std::map<uint64_t, Pending> pending;
   auto reject = [&](const Pending& job, const std::string& stage, const JobFault& fault) {
     Attempt& attempt = job.work->found.attempts[job.attempt];
-    attempt.reason = limit.over() ? kTooLate : stage + ": " + fault.text();
+    if (fault.status == JobResult::Status::kCancelled)
+      return too_late(job.work->found, job.attempt);
+    attempt.reason = stage + ": " + fault.text();
     attempt.settled = fault.status == JobResult::Status::kRefused;
   };
   for (Work* work : works) {
@@ -157,11 +164,6 @@ void FragmentEvaluator::build(const std::vector<Work*>& works, const SearchLimit
 
 // Leaves in `built` what is accepted and timed.
 void FragmentEvaluator::judge(Work& work, const SearchLimit& limit) {
-  const auto too_late = [&](size_t attempt) {
-    work.found.attempts[attempt].accepted = false;
-    work.found.attempts[attempt].reason = kTooLate;
-    work.found.attempts[attempt].settled = false;
-  };
   std::vector<Built> built = std::move(work.built);
   work.built.clear();
   if (built.empty()) return;
@@ -169,7 +171,7 @@ void FragmentEvaluator::judge(Work& work, const SearchLimit& limit) {
   for (size_t i = 0; i < built.size(); ++i) {
     Built& candidate = built[i];
     if (limit.over()) {
-      too_late(candidate.attempt);
+      too_late(work.found, candidate.attempt);
       continue;
     }
     const auto phase = clock_.scope("judge");
@@ -192,7 +194,7 @@ void FragmentEvaluator::judge(Work& work, const SearchLimit& limit) {
   }
   if (!work.built.empty() && measures()) {
     if (limit.stop) {
-      for (const Built& candidate : work.built) too_late(candidate.attempt);
+      for (const Built& candidate : work.built) too_late(work.found, candidate.attempt);
       work.built.clear();
     } else {
       time(*reference, work);

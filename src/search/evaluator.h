@@ -30,6 +30,7 @@ struct Evaluated {
   double eager_seconds = 0;  // of the steps themselves
   double seconds = 0;        // of `best`
   std::vector<Attempt> attempts;
+  bool cut_short = false;  // the limit kept some of them from being judged
 };
 
 class Evaluator {

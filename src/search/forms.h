@@ -1,6 +1,6 @@
-// The forms of a program that are searched: as recorded, its algebra simplified, and each of them
-// with its convolutions in channels-last layout. All compute the same; a search takes the steps of
-// a form as they are.
+// The forms of a program that are searched: as recorded; its algebra simplified; on a device both
+// with the biases of convolutions added apart, and with convolutions in channels-last layout. All
+// compute the same; a search takes the steps of a form as they are.
 #pragma once
 
 #include <functional>

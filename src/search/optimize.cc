@@ -111,9 +111,11 @@ class Optimizer::Run {
 
   // What the policy could write for each form, in half of the budget at most.
   void plan() {
+    const Clock::time_point end = limit(0.5).end;
     for (size_t i = 0; i < searches_.size(); ++i) {
-      const double share = 0.5 / static_cast<double>(searches_.size() - i);
-      result_.stopped_early |= !searches_[i].offer_fragments(limit(share));
+      const Clock::time_point now = Clock::now();
+      const auto share = (end - now) / static_cast<int>(searches_.size() - i);
+      result_.stopped_early |= !searches_[i].offer_fragments({now + share, stop_});
     }
   }
 
@@ -161,26 +163,28 @@ class Optimizer::Run {
     say_why_nothing();
   }
 
-  // Forms are settled, the most promising first, while one could still be faster than the best so
-  // far; then refined, the fastest first, likewise. What they teach of each other's fragments
-  // changes what is promising. The covers of all compete.
+  // Forms are settled, the most promising first, then refined, the fastest first: those that could
+  // still be the fastest. What they teach of each other's fragments changes what is promising. The
+  // covers of all compete.
   void search_by_measuring(std::vector<CoverSearch*> left) {
     constexpr double kShare = 0.3, kRefineShare = 0.6;  // of what is left of the budget, for a form
     const Clock::time_point begin = Clock::now();
     double shortest = std::numeric_limits<double>::infinity();
-    std::vector<CoverSearch*> settled;
+    const auto is_slow = [&](CoverSearch* search) { return search->hoped_seconds() > shortest; };
+    std::vector<CoverSearch*> worth;
     while (!left.empty()) {
       CoverSearch& next = take_best(left);
-      if (next.hoped_seconds() > shortest) break;
-      result_.stopped_early |= !next.settle(limit(kShare));
+      if (is_slow(&next)) continue;
+      next.settle(limit(kShare));
       shortest = std::min(shortest, next.known_seconds());
-      settled.push_back(&next);
+      worth.push_back(&next);
     }
-    std::sort(settled.begin(), settled.end(),
+    std::erase_if(worth, is_slow);
+    std::sort(worth.begin(), worth.end(),
               [](auto* a, auto* b) { return a->known_seconds() < b->known_seconds(); });
-    for (CoverSearch* search : settled) {
-      if (search->hoped_seconds() > shortest) continue;
-      search->refine(limit(search == settled.back() ? 1 : kRefineShare));
+    for (CoverSearch* search : worth) {
+      if (is_slow(search)) continue;
+      result_.stopped_early |= !search->refine(limit(search == worth.back() ? 1 : kRefineShare));
       shortest = std::min(shortest, search->known_seconds());
     }
     result_.search_seconds += since(begin);

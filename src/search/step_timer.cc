@@ -1,5 +1,7 @@
 #include "search/step_timer.h"
 
+#include <algorithm>
+
 #include "program/transform.h"
 #include "search/fragments.h"
 #include "verify/statistics.h"
@@ -9,6 +11,11 @@ namespace {
 
 // Values of steps that are timed side by side.
 constexpr int64_t kGroupBytes = int64_t{4} << 30;
+
+// So many at most: each brings along the steps that make its inputs.
+constexpr size_t kGroupSteps = 16;
+// A step that takes longer than this is not timed.
+constexpr std::chrono::milliseconds kDeadline{30000};
 
 // What flows into a program and out of it.
 int64_t bytes_alive(const Program& program) {
@@ -28,7 +35,7 @@ bool time_together(ExecutorClient& executor, const Task& program, const std::vec
   request.own_inputs = true;
   request.seed = options.seed;
   request.max_seconds = seconds;
-  const TimeReport times = executor.time(request, options.trial_deadline);
+  const TimeReport times = executor.time(request, std::min(kDeadline, options.trial_deadline));
   for (int task : request.tasks) executor.unload(task);
   if (times.status != "ok") return false;
   for (size_t i = 0; i < steps.size(); ++i) out[steps[i]] = 1e-3 * median(times.device_ms[i]);
@@ -40,25 +47,29 @@ bool time_together(ExecutorClient& executor, const Task& program, const std::vec
 std::map<int, double> time_steps(ExecutorClient& executor, const Task& program,
                                  const VerifyOptions& options, double seconds,
                                  const SearchLimit& limit) {
-  std::map<int, double> out;
-  std::vector<std::vector<int>> groups;
-  int64_t bytes = kGroupBytes;
-  size_t count = 0;
+  const auto end = std::chrono::steady_clock::now() +
+                   std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                       std::chrono::duration<double>(seconds));
+  const SearchLimit own = {std::min(end, limit.end), limit.stop};
+  std::vector<int> steps;
   for (const auto& single : enumerate_fragments(program, {.max_steps = 1})) {
-    if (single.size() != 1) continue;
-    const int64_t more = bytes_alive(cut(program, single).task.forward);
-    if (bytes + more > kGroupBytes) groups.emplace_back(), bytes = 0;
-    groups.back().push_back(single[0]);
-    bytes += more;
-    ++count;
+    if (single.size() == 1) steps.push_back(single[0]);
   }
-  for (const std::vector<int>& group : groups) {
-    const double part = seconds * static_cast<double>(group.size()) / static_cast<double>(count);
-    if (limit.over()) return out;
+  std::map<int, double> out;
+  for (size_t first = 0; first < steps.size() && !own.over();) {
+    std::vector<int> group;
+    int64_t bytes = 0;
+    for (; first < steps.size() && group.size() < kGroupSteps; ++first) {
+      bytes += bytes_alive(cut(program, {steps[first]}).task.forward);
+      if (!group.empty() && bytes > kGroupBytes) break;
+      group.push_back(steps[first]);
+    }
+    const double part =
+        seconds * static_cast<double>(group.size()) / static_cast<double>(steps.size());
     if (time_together(executor, program, group, options, part, out) || group.size() == 1) continue;
     // One that cannot be timed must not keep the others from it.
     for (int step : group) {
-      if (limit.over()) return out;
+      if (own.over()) return out;
       time_together(executor, program, {step}, options, part / static_cast<double>(group.size()),
                     out);
     }

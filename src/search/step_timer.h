@@ -9,7 +9,7 @@
 
 namespace kw {
 
-// Device seconds by forward step, on values that really flow there, for `seconds` at most. Steps
+// Device seconds by forward step, on values that really flow there, for about `seconds`. Steps
 // whose values fit on the device together are timed in one interleaved run. What cannot be timed
 // alone, or not in time, is missing.
 std::map<int, double> time_steps(ExecutorClient& executor, const Task& program,
