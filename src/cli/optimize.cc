@@ -106,10 +106,11 @@ int run(const Flags& flags) {
   const RecordRequest request =
       request_for_file(flags.model, flags.cls, flags.machine, machine.profile);
   prepare_result_folder(folder);
-  options.backend = flags.machine.chosen_backend();
+  const std::string backend = flags.machine.chosen_backend();
+  options.measure = backend == "cuda";
   ScratchFolder scratch;
   std::optional<Baselines> baselines;  // warm by the time that the search is over
-  if (options.backend == "cuda" && !flags.no_baseline) {
+  if (options.measure && !flags.no_baseline) {
     baselines.emplace("cuda", 1);
     options.compile_baseline = [&](const Reference& reference) {
       return baselines->build({{request, reference.task.state, {}}}, scratch.path()).front();
@@ -120,9 +121,8 @@ int run(const Flags& flags) {
   StoredSchedules memory(store, {{"profile", machine.profile.name},
                                  {"executor", machine.executor.hello()},
                                  {"worker", machine.pool.versions()}});
-  const std::unique_ptr<Policy> teacher =
-      make_teacher({.schedules = schedule_table(flags.schedules, machine.profile, options.backend),
-                    .memory = &memory});
+  const std::unique_ptr<Policy> teacher = make_teacher(
+      {.schedules = schedule_table(flags.schedules, machine.profile, backend), .memory = &memory});
   OptimizeResult result;
   {
     ProgressLine line;

@@ -50,6 +50,7 @@ class Executor {
                  "--backend",   config.backend, "--python",
                  config.python, "--worker-dir", config.worker_dir};
     if (!config.sandbox) spec.argv.push_back("--no-sandbox");
+    if (config.wall_clock) spec.argv.push_back("--wall-clock");
     spec.environment = own_environment();
     spec.err = stderr_.write_end();
     spec.fds = {theirs.get()};

@@ -19,7 +19,7 @@ class FragmentEvaluator : public Evaluator {
   // Results come from the store when a fragment was evaluated before with as many proposals.
   std::vector<Evaluated> evaluate(const std::vector<Asked>& asked,
                                   const SearchLimit& limit) override;
-  bool measures() const override { return options_.backend == "cuda"; }
+  bool measures() const override { return options_.measure; }
   int proposals_together() const override { return 2 * pool_.parallel(); }
 
  private:

@@ -20,7 +20,7 @@
 namespace kw {
 
 struct OptimizeOptions {
-  std::string backend = "cpu";
+  bool measure = false;        // times are measured, not modelled
   double budget_seconds = 60;  // for the search; confirming the result comes on top
   int proposals = 2;           // schedules tried for a fragment when times are measured; costly
                                // ones are given more

@@ -1,6 +1,7 @@
 // kernelwright-executor --socket FD --backend cpu|cuda [--python PATH] [--worker-dir DIR]
-//                       [--guard PATH] [--no-sandbox]
+//                       [--guard PATH] [--no-sandbox] [--wall-clock]
 //
+// --wall-clock: with --backend cpu, answers requests for times by the host's clock (tests).
 // Owns one device and answers requests on an inherited stream socket until it closes. Exit codes:
 // 0 closed, 2 wrong arguments, 3 the machine (no GPU, another torch), 17 the device was lost.
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include "formats/error.h"
 #include "runtime/executor/cpu_backend.h"
 #include "runtime/executor/server.h"
+#include "runtime/executor/timing.h"
 #include "runtime/executor/torch_version.h"
 #ifdef KW_WITH_CUDA
 #include "runtime/executor/cuda_backend.h"
@@ -22,6 +24,7 @@ struct Options {
   int socket = -1;
   std::string backend = "cpu";
   CpuBackendConfig cpu;
+  bool wall_clock = false;
 };
 
 Options parse(int argc, char** argv) {
@@ -31,6 +34,10 @@ Options parse(int argc, char** argv) {
     const std::string flag = argv[i];
     if (flag == "--no-sandbox") {
       options.cpu.worker.sandbox = false;
+      continue;
+    }
+    if (flag == "--wall-clock") {
+      options.wall_clock = true;
       continue;
     }
     if (i + 1 == argc) throw InputError(flag + " needs a value");
@@ -58,6 +65,12 @@ int run(const Options& options) {
   Timer timer;
   if (options.backend == "cpu") {
     backend = make_cpu_backend(options.cpu);
+    if (options.wall_clock) {
+      timer = [&](const TimeRequest& request, const std::vector<LoadedTask*>& tasks) {
+        WallClock clock;
+        return time_runs(*backend, clock, request, tasks, {});
+      };
+    }
   } else if (options.backend == "cuda") {
 #ifdef KW_WITH_CUDA
     backend = make_cuda_backend();

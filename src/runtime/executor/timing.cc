@@ -1,0 +1,156 @@
+#include "runtime/executor/timing.h"
+
+#include <algorithm>
+#include <random>
+
+#include "runtime/executor/metrics.h"
+
+namespace kw {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kWarmups = 3;
+constexpr int kFewestRounds = 5;
+// Relative RMS distance that the order of atomic additions may cause, in units of the last place.
+constexpr double kAtomicsUlps = 32;
+// The same for another compiler's code, which may round and reassociate (TF32 included).
+constexpr double kPackageDistance = 1e-2;
+
+// Something to time: a task, or a package of task 0 fed with its inputs.
+class Contestant {
+ public:
+  Contestant(LoadedTask& task, Package package, const std::vector<std::vector<at::Tensor>>& sets,
+             uint64_t seed)
+      : task_(task), package_(std::move(package)), seed_(derive_seed(seed, Purpose::kForward)) {
+    std::vector<at::Tensor> fixed = task.draw_state(seed);
+    const auto derived = task.draw_derived(fixed, {});
+    fixed.insert(fixed.end(), derived.begin(), derived.end());
+    const auto& mutated = task.forward().mutated_inputs();
+    for (const std::vector<at::Tensor>& set : sets) {
+      std::vector<at::Tensor> all = fixed;
+      all.insert(all.end(), set.begin(), set.end());
+      std::vector<std::pair<at::Tensor, at::Tensor>> kept;
+      for (size_t i = 0; i < std::min(all.size(), mutated.size()); ++i) {
+        if (!mutated[i]) continue;
+        if (i >= fixed.size()) all[i] = all[i].clone();  // the set is for everyone
+        kept.emplace_back(all[i], all[i].clone());
+      }
+      inputs_.push_back(std::move(all));
+      kept_.push_back(std::move(kept));
+    }
+  }
+
+  // Outside the timed region: inputs that a run overwrites are put back, generators seeded.
+  void reset(int set) {
+    for (auto& [live, kept] : kept_[set]) live.copy_(kept);
+    seed_generators(seed_);
+  }
+  std::vector<at::Tensor> run(int set, const ReplayOptions& options) {
+    if (package_) return package_(inputs_[set]);
+    return task_.forward().run(inputs_[set], options);
+  }
+  void warm_up() {
+    for (size_t set = 0; set < inputs_.size(); ++set) {
+      reset(static_cast<int>(set));
+      run(static_cast<int>(set), {});  // checked: finds results that need another layout
+    }
+    for (int i = 0; i < kWarmups; ++i) {
+      reset(0);
+      run(0, {.checked = false});
+    }
+  }
+  // Whether the outputs of the last timed run are those of an untimed one with poisoned buffers.
+  bool check() {
+    reset(last_set);
+    const std::vector<at::Tensor> expected =
+        task_.forward().run(inputs_[last_set], {.fill = EmptyFill::kPoison});
+    if (expected.size() != last_outputs.size()) return false;
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const at::Tensor &got = last_outputs[i], &want = expected[i];
+      if (got.scalar_type() != want.scalar_type() || got.sizes() != want.sizes()) return false;
+      const double limit =
+          package_ ? kPackageDistance : kAtomicsUlps * dtype_eps(dtype_of(want.scalar_type()));
+      if (distance(got, want) > limit) return false;
+    }
+    return true;
+  }
+
+  std::vector<double> device_ms, wall_ms;
+  std::vector<at::Tensor> last_outputs;
+  int last_set = 0;
+
+ private:
+  LoadedTask& task_;
+  Package package_;
+  uint64_t seed_;
+  std::vector<std::vector<at::Tensor>> inputs_;  // by set
+  std::vector<std::vector<std::pair<at::Tensor, at::Tensor>>> kept_;
+};
+
+std::vector<std::vector<at::Tensor>> draw_sets(LoadedTask& task, const TimeRequest& request) {
+  std::vector<std::vector<at::Tensor>> sets;
+  for (int i = 0; i < request.input_sets; ++i) {
+    const uint64_t seed = request.seed + static_cast<uint64_t>(i);
+    sets.push_back(task.draw_inputs(task.draw_state(request.seed), seed, Variation::kPlain, 0));
+  }
+  return sets;
+}
+
+void time_once(Contestant& contestant, int set, RunClock& clock) {
+  const auto run = [&] { contestant.last_outputs = contestant.run(set, {.checked = false}); };
+  contestant.last_outputs.clear();
+  contestant.reset(set);
+  contestant.device_ms.push_back(clock.device_ms(run));
+  contestant.last_set = set;
+  contestant.reset(set);
+  contestant.wall_ms.push_back(clock.wall_ms([&] { contestant.run(set, {.checked = false}); }));
+}
+
+}  // namespace
+
+TimeReport time_runs(Backend& backend, RunClock& clock, const TimeRequest& request,
+                     const std::vector<LoadedTask*>& tasks, const std::vector<Package>& packages) {
+  c10::InferenceMode inference;
+  TimeReport report;
+  if (tasks.empty()) throw ReplayError("nothing to time");
+  const std::vector<std::vector<at::Tensor>> sets = draw_sets(*tasks[0], request);
+  std::vector<std::unique_ptr<Contestant>> contestants;
+  for (LoadedTask* task : tasks) {
+    const bool own = request.own_inputs && task != tasks[0];
+    contestants.push_back(std::make_unique<Contestant>(
+        *task, nullptr, own ? draw_sets(*task, request) : sets, request.seed));
+  }
+  for (const Package& package : packages) {
+    contestants.push_back(std::make_unique<Contestant>(*tasks[0], package, sets, request.seed));
+  }
+  for (const auto& contestant : contestants) contestant->warm_up();
+  backend.synchronize();
+
+  std::mt19937_64 random(request.seed);
+  std::vector<size_t> order(contestants.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto deadline = Clock::now() + std::chrono::duration<double>(request.max_seconds);
+  for (int round = 0; round < request.rounds; ++round) {
+    if (round >= kFewestRounds && Clock::now() > deadline) break;
+    std::shuffle(order.begin(), order.end(), random);
+    for (size_t i : order) time_once(*contestants[i], round % request.input_sets, clock);
+  }
+  for (const auto& contestant : contestants) {
+    report.device_ms.push_back(contestant->device_ms);
+    report.wall_ms.push_back(contestant->wall_ms);
+    report.outputs_checked.push_back(contestant->check());
+  }
+  report.status = "ok";
+  return report;
+}
+
+double WallClock::device_ms(const std::function<void()>& run) { return wall_ms(run); }
+
+double WallClock::wall_ms(const std::function<void()>& run) {
+  const Clock::time_point before = Clock::now();
+  run();
+  return std::chrono::duration<double, std::milli>(Clock::now() - before).count();
+}
+
+}  // namespace kw
