@@ -140,7 +140,7 @@ TEST_F(Searching, FindsNearlyTheBestCoverThoughOneFamilyIsGuessedWrong) {
     product *= found.known_seconds() / best;
     effort += static_cast<double>(world.tried) / static_cast<double>(world.fragments());
   }
-  // Without a second look, or without minding how far guesses were off, it is 1.1 and more.
+  // The bound is missed without a second look, and without minding how far guesses were off.
   EXPECT_LE(std::pow(product, 1.0 / kWorlds), 1.03);
   EXPECT_LE(effort / kWorlds, 3);  // schedules a fragment, of World::kDeep
 }

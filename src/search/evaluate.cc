@@ -167,9 +167,9 @@ void FragmentEvaluator::judge(Work& work, const SearchLimit& limit) {
   std::vector<Built> built = std::move(work.built);
   work.built.clear();
   if (built.empty()) return;
+  const VerifyOptions options = screening(options_.verify);
   std::optional<Reference> reference;
-  for (size_t i = 0; i < built.size(); ++i) {
-    Built& candidate = built[i];
+  for (Built& candidate : built) {
     if (limit.over()) {
       too_late(work.found, candidate.attempt);
       continue;
@@ -182,7 +182,7 @@ void FragmentEvaluator::judge(Work& work, const SearchLimit& limit) {
     }
     if (!reference) reference = verifier_.prepare(work.asked.fragment.task);
     Verdict verdict;
-    verifier_.judge(*reference, candidate.task, screening(options_.verify), verdict);
+    verifier_.judge(*reference, candidate.task, options, verdict);
     attempt.accepted = verdict.outcome == Verdict::Outcome::kAccepted;
     if (!attempt.accepted) {
       attempt.reason = fault_text(verdict);

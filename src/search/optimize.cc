@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Seconds to time the steps of all forms, at most.
+// Seconds to time the steps of all forms, about.
 constexpr double kStepSeconds = 10;
 constexpr const char* kNoFaster = "nothing can be gained: no faster than PyTorch end to end";
 

@@ -13,8 +13,7 @@ enum Padding { kZeros = 0, kBorder = 1, kReflection = 2 };
 
 }  // namespace
 
-bool Lowering::grids() {
-  const std::string base = call_->op.substr(0, call_->op.rfind('.'));
+bool Lowering::grids(const std::string& base) {
   if (base.starts_with("aten.grid_sampler")) {
     sampled_at_grid();
   } else if (base == "aten.affine_grid_generator") {

@@ -99,7 +99,7 @@ void Lowering::step(const AtenCall& call) {
       if (it != values_.end()) it->second = put_apart(it->second);
     }
   }
-  const bool done = view() || copies() || lookups() || windows() || resampling() || grids() ||
+  const bool done = view() || copies() || lookups() || windows() || resampling() || grids(base) ||
                     loss(base) || factory() || norm(base) || softmax(base) || scan(base) ||
                     reduction() || matmul(base) || convolution(base) || arithmetic(base) ||
                     elementwise();

@@ -196,7 +196,7 @@ class Lowering {
               const Positions& at, const std::vector<int>& guards = {});
 
   // lower_grids.cc
-  bool grids();
+  bool grids(const std::string& base);
   void sampled_at_grid();
   std::vector<Sample> grid_samples(int coordinate, int64_t size, DType type);
   void affine_grid();

@@ -20,6 +20,7 @@ using Loader = torch::inductor::AOTIModelPackageLoader;
 // Written before each run: more than twice any L2, and long enough (some 60 us) for the host to
 // get ahead of the device.
 constexpr int64_t kFlushBytes = int64_t{256} << 20;
+
 void require(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
   throw ReplayError(std::string(what) + ": " + cudaGetErrorString(error));
@@ -88,6 +89,7 @@ class CudaClock : public RunClock {
 
 TimeReport time_on_cuda(Backend& backend, const TimeRequest& request,
                         const std::vector<LoadedTask*>& tasks) {
+  c10::InferenceMode inference;
   std::vector<std::unique_ptr<Loader>> loaders;
   std::vector<Package> packages;
   for (const std::string& path : request.packages) {
