@@ -36,7 +36,7 @@ class Measured : public FormTest {
 
 TEST_F(Measured, EveryStepHasATimeOfItsOwn) {
   OptimizeOptions options;
-  options.budget_seconds = 10;
+  options.budget_seconds = 120;  // ends by itself long before, also where the machine is busy
   const OptimizeResult result =
       optimize(model("", "        return torch.softmax(F.gelu(x * 1.5) + x[:, :1], -1).cumsum(0)\n",
                      "256, 512"),
