@@ -712,11 +712,13 @@ def try_all(fragments, options, attempt):
 
 
 def main():
+    import teacher_products
     import teacher_rows
     parser = command_line(__doc__)
     parser.add_argument("--random", type=int, default=0)
     parser.add_argument("--matmul", type=int, default=0)
     parser.add_argument("--rows", type=int, default=0, help="reductions and scans")
+    parser.add_argument("--products", type=int, default=0, help="rows of products, reduced")
     parser.add_argument("--schedules", type=int, default=6)
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--large", action="store_true")
@@ -724,14 +726,16 @@ def main():
     prepare()
     teacher = Teacher(options.emit, options.schedules)
     rng = random.Random(options.seed)
-    counts = options.random + options.matmul + options.rows
+    counts = options.random + options.matmul + options.rows + options.products
     fragments = [] if counts and not options.only else (
-        fixed_fragments() + unit_fragments() + teacher_rows.fragments())
+        fixed_fragments() + unit_fragments() + teacher_rows.fragments() +
+        teacher_products.fragments())
     if options.large:
         fragments = large_fragments() + teacher_rows.large_fragments()
     fragments += [random_fragment(rng, i) for i in range(options.random)]
     fragments += [random_matmul(rng, i) for i in range(options.matmul)]
     fragments += [teacher_rows.random_fragment(rng, i) for i in range(options.rows)]
+    fragments += [teacher_products.random_fragment(rng, i) for i in range(options.products)]
 
     def attempt(fragment):
         if options.compile:

@@ -9,6 +9,7 @@ import pytest
 import teacher_convolutions
 import teacher_copies
 import teacher_oracle as oracle
+import teacher_products
 import teacher_rows
 
 EMIT = os.environ.get("KERNELWRIGHT_TEACHER_EMIT",
@@ -44,6 +45,16 @@ def test_rows(fragment, teacher):
 @pytest.mark.parametrize("index", range(25))
 def test_random_rows(index, teacher):
     check(teacher_rows.random_fragment(random.Random("rows%d" % index), index), teacher)
+
+
+@pytest.mark.parametrize("fragment", teacher_products.fragments(), ids=lambda f: f.name)
+def test_rows_of_products(fragment, teacher):
+    check(fragment, teacher)
+
+
+@pytest.mark.parametrize("index", range(15))
+def test_random_rows_of_products(index, teacher):
+    check(teacher_products.random_fragment(random.Random("products%d" % index), index), teacher)
 
 
 @pytest.mark.parametrize("fragment", teacher_copies.fixed_fragments(), ids=lambda f: f.name)
@@ -91,7 +102,7 @@ def test_all_sources_are_python():
     teacher = oracle.Teacher(EMIT, 1000)
     fragments = (many_dimensions() + oracle.fixed_fragments() + oracle.unit_fragments() +
                  teacher_rows.fragments() + teacher_copies.fixed_fragments() +
-                 teacher_convolutions.fixed_fragments())
+                 teacher_convolutions.fixed_fragments() + teacher_products.fragments())
     written = 0
     for fragment in fragments:
         tensors = [spec.make(None) for spec in fragment.inputs]

@@ -1,7 +1,8 @@
 // Matrix products: a tile of the result in registers, operands walked along the contracted loops,
 // any pointwise prologue on the operands and any pointwise epilogue on the product. Several
 // products over the same loops share one walk (two projections of one input and their gate).
-// Reductions over columns (softmax, norms) follow in the same kernel where a tile holds whole rows.
+// Reductions over columns (softmax, norms) follow in the same kernel where a tile holds whole rows;
+// where it does not, the kernel leaves what each tile finds to those behind it (two_stages.h).
 // Where there are few tiles, programs share one: each walks a part of the contracted loops, and a
 // second kernel adds the parts up and goes on with what follows. Where there are many, programs may
 // stay and walk several tiles.
@@ -32,27 +33,41 @@ struct Product {
   std::vector<Loop> batch, m, n, k;
   std::vector<int> products;     // nodes
   std::vector<int> left, right;  // distinct operands
+  bool exchanged = false;        // a product's second operand is the left one
   DType operand = DType::kFloat32;
   bool whole_rows = false;  // something is reduced over columns
+  bool parts = false;       // over those of a tile: Graph::part
 };
 
 // Results are of the product's size, or of one column where there are reductions.
-bool outputs_fit(const Graph& graph, const Product& product) {
+// In the first of two stages all are of one column for each tile.
+bool outputs_fit(const Graph& graph, Product* out) {
+  const Product& product = *out;
   const Axes rows = set_union(product.batch_axes, product.m_axes);
   const Axes all = set_union(rows, product.n_axes);
+  size_t of_parts = 0;
   for (const Output& output : graph.outputs) {
     Axes own = graph.nodes[output.node].varies;
     for (const Piece& piece : output.pieces) own = set_union(own, graph.axes.leaves(piece.axis));
-    if (own != all && !(product.whole_rows && own == rows)) return false;
+    if (graph.part >= 0 && own == set_union(rows, {graph.part})) {
+      ++of_parts;
+    } else if (own != all && !(product.whole_rows && own == rows)) {
+      return false;
+    }
   }
-  return true;
+  out->parts = of_parts > 0;
+  return of_parts == 0 || of_parts == graph.outputs.size();
 }
+
+int left_of(const Node& product, bool exchanged) { return product.operands[exchanged ? 1 : 0]; }
+int right_of(const Node& product, bool exchanged) { return product.operands[exchanged ? 0 : 1]; }
 
 // Adds the product of node `id`; false when it does not run over the loops of those before.
 bool add_product(const Graph& graph, int id, Product* out) {
   const Node& node = graph.nodes[id];
   if (node.dtype != DType::kFloat32) return false;
-  const Axes &a = graph.nodes[node.operands[0]].varies, &b = graph.nodes[node.operands[1]].varies;
+  const int left = left_of(node, out->exchanged), right = right_of(node, out->exchanged);
+  const Axes &a = graph.nodes[left].varies, &b = graph.nodes[right].varies;
   const Axes k = sorted(node.axes), shared = set_intersection(a, b);
   if (set_intersection(shared, k) != k) return false;
   const Axes batch = set_minus(shared, k), m = set_minus(a, shared), n = set_minus(b, shared);
@@ -67,9 +82,22 @@ bool add_product(const Graph& graph, int id, Product* out) {
   auto keep = [](std::vector<int>& list, int operand) {
     if (std::find(list.begin(), list.end(), operand) == list.end()) list.push_back(operand);
   };
-  keep(out->left, node.operands[0]);
-  keep(out->right, node.operands[1]);
+  keep(out->left, left);
+  keep(out->right, right);
   return true;
+}
+
+// Columns are what is reduced, where something is: whether they are those of the left operands.
+bool reduces_left(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::kMatmul) continue;
+    const Axes &a = graph.nodes[node.operands[0]].varies, &b = graph.nodes[node.operands[1]].varies;
+    const Axes own = set_minus(a, b);
+    return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& other) {
+      return other.kind == NodeKind::kReduce && sorted(other.axes) == own;
+    });
+  }
+  return false;
 }
 
 // Fills `out`; false when the graph is not of this family.
@@ -77,6 +105,7 @@ bool analyse(const Subject& subject, Product* out) {
   const Graph& graph = subject.graph;
   std::vector<bool> after(graph.nodes.size(), false);  // depends on a product or a reduction
   std::vector<int> reductions;
+  out->exchanged = reduces_left(graph);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
     if (node.kind == NodeKind::kScan || node.kind == NodeKind::kConvolution) return false;
@@ -90,13 +119,14 @@ bool analyse(const Subject& subject, Product* out) {
     }
   }
   if (out->products.empty() || out->m_axes.empty() || out->n_axes.empty()) return false;
-  const Axes result = set_union(out->batch_axes, set_union(out->m_axes, out->n_axes));
+  Axes result = set_union(out->batch_axes, set_union(out->m_axes, out->n_axes));
+  if (graph.part >= 0) result = set_union(result, {graph.part});
   for (int id : reductions) {
     const Node& node = graph.nodes[id];
     if (sorted(node.axes) != out->n_axes || !set_minus(node.varies, result).empty()) return false;
     out->whole_rows = true;
   }
-  if (!outputs_fit(graph, *out)) return false;
+  if (!outputs_fit(graph, out)) return false;
   out->batch = merged_loops(graph, subject.table, out->batch_axes);
   out->m = merged_loops(graph, subject.table, out->m_axes);
   out->n = merged_loops(graph, subject.table, out->n_axes);
@@ -199,8 +229,8 @@ class ProductKernel {
     const bool full = product_.operand == DType::kFloat32;
     for (size_t i = 0; i < sums.size(); ++i) {
       const Node& node = graph_.nodes[product_.products[i]];
-      kernel_.line(sums[i] + " = tl.dot(" + left.at(node.operands[0]) + ", " +
-                   right.at(node.operands[1]) + ", " + sums[i] +
+      kernel_.line(sums[i] + " = tl.dot(" + left.at(left_of(node, product_.exchanged)) + ", " +
+                   right.at(right_of(node, product_.exchanged)) + ", " + sums[i] +
                    (full ? ", input_precision=\"tf32x3\")" : ")"));
     }
     kernel_.close();
@@ -249,7 +279,7 @@ class ProductKernel {
     for (size_t i = 0; i < graph_.outputs.size(); ++i) body_.store(static_cast<int>(i));
   }
 
-  // A reduction over the columns of the tile, which are whole rows.
+  // A reduction over the columns of the tile, which are whole rows or what is wanted of them.
   std::string reduced(int id) {
     const Node& node = graph_.nodes[id];
     const std::string text = body_.value(node.operands[0]), tile = kernel_.unique("masked");
@@ -264,6 +294,9 @@ class ProductKernel {
     body_.unit_index = "m";
     body_.bind_flat(product_.m, {"m", 1}, "m");
     body_.bind_flat(product_.n, {"n", 2}, "n");
+    if (product_.parts) {
+      body_.bind({{graph_.part}, graph_.axes.size(graph_.part)}, {start_.tile_n + wide_, 0});
+    }
   }
 
   void set_masks(const std::string& first, const std::string& second) {
@@ -369,7 +402,7 @@ GemmTile clipped(GemmTile tile, const Product& product) {
   tile.m = clipped_block(tile.m, total_size(product.m));
   tile.n = clipped_block(tile.n, total_size(product.n));
   tile.k = clipped_block(tile.k, total_size(product.k));
-  if (product.whole_rows) tile.n = std::max<int64_t>(16, next_power_of_2(total_size(product.n)));
+  if (product.whole_rows && !product.parts) tile.n = std::max<int64_t>(16, next_power_of_2(total_size(product.n)));
   if (tile.m * tile.n <= 64 * 64) tile.warps = std::min(tile.warps, 4);
   return tile;
 }
@@ -432,7 +465,7 @@ std::string product_class(const Subject& subject, const Product& product) {
       " operands=" + operand_class(subject, product, product.left.front()) +
       operand_class(subject, product, product.right.front());
   if (product.products.size() > 1) out += " products=" + std::to_string(product.products.size());
-  if (product.whole_rows) out += " whole-rows";
+  if (product.whole_rows) out += product.parts ? " parts-of-rows" : " whole-rows";
   return out;
 }
 
@@ -467,7 +500,7 @@ std::vector<Choice> matmul_choices(const Subject& subject) {
   std::set<std::string> seen;
   auto add = [&](const Plan& plan) {
     const GemmTile& tile = plan.tile;
-    std::string tiling = kind_name(plan) + "BLOCK_M=" + std::to_string(tile.m) +
+    std::string tiling = (product->parts ? "two-stage " : "") + kind_name(plan) + "BLOCK_M=" + std::to_string(tile.m) +
                          " BLOCK_N=" + std::to_string(tile.n) +
                          " BLOCK_K=" + std::to_string(tile.k);
     const std::string key =
@@ -482,6 +515,7 @@ std::vector<Choice> matmul_choices(const Subject& subject) {
   };
   auto add_tile = [&](const GemmTile& listed) {
     const GemmTile tile = clipped(listed, *product);
+    if (product->parts && tile.n != subject.graph.part_columns) return;
     if (!fits(subject, *product, tile)) return;
     const int64_t steps = cdiv(total_size(product->k), tile.k);
     const int64_t programs = program_count(*product, tile);
@@ -496,7 +530,7 @@ std::vector<Choice> matmul_choices(const Subject& subject) {
   const auto& tiles = product->operand == DType::kFloat32 ? full_tiles() : half_tiles();
   for (const GemmTile& tile : tiles) add_tile(tile);
   for (GemmTile tile : tiles) {  // wide rows want few of them
-    if (!product->whole_rows) break;
+    if (!product->whole_rows || product->parts) break;
     for (int64_t m : {16, 32}) {
       tile.m = m, tile.k = 32, tile.warps = 8;
       add_tile(tile);

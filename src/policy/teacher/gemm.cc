@@ -80,6 +80,7 @@ TileStart place_tile(KernelText& kernel, const GemmShape& shape, const GemmTile&
     kernel.line("tile_n = pid % (GROUP_M * tiles_n) // group_m");
     start = {"tile_m", "tile_n"};
   }
+  start.tile_n = start.n.empty() ? "0" : start.n;
   auto side = [&](const std::string& name, std::string* at, const std::string& block,
                   const std::string& across) {
     const std::string range = "tl.arange(0, " + block + ")";

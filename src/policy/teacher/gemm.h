@@ -40,6 +40,7 @@ enum class Visit {
 // The first row and column of a program's tile, as kernel code.
 struct TileStart {
   std::string m, n;
+  std::string tile_n;  // which tile that is along the columns
 };
 
 // Declares M, N and the blocks, and prints which tile this program computes: `m` [BLOCK_M, 1] and

@@ -118,6 +118,10 @@ struct Graph {
   int inputs = 0;               // number of arguments; inputs from there on are scratch memory
   std::map<AxisId, std::string> size_text;  // leaf -> host expression of its size ("a0.shape[1]")
   std::vector<std::string> notes;           // one line a fused operator, for comments
+  // A product's reductions over columns are over tiles of `part_columns` of them each, which this
+  // axis counts (two_stages.h); -1: over whole rows.
+  AxisId part = -1;
+  int64_t part_columns = 0;
 };
 
 DType register_type(DType dtype);           // float16, bfloat16 -> float32

@@ -188,7 +188,23 @@ int Lowering::substituted(int id, const Positions& at, std::map<int, int>& done)
     if (!all_distinct(all)) throw Refusal{"an index inside of the reduction that it varies with"};
     layouts_.push_back(std::move(all));
   }
+  if (node.kind == NodeKind::kMatmul) return done[id] = product_or_dot(std::move(node));
   return done[id] = add_node(std::move(node));
+}
+
+// A product of which a single row or column is left for each batch is a sum of products.
+int Lowering::product_or_dot(Node product) {
+  const Axes a = free_axes(product.operands[0]), b = free_axes(product.operands[1]);
+  if (!set_minus(a, b).empty() && !set_minus(b, a).empty()) return add_node(std::move(product));
+  Node sum;
+  sum.kind = NodeKind::kReduce;
+  sum.reduce = ReduceOp::kSum;
+  sum.name = "dot";
+  sum.dtype = product.dtype;
+  sum.axes = product.axes;
+  sum.operands = {expression_node("product", "{0} * {1}", product.operands,
+                                  {product.dtype, product.dtype}, product.dtype)};
+  return add_node(std::move(sum));
 }
 
 int Lowering::substituted_index(int id, const Axes& axes, const Positions& at) {

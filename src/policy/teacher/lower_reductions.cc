@@ -212,8 +212,12 @@ bool Lowering::softmax(const std::string& base) {
   Tensor shifted;
   const Tensor numerator = shifted_exp(t, dim, &shifted);
   const Tensor sum = reduce("denominator", ReduceOp::kSum, numerator, {dim}, true);
-  set_result(0, log ? pointwise("log_softmax", "{0} - tl.log({1})", {shifted, sum}, dtype)
-                    : pointwise("softmax", "{0} / {1}", {numerator, sum}, dtype));
+  if (!log) {
+    set_result(0, pointwise("softmax", "{0} / {1}", {numerator, sum}, dtype));
+    return true;
+  }
+  const Tensor size = pointwise("log_sum", "tl.log({0})", {sum}, dtype);
+  set_result(0, pointwise("log_softmax", "{0} - {1}", {shifted, size}, dtype));
   return true;
 }
 

@@ -122,6 +122,7 @@ class Lowering {
   Tensor taken(Tensor t, const Positions& at, std::vector<std::vector<Piece>> dims);
   int substituted(int node, const Positions& at, std::map<int, int>& done);
   int substituted_load(int id, Node node, const Positions& at, bool changed);
+  int product_or_dot(Node product);
   int substituted_index(int id, const Axes& axes, const Positions& at);
   static void add_guard(Node& load, int guard);
   int guarded(int node, int guard, std::map<int, int>& done);

@@ -10,50 +10,6 @@ bool crosses_row(const Node& node) {
   return node.kind == NodeKind::kReduce || node.kind == NodeKind::kScan;
 }
 
-// Both reductions are over one value, and the second looks for the result of the first.
-void find_located(const Graph& graph, Rows* out) {
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const Node& first = graph.nodes[i];
-    if (first.kind != NodeKind::kReduce || first.reduce != ReduceOp::kMin) continue;
-    const Node& candidate = graph.nodes[first.operands[0]];
-    if (candidate.expression != kPositionOfReal && candidate.expression != kPositionOfInteger) {
-      continue;
-    }
-    const int best = candidate.operands[1];
-    const Node& extremum = graph.nodes[best];
-    if (extremum.kind == NodeKind::kReduce && extremum.operands[0] == candidate.operands[0] &&
-        sorted(extremum.axes) == sorted(first.axes)) {
-      out->located[static_cast<int>(i)] = best;
-    }
-  }
-}
-
-// sum((x - sum(x) / n)^2) and the inner sum.
-void find_moments(const Graph& graph, Rows* out) {
-  auto is = [&](int id, const char* expression) {
-    const Node& node = graph.nodes[id];
-    return node.kind == NodeKind::kPointwise && node.expression == expression;
-  };
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const Node& squares = graph.nodes[i];
-    if (squares.kind != NodeKind::kReduce || squares.reduce != ReduceOp::kSum) continue;
-    const int square = squares.operands[0];
-    if (!is(square, "{0} * {0}") || !is(graph.nodes[square].operands[0], "{0} - {1}")) continue;
-    const Node& centered = graph.nodes[graph.nodes[square].operands[0]];
-    const int x = centered.operands[0], mean = centered.operands[1];
-    if (!is(mean, "{0} / {1}")) continue;
-    const int sum = graph.nodes[mean].operands[0], count = graph.nodes[mean].operands[1];
-    const Node& sums = graph.nodes[sum];
-    const bool counted = graph.nodes[count].kind == NodeKind::kCount &&
-                         sorted(graph.nodes[count].axes) == sorted(sums.axes);
-    if (sums.kind == NodeKind::kReduce && sums.reduce == ReduceOp::kSum && counted &&
-        sums.operands[0] == x && sorted(sums.axes) == sorted(squares.axes) &&
-        is_floating(sums.dtype) && !set_intersection(graph.nodes[x].varies, sums.axes).empty()) {
-      out->moments[static_cast<int>(i)] = sum;
-    }
-  }
-}
-
 void find_levels(const Graph& graph, Rows* out) {
   out->level.assign(graph.nodes.size(), 0);
   out->stage.assign(graph.nodes.size(), 0);
@@ -98,6 +54,54 @@ bool sort_outputs(const Graph& graph, const Axes& crossed, Rows* out) {
 
 }  // namespace
 
+// Both reductions are over one value, and the second looks for the result of the first.
+std::map<int, int> located_reductions(const Graph& graph) {
+  std::map<int, int> out;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& first = graph.nodes[i];
+    if (first.kind != NodeKind::kReduce || first.reduce != ReduceOp::kMin) continue;
+    const Node& candidate = graph.nodes[first.operands[0]];
+    if (candidate.expression != kPositionOfReal && candidate.expression != kPositionOfInteger) {
+      continue;
+    }
+    const int best = candidate.operands[1];
+    const Node& extremum = graph.nodes[best];
+    if (extremum.kind == NodeKind::kReduce && extremum.operands[0] == candidate.operands[0] &&
+        sorted(extremum.axes) == sorted(first.axes)) {
+      out[static_cast<int>(i)] = best;
+    }
+  }
+  return out;
+}
+
+// sum((x - sum(x) / n)^2) and the inner sum.
+std::map<int, int> moment_reductions(const Graph& graph) {
+  std::map<int, int> out;
+  auto is = [&](int id, const char* expression) {
+    const Node& node = graph.nodes[id];
+    return node.kind == NodeKind::kPointwise && node.expression == expression;
+  };
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& squares = graph.nodes[i];
+    if (squares.kind != NodeKind::kReduce || squares.reduce != ReduceOp::kSum) continue;
+    const int square = squares.operands[0];
+    if (!is(square, "{0} * {0}") || !is(graph.nodes[square].operands[0], "{0} - {1}")) continue;
+    const Node& centered = graph.nodes[graph.nodes[square].operands[0]];
+    const int x = centered.operands[0], mean = centered.operands[1];
+    if (!is(mean, "{0} / {1}")) continue;
+    const int sum = graph.nodes[mean].operands[0], count = graph.nodes[mean].operands[1];
+    const Node& sums = graph.nodes[sum];
+    const bool counted = graph.nodes[count].kind == NodeKind::kCount &&
+                         sorted(graph.nodes[count].axes) == sorted(sums.axes);
+    if (sums.kind == NodeKind::kReduce && sums.reduce == ReduceOp::kSum && counted &&
+        sums.operands[0] == x && sorted(sums.axes) == sorted(squares.axes) &&
+        is_floating(sums.dtype) && !set_intersection(graph.nodes[x].varies, sums.axes).empty()) {
+      out[static_cast<int>(i)] = sum;
+    }
+  }
+  return out;
+}
+
 bool analyse_rows(const Subject& subject, Rows* out) {
   const Graph& graph = subject.graph;
   const Axes* scanned = nullptr;
@@ -114,8 +118,8 @@ bool analyse_rows(const Subject& subject, Rows* out) {
     ++out->scans;
   }
   if (out->reduced.empty() || !sort_outputs(graph, out->reduced, out)) return false;
-  find_located(graph, out);
-  find_moments(graph, out);
+  out->located = located_reductions(graph);
+  out->moments = moment_reductions(graph);
   find_levels(graph, out);
   for (const Node& node : graph.nodes) {
     full_loads += node.kind == NodeKind::kLoad &&

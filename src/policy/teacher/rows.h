@@ -35,6 +35,10 @@ struct Rows {
   int found_with(int reduction) const;
 };
 
+// Reductions that are found in the walk of another one, and that one: Rows::located, Rows::moments.
+std::map<int, int> located_reductions(const Graph& graph);
+std::map<int, int> moment_reductions(const Graph& graph);
+
 // Fills `out`; false when the graph is not of this form.
 bool analyse_rows(const Subject& subject, Rows* out);
 

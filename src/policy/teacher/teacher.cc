@@ -11,6 +11,7 @@
 #include "policy/teacher/parts.h"
 #include "policy/teacher/ranking.h"
 #include "policy/teacher/schedule.h"
+#include "policy/teacher/two_stages.h"
 
 namespace kw {
 namespace teacher {
@@ -55,15 +56,22 @@ using Parts = std::vector<std::unique_ptr<Part>>;
 Parts parts_of(const Graph& graph, const Task& task, const DeviceProfile& profile,
                const Knowledge& known) {
   Parts out;
-  for (Graph& level : levels(graph)) {
-    auto whole = std::make_unique<Part>(level, task, profile, known);
-    if (!whole->choices.empty()) {
-      out.push_back(std::move(whole));
-      continue;
-    }
-    for (Graph& part : independent_parts(level)) {
-      out.push_back(std::make_unique<Part>(std::move(part), task, profile, known));
-      if (out.back()->choices.empty()) throw Refusal{"no family has this loop structure"};
+  auto add = [&](Graph part) {
+    auto made = std::make_unique<Part>(std::move(part), task, profile, known);
+    if (made->choices.empty()) return false;
+    out.push_back(std::move(made));
+    return true;
+  };
+  for (const Graph& level : levels(graph)) {
+    if (add(level)) continue;
+    for (const Graph& part : independent_parts(level)) {
+      if (add(part)) continue;
+      // Computing something twice is better than nothing.
+      for (size_t i = 0; i < part.outputs.size(); ++i) {
+        if (part.outputs.size() == 1 || !add(with_outputs(part, {i}))) {
+          throw Refusal{"no family has this loop structure"};
+        }
+      }
     }
   }
   return out;
@@ -86,44 +94,85 @@ void find_stored_in_place(const Graph& graph, const Part& part, const Choice& ch
   }
 }
 
+// One way to take a fragment apart. Its most expensive part is written in several ways, the others
+// in their best.
+struct Form {
+  Graph graph;
+  Parts parts;
+  Part* main = nullptr;
+  size_t next = 0;  // of the main part's choices
+
+  Form(Graph g, const Task& task, const DeviceProfile& profile, const Knowledge& known)
+      : graph(std::move(g)), parts(parts_of(graph, task, profile, known)) {
+    main = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+             return a->choices.front().seconds < b->choices.front().seconds;
+           })->get();
+  }
+  const Choice& choice_of(const Part& part, size_t i) const {
+    return &part == main ? part.choices[i] : simple_choice(part);
+  }
+  double seconds() const {  // of its next proposal
+    double out = 0;
+    for (const auto& part : parts) out += choice_of(*part, next).seconds;
+    return out;
+  }
+};
+
+// Rows of products by their width in a tile, for those that are wider.
+constexpr int64_t kTileColumns[] = {128, 256};
+
+std::vector<Form> forms_of(const Task& task, const DeviceProfile& profile, const Knowledge& known) {
+  std::vector<Form> out;
+  auto add = [&](Graph graph) {
+    try {
+      out.emplace_back(std::move(graph), task, profile, known);
+    } catch (const Refusal&) {  // another form may do
+    }
+  };
+  const Graph graph = lower(task);
+  add(graph);
+  for (const int64_t columns : kTileColumns) {
+    if (auto staged = in_two_stages(graph, columns)) add(std::move(*staged));
+  }
+  if (out.empty()) out.emplace_back(lower(task, true), task, profile, known);
+  return out;
+}
+
 std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int count,
                             const Knowledge& known = {}, const TeacherOptions& options = {},
                             uint64_t seed = 0) {
-  Graph graph = lower(task);
-  Parts parts;
-  try {
-    parts = parts_of(graph, task, profile, known);
-  } catch (const Refusal&) {
-    graph = lower(task, true);
-    parts = parts_of(graph, task, profile, known);
-  }
-  Part& main = **std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
-    return a->choices.front().seconds < b->choices.front().seconds;
-  });
-  explore(main.choices, count, options.explore, seed);
-  const auto bytes = static_cast<double>(access_table(graph, graph.program).bytes());
-  const double memory_seconds = bytes / profile.bytes_per_second;
+  std::vector<Form> forms = forms_of(task, profile, known);
+  for (Form& form : forms) explore(form.main->choices, count, options.explore, seed);
   std::vector<Proposal> out;
   std::set<std::string> written_before;
-  for (const Choice& choice : main.choices) {
-    if (static_cast<int>(out.size()) >= count) break;
+  while (static_cast<int>(out.size()) < count) {
+    Form* best = nullptr;
+    for (Form& form : forms) {
+      if (form.next == form.main->choices.size()) continue;
+      if (!best || form.seconds() < best->seconds()) best = &form;
+    }
+    if (!best) break;
     Proposal proposal;
     std::vector<Written> written;
     size_t kernels = 0;
-    for (const auto& part : parts) {
-      const Choice& own = part.get() == &main ? choice : simple_choice(*part);
+    for (const auto& part : best->parts) {
+      const Choice& own = best->choice_of(*part, best->next);
       written.push_back(own.write());
-      find_stored_in_place(graph, *part, own, written.back());
+      find_stored_in_place(best->graph, *part, own, written.back());
       kernels += written.back().kernels.size();
-      proposal.model_seconds += own.seconds;
     }
+    const Choice& choice = best->main->choices[best->next];
+    const auto bytes =
+        static_cast<double>(access_table(best->graph, best->graph.program).bytes());
+    proposal.model_seconds = best->seconds();
     proposal.family = choice.family;
-    proposal.plan = plan_text(graph, choice, main.subject, kernels);
-    proposal.source = module_text(task, graph, written);
+    proposal.plan = plan_text(best->graph, choice, best->main->subject, kernels);
+    proposal.source = module_text(task, best->graph, written);
     proposal.schedule = schedule_to_json(choice, profile);
-    proposal.schedule["parts"] = parts.size();
-    proposal.schedule["memory_seconds"] = memory_seconds;
+    proposal.schedule["parts"] = best->parts.size();
+    proposal.schedule["memory_seconds"] = bytes / profile.bytes_per_second;
     if (written_before.insert(proposal.source).second) out.push_back(std::move(proposal));
+    ++best->next;
   }
   return out;
 }
