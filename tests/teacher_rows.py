@@ -54,7 +54,17 @@ def fragments():
     ties = I((6, 40), special="ties")
     nan = I((9, 40), special="ties nan")
     infinite = I((9, 40), special="inf -inf")
+    last, image = ".contiguous(memory_format=torch.channels_last)", I((3, 8, 20, 20))
+    moved = I((3, 8, 20, 20), order=(0, 2, 3, 1))
     return statistics_fragments() + [
+        F("norm_to_channels_last", "out = F.silu(F.group_norm(a0, 4, a1, a2))%s" % last,
+          [image, I((8,)), I((8,))]),
+        F("norm_from_channels_last", "out = F.group_norm(a0 * 2, 4, a1, a2).contiguous()",
+          [moved, I((8,)), I((8,))]),
+        F("norm_and_its_input", "x = torch.cat([a0, a1], 1)\nout = x%s, F.group_norm(x, 2)%s"
+          % (last, last), [image, moved]),
+        F("softmax_transposed", "out = torch.softmax(a0, -1).t().contiguous(), a0.amax(-1)",
+          [I((300, 700))]),
         F("cumsum", "out = a0.cumsum(-1), a0.cumsum(0)[:, None]", [x], refused=True),
         F("cumsum_inner", "out = torch.relu(a0 * 2).cumsum(-1) + a1", [x, x]),
         F("cumsum_middle", "out = a0.cumsum(1)", [y]),

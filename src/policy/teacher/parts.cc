@@ -27,6 +27,12 @@ bool crosses(const Node& node) {
   return node.kind != NodeKind::kLoad && node.kind != NodeKind::kPointwise;
 }
 
+Axes output_axes(const Graph& graph, const Output& output) {
+  Axes out;
+  for (const Piece& piece : output.pieces) out = set_union(out, graph.axes.leaves(piece.axis));
+  return out;
+}
+
 std::vector<Graph> grouped(const Graph& graph, const std::vector<int>& group_of) {
   std::vector<Graph> out;
   for (int group : std::set<int>(group_of.begin(), group_of.end())) {
@@ -89,6 +95,20 @@ std::vector<Graph> levels(const Graph& graph) {
   for (size_t round = 0; round < count; ++round) {  // the longest chain has so many
     for (size_t i = 0; i < count; ++i) {
       for (size_t k : waits[i]) level[i] = std::max(level[i], level[k] + 1);
+    }
+  }
+  // What is made element by element waits for a kernel that walks the same elements.
+  for (size_t i = 0; i < count; ++i) {
+    const Output& own = graph.outputs[i];
+    const std::vector<bool> needed = made_of(graph, own);
+    bool plain = own.target < 0;
+    for (size_t n = 0; plain && n < needed.size(); ++n) {
+      plain = !needed[n] || !crosses(graph.nodes[n]) || !computes(graph.nodes[n]);
+    }
+    for (size_t k = 0; plain && k < count; ++k) {
+      if (output_axes(graph, graph.outputs[k]) == output_axes(graph, own)) {
+        level[i] = std::max(level[i], level[k]);
+      }
     }
   }
   return grouped(graph, level);

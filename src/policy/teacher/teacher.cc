@@ -10,6 +10,7 @@
 #include "policy/teacher/module_text.h"
 #include "policy/teacher/parts.h"
 #include "policy/teacher/ranking.h"
+#include "policy/teacher/rows_apart.h"
 #include "policy/teacher/schedule.h"
 #include "policy/teacher/two_stages.h"
 
@@ -77,14 +78,6 @@ Parts parts_of(const Graph& graph, const Task& task, const DeviceProfile& profil
   return out;
 }
 
-// The first of a part's choices that needs no scratch memory, which has the same names in all.
-const Choice& simple_choice(const Part& part) {
-  for (const Choice& choice : part.choices) {
-    if (!choice.tiling.starts_with("split")) return choice;
-  }
-  throw Refusal{"no family has this loop structure"};
-}
-
 // Arguments that `written` overwrites with its own stores.
 void find_stored_in_place(const Graph& graph, const Part& part, const Choice& choice,
                           Written& written) {
@@ -109,7 +102,7 @@ struct Form {
            })->get();
   }
   const Choice& choice_of(const Part& part, size_t i) const {
-    return &part == main ? part.choices[i] : simple_choice(part);
+    return part.choices[&part == main ? i : 0];
   }
   double seconds() const {  // of its next proposal
     double out = 0;
@@ -131,6 +124,7 @@ std::vector<Form> forms_of(const Task& task, const DeviceProfile& profile, const
   };
   const Graph graph = lower(task);
   add(graph);
+  if (auto apart = rows_apart(graph)) add(std::move(*apart));
   for (const int64_t columns : kTileColumns) {
     if (auto staged = in_two_stages(graph, columns)) add(std::move(*staged));
   }
