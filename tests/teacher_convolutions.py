@@ -35,8 +35,8 @@ def one_of_each(proposals, rng):
     return [rng.choice(group) for group in forms.values()]
 
 
-def check(fragment, teacher, seed, limit=None, show=False):
-    """(forms tried, complaints) as oracle.check."""
+def check(fragment, teacher, seed, limit=None, show=False, only=""):
+    """(forms tried, complaints) as oracle.check; of those forms alone whose plans say `only`."""
     generator = torch.Generator().manual_seed(seed)
     tensors = [spec.make(generator) for spec in fragment.inputs]
     source = fragment.source()
@@ -46,7 +46,7 @@ def check(fragment, teacher, seed, limit=None, show=False):
         return [], [] if fragment.refused else [("", "", "refused: %s" % answer["refusal"])]
     eager = oracle.laid_out(oracle.run_model(source, tensors), reply["task"]["forward"])
     wide = oracle.run_model(oracle.wide_source(source), oracle.widened(tensors))
-    chosen = one_of_each(answer["proposals"], random.Random(seed))
+    chosen = one_of_each([p for p in answer["proposals"] if only in p["plan"]], random.Random(seed))
     if limit is not None:
         chosen = random.Random(seed).sample(chosen, min(limit, len(chosen)))
     complaints = []

@@ -30,6 +30,25 @@ def test_fragment(fragment, teacher):
     check(fragment, teacher, 2)
 
 
+def test_sliding_windows(teacher):
+    """Windows that share what they read, along every dimension that they may slide along."""
+    tried, index = set(), 0
+    while len(tried) < 30:
+        rng = random.Random("sliding%d" % index)
+        fragment = convolutions.random_convolution(rng, index)
+        index += 1
+        if "transpose" in fragment.body:
+            continue
+        try:
+            forms, complaints = convolutions.check(fragment, teacher, 1, 2, only="sliding")
+        except oracle.Unrecordable:
+            continue
+        assert not complaints, "\n".join("%s%s" % (p, why) for p, _, why in complaints)
+        tried.update((index, form) for form in forms)
+    for slide in (2, 4, 8):
+        assert any("sliding by %d" % slide in str(form) for _, form in tried), tried
+
+
 @pytest.mark.parametrize("index", range(12))
 def test_random(index, teacher):
     rng = random.Random("convolution%d" % index)
