@@ -38,6 +38,11 @@ def collect(folder: Path, command: str) -> None:
             # Evidence of each trial is in the result folder; the summary is enough here.
             for stage in value["verdict"]["stages"]:
                 stage["evidence"].pop("trials", None)
+            warm = folder / "warm" / path.name
+            if warm.exists() and warm.read_text():
+                again = json.loads(warm.read_text())
+                value["warm"] = {k: again[k] for k in
+                                 ("outcome", "search_seconds", "total_seconds", "phase_seconds")}
             value["commit"] = commit.stdout.strip()
             out["examples"][path.stem] = value
     out["environment"] = {

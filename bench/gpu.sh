@@ -3,7 +3,7 @@
 # torch and triton, g++, cmake and ninja; no registry (carry .deps-stage there: scripts/stage-deps).
 #
 #   bench/gpu.sh [STEP...]      steps: machine setup build doctor test parity teacher families examples
-#                               verdicts products (default: all but products)
+#                               warm verdicts profile products (default: all but the last two)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
 # cores), OUT (default: bench/out): results,
@@ -13,7 +13,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 steps=("$@")
 [ ${#steps[@]} -gt 0 ] ||
-  steps=(machine setup build doctor test parity teacher families examples verdicts)
+  steps=(machine setup build doctor test parity teacher families examples warm verdicts)
 out=${OUT:-bench/out}
 mkdir -p "$out"
 export PYTHON=${PYTHON:-$(command -v python3)} BUILD=build-gpu
@@ -60,21 +60,46 @@ step_families() {
 }
 # Each example (EXAMPLES: some of them; results of the others stay) against eager and torch.compile,
 # then again in plain Python.
+gather_examples() {
+  "$PYTHON" bench/collect_examples.py "$BUILD/results" "bench/gpu.sh examples" >"$out/examples.json"
+}
 step_examples() {
   local results=$BUILD/results code=0
   mkdir -p "$results"
   for model in ${EXAMPLES:-examples/*.py}; do
     local name
     name=$(basename "$model" .py)
-    rm -rf "${results:?}/$name" "$results/$name.json"
+    rm -rf "${results:?}/$name" "$results/$name.json" "$results/warm/$name.json"
     "$BUILD/kernelwright" optimize "$model" --backend cuda --budget "${BUDGET:-90s}" --json \
       --store "$BUILD/store.sqlite" --out "$results/$name" >"$results/$name.json" || code=1
     echo "$name: ${SECONDS} s"
   done
   "$PYTHON" bench/plain_python.py "$results"/*/optimized.py >"$results/plain.json" || code=1
-  "$PYTHON" bench/collect_examples.py "$results" "bench/gpu.sh examples" >"$out/examples.json" || code=1
+  gather_examples || code=1
   (cd "$results" && tar czf - ./*/optimized.py ./*/report.html ./*/verdict.json) >"$out/results.tar.gz"
   return $code
+}
+
+step_warm() {  # the examples once more: what the store knows need not be found again
+  local results=$BUILD/results code=0
+  mkdir -p "$results/warm"
+  for model in ${EXAMPLES:-examples/*.py}; do
+    local name
+    name=$(basename "$model" .py)
+    "$BUILD/kernelwright" optimize "$model" --backend cuda --budget "${BUDGET:-90s}" --json \
+      --store "$BUILD/store.sqlite" --out "$results/warm/$name" >"$results/warm/$name.json" || code=1
+    echo "$name: ${SECONDS} s"
+  done
+  gather_examples || code=1
+  return $code
+}
+
+step_profile() {  # what each kernel of the examples' results does, beside torch.compile's
+  local files=()
+  for model in ${EXAMPLES:-examples/*.py}; do
+    files+=("$BUILD/results/$(basename "$model" .py)/optimized.py")
+  done
+  "$PYTHON" bench/profile.py "${files[@]}" >"$out/profile.json"
 }
 
 step_verdicts() {  # what judging the results of `examples` costs, in seconds and memory

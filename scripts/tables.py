@@ -68,13 +68,14 @@ def phases() -> str:
     parts = {"record": ["record", "forms"], "time of steps": ["steps"], "proposals": ["plan", "write"],
               "build": ["build"], "judge": ["judge"], "time": ["time"], "confirm": ["confirm"],
               "torch.compile's package": ["torch.compile"]}
-    lines = ["| example | whole | " + " | ".join(parts) + " | commit |",
-             "|---|---|" + "---|" * (len(parts) + 1)]
+    lines = ["| example | first run | " + " | ".join(parts) + " | again | commit |",
+             "|---|---|" + "---|" * (len(parts) + 2)]
     for example, result in sorted(runs["examples"].items()):
         seconds = result["phase_seconds"]
         cells = ["%.1f s" % sum(seconds.get(name, 0) for name in names) for names in parts.values()]
-        lines.append("| %s | %.1f s | %s | %s |" % (example, result["total_seconds"], " | ".join(cells),
-                                                    result.get("commit", "-")))
+        again = "%.1f s" % result["warm"]["total_seconds"] if "warm" in result else "-"
+        lines.append("| %s | %.1f s | %s | %s | %s |" % (
+            example, result["total_seconds"], " | ".join(cells), again, result.get("commit", "-")))
     return "\n".join(lines)
 
 

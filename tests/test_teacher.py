@@ -5,6 +5,7 @@ import os
 import random
 
 import pytest
+import torch
 
 import teacher_convolutions
 import teacher_copies
@@ -112,6 +113,20 @@ def test_all_sources_are_python():
             assert isinstance(tree.body[-1], ast.ClassDef), fragment.name
             written += 1
     assert written > 1000
+
+
+@pytest.mark.parametrize("divisor", ["0.7", "-0.7", "a1"])
+def test_remainders_jump_where_pytorchs_do(divisor, teacher):
+    """Close to multiples of the divisor, where a quotient rounds to the next integer."""
+    fragment = oracle.Fragment("", "out = torch.remainder(a0, %s)" % divisor, [])
+    multiples = torch.arange(-300, 300, dtype=torch.float32) * 0.7
+    tensors = [multiples] + ([torch.full((600,), 0.7)] if divisor == "a1" else [])
+    fragment.inputs = [oracle.Input(tuple(t.shape)) for t in tensors]
+    task = oracle.record(fragment.source(), "Model", tensors, teacher.operators)["task"]
+    for proposal in teacher.propose(oracle.as_fragment(task))["proposals"]:
+        got = oracle.run_candidate(proposal["source"], tensors, teacher.operators)
+        want = torch.remainder(multiples, tensors[1] if divisor == "a1" else float(divisor))
+        assert torch.equal(oracle.flatten(got)[0], want), proposal["source"]
 
 
 @pytest.mark.parametrize("fragment", many_dimensions(), ids=lambda f: f.name)

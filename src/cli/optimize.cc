@@ -96,6 +96,19 @@ Json steps_json(const OptimizeResult& result) {
   return out;
 }
 
+// The forms that the program was searched in.
+Json forms_json(const OptimizeResult& result) {
+  Json out = Json::array();
+  for (const FormTime& form : result.forms) {
+    out.push_back({{"name", form.name.empty() ? "as recorded" : form.name},
+                   {"eager_seconds", form.eager_seconds},
+                   {"found_seconds", form.found_seconds},
+                   {"fragments", form.offered},
+                   {"tried", form.tried}});
+  }
+  return out;
+}
+
 int run(const Flags& flags) {
   OptimizeOptions options;
   options.budget_seconds = parse_seconds(flags.budget);
@@ -142,6 +155,7 @@ int run(const Flags& flags) {
                 {"measured", result.measured},
                 {"folder", folder.string()},
                 {"steps", steps_json(result)},
+                {"forms", forms_json(result)},
                 {"search_seconds", result.search_seconds},
                 {"phase_seconds", result.phase_seconds},
                 {"total_seconds", result.total_seconds},

@@ -40,7 +40,7 @@ constexpr OperatorRow kTable[] = {
      OpClass::kPointwise, Recording::kWhole, Numerics::kPointwise, 1, "{self} / {other}"},
     {"aten.remainder.Scalar",
      "(Tensor self, Scalar other) -> Tensor",
-     OpClass::kPointwise, Recording::kWhole, Numerics::kPointwise, 1, "{self} - tl.floor({self} / {other}) * {other}"},
+     OpClass::kPointwise, Recording::kWhole, Numerics::kPointwise, 1, ""},
     {"aten.maximum.default",
      "(Tensor self, Tensor other) -> Tensor",
      OpClass::kPointwise, Recording::kWhole, Numerics::kExact, 1, "tl.maximum({self}, {other}, propagate_nan=tl.PropagateNan.ALL)"},

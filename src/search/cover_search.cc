@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 // Where times are measured, a fragment that was not tried yet counts as this much faster than it is
 // thought to be: first a little, so that one whose guess is a bit off is tried too; while budget is
 // left, more.
-constexpr double kOptimism[] = {0.85, 0.7};
+constexpr double kOptimism[] = {0.85, 0.7, 0.5};
 // Rounds in a row without a better cover, after which more of them are not worth it.
 constexpr int kPatience = 3;
 // A fragment that matters is looked at again, with this many times the schedules. That may make it
@@ -285,6 +285,11 @@ void CoverSearch::drop_weakest(const Cover& cover, const std::string& reason) {
 
 void CoverSearch::mark_chosen(const Cover& cover) {
   for (int c : cover) candidates_[c].attempts[candidates_[c].best_attempt].chosen = true;
+}
+
+size_t CoverSearch::tried() const {
+  return static_cast<size_t>(std::count_if(candidates_.begin(), candidates_.end(),
+                                           [](const Candidate& c) { return c.tried > 0; }));
 }
 
 std::vector<Attempt> CoverSearch::attempts() const {

@@ -61,6 +61,7 @@ class CoverSearch {
   double eager_seconds() const;  // of all steps
   std::vector<Attempt> attempts() const;
   size_t offered() const { return candidates_.size(); }  // fragments that the policy can write
+  size_t tried() const;                                  // of those, evaluated
 
  private:
   // A fragment that the policy can write.

@@ -63,6 +63,10 @@ class Optimizer::Run {
     result_.step_seconds = base.step_seconds();
     result_.step_measured = base.step_measured();
     result_.attempts = base.attempts();
+    for (const CoverSearch& search : searches_) {
+      result_.forms.push_back({search.form().name, search.eager_seconds(), search.known_seconds(),
+                               search.offered(), search.tried()});
+    }
     result_.phase_seconds = clock_.seconds();
     result_.total_seconds = since(start_);
     return std::move(result_);

@@ -29,6 +29,13 @@ struct OptimizeOptions {
   std::function<std::string(const Reference&)> compile_baseline;  // makes verify.compiled_package
 };
 
+// A form of the program that was searched (forms.h), and how fast it was found to be.
+struct FormTime {
+  std::string name;                             // empty: as it was recorded
+  double eager_seconds = 0, found_seconds = 0;  // of its steps; of its best cover
+  size_t offered = 0, tried = 0;                // fragments that could be written; those evaluated
+};
+
 struct OptimizeResult {
   enum class Outcome { kImproved, kNothingGained };
   Outcome outcome = Outcome::kNothingGained;
@@ -47,6 +54,7 @@ struct OptimizeResult {
   bool measured = false;             // whether times of fragments and of the whole were
   double search_seconds = 0, total_seconds = 0;
   std::map<std::string, double> phase_seconds;  // where they went: record, plan, build, judge, ...
+  std::vector<FormTime> forms;                  // in the order in which they were found
   bool stopped_early = false;                   // budget or interrupt ended the search
 };
 

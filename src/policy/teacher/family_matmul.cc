@@ -402,7 +402,8 @@ GemmTile clipped(GemmTile tile, const Product& product) {
   tile.m = clipped_block(tile.m, total_size(product.m));
   tile.n = clipped_block(tile.n, total_size(product.n));
   tile.k = clipped_block(tile.k, total_size(product.k));
-  if (product.whole_rows && !product.parts) tile.n = std::max<int64_t>(16, next_power_of_2(total_size(product.n)));
+  if (product.whole_rows && !product.parts)
+    tile.n = std::max<int64_t>(16, next_power_of_2(total_size(product.n)));
   if (tile.m * tile.n <= 64 * 64) tile.warps = std::min(tile.warps, 4);
   return tile;
 }
@@ -500,7 +501,8 @@ std::vector<Choice> matmul_choices(const Subject& subject) {
   std::set<std::string> seen;
   auto add = [&](const Plan& plan) {
     const GemmTile& tile = plan.tile;
-    std::string tiling = (product->parts ? "two-stage " : "") + kind_name(plan) + "BLOCK_M=" + std::to_string(tile.m) +
+    std::string tiling = (product->parts ? "two-stage " : "") + kind_name(plan) +
+                         "BLOCK_M=" + std::to_string(tile.m) +
                          " BLOCK_N=" + std::to_string(tile.n) +
                          " BLOCK_K=" + std::to_string(tile.k);
     const std::string key =
@@ -514,8 +516,8 @@ std::vector<Choice> matmul_choices(const Subject& subject) {
                    [=, &subject] { return ProductKernel(subject, *product, plan).write(); }});
   };
   auto add_tile = [&](const GemmTile& listed) {
+    if (product->parts && listed.n != subject.graph.part_columns) return;
     const GemmTile tile = clipped(listed, *product);
-    if (product->parts && tile.n != subject.graph.part_columns) return;
     if (!fits(subject, *product, tile)) return;
     const int64_t steps = cdiv(total_size(product->k), tile.k);
     const int64_t programs = program_count(*product, tile);

@@ -49,8 +49,9 @@ bool Lowering::arithmetic(const std::string& base) {
     set_result(
         0, pointwise("div", "{0} / {1}", {operand_or_number("self"), operand_or_number("other")},
                      result_value().dtype));
-  } else if (base == "aten.fmod" || call_->op == "aten.remainder.Tensor" ||
-             call_->op == "aten.remainder.Scalar_Tensor") {
+  } else if (base == "aten.fmod" ||
+             (base == "aten.remainder" &&
+              (call_->op != "aten.remainder.Scalar" || is_floating(result_value().dtype)))) {
     remainder(base == "aten.fmod");
   } else if (call_->op == "aten.clamp.Tensor") {
     clamp_between_tensors();

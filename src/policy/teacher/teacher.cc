@@ -126,10 +126,26 @@ std::vector<Form> forms_of(const Task& task, const DeviceProfile& profile, const
   add(graph);
   if (auto apart = rows_apart(graph)) add(std::move(*apart));
   for (const int64_t columns : kTileColumns) {
-    if (auto staged = in_two_stages(graph, columns)) add(std::move(*staged));
+    auto staged = in_two_stages(graph, columns);
+    if (staged && (out.empty() || staged->axes.size(staged->part) > 1)) add(std::move(*staged));
   }
   if (out.empty()) out.emplace_back(lower(task, true), task, profile, known);
   return out;
+}
+
+// The form whose next proposal is expected to be fastest, null at the end of all. The first of each
+// that may well win stands before further ones of the others, as estimates are rough.
+Form* next_form(std::vector<Form>& forms) {
+  Form* best = nullptr;
+  for (Form& form : forms) {
+    if (form.next == form.main->choices.size()) continue;
+    if (!best || form.seconds() < best->seconds()) best = &form;
+  }
+  if (!best || best->next == 0) return best;
+  for (Form& form : forms) {
+    if (form.next == 0 && form.seconds() < 1.2 * best->seconds()) return &form;
+  }
+  return best;
 }
 
 std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int count,
@@ -140,11 +156,7 @@ std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int 
   std::vector<Proposal> out;
   std::set<std::string> written_before;
   while (static_cast<int>(out.size()) < count) {
-    Form* best = nullptr;
-    for (Form& form : forms) {
-      if (form.next == form.main->choices.size()) continue;
-      if (!best || form.seconds() < best->seconds()) best = &form;
-    }
+    Form* best = next_form(forms);
     if (!best) break;
     Proposal proposal;
     std::vector<Written> written;
@@ -156,8 +168,7 @@ std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int 
       kernels += written.back().kernels.size();
     }
     const Choice& choice = best->main->choices[best->next];
-    const auto bytes =
-        static_cast<double>(access_table(best->graph, best->graph.program).bytes());
+    const auto bytes = static_cast<double>(access_table(best->graph, best->graph.program).bytes());
     proposal.model_seconds = best->seconds();
     proposal.family = choice.family;
     proposal.plan = plan_text(best->graph, choice, best->main->subject, kernels);

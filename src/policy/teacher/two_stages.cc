@@ -30,7 +30,6 @@ class TwoStages {
   std::optional<Graph> run() {
     if (!find_rows()) return {};
     const int64_t size = old_.axes.size(row_);
-    if (size <= columns_) return {};
     part_ = copy_.out.part = copy_.out.axes.fresh(cdiv(size, columns_));
     copy_.out.part_columns = columns_;
     const std::string text = size_text(old_, row_);
