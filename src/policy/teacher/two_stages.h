@@ -13,9 +13,9 @@ namespace kw::teacher {
 
 // The graph with every reduction over a product's columns taken apart: one over tiles of `columns`
 // columns each (Graph::part), through scratch memory, and one over those. Nothing where the graph
-// has no such reductions, where something else needs the product, or where what a tile finds depends
-// on the whole row in a way that cannot be put right afterwards. Rows that one tile holds make one
-// part each.
+// has no such reductions, where something else needs the product, or where what a tile finds
+// depends on the whole row in a way that cannot be put right afterwards. Rows that one tile holds
+// make one part each.
 //
 //   sums, products, extrema   joined by themselves
 //   first positions           of the tiles that hold the extremum, the first
