@@ -99,7 +99,7 @@ step_profile() {  # what each kernel of the examples' results does, beside torch
   for model in ${EXAMPLES:-examples/*.py}; do
     files+=("$BUILD/results/$(basename "$model" .py)/optimized.py")
   done
-  "$PYTHON" bench/profile.py "${files[@]}" >"$out/profile.json"
+  "$PYTHON" bench/ncu.py "${files[@]}" >"$out/profile.json"
 }
 
 step_verdicts() {  # what judging the results of `examples` costs, in seconds and memory

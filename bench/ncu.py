@@ -1,7 +1,7 @@
 """What every kernel of an optimized program and of torch.compile's does on the device, from Nsight
 Compute.
 
-    python bench/profile.py RESULTS_DIR/NAME/optimized.py ... > profile.json
+    python bench/ncu.py RESULTS_DIR/NAME/optimized.py ... > profile.json
 
 Each file is run in a process of its own under `ncu`: warm, then profiled for one call of ModelNew and
 one of torch.compile's Model. For each kernel: microseconds, and how busy it keeps the memory, the L2
@@ -91,7 +91,7 @@ def main() -> None:
     if sys.argv[1] == "--run":
         return run_once(Path(sys.argv[3]), sys.argv[2])
     if not shutil.which("ncu"):
-        sys.exit("profile.py: ncu is not on the PATH")
+        sys.exit("ncu.py: ncu is not on the PATH")
     out = {}
     for path in map(Path, sys.argv[1:]):
         name = path.parent.name
