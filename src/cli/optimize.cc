@@ -109,6 +109,18 @@ Json forms_json(const OptimizeResult& result) {
   return out;
 }
 
+// What was tried as a whole program, and what came of it.
+Json finalists_json(const OptimizeResult& result) {
+  Json out = Json::array();
+  for (const Finalist& finalist : result.finalists) {
+    out.push_back({{"form", finalist.form.empty() ? "as recorded" : finalist.form},
+                   {"fragments", finalist.fragments},
+                   {"seconds", finalist.seconds},
+                   {"reason", finalist.reason}});
+  }
+  return out;
+}
+
 int run(const Flags& flags) {
   OptimizeOptions options;
   options.budget_seconds = parse_seconds(flags.budget);
@@ -156,6 +168,7 @@ int run(const Flags& flags) {
                 {"folder", folder.string()},
                 {"steps", steps_json(result)},
                 {"forms", forms_json(result)},
+                {"finalists", finalists_json(result)},
                 {"search_seconds", result.search_seconds},
                 {"phase_seconds", result.phase_seconds},
                 {"total_seconds", result.total_seconds},

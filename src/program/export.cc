@@ -118,8 +118,9 @@ class ModuleWriter {
         if not self.__dict__.get("_kw_warned"):
             self.__dict__["_kw_warned"] = True
             warnings.warn("ModelNew: running the original forward, because its kernels are for other "
-                          "arguments, shapes, dtypes, layouts or another GPU than the current one, "
-                          "or autocast or gradients are wanted (no torch.no_grad())")
+                          "arguments, shapes, dtypes, layouts, another mode (train or eval) or "
+                          "another GPU than the current one, or autocast or gradients are wanted "
+                          "(no torch.no_grad())")
         return super().forward(*args, **kwargs)
 
     def forward(self, *args, **kwargs):

@@ -71,6 +71,7 @@ def _kw_matches(tensors, expected):
                 and tensor.dtype == dtype
                 and tensor.shape == shape
                 and tensor.stride() == strides
+                and not tensor.is_neg()
 )py" + std::string(takes_descriptors(task) ? aligned : "") +
          R"py(            ):
                 return False

@@ -76,6 +76,7 @@ class Optimizer::Run {
   struct Contender {
     size_t search = 0;
     CoverSearch::Cover cover;
+    double seconds = 0;  // as a whole program, when that was measured
     bool operator<(const Contender& other) const {
       return std::tie(search, cover) < std::tie(other.search, other.cover);
     }
@@ -226,7 +227,11 @@ class Optimizer::Run {
         report("confirming", "the whole program");
         tried.insert(contender);
         failed_as_a_whole_ = true;
-        if (try_cover(contender)) return true;
+        const bool taken = try_cover(contender);
+        result_.finalists.push_back({searches_[contender.search].form().name,
+                                     contender.cover.size(), contender.seconds,
+                                     taken ? "" : result_.message});
+        if (taken) return true;
       }
       found = contenders();
       if (found.empty()) return false;
@@ -302,7 +307,10 @@ class Optimizer::Run {
     }
     std::sort(order.begin(), order.end());
     std::vector<Contender> sorted;
-    for (const auto& [ms, i] : order) sorted.push_back(contenders[i]);
+    for (const auto& [ms, i] : order) {
+      sorted.push_back(contenders[i]);
+      sorted.back().seconds = 1e-3 * ms;
+    }
     return sorted;
   }
 

@@ -36,6 +36,14 @@ struct FormTime {
   size_t offered = 0, tried = 0;                // fragments that could be written; those evaluated
 };
 
+// A cover that was tried as a whole program.
+struct Finalist {
+  std::string form;
+  size_t fragments = 0;
+  double seconds = 0;  // of the whole, beside the others; 0: there were none, or it is not measured
+  std::string reason;  // why it was not taken; empty for the one that was
+};
+
 struct OptimizeResult {
   enum class Outcome { kImproved, kNothingGained };
   Outcome outcome = Outcome::kNothingGained;
@@ -55,6 +63,7 @@ struct OptimizeResult {
   double search_seconds = 0, total_seconds = 0;
   std::map<std::string, double> phase_seconds;  // where they went: record, plan, build, judge, ...
   std::vector<FormTime> forms;                  // in the order in which they were found
+  std::vector<Finalist> finalists;              // in the order in which they were tried
   bool stopped_early = false;                   // budget or interrupt ended the search
 };
 

@@ -71,7 +71,7 @@ std::string trial_fault(const TrialReport& report, const TrialRequest& request,
     return report.difference.empty() ? text : text + ": " + report.difference;
   };
   if (!report.guards_intact) return with_detail("writes outside of its buffers");
-  if (!report.inputs_unchanged) return with_detail("changes its inputs");
+  if (!report.inputs_unchanged) return with_detail("leaves other inputs than the reference");
   if (!report.state_equal) return with_detail("has other parameters than the reference");
   for (size_t i = 0; i < report.outputs.size(); ++i) {
     const std::string fault = output_fault(report.outputs[i], tolerance);

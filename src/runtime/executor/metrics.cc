@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "runtime/executor/guards.h"
 #include "runtime/executor/sections.h"
 
 namespace kw {
@@ -179,6 +180,31 @@ double distance(const at::Tensor& a, const at::Tensor& b) {
                                             .item<bool>();
   });
   return same_nonfinite ? error_against(a, b, a.device()).rms : kFar;
+}
+
+bool updated_alike(const at::Tensor& got, const at::Tensor& expected, const at::Tensor& before) {
+  if (bit_equal(got, expected)) return true;
+  if (!got.is_floating_point()) return false;
+  if (!std::isfinite(distance(got, expected))) return false;
+  constexpr double kOfChange = 0.01, kRoundings = 4;
+  const at::Device device = got.device();
+  const at::Tensor g = got.reshape({-1}), e = expected.reshape({-1}), b = before.reshape({-1});
+  double error = 0, change = 0, changed = 0;
+  for_slices(g.numel(), [&](int64_t begin, int64_t end) {
+    const at::Tensor gs = slice_of(g, begin, end, device).to(at::kDouble);
+    const at::Tensor es = slice_of(e, begin, end, device).to(at::kDouble);
+    const at::Tensor bs = slice_of(b, begin, end, device).to(at::kDouble);
+    const at::Tensor ok = es.isfinite().logical_and(bs.isfinite());
+    const at::Tensor sums =
+        at::stack({zero_where_not(es.isfinite(), gs - es).square().sum(),
+                   zero_where_not(ok, es - bs).square().sum(),
+                   zero_where_not(es.isfinite().logical_and(es.ne(bs)), es).square().sum()})
+            .cpu();
+    const double* s = sums.const_data_ptr<double>();
+    error += s[0], change += s[1], changed += s[2];
+  });
+  const double eps = dtype_eps(dtype_of(expected.scalar_type()));
+  return std::sqrt(error) <= kOfChange * std::sqrt(change) + kRoundings * eps * std::sqrt(changed);
 }
 
 std::string meta_difference(const Value& candidate, const Value& reference) {

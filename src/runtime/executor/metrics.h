@@ -31,6 +31,12 @@ bool bit_equal(const at::Tensor& a, const at::Tensor& b);
 // integers differ at all.
 double distance(const at::Tensor& a, const at::Tensor& b);
 
+// Whether `got` is what `expected` is, each made of `before` in place: RMS(got - expected) is at
+// most a hundredth of RMS(expected - before), and the rounding of a few operations on what changed.
+// So an update that is small beside the tensor, or that changes little of it, cannot be left out.
+// Bits of integers; non-finite elements must agree. Shapes and dtypes must too.
+bool updated_alike(const at::Tensor& got, const at::Tensor& expected, const at::Tensor& before);
+
 // "contiguous, contiguous" style comparison of recorded metadata; empty when equal. Strides count
 // by class only: the order of dimensions larger than 1 and whether they are dense.
 std::string meta_difference(const Value& candidate, const Value& reference);

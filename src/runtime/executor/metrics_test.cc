@@ -122,6 +122,40 @@ TEST(Metrics, DistanceSeesRoundingAndPoison) {
   EXPECT_EQ(distance(at::arange(3), at::arange(3) + 1), kInf);
 }
 
+// What an update does counts, however small it is beside the tensor, or however little of it
+// changes.
+TEST(Metrics, UpdatesAreComparedByWhatTheyChange) {
+  at::manual_seed(5);
+  for (const at::ScalarType type : {at::kFloat, at::kHalf, at::kBFloat16}) {
+    const at::Tensor before = at::randn({64, 1024}, type);
+    at::Tensor row = before.clone();
+    row.select(1, 7).copy_(at::randn({64}, type));
+    EXPECT_TRUE(updated_alike(row, row, before));
+    EXPECT_FALSE(updated_alike(before, row, before)) << "left out";
+    EXPECT_FALSE(updated_alike(row, before, before)) << "nothing was to change";
+    at::Tensor elsewhere = before.clone();
+    elsewhere.select(1, 8).copy_(row.select(1, 7));
+    EXPECT_FALSE(updated_alike(elsewhere, row, before));
+    // An average that moves by a twentieth, computed in another order.
+    const at::Tensor x = at::randn({64, 1024}, type);
+    const at::Tensor moved = before.mul(0.95).add(x, 0.05);
+    EXPECT_TRUE(updated_alike(before.add(x.sub(before), 0.05), moved, before));
+    EXPECT_FALSE(updated_alike(before, moved, before));
+    EXPECT_FALSE(updated_alike(before.mul(0.95), moved, before));
+  }
+  const at::Tensor before = at::randn({1000}), x = at::randn({1000});
+  const at::Tensor moved = before.mul(0.9999).add(x, 1e-4);
+  EXPECT_TRUE(updated_alike(before.add(x.sub(before), 1e-4), moved, before));
+  EXPECT_FALSE(updated_alike(before, moved, before));
+  EXPECT_FALSE(updated_alike(before.mul(0.9998), moved, before));
+  const at::Tensor nan = at::full({1000}, NAN);
+  EXPECT_FALSE(updated_alike(nan, moved, before));
+  EXPECT_TRUE(updated_alike(nan, nan, before));
+  const at::Tensor count = at::arange(10);
+  EXPECT_TRUE(updated_alike(count.add(1), count.add(1), count));
+  EXPECT_FALSE(updated_alike(count, count.add(1), count));
+}
+
 TEST(Metrics, MetadataDifferences) {
   const Value base{DType::kFloat32, {2, 3, 4}, {12, 4, 1}, 0, 0};
   Value other = base;
