@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -166,6 +167,26 @@ def test_batch_norm_is_folded(tmp_path, store):
         model(3 + torch.randn(4, 6, 9, 9))
         model.eval()
     assert not torch.equal(check()[0], first[0])
+
+
+# As recorded some steps are in other places than in the form: what is written for it must survive
+# export and recording.
+@pytest.mark.parametrize("name", ["unet_stage", "transposed_decoder"])
+def test_other_forms_are_written_as_a_whole(name, tmp_path, store):
+    path = TESTS.parent / "examples" / (name + ".py")
+    small = re.search("^# small: (.*)$", path.read_text(), re.M).group(1).split()
+    flags = [flag for setting in small for flag in ("--set", setting)]
+    optimize = ["optimize", path, *flags, "--backend", "cpu", "--store", store, "--budget", "60s",
+                "--json"]
+    process = run(*optimize, "--out", tmp_path / "none", "--form", "no such form")
+    assert process.returncode == 2 and "no form \"no such form\"" in process.stderr
+    form = re.findall('"([^"]*channels last)"', process.stderr)[-1]
+    process = run(*optimize, "--out", tmp_path / "out", "--form", form)
+    assert process.returncode == 0, process.stderr
+    result = json.loads(process.stdout)
+    assert result["outcome"] == "improved"
+    assert [f["reason"] for f in result["finalists"]] == [""]
+    assert result["finalists"][0]["form"] == form and result["finalists"][0]["fragments"] > 1
 
 
 def test_a_budget_that_ends_at_once_is_no_finding(tmp_path):

@@ -12,6 +12,7 @@
 #include "formats/error.h"
 #include "policy/teacher/teacher.h"
 #include "report/html.h"
+#include "search/forms.h"
 #include "search/stored_schedules.h"
 #include "verify/baselines.h"
 
@@ -30,6 +31,7 @@ struct Flags {
   std::string model, cls = "Model", out, policy = "teacher", store, schedules;
   std::string budget = "60s";
   int proposals = 2;
+  std::string form;
   bool json = false, no_baseline = false;
   uint64_t seed = 0;
   MachineFlags machine;
@@ -100,7 +102,7 @@ Json steps_json(const OptimizeResult& result) {
 Json forms_json(const OptimizeResult& result) {
   Json out = Json::array();
   for (const FormTime& form : result.forms) {
-    out.push_back({{"name", form.name.empty() ? "as recorded" : form.name},
+    out.push_back({{"name", form.name.empty() ? kAsRecorded : form.name},
                    {"eager_seconds", form.eager_seconds},
                    {"found_seconds", form.found_seconds},
                    {"fragments", form.offered},
@@ -113,7 +115,7 @@ Json forms_json(const OptimizeResult& result) {
 Json finalists_json(const OptimizeResult& result) {
   Json out = Json::array();
   for (const Finalist& finalist : result.finalists) {
-    out.push_back({{"form", finalist.form.empty() ? "as recorded" : finalist.form},
+    out.push_back({{"form", finalist.form.empty() ? kAsRecorded : finalist.form},
                    {"fragments", finalist.fragments},
                    {"seconds", finalist.seconds},
                    {"reason", finalist.reason}});
@@ -125,6 +127,7 @@ int run(const Flags& flags) {
   OptimizeOptions options;
   options.budget_seconds = parse_seconds(flags.budget);
   options.proposals = flags.proposals;
+  options.form = flags.form;
   options.verify.seed = flags.seed ? flags.seed : secret_seed();
   const std::filesystem::path folder = flags.out.empty() ? default_folder(flags.model) : flags.out;
   Machine machine(flags.machine, {flags.model});
@@ -198,6 +201,10 @@ Command add_optimize(CLI::App& app) {
   app.add_option("--proposals", flags->proposals, "schedules measured for each fragment, at first")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  app.add_option(
+      "--form", flags->form,
+      "search this form of the program alone, whatever it promises; --json lists forms by "
+      "name: \"as recorded\", \"channels last\"");
   app.add_option("--store", flags->store,
                  "where results are kept between runs (default: "
                  "$KERNELWRIGHT_STORE, else ~/.cache/kernelwright/store.sqlite)");

@@ -83,6 +83,35 @@ Json erase_sizes(const Json& json) {
   return json;
 }
 
+// Derived tensors in the order in which forward first uses them, without those that it does not
+// use: which stands first means nothing, and replacing steps by fragments changes it.
+void order_derived(Task& task) {
+  Program& forward = task.forward;
+  const size_t states = task.state.size(), count = task.derive.outputs.size();
+  if (count == 0 || forward.inputs.size() < states + count) return;
+  const std::vector<bool> live = live_steps(forward, task.kernels);
+  std::vector<ValueId> used;
+  for (size_t i = 0; i < forward.steps.size(); ++i) {
+    if (!live[i]) continue;
+    for_each_value(forward.steps[i], [&](ValueId& id) { used.push_back(id); });
+  }
+  used.insert(used.end(), forward.outputs.begin(), forward.outputs.end());
+  std::vector<std::pair<size_t, size_t>> order;  // first use, place in derive.outputs
+  for (size_t i = 0; i < count; ++i) {
+    const auto use = std::find(used.begin(), used.end(), forward.inputs[states + i]);
+    if (use != used.end()) order.emplace_back(use - used.begin(), i);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<ValueId> outputs, inputs(forward.inputs.begin(), forward.inputs.begin() + states);
+  for (const auto& [use, i] : order) {
+    outputs.push_back(task.derive.outputs[i]);
+    inputs.push_back(forward.inputs[states + i]);
+  }
+  inputs.insert(inputs.end(), forward.inputs.begin() + states + count, forward.inputs.end());
+  task.derive.outputs = std::move(outputs);
+  forward.inputs = std::move(inputs);
+}
+
 // The document that is hashed: no names of files, no machine code.
 Json hashed_document(const Task& task) {
   Json json = to_json(canonical(task));
@@ -133,10 +162,11 @@ Program canonical(const Program& program, const std::vector<Kernel>& kernels) {
 }
 
 Task canonical(const Task& task) {
-  Task out = task;
+  Task ordered = task, out = task;
+  order_derived(ordered);
   out.kernels.clear();
   for (auto member : {&Task::init, &Task::derive, &Task::inputs, &Task::forward}) {
-    out.*member = canonical(task.*member, task.kernels);
+    out.*member = canonical(ordered.*member, task.kernels);
     use_kernels(out.*member, task.kernels, out.kernels);
   }
   return out;

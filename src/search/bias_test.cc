@@ -38,6 +38,23 @@ TEST_F(BiasesApart, OfEveryKindOfConvolution) {
   }
 }
 
+// Steps that are replaced may use the derived tensors in another order than those they replace.
+TEST_F(BiasesApart, TheOrderOfDerivedTensorsMeansNothing) {
+  const auto task =
+      rewritten(model("        self.a = nn.Conv2d(4, 4, 1)\n        self.b = nn.Conv2d(4, 4, 3)\n",
+                      "        return F.relu(self.b(torch.tanh(self.a(x))))\n", "2, 4, 6, 6"));
+  ASSERT_TRUE(task);
+  ASSERT_GE(task->derive.outputs.size(), 2u);
+  Task turned = *task;
+  const auto first = turned.forward.inputs.begin() + static_cast<long>(turned.state.size());
+  std::swap(turned.derive.outputs[0], turned.derive.outputs[1]);
+  std::swap(first[0], first[1]);
+  EXPECT_EQ(canonical_hash(turned), canonical_hash(*task));
+  expect_equal(canonical(turned));
+  std::swap(first[0], first[1]);  // each bias in the other's place
+  EXPECT_NE(canonical_hash(turned), canonical_hash(*task));
+}
+
 TEST_F(BiasesApart, OneThatSeveralShare) {
   const auto task =
       rewritten(model("        self.a = nn.Conv2d(4, 4, 1)\n        self.b = nn.Conv2d(4, 4, 3)\n"

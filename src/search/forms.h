@@ -23,6 +23,9 @@ struct Form {
 // not.
 using RecordAgain = std::function<std::optional<Task>(const Task& rewritten)>;
 
+// How the recorded form, which has no name, is called to users.
+inline constexpr const char* kAsRecorded = "as recorded";
+
 // At least the recorded one, which comes first. `layouts`: whether they matter, on a device.
 std::vector<Form> forms_of(const Task& recorded, bool layouts, const RecordAgain& record_again);
 

@@ -92,13 +92,20 @@ class Optimizer::Run {
     once.trials = 1;
     once.variations = false;
     const auto phase = clock_.scope("forms");
-    for (Form& form : forms_of(reference_.task, evaluator_.measures(), record_again)) {
+    const bool layouts = evaluator_.measures() || !options_.form.empty();
+    std::string names;
+    for (Form& form : forms_of(reference_.task, layouts, record_again)) {
+      const std::string name = form.name.empty() ? kAsRecorded : form.name;
+      names += (names.empty() ? "\"" : ", \"") + name + "\"";
+      if (!options_.form.empty() && options_.form != name) continue;
       // Rounding may cancel where real arithmetic does not: a form is a proposal like any other.
       const bool recorded = form.name.empty();
       if (!recorded && !verifier_.is_correct(reference_, form.task, once)) continue;
       searches_.emplace_back(std::move(form), owner_.policy_, evaluator_, slower_, owner_.profile_,
                              options_, clock_, owner_.progress_);
     }
+    if (searches_.empty())
+      throw InputError("no form \"" + options_.form + "\": there are " + names);
   }
 
   void time_steps() {

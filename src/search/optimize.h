@@ -25,6 +25,7 @@ struct OptimizeOptions {
   int proposals = 2;           // schedules tried for a fragment when times are measured; costly
                                // ones are given more
   int max_steps = 24;          // operators in a fragment
+  std::string form;            // the only one to search, by its name; empty: all that are worth it
   VerifyOptions verify;        // of the final confirmation
   std::function<std::string(const Reference&)> compile_baseline;  // makes verify.compiled_package
 };
