@@ -92,6 +92,10 @@ def main() -> None:
         return run_once(Path(sys.argv[3]), sys.argv[2])
     if not shutil.which("ncu"):
         sys.exit("ncu.py: ncu is not on the PATH")
+    import torch
+    import triton
+
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
     out = {}
     for path in map(Path, sys.argv[1:]):
         name = path.parent.name
@@ -101,7 +105,13 @@ def main() -> None:
             except (RuntimeError, subprocess.TimeoutExpired, OSError) as error:
                 out.setdefault(name, {})[side + " failed"] = str(error)[:2000]
             print("%s, %s" % (name, side), file=sys.stderr, flush=True)
-    print(json.dumps(out, indent=1))
+    print(json.dumps({
+        "command": "bench/gpu.sh profile",
+        "commit": commit.stdout.strip(),
+        "environment": {"device": torch.cuda.get_device_name(0), "torch": torch.__version__,
+                        "triton": triton.__version__},
+        "examples": out,
+    }, indent=1))
 
 
 if __name__ == "__main__":

@@ -79,6 +79,33 @@ def phases() -> str:
     return "\n".join(lines)
 
 
+def profiles() -> str:
+    """What the kernels of some examples do, from bench/h200/profile.json."""
+    runs = json.loads((ROOT / "bench/h200/profile.json").read_text())
+    least = 0.03
+    lines = ["| example | of | kernel | time | share | DRAM | L2 | SMs | registers |",
+             "|---|---|---|---|---|---|---|---|---|"]
+    for example, sides in runs["examples"].items():
+        for side, kernels in sides.items():
+            if side.endswith("failed"):
+                continue
+            whole = sum(k["us"] for k in kernels)
+            shown = [k for k in kernels if k["us"] >= least * whole]
+            for k in shown:
+                name = re.sub(r"^void |<.*|\(.*", "", k["kernel"])[:60]
+                lines.append("| %s | %s | `%s` | %.1f us | %.0f %% | %.0f %% | %.0f %% | %.0f %% | %.0f |" % (
+                    example, side, name, k["us"], 100 * k["us"] / whole, k["dram"], k["l2"], k["sm"],
+                    k["registers"]))
+            lines.append("| **%s** | %s | %d kernels | %.1f us | | | | | |" % (
+                example, side, len(kernels), whole))
+    environment = runs["environment"]
+    lines += ["", "Nsight Compute, one call each, clocks as they are; of their peaks. Kernels under %.0f %% are "
+              "left out. %s, torch %s, triton %s; `%s` at %s." % (
+                  100 * least, environment["device"], environment["torch"], environment["triton"],
+                  runs["command"], runs["commit"])]
+    return "\n".join(lines)
+
+
 def verdicts() -> str:
     """What a verdict of each example costs, from bench/*/verdicts.json."""
     lines = [
@@ -158,7 +185,8 @@ def families() -> str:
     return "\n".join(lines)
 
 
-TABLES = {"examples": examples, "phases": phases, "verdicts": verdicts, "families": families}
+TABLES = {"examples": examples, "phases": phases, "profiles": profiles, "verdicts": verdicts,
+          "families": families}
 
 
 def rewrite(text: str) -> str:

@@ -162,7 +162,7 @@ constexpr OperatorRow kTable[] = {
     // Exponentials and trigonometry
     {"aten.exp.default",
      "(Tensor self) -> Tensor",
-     OpClass::kPointwise, Recording::kWhole, Numerics::kPointwise, 10, "tl.exp({self})"},
+     OpClass::kPointwise, Recording::kWhole, Numerics::kPointwise, 10, "libdevice.exp({self})"},
     {"aten.exp2.default",
      "(Tensor self) -> Tensor",
      OpClass::kPointwise, Recording::kWhole, Numerics::kPointwise, 10, "tl.exp2({self})"},

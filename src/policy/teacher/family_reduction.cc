@@ -58,7 +58,7 @@ OnlinePair online_pair(const Graph& graph, const Rows& rows) {
   const Node &max = graph.nodes[pair.max], &sum = graph.nodes[pair.sum];
   const Node& exp = graph.nodes[sum.operands[0]];
   if (max.reduce != ReduceOp::kMax || sum.reduce != ReduceOp::kSum || !is_floating(max.dtype) ||
-      exp.expression != "tl.exp({0})" || rows.scans > 0) {
+      !is_exponential(exp) || rows.scans > 0) {
     return {};
   }
   const Node& shifted = graph.nodes[exp.operands[0]];

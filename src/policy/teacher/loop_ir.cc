@@ -2,6 +2,10 @@
 
 namespace kw::teacher {
 
+bool is_exponential(const Node& node) {
+  return node.expression == "tl.exp({0})" || node.expression == "libdevice.exp({0})";
+}
+
 DType register_type(DType dtype) {
   const bool half = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
   return half ? DType::kFloat32 : dtype;

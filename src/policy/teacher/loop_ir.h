@@ -109,6 +109,10 @@ inline constexpr const char* kPositionOfReal =
     "tl.where(({0} == {1}) | ({0} != {0}), {2}, {3}).to(tl.int32)";
 inline constexpr const char* kPositionOfInteger = "tl.where({0} == {1}, {2}, {3}).to(tl.int32)";
 
+// exp({0}): as the device's fast instruction, which is as good where the largest results are those
+// of arguments near zero (softmax), or exact for large ones too (the operator).
+bool is_exponential(const Node& node);
+
 struct Graph {
   AxisTable axes;
   std::vector<Node> nodes;  // topological order, no dead nodes

@@ -262,7 +262,7 @@ class TwoStages {
     const Node& sum = old_.nodes[id];
     const Node& exp = old_.nodes[sum.operands[0]];
     if (sum.reduce != ReduceOp::kSum || exp.operands.empty()) return -1;
-    const bool apart = exp.expression == "tl.exp({0})";
+    const bool apart = is_exponential(exp);
     const Node& shifted = apart ? old_.nodes[exp.operands[0]] : exp;
     if (shifted.expression != (apart ? "{0} - {1}" : "tl.exp({0} - {1})")) return -1;
     const int x = shifted.operands[0], shift = shifted.operands[1];
