@@ -15,8 +15,8 @@ std::vector<bool> live_steps(const Program& program, const std::vector<Kernel>& 
 
 // Drops dead steps, renumbers values and storages in order of first appearance.
 Program canonical(const Program& program, const std::vector<Kernel>& kernels);
-// canonical() of all four programs; unused kernels and derived tensors dropped, the rest in order of
-// first launch and first use.
+// canonical() of all four programs; unused kernels and derived tensors dropped, the rest in order
+// of first launch and first use.
 Task canonical(const Task& task);
 
 std::string canonical_hash(const Task& task);
