@@ -53,6 +53,26 @@ def test_reasons(results):
     assert "unusable.py:6" in found["unusable"]["reason"]
 
 
+def test_what_is_written_stands_for_the_model(tmp_path):
+    """Whatever the order in which the program reads its arguments, and whichever it leaves alone."""
+    bodies = {"order": "return a1 - self.w * a0", "unused": "return torch.tanh(a1) * 2"}
+    models = tmp_path / "models"
+    models.mkdir()
+    for name, body in bodies.items():
+        (models / (name + ".py")).write_text(
+            "import torch\n\n\nclass Model(torch.nn.Module):\n    def __init__(self):\n"
+            "        super().__init__()\n        self.w = torch.nn.Parameter(torch.randn(64))\n\n"
+            "    def forward(self, a0, a1):\n        %s\n\n\ndef get_inputs():\n"
+            "    return [torch.randn(32, 64), torch.randn(32, 64)]\n\n\n"
+            "def get_init_inputs():\n    return []\n" % body)
+    common = ["--backend", "cpu", "--trials", "1"]
+    process = run("eval", models, *common, "--out", tmp_path / "out")
+    assert process.returncode == 0, process.stderr
+    for name in bodies:
+        process = run("verify", models / (name + ".py"), tmp_path / "out" / (name + ".0.py"), *common)
+        assert process.returncode == 0, process.stdout + process.stderr
+
+
 def test_nothing_to_do(tmp_path):
     process = run("eval", tmp_path)
     assert process.returncode == 2 and "no *.py file" in process.stderr

@@ -48,12 +48,15 @@ std::vector<std::string> model_files(const std::vector<std::string>& names) {
   return out;
 }
 
+// What was accepted as ModelNew of the model's file, the rest as the policy wrote it.
 void write_sources(const SuiteResult& result, const fs::path& folder) {
   for (size_t k = 0; k < result.samples.size(); ++k) {
+    const SuiteSample& sample = result.samples[k];
+    const std::string end = sample.python.empty() ? ".fragment.py" : ".py";
     const fs::path path =
-        folder / (fs::path(result.model).stem().string() + "." + std::to_string(k) + ".py");
+        folder / (fs::path(result.model).stem().string() + "." + std::to_string(k) + end);
     std::ofstream file(path);
-    file << result.samples[k].source;
+    file << (sample.python.empty() ? sample.source : sample.python);
     if (!file.flush()) throw EnvironmentError("cannot write " + path.string());
   }
 }
@@ -159,7 +162,10 @@ Command add_eval(CLI::App& app) {
   app.add_option("--batch", flags->batch, "models that are built together, before they are judged")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--out", flags->out, "folder for what the policy wrote: <model>.<sample>.py");
+  app.add_option(
+      "--out", flags->out,
+      "folder for what the policy wrote: <model>.<sample>.py stands for the model (verify it, "
+      "import it); <model>.<sample>.fragment.py was not accepted");
   app.add_option("--seed", flags->seed, "seed of policy, inputs and parameters (default: secret)");
   app.add_flag("--no-time", flags->no_time, "judge only");
   app.add_flag("--json", flags->json, "print one line of JSON for each model");

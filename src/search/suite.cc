@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "formats/error.h"
+#include "program/export.h"
 #include "program/transform.h"
 #include "verify/side_by_side.h"
 #include "verify/statistics.h"
@@ -102,6 +103,7 @@ Json to_json(const SuiteResult& result) {
 struct Suite::Asked {
   const RecordRequest* request;
   SuiteResult result;
+  Task task;
   Fragment fragment;                        // the whole forward program
   std::optional<BaselineRequest> baseline;  // for torch.compile's version of it
   std::string package;                      // that version
@@ -168,7 +170,8 @@ void Suite::record(std::vector<Asked>& batch, const SuiteOptions& options) {
       asked.result.is_workers_fault = is_workers_fault(*references[i].fault);
       continue;
     }
-    const Task task = canonical(references[i].value->task);
+    asked.task = canonical(references[i].value->task);
+    const Task& task = asked.task;
     std::vector<int> steps(task.forward.steps.size());
     std::iota(steps.begin(), steps.end(), 0);
     try {
@@ -238,6 +241,19 @@ void Suite::judge(Asked& asked, const SuiteOptions& options) {
     asked.result.fault = error.what();
   }
   executor_.unload(reference.id);
+  put_in_place(asked);
+}
+
+void Suite::put_in_place(Asked& asked) {
+  for (size_t k = 0; k < asked.built.size(); ++k) {
+    SuiteSample& sample = asked.result.samples[k];
+    if (!sample.in_full || sample.verdict.outcome != Verdict::Outcome::kAccepted) continue;
+    try {
+      sample.python = export_python(
+          splice(asked.task, {{asked.fragment, asked.built[k]->task.task}}), asked.request->text);
+    } catch (const InputError&) {  // it cannot be exported: the source has to do
+    }
+  }
 }
 
 void Suite::judge_each(Asked& asked, const Reference& reference, const VerifyOptions& options) {

@@ -32,8 +32,9 @@ struct SuiteOptions {
 };
 
 struct SuiteSample {
-  std::string family, plan, source;
-  Json schedule;  // what the policy says of it
+  std::string family, plan, source;  // a forward of the fragment's arguments
+  std::string python;                // where it was accepted: the model with it in place (export.h)
+  Json schedule;                     // what the policy says of it
   Verdict verdict;
   bool in_full = false;  // judged by all trials that were asked for
   double device_ms = 0;  // 0: not timed
@@ -74,6 +75,7 @@ class Suite {
   void build(std::vector<Asked>& batch, const SuiteOptions& options);
   void propose(Asked& asked, const SuiteOptions& options);
   void judge(Asked& asked, const SuiteOptions& options);
+  void put_in_place(Asked& asked);
   void judge_each(Asked& asked, const Reference& reference, const VerifyOptions& options);
   void judge_side_by_side(Asked& asked, const Reference& reference, const VerifyOptions& options);
   void time(Asked& asked, const Reference& reference, const std::vector<size_t>& right,
