@@ -30,23 +30,26 @@ def test_fragment(fragment, teacher):
     check(fragment, teacher, 2)
 
 
-def test_sliding_windows(teacher):
-    """Windows that share what they read, along every dimension that they may slide along."""
-    tried, index = set(), 0
-    while len(tried) < 30:
-        rng = random.Random("sliding%d" % index)
+@pytest.mark.parametrize("kind", ["sliding", "together"])
+def test_windows_that_share_what_they_read(kind, teacher):
+    """Sliding, in remainder classes, and for several output channels; in every dimension."""
+    tried, index = {}, 0
+    while sum(map(len, tried.values())) < 25:
+        rng = random.Random("%s%d" % (kind, index))
         fragment = convolutions.random_convolution(rng, index)
         index += 1
-        if "transpose" in fragment.body:
-            continue
         try:
-            forms, complaints = convolutions.check(fragment, teacher, 1, 2, only="sliding")
+            forms, complaints = convolutions.check(fragment, teacher, 1, 2, only=kind)
         except oracle.Unrecordable:
             continue
         assert not complaints, "\n".join("%s%s" % (p, why) for p, _, why in complaints)
-        tried.update((index, form) for form in forms)
-    for slide in (2, 4, 8):
-        assert any("sliding by %d" % slide in str(form) for _, form in tried), tried
+        for form in forms:
+            tried.setdefault("transpose" in fragment.body, []).append(str(form))
+    if kind == "sliding":
+        text = str(tried[False])
+        assert True not in tried and all("sliding by %d" % n in text for n in (2, 4, 8)), text
+    else:
+        assert tried[True] and tried[False], "of few output channels and of remainder classes"
 
 
 @pytest.mark.parametrize("index", range(12))

@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 // Where times are measured, a fragment that was not tried yet counts as this much faster than it is
 // thought to be: first a little, so that one whose guess is a bit off is tried too; while budget is
 // left, more.
-constexpr double kOptimism[] = {0.85, 0.7, 0.5};
+constexpr double kOptimism[] = {0.85, 0.7};
 // Rounds in a row without a better cover, after which more of them are not worth it.
 constexpr int kPatience = 3;
 // A fragment that matters is looked at again, with this many times the schedules. That may make it
