@@ -38,24 +38,17 @@ def test_fragment(fragment, teacher):
     check(fragment, teacher)
 
 
-@pytest.mark.parametrize("fragment", teacher_rows.fragments(), ids=lambda f: f.name)
+@pytest.mark.parametrize("fragment", teacher_rows.fragments() + teacher_products.fragments(),
+                         ids=lambda f: f.name)
 def test_rows(fragment, teacher):
     check(fragment, teacher)
 
 
 @pytest.mark.parametrize("index", range(25))
-def test_random_rows(index, teacher):
-    check(teacher_rows.random_fragment(random.Random("rows%d" % index), index), teacher)
-
-
-@pytest.mark.parametrize("fragment", teacher_products.fragments(), ids=lambda f: f.name)
-def test_rows_of_products(fragment, teacher):
-    check(fragment, teacher)
-
-
-@pytest.mark.parametrize("index", range(15))
-def test_random_rows_of_products(index, teacher):
-    check(teacher_products.random_fragment(random.Random("products%d" % index), index), teacher)
+@pytest.mark.parametrize("kind", [teacher_rows, teacher_products], ids=["rows", "products"])
+def test_random_rows(kind, index, teacher):
+    name = kind.__name__.removeprefix("teacher_")
+    check(kind.random_fragment(random.Random("%s%d" % (name, index)), index), teacher)
 
 
 @pytest.mark.parametrize("fragment", teacher_copies.fixed_fragments(), ids=lambda f: f.name)

@@ -12,7 +12,6 @@
 #include "formats/error.h"
 #include "policy/teacher/teacher.h"
 #include "report/html.h"
-#include "search/forms.h"
 #include "search/stored_schedules.h"
 #include "verify/baselines.h"
 
@@ -102,7 +101,7 @@ Json steps_json(const OptimizeResult& result) {
 Json forms_json(const OptimizeResult& result) {
   Json out = Json::array();
   for (const FormTime& form : result.forms) {
-    out.push_back({{"name", form.name.empty() ? kAsRecorded : form.name},
+    out.push_back({{"name", form.name},
                    {"eager_seconds", form.eager_seconds},
                    {"found_seconds", form.found_seconds},
                    {"fragments", form.offered},
@@ -115,7 +114,7 @@ Json forms_json(const OptimizeResult& result) {
 Json finalists_json(const OptimizeResult& result) {
   Json out = Json::array();
   for (const Finalist& finalist : result.finalists) {
-    out.push_back({{"form", finalist.form.empty() ? kAsRecorded : finalist.form},
+    out.push_back({{"form", finalist.form},
                    {"fragments", finalist.fragments},
                    {"seconds", finalist.seconds},
                    {"reason", finalist.reason}});

@@ -16,15 +16,14 @@ struct Form {
   Task task;
   std::string name;                  // "" as recorded, "simplified", "channels last", ...
   std::vector<std::string> changes;  // against the recorded program, in plain words
+
+  std::string title() const { return name.empty() ? "as recorded" : name; }  // for users
 };
 
 // What a rewritten task is when it is exported and recorded again: strides of all values follow
 // from PyTorch's own rules, and the result survives export; `source` stays. nullopt when it does
 // not.
 using RecordAgain = std::function<std::optional<Task>(const Task& rewritten)>;
-
-// How the recorded form, which has no name, is called to users.
-inline constexpr const char* kAsRecorded = "as recorded";
 
 // At least the recorded one, which comes first. `layouts`: whether they matter, on a device.
 std::vector<Form> forms_of(const Task& recorded, bool layouts, const RecordAgain& record_again);

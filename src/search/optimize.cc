@@ -64,8 +64,8 @@ class Optimizer::Run {
     result_.step_measured = base.step_measured();
     result_.attempts = base.attempts();
     for (const CoverSearch& search : searches_) {
-      result_.forms.push_back({search.form().name, search.eager_seconds(), search.known_seconds(),
-                               search.offered(), search.tried()});
+      result_.forms.push_back({search.form().title(), search.eager_seconds(),
+                               search.known_seconds(), search.offered(), search.tried()});
     }
     result_.phase_seconds = clock_.seconds();
     result_.total_seconds = since(start_);
@@ -93,19 +93,23 @@ class Optimizer::Run {
     once.variations = false;
     const auto phase = clock_.scope("forms");
     const bool layouts = evaluator_.measures() || !options_.form.empty();
-    std::string names;
+    std::string titles;
     for (Form& form : forms_of(reference_.task, layouts, record_again)) {
-      const std::string name = form.name.empty() ? kAsRecorded : form.name;
-      names += (names.empty() ? "\"" : ", \"") + name + "\"";
-      if (!options_.form.empty() && options_.form != name) continue;
+      titles += (titles.empty() ? "\"" : ", \"") + form.title() + "\"";
+      if (!options_.form.empty() && options_.form != form.title()) continue;
       // Rounding may cancel where real arithmetic does not: a form is a proposal like any other.
       const bool recorded = form.name.empty();
-      if (!recorded && !verifier_.is_correct(reference_, form.task, once)) continue;
+      if (!recorded && !verifier_.is_correct(reference_, form.task, once)) {
+        if (!options_.form.empty())
+          throw InputError("this form rounds worse than the model itself");
+        continue;
+      }
       searches_.emplace_back(std::move(form), owner_.policy_, evaluator_, slower_, owner_.profile_,
                              options_, clock_, owner_.progress_);
     }
-    if (searches_.empty())
-      throw InputError("no form \"" + options_.form + "\": there are " + names);
+    if (searches_.empty()) {
+      throw InputError("no form \"" + options_.form + "\": there are " + titles);
+    }
   }
 
   void time_steps() {
@@ -235,7 +239,7 @@ class Optimizer::Run {
         tried.insert(contender);
         failed_as_a_whole_ = true;
         const bool taken = try_cover(contender);
-        result_.finalists.push_back({searches_[contender.search].form().name,
+        result_.finalists.push_back({searches_[contender.search].form().title(),
                                      contender.cover.size(), contender.seconds,
                                      taken ? "" : result_.message});
         if (taken) return true;

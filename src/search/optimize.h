@@ -25,14 +25,14 @@ struct OptimizeOptions {
   int proposals = 2;           // schedules tried for a fragment when times are measured; costly
                                // ones are given more
   int max_steps = 24;          // operators in a fragment
-  std::string form;            // the only one to search, by its name; empty: all that are worth it
+  std::string form;            // title of the only one to search; empty: all that are worth it
   VerifyOptions verify;        // of the final confirmation
   std::function<std::string(const Reference&)> compile_baseline;  // makes verify.compiled_package
 };
 
 // A form of the program that was searched (forms.h), and how fast it was found to be.
 struct FormTime {
-  std::string name;                             // empty: as it was recorded
+  std::string name;                             // Form::title()
   double eager_seconds = 0, found_seconds = 0;  // of its steps; of its best cover
   size_t offered = 0, tried = 0;                // fragments that could be written; those evaluated
 };

@@ -28,14 +28,13 @@ bool channels_last(const Subject& subject, const Convolution& conv) {
 // worked out where they are; weights that are read for each input channel serve what a thread
 // holds.
 double stencil_seconds(const Subject& subject, const Convolution& conv, int64_t programs,
-                       const StencilSchedule& s) {
+                       const StencilSchedule& s, const PlaceWork& work) {
   const DeviceProfile& device = subject.profile;
   const double places = static_cast<double>(programs * s.rows * s.cols);
   const double channels = static_cast<double>(total_size(conv.channel));
   double loads = static_cast<double>(conv.taps() * static_cast<int64_t>(conv.products.size()));
   double terms = loads, weights = 0;
   if (s.together) {
-    const PlaceWork work = place_work(conv, s);
     loads = static_cast<double>(work.loads), terms = static_cast<double>(work.terms);
     const double held = std::max(1.0, static_cast<double>(s.rows * s.cols) / (32 * s.warps));
     if (channels > 1) {
@@ -51,9 +50,8 @@ double stencil_seconds(const Subject& subject, const Convolution& conv, int64_t 
 }
 
 // Whether a place's results, reads and multiplications fit registers and a text of sane length.
-bool fits(const Convolution& conv, const StencilSchedule& s) {
+bool fits(const Convolution& conv, const StencilSchedule& s, const PlaceWork& work) {
   constexpr int64_t kSums = 4096, kHeldTaps = 64, kTerms = 400, kLoads = 96;
-  const PlaceWork work = place_work(conv, s);
   const int64_t taps = conv.taps() * filters_together(conv, s);
   return work.results * s.rows * s.cols <= kSums && taps <= kHeldTaps && work.terms <= kTerms &&
          work.loads <= kLoads && work.results * static_cast<int64_t>(conv.products.size()) <= 32;
@@ -85,6 +83,7 @@ std::vector<Choice> stencil_choices(const Subject& subject) {
   const auto conv = std::make_shared<const Convolution>(*found);
   std::vector<Choice> out;
   for (const StencilSchedule& kind : kinds(*conv, channels_last(subject, *conv))) {
+    const PlaceWork work = place_work(*conv, kind);
     const int64_t filters = filters_together(*conv, kind);
     const int64_t channels = total_size(conv->group) * total_size(conv->filter) / filters;
     int64_t places = 1;
@@ -106,7 +105,7 @@ std::vector<Choice> stencil_choices(const Subject& subject) {
         if (tile < 256 && rows < std::min<int64_t>(64, next_power_of_2(n_rows))) continue;
         StencilSchedule s = kind;
         s.rows = rows, s.cols = cols, s.warps = tile <= 512 ? 4 : 8;
-        if (s.together && !fits(*conv, s)) continue;
+        if (s.together && !fits(*conv, s, work)) continue;
         const int64_t programs = cdiv(n_rows, rows) * cdiv(n_cols, cols);
         if (programs >= int64_t{1} << 31) continue;
         std::string name = "direct";
@@ -118,7 +117,7 @@ std::vector<Choice> stencil_choices(const Subject& subject) {
         out.push_back(
             {"stencil",
              name + ", BLOCK_R=" + std::to_string(rows) + " BLOCK_C=" + std::to_string(cols),
-             s.warps, 0, stencil_seconds(subject, *conv, programs, s), programs,
+             s.warps, 0, stencil_seconds(subject, *conv, programs, s, work), programs,
              [=, &subject] { return write_stencil(subject, *conv, s); }});
       }
     }

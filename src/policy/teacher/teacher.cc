@@ -89,14 +89,17 @@ void find_stored_in_place(const Graph& graph, const Part& part, const Choice& ch
 
 // One way to take a fragment apart. Its most expensive part is written in several ways, the others
 // in their best.
-struct Form {
+struct Decomposition {
   Graph graph;
   Parts parts;
   Part* main = nullptr;
-  size_t next = 0;  // of the main part's choices
+  size_t next = 0;    // of the main part's choices
+  int64_t bytes = 0;  // that cross the memory bus at least
 
-  Form(Graph g, const Task& task, const DeviceProfile& profile, const Knowledge& known)
-      : graph(std::move(g)), parts(parts_of(graph, task, profile, known)) {
+  Decomposition(Graph g, const Task& task, const DeviceProfile& profile, const Knowledge& known)
+      : graph(std::move(g)),
+        parts(parts_of(graph, task, profile, known)),
+        bytes(access_table(graph, graph.program).bytes()) {
     main = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
              return a->choices.front().seconds < b->choices.front().seconds;
            })->get();
@@ -114,12 +117,13 @@ struct Form {
 // Rows of products by their width in a tile, for those that are wider.
 constexpr int64_t kTileColumns[] = {128, 256};
 
-std::vector<Form> forms_of(const Task& task, const DeviceProfile& profile, const Knowledge& known) {
-  std::vector<Form> out;
+std::vector<Decomposition> decompositions_of(const Task& task, const DeviceProfile& profile,
+                                             const Knowledge& known) {
+  std::vector<Decomposition> out;
   auto add = [&](Graph graph) {
     try {
       out.emplace_back(std::move(graph), task, profile, known);
-    } catch (const Refusal&) {  // another form may do
+    } catch (const Refusal&) {  // another may do
     }
   };
   const Graph graph = lower(task);
@@ -133,17 +137,17 @@ std::vector<Form> forms_of(const Task& task, const DeviceProfile& profile, const
   return out;
 }
 
-// The form whose next proposal is expected to be fastest, null at the end of all. The first of each
+// The one whose next proposal is expected to be fastest, null at the end of all. The first of each
 // that may well win stands before further ones of the others, as estimates are rough.
-Form* next_form(std::vector<Form>& forms) {
-  Form* best = nullptr;
-  for (Form& form : forms) {
-    if (form.next == form.main->choices.size()) continue;
-    if (!best || form.seconds() < best->seconds()) best = &form;
+Decomposition* next_of(std::vector<Decomposition>& ways) {
+  Decomposition* best = nullptr;
+  for (Decomposition& way : ways) {
+    if (way.next == way.main->choices.size()) continue;
+    if (!best || way.seconds() < best->seconds()) best = &way;
   }
   if (!best || best->next == 0) return best;
-  for (Form& form : forms) {
-    if (form.next == 0 && form.seconds() < 1.2 * best->seconds()) return &form;
+  for (Decomposition& way : ways) {
+    if (way.next == 0 && way.seconds() < 1.2 * best->seconds()) return &way;
   }
   return best;
 }
@@ -151,12 +155,12 @@ Form* next_form(std::vector<Form>& forms) {
 std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int count,
                             const Knowledge& known = {}, const TeacherOptions& options = {},
                             uint64_t seed = 0) {
-  std::vector<Form> forms = forms_of(task, profile, known);
-  for (Form& form : forms) explore(form.main->choices, count, options.explore, seed);
+  std::vector<Decomposition> ways = decompositions_of(task, profile, known);
+  for (Decomposition& way : ways) explore(way.main->choices, count, options.explore, seed);
   std::vector<Proposal> out;
   std::set<std::string> written_before;
   while (static_cast<int>(out.size()) < count) {
-    Form* best = next_form(forms);
+    Decomposition* best = next_of(ways);
     if (!best) break;
     Proposal proposal;
     std::vector<Written> written;
@@ -168,14 +172,14 @@ std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int 
       kernels += written.back().kernels.size();
     }
     const Choice& choice = best->main->choices[best->next];
-    const auto bytes = static_cast<double>(access_table(best->graph, best->graph.program).bytes());
     proposal.model_seconds = best->seconds();
     proposal.family = choice.family;
     proposal.plan = plan_text(best->graph, choice, best->main->subject, kernels);
     proposal.source = module_text(task, best->graph, written);
     proposal.schedule = schedule_to_json(choice, profile);
     proposal.schedule["parts"] = best->parts.size();
-    proposal.schedule["memory_seconds"] = bytes / profile.bytes_per_second;
+    proposal.schedule["memory_seconds"] =
+        static_cast<double>(best->bytes) / profile.bytes_per_second;
     if (written_before.insert(proposal.source).second) out.push_back(std::move(proposal));
     ++best->next;
   }
