@@ -143,6 +143,8 @@ std::string kernel_size_text(const Graph& graph, const ConvDim& dim) {
   return size_text(graph, dim.kernel);
 }
 
+std::string index_name(const char* base, int d) { return base + std::to_string(d); }
+
 std::string window_position(const ConvDim& dim, const std::string& o, const std::string& k) {
   auto scaled = [](const std::string& name, int64_t factor) {
     return factor == 1 ? name : name + " * " + std::to_string(factor);

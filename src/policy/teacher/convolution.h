@@ -37,6 +37,8 @@ std::vector<Loop> leaf_loops(const Graph& graph, const Axes& leaves);
 // Whether these nodes are all loads that walk the leaves, outermost first, as one loop.
 bool walk_as_one(const Subject& subject, const std::vector<int>& nodes, const Axes& leaves);
 std::string kernel_size_text(const Graph& graph, const ConvDim& dim);
+// "o0": what a kernel calls an index along spatial dimension `d`.
+std::string index_name(const char* base, int d);
 // "o0 * 2 - 1 + k0 * 3": the input position; `o` and `k` are "" or "0" where there is one only.
 std::string window_position(const ConvDim& dim, const std::string& o, const std::string& k);
 

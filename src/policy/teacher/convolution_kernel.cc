@@ -17,8 +17,6 @@ std::string product_of(const std::vector<std::string>& factors) {
   return out.empty() ? "1" : out;
 }
 
-std::string index_name(const char* base, int d) { return base + std::to_string(d); }
-
 class ConvolutionKernel {
  public:
   ConvolutionKernel(const Subject& subject, const Convolution& conv, const ConvSchedule& schedule)

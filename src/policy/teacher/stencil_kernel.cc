@@ -12,8 +12,6 @@
 namespace kw::teacher {
 namespace {
 
-std::string named(const char* base, int d) { return base + std::to_string(d); }
-
 class StencilKernel {
  public:
   StencilKernel(const Subject& subject, const Convolution& conv, const StencilSchedule& schedule)
@@ -28,7 +26,7 @@ class StencilKernel {
         body_(subject.graph, subject.table, subject.program, kernel_) {
     for (int d = 0; d < conv.rank(); ++d) {
       for (const char* base : {"o", "k", "i", "multiple", "inside", "first"}) {
-        kernel_.unique(named(base, d));
+        kernel_.unique(index_name(base, d));
       }
     }
     for (const char* name : {"rows", "cols", "row_mask", "col_mask", "c"}) {
@@ -132,7 +130,8 @@ class StencilKernel {
         for (int d = 0; d < conv_.rank(); ++d) {
           const Axes& kernel = conv_.dims[d].kernel;
           if (kernel.empty()) continue;
-          body_.bind_flat(leaf_loops(graph_, kernel), {std::to_string(tap[d]), 0}, named("k", d));
+          body_.bind_flat(leaf_loops(graph_, kernel), {std::to_string(tap[d]), 0},
+                          index_name("k", d));
         }
         for (int id : conv_.right) weights_[{id, f, tap}] = body_.value(id);
         body_.close_scope();
@@ -150,7 +149,8 @@ class StencilKernel {
     for (int d = 0; d < conv_.rank(); ++d) {
       const ConvDim& dim = conv_.dims[d];
       const Slide& slide = slides_[d];
-      const std::string o = dim.out_size > 1 ? named("o", d) : "0", first = named("first", d);
+      const std::string o = dim.out_size > 1 ? index_name("o", d) : "0",
+                        first = index_name("first", d);
       kernel_.line(first + " = " + o + (slide.step == 1 ? "" : " * " + std::to_string(slide.step)) +
                    (slide.before == 0 ? ""
                                       : (slide.before > 0 ? " - " : " + ") +
@@ -164,13 +164,13 @@ class StencilKernel {
   At position(int d, int64_t j) {
     const ConvDim& dim = conv_.dims[d];
     if (!read_by_any(d, j)) return {};
-    At out{kernel_.unique(named("i", d) + "_" + std::to_string(j)), ""};
-    kernel_.line(out.index + " = " + named("first", d) + (j ? " + " + std::to_string(j) : ""));
+    At out{kernel_.unique(index_name("i", d) + "_" + std::to_string(j)), ""};
+    kernel_.line(out.index + " = " + index_name("first", d) + (j ? " + " + std::to_string(j) : ""));
     const bool leaves = dim.leaves_input() || dim.transposed || slides_[d].results > 1;
     if (!leaves) return out;
     const std::string size =
-        dim.in_size == 1 ? "1" : kernel_.scalar(named("in_", d), size_text(graph_, dim.in));
-    out.inside = kernel_.unique(named("inside", d) + "_" + std::to_string(j));
+        dim.in_size == 1 ? "1" : kernel_.scalar(index_name("in_", d), size_text(graph_, dim.in));
+    out.inside = kernel_.unique(index_name("inside", d) + "_" + std::to_string(j));
     kernel_.line(out.inside + " = (" + out.index + " >= 0) & (" + out.index + " < " + size + ")");
     return out;
   }
@@ -227,7 +227,7 @@ class StencilKernel {
       const ConvDim& dim = conv_.dims[d];
       const int64_t results = slides_[d].results;
       if (dim.out_size == 1) continue;
-      std::string o = named("o", d);
+      std::string o = index_name("o", d);
       if (results > 1) {
         const std::string base = o + " * " + std::to_string(results);
         o = kernel_.unique(o + "_" + std::to_string(result[d]));
@@ -235,9 +235,9 @@ class StencilKernel {
       }
       if (dim.out_size % results != 0) {
         const std::string name =
-            kernel_.unique(named("inside", d) + "_" + std::to_string(result[d]));
+            kernel_.unique(index_name("inside", d) + "_" + std::to_string(result[d]));
         kernel_.line(name + " = " + o + " < " +
-                     kernel_.scalar(named("out_", d), size_text(graph_, dim.out)));
+                     kernel_.scalar(index_name("out_", d), size_text(graph_, dim.out)));
         body_.set_mask(2 + d, name);
       }
       body_.bind_flat(leaf_loops(graph_, dim.out), {o, position_dim() | (4u << d)}, o);
@@ -331,13 +331,13 @@ class StencilKernel {
     for (int d = conv_.rank(); d-- > 0;) {
       const ConvDim& dim = conv_.dims[d];
       if (dim.out_size == 1) continue;
-      const std::string o = named("o", d);
+      const std::string o = index_name("o", d);
       if (d == outermost && !more) {
         kernel_.line(o + " = " + rest);
       } else {
         const bool several = slides_[d].results > 1;
         const std::string size =
-            kernel_.scalar(named(several ? "places_" : "out_", d), places_text(d));
+            kernel_.scalar(index_name(several ? "places_" : "out_", d), places_text(d));
         kernel_.line(o + " = " + rest + " % " + size);
         rest += " // " + size;
       }
@@ -361,8 +361,8 @@ class StencilKernel {
     for (int d = 0; d < conv_.rank(); ++d) {
       const ConvDim& dim = conv_.dims[d];
       if (dim.kernel_size == 1) continue;
-      kernel_.constexpr_parameter(named("K", d), kernel_size_text(graph_, dim));
-      kernel_.open("for " + named("k", d) + " in " + range + "(" + named("K", d) + "):");
+      kernel_.constexpr_parameter(index_name("K", d), kernel_size_text(graph_, dim));
+      kernel_.open("for " + index_name("k", d) + " in " + range + "(" + index_name("K", d) + "):");
       ++depth;
     }
     return depth;
@@ -374,15 +374,16 @@ class StencilKernel {
     std::string inside;
     for (int d = 0; d < conv_.rank(); ++d) {
       const ConvDim& dim = conv_.dims[d];
-      const std::string i = named("i", d);
+      const std::string i = index_name("i", d);
       if (!dim.kernel.empty()) {
-        body_.bind_flat(leaf_loops(graph_, dim.kernel), {named("k", d), 0}, named("k", d));
+        body_.bind_flat(leaf_loops(graph_, dim.kernel), {index_name("k", d), 0},
+                        index_name("k", d));
       }
       const std::string condition = place_position(d);
       const unsigned dims = (dim.out_size > 1 ? position_dim() : 0) | (4u << d);
       if (!dim.in.empty()) body_.bind_flat(leaf_loops(graph_, dim.in), {i, dims}, i);
       if (condition.empty()) continue;
-      const std::string name = named("inside", d);
+      const std::string name = index_name("inside", d);
       kernel_.line(name + " = " + condition);
       body_.set_mask(2 + d, name);
       inside += (inside.empty() ? "" : " & ") + name;
@@ -393,12 +394,12 @@ class StencilKernel {
   // Prints the input position along a dimension; returns when there is one.
   std::string place_position(int d) {
     const ConvDim& dim = conv_.dims[d];
-    const std::string i = named("i", d);
-    const std::string at = window_position(dim, dim.out_size > 1 ? named("o", d) : "",
-                                           dim.kernel_size > 1 ? named("k", d) : "");
+    const std::string i = index_name("i", d);
+    const std::string at = window_position(dim, dim.out_size > 1 ? index_name("o", d) : "",
+                                           dim.kernel_size > 1 ? index_name("k", d) : "");
     std::string condition;
     if (dim.transposed && dim.stride > 1) {
-      const std::string s = std::to_string(dim.stride), multiple = named("multiple", d);
+      const std::string s = std::to_string(dim.stride), multiple = index_name("multiple", d);
       kernel_.line(multiple + " = " + at);
       kernel_.line(i + " = " + multiple + " // " + s);
       condition = "(" + multiple + " >= 0) & (" + multiple + " % " + s + " == 0)";
@@ -408,7 +409,7 @@ class StencilKernel {
       condition = "(" + i + " >= 0)";
     }
     const std::string size =
-        dim.in_size == 1 ? "1" : kernel_.scalar(named("in_", d), size_text(graph_, dim.in));
+        dim.in_size == 1 ? "1" : kernel_.scalar(index_name("in_", d), size_text(graph_, dim.in));
     return condition + " & (" + i + " < " + size + ")";
   }
 
