@@ -198,6 +198,8 @@ FAMILIES = {
          "self.conv(F.leaky_relu(x, 0.1))", "torch.randn(B, C, L)"),
         ("unet3d_up", "B=2 C=64 O=32 D=32 H=32", "self.conv = nn.ConvTranspose3d(C, O, 2, 2)", "x",
          "self.conv(x)", "torch.randn(B, C, D, H, H)"),
+        ("dcgan_image", "B=64 C=64 O=3 H=32", "self.conv = nn.ConvTranspose2d(C, O, 4, 2, 1, bias=False)",
+         "x", "torch.tanh(self.conv(x))", "torch.randn(B, C, H, H)"),
     ],
     "stencil": [
         ("mobilenet_3x3", "B=64 C=144 H=56", "self.conv = nn.Conv2d(C, C, 3, padding=1, groups=C, bias=False)",

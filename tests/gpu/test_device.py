@@ -156,6 +156,18 @@ def test_a_wrong_configuration_is_named(tmp_path):
     assert "BLOCK=1024" in verdict["reason"]
 
 
+@pytest.mark.parametrize("inputs", [
+    "F.conv_transpose2d(torch.randn(32, 32, 64, 64), torch.randn(32, 3, 4, 4), None, 2, 1)",
+    "torch.zeros(64).index_add(0, torch.randint(0, 64, (200000,)), torch.randn(200000))",
+])
+def test_inputs_that_are_computed_by_atomics_are_the_same_in_every_draw(inputs, tmp_path):
+    """They were drawn once for the candidate and once for the reference, and differed."""
+    model = MODEL.replace("import torch\n", "import torch\nimport torch.nn.functional as F\n", 1)
+    model = model.replace("torch.randn(1000, 37)", inputs)
+    verdict = judge(tmp_path, model, CANDIDATE % BODIES["right_before"])
+    assert verdict["outcome"] == "accepted", verdict["reason"]
+
+
 STEPS = """
 import torch
 

@@ -1,5 +1,8 @@
 #include "runtime/executor/loaded_task.h"
 
+#include <ATen/Context.h>
+#include <c10/util/Exception.h>
+
 #include <set>
 
 #include "runtime/executor/oracle.h"
@@ -20,6 +23,36 @@ std::vector<at::Tensor> floating_storages(const std::vector<at::Tensor>& tensors
   }
   return out;
 }
+
+// While it lives, operators that have a deterministic algorithm use it: a fragment's inputs are
+// what the steps before it compute, and cuDNN's transposed convolutions may sum by atomics.
+class Deterministic {
+ public:
+  Deterministic() : quiet_(&ignore_) {
+    context_.setDeterministicCuDNN(true);
+    context_.setDeterministicAlgorithms(true, /*warn_only=*/true);
+    context_.setDeterministicFillUninitializedMemory(false);  // a Replay fills it itself
+  }
+  ~Deterministic() {
+    context_.setDeterministicCuDNN(cudnn_);
+    context_.setDeterministicAlgorithms(algorithms_, warn_only_);
+    context_.setDeterministicFillUninitializedMemory(fill_);
+  }
+  Deterministic(const Deterministic&) = delete;
+  Deterministic& operator=(const Deterministic&) = delete;
+
+ private:
+  struct Ignore : c10::WarningHandler {
+    void process(const c10::Warning&) override {}
+  };
+  at::Context& context_ = at::globalContext();
+  const bool cudnn_ = context_.deterministicCuDNN();
+  const bool algorithms_ = context_.deterministicAlgorithms();
+  const bool warn_only_ = context_.deterministicAlgorithmsWarnOnly();
+  const bool fill_ = context_.deterministicFillUninitializedMemory();
+  Ignore ignore_;
+  c10::WarningUtils::WarningHandlerGuard quiet_;
+};
 
 void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t seed) {
   seed_generators(seed);
@@ -95,6 +128,7 @@ Replay& LoadedTask::oracle() {
 
 std::vector<at::Tensor> LoadedTask::draw_state(uint64_t seed) {
   seed_generators(derive_seed(seed, Purpose::kInit));
+  const Deterministic deterministic;
   // Parameters made by torch.empty hold whatever was there; here, zeros.
   return init_->run({}, {.fill = EmptyFill::kZero});
 }
@@ -133,12 +167,14 @@ void LoadedTask::apply_affine(const AffineChange& change,
 
 std::vector<at::Tensor> LoadedTask::draw_derived(const std::vector<at::Tensor>& state,
                                                  const ReplayOptions& options) {
+  const Deterministic deterministic;
   return derive_->run(state, options);
 }
 
 std::vector<at::Tensor> LoadedTask::draw_inputs(const std::vector<at::Tensor>& state, uint64_t seed,
                                                 Variation variation, uint64_t variation_seed) {
   c10::InferenceMode inference;
+  const Deterministic deterministic;
   seed_generators(derive_seed(seed, Purpose::kInputs));
   std::vector<at::Tensor> inputs = inputs_->run(state, {.fill = EmptyFill::kZero});
   // An input that is a parameter must not be changed with it.

@@ -1,10 +1,11 @@
 // A Task on a backend: its kernels loaded, its four Programs prepared, and what a trial draws from
 // them: parameters, derived tensors and fresh inputs, all from a seed.
 //
-// Draws are deterministic: equal task, seed and variation give equal bytes. Variations change
-// inputs in place; kAffine changes constant 1-D floating parameters and buffers (the scales,
-// shifts and running statistics that constructors leave at 0 or 1) by name, so that both sides of
-// a trial get the same values. One thread.
+// Draws are deterministic: equal task, seed and variation give equal bytes, unless a step that
+// makes them has no deterministic algorithm in PyTorch (torch.use_deterministic_algorithms).
+// Variations change inputs in place; kAffine changes constant 1-D floating parameters and buffers
+// (the scales, shifts and running statistics that constructors leave at 0 or 1) by name, so that
+// both sides of a trial get the same values. One thread.
 #pragma once
 
 #include <map>
