@@ -3,7 +3,9 @@
 // channels, where a matrix product would multiply padding, and for types that tensor cores do not
 // take.
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
+#include <set>
 
 #include "policy/teacher/stencil.h"
 
@@ -24,26 +26,78 @@ bool channels_last(const Subject& subject, const Convolution& conv) {
   return false;
 }
 
-// Loads of an operand through the L1 cache run at some 40 bytes a clock and SM, and it has to be
-// worked out where they are; weights that are read for each input channel serve what a thread
-// holds.
+// What computes a value: operators, and the loads they start from.
+struct Behind {
+  int64_t operators = 0;
+  std::vector<int> loads;
+};
+Behind behind(const Graph& graph, const std::vector<int>& values) {
+  Behind out;
+  std::set<int> seen;
+  std::vector<int> open = values;
+  while (!open.empty()) {
+    const int id = open.back();
+    open.pop_back();
+    if (!seen.insert(id).second) continue;
+    const Node& node = graph.nodes[id];
+    node.kind == NodeKind::kLoad ? out.loads.push_back(id) : void(++out.operators);
+    open.insert(open.end(), node.operands.begin(), node.operands.end());
+  }
+  return out;
+}
+
+// Neighbouring columns along which an access steps so far touch that many times the sectors of 32
+// bytes that contiguous ones do.
+double spread(const Access& access, const std::vector<Loop>& columns, int64_t step) {
+  if (columns.empty()) return 1;
+  const LeafStride* found = likely_stride(access, columns.back());
+  if (!found || found->stride == 0) return 1;
+  return static_cast<double>(std::clamp<int64_t>(std::abs(found->stride) * step, 1, 8));
+}
+
+// Loads of an operand through the L1 cache run at some 40 bytes a clock and SM where neighbours
+// read neighbours. What stands before the convolution is computed at each position of the window,
+// and it has to be worked out where that is; weights that are read for each input channel serve
+// what a thread holds.
 double stencil_seconds(const Subject& subject, const Convolution& conv, int64_t programs,
                        const StencilSchedule& s, const PlaceWork& work) {
   const DeviceProfile& device = subject.profile;
+  const Graph& graph = subject.graph;
   const double places = static_cast<double>(programs * s.rows * s.cols);
   const double channels = static_cast<double>(total_size(conv.channel));
   double loads = static_cast<double>(conv.taps() * static_cast<int64_t>(conv.products.size()));
-  double terms = loads, weights = 0;
+  double terms = loads, weights = 0, stores = 1;
   if (s.together) {
     loads = static_cast<double>(work.loads), terms = static_cast<double>(work.terms);
+    stores = static_cast<double>(work.results);
     const double held = std::max(1.0, static_cast<double>(s.rows * s.cols) / (32 * s.warps));
     if (channels > 1) {
       weights = static_cast<double>(conv.taps() * filters_together(conv, s)) / held;
     }
   }
-  const double cached = places * channels * loads * 4 / (device.sms * 40 * 1.7e9);
-  const double flops =
-      places * channels * ((loads + weights) * 10 + terms * 2) / scalar_rate(subject);
+  int inner = conv.rank() - 1;
+  while (inner > 0 && conv.dims[inner].out_size == 1) --inner;
+  const ConvDim& dim = conv.dims[inner];
+  const bool classes = dim.transposed && s.together;
+  const std::vector<Loop>& of_channels = conv.filter.empty() ? conv.group : conv.filter;
+  const auto columns = [&](const Axes& positions) {
+    return s.channels_inside ? of_channels : leaf_loops(graph, positions);
+  };
+  const Behind input = behind(graph, conv.left);
+  double read = 0, written = 0;
+  for (int id : input.loads) {
+    const int64_t step = s.channels_inside || dim.transposed ? 1 : dim.stride;
+    read += spread(subject.table.of_node(id), columns(dim.in), step);
+  }
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    const int64_t step = !s.channels_inside && classes ? dim.stride : 1;
+    written += spread(subject.table.of_output(static_cast<int>(i)), columns(dim.out), step);
+  }
+  const double cached =
+      places * (channels * loads * read + stores * written) * 4 / (device.sms * 40 * 1.7e9);
+  const double issued =
+      (loads + weights) * 10 + terms * 2 + loads * 2 * static_cast<double>(input.operators);
+  const double flops = places * channels * issued / scalar_rate(subject);
   const double bytes = static_cast<double>(subject.table.bytes());
   return model_seconds(subject, bytes, std::max(cached, flops), programs, s.warps,
                        bytes / static_cast<double>(programs));

@@ -37,6 +37,15 @@ void rank_by_estimate(std::vector<Choice>& choices) {
   choices.insert(choices.end(), rest.begin(), rest.end());
 }
 
+// PyTorch's library may have computed this very convolution in TF32 or exactly, and TF32 is wrong
+// in the second case: the best of the exact ones is what to try next.
+void exact_second(std::vector<Choice>& choices) {
+  if (choices.empty() || choices[0].precision != "tf32") return;
+  const auto exact = std::find_if(choices.begin(), choices.end(),
+                                  [](const Choice& c) { return c.precision != "tf32"; });
+  if (exact != choices.end()) std::rotate(choices.begin() + 1, exact, exact + 1);
+}
+
 using Named = std::pair<std::string, FastSchedule>;  // family, schedule
 
 // Of all families that have a choice, best first.
@@ -83,6 +92,7 @@ void rank(std::vector<Choice>& choices, const Knowledge& known, const DeviceProf
     });
     if (found != choices.end()) std::rotate(place++, found, found + 1);
   }
+  exact_second(choices);
 }
 
 void explore(std::vector<Choice>& choices, int count, double share, uint64_t seed) {

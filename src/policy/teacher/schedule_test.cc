@@ -222,6 +222,32 @@ TEST_F(Tables, WhatWasLearnedStandsBeforeTheTable) {
   EXPECT_DOUBLE_EQ(memory.fastest("reduction", shape).at(0).ratio, 20);  // of the task's fastest
 }
 
+std::vector<std::string> ranked(const std::vector<std::string>& precisions) {
+  std::vector<Choice> choices;
+  for (size_t i = 0; i < precisions.size(); ++i) {
+    Choice choice;
+    choice.family = "convolution";
+    choice.tiling = precisions[i] + " taps, BLOCK_M=" + std::to_string(16 << i);
+    choice.precision = precisions[i];
+    choice.seconds = 1e-5 * std::pow(1.2, i);
+    choices.push_back(choice);
+  }
+  rank(choices, {}, h200());
+  std::vector<std::string> out;
+  for (const Choice& choice : choices) out.push_back(choice.precision);
+  return out;
+}
+
+TEST(Ranking, TheBestExactChoiceStandsBehindAFirstInTf32) {
+  const auto all = ranked({"tf32", "tf32", "tf32", "tf32x3", "tf32", "ieee"});
+  EXPECT_EQ(all.size(), 6u);
+  EXPECT_EQ(all[0], "tf32");
+  EXPECT_EQ(all[1], "tf32x3");
+  EXPECT_EQ(ranked({"tf32", "tf32", "", "ieee"})[1], "");  // a direct sum is exact
+  EXPECT_EQ(ranked({"ieee", "tf32", "tf32"})[0], "ieee");
+  EXPECT_EQ(ranked({"tf32", "tf32"}).size(), 2u);
+}
+
 TEST(Exploring, KeepsTheBestAndDrawsTheRestFromTheSeed) {
   const auto plain = names_of(proposals({}, 6));
   const auto one = names_of(proposals({.explore = 0.5}, 12, 1));

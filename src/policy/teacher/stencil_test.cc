@@ -6,6 +6,9 @@
 #include <map>
 #include <random>
 
+#include "policy/teacher/fragment_test.h"
+#include "policy/teacher/teacher.h"
+
 namespace kw::teacher {
 namespace {
 
@@ -55,6 +58,42 @@ TEST(Slides, ReadWhatTheDefinitionSays) {
       }
     }
   }
+}
+
+// The best estimate for a direct sum of a transposed convolution to three channels whose input has
+// these strides, behind so many activations.
+double direct_seconds(const std::vector<int64_t>& strides, int activations) {
+  FragmentBuilder b;
+  const std::vector<int64_t> shape = {32, 32, 64, 64};
+  ValueId x = b.input(shape, DType::kFloat32, strides);
+  const ValueId weight = b.input({32, 3, 4, 4});
+  for (int i = 0; i < activations; ++i) x = b.call("aten.tanh.default", {{"self", ref(x)}}, shape);
+  const Task task = b.build(b.call("aten.convolution.default",
+                                   {{"input", ref(x)},
+                                    {"weight", ref(weight)},
+                                    {"bias", Arg{}},
+                                    {"stride", list({2, 2})},
+                                    {"padding", list({1, 1})},
+                                    {"dilation", list({1, 1})},
+                                    {"transposed", Arg{true}},
+                                    {"output_padding", list({0, 0})},
+                                    {"groups", num(1)}},
+                                   {32, 3, 128, 128}));
+  double best = 0;
+  for (const Proposal& p : make_teacher({})->propose(task, profile(), 1000, 0, kNoDeadline)) {
+    if (p.family == "stencil" && (best == 0 || p.model_seconds < best)) best = p.model_seconds;
+  }
+  return best;
+}
+
+TEST(Estimates, OfDirectSumsKnowWhatAReadCosts) {
+  const std::vector<int64_t> plain = {32 * 4096, 4096, 64, 1}, last = {32 * 4096, 1, 64 * 32, 32};
+  const double seconds = direct_seconds(plain, 0);
+  ASSERT_GT(seconds, 0);
+  // A warp's threads read a sector each where channels lie between neighbouring positions.
+  EXPECT_GT(direct_seconds(last, 0), 3 * seconds);
+  // What stands before is computed at every position of the window.
+  EXPECT_GT(direct_seconds(plain, 20), 1.5 * seconds);
 }
 
 }  // namespace
