@@ -102,7 +102,7 @@ std::string KernelText::text(const std::string& name) const {
   std::string parameters;
   auto add = [&](const std::string& p) { parameters += (parameters.empty() ? "" : ", ") + p; };
   for (const auto& p : pointers_) add(p.first);
-  for (const auto& p : scalars_) add(p.first);
+  for (const auto& p : scalars_) add(p.first + ": tl.constexpr");
   for (const auto& p : constexprs_) add(p.first + ": tl.constexpr");
   std::string out;
   if (!description_.empty()) out += "# " + description_ + "\n";

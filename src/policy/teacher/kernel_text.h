@@ -24,7 +24,9 @@ class KernelText {
   void close() { --depth_; }
 
   // Parameters are added on first mention. `host` is what the call passes; a parameter that exists
-  // for the same host expression is used again.
+  // for the same host expression is used again. Scalars (sizes, strides) are constants of the
+  // compiled kernel: one that divides is a multiplication then, and Triton sees what lies
+  // contiguous. The text holds for all of their values.
   std::string pointer(const std::string& name, const std::string& host);
   std::string scalar(const std::string& hint, const std::string& host);
   // A tensor descriptor (TMA): `tensor` as a matrix of rows with `stride` between them, read in
