@@ -205,3 +205,64 @@ def test_inference_tensors_are_packed_too(folded):
         first = model._kw_derived()
         model.conv.weight.mul_(2)
         assert not torch.equal(model._kw_derived()[0], first[0])
+
+
+# What PyTorch calls write under a tensor without a new version -> the call.
+QUIET_WRITES = {
+    "a type and back": lambda model: model.bfloat16().float(),
+    "vector_to_parameters": lambda model: torch.nn.utils.vector_to_parameters(
+        2 * torch.nn.utils.parameters_to_vector(model.parameters()), model.parameters()),
+    "set_": lambda model: model.conv.weight.set_(torch.randn_like(model.conv.weight)),
+    ".data": lambda model: setattr(model.conv.weight, "data", torch.randn_like(model.conv.weight)),
+}
+
+
+@pytest.mark.parametrize("what", QUIET_WRITES)
+def test_weights_are_packed_again_when_they_get_other_memory(folded, what):
+    with torch.no_grad():
+        model = folded.ModelNew()
+        model.conv.weight.uniform_(-1, 1)
+        first = [t.clone() for t in model._kw_derived()]
+        for _ in range(3):  # memory that is freed is what is allocated next
+            QUIET_WRITES[what](model)
+        other = folded.ModelNew()
+        other.load_state_dict(model.state_dict())
+        wanted = other._kw_derived()
+        assert all(torch.equal(a, b) for a, b in zip(model._kw_derived(), wanted, strict=True))
+        assert not all(torch.equal(a, b) for a, b in zip(first, wanted, strict=True))
+
+
+ATTENTION = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Model(nn.Module):
+    def forward(self, q, k, v, mask):
+        y = F.scaled_dot_product_attention(q, k, v, mask)
+        return torch.tanh(y.exp() * 2 + 1).softmax(-1), y.transpose(1, 2).flatten(2)
+
+
+def get_inputs():
+    return [torch.randn(2, 4, 16, 8) for _ in range(3)] + [torch.randn(2, 1, 16, 16)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_results_in_another_layout_than_recorded_are_laid_out_for_the_kernels(tmp_path):
+    """On the GPU attention returns [batch, length, heads, width] transposed, here it does not: the
+    steps behind it read it by the strides that were recorded."""
+    (tmp_path / "model.py").write_text(ATTENTION)
+    module = optimized(tmp_path / "model.py", tmp_path)
+    source = (tmp_path / "out" / "optimized.py").read_text()
+    assert source.count("= _kw_laid_out(") == 1  # each result once, and only where it matters
+    x = torch.randn(2, 4, 16, 8)
+    laid_out = module._kw_laid_out(x, (512, 8, 32, 1))
+    assert laid_out.stride() == (512, 8, 32, 1) and torch.equal(laid_out, x)
+    assert module._kw_laid_out(x, x.stride()) is x
+    one = torch.randn(1, 8)
+    assert module._kw_laid_out(one, (1, 1)) is one  # a stride of one element says nothing

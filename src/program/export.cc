@@ -128,6 +128,12 @@ class ModuleWriter {
     return out + forward();
   }
 
+  // A function that the class calls, or nothing.
+  std::string helper() const {
+    const std::string own = forward_.helper();
+    return own.empty() ? StepWriter(task_, task_.derive).helper() : own;
+  }
+
  private:
   // Attribute paths of the state and names for it: p0, p1, ...
   void name_state() {
@@ -172,8 +178,8 @@ class ModuleWriter {
     for (size_t i = 0; i < task_.state.size(); ++i) {
       const std::string p = "p" + std::to_string(i);
       pack.name(task_.derive.inputs[i], p);
-      held += p + ", ";
-      key += "(id(" + p + "), " + p + "._version), ";
+      held += p + ", " + p + ".detach(), ";
+      key += "(id(" + p + "), " + p + "._version, " + p + ".untyped_storage()._cdata), ";
     }
     const std::string steps = pack.steps("            ");
     for (ValueId id : task_.derive.outputs) packed += pack.name(id) + ", ";
@@ -187,7 +193,7 @@ class ModuleWriter {
 )py" + steps +
            "            self.__dict__[\"_kw_packed\"] = (" + packed + R"py()
             self.__dict__["_kw_held"] = ()py" +
-           held + R"py()  # so that no other tensor gets their ids
+           held + R"py()  # so that no other tensor gets their ids or addresses
             self.__dict__["_kw_key"] = key
         return self.__dict__["_kw_packed"]
 
@@ -235,10 +241,13 @@ class ModuleWriter {
 
 std::string export_python(const Task& original, const std::string& user_source) {
   const Task task = canonical(original);
+  ModuleWriter writer(task);
+  const std::string module = writer.text();
   return user_source + (user_source.ends_with("\n") ? "" : "\n") +
-         "\n\n# ---- Written by Kernelwright. Needs torch and triton; nothing else. ----\n" +
-         "import warnings\n" + kernels_text(task) + matches_function(task) + "\n\n" +
-         ModuleWriter(task).text();
+         "\n\n# ---- Written by Kernelwright. Needs torch and triton, and what the model imports. "
+         "----\n" +
+         "import warnings\n" + kernels_text(task) + matches_function(task) + writer.helper() +
+         "\n\n" + module;
 }
 
 }  // namespace kw

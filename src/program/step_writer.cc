@@ -1,6 +1,7 @@
 #include "program/step_writer.h"
 
 #include <algorithm>
+#include <variant>
 
 #include "formats/error.h"
 #include "ops/operator.h"
@@ -8,11 +9,75 @@
 #include "program/python_text.h"
 
 namespace kw {
+namespace {
+
+// Results in memory of their own, of steps that do more than make a tensor.
+std::set<ValueId> computed(const Program& program) {
+  std::set<int> known;
+  for (ValueId id : program.inputs) known.insert(program.values[id].storage);
+  std::set<ValueId> out;
+  for (const Step& step : program.steps) {
+    const auto* call = std::get_if<AtenCall>(&step);
+    const OperatorRow* row = call ? find_operator(call->op) : nullptr;
+    for (ValueId id : step_defines(step)) {
+      const bool fresh = known.insert(program.values[id].storage).second;
+      if (fresh && row && row->cls != OpClass::kFactory) out.insert(id);
+    }
+  }
+  return out;
+}
+
+std::set<ValueId> read_by_strides(const Program& program) {
+  const std::set<ValueId> own = computed(program);
+  std::set<ValueId> out;
+  for (Step step : program.steps) {
+    std::set<int> aliased;  // storages of which the step returns a view
+    for (ValueId id : step_defines(step)) aliased.insert(program.values[id].storage);
+    const bool launch = std::holds_alternative<Launch>(step);
+    for_each_value(step, [&](ValueId& id) {
+      if (!own.contains(id)) return;
+      if (launch || aliased.contains(program.values[id].storage)) out.insert(id);
+    });
+  }
+  return out;
+}
+
+}  // namespace
+
+StepWriter::StepWriter(const Task& task, const Program& program)
+    : task_(task),
+      program_(program),
+      laid_out_(read_by_strides(program)),
+      names_(program.values.size()) {}
 
 std::string StepWriter::steps(const std::string& indent) {
   std::string out;
-  for (const Step& step : program_.steps) out += indent + statement(step) + "\n";
+  for (const Step& step : program_.steps) {
+    out += indent + statement(step) + "\n";
+    for (ValueId id : step_defines(step)) {
+      if (!laid_out_.contains(id)) continue;
+      out += indent + names_[id] + " = _kw_laid_out(" + names_[id] + ", " +
+             python_tuple(program_.values[id].strides) + ")\n";
+    }
+  }
   return out;
+}
+
+std::string StepWriter::helper() const {
+  if (laid_out_.empty()) return "";
+  return R"py(
+
+def _kw_laid_out(tensor, strides):
+    """What PyTorch computed, with the strides that the steps behind it were written for: which
+    backend it chose, and so the layout of its result, depends on settings."""
+    if tensor.stride() == strides:
+        return tensor
+    if all(n == 1 or a == b for n, a, b in zip(tensor.shape, tensor.stride(), strides)):
+        return tensor
+    return torch.empty_strided(
+        tensor.shape, strides, dtype=tensor.dtype, device=tensor.device
+    ).copy_(tensor)
+)py";
 }
 
 std::string StepWriter::arg_text(const Arg& arg) const {

@@ -2,6 +2,7 @@
 // spells them.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,15 +13,17 @@ namespace kw {
 class StepWriter {
  public:
   // Borrows both; `program` is one of `task`.
-  StepWriter(const Task& task, const Program& program)
-      : task_(task), program_(program), names_(program.values.size()) {}
+  StepWriter(const Task& task, const Program& program);
 
   // Inputs must be named before steps() are written; results are named on the way.
   void name(ValueId id, const std::string& text) { names_[id] = text; }
   const std::string& name(ValueId id) const { return names_[id]; }
 
-  // A line a step. InputError for what Python cannot say.
+  // A line a step, and one for each result whose strides later steps rely on. InputError for what
+  // Python cannot say.
   std::string steps(const std::string& indent);
+  // The function that the latter call; empty when there are none.
+  std::string helper() const;
 
  private:
   std::string arg_text(const Arg& arg) const;
@@ -41,6 +44,9 @@ class StepWriter {
 
   const Task& task_;
   const Program& program_;
+  // What PyTorch computes and launches or views then read by the recorded strides: attention and
+  // convolutions lay their results out as the backend that they choose likes.
+  std::set<ValueId> laid_out_;
   std::vector<std::string> names_;
   int next_ = 0;
 };
