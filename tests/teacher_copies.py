@@ -93,6 +93,23 @@ def copies():
         F("pad_ones", "out = F.pad(a0, (1, 1, 0, 2), value=7)", [I((3, 1), "int32")]),
         F("pad_bool", "out = F.pad(a0, (1, 1), value=True)", [I((3, 5), "bool")]),
         F("pad_reflect", "out = F.pad(a0, (2, 1, 3, 4), mode='reflect') * 2", [image]),
+        # A position inside a part that was placed already: its bounds must reach every load.
+        F("cat_of_cat", "y = torch.cat([a0, a1], 0)\nout = torch.cat([y, y * 2], 0)",
+          [I((3,)), I((5,))]),
+        F("cat_of_roll", "out = torch.cat([a0.roll(2), a1, a0.roll(-1)])", [I((7,)), I((4,))]),
+        F("pad_of_roll", "out = F.pad(a0.roll(1), (1, 2)) * 2", [I((3, 6))]),
+        F("pad_of_cat", "out = F.pad(torch.cat([a0, a1], 1), (2, 3))", [I((3, 6)), I((3, 2))]),
+        F("softmax_of_cats", "y = torch.cat([a0, a1], 1)\n"
+          "out = torch.softmax(torch.cat([y, y * 2], 1), -1)", [I((3, 6)), I((3, 5))]),
+        F("max_of_cat", "out = F.max_pool2d(torch.cat([a0, a1], 3), 3, 2, 1)",
+          [I((2, 3, 6, 6)), I((2, 3, 6, 5))]),
+        F("mean_of_cats", "y = torch.cat([a0, a1], 2)\n"
+          "out = F.avg_pool2d(torch.cat([a1, y], 2), 3, 1, 1)",
+          [I((2, 3, 6, 6)), I((2, 3, 5, 6))]),
+        F("scatter_of_cat", "out = torch.slice_scatter(a2, torch.cat([a0, a1], 1), 1, 2, 13)",
+          [I((3, 6)), I((3, 5)), I((3, 20))]),
+        F("shifted_in_cat", "y = torch.cat([a0[:, :1], a0[:, :-1]], 1)\n"
+          "out = torch.cat([y, a0, y], 1)", [I((3, 6))]),
         F("pad_replicate", "out = F.pad(a0, (2, 1, 0, 4), mode='replicate')", [image]),
         F("pad_circular", "out = F.pad(a0, (2, 1, 3, 0), mode='circular')", [image]),
         F("pad_mean", "out = F.pad(a0, (1, 2)).mean(-1)", [x]),

@@ -49,6 +49,23 @@ class Model(nn.Module):
         x = torch.sin(x + self.shifts[0]) * self.table["scale"] + self.shifts[1]
         return self.layers[0](x)
 """, ["self.shifts[0]", 'self.table["scale"]', "self.layers[0].weight"]),
+    "layers that are copied": (HEAD + """
+import copy
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        layer = nn.Linear(32, 32)
+        layer.scale = layer.shift = nn.Parameter(torch.ones(32))
+        self.layers = nn.ModuleList([copy.deepcopy(layer) for _ in range(2)])
+        self.layers[1].bias.data.fill_(0.5)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.sigmoid(layer(x) * layer.scale) + layer.shift
+        return x
+""", [".scale", ".bias"]),
     "buffers that change": (HEAD + """
 class Model(nn.Module):
     def __init__(self):

@@ -189,6 +189,20 @@ def _tensor_methods(recorder, addresses):
             recorder.refuse("host-read", "the program reads a tensor's values on the host (numpy)")
         return original_numpy(tensor, **kwargs)
 
+    original_deepcopy = torch.Tensor.__deepcopy__
+
+    def deepcopy(tensor, memo):
+        """As PyTorch's, which copies a fake tensor through the meta device."""
+        if not isinstance(tensor, FakeTensor):
+            return original_deepcopy(tensor, memo)
+        if id(tensor) not in memo:
+            with torch.no_grad():
+                copy = tensor.detach().clone(memory_format=torch.preserve_format)
+            if isinstance(tensor, torch.nn.Parameter):
+                copy = torch.nn.Parameter(copy, requires_grad=tensor.requires_grad)
+            memo[id(tensor)] = copy
+        return memo[id(tensor)]
+
     def cuda(tensor, device=None, non_blocking=False, memory_format=torch.preserve_format):
         if tensor.device.type == "cuda":
             return tensor
@@ -196,7 +210,7 @@ def _tensor_methods(recorder, addresses):
 
     return {"tolist": tolist, "numpy": numpy, "__array__": refuse_read("__array__"),
             "__dlpack__": refuse_read("__dlpack__"), "cuda": cuda,
-            "cpu": cpu,
+            "cpu": cpu, "__deepcopy__": deepcopy,
             "__cuda_array_interface__": property(refuse_read("__cuda_array_interface__")),
             "record_stream": lambda tensor, stream: None}, data_ptr
 

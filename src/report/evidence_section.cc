@@ -276,7 +276,8 @@ void write_estimate(Markup& out, const ReportContext& c) {
 
 void write_evidence(Markup& out, const ReportContext& c) {
   const auto section = out.element("section", {{"id", "verdict"}});
-  out.leaf("h2", "Verdict");
+  const bool unused = c.result.python.empty() && !c.result.verdict.stages.empty();
+  out.leaf("h2", unused ? "Verdict on what was found, which is not used" : "Verdict");
   if (c.result.verdict.stages.empty()) {
     out.leaf("p", "No result was judged.", {{"class", "caption"}});
     return;

@@ -130,7 +130,7 @@ void write_headline(Markup& out, const ReportContext& c) {
   {
     const auto cards = out.element("div", {{"class", "cards"}});
     write_speed(out, c);
-    if (!c.result.verdict.stages.empty()) {
+    if (!c.result.verdict.stages.empty() && !c.chosen.empty()) {
       Card card(out, percent_text(c.result.verdict.share),
                 c.result.changes.empty() ? "of the work is done by Triton kernels"
                                          : "of the work is done by Triton kernels or not needed");

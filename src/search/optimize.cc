@@ -228,7 +228,7 @@ class Optimizer::Run {
   }
 
   // The fastest cover is spliced, exported, recorded again and judged against the original. When
-  // the whole fails where its parts passed, the least certain part is left out.
+  // the whole fails where its parts passed, the fragment that saves least is left out.
   bool confirm() {
     std::set<Contender> tried;
     while (true) {

@@ -63,9 +63,12 @@ void write_result(const OptimizeResult& result, const std::string& report_html,
     check_replaceable(folder);
     fs::remove_all(partial);
     fs::create_directories(partial);
-    // When nothing was gained the original is the answer.
+    // When nothing was gained the original is the answer, by the same name.
     write_text(partial / "optimized.py",
-               result.python.empty() ? result.reference_source : result.python);
+               result.python.empty() ? result.reference_source +
+                                           "\n\n# ---- Kernelwright: nothing was gained. ----\n" +
+                                           "ModelNew = " + result.reference.source.cls + "\n"
+                                     : result.python);
     write_bundle(result.optimized, partial / "bundle");
     write_text(partial / "verdict.json", to_json(result.verdict).dump(1) + "\n");
     write_text(partial / "report.html", report_html);

@@ -249,6 +249,15 @@ int Lowering::substituted_load(int id, Node node, const Positions& at, bool chan
     }
   }
   if (!changed) return id;
+  // A load that varies with a replaced axis through its operands (it gathers already, as a part of
+  // a cat does) is read where the axis' new position exists, as one that walks it in pieces is.
+  const std::vector<int> own = graph_.nodes[id].operands;
+  for (int operand : own) {
+    for (AxisId axis : free_axes(operand)) {
+      auto it = at.find(axis);
+      if (it != at.end() && it->second.guard >= 0) add_guard(node, it->second.guard);
+    }
+  }
   node.pieces = std::move(pieces);
   return add_node(std::move(node));
 }

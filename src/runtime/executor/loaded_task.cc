@@ -3,6 +3,7 @@
 #include <ATen/Context.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <set>
 
 #include "runtime/executor/oracle.h"
@@ -77,9 +78,15 @@ void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t s
   }
 }
 
-bool is_constant_vector(const at::Tensor& tensor) {
-  return tensor.is_floating_point() && tensor.dim() == 1 && tensor.numel() > 0 &&
-         tensor.eq(tensor[0]).all().item<bool>();
+bool is_constant(const at::Tensor& tensor) {
+  if (!tensor.is_floating_point() || tensor.numel() == 0) return false;
+  return tensor.eq(tensor.reshape({-1})[0]).all().item<bool>();
+}
+
+// One dimension at most has more than one element.
+bool is_vector(const at::Tensor& tensor) {
+  return std::all_of(tensor.sizes().begin(), tensor.sizes().end(),
+                     [&](int64_t size) { return size == 1 || size == tensor.numel(); });
 }
 
 }  // namespace
@@ -139,12 +146,15 @@ AffineChange LoadedTask::choose_affine(const std::vector<at::Tensor>& state, uin
   seed_generators(seed);
   for (size_t i = 0; i < state.size(); ++i) {
     const StateEntry& entry = task_.state[i];
-    if (entry.kind == "constant" || entry.names.empty() || !is_constant_vector(state[i])) continue;
+    if (entry.kind == "constant" || entry.names.empty() || !is_constant(state[i])) continue;
     const auto options = at::TensorOptions().dtype(at::kFloat);  // drawn on the CPU
     at::Tensor scale = at::rand(state[i].sizes(), options).add_(0.5);
-    // Wide enough that what follows a bias saturates, is clamped and changes sign.
-    at::Tensor shift = at::rand(state[i].sizes(), options).sub_(0.5).mul_(10);
-    if (state[i][0].item<double>() != 0) shift.zero_();  // a variance must stay positive
+    // Wide enough that what follows a bias saturates, is clamped and changes sign. Elements of a
+    // matrix are summed.
+    const double width = is_vector(state[i]) ? 10 : 1;
+    at::Tensor shift = at::rand(state[i].sizes(), options).sub_(0.5).mul_(width);
+    // A variance must stay positive.
+    if (state[i].reshape({-1})[0].item<double>() != 0) shift.zero_();
     for (const std::string& name : entry.names) change[name] = {scale, shift};
   }
   return change;

@@ -3,7 +3,7 @@
 //
 // Draws are deterministic: equal task, seed and variation give equal bytes, unless a step that
 // makes them has no deterministic algorithm in PyTorch (torch.use_deterministic_algorithms).
-// Variations change inputs in place; kAffine changes constant 1-D floating parameters and buffers
+// Variations change inputs in place; kAffine changes constant floating parameters and buffers
 // (the scales, shifts and running statistics that constructors leave at 0 or 1) by name, so that
 // both sides of a trial get the same values. One thread.
 #pragma once

@@ -186,25 +186,47 @@ bool updated_alike(const at::Tensor& got, const at::Tensor& expected, const at::
   if (bit_equal(got, expected)) return true;
   if (!got.is_floating_point()) return false;
   if (!std::isfinite(distance(got, expected))) return false;
-  constexpr double kOfChange = 0.01, kRoundings = 4;
+  constexpr double kOfChange = 0.01, kRoundings = 4, kWorst = 0.1, kStray = 1e-3;
   const at::Device device = got.device();
-  const at::Tensor g = got.reshape({-1}), e = expected.reshape({-1}), b = before.reshape({-1});
-  double error = 0, change = 0, changed = 0;
-  for_slices(g.numel(), [&](int64_t begin, int64_t end) {
-    const at::Tensor gs = slice_of(g, begin, end, device).to(at::kDouble);
-    const at::Tensor es = slice_of(e, begin, end, device).to(at::kDouble);
-    const at::Tensor bs = slice_of(b, begin, end, device).to(at::kDouble);
-    const at::Tensor ok = es.isfinite().logical_and(bs.isfinite());
-    const at::Tensor sums =
-        at::stack({zero_where_not(es.isfinite(), gs - es).square().sum(),
-                   zero_where_not(ok, es - bs).square().sum(),
-                   zero_where_not(es.isfinite().logical_and(es.ne(bs)), es).square().sum()})
-            .cpu();
-    const double* s = sums.const_data_ptr<double>();
-    error += s[0], change += s[1], changed += s[2];
-  });
   const double eps = dtype_eps(dtype_of(expected.scalar_type()));
-  return std::sqrt(error) <= kOfChange * std::sqrt(change) + kRoundings * eps * std::sqrt(changed);
+  const at::Tensor g = got.reshape({-1}), e = expected.reshape({-1}), b = before.reshape({-1});
+  // Visits (got, expected, before) as doubles, zero where the expected or the old one is not
+  // finite.
+  const auto visit = [&](const auto& take) {
+    for_slices(g.numel(), [&](int64_t begin, int64_t end) {
+      const at::Tensor gs = slice_of(g, begin, end, device).to(at::kDouble);
+      const at::Tensor es = slice_of(e, begin, end, device).to(at::kDouble);
+      const at::Tensor bs = slice_of(b, begin, end, device).to(at::kDouble);
+      const at::Tensor ok = es.isfinite().logical_and(bs.isfinite());
+      take(zero_where_not(es.isfinite(), gs - es), zero_where_not(es.isfinite(), es),
+           zero_where_not(ok, es - bs), gs.eq(bs));
+    });
+  };
+  double error = 0, change = 0, changed = 0, count = 0;
+  visit(
+      [&](const at::Tensor& off, const at::Tensor& value, const at::Tensor& by, const at::Tensor&) {
+        const at::Tensor moved = by.ne(0);
+        const at::Tensor sums =
+            at::stack({off.square().sum(), by.square().sum(),
+                       zero_where_not(moved, value).square().sum(), moved.sum().to(at::kDouble)})
+                .cpu();
+        const double* s = sums.const_data_ptr<double>();
+        error += s[0], change += s[1], changed += s[2], count += s[3];
+      });
+  if (std::sqrt(error) > kOfChange * std::sqrt(change) + kRoundings * eps * std::sqrt(changed)) {
+    return false;
+  }
+  const double typical = count > 0 ? std::sqrt(change / count) : 0;
+  bool alike = true;
+  visit([&](const at::Tensor& off, const at::Tensor& value, const at::Tensor& by,
+            const at::Tensor& kept) {
+    const at::Tensor share =
+        at::where(by.ne(0), at::full({}, kWorst, by.options()), at::full({}, kStray, by.options()));
+    const at::Tensor worst = off.abs() > share * typical + value.abs() * (kRoundings * eps);
+    const at::Tensor left_out = kept.logical_and(by.abs() > value.abs() * (1.01 * eps));
+    alike = alike && !worst.logical_or(left_out).any().item<bool>();
+  });
+  return alike;
 }
 
 std::string meta_difference(const Value& candidate, const Value& reference) {

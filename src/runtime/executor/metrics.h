@@ -34,6 +34,9 @@ double distance(const at::Tensor& a, const at::Tensor& b);
 // Whether `got` is what `expected` is, each made of `before` in place: RMS(got - expected) is at
 // most a hundredth of RMS(expected - before), and the rounding of a few operations on what changed.
 // So an update that is small beside the tensor, or that changes little of it, cannot be left out.
+// Nor can one element be left out, or written where nothing changes: an element may be off by a
+// tenth of the RMS change of those that change, by a thousandth where it does not, and by the
+// rounding; and what is as before must be expected to be, but for the last place.
 // Bits of integers; non-finite elements must agree. Shapes and dtypes must too.
 bool updated_alike(const at::Tensor& got, const at::Tensor& expected, const at::Tensor& before);
 

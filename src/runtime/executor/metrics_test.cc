@@ -143,6 +143,21 @@ TEST(Metrics, UpdatesAreComparedByWhatTheyChange) {
     EXPECT_FALSE(updated_alike(before, moved, before));
     EXPECT_FALSE(updated_alike(before.mul(0.95), moved, before));
   }
+  // One element of many that is left out, or written though it was to stay.
+  const at::Tensor cache = at::zeros({256, 256}), fresh = at::randn({256, 256}).sin() * 2 + 1;
+  at::Tensor missing = fresh.clone();
+  missing[255][255] = 0;
+  EXPECT_FALSE(updated_alike(missing, fresh, cache));
+  at::Tensor half = cache.clone(), stray = cache.clone();
+  half.slice(1, 1).copy_(fresh.slice(1, 1));
+  stray.copy_(half)[7][0] = fresh[7][0];
+  EXPECT_FALSE(updated_alike(stray, half, cache));
+  // What products in TF32 are off by.
+  EXPECT_TRUE(updated_alike(fresh + at::randn({256, 256}) * 5e-4, fresh, cache));
+  // A mean in a half type: what rounds away may stay, what does not may not.
+  const at::Tensor usage = at::full({8}, 0.125, at::kBFloat16);
+  const at::Tensor used = usage.mul(0.95).add(at::arange(8).to(at::kBFloat16) * 0.003);
+  EXPECT_FALSE(updated_alike(usage, used, usage));
   const at::Tensor before = at::randn({1000}), x = at::randn({1000});
   const at::Tensor moved = before.mul(0.9999).add(x, 1e-4);
   EXPECT_TRUE(updated_alike(before.add(x.sub(before), 1e-4), moved, before));
