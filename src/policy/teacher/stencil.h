@@ -28,6 +28,11 @@ int sliding_dim(const Convolution& conv, bool channels_inside);
 
 // How the results of a place lie along a dimension, and what they read: results g * results to
 // g * results + results - 1 read positions g * step - before + j of the input, 0 <= j < reach.
+//
+// For instance a transposed dimension with stride 2, a window of 4 and padding 1: result o reads
+// position (o + 1 - k) / 2 with window position k where that is whole. So place g reads positions
+// g - 1, g and g + 1 (results = 2, step = 1, before = 1, reach = 3): its first result, 2 g, reads
+// g - 1 with k = 3 and g with k = 1, its second reads g with k = 2 and g + 1 with k = 0.
 struct Slide {
   int64_t results = 1, step = 1, before = 0, reach = 1;
   // The position of the window with which result r reads position j; -1: it does not.
