@@ -127,7 +127,9 @@ def test_nothing_to_gain_returns_the_original(tmp_path, store):
     assert process.returncode == 0, process.stderr
     assert "nothing can be gained" in process.stdout
     assert {p.name for p in (tmp_path / "out").iterdir()} == RESULT
-    assert (tmp_path / "out" / "optimized.py").read_text() == model.read_text()
+    optimized = (tmp_path / "out" / "optimized.py").read_text()
+    assert optimized.startswith(model.read_text())
+    assert optimized.splitlines()[-1] == "ModelNew = Model"
 
 
 def test_batch_norm_is_folded(tmp_path, store):
@@ -216,7 +218,7 @@ def test_interrupt_leaves_a_valid_result(tmp_path):
     if json.loads(printed)["outcome"] == "improved":
         assert json.loads((out / "verdict.json").read_text())["outcome"] == "accepted"
     else:
-        assert text == MODEL.read_text()
+        assert text.startswith(MODEL.read_text())
 
 
 # Candidates

@@ -66,6 +66,19 @@ class Model(nn.Module):
             x = torch.sigmoid(layer(x) * layer.scale) + layer.shift
         return x
 """, [".scale", ".bias"]),
+    "another default dtype": (HEAD + """
+torch.set_default_dtype(torch.float16)
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(32))
+
+    def forward(self, x):
+        steps = torch.arange(0.0, 3.2, 0.1, device=x.device) + torch.arange(32, device=x.device)
+        return torch.tanh(x * self.scale + steps) + torch.ones(32, device=x.device)
+""", [".scale"]),
     "buffers that change": (HEAD + """
 class Model(nn.Module):
     def __init__(self):

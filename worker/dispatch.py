@@ -55,6 +55,7 @@ class _Parameter:
         self.has_default = argument.has_default_value()
         self.default = argument.default_value
         self.written = argument.alias_info is not None and argument.alias_info.is_write
+        self.is_tensor = str(argument.type) == "Tensor"
         self.is_float = str(argument.type) in ("float", "Optional[float]")
         self.is_int = str(argument.type) in ("int", "Optional[int]", "SymInt", "Optional[SymInt]")
 
@@ -275,6 +276,9 @@ class Recorder(TorchDispatchMode):
         for value in before:
             self.forget_literals(value.storage)
         result = self._run(func, name, args, kwargs)
+        if torch.get_default_dtype() != torch.float32 and "dtype" not in encoded \
+                and isinstance(result, torch.Tensor) and _makes_from_nothing(func):
+            encoded["dtype"] = self._encode(None, result.dtype)  # a replay's default is another
         results = self._results(name, result, written)
         self.tape.steps.append(Call(_VIEWS_IN_PLACE.get(name, name), encoded, results, before))
         return result
@@ -381,6 +385,13 @@ def _depends_on_data(func, args):
         return any(i is not None and i.dtype in (torch.bool, torch.uint8) for i in args[1])
     return torch.Tag.dynamic_output_shape in func.tags \
         or torch.Tag.data_dependent_output in func.tags
+
+
+def _makes_from_nothing(func):
+    """Whether PyTorch's default dtype is the result's where none is given."""
+    parameters = _parameters(func)
+    return any(p.name == "dtype" for p in parameters) \
+        and not any(p.is_tensor for p in parameters)
 
 
 def _is_default(parameter, arg):

@@ -383,8 +383,7 @@ def _fills(step):
 def _numerics_flags():
     """Global switches that change what PyTorch computes."""
     return {"torch.float32_matmul_precision": torch.get_float32_matmul_precision(),
-            "torch.backends.cudnn.allow_tf32": torch.backends.cudnn.allow_tf32,
-            "the default dtype": torch.get_default_dtype()}
+            "torch.backends.cudnn.allow_tf32": torch.backends.cudnn.allow_tf32}
 
 
 def fragment_arguments(metadata):
