@@ -66,6 +66,18 @@ class Model(nn.Module):
             x = torch.sigmoid(layer(x) * layer.scale) + layer.shift
         return x
 """, [".scale", ".bias"]),
+    "constructors that write to a tensor": (HEAD + """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mix, self.steps = nn.Parameter(torch.empty(32, 32)), nn.Parameter(torch.empty(32))
+        nn.init.eye_(self.mix)
+        with torch.no_grad():
+            torch.linspace(0, 1, 32, out=self.steps)
+
+    def forward(self, x):
+        return torch.tanh(x @ self.mix + self.steps) * self.steps
+""", [".mix", ".steps"]),
     "another default dtype": (HEAD + """
 torch.set_default_dtype(torch.float16)
 

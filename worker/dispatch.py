@@ -248,6 +248,8 @@ class Recorder(TorchDispatchMode):
     def _into(self, plain, args, kwargs):
         """`op(..., out=tensor)` as the operator and a copy of its result."""
         out = kwargs.pop("out")
+        if _makes_from_nothing(plain):
+            kwargs.update(dtype=out.dtype, device=out.device)
         with self:
             result = plain(*args, **kwargs)
             if (result.shape, result.dtype) != (out.shape, out.dtype):
@@ -365,6 +367,9 @@ class Recorder(TorchDispatchMode):
         return self.refuse("unsupported", "an argument of type %s" % type(arg).__name__)
 
 
+_OF_A_TENSOR = {"dtype", "layout", "device", "pin_memory"}  # what a tensor that is given has
+
+
 @functools.lru_cache(maxsize=None)
 def _without_out(func):
     """The overload that returns what `func` writes to its one argument `out`, or None."""
@@ -374,7 +379,8 @@ def _without_out(func):
         return None
     for overload in func.overloadpacket.overloads():
         other = getattr(func.overloadpacket, overload)
-        if [(a.name, str(a.type)) for a in other._schema.arguments] == rest:
+        given = [(a.name, str(a.type)) for a in other._schema.arguments]
+        if given[:len(rest)] == rest and {name for name, _ in given[len(rest):]} <= _OF_A_TENSOR:
             return other
     return None
 

@@ -361,7 +361,7 @@ def _public_name(value):
         return None
     name = getattr(value, "__name__", "")
     for place in ("triton.language", "triton.language.math", "triton.language.extra.libdevice",
-                  "triton"):
+                  "triton.language.extra.cuda.libdevice", "triton"):
         owner = triton
         for part in place.split(".")[1:]:
             owner = getattr(owner, part, None)
