@@ -79,18 +79,47 @@ Written write_tile(const Subject& subject, const std::vector<Loop>& rows,
   return {{std::move(kernel)}, {}};
 }
 
+// Whether neighbouring results read places apart, or runs that start anywhere, as windows do. A
+// thread that holds several neighbours for one wide store then loads them one by one, and each load
+// of a warp touches as many more sectors: on an H200, pooling with four elements a thread took up
+// to 1.8 times as long as with one or two. What is enlarged reads some elements for several
+// results.
+bool reads_apart(const Subject& subject, const Loop& inner, int64_t results) {
+  constexpr int64_t kVector = 4;
+  for (const Access& access : subject.table.accesses) {
+    const LeafStride* s = likely_stride(access, inner);
+    if (access.kind != Access::Kind::kLoad || !s) continue;
+    const Node& node = subject.graph.nodes[access.id];
+    const Value& value = subject.program.values[subject.program.inputs[node.input]];
+    if (std::abs(s->stride) > 1) {
+      if (std::abs(s->stride) <= kVector) return true;
+      continue;
+    }
+    int64_t offset = 0;
+    for (const OffsetTerm& term : node.offset) {
+      offset += term.index * stride_value(subject.graph, term.stride, value.strides);
+    }
+    const bool gathered = access.find(inner.axes.back()) == nullptr;
+    if (offset % kVector != 0 || (gathered && value.numel() >= results)) return true;
+  }
+  return false;
+}
+
 void add_flat(const Subject& subject, const std::vector<Loop>& loops, std::vector<Choice>& out) {
   const int64_t n = total_size(loops);
   const double bytes = moved_bytes(subject, {loops.end() - (loops.empty() ? 0 : 1), loops.end()});
   const double flops = scalar_flops(subject) / scalar_rate(subject);
-  constexpr std::pair<int64_t, int> kBlocks[] = {{256, 2},  {512, 4},  {1024, 4}, {1024, 8},
-                                                 {2048, 4}, {2048, 8}, {4096, 8}, {8192, 8}};
+  const bool apart = !loops.empty() && reads_apart(subject, loops.back(), n);
+  constexpr std::pair<int64_t, int> kBlocks[] = {{256, 8},  {256, 4},  {512, 8},  {256, 2},
+                                                 {512, 4},  {1024, 4}, {1024, 8}, {2048, 4},
+                                                 {2048, 8}, {4096, 8}, {8192, 8}};
   for (auto [block, warps] : kBlocks) {
     if (block > std::max<int64_t>(256, next_power_of_2(n))) continue;
     const int64_t programs = cdiv(n, block);
     if (programs >= int64_t{1} << 31) continue;
     const int64_t per_thread = block / (32 * warps);
-    double penalty = per_thread < 4 ? 1.1 : per_thread > 16 ? 1.08 : 1.0;
+    double penalty = per_thread < 4 ? 1.2 : per_thread > 16 ? 1.08 : 1.0;
+    if (apart) penalty = per_thread < 4 ? 1.0 : 1.2;
     if (loops.size() > 1) penalty *= 1.06;  // divisions
     const double seconds = penalty * model_seconds(subject, bytes, flops, programs, warps,
                                                    bytes / static_cast<double>(programs));
@@ -120,6 +149,7 @@ void add_tiles(const Subject& subject, const std::vector<Loop>& loops, std::vect
   const double bytes = moved_bytes(subject, inner);
   const double flops = scalar_flops(subject) / scalar_rate(subject);
   const int64_t n_rows = total_size(rows), n_cols = total_size(cols);
+  const bool apart = reads_apart(subject, loops.back(), n_rows * n_cols);
   for (int64_t block_n : {16, 32, 64, 128, 256, 512, 1024, 2048}) {
     for (int64_t block_m : {1, 2, 4, 8, 16, 32, 64, 128}) {
       const int64_t tile = block_m * block_n;
@@ -134,6 +164,7 @@ void add_tiles(const Subject& subject, const std::vector<Loop>& loops, std::vect
       const double padding =
           static_cast<double>(programs * tile) / static_cast<double>(n_rows * n_cols);
       double penalty = (1.0 + 0.15 * (padding - 1.0)) * (tile > 4096 ? 1.05 : 1.0);
+      if (apart) penalty *= 1.2;  // four elements a thread at least
       // Without a transposition long runs of columns are best.
       const int64_t run = std::min<int64_t>(512, next_power_of_2(n_cols));
       if (!transposed && block_n < run) penalty *= 1.0 + 0.02 * std::log2(run / block_n);

@@ -1,6 +1,8 @@
 #include "policy/teacher/space.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace kw::teacher {
 
@@ -27,7 +29,17 @@ const Access& AccessTable::of_output(int output) const {
 
 int64_t AccessTable::bytes() const {
   int64_t out = 0;
-  for (const Access& access : accesses) out += access.bytes;
+  std::map<int, std::pair<int64_t, int64_t>> inputs;  // input -> read in all, size of it
+  for (const Access& access : accesses) {
+    if (access.kind != Access::Kind::kLoad) {
+      out += access.bytes;
+      continue;
+    }
+    auto& [read, size] = inputs[access.input];
+    read += access.bytes;
+    size = access.input_bytes;
+  }
+  for (const auto& [input, traffic] : inputs) out += std::min(traffic.first, traffic.second);
   return out;
 }
 
@@ -98,6 +110,8 @@ AccessTable access_table(const Graph& graph, const Program& program) {
       Access access{
           Access::Kind::kLoad, static_cast<int>(i),
           leaf_strides(graph, node.pieces, "a" + std::to_string(node.input), value.strides)};
+      access.input = node.input;
+      access.input_bytes = value.bytes();
       add_likely(graph, node, value, access);
       add(std::move(access), value.dtype);
     } else if (node.kind == NodeKind::kIndex) {

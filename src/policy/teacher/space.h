@@ -17,6 +17,8 @@ struct Access {
   int64_t numel = 1;                // distinct elements
   int64_t bytes = 0;                // moved when each is touched once
   int64_t reach = 0;                // largest offset in elements
+  int input = -1;                   // that a load reads
+  int64_t input_bytes = 0;          // of all of it
 
   // Loads that make their own index: how it mostly moves. For the memory model alone.
   std::vector<LeafStride> likely;
@@ -28,7 +30,7 @@ struct AccessTable {
   std::vector<Access> accesses;  // the largest first, stores before loads of equal size
   const Access& of_node(int node) const;
   const Access& of_output(int output) const;
-  int64_t bytes() const;  // of loads and stores, each distinct element once
+  int64_t bytes() const;  // of loads and stores; an input that is read several times: once
   bool needs_int64() const;
 };
 

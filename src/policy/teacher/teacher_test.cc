@@ -293,6 +293,15 @@ TEST(Rows, AnExtremumAndItsPositionAreFoundInOneWalk) {
 
 // ---- Loops
 
+TEST(Loops, AnInputThatIsReadTwiceCrossesTheBusOnce) {
+  FragmentBuilder b;
+  const ValueId x = b.input({8, 8});
+  const ValueId t = b.call("aten.t.default", {{"self", ref(x)}}, {8, 8});
+  const Task task =
+      b.build(b.call("aten.add.Tensor", {{"self", ref(x)}, {"other", ref(t)}}, {8, 8}));
+  EXPECT_EQ(access_table(lower(task), task.forward).bytes(), 2 * 8 * 8 * 4);
+}
+
 TEST(Loops, ContiguousAxesMergeAndBroadcastOnesDoNot) {
   FragmentBuilder b;
   const ValueId x = b.input({4, 6, 8}), y = b.input({8});
@@ -423,6 +432,55 @@ TEST(Schedules, LargeTensorsGet64BitOffsets) {
             std::string::npos);
   EXPECT_NE(make_teacher()->propose(b, profile(), 1, 0, kNoDeadline).at(0).source.find("tl.int64"),
             std::string::npos);
+}
+
+// Elements a thread of the first flat schedule.
+int64_t flat_elements(const Task& task) {
+  for (const Proposal& p : make_teacher()->propose(task, profile(), 100, 0, kNoDeadline)) {
+    if (p.plan.find("flat") == std::string::npos) continue;
+    return number_after(p.plan, " BLOCK=") / (32 * number_after(p.plan, "warps: "));
+  }
+  return 0;
+}
+
+TEST(Schedules, ThreadsOfWindowsHoldFewElements) {
+  // Windows with a stride, and next to one another; of images and of sequences.
+  for (int64_t stride : {1, 2, 3}) {
+    const int64_t size = 1 << 10, out = (size - 3) / stride + 1;
+    FragmentBuilder two, one;
+    const ValueId x = two.input({64, size, size}), y = one.input({4096, 8, size});
+    EXPECT_LE(
+        flat_elements(two.build(two.call(
+            "aten.avg_pool2d.default",
+            {{"self", ref(x)}, {"kernel_size", list({3, 3})}, {"stride", list({stride, stride})}},
+            {64, out, out}))),
+        2);
+    EXPECT_LE(flat_elements(one.build(one.call(
+                  "aten.avg_pool1d.default",
+                  {{"self", ref(y)}, {"kernel_size", list({3})}, {"stride", list({stride})}},
+                  {4096, 8, out}))),
+              2);
+  }
+}
+
+TEST(Schedules, ThreadsOfWholeVectorsHoldAVector) {
+  FragmentBuilder b, halves;
+  const ValueId x = b.input({1 << 13, 1 << 12}), y = halves.input({1 << 13, 1 << 12});
+  EXPECT_GE(
+      flat_elements(b.build(b.call("aten.exp.default", {{"self", ref(x)}}, {1 << 13, 1 << 12}))),
+      4);
+  // Two halves of a row are as good.
+  const std::vector<int64_t> half = {1 << 13, 1 << 11};
+  const auto narrow = [&](int64_t start) {
+    return halves.call(
+        "aten.slice.Tensor",
+        {{"self", ref(y)}, {"dim", num(1)}, {"start", num(start)}, {"end", num(start + (1 << 11))}},
+        half);
+  };
+  const ValueId left = narrow(0), right = narrow(1 << 11);
+  EXPECT_GE(flat_elements(halves.build(halves.call(
+                "aten.mul.Tensor", {{"self", ref(left)}, {"other", ref(right)}}, half))),
+            4);
 }
 
 TEST(Schedules, FewLongRowsAreSplit) {
