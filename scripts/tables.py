@@ -178,8 +178,7 @@ def families() -> str:
     environment = runs["environment"]
     lines += ["", "Device time, L2 flushed, all of a row timed in one run, 95 %% intervals; the fastest "
               "schedule of those tried, judged in full. Floor: each element that is needed "
-              "crosses the memory bus once at the speed of a large copy (once for each position of a "
-              "window that reads it: pooling and resampling may be above 100 %%), matrix products run at the "
+              "crosses the memory bus once at the speed of a large copy and matrix products run at the "
               "tensor cores' fastest rate (half types). %s, torch %s, triton %s; `%s`." % (
                   environment["device"], environment["torch"], environment["triton"],
                   runs["command"])]

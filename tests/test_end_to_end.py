@@ -1,6 +1,7 @@
 """The command line from a model file to a result folder, on the CPU backend."""
 
 import concurrent.futures
+import contextlib
 import copy
 import importlib.util
 import itertools
@@ -9,6 +10,7 @@ import os
 import pathlib
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import warnings
@@ -118,6 +120,23 @@ def test_second_run_resumes_from_the_store(optimized, store, tmp_path):
     assert earlier in (tmp_path / "out" / "report.html").read_text()
     assert earlier not in (folder / "report.html").read_text()
     assert again["search_seconds"] < first["search_seconds"]
+    # Its kernels are there too, and need not be built.
+    assert again["phase_seconds"].get("build", 0) < 0.05 * first["phase_seconds"]["build"]
+
+
+def test_what_the_store_lost_is_built_again(optimized, store, tmp_path):
+    folder, _ = optimized
+    copied = tmp_path / "store.sqlite"
+    with contextlib.closing(sqlite3.connect(store)) as known:
+        known.execute("VACUUM INTO ?", (str(copied),))
+    with contextlib.closing(sqlite3.connect(copied)) as damaged:
+        damaged.execute("UPDATE files SET value = substr(value, 1, length(value) / 2)")
+        damaged.commit()
+    process = run("optimize", MODEL, "--backend", "cpu", "--out", tmp_path / "out", "--store", copied,
+                  "--set", "ROWS=37", "--json")
+    assert json.loads(process.stdout)["phase_seconds"]["build"] > 0
+    assert ((tmp_path / "out" / "optimized.py").read_text() ==
+            (folder / "optimized.py").read_text())
 
 
 def test_nothing_to_gain_returns_the_original(tmp_path, store):

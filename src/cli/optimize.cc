@@ -12,6 +12,7 @@
 #include "formats/error.h"
 #include "policy/teacher/teacher.h"
 #include "report/html.h"
+#include "search/stored_package.h"
 #include "search/stored_schedules.h"
 #include "verify/baselines.h"
 
@@ -137,17 +138,18 @@ int run(const Flags& flags) {
   options.measure = backend == "cuda";
   ScratchFolder scratch;
   std::optional<Baselines> baselines;  // warm by the time that the search is over
-  if (options.measure && !flags.no_baseline) {
-    baselines.emplace("cuda", 1);
+  if (options.measure && !flags.no_baseline) baselines.emplace("cuda", 1);
+  // Asked for here, a missing GPU is said before any work.
+  const Json versions = {{"profile", machine.profile.name},
+                         {"executor", machine.executor.hello()},
+                         {"worker", machine.pool.versions()}};
+  Store store(flags.store.empty() ? default_store_path() : std::filesystem::path(flags.store));
+  if (baselines) {
     options.compile_baseline = [&](const Reference& reference) {
-      return baselines->build({{request, reference.task.state, {}}}, scratch.path()).front();
+      return stored_package(store, *baselines, request, reference.task, versions, scratch.path());
     };
   }
-  machine.executor.hello();  // a missing GPU is said before any work
-  Store store(flags.store.empty() ? default_store_path() : std::filesystem::path(flags.store));
-  StoredSchedules memory(store, {{"profile", machine.profile.name},
-                                 {"executor", machine.executor.hello()},
-                                 {"worker", machine.pool.versions()}});
+  StoredSchedules memory(store, versions);
   const std::unique_ptr<Policy> teacher = make_teacher(
       {.schedules = schedule_table(flags.schedules, machine.profile, backend), .memory = &memory});
   OptimizeResult result;

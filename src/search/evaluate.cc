@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "formats/error.h"
+#include "formats/frame.h"
 #include "formats/sha256.h"
+#include "program/task_json.h"
 #include "program/transform.h"
 #include "verify/side_by_side.h"
 #include "verify/statistics.h"
@@ -116,6 +118,7 @@ void FragmentEvaluator::build(const std::vector<Work*>& works, const SearchLimit
     attempt.settled = fault.status == JobResult::Status::kRefused;
   };
   for (Work* work : works) {
+    if (!work->built.empty()) continue;  // by an earlier run
     for (size_t i = 0; i < work->found.attempts.size(); ++i) {
       if (work->recalled && i != *work->recalled) continue;
       RecordRequest request = proposal_request(work->asked.fragment.task.forward,
@@ -266,6 +269,17 @@ void FragmentEvaluator::recall(Work& work) {
         in.at("best").integer(0, static_cast<int64_t>(work.found.attempts.size()) - 1));
   } catch (const InputError&) {
     work.found = {};  // of another version, or damaged: evaluated again
+    return;
+  }
+  const auto built = store_.get_bytes(work.key);
+  if (!built) return;
+  try {
+    FrameParser parser;
+    parser.feed(*built);
+    if (const auto frame = parser.next()) {
+      work.built.push_back({*work.recalled, task_from_frame(*frame)});
+    }
+  } catch (const InputError&) {  // it will be built again
   }
 }
 
@@ -288,6 +302,7 @@ void FragmentEvaluator::remember(const Work& work) {
   store_.put(work.key, {{"eager_seconds", out.eager_seconds},
                         {"attempts", attempts},
                         {"best", out.best ? Json(out.best_attempt) : Json()}});
+  if (out.best) store_.put_bytes(work.key, encode_frame(task_to_frame(*out.best)));
 }
 
 }  // namespace kw

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "formats/error.h"
+#include "formats/sha256.h"
 
 namespace kw {
 namespace {
@@ -26,9 +27,11 @@ class Statement {
   sqlite3_stmt* statement_ = nullptr;
 };
 
-void bind_text(sqlite3_stmt* statement, int index, const std::string& text) {
-  sqlite3_bind_text(statement, index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+void bind(sqlite3_stmt* statement, int index, const std::string& value) {
+  sqlite3_bind_text64(statement, index, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
 }
+
+constexpr size_t kHashSize = 64;  // of the bytes of a file, before them
 
 }  // namespace
 
@@ -38,7 +41,8 @@ Store::Store(const fs::path& path) : path_(path) {
   constexpr const char* kSchema =
       "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
       "CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT "
-      "ROWID;";
+      "ROWID;"
+      "CREATE TABLE IF NOT EXISTS files (key TEXT PRIMARY KEY, value BLOB NOT NULL);";
   bool open = sqlite3_open(path.c_str(), &db_) == SQLITE_OK;
   if (open) sqlite3_busy_timeout(db_, 10000);
   open = open && sqlite3_exec(db_, kSchema, nullptr, nullptr, nullptr) == SQLITE_OK;
@@ -56,33 +60,56 @@ std::string Store::fault_text(const std::string& what) const {
          " (--store PATH or KERNELWRIGHT_STORE names another place)";
 }
 
-std::optional<Json> Store::get(const std::string& key) const {
+// A blob column holds text as well, byte for byte.
+std::optional<std::string> Store::read(const char* select, const std::string& key) const {
   if (!fault_.empty()) return std::nullopt;
-  Statement select(db_, "SELECT value FROM results WHERE key = ?");
-  if (select.get()) bind_text(select.get(), 1, key);
-  const int status = select.get() ? sqlite3_step(select.get()) : SQLITE_ERROR;
+  Statement statement(db_, select);
+  if (statement.get()) bind(statement.get(), 1, key);
+  const int status = statement.get() ? sqlite3_step(statement.get()) : SQLITE_ERROR;
   if (status != SQLITE_ROW) {
     if (status != SQLITE_DONE) fault_ = fault_text("read");
     return std::nullopt;
   }
-  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(select.get(), 0));
-  const int bytes = sqlite3_column_bytes(select.get(), 0);
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement.get(), 0));
+  return std::string(bytes ? bytes : "", sqlite3_column_bytes(statement.get(), 0));
+}
+
+void Store::write(const char* insert, const std::string& key, const std::string& value) {
+  if (!fault_.empty()) return;
+  Statement statement(db_, insert);
+  if (statement.get()) {
+    bind(statement.get(), 1, key);
+    bind(statement.get(), 2, value);
+    if (sqlite3_step(statement.get()) == SQLITE_DONE) return;
+  }
+  fault_ = fault_text("write");
+}
+
+std::optional<Json> Store::get(const std::string& key) const {
+  const auto text = read("SELECT value FROM results WHERE key = ?", key);
+  if (!text) return std::nullopt;
   try {
-    return parse_json(std::string_view(text, bytes), "store entry");
+    return parse_json(*text, "store entry");
   } catch (const InputError&) {
     return std::nullopt;  // damaged: it will be made again
   }
 }
 
 void Store::put(const std::string& key, const Json& value) {
-  if (!fault_.empty()) return;
-  Statement insert(db_, "INSERT OR REPLACE INTO results VALUES (?, ?)");
-  if (insert.get()) {
-    bind_text(insert.get(), 1, key);
-    bind_text(insert.get(), 2, value.dump(-1, ' ', false, Json::error_handler_t::replace));
-    if (sqlite3_step(insert.get()) == SQLITE_DONE) return;
-  }
-  fault_ = fault_text("write");
+  write("INSERT OR REPLACE INTO results VALUES (?, ?)", key,
+        value.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+std::optional<std::string> Store::get_bytes(const std::string& key) const {
+  auto checked = read("SELECT value FROM files WHERE key = ?", key);
+  if (!checked || checked->size() < kHashSize) return std::nullopt;
+  std::string bytes = checked->substr(kHashSize);
+  if (sha256_hex(bytes) != checked->substr(0, kHashSize)) return std::nullopt;
+  return bytes;
+}
+
+void Store::put_bytes(const std::string& key, const std::string& bytes) {
+  write("INSERT OR REPLACE INTO files VALUES (?, ?)", key, sha256_hex(bytes) + bytes);
 }
 
 fs::path default_store_path() {

@@ -1,4 +1,4 @@
-// Results that outlive a run: a table of JSON values by content address, in SQLite.
+// Results that outlive a run: JSON values and files by content address, in SQLite.
 //
 // Opened read-write and created when missing; a store that cannot be opened is EnvironmentError
 // with the path. One that fails later (disk full, damaged) ends nobody's work: from then on it
@@ -26,10 +26,15 @@ class Store {
 
   std::optional<Json> get(const std::string& key) const;
   void put(const std::string& key, const Json& value);
+  // The same for machine code and packages; bytes that were damaged are none.
+  std::optional<std::string> get_bytes(const std::string& key) const;
+  void put_bytes(const std::string& key, const std::string& bytes);
   const std::string& fault() const { return fault_; }  // one line; empty while all is well
 
  private:
   std::string fault_text(const std::string& what) const;
+  std::optional<std::string> read(const char* select, const std::string& key) const;
+  void write(const char* insert, const std::string& key, const std::string& value);
   std::filesystem::path path_;
   sqlite3* db_ = nullptr;
   mutable std::string fault_;

@@ -33,6 +33,43 @@ TEST_F(StoreTest, KeepsValuesAcrossOpenings) {
   EXPECT_EQ(*store.get("b"), Json("text"));
 }
 
+TEST_F(StoreTest, KeepsBytesAsTheyAre) {
+  std::string all;
+  for (int i = 0; i < 1000; ++i) all += static_cast<char>(i * 7);
+  {
+    Store store(folder_ / "s.sqlite");
+    EXPECT_FALSE(store.get_bytes("a"));
+    store.put_bytes("a", "older");
+    store.put_bytes("a", all);
+    store.put_bytes("none", "");
+  }
+  const Store store(folder_ / "s.sqlite");
+  EXPECT_EQ(store.get_bytes("a"), all);
+  EXPECT_EQ(store.get_bytes("none"), "");
+  EXPECT_FALSE(store.get("a"));
+}
+
+TEST_F(StoreTest, DamagedBytesAreNone) {
+  const std::string bytes(100000, 'm');
+  {
+    Store store(folder_ / "s.sqlite");
+    store.put_bytes("a", bytes);
+  }
+  std::string file;
+  {
+    std::ifstream in(folder_ / "s.sqlite", std::ios::binary);
+    file.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  const size_t at = file.rfind("mmmm");
+  ASSERT_NE(at, std::string::npos);
+  file[at] = 'n';
+  std::ofstream(folder_ / "s.sqlite", std::ios::binary) << file;
+  Store store(folder_ / "s.sqlite");
+  EXPECT_FALSE(store.get_bytes("a"));
+  store.put_bytes("a", bytes);
+  EXPECT_EQ(store.get_bytes("a"), bytes);
+}
+
 TEST_F(StoreTest, TwoOpeningsSeeEachOther) {
   Store first(folder_ / "s.sqlite"), second(folder_ / "s.sqlite");
   first.put("k", 1);
