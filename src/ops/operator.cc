@@ -90,6 +90,15 @@ const OperatorRow* find_operator(std::string_view name) {
   return it == index.end() ? nullptr : it->second;
 }
 
+const OperatorRow& work_row(const OperatorRow& row) {
+  const size_t overload = row.name.rfind('.');
+  if (overload == 0 || row.name[overload - 1] != '_') return row;
+  const std::string_view base = row.name.substr(0, overload - 1);
+  const OperatorRow* same =
+      find_operator(std::string(base) + std::string(row.name.substr(overload)));
+  return same ? *same : row;
+}
+
 const Schema& operator_schema(const OperatorRow& row) {
   static const auto schemas = [] {
     std::map<std::string_view, Schema> out;

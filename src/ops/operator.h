@@ -52,6 +52,11 @@ struct OperatorRow {
 std::span<const OperatorRow> operator_table();
 const OperatorRow* find_operator(std::string_view name);  // nullptr when outside the table
 
+// The row that says what an operator computes and what that costs: of one that works in place that
+// of the operator without the underscore, where there is one ("aten.addmm_.default":
+// "aten.addmm.default").
+const OperatorRow& work_row(const OperatorRow& row);
+
 std::string_view op_class_name(OpClass cls);
 std::string_view recorded_name(Recording recorded);
 

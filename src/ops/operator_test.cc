@@ -62,5 +62,20 @@ TEST(DType, PromotionIsCommutativeAndIdempotent) {
   EXPECT_EQ(promote(DType::kInt64, DType::kFloat16), DType::kFloat16);
 }
 
+// In place or not, an operator has one class of work.
+TEST(WorkRow, IsOfTheOperatorThatMakesItsResult) {
+  EXPECT_EQ(work_row(*find_operator("aten.addmm_.default")).name, "aten.addmm.default");
+  EXPECT_EQ(work_row(*find_operator("aten.add.Tensor")).name, "aten.add.Tensor");
+  for (const OperatorRow& row : operator_table()) {
+    const size_t overload = row.name.rfind('.');
+    if (row.name[overload - 1] != '_') continue;
+    const std::string same =
+        std::string(row.name.substr(0, overload - 1)) + std::string(row.name.substr(overload));
+    if (find_operator(same)) {
+      EXPECT_EQ(work_row(row).name, same);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kw

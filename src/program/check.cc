@@ -39,10 +39,13 @@ void check_launch(const Launch& launch, const std::vector<Kernel>& kernels,
 
 // Names of an object and of its fields are written into Python: nothing but identifiers.
 void check_object(const Json& body, const std::string& place) {
-  const bool whole = body.is_object() && body.size() == 2 && body.contains("type") &&
+  const bool whole = body.is_object() && body.size() == 3 && body.contains("type") &&
                      body["type"].is_string() && body.contains("fields") &&
-                     body["fields"].is_object();
-  if (!whole) fail(place, "an object has a type and fields");
+                     body["fields"].is_object() && body.contains("kind");
+  if (!whole) fail(place, "an object has a type, a kind and fields");
+  if (body["kind"] != "tuple" && body["kind"] != "dataclass") {
+    fail(place, "an object is a tuple or a dataclass");
+  }
   if (!is_identifier(body["type"].get<std::string>())) fail(place, "an object's type is no name");
   for (const auto& [field, item] : body["fields"].items()) {
     if (!is_identifier(field)) fail(place, "an object's field is no name");

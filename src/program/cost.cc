@@ -81,6 +81,7 @@ Cost step_cost(const Program& program, const Step& step) {
   const auto* call = std::get_if<AtenCall>(&step);
   if (!call) return {};
   const OperatorRow* row = find_operator(call->op);
+  if (row) row = &work_row(*row);
   if (!row || row->cls == OpClass::kView || call->results.empty()) return {};
   // Memory that is only reserved costs nothing.
   if (row->cls == OpClass::kFactory && call->op.find("empty") != std::string::npos) return {};

@@ -170,7 +170,7 @@ TEST(Json, DamagedTasksAreRefusedOrSound) {
 TEST(Json, ObjectsInResultsHaveNames) {
   Task task;
   const auto result = [](const Json& type, const Json& fields) {
-    return Json{{"object", {{"type", type}, {"fields", fields}}}};
+    return Json{{"object", {{"type", type}, {"kind", "dataclass"}, {"fields", fields}}}};
   };
   task.result = result("Output", {{"logits", 1.0}, {"loss", nullptr}});
   EXPECT_NO_THROW(check_task(task));
@@ -320,6 +320,21 @@ TEST(Cost, CountsMultiplyAddsOfWeights) {
             2.0 * (7 * 2) * (16 * 5 + 16 * 4));
 }
 
+// What works in place works as much as what does not.
+TEST(Cost, CountsMultiplyAddsInPlace) {
+  const Arg self{ValueRef{0}}, left{ValueRef{1}}, right{ValueRef{2}};
+  for (const char* op : {"aten.baddbmm_.default", "aten.baddbmm.default"}) {
+    EXPECT_EQ(flops_of(op, {{2, 3, 5}, {2, 3, 7}, {2, 7, 5}, {2, 3, 5}},
+                       {{"self", self}, {"batch1", left}, {"batch2", right}}),
+              2.0 * (2 * 3 * 5) * 7);
+  }
+  for (const char* op : {"aten.addmm_.default", "aten.addmm.default"}) {
+    EXPECT_EQ(flops_of(op, {{3, 5}, {3, 7}, {7, 5}, {3, 5}},
+                       {{"self", self}, {"mat1", left}, {"mat2", right}}),
+              2.0 * (3 * 5) * 7);
+  }
+}
+
 // Tuples and descriptors, flat in a launch, stand in its text as the kernel takes them.
 TEST(Export, LaunchArgumentsTakeTheirFormAgain) {
   Task task;
@@ -365,7 +380,9 @@ TEST(Export, LaunchArgumentsTakeTheirFormAgain) {
                                           {int64_t{9}}}}};
   task.forward.outputs = {1};
   task.arguments = Json::array({{{"in", 0}}});
-  task.result = {{"object", {{"type", "Out"}, {"fields", {{"y", {{"out", 0}}}, {"n", 3}}}}}};
+  task.result = {
+      {"object",
+       {{"type", "Out"}, {"kind", "tuple"}, {"fields", {{"y", {{"out", 0}}}, {"n", 3}}}}}};
   const std::string text = export_python(task, "class Model: pass\n");
   EXPECT_NE(text.find("k[(2, 1, 1)]((x_, (1, 7, ), ), 5, "
                       "triton.tools.tensor_descriptor.TensorDescriptor(t0, [16, 32, ], [32, 1, ], "
