@@ -192,6 +192,7 @@ class Launches:
                 if name not in ALLOWED_OPTIONS:
                     self.recorder.refuse("option", "launch option %s of kernel %s is not allowed"
                                          % (name, kernel.__name__))
+                    continue
                 changed[name] = value
         return changed
 

@@ -450,9 +450,8 @@ class Machine:
         raw = elements.to_memory(value, kind)
         unordered = _ATOMICS.get(how)
         unsigned = how in ("umax", "umin")
-        if op.results[0] not in self.used and unordered is not None and kind != "bf16":
-            if unsigned:
-                raise unsupported("an unsigned atomic maximum")
+        if op.results[0] not in self.used and unordered is not None and kind != "bf16" \
+                and not unsigned:
             self.memory.update(unordered, pointer[mask], raw[mask], kind)
             return [np.zeros(pointer.shape, register_type(kind))]
         old = np.zeros(pointer.shape, register_type(kind))

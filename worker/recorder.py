@@ -6,6 +6,7 @@ the second call finds left over from the first belongs to `derive` if it follows
 alone, and is refused otherwise.
 """
 
+import collections
 import dataclasses
 import inspect
 import sys
@@ -49,7 +50,8 @@ class Recording:
                                     request.get("folder"), MODULE_NAME + "_harness")
         self.profile = request.get("profile") or {}
         self.fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
-        self.recorder = Recorder(request.get("operators") or {}, self.file, self.fake_mode)
+        self.recorder = Recorder(request.get("operators") or {}, self.file, self.fake_mode,
+                                 request.get("without"))
         self.tunings = Tunings(self.recorder, request.get("configurations") or [])
         self.launches = Launches(self.recorder, self.file, self.profile, self.tunings)
         self.warnings = []
@@ -92,15 +94,19 @@ class Recording:
 
         self.warm = recorder.start("warm")
         with TrainingReads(model) as training_reads:
-            self._call(model, arguments)
+            if recorder.without != "survives":
+                self._call(model, arguments)
+            self.forward = recorder.start("forward")
+            result = self._call(model, arguments)
         self.mode = training_reads.mode()
-        self.forward = recorder.start("forward")
-        result = self._call(model, arguments)
-        leaves = []
-        result_tree = self._tree(result, leaves, "out", "forward")
+        leaves, self.work = [], len(self.forward.steps)
+        result_tree = self._user("reading forward's result", lambda: self._tree(
+            result, leaves, "out", "forward"))
+        if len(self.forward.steps) > self.work:
+            recorder.refuse("lazy", "forward's result does its work when it is read")
         results = [recorder.value(t) for t in leaves]
         derived = self._derived()
-        if derived:
+        if recorder.without != "survives":
             self._check_stable(model, arguments, derived)
         return self._task(model, trees, outputs, result_tree, results, derived)
 
@@ -226,19 +232,35 @@ class Recording:
         return launches
 
     def _check_stable(self, model, arguments, derived):
-        """A third call must find the same left-overs as the second, untouched by it."""
-        storages = {key[0] for key in derived}
-        for step in self.forward.steps:
-            if any(value.storage in storages for value in getattr(step, "mutated", ())):
-                raise Refused("survives", "a tensor that outlives a call is changed by the next",
-                              self.file.name, None)
+        """A third call must find the same left-overs as the second, and nothing of what that one
+        knew in them. What launches leave there is judged by a trial that calls twice."""
+        if derived:
+            self._check_overwritten({key[0]: key for key in derived})
         tape = self.recorder.start("again")
         self._call(model, arguments)
+        before = self.forward.steps[:self.work]
+        if [step.kind() for step in tape.steps] != [step.kind() for step in before]:
+            self.recorder.refuse("varies", "one call does something else than the next")
         again = {key for key in tape.inputs if key in self.warm.live or key in self.forward.live}
         known = {entry["key"] for entry in self.state} | set(self.input_keys)
         if again - known != set(derived):
             raise Refused("survives", "each call leaves another tensor behind for the next",
                           self.file.name, None)
+
+    def _check_overwritten(self, derived):
+        """An operator may write to what outlives a call (storage -> key) when the call has filled
+        all of it before, and read none of it before that."""
+        read, filled = set(), set()
+        for step in self.forward.steps:
+            for value in getattr(step, "mutated", ()):
+                storage = value.storage
+                if storage not in derived or storage in filled:
+                    continue
+                if step.op not in _OVERWRITES or value.key != derived[storage] or storage in read:
+                    raise Refused("survives", "a tensor that outlives a call is changed by the next",
+                                  self.file.name, None)
+                filled.add(storage)
+            read |= {value.storage for value in step.reads()} - filled
 
     # -- writing it out -------------------------------------------------------------------------
 
@@ -286,9 +308,13 @@ class Recording:
                     return {label: index}
             leaves.append(value)
             return {label: len(leaves) - 1}
+        if label == "out" and not _is_plain(value):
+            self.recorder.refuse("lazy", "%s gives a %s, which says itself what it holds"
+                                 % (what, type(value).__name__))
         fields = _fields(value) if label == "out" else None
         if fields is not None:
-            return {"object": {"type": self._name_of(type(value), what), "fields": {
+            kind = "tuple" if isinstance(value, tuple) else "dataclass"
+            return {"object": {"type": self._name_of(type(value), what), "kind": kind, "fields": {
                 name: self._tree(item, leaves, label, what, depth + 1)
                 for name, item in fields.items()}}}
         if isinstance(value, (list, tuple)):
@@ -312,6 +338,34 @@ class Recording:
                 return name
         raise Refused("unsupported", "%s gives a %s, a class that the file does not name"
                       % (what, kind.__name__), self.file.name, None)
+
+
+# Ways in which an object can say itself what it holds.
+_READS = ("__getattribute__", "__getattr__", "__getitem__", "__iter__", "__len__", "__contains__",
+          "__reversed__", "items", "keys", "values", "get", "__missing__")
+_CONTAINERS = (list, tuple, dict, collections.OrderedDict, collections.defaultdict, torch.Size)
+_TUPLE_FIELD = type(inspect.getattr_static(collections.namedtuple("_", "field"), "field"))
+
+
+def _is_plain(value):
+    """Whether a container or a dataclass holds what its kind does, and nothing that is made when
+    somebody looks."""
+    kind = type(value)
+    if kind in _CONTAINERS or getattr(torch.return_types, kind.__name__, None) is kind:
+        return True
+    base = next((c for c in (tuple, list, dict) if isinstance(value, c)), object)
+    if base is object and not dataclasses.is_dataclass(kind):
+        return True  # no container: whether it can be a result is another question
+    if any(getattr(kind, name, None) is not getattr(base, name, None) for name in _READS):
+        return False
+    if base is tuple and hasattr(kind, "_fields"):
+        return all(isinstance(inspect.getattr_static(kind, name, None), _TUPLE_FIELD)
+                   for name in kind._fields)
+    if base is not object:
+        return dataclasses.is_dataclass(kind)
+    slots = isinstance(getattr(kind, "__slots__", None), (tuple, list))
+    return all(slots or not hasattr(getattr(kind, field.name, None), "__get__")
+               for field in dataclasses.fields(kind))
 
 
 def _fields(value):
@@ -367,6 +421,8 @@ _module_attribute = torch.nn.Module.__getattr__
 torch.nn.Module.__getattr__ = TrainingReads.look_up
 
 
+# Operators that write to all of their first argument and read nothing there.
+_OVERWRITES = {"aten.zero_.default", "aten.fill_.Scalar", "aten.fill_.Tensor", "aten.copy_.default"}
 _EMPTY = {"aten.empty", "aten.empty_like", "aten.empty_strided", "aten.new_empty",
           "aten.new_empty_strided"}
 

@@ -268,6 +268,10 @@ def allowed_member(module, name):
         or origin.endswith("libdevice"))
 
 
+_SPECIAL_FLOATS = {"%sfloat('%s')" % (sign, name) for sign in ("", "-", "+")
+                   for name in ("inf", "-inf", "nan", "Infinity", "-Infinity")}
+
+
 class _Check(ast.NodeVisitor):
     """Checks one function: only known constructs, names and attributes."""
 
@@ -287,6 +291,8 @@ class _Check(ast.NodeVisitor):
     def run(self):
         arguments = self.node.args
         for default in arguments.defaults + [d for d in arguments.kw_defaults if d]:
+            if ast.unparse(default) in _SPECIAL_FLOATS:
+                continue
             try:
                 ast.literal_eval(default)
             except (ValueError, SyntaxError):

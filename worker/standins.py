@@ -11,7 +11,9 @@ import os
 import sys
 import types
 
+import numpy
 import torch
+import torch.utils.cpp_extension  # before any file can import it: its ways in are closed below
 import triton
 from torch._prims_common import suggest_memory_format
 from torch._subclasses.fake_tensor import FakeTensor
@@ -89,7 +91,20 @@ class _NullContext:
         return False
 
 
-class _NullStream:
+class _OpenOperator:
+    """A custom operator whose body is called like any function."""
+
+    def __init__(self, body):
+        self.body = body
+
+    def __call__(self, *args, **kwargs):
+        return self.body(*args, **kwargs)
+
+    def __getattr__(self, name):  # register_fake and its like, as decorators
+        return lambda *args, **kwargs: args[0] if args and callable(args[0]) else lambda f: f
+
+
+class _NullStream(_NullContext):
     cuda_stream = 0
     device_index = 0
     stream_id = 0
@@ -120,9 +135,10 @@ def _cuda(profile, recorder):
     properties = device_properties(profile)
     capability = (properties.major, properties.minor)
 
-    def refuse(code, what):
+    def refuse(code, what, instead=_NullContext):
         def refused(*args, **kwargs):
             recorder.refuse(code, what + " cannot be recorded")
+            return instead()
         return refused
 
     total = properties.total_memory
@@ -144,9 +160,9 @@ def _cuda(profile, recorder):
         "current_stream": lambda device=None: _NullStream(),
         "default_stream": lambda device=None: _NullStream(),
         "manual_seed": lambda seed: None, "manual_seed_all": lambda seed: None,
-        "Stream": refuse("hidden-launch", "a stream of the program's own"),
+        "Stream": refuse("hidden-launch", "a stream of the program's own", _NullStream),
         "stream": refuse("hidden-launch", "work on another stream"),
-        "ExternalStream": refuse("hidden-launch", "a stream of the program's own"),
+        "ExternalStream": refuse("hidden-launch", "a stream of the program's own", _NullStream),
         "Event": refuse("unsupported", "a CUDA event"),
         "CUDAGraph": refuse("compile-api", "a CUDA graph"),
         "graph": refuse("compile-api", "a CUDA graph"),
@@ -173,6 +189,7 @@ def _tensor_methods(recorder, addresses):
     def cpu(tensor, *args, **kwargs):
         if tensor.device.type != "cpu":
             recorder.refuse("host-read", "the program moves a tensor to the CPU")
+            return tensor
         return original_cpu(tensor, *args, **kwargs)
 
     def tolist(tensor):
@@ -181,13 +198,18 @@ def _tensor_methods(recorder, addresses):
             if known is None:
                 recorder.refuse("host-read", "the program reads a tensor's values on the host "
                                 "(tolist)")
+                return zeros(tensor).tolist()
             return original_tolist(known)
         return original_tolist(tensor)
 
-    def numpy(tensor, **kwargs):
+    def to_numpy(tensor, **kwargs):
         if isinstance(tensor, FakeTensor):
             recorder.refuse("host-read", "the program reads a tensor's values on the host (numpy)")
+            return zeros(tensor)
         return original_numpy(tensor, **kwargs)
+
+    def zeros(tensor):
+        return numpy.zeros(tuple(tensor.shape))
 
     original_deepcopy = torch.Tensor.__deepcopy__
 
@@ -208,7 +230,7 @@ def _tensor_methods(recorder, addresses):
             return tensor
         return tensor.to("cuda", memory_format=memory_format)
 
-    return {"tolist": tolist, "numpy": numpy, "__array__": refuse_read("__array__"),
+    return {"tolist": tolist, "numpy": to_numpy, "__array__": refuse_read("__array__"),
             "__dlpack__": refuse_read("__dlpack__"), "cuda": cuda,
             "cpu": cpu, "__deepcopy__": deepcopy,
             "__cuda_array_interface__": property(refuse_read("__cuda_array_interface__")),
@@ -271,13 +293,15 @@ def patched(profile, recorder):
     addresses = Addresses()
 
     def refuse_compiler(name):
-        def refused(*args, **kwargs):
+        def refused(what=None, *args, **kwargs):
             recorder.refuse("compile-api", "%s cannot be recorded: give the program itself" % name)
+            return (lambda function: function) if what is None else what
         return refused
 
     def refuse_custom(name):
         def refused(*args, **kwargs):
             recorder.refuse("hidden-launch", "%s hides what it launches" % name)
+            return _OpenOperator
         return refused
 
     def storage_address(storage):
@@ -305,14 +329,15 @@ def patched(profile, recorder):
         (torch, "compile", refuse_compiler("torch.compile")),
         (torch.nn.Module, "compile", refuse_compiler("Module.compile")),
         (torch.library, "custom_op", refuse_custom("torch.library.custom_op")),
-        (torch.library, "triton_op", refuse_custom("torch.library.triton_op")),
         (torch.library, "define", refuse_custom("torch.library.define")),
         (torch.library, "impl", refuse_custom("torch.library.impl")),
     ]
-    cpp_extension = sys.modules.get("torch.utils.cpp_extension")
-    if cpp_extension is not None:
-        changes += [(cpp_extension, name, refuse_custom("torch.utils.cpp_extension." + name))
-                    for name in ("load", "load_inline")]
+    changes += [(torch.utils.cpp_extension, name,
+                 refuse_custom("torch.utils.cpp_extension." + name))
+                for name in ("load", "load_inline")]
+    # The body of such an operator is the file's own Python and launches in the open.
+    changes += [(torch.library, "triton_op", lambda *args, **kwargs: _OpenOperator),
+                (torch.library, "wrap_triton", lambda kernel: kernel)]
     saved, missing = [], object()
     try:
         for owner, name, value in changes:

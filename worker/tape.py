@@ -44,6 +44,9 @@ class Call:
     def __init__(self, op, args, results, mutated):
         self.op, self.args, self.results, self.mutated = op, args, results, mutated
 
+    def kind(self):
+        return self.op
+
     def reads(self):
         yield from values_in(list(self.args.values()))
 
@@ -65,6 +68,9 @@ class Launch:
 
     def __init__(self, kernel, grid, args):
         self.kernel, self.grid, self.args = kernel, grid, args
+
+    def kind(self):
+        return self.kernel, tuple(self.grid)
 
     def reads(self):
         yield from values_in(self.args)

@@ -152,7 +152,8 @@ Json to_json(const TrialRequest& request) {
           {"seed", request.seed},
           {"variation", variation_name(request.variation)},
           {"check_noop", request.check_noop},
-          {"each_launch", request.each_launch}};
+          {"each_launch", request.each_launch},
+          {"second_call", request.second_call}};
 }
 
 TrialRequest trial_request_from_json(const JsonReader& in) {
@@ -168,6 +169,7 @@ TrialRequest trial_request_from_json(const JsonReader& in) {
   request.variation = static_cast<Variation>(index);
   request.check_noop = in.at("check_noop").boolean();
   request.each_launch = in.at("each_launch").boolean();
+  request.second_call = in.at("second_call").boolean();
   return request;
 }
 

@@ -33,6 +33,8 @@ struct TrialRequest {
   Variation variation = Variation::kPlain;
   bool check_noop = false;   // run again with all launches skipped: TrialReport::no_launch_changes
   bool each_launch = false;  // and once for each forward launch: TrialReport::idle_launches
+  // A candidate that writes to tensors of its own is called before, on other inputs.
+  bool second_call = true;
 };
 
 // Errors of one output against the fp64 run of the reference. `rms` is RMS(error) / RMS(oracle),

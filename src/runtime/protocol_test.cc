@@ -77,6 +77,7 @@ TEST(Protocol, TrialRequestsKeepEverything) {
     EXPECT_EQ(back.seed, ~uint64_t{0} - 1);
     EXPECT_EQ(back.variation, request.variation);
     EXPECT_EQ(back.check_noop, request.check_noop);
+    EXPECT_EQ(back.second_call, request.second_call);
     EXPECT_EQ(back.each_launch, request.each_launch);
   }
 }

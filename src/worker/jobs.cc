@@ -264,6 +264,7 @@ Job record_job(const RecordRequest& request, std::chrono::milliseconds deadline)
     for (const Value& value : request.inputs) inputs.push_back(to_json(value));
     job.request.json["inputs"] = std::move(inputs);
   }
+  if (!request.without.empty()) job.request.json["without"] = request.without;
   if (!request.configurations.empty()) {
     job.request.json["configurations"] = request.configurations;
   }

@@ -25,6 +25,7 @@ struct RecordRequest {
   std::string harness_text, harness_file;
   std::vector<Value> inputs;  // of a fragment: metadata of the arguments of forward
   bool fragment = false;      // take `inputs` and construct the class without arguments
+  std::string without;        // the one code that is not refused, for selftest alone
   // Which configuration each tuning takes, by index; the first where nothing is said.
   std::vector<int> configurations;
 };

@@ -28,9 +28,10 @@ constexpr milliseconds kExitPatience{1000};   // from a closed socket to the chi
 constexpr size_t kChunk = size_t{256} << 10;
 constexpr int kChunksAtOnce = 64;  // so that one talkative child does not starve the others
 
-constexpr std::string_view kRefusalCodes[] = {
-    "syntax",      "missing",       "raised",   "host-read",   "operator", "option",  "address",
-    "compile-api", "hidden-launch", "survives", "unsupported", "slice",    "compile", "resources"};
+constexpr std::string_view kRefusalCodes[] = {"syntax",        "missing",  "raised",  "host-read",
+                                              "operator",      "option",   "address", "compile-api",
+                                              "hidden-launch", "survives", "varies",  "lazy",
+                                              "unsupported",   "slice",    "compile", "resources"};
 
 // A child at work, or about to be forked.
 struct Running {

@@ -129,6 +129,62 @@ def get_inputs():
     "scratch that changes": ("survives", forward(
         "if not hasattr(self, 't'):\n    self.t = torch.zeros(8)\n"
         "self.t += 1\nreturn x + self.t")),
+    "scratch that is read, then filled": ("survives", forward(
+        "if not hasattr(self, 't'):\n    self.t = torch.zeros(8)\n"
+        "y = x + self.t\nself.t.fill_(1.0)\nreturn y")),
+    "another call, another path": ("varies", forward(
+        "self.calls = getattr(self, 'calls', 0) + 1\n"
+        "return torch.relu(x) if self.calls > 2 else torch.clamp(x, min=0)")),
+    "a list that computes": ("lazy", HEAD + """
+class Late(list):
+    def __iter__(self):
+        return iter([torch.relu(t) for t in list.__iter__(self)])
+class Model(nn.Module):
+    def forward(self, x):
+        return Late([x])
+def get_inputs():
+    return [torch.randn(3)]
+"""),
+    "a dataclass that computes": ("lazy", HEAD + """
+import dataclasses
+@dataclasses.dataclass
+class Late:
+    y: object
+    @property
+    def y(self):
+        return torch.relu(self.x)
+    @y.setter
+    def y(self, value):
+        self.x = value
+class Model(nn.Module):
+    def forward(self, x):
+        return Late(x)
+def get_inputs():
+    return [torch.randn(3)]
+"""),
+    "an attribute that computes": ("lazy", HEAD + """
+import dataclasses
+@dataclasses.dataclass
+class Late:
+    y: object
+    def __getattribute__(self, name):
+        value = object.__getattribute__(self, name)
+        return torch.relu(value) if name == "y" else value
+class Model(nn.Module):
+    def forward(self, x):
+        return Late(x)
+def get_inputs():
+    return [torch.randn(3)]
+"""),
+    "C++ beside": ("hidden-launch", HEAD + """
+from torch.utils.cpp_extension import load_inline
+native = load_inline("native", cpp_sources="", functions=[])  # HERE
+class Model(nn.Module):
+    def forward(self, x):
+        return x
+def get_inputs():
+    return [torch.randn(3)]
+"""),
     "second device": ("unsupported", forward("return x.to('cuda:1')  # HERE")),
     "strange result": ("unsupported", forward("return {1, 2}")),
     "option": ("option", KERNEL % "kernel[(1,)](x, y, 64, BLOCK=64, ir_override='/tmp/a.ttir')"

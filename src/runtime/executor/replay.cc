@@ -193,6 +193,8 @@ std::vector<at::Tensor> Replay::run(std::vector<at::Tensor> inputs, const Replay
       run_step(static_cast<int>(i), run);
     } catch (const NotJudged& error) {
       throw NotJudged(steps_[i].name + ": " + error.what());
+    } catch (const EnvironmentError& error) {  // the machine's fault, nobody's here
+      throw NotJudged(steps_[i].name + ": " + error.what());
     } catch (const DeviceLost& error) {
       throw DeviceLost(steps_[i].name + ": " + error.what());
     } catch (const std::exception& error) {
@@ -301,8 +303,8 @@ at::Tensor Replay::fill_empty(at::Tensor made, ValueId id, Run& run) {
     poison_storage(made);
   }
   const Value& value = program_.values[id];
-  if (run.options.calm_integers && !is_floating(value.dtype) && !output_[value.storage]) {
-    made.zero_();
+  if (run.options.unwritten && !output_[value.storage]) {
+    made.fill_(is_floating(value.dtype) ? *run.options.unwritten : 0);
   }
   return made;
 }

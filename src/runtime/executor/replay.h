@@ -29,9 +29,9 @@ struct ReplayOptions {
   Guards* guards = nullptr;  // results of the empty family come from here
   bool skip_all_launches = false;
   std::optional<int> skip_launch;  // step index
-  // Poisoned integers that are no output become 0: with launches skipped they may serve as
-  // indices, and an index out of range would cost the device.
-  bool calm_integers = false;
+  // With launches skipped: what results of the empty family hold that are no outputs, instead of
+  // poison. Integers are 0: they may serve as indices, and one out of range would cost the device.
+  std::optional<double> unwritten;
 };
 
 class Replay {

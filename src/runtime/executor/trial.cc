@@ -63,13 +63,17 @@ class OneTrial {
 
   void run_candidate(const Draw& draw);
   void check_state(const Draw& draw);
+  void use_state(const Draw& draw);
   std::vector<at::Tensor> call(const Draw& draw, Guards& guards, ReplayOptions options,
                                std::vector<at::Tensor>* inputs_after = nullptr);
   void skip_launches(const Draw& draw);
-  bool changes_without(const Draw& draw, ReplayOptions options, const std::vector<double>& noise);
+  bool matters(const Draw& draw, ReplayOptions options, const std::vector<double>& noise);
+  bool changes_without(const Draw& draw, const ReplayOptions& options,
+                       const std::vector<double>& noise);
 
   void compare_outputs(const ReferenceSide& side);
   void compare_inputs(const Draw& draw, const ReferenceSide& side);
+  void compare_derived(size_t end);
   void compare_state_after(const Draw& draw, const ReferenceSide& side);
   void note(bool& flag, const std::string& difference) {
     flag = false;
@@ -82,8 +86,9 @@ class OneTrial {
   LoadedTask& reference_;
   LoadedTask& candidate_;
   TrialReport& report_;
-  std::vector<at::Tensor> state_;         // the candidate's, as constructed
-  std::vector<at::Tensor> outputs_;       // the candidate's answer
+  std::vector<at::Tensor> state_;                   // the candidate's, as constructed
+  std::optional<std::vector<at::Tensor>> derived_;  // left by an earlier call; else made anew
+  std::vector<at::Tensor> outputs_;                 // the candidate's answer
   std::vector<at::Tensor> inputs_after_;  // its state, derived tensors and inputs after the call
 };
 
@@ -146,7 +151,8 @@ std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, ReplayO
   std::vector<at::Tensor> all = guards.copy(state_);
   ReplayOptions derive_options = options;
   derive_options.skip_launch.reset();
-  const auto derived = candidate_.draw_derived(all, derive_options);
+  const auto derived =
+      derived_ ? guards.copy(*derived_) : candidate_.draw_derived(all, derive_options);
   const std::vector<at::Tensor> inputs = guards.copy(draw.inputs);
   all.insert(all.end(), derived.begin(), derived.end());
   all.insert(all.end(), inputs.begin(), inputs.end());
@@ -159,6 +165,7 @@ void OneTrial::run_candidate(const Draw& draw) {
   state_ = candidate_.draw_state(request_.seed);
   candidate_.apply_affine(draw.affine, state_);
   check_state(draw);
+  if (request_.second_call) use_state(draw);
   {
     Guards guards(backend_.device());
     outputs_ = call(draw, guards, {}, &inputs_after_);
@@ -171,6 +178,37 @@ void OneTrial::run_candidate(const Draw& draw) {
   if (request_.check_noop || request_.each_launch) skip_launches(draw);
 }
 
+// A call on other inputs leaves its marks on tensors that only the candidate has, state and derived
+// (scratch memory, counters, results that it hopes to give again). The call that is judged finds
+// them there, as every call but the first does in use.
+void OneTrial::use_state(const Draw& draw) {
+  const auto& mutated = candidate_.forward().mutated_inputs();
+  const TensorsByName shared = by_name(reference_.task(), draw.state);
+  std::vector<size_t> own;
+  for (size_t i = 0; i < state_.size(); ++i) {
+    const auto& names = candidate_.task().state[i].names;
+    const bool known = std::any_of(names.begin(), names.end(),
+                                   [&](const std::string& name) { return shared.contains(name); });
+    if (mutated[i] && !known) own.push_back(i);
+  }
+  const auto derived = mutated.begin() + static_cast<long>(state_.size());
+  const auto inputs = mutated.end() - static_cast<long>(draw.inputs.size());
+  const bool keeps = std::find(derived, inputs, true) != inputs;
+  if (own.empty() && !keeps) return;
+  Draw other = draw;
+  other.inputs = reference_.draw_inputs(draw.state, derive_seed(request_.seed, Purpose::kStale),
+                                        Variation::kPlain, 0);
+  Guards guards(backend_.device());
+  std::vector<at::Tensor> after;
+  call(other, guards, {}, &after);
+  for (size_t i : own) state_[i] = after[i].clone();
+  if (!keeps) return;
+  derived_.emplace();
+  for (size_t i = state_.size(); i < after.size() - draw.inputs.size(); ++i) {
+    derived_->push_back(after[i].clone());
+  }
+}
+
 void OneTrial::skip_launches(const Draw& draw) {
   std::vector<double> noise(outputs_.size(), 0);
   if (!backend_.deterministic()) {
@@ -181,7 +219,7 @@ void OneTrial::skip_launches(const Draw& draw) {
   if (request_.check_noop) {
     ReplayOptions options;
     options.skip_all_launches = true;
-    report_.no_launch_changes = changes_without(draw, options, noise);
+    report_.no_launch_changes = matters(draw, options, noise);
     if (!report_.no_launch_changes) {
       note(report_.no_launch_changes, "without any launch the outputs are the same");
     }
@@ -190,15 +228,27 @@ void OneTrial::skip_launches(const Draw& draw) {
     for (int step : candidate_.forward().launch_steps()) {
       ReplayOptions options;
       options.skip_launch = step;
-      if (!changes_without(draw, options, noise)) report_.idle_launches.push_back(step);
+      if (!matters(draw, options, noise)) report_.idle_launches.push_back(step);
     }
   }
 }
 
+// Whether it changes the answer to leave out the launches that `options` say. What they would have
+// written may be anything: when two numbers in its place make no difference, neither do they. One
+// may be what the launch writes there.
+bool OneTrial::matters(const Draw& draw, ReplayOptions options, const std::vector<double>& noise) {
+  int same = 0, other = 0;
+  for (double unwritten : {0.0, 1.0, 2.0}) {
+    options.unwritten = unwritten;
+    ++(changes_without(draw, options, noise) ? other : same);
+    if (same == 2 || other == 2) break;
+  }
+  return other >= 2;
+}
+
 // Whether an answer given without some launches differs by more than two answers given with them.
-bool OneTrial::changes_without(const Draw& draw, ReplayOptions options,
+bool OneTrial::changes_without(const Draw& draw, const ReplayOptions& options,
                                const std::vector<double>& noise) {
-  options.calm_integers = true;
   Guards guards(backend_.device());
   std::vector<at::Tensor> without;
   try {
@@ -237,11 +287,8 @@ void OneTrial::compare_outputs(const ReferenceSide& side) {
 
 void OneTrial::compare_inputs(const Draw& draw, const ReferenceSide& side) {
   compare_state_after(draw, side);
-  const size_t first = state_.size(), inputs = inputs_after_.size() - draw.inputs.size();
-  const auto& ours = candidate_.forward().mutated_inputs();
-  for (size_t i = first; i < inputs; ++i) {
-    if (ours[i]) note(report_.inputs_unchanged, "the call overwrites a derived tensor");
-  }
+  const size_t inputs = inputs_after_.size() - draw.inputs.size();
+  compare_derived(inputs);
   for (size_t i = 0; i < draw.inputs.size(); ++i) {
     const at::Tensor& got = inputs_after_[inputs + i];
     const at::Tensor& expected = side.after[draw.state.size() + draw.derived.size() + i];
@@ -253,6 +300,29 @@ void OneTrial::compare_inputs(const Draw& draw, const ReferenceSide& side) {
            bit_equal(got, draw.inputs[i])
                ? input + ", which the reference updates, was left as it was"
                : input + " is updated otherwise than by the reference");
+    }
+  }
+}
+
+// What the program does not say it writes stays as it was: use_state() goes by what it says.
+// Parameters that the reference has too are compared with its own.
+void OneTrial::compare_derived(size_t end) {
+  const size_t begin = state_.size();
+  const auto& mutated = candidate_.forward().mutated_inputs();
+  for (size_t i = 0; i < begin; ++i) {
+    if (!mutated[i] && !bit_equal(inputs_after_[i], state_[i])) {
+      note(report_.inputs_unchanged, "a launch writes to a tensor of the model and hides it");
+    }
+  }
+  if (begin == end) return;
+  Guards guards(backend_.device());
+  const std::vector<at::Tensor> before =
+      derived_ ? *derived_
+               : candidate_.draw_derived(guards.copy(state_),
+                                         {.fill = EmptyFill::kPoison, .guards = &guards});
+  for (size_t i = begin; i < end; ++i) {
+    if (!mutated[i] && !bit_equal(inputs_after_[i], before[i - begin])) {
+      note(report_.inputs_unchanged, "a launch writes to a derived tensor and hides it");
     }
   }
 }
