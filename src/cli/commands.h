@@ -15,5 +15,6 @@ Command add_optimize(CLI::App& app);
 Command add_verify(CLI::App& app);
 Command add_record(CLI::App& app);
 Command add_eval(CLI::App& app);
+Command add_selftest(CLI::App& app);
 
 }  // namespace kw

@@ -44,6 +44,11 @@ int main(int argc, char** argv) {
         auto* sub = app.add_subcommand("eval", "Judge what a policy writes for many models");
         return std::pair{sub, kw::add_eval(*sub)};
       }(),
+      [&] {
+        auto* sub = app.add_subcommand(
+            "selftest", "Judge candidates whose label is known: false accepts and false rejects");
+        return std::pair{sub, kw::add_selftest(*sub)};
+      }(),
   };
   try {
     app.parse(argc, argv);

@@ -275,7 +275,9 @@ class ConfigurationJudge {
 
 void Verifier::judge_built(const Reference& reference, const RecordRequest& request,
                            const VerifyOptions& options, BuiltTask& built, Verdict& verdict) {
-  if (built.tunings.empty()) return judge(reference, built.task, options, verdict);
+  if (built.tunings.empty() || options.without == "configurations") {
+    return judge(reference, built.task, options, verdict);
+  }
   ConfigurationJudge(*this, pool_, reference, request, options, built).run(verdict);
 }
 

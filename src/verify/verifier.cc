@@ -66,20 +66,25 @@ bool reference_is_finite(const TrialReport& report) {
 
 // Why a trial's candidate is wrong; empty when it is right.
 std::string trial_fault(const TrialReport& report, const TrialRequest& request,
-                        Tolerance tolerance) {
+                        const VerifyOptions& options) {
+  const auto checked = [&](std::string_view check) { return options.without != check; };
   auto with_detail = [&](const std::string& text) {
     return report.difference.empty() ? text : text + ": " + report.difference;
   };
-  if (!report.guards_intact) return with_detail("writes outside of its buffers");
-  if (!report.inputs_unchanged) return with_detail("leaves other inputs than the reference");
-  if (!report.state_equal) return with_detail("has other parameters than the reference");
-  for (size_t i = 0; i < report.outputs.size(); ++i) {
-    const std::string fault = output_fault(report.outputs[i], tolerance);
+  if (!report.guards_intact && checked("guards"))
+    return with_detail("writes outside of its buffers");
+  if (!report.inputs_unchanged && checked("inputs"))
+    return with_detail("leaves other inputs than the reference");
+  if (!report.state_equal && checked("buffers"))
+    return with_detail("has other parameters than the reference");
+  for (size_t i = 0; i < report.outputs.size() && checked("outputs"); ++i) {
+    const std::string fault = output_fault(report.outputs[i], options.tolerance);
     if (fault.empty()) continue;
     return "output " + std::to_string(i) + " (" + std::string(variation_name(request.variation)) +
            " inputs): " + fault;
   }
-  if (!report.buffers_equal) return with_detail("leaves other buffers than the reference");
+  if (!report.buffers_equal && checked("buffers"))
+    return with_detail("leaves other buffers than the reference");
   if (request.check_noop && !report.no_launch_changes) {
     return "leaving out every kernel launch changes nothing";
   }
@@ -104,10 +109,12 @@ std::vector<TrialRequest> plan_trials(const Reference& reference, int candidate,
     request.reference = reference.id;
     request.candidate = candidate;
     request.seed = options.seed + static_cast<uint64_t>(i);
-    request.check_noop = request.each_launch = i == 0 && options.noop_checks;
+    request.second_call = options.without != "second-call";
+    request.check_noop = request.each_launch =
+        i == 0 && options.noop_checks && options.without != "noop";
     out.push_back(request);
   }
-  if (!options.variations) return out;
+  if (!options.variations || options.without == "variations") return out;
   TrialRequest varied = out.front();
   varied.check_noop = varied.each_launch = false;
   for (Variation v : {Variation::kScaleDown, Variation::kScaleUp, Variation::kFlipped,
@@ -179,7 +186,7 @@ Reference Verifier::prepare(Task task) {
 bool Verifier::build(const RecordRequest& request, const VerifyOptions& options, Verdict& verdict,
                      BuiltTask& out) {
   StageResult load{Stage::kLoad, true, "", Json::object(), 0};
-  if (request.text.find("triton") == std::string::npos) {
+  if (request.text.find("triton") == std::string::npos && options.without != "share") {
     load.passed = false;
     load.reason = "there is no Triton kernel in it";
     return finish_stage(verdict, load);
@@ -234,8 +241,9 @@ bool Verifier::compile(const RecordRequest& request, const VerifyOptions& option
                                   : finish_stage(verdict, stage);
 }
 
-Verdict Verifier::verify(const Reference& reference, const RecordRequest& request,
+Verdict Verifier::verify(const Reference& reference, RecordRequest request,
                          const VerifyOptions& options, Task* candidate) {
+  request.without = options.without;
   Verdict verdict;
   BuiltTask built;
   if (!build(request, options, verdict, built)) return verdict;
@@ -291,19 +299,21 @@ bool Verifier::check_coverage(const Reference& reference, const Task& candidate,
                     {"launches_alive", found.launches_alive},
                     {"idle_launches", idle},
                     {"aten_left", found.aten_left}};
-  if (found.launches_alive == 0) {
+  const bool shared = options.without == "share";  // as far as this check is concerned
+  if (found.launches_alive == 0 && !shared) {
     stage.reason = "no kernel launch contributes to the result";
     if (candidate.kernels.empty()) {
       stage.reason +=
           ": forward launches none; a fallback for other shapes than it was written for?";
     }
-  } else if (options.pure && !found.aten_left.empty()) {
+  } else if (options.pure && !found.aten_left.empty() && !shared) {
     stage.reason = "PyTorch still computes: " + found.aten_left.front() +
                    (found.aten_left.size() > 1 ? " and others" : "");
-  } else if (found.share < options.minimum_share) {
+  } else if (found.share < options.minimum_share && !shared) {
     stage.reason = "Triton share " + std::to_string(found.share) + " is under " +
                    std::to_string(options.minimum_share);
-  } else if (const std::string fault = interface_fault(reference.task, candidate); !fault.empty()) {
+  } else if (const std::string fault = interface_fault(reference.task, candidate);
+             !fault.empty() && options.without != "interface") {
     stage.stage = Stage::kCorrect;
     stage.reason = fault;
   }
@@ -342,14 +352,16 @@ bool Verifier::check_correct(const Reference& reference, int candidate_id,
     if (request.each_launch) idle = report.idle_launches;
     verdict.degenerate =
         verdict.degenerate || (plain && (report.passes_zeros || report.passes_stale));
-    stage.reason = trial_fault(report, request, options.tolerance);
+    stage.reason = trial_fault(report, request, options);
     if (!stage.reason.empty()) {
       stage.passed = false;
       return finish_stage(verdict, stage);
     }
     if (plain) pool.add(report.outputs);
   }
-  if (options.tolerance == Tolerance::kCalibrated) stage.reason = pool.fault();
+  if (options.tolerance == Tolerance::kCalibrated && options.without != "outputs") {
+    stage.reason = pool.fault();
+  }
   stage.passed = stage.reason.empty();
   return finish_stage(verdict, stage);
 }
@@ -383,17 +395,19 @@ bool Verifier::check_time(const Reference& reference, int candidate_id,
   }
   const double floor_ms = 1e3 * physical_floor(reference.task, profile_);
   if (floor_ms > 0) stage.evidence["floor_ms"] = floor_ms;
-  stage.reason = time_fault(report, 1, floor_ms);
+  stage.reason = time_fault(report, 1, floor_ms, options.without);
   stage.passed = stage.reason.empty();
   return finish_stage(verdict, stage);
 }
 
-std::string time_fault(const TimeReport& report, size_t place, double floor_ms) {
+std::string time_fault(const TimeReport& report, size_t place, double floor_ms,
+                       const std::string& without) {
   const double measured = median(report.device_ms[place]);
-  if (!report.outputs_checked.empty() && !report.outputs_checked[place]) {
+  if (!report.outputs_checked.empty() && !report.outputs_checked[place] &&
+      without != "timed outputs") {
     return "outputs of the timed runs differ from the judged ones";
   }
-  if (measured >= 0.9 * floor_ms) return "";
+  if (measured >= 0.9 * floor_ms || without == "floor") return "";
   return "measured " + std::to_string(measured) + " ms, under the physical floor of " +
          std::to_string(floor_ms) + " ms";
 }

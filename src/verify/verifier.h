@@ -26,6 +26,8 @@ struct VerifyOptions {
   bool time = false;  // needs the cuda backend
   int rounds = 50;
   std::string compiled_package;  // AOTInductor package of the reference, may be empty
+  // The name of one check (checks.h) that is left out: for selftest alone.
+  std::string without;
   std::chrono::milliseconds record_deadline{60000};
   std::chrono::milliseconds compile_deadline{120000};
   std::chrono::milliseconds trial_deadline{300000};
@@ -61,8 +63,8 @@ class Verifier {
   // All stages on source text. `candidate`, when given, receives the built task. Of an autotuned
   // candidate that is the Program of its fastest configurations; it is accepted when every
   // configuration is right that could be chosen.
-  Verdict verify(const Reference& reference, const RecordRequest& request,
-                 const VerifyOptions& options, Task* candidate = nullptr);
+  Verdict verify(const Reference& reference, RecordRequest request, const VerifyOptions& options,
+                 Task* candidate = nullptr);
 
   // From the coverage stage on, for a task that is built already; stages are appended to `verdict`.
   void judge(const Reference& reference, const Task& candidate, const VerifyOptions& options,
@@ -93,7 +95,8 @@ class Verifier {
 };
 
 // Why the times of what stands at `place` of a report cannot be believed; empty when they can.
-std::string time_fault(const TimeReport& report, size_t place, double floor_ms);
+std::string time_fault(const TimeReport& report, size_t place, double floor_ms,
+                       const std::string& without = "");
 
 // The verdict on a candidate whose build ended in `fault`: rejected, or not judged when the worker
 // is at fault. No stages.

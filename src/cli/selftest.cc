@@ -1,0 +1,130 @@
+// kernelwright selftest [CASES...]
+#include "verify/selftest.h"
+
+#include <cstdio>
+#include <iostream>
+#include <map>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+
+namespace kw {
+namespace {
+
+struct Flags {
+  std::vector<std::string> places = {KW_CORPORA_DIR};
+  std::string family;
+  int trials = 5, part = 1, parts = 1;
+  bool json = false, verbose = false;
+  uint64_t seed = 0;
+  MachineFlags machine;
+};
+
+// What became of the cases of one family, or of one stage.
+struct Tally {
+  int cases = 0, rejected = 0, accepted = 0, not_judged = 0;
+  int twins = 0, caught = 0;  // of attacks: twins accepted; accepted without the one check
+
+  void add(const SelfTestResult& result) {
+    ++cases;
+    const auto& outcome = result.candidate.outcome;
+    if (!result.judged || outcome == Verdict::Outcome::kNotJudged) {
+      ++not_judged;
+    } else {
+      ++(outcome == Verdict::Outcome::kAccepted ? accepted : rejected);
+    }
+    twins += result.twin.outcome == Verdict::Outcome::kAccepted;
+    caught += result.unchecked.outcome == Verdict::Outcome::kAccepted;
+  }
+};
+
+void print_table(const char* title, const char* by, const std::map<std::string, Tally>& rows,
+                 bool attacks) {
+  if (rows.empty()) return;
+  std::printf("\n%-8s %-20s %6s %9s %9s %11s", title, by, "cases", "rejected", "accepted",
+              "not judged");
+  if (attacks) std::printf(" %15s %24s", "twins accepted", "accepted without check");
+  std::printf("\n");
+  Tally all;
+  auto line = [&](const std::string& name, const Tally& t) {
+    std::printf("%-8s %-20s %6d %9d %9d %11d", "", name.c_str(), t.cases, t.rejected, t.accepted,
+                t.not_judged);
+    if (attacks) std::printf(" %15d %24d", t.twins, t.caught);
+    std::printf("\n");
+  };
+  for (const auto& [name, tally] : rows) {
+    line(name, tally);
+    all.cases += tally.cases, all.rejected += tally.rejected, all.accepted += tally.accepted;
+    all.not_judged += tally.not_judged, all.twins += tally.twins, all.caught += tally.caught;
+  }
+  line("all", all);
+}
+
+int run(const Flags& flags) {
+  std::vector<CorpusCase> cases = read_corpus({flags.places.begin(), flags.places.end()});
+  std::erase_if(cases, [&](const CorpusCase& test) {
+    return !flags.family.empty() && test.family != flags.family;
+  });
+  Machine machine(flags.machine, {});
+  VerifyOptions options;
+  options.trials = flags.trials;
+  options.seed = flags.seed ? flags.seed : secret_seed();
+  machine.executor.hello();
+  SelfTest selftest(machine.pool, machine.executor, machine.profile);
+  std::map<std::string, Tally> attacks, stages, honest;
+  int surprises = 0, known = 0;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    if (static_cast<int>(i) % flags.parts != flags.part - 1) continue;
+    const CorpusCase& test = cases[i];
+    const SelfTestResult result = selftest.run(test, options);
+    const std::string surprise = result.surprise();
+    surprises += !surprise.empty();
+    known += result.judged && test.known_fault && surprise.empty();
+    (test.attack ? attacks : honest)[test.family].add(result);
+    if (test.attack) stages[std::string(stage_name(test.stage))].add(result);
+    if (flags.json) {
+      std::cout << to_json(result).dump() << std::endl;
+    } else if (!surprise.empty()) {
+      std::printf("%s: %s\n", test.path.c_str(), surprise.c_str());
+    } else if (flags.verbose) {
+      std::printf("%s: %s, %.1f s\n", test.path.c_str(),
+                  result.judged ? "as labelled" : "only a GPU can judge it", result.seconds);
+    }
+    std::fflush(stdout);
+  }
+  if (!flags.json) {
+    print_table("attacks", "family", attacks, true);
+    print_table("", "stage", stages, true);
+    print_table("honest", "family", honest, false);
+    std::printf(
+        "\n%d surprise%s%s\n", surprises, surprises == 1 ? "" : "s",
+        known ? (", " + std::to_string(known) + " known to be judged wrongly").c_str() : "");
+  }
+  return surprises ? 1 : 0;
+}
+
+}  // namespace
+
+Command add_selftest(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  app.add_option("case", flags->places, "files of cases, or folders (docs/formats/corpus.md)")
+      ->capture_default_str();
+  app.add_option("--family", flags->family, "the cases of one family only");
+  app.add_option("--part", flags->part, "of --parts, which cases: every so many-th, from this one")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--parts", flags->parts, "parts that run apart")->check(CLI::PositiveNumber);
+  app.add_option("--trials", flags->trials, "fresh input sets, before the varied ones")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  app.add_option("--seed", flags->seed, "seed of inputs and parameters (default: secret)");
+  app.add_flag("--verbose", flags->verbose, "a line for each case");
+  app.add_flag("--json", flags->json, "print one line of JSON for each case");
+  flags->machine.add_to(app);
+  app.footer(
+      "An attack must be rejected at the stage that its first line names, its honest twin must be\n"
+      "accepted, and so must the attack itself when the one check is left out that is there to\n"
+      "catch it. Exit codes: 0 all is as labelled, 1 not, 2 a broken case, 3 the machine's fault.");
+  return [flags] { return run(*flags); };
+}
+
+}  // namespace kw

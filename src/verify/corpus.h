@@ -1,0 +1,39 @@
+// Labelled candidates: attacks that must be rejected, each with an honest twin, and honest ones
+// that must pass (tests/corpora, docs/formats/corpus.md).
+//
+// A case is one file. Its first line says what it is; `# %% NAME` lines part it into modules:
+//
+//   # attack | family: decoy | mechanism: a store that is always masked | stage: correct | check:
+//   noop # %% reference # %% candidate # %% twin
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "verify/checks.h"
+
+namespace kw {
+
+struct CorpusCase {
+  std::filesystem::path path;
+  bool attack = false;
+  std::string family, mechanism;
+  // Of an attack: where it must be rejected, and the check that must do it.
+  Stage stage = Stage::kLoad;
+  const Check* check = nullptr;
+  bool pure = false;         // no computing PyTorch operator may be left
+  bool needs_gpu = false;    // only a GPU can judge it
+  bool known_fault = false;  // the verdict is known to be wrong
+  // Modules; lines stand where they stand in the file. `twin` is empty in an honest case.
+  std::string reference, candidate, twin;
+};
+
+// InputError with file and line on anything that is no case.
+CorpusCase parse_corpus_case(const std::filesystem::path& path, const std::string& text);
+
+// The cases in `places`, files or folders of them (all .py files below), in the order of their
+// paths.
+std::vector<CorpusCase> read_corpus(const std::vector<std::filesystem::path>& places);
+
+}  // namespace kw

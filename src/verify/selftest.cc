@@ -1,0 +1,111 @@
+#include "verify/selftest.h"
+
+#include <chrono>
+
+#include "formats/error.h"
+
+namespace kw {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Outcome = Verdict::Outcome;
+
+std::string described(const Verdict& verdict) {
+  std::string out(outcome_name(verdict.outcome));
+  if (verdict.rejected_at) out += " at " + std::string(stage_name(*verdict.rejected_at));
+  return verdict.reason.empty() ? out : out + ": " + verdict.reason;
+}
+
+Json brief(const Verdict& verdict) {
+  return {{"outcome", outcome_name(verdict.outcome)},
+          {"rejected_at", verdict.rejected_at ? Json(stage_name(*verdict.rejected_at)) : Json()},
+          {"reason", verdict.reason},
+          {"degenerate", verdict.degenerate}};
+}
+
+}  // namespace
+
+std::string SelfTestResult::surprise() const {
+  if (!judged) return "";
+  if (!fault.empty()) return "the case is broken: " + fault;
+  if (!test->attack) {
+    const bool accepted = candidate.outcome == Outcome::kAccepted;
+    if (accepted && test->known_fault) return "is accepted now: it can lose its `expect: rejected`";
+    return accepted || test->known_fault ? "" : described(candidate);
+  }
+  if (test->known_fault) {
+    return candidate.outcome == Outcome::kAccepted
+               ? ""
+               : "is " + described(candidate) + ": it can lose its `expect: accepted`";
+  }
+  if (candidate.outcome == Outcome::kAccepted) return "ACCEPTED";
+  if (candidate.outcome == Outcome::kNotJudged) return described(candidate);
+  if (candidate.rejected_at != test->stage) {
+    return "is " + described(candidate) + " (expected at " + std::string(stage_name(test->stage)) +
+           ")";
+  }
+  if (twin.outcome != Outcome::kAccepted) return "its twin is " + described(twin);
+  if (unchecked.outcome != Outcome::kAccepted) {
+    return "without check " + std::string(test->check->name) + " it is " + described(unchecked);
+  }
+  return "";
+}
+
+SelfTestResult SelfTest::run(const CorpusCase& test, VerifyOptions options) {
+  const Clock::time_point start = Clock::now();
+  SelfTestResult out;
+  out.test = &test;
+  const bool gpu = executor_.hello().value("backend", "") == "cuda";
+  out.judged = gpu || !(test.needs_gpu || (test.check && test.check->needs_gpu));
+  if (!out.judged) return out;
+  options.pure = test.pure;
+  options.time = gpu && test.attack && test.check->stage == Stage::kTime;
+  RecordRequest request;
+  const std::string name = test.path.filename().string();
+  request.file = name + " (reference)";
+  request.profile = profile_;
+  request.text = test.reference;
+  try {
+    const Reference reference = verifier_.prepare(request, options);
+    request.cls = "ModelNew";
+    request.harness_text = test.reference;
+    request.harness_file = request.file;
+    request.file = name;
+    const auto judge = [&](const std::string& text, std::string_view without) {
+      request.text = text;
+      options.without = without;
+      return verifier_.verify(reference, request, options);
+    };
+    out.candidate = judge(test.candidate, "");
+    if (test.attack) {
+      out.twin = judge(test.twin, "");
+      out.unchecked = judge(test.candidate, test.check->name);
+    }
+    executor_.unload(reference.id);
+  } catch (const InputError& error) {
+    out.fault = error.what();
+  }
+  out.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return out;
+}
+
+Json to_json(const SelfTestResult& result) {
+  const CorpusCase& test = *result.test;
+  Json out = {{"case", test.path.filename().string()},
+              {"label", test.attack ? "attack" : "honest"},
+              {"family", test.family},
+              {"mechanism", test.mechanism},
+              {"judged", result.judged},
+              {"surprise", result.surprise()},
+              {"seconds", result.seconds}};
+  if (!result.judged || !result.fault.empty()) return out;
+  out["candidate"] = brief(result.candidate);
+  if (!test.attack) return out;
+  out["stage"] = stage_name(test.stage);
+  out["check"] = test.check->name;
+  out["twin"] = brief(result.twin);
+  out["unchecked"] = brief(result.unchecked);
+  return out;
+}
+
+}  // namespace kw

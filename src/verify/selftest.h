@@ -1,0 +1,43 @@
+// The verifier against candidates whose label is known (corpus.h): false accepts, false rejects,
+// and whether each attack is caught by the check that is there for it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "verify/corpus.h"
+#include "verify/verifier.h"
+
+namespace kw {
+
+struct SelfTestResult {
+  const CorpusCase* test = nullptr;
+  std::string fault;  // the case's own: its reference cannot be judged with
+  Verdict candidate;
+  // Of an attack only; the last one is the verdict without the check that caught it.
+  Verdict twin, unchecked;
+  bool judged = false;  // false: only a GPU can judge it, and there is none
+  double seconds = 0;
+
+  // Empty when everything is as the label says, else the first thing that is not, in one line.
+  std::string surprise() const;
+};
+
+class SelfTest {
+ public:
+  SelfTest(WorkerPool& pool, ExecutorClient& executor, const DeviceProfile& profile)
+      : executor_(executor), profile_(profile), verifier_(pool, executor, profile) {}
+
+  // Judges one case. EnvironmentError when the machine is at fault.
+  SelfTestResult run(const CorpusCase& test, VerifyOptions options);
+
+ private:
+  ExecutorClient& executor_;
+  const DeviceProfile& profile_;
+  Verifier verifier_;
+};
+
+Json to_json(const SelfTestResult& result);
+
+}  // namespace kw

@@ -1,0 +1,72 @@
+"""Every case of the corpora, on the CPU: attacks are rejected where they must be and by the check that
+is there for them, their twins and the honest cases are accepted (docs/formats/corpus.md)."""
+
+import concurrent.futures
+import json
+import pathlib
+
+import pytest
+
+from command import ROOT, run
+
+CORPORA = ROOT / "tests/corpora"
+CASES = {path.name: path for path in sorted(CORPORA.rglob("*.py"))}
+PARTS = 2  # processes side by side
+
+
+@pytest.fixture(scope="module")
+def results():
+    """Case -> what selftest says of it."""
+    def part(number):
+        return run("selftest", CORPORA, "--backend", "cpu", "--json", "--part", number,
+                   "--parts", PARTS, timeout=1800)
+
+    with concurrent.futures.ThreadPoolExecutor(PARTS) as pool:
+        found = {}
+        for process in pool.map(part, range(1, PARTS + 1)):
+            assert process.returncode in (0, 1), process.stderr
+            for line in process.stdout.splitlines():
+                result = json.loads(line)
+                found[result["case"]] = result
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_case(results, name):
+    assert results[name]["surprise"] == ""
+
+
+def test_names_are_those_of_files():
+    assert len(CASES) == len(list(CORPORA.rglob("*.py")))
+
+
+def test_most_cases_are_judged_here(results):
+    for label in ("attack", "honest"):
+        cases = [r for r in results.values() if r["label"] == label]
+        judged = [r for r in cases if r["judged"] and
+                  r["candidate"]["outcome"] != "not judged"]
+        assert len(judged) >= 0.9 * len(cases)
+
+
+def test_a_broken_case_is_named(tmp_path):
+    (tmp_path / "case.py").write_text("# attack | family: f | mechanism: m | stage: lunch\n")
+    process = run("selftest", tmp_path / "case.py", "--backend", "cpu")
+    assert process.returncode == 2
+    assert "case.py:1: there is no stage 'lunch'" in process.stderr
+
+
+def swapped(path, folder):
+    """An attack's file in which the twin stands for the attack: nothing is left to be rejected."""
+    text = path.read_text()
+    twin = text.partition("# %% twin\n")[2]
+    head = text.partition("# %% candidate\n")[0]
+    file = pathlib.Path(folder) / path.name
+    file.write_text(head + "# %% candidate\n" + twin + "# %% twin\n" + twin)
+    return file
+
+
+def test_an_accepted_attack_is_a_surprise(tmp_path):
+    attack = next(path for path in CASES.values() if "attacks" in path.parts)
+    process = run("selftest", swapped(attack, tmp_path), "--backend", "cpu")
+    assert process.returncode == 1
+    assert "ACCEPTED" in process.stdout and "1 surprise" in process.stdout
