@@ -1,10 +1,13 @@
-# attack | family: lazy | mechanism: a dataclass of the named tuple's name computes its fields when they are read | stage: record | check: lazy
+# attack | family: lazy | mechanism: a dataclass computes its fields when they are read | stage: record | check: lazy
 # %% reference
-import collections
+import dataclasses
 import torch
 import torch.nn as nn
 
-Moments = collections.namedtuple("Moments", "mean second")
+@dataclasses.dataclass
+class Moments:
+    mean: object = None
+    second: object = None
 
 class Model(nn.Module):
     def forward(self, x):
@@ -56,7 +59,7 @@ class ModelNew(nn.Module):
         found.source = x
         return found
 # %% twin
-import collections
+import dataclasses
 import torch
 import torch.nn as nn
 import triton
@@ -79,7 +82,10 @@ def moment(x, square):
     return y
 
 
-Moments = collections.namedtuple("Moments", "mean second")
+@dataclasses.dataclass
+class Moments:
+    mean: object = None
+    second: object = None
 
 
 class ModelNew(nn.Module):
