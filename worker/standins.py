@@ -13,12 +13,16 @@ import types
 
 import numpy
 import torch
-import torch.utils.cpp_extension  # before any file can import it: its ways in are closed below
 import triton
 from torch._prims_common import suggest_memory_format
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
+
+try:  # before any file can import it: its ways in are closed below
+    import torch.utils.cpp_extension
+except ImportError:  # it needs setuptools; without them nobody can import it
+    pass
 
 _LIBRARIES = tuple(os.path.join(os.path.dirname(module.__file__), "")
                    for module in (torch, triton))
@@ -332,11 +336,16 @@ def patched(profile, recorder):
         (torch.library, "define", refuse_custom("torch.library.define")),
         (torch.library, "impl", refuse_custom("torch.library.impl")),
     ]
-    changes += [(torch.utils.cpp_extension, name,
-                 refuse_custom("torch.utils.cpp_extension." + name))
-                for name in ("load", "load_inline")]
-    # The body of such an operator is the file's own Python and launches in the open.
-    changes += [(torch.library, "triton_op", lambda *args, **kwargs: _OpenOperator),
+    cpp_extension = sys.modules.get("torch.utils.cpp_extension")
+    if cpp_extension is not None:
+        changes += [(cpp_extension, name, refuse_custom("torch.utils.cpp_extension." + name))
+                    for name in ("load", "load_inline")]
+
+    def triton_op(name, fn=None, **options):
+        """The body of such an operator is the file's own Python and launches in the open."""
+        return _OpenOperator if fn is None else _OpenOperator(fn)
+
+    changes += [(torch.library, "triton_op", triton_op),
                 (torch.library, "wrap_triton", lambda kernel: kernel)]
     saved, missing = [], object()
     try:

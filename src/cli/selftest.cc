@@ -120,10 +120,16 @@ Command add_selftest(CLI::App& app) {
   app.add_flag("--verbose", flags->verbose, "a line for each case");
   app.add_flag("--json", flags->json, "print one line of JSON for each case");
   flags->machine.add_to(app);
+  std::string all;
+  for (const Check& check : checks()) {
+    all += "\n  " + std::string(check.name) + ": " + std::string(check.what);
+  }
   app.footer(
       "An attack must be rejected at the stage that its first line names, its honest twin must be\n"
       "accepted, and so must the attack itself when the one check is left out that is there to\n"
-      "catch it. Exit codes: 0 all is as labelled, 1 not, 2 a broken case, 3 the machine's fault.");
+      "catch it. Exit codes: 0 all is as labelled, 1 not, 2 a broken case, 3 the machine's fault.\n"
+      "\nChecks that a case can name:" +
+      all);
   return [flags] { return run(*flags); };
 }
 

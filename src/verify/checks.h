@@ -15,7 +15,6 @@ namespace kw {
 struct Check {
   std::string_view name;  // of a worker's refusal: its code (docs/formats/protocol.md)
   Stage stage;            // at which it rejects
-  bool in_worker;
   bool needs_gpu;
   std::string_view what;  // one line
 };

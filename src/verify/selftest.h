@@ -2,9 +2,7 @@
 // and whether each attack is caught by the check that is there for it.
 #pragma once
 
-#include <functional>
 #include <string>
-#include <vector>
 
 #include "verify/corpus.h"
 #include "verify/verifier.h"

@@ -82,8 +82,8 @@ Written write_tile(const Subject& subject, const std::vector<Loop>& rows,
 // Whether neighbouring results read places apart, or runs that start anywhere, as windows do. A
 // thread that holds several neighbours for one wide store then loads them one by one, and each load
 // of a warp touches as many more sectors: on an H200, pooling with four elements a thread took up
-// to 1.8 times as long as with one or two. What is enlarged reads some elements for several
-// results.
+// to 1.8 times as long as with one or two (bench/h200/families.json). What is enlarged reads some
+// elements for several results.
 bool reads_apart(const Subject& subject, const Loop& inner, int64_t results) {
   constexpr int64_t kVector = 4;
   for (const Access& access : subject.table.accesses) {

@@ -51,7 +51,8 @@ at::Tensor zero_where_not(const at::Tensor& keep, const at::Tensor& values) {
 
 double ratio(double error, double scale) { return scale > 0 ? error / scale : error; }
 
-// Sizes and order of the dimensions larger than 1, outermost first; -1 first when not dense.
+// Whether two elements may lie in one place: some dimension's step is within the reach of smaller
+// ones.
 bool overlaps(const Value& value) {
   std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
   for (size_t d = 0; d < value.shape.size(); ++d) {

@@ -87,6 +87,7 @@ class OneTrial {
   LoadedTask& candidate_;
   TrialReport& report_;
   std::vector<at::Tensor> state_;                   // the candidate's, as constructed
+  std::vector<size_t> own_;                         // of its entries, those that it has alone
   std::optional<std::vector<at::Tensor>> derived_;  // left by an earlier call; else made anew
   std::vector<at::Tensor> outputs_;                 // the candidate's answer
   std::vector<at::Tensor> inputs_after_;  // its state, derived tensors and inputs after the call
@@ -131,6 +132,13 @@ void OneTrial::keep(const ReferenceKey& key, std::shared_ptr<const Draw> draw,
 void OneTrial::check_state(const Draw& draw) {
   const TensorsByName expected = by_name(reference_.task(), draw.state);
   const TensorsByName got = by_name(candidate_.task(), state_);
+  for (size_t i = 0; i < state_.size(); ++i) {
+    const auto& names = candidate_.task().state[i].names;
+    const bool shared = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+      return expected.contains(name);
+    });
+    if (!shared) own_.push_back(i);
+  }
   for (const auto& [name, tensor] : expected) {
     const auto found = got.find(name);
     if (found == got.end()) {
@@ -183,25 +191,18 @@ void OneTrial::run_candidate(const Draw& draw) {
 // them there, as every call but the first does in use.
 void OneTrial::use_state(const Draw& draw) {
   const auto& mutated = candidate_.forward().mutated_inputs();
-  const TensorsByName shared = by_name(reference_.task(), draw.state);
-  std::vector<size_t> own;
-  for (size_t i = 0; i < state_.size(); ++i) {
-    const auto& names = candidate_.task().state[i].names;
-    const bool known = std::any_of(names.begin(), names.end(),
-                                   [&](const std::string& name) { return shared.contains(name); });
-    if (mutated[i] && !known) own.push_back(i);
-  }
+  const bool writes = std::any_of(own_.begin(), own_.end(), [&](size_t i) { return mutated[i]; });
   const auto derived = mutated.begin() + static_cast<long>(state_.size());
   const auto inputs = mutated.end() - static_cast<long>(draw.inputs.size());
   const bool keeps = std::find(derived, inputs, true) != inputs;
-  if (own.empty() && !keeps) return;
+  if (!writes && !keeps) return;
   Draw other = draw;
   other.inputs = reference_.draw_inputs(draw.state, derive_seed(request_.seed, Purpose::kStale),
                                         Variation::kPlain, 0);
   Guards guards(backend_.device());
   std::vector<at::Tensor> after;
   call(other, guards, {}, &after);
-  for (size_t i : own) state_[i] = after[i].clone();
+  for (size_t i : own_) state_[i] = after[i].clone();
   if (!keeps) return;
   derived_.emplace();
   for (size_t i = state_.size(); i < after.size() - draw.inputs.size(); ++i) {
@@ -309,7 +310,7 @@ void OneTrial::compare_inputs(const Draw& draw, const ReferenceSide& side) {
 void OneTrial::compare_derived(size_t end) {
   const size_t begin = state_.size();
   const auto& mutated = candidate_.forward().mutated_inputs();
-  for (size_t i = 0; i < begin; ++i) {
+  for (size_t i : own_) {
     if (!mutated[i] && !bit_equal(inputs_after_[i], state_[i])) {
       note(report_.inputs_unchanged, "a launch writes to a tensor of the model and hides it");
     }

@@ -23,7 +23,7 @@ import triton.language as tl
 def mish_kernel(x, y, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     v = tl.load(x + i, mask=i < n)
-    e = tl.exp(v)
+    e = tl.exp(tl.minimum(v, 20.0))
     t = e * (e + 2.0)
     tl.store(y + i, v * t / (t + 2.0), mask=i < n)
 
@@ -46,7 +46,7 @@ import triton.language as tl
 def mish_kernel(x, y, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     v = tl.load(x + i, mask=i < n)
-    e = tl.exp(v)
+    e = tl.exp(tl.minimum(v, 20.0))
     t = e * (e + 2.0)
     tl.store(y + i, v * t / (t + 2.0), mask=i < n)
 
