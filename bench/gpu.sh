@@ -3,7 +3,8 @@
 # torch and triton, g++, cmake and ninja; no registry (carry .deps-stage there: scripts/stage-deps).
 #
 #   bench/gpu.sh [STEP...]      steps: machine setup build doctor test parity teacher families examples
-#                               warm verdicts profile products (default: all but the last two)
+#                               warm verdicts selftest throughput profile products (default: all
+#                               but the last two)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
 # cores), OUT (default: bench/out): results,
@@ -13,7 +14,8 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 steps=("$@")
 [ ${#steps[@]} -gt 0 ] ||
-  steps=(machine setup build doctor test parity teacher families examples warm verdicts)
+  steps=(machine setup build doctor test parity teacher families examples warm verdicts
+         selftest throughput)
 out=${OUT:-bench/out}
 mkdir -p "$out"
 export PYTHON=${PYTHON:-$(command -v python3)} BUILD=build-gpu
@@ -105,6 +107,15 @@ step_profile() {  # what each kernel of the examples' results does, beside torch
 step_verdicts() {  # what judging the results of `examples` costs, in seconds and memory
   "$PYTHON" bench/verdicts.py "$BUILD/kernelwright" "$BUILD"/results/*/ --backend cuda \
     --out "$out/verdicts.json"
+}
+
+step_selftest() {  # the labelled corpora on this device
+  "$BUILD/kernelwright" selftest --backend cuda --json >"$out/selftest.jsonl"
+}
+
+step_throughput() {  # verdicts a second; CLASSES="small,products": of these, SCALE: of the candidates
+  "$PYTHON" bench/throughput.py "$BUILD/kernelwright" ${CLASSES:+--only "$CLASSES"} \
+    --scale "${SCALE:-1}" --out "$out/throughput.json"
 }
 
 step_products() {  # what fetching operands by the TMA is worth, in kernels written by hand

@@ -56,6 +56,9 @@ def run(message, fds):
         import recorder
         gc.disable()  # short, and everything it makes is kept until the end
         return recorder.record(message), []
+    if kind == "slice":
+        import compiler
+        return compiler.slice_kernels(message), []
     if kind == "compile":
         import compiler
         with tempfile.TemporaryDirectory() as folder:  # nobody else's cache

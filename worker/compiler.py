@@ -1,4 +1,5 @@
-"""The `compile` job: Raw kernels in; slices, machine code and what the code reads and writes out.
+"""The `slice` job: Raw kernels in, slices out. The `compile` job: machine code and what the code
+reads and writes too.
 
 Runs in a process that never ran the file. Needs no GPU: Triton brings its own ptxas.
 """
@@ -19,6 +20,12 @@ import slices
 from launches import ALLOWED_OPTIONS, RecordingDriver
 from refusal import Refused, one_line
 from slicer import Slicer
+
+
+def slice_kernels(request):
+    """The reply to a slice request, or Refused."""
+    slicer = Slicer(request["source"], request.get("file") or "model.py")
+    return {"status": "ok", "slices": [slicer.slice(raw) for raw in request["kernels"]]}
 
 
 def compile_kernels(request):

@@ -36,8 +36,6 @@ std::string MachineFlags::chosen_backend() const {
   return fs::exists("/dev/nvidiactl") ? "cuda" : "cpu";
 }
 
-namespace {
-
 WorkerConfig worker_config(const MachineFlags& flags, const std::vector<std::string>& files) {
   WorkerConfig config = default_worker_config();
   config.sandbox = !flags.no_sandbox;
@@ -48,6 +46,8 @@ WorkerConfig worker_config(const MachineFlags& flags, const std::vector<std::str
   }
   return config;
 }
+
+namespace {
 
 // Applies NAME=INTEGER to the module-level line `NAME = 123` of a model file, so that whatever is
 // made of the text afterwards (records, baselines, optimized.py) agrees on it. Line numbers stay.

@@ -32,9 +32,12 @@ struct Machine {
   DeviceProfile profile;
   WorkerPool pool;
   ExecutorClient executor;
-  // `files` are the user's: their folders stay readable inside the sandbox.
+  // `files` as in worker_config().
   Machine(const MachineFlags& flags, const std::vector<std::string>& files);
 };
+
+// How workers run under `flags`; the folders of `files` stay readable inside the sandbox.
+WorkerConfig worker_config(const MachineFlags& flags, const std::vector<std::string>& files);
 
 // Reads a user's file. InputError with the path when it cannot be read.
 std::string read_text(const std::filesystem::path& path);

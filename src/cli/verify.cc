@@ -1,10 +1,11 @@
-// kernelwright verify MODEL.py CANDIDATE.py...
+// kernelwright verify MODEL.py CANDIDATE.py...; kernelwright verify --batch FILE.jsonl
 #include <cstdio>
 #include <iostream>
 #include <optional>
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/verify_batch.h"
 #include "formats/error.h"
 #include "verify/baselines.h"
 
@@ -18,6 +19,7 @@ struct Flags {
   int trials = 5, trial_timeout = 300;
   bool json = false, no_time = false, no_baseline = false;
   uint64_t seed = 0;
+  BatchFlags batch;
   MachineFlags machine;
 };
 
@@ -65,10 +67,7 @@ void print(const Verdict& verdict, const std::string& file, bool several, bool j
   print_verdict(verdict);
 }
 
-int run(const Flags& flags) {
-  std::vector<std::string> files = flags.candidates;
-  files.push_back(flags.model);
-  Machine machine(flags.machine, files);
+VerifyOptions options_of(const Flags& flags) {
   VerifyOptions options;
   options.trials = flags.trials;
   options.trial_deadline = std::chrono::seconds(flags.trial_timeout);
@@ -76,8 +75,35 @@ int run(const Flags& flags) {
       flags.tolerance == "kernelbench" ? Tolerance::kKernelBench : Tolerance::kCalibrated;
   options.pure = flags.coverage == "pure";
   options.seed = flags.seed ? flags.seed : secret_seed();
-  const bool cuda = flags.machine.chosen_backend() == "cuda";
-  options.time = cuda && !flags.no_time;
+  options.time = flags.machine.chosen_backend() == "cuda" && !flags.no_time;
+  return options;
+}
+
+// What decides the verdicts of a batch, beside its file.
+std::string settings_of(const Flags& flags) {
+  return Json({{"backend", flags.machine.chosen_backend()},
+               {"device", flags.machine.device},
+               {"tolerance", flags.tolerance},
+               {"coverage", flags.coverage},
+               {"trials", flags.trials},
+               {"time", !flags.no_time}})
+      .dump();
+}
+
+int run(const Flags& flags) {
+  VerifyOptions options = options_of(flags);
+  if (!flags.batch.file.empty()) {
+    if (!flags.model.empty() || !flags.machine.set.empty()) {
+      throw InputError("--batch takes its models and candidates from its file; --set is for one");
+    }
+    return run_batch(flags.batch, flags.machine, options, settings_of(flags));
+  }
+  if (flags.candidates.empty()) {
+    throw InputError("expected MODEL.py and CANDIDATE.py, or --batch FILE.jsonl (see --help)");
+  }
+  std::vector<std::string> files = flags.candidates;
+  files.push_back(flags.model);
+  Machine machine(flags.machine, files);
   const RecordRequest reference_request =
       request_for_file(flags.model, flags.cls, flags.machine, machine.profile);
   std::vector<RecordRequest> requests;
@@ -112,10 +138,17 @@ int run(const Flags& flags) {
 
 Command add_verify(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
-  app.add_option("model", flags->model, "file with Model, get_inputs() and get_init_inputs()")
-      ->required();
-  app.add_option("candidate", flags->candidates, "files with ModelNew; may be the same file")
-      ->required();
+  app.add_option("model", flags->model, "file with Model, get_inputs() and get_init_inputs()");
+  app.add_option("candidate", flags->candidates, "files with ModelNew; may be the same file");
+  app.add_option("--batch", flags->batch.file,
+                 "judge the candidates of a file, a line of JSON each (docs/formats/batch.md)");
+  app.add_option("--out", flags->batch.out,
+                 "results of a batch, appended as they come (default: FILE.jsonl.results.jsonl); a "
+                 "run that was ended goes on where it was");
+  app.add_option(
+         "--jobs", flags->batch.jobs,
+         "candidates of a batch that are recorded and compiled at once (default: one a core)")
+      ->check(CLI::Range(1, 1024));
   app.add_option("--class", flags->cls, "the reference's class")->capture_default_str();
   app.add_option("--candidate-class", flags->candidate_cls, "the candidate's class")
       ->capture_default_str();
@@ -143,7 +176,10 @@ Command add_verify(CLI::App& app) {
   app.footer(
       "Exit codes: 0 accepted, 1 rejected, 2 a mistake in the model file or flags, 3 the\n"
       "machine's fault, 4 not judged.\n"
-      "Of several candidates, 1 when any is rejected, else 4 when any is not judged.");
+      "Of several candidates, 1 when any is rejected, else 4 when any is not judged.\n"
+      "Of a batch, whose rejections are results: 0, or 2 when a reference is at fault, or 4 when "
+      "a\n"
+      "candidate is not judged. Batches are not compared with torch.compile.");
   return [flags] { return run(*flags); };
 }
 

@@ -4,11 +4,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <cstdlib>
+#include <deque>
+#include <functional>
+#include <future>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <stdexcept>
+#include <thread>
 
 #include "formats/error.h"
 #include "program/task_json.h"
@@ -38,6 +44,47 @@ std::vector<std::string> own_environment() {
   for (char** entry = environ; *entry; ++entry) environment.push_back(*entry);
   return environment;
 }
+
+// A thread that does what others ask, in order, while they wait.
+class Server {
+ public:
+  Server() : thread_([this] { serve(); }) {}
+  ~Server() {
+    post(nullptr);
+    thread_.join();
+  }
+  // What `work` returns or throws.
+  template <class Work>
+  auto call(Work work) {
+    std::packaged_task<decltype(work())()> task(std::move(work));
+    auto result = task.get_future();
+    post([&task] { task(); });  // it outlives the wait
+    return result.get();
+  }
+
+ private:
+  void post(std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(work));
+    news_.notify_one();
+  }
+  void serve() {
+    while (true) {
+      std::unique_lock lock(mutex_);
+      news_.wait(lock, [&] { return !queue_.empty(); });
+      const std::function<void()> work = std::move(queue_.front());
+      queue_.pop_front();
+      lock.unlock();
+      if (!work) return;
+      work();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable news_;
+  std::deque<std::function<void()>> queue_;
+  std::thread thread_;  // last: it uses the others
+};
 
 // One executor process from its start to its death.
 class Executor {
@@ -132,6 +179,7 @@ ExecutorConfig default_executor_config(const std::string& backend) {
   return config;
 }
 
+// All of it on the server's thread: a process ends with the thread that started it.
 class ExecutorClient::Impl {
  public:
   explicit Impl(ExecutorConfig config) : config_(std::move(config)) {}
@@ -162,6 +210,7 @@ class ExecutorClient::Impl {
   Report request(const Json& json, const std::vector<int>& tasks, milliseconds wait, Parse parse) {
     Report report;
     start();
+    const auto begin = std::chrono::steady_clock::now();
     try {
       const Deadline deadline = deadline_in(wait);
       for (int id : tasks) require(id, deadline);
@@ -178,10 +227,12 @@ class ExecutorClient::Impl {
       report.status = "died";
       report.message = std::string("the executor's answer is not valid: ") + error.what();
     }
+    busy_ += std::chrono::steady_clock::now() - begin;
     if (report.status == "died") stop();
     return report;
   }
 
+  double busy_seconds() const { return busy_.count(); }
   int restarts() const { return std::max(0, starts_ - 1); }
 
  private:
@@ -232,31 +283,66 @@ class ExecutorClient::Impl {
   std::set<int> loaded_;  // by the present executor
   int last_id_ = 0;
   int starts_ = 0;
+  std::chrono::duration<double> busy_{0};
+};
+
+struct ExecutorClient::Served {
+  explicit Served(ExecutorConfig config) : impl(std::make_unique<Impl>(std::move(config))) {}
+  ~Served() {
+    server.call([&] { impl.reset(); });
+  }
+  std::unique_ptr<Impl> impl;
+  Server server;
 };
 
 ExecutorClient::ExecutorClient(ExecutorConfig config)
-    : impl_(std::make_unique<Impl>(std::move(config))) {}
+    : served_(std::make_unique<Served>(std::move(config))) {}
 ExecutorClient::~ExecutorClient() = default;
-const Json& ExecutorClient::hello() { return impl_->hello(); }
-int ExecutorClient::load(Task task) { return impl_->load(std::move(task)); }
-void ExecutorClient::unload(int id) { impl_->unload(id); }
-int ExecutorClient::restarts() const { return impl_->restarts(); }
+
+template <class Work>
+auto ExecutorClient::call(Work work) const {
+  return served_->server.call([&] { return work(*served_->impl); });
+}
+
+Json ExecutorClient::hello() {
+  return call([](Impl& impl) { return impl.hello(); });
+}
+
+int ExecutorClient::load(Task task) {
+  return call([&](Impl& impl) { return impl.load(std::move(task)); });
+}
+
+void ExecutorClient::unload(int id) {
+  call([&](Impl& impl) { impl.unload(id); });
+}
+
+int ExecutorClient::restarts() const {
+  return call([](Impl& impl) { return impl.restarts(); });
+}
+
+double ExecutorClient::busy_seconds() const {
+  return call([](Impl& impl) { return impl.busy_seconds(); });
+}
 
 TrialReport ExecutorClient::trial(const TrialRequest& request, milliseconds deadline) {
-  return impl_->request<TrialReport>(to_json(request), {request.reference, request.candidate},
+  return call([&](Impl& impl) {
+    return impl.request<TrialReport>(to_json(request), {request.reference, request.candidate},
                                      deadline, trial_report_from_json);
+  });
 }
 
 TimeReport ExecutorClient::time(const TimeRequest& request, milliseconds deadline) {
-  return impl_->request<TimeReport>(
-      to_json(request), request.tasks, deadline, [&](const JsonReader& in) {
-        TimeReport report = time_report_from_json(in);
-        const size_t expected = request.tasks.size() + request.packages.size();
-        if (report.status == "ok" && report.device_ms.size() != expected) {
-          in.fail("expected times of " + std::to_string(expected) + " programs");
-        }
-        return report;
-      });
+  return call([&](Impl& impl) {
+    return impl.request<TimeReport>(
+        to_json(request), request.tasks, deadline, [&](const JsonReader& in) {
+          TimeReport report = time_report_from_json(in);
+          const size_t expected = request.tasks.size() + request.packages.size();
+          if (report.status == "ok" && report.device_ms.size() != expected) {
+            in.fail("expected times of " + std::to_string(expected) + " programs");
+          }
+          return report;
+        });
+  });
 }
 
 }  // namespace kw

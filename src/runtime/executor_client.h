@@ -1,7 +1,9 @@
 // The supervisor's end of an executor process. Torch-free.
 //
 // Starts `kernelwright-executor`, remembers which tasks were loaded, and restarts the process (and
-// loads again on demand) after a crash, a sticky CUDA error or a hang. One thread.
+// loads again on demand) after a crash, a sticky CUDA error or a hang. Any thread may call: one
+// thread of its own, whose life is the process's, serves calls one after the other, so that
+// whatever is timed has the device alone.
 #pragma once
 
 #include <chrono>
@@ -30,7 +32,7 @@ class ExecutorClient {
   ~ExecutorClient();
 
   // EnvironmentError when it cannot start (no GPU, another torch than it was built with).
-  const Json& hello();
+  Json hello();
 
   int load(Task task);  // returns an id; the work happens at first use
   void unload(int id);
@@ -40,10 +42,16 @@ class ExecutorClient {
   TrialReport trial(const TrialRequest& request, std::chrono::milliseconds deadline);
   TimeReport time(const TimeRequest& request, std::chrono::milliseconds deadline);
   int restarts() const;
+  // Seconds spent on trials and times so far, loading included.
+  double busy_seconds() const;
 
  private:
   class Impl;
-  std::unique_ptr<Impl> impl_;
+  struct Served;  // an Impl and the thread it lives on
+  template <class Work>
+  auto call(Work work) const;
+
+  std::unique_ptr<Served> served_;
 };
 
 }  // namespace kw

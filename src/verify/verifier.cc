@@ -183,8 +183,8 @@ Reference Verifier::prepare(Task task) {
   return reference;
 }
 
-bool Verifier::build(const RecordRequest& request, const VerifyOptions& options, Verdict& verdict,
-                     BuiltTask& out) {
+bool Verifier::record(const RecordRequest& request, const VerifyOptions& options, Verdict& verdict,
+                      Recorded& out) {
   StageResult load{Stage::kLoad, true, "", Json::object(), 0};
   if (request.text.find("triton") == std::string::npos && options.without != "share") {
     load.passed = false;
@@ -197,7 +197,7 @@ bool Verifier::build(const RecordRequest& request, const VerifyOptions& options,
     return finish_stage(verdict, load);
   }
   StageResult record{Stage::kRecord, true, "", Json::object(), 0};
-  Clock::time_point start = Clock::now();
+  const Clock::time_point start = Clock::now();
   auto recorded = record_result(pool_.run(record_job(request, options.record_deadline)), request);
   record.seconds = since(start);
   if (recorded.fault) {
@@ -213,20 +213,36 @@ bool Verifier::build(const RecordRequest& request, const VerifyOptions& options,
   record.evidence = {{"steps", recorded.value->task.forward.steps.size()},
                      {"kernels", recorded.value->task.kernels.size()},
                      {"worker_seconds", recorded.value->seconds}};
-  finish_stage(verdict, record);
-  return compile(request, options, *recorded.value, verdict, out);
+  out = std::move(*recorded.value);
+  return finish_stage(verdict, record);
+}
+
+bool Verifier::slice(const RecordRequest& request, const VerifyOptions& options,
+                     const Recorded& recorded, Verdict& verdict, std::vector<std::string>& out) {
+  const Clock::time_point start = Clock::now();
+  out.clear();
+  if (recorded.task.kernels.empty()) return true;
+  auto slices = slice_kernels(pool_, recorded, request, options.compile_deadline);
+  if (slices.value) {
+    out = std::move(*slices.value);
+    return true;
+  }
+  StageResult stage{Stage::kCompile, false, slices.fault->text(), Json::object(), since(start)};
+  return is_workers_fault(*slices.fault) ? not_judged(verdict, stage, slices.fault->text())
+                                         : finish_stage(verdict, stage);
 }
 
 bool Verifier::compile(const RecordRequest& request, const VerifyOptions& options,
-                       const Recorded& recorded, Verdict& verdict, BuiltTask& out) {
+                       const Recorded& recorded, const std::vector<std::string>& slices,
+                       Verdict& verdict, BuiltTask& out) {
   const Clock::time_point start = Clock::now();
   out.task = recorded.task;
   out.tunings = recorded.tunings;
   out.configurations.assign(recorded.tunings.size(), 0);
   std::optional<JobFault> fault;
   if (!recorded.task.kernels.empty()) {
-    auto compiled = compile_result(
-        pool_.run(compile_job(recorded, request, options.compile_deadline)), recorded, request);
+    auto compiled =
+        compile_sliced(pool_, cache_, recorded, slices, request, options.compile_deadline);
     fault = compiled.fault;
     if (compiled.value) out.task = std::move(*compiled.value);
   }
@@ -235,7 +251,10 @@ bool Verifier::compile(const RecordRequest& request, const VerifyOptions& option
     fault = other.fault;
     if (other.value) out = std::move(*other.value);
   }
-  if (!fault) return finish_stage(verdict, compiled_stage(out.task, since(start)));
+  if (!fault) {
+    out.task = canonical(out.task);
+    return finish_stage(verdict, compiled_stage(out.task, since(start)));
+  }
   StageResult stage{Stage::kCompile, false, fault->text(), Json::object(), since(start)};
   return is_workers_fault(*fault) ? not_judged(verdict, stage, fault->text())
                                   : finish_stage(verdict, stage);
@@ -245,9 +264,14 @@ Verdict Verifier::verify(const Reference& reference, RecordRequest request,
                          const VerifyOptions& options, Task* candidate) {
   request.without = options.without;
   Verdict verdict;
+  Recorded recorded;
+  std::vector<std::string> slices;
   BuiltTask built;
-  if (!build(request, options, verdict, built)) return verdict;
-  built.task = canonical(built.task);
+  if (!record(request, options, verdict, recorded) ||
+      !slice(request, options, recorded, verdict, slices) ||
+      !compile(request, options, recorded, slices, verdict, built)) {
+    return verdict;
+  }
   judge_built(reference, request, options, built, verdict);
   if (candidate) *candidate = std::move(built.task);
   return verdict;

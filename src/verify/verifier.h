@@ -1,7 +1,8 @@
 // Judges candidates against a reference: the six stages of the README's table.
 //
 // A Verifier borrows a WorkerPool (recording, compiling) and an ExecutorClient (trials, timing) and
-// holds no other state, so its verdicts depend on their arguments alone. One thread.
+// keeps nothing else but compiled kernels, so its verdicts depend on their arguments alone. One
+// thread.
 #pragma once
 
 #include <chrono>
@@ -52,8 +53,10 @@ struct Reference {
 
 class Verifier {
  public:
-  Verifier(WorkerPool& pool, ExecutorClient& executor, const DeviceProfile& profile)
-      : pool_(pool), executor_(executor), profile_(profile) {}
+  // `cache` is asked before a kernel is compiled; one of its own when none is given.
+  Verifier(WorkerPool& pool, ExecutorClient& executor, const DeviceProfile& profile,
+           KernelCache* cache = nullptr)
+      : pool_(pool), executor_(executor), profile_(profile), cache_(cache ? *cache : own_cache_) {}
 
   // Records (and compiles) the reference. InputError with file and line when it is at fault.
   Reference prepare(const RecordRequest& request, const VerifyOptions& options);
@@ -65,6 +68,16 @@ class Verifier {
   // configuration is right that could be chosen.
   Verdict verify(const Reference& reference, RecordRequest request, const VerifyOptions& options,
                  Task* candidate = nullptr);
+
+  // verify() in steps, each of which appends its stages to `verdict` and returns whether the
+  // candidate passed them: load and record; the slices of its kernels (no stage unless they are
+  // refused); compile, on which judge_built() follows.
+  bool record(const RecordRequest& request, const VerifyOptions& options, Verdict& verdict,
+              Recorded& out);
+  bool slice(const RecordRequest& request, const VerifyOptions& options, const Recorded& recorded,
+             Verdict& verdict, std::vector<std::string>& out);
+  bool compile(const RecordRequest& request, const VerifyOptions& options, const Recorded& recorded,
+               const std::vector<std::string>& slices, Verdict& verdict, BuiltTask& out);
 
   // From the coverage stage on, for a task that is built already; stages are appended to `verdict`.
   void judge(const Reference& reference, const Task& candidate, const VerifyOptions& options,
@@ -78,10 +91,6 @@ class Verifier {
                    const VerifyOptions& options, BuiltTask& built, Verdict& verdict);
 
  private:
-  bool build(const RecordRequest& request, const VerifyOptions& options, Verdict& verdict,
-             BuiltTask& out);
-  bool compile(const RecordRequest& request, const VerifyOptions& options, const Recorded& recorded,
-               Verdict& verdict, BuiltTask& out);
   bool check_coverage(const Reference& reference, const Task& candidate,
                       const VerifyOptions& options, const std::vector<int>& idle, Verdict& verdict);
   bool check_correct(const Reference& reference, int candidate_id, const VerifyOptions& options,
@@ -92,6 +101,8 @@ class Verifier {
   WorkerPool& pool_;
   ExecutorClient& executor_;
   const DeviceProfile& profile_;
+  KernelCache own_cache_;
+  KernelCache& cache_;
 };
 
 // Why the times of what stands at `place` of a report cannot be believed; empty when they can.

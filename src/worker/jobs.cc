@@ -98,15 +98,16 @@ Recorded recorded_from_json(const JsonReader& in) {
   return recorded;
 }
 
-Task compiled_from_reply(const Frame& reply, const JsonReader& in, Task task) {
+// The kernels of a compile reply, which were to be those of `task` at the places `sent`.
+std::vector<Kernel> kernels_from_reply(const Frame& reply, const JsonReader& in, const Task& task,
+                                       const std::vector<size_t>& sent) {
   const auto entries = in.at("kernels").items();
-  if (entries.size() != task.kernels.size()) {
-    in.at("kernels").fail("expected as many as were sent");
-  }
+  if (entries.size() != sent.size()) in.at("kernels").fail("expected as many as were sent");
+  std::vector<Kernel> out;
   for (size_t i = 0; i < entries.size(); ++i) {
     const JsonReader& entry = entries[i];
     Kernel kernel = kernel_from_json(entry.at("kernel"), nullptr);
-    if (!same_specialization(kernel, task.kernels[i])) {
+    if (!same_specialization(kernel, task.kernels[sent[i]])) {
       entry.at("kernel").fail("is not what was to be compiled");
     }
     if (!kernel.compiled || kernel.compiled->arch != task.target) {
@@ -117,10 +118,15 @@ Task compiled_from_reply(const Frame& reply, const JsonReader& in, Task task) {
     kernel.compiled->cubin = reply.blobs[entry.at("cubin").integer(0, last)];
     if (kernel.source.empty()) entry.at("slice").fail("is empty");
     if (kernel.compiled->cubin.empty()) entry.at("cubin").fail("is empty");
-    task.kernels[i] = std::move(kernel);
+    out.push_back(std::move(kernel));
   }
-  check_task(task);
-  return task;
+  return out;
+}
+
+std::vector<size_t> all_places(const Task& task) {
+  std::vector<size_t> out(task.kernels.size());
+  for (size_t i = 0; i < out.size(); ++i) out[i] = i;
+  return out;
 }
 
 // What the device has too little of for some kernel.
@@ -290,11 +296,81 @@ Job compile_job(const Recorded& recorded, const RecordRequest& request,
 JobOutcome<Task> compile_result(const JobResult& result, const Recorded& recorded,
                                 const RecordRequest& request) {
   auto outcome = outcome_of<Task>(result, "compile", request, [&](const JsonReader& in) {
-    return compiled_from_reply(result.reply, in, recorded.task);
+    Task task = recorded.task;
+    task.kernels = kernels_from_reply(result.reply, in, task, all_places(task));
+    check_task(task);
+    return task;
   });
   if (!outcome.value) return outcome;
   if (auto fault = resources_fault(*outcome.value, request)) return {std::nullopt, fault};
   return outcome;
+}
+
+JobOutcome<std::vector<std::string>> slice_kernels(WorkerPool& pool, const Recorded& recorded,
+                                                   const RecordRequest& request,
+                                                   std::chrono::milliseconds deadline) {
+  Job job;
+  job.deadline = deadline;
+  job.request.json = {{"kind", "slice"},
+                      {"source", request.text},
+                      {"file", request.file},
+                      {"kernels", recorded.raw_kernels}};
+  return outcome_of<std::vector<std::string>>(
+      pool.run(std::move(job)), "slice", request, [&](const JsonReader& in) {
+        std::vector<std::string> slices;
+        for (const JsonReader& slice : in.at("slices").items()) {
+          slices.push_back(slice.string());
+          if (slices.back().empty()) slice.fail("is empty");
+        }
+        if (slices.size() != recorded.task.kernels.size()) {
+          in.at("slices").fail("expected as many as kernels were sent");
+        }
+        return slices;
+      });
+}
+
+JobOutcome<Task> compile_sliced(WorkerPool& pool, KernelCache& cache, const Recorded& recorded,
+                                const std::vector<std::string>& slices,
+                                const RecordRequest& request, std::chrono::milliseconds deadline) {
+  Task task = recorded.task;
+  std::vector<size_t> missing;
+  std::vector<std::string> keys;
+  Json raw = Json::array();
+  for (size_t i = 0; i < slices.size(); ++i) {
+    task.kernels[i].source = slices[i];
+    keys.push_back(KernelCache::key(task.kernels[i], task.target));
+    if (auto kernel = cache.find(keys[i])) {
+      task.kernels[i] = std::move(*kernel);
+    } else {
+      missing.push_back(i);
+      raw.push_back(recorded.raw_kernels[i]);
+    }
+  }
+  if (!missing.empty()) {
+    Job job = compile_job(recorded, request, deadline);
+    job.request.json["kernels"] = std::move(raw);
+    const JobResult result = pool.run(std::move(job));
+    auto compiled =
+        outcome_of<std::vector<Kernel>>(result, "compile", request, [&](const JsonReader& in) {
+          auto kernels = kernels_from_reply(result.reply, in, recorded.task, missing);
+          for (size_t i = 0; i < missing.size(); ++i) {
+            if (kernels[i].source != slices[missing[i]]) in.fail("is of another slice");
+          }
+          return kernels;
+        });
+    if (!compiled.value) return {std::nullopt, compiled.fault};
+    for (size_t i = 0; i < missing.size(); ++i) {
+      task.kernels[missing[i]] = std::move((*compiled.value)[i]);
+      cache.put(keys[missing[i]], task.kernels[missing[i]]);
+    }
+  }
+  try {
+    check_task(task);
+  } catch (const InputError& error) {
+    return {std::nullopt, nonsense("compile", error.what(), request)};
+  }
+  if (auto fault = resources_fault(task, request)) return {std::nullopt, fault};
+  return {std::move(task), std::nullopt};
 }
 
 std::vector<JobOutcome<BuiltTask>> build_tasks(WorkerPool& pool,

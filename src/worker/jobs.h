@@ -1,4 +1,4 @@
-// The three jobs of a worker as typed calls: requests out of Programs, checked replies back in.
+// The jobs of a worker as typed calls: requests out of Programs, checked replies back in.
 #pragma once
 
 #include <filesystem>
@@ -9,6 +9,7 @@
 
 #include "program/program.h"
 #include "worker/device_profile.h"
+#include "worker/kernel_cache.h"
 #include "worker/worker_pool.h"
 
 namespace kw {
@@ -75,12 +76,22 @@ std::optional<JobFault> text_fault(const RecordRequest& request);
 Job record_job(const RecordRequest& request, std::chrono::milliseconds deadline);
 JobOutcome<Recorded> record_result(const JobResult& result, const RecordRequest& request);
 
+// The kernels' sources alone, one for each kernel of the task.
+JobOutcome<std::vector<std::string>> slice_kernels(WorkerPool& pool, const Recorded& recorded,
+                                                   const RecordRequest& request,
+                                                   std::chrono::milliseconds deadline);
+
 Job compile_job(const Recorded& recorded, const RecordRequest& request,
                 std::chrono::milliseconds deadline);
 // The task with slices and machine code filled in. A fault that cannot_run() when a kernel needs
 // more shared memory than the device of `request` has.
 JobOutcome<Task> compile_result(const JobResult& result, const Recorded& recorded,
                                 const RecordRequest& request);
+// The same for slices that are known, one for each kernel: only those are compiled that `cache`
+// does not have, and it has them afterwards.
+JobOutcome<Task> compile_sliced(WorkerPool& pool, KernelCache& cache, const Recorded& recorded,
+                                const std::vector<std::string>& slices,
+                                const RecordRequest& request, std::chrono::milliseconds deadline);
 
 // record, then compile, each in a fresh child. With no launches nothing is compiled. `deadline` is
 // each job's own. Where the request chooses no configurations and the device cannot run the first

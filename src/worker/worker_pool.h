@@ -78,7 +78,8 @@ class WorkerPool {
   size_t pending() const;
   int parallel() const;  // children at once
 
-  // submit() and next() for one job, when no other is under way.
+  // submit() and next() for one job, when no other is under way; once more where the worker or the
+  // machine failed (its memory may have been another's).
   JobResult run(Job job);
 
  private:

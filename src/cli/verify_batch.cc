@@ -1,0 +1,108 @@
+#include "cli/verify_batch.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include "formats/error.h"
+#include "verify/batch_file.h"
+
+namespace kw {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How far a batch is: redrawn on a terminal, elsewhere a line every few seconds.
+class BatchProgress {
+ public:
+  BatchProgress(size_t total, size_t before) : total_(total), before_(before), done_(before) {}
+  ~BatchProgress() {
+    if (terminal_ && drawn_) std::fputc('\n', stderr);
+  }
+  void add(const std::string& outcome) {
+    ++counts_[outcome];
+    ++done_;
+    const auto now = Clock::now();
+    const std::chrono::duration<double> pause(terminal_ ? 0.1 : 10);
+    if (drawn_ && now - shown_ < pause && done_ < total_) return;
+    shown_ = now;
+    drawn_ = true;
+    std::fprintf(stderr, "%s%zu of %zu  %s  %.1f verdicts/s%s", terminal_ ? "\r\033[K" : "", done_,
+                 total_, counts().c_str(), rate(), terminal_ ? "" : "\n");
+    std::fflush(stderr);
+  }
+  std::string counts() const {
+    std::string out;
+    for (const auto& [outcome, count] : counts_) {
+      out += (out.empty() ? "" : ", ") + std::to_string(count) + " " + outcome;
+    }
+    return out;
+  }
+  double rate() const { return static_cast<double>(done_ - before_) / seconds(); }
+  double seconds() const {
+    return std::max(1e-9, std::chrono::duration<double>(Clock::now() - start_).count());
+  }
+
+ private:
+  const size_t total_, before_;
+  size_t done_;
+  std::map<std::string, size_t> counts_;
+  const bool terminal_ = ::isatty(STDERR_FILENO);
+  bool drawn_ = false;
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point shown_;
+};
+
+std::string outcome_of(const BatchResult& result) {
+  return result.fault.empty() ? std::string(outcome_name(result.verdict.outcome)) : "fault";
+}
+
+}  // namespace
+
+int run_batch(const BatchFlags& flags, const MachineFlags& machine_flags,
+              const VerifyOptions& options, const std::string& settings) {
+  const DeviceProfile profile = device_profile(machine_flags.device);
+  std::vector<BatchItem> items = read_batch(flags.file, profile, settings);
+  const std::string out = flags.out.empty() ? flags.file + ".results.jsonl" : flags.out;
+  BatchResults results(out, items);
+  std::map<std::string, size_t> outcomes;
+  for (const auto& [id, outcome] : results.done()) ++outcomes[outcome];
+  const size_t total = items.size(), before = results.done().size();
+  std::erase_if(items, [&](const BatchItem& item) { return results.done().contains(item.id); });
+  std::vector<std::string> files;
+  for (const BatchItem& item : items) {
+    for (const RecordRequest* request : {&item.reference, &item.candidate}) {
+      if (!request->folder.empty()) files.push_back((request->folder / "file").string());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+
+  BatchConfig config;
+  config.workers = worker_config(machine_flags, files);
+  config.jobs = flags.jobs > 0 ? flags.jobs : config.workers.parallel;
+  ExecutorClient executor(default_executor_config(machine_flags.chosen_backend()));
+  if (!items.empty()) executor.hello();
+  {
+    BatchProgress progress(total, before);
+    verify_batch(items, config, executor, profile, options, [&](const BatchResult& result) {
+      results.append(result);
+      ++outcomes[outcome_of(result)];
+      progress.add(outcome_of(result));
+    });
+    if (!items.empty()) {
+      std::printf("%.1f verdicts/s, the executor was busy %.0f %% of the time\n", progress.rate(),
+                  100 * executor.busy_seconds() / progress.seconds());
+    }
+  }
+  for (const auto& [outcome, count] : outcomes) {
+    std::printf("%7zu %s\n", count, outcome.c_str());
+  }
+  std::printf("%s\n", out.c_str());
+  return outcomes.contains("fault") ? 2 : outcomes.contains("not judged") ? 4 : 0;
+}
+
+}  // namespace kw

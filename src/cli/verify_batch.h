@@ -1,0 +1,19 @@
+// kernelwright verify --batch FILE.jsonl
+#pragma once
+
+#include <string>
+
+#include "cli/common.h"
+
+namespace kw {
+
+struct BatchFlags {
+  std::string file, out;  // empty out: FILE.results.jsonl
+  int jobs = 0;           // 0: one for each core
+};
+
+// Judges what the results do not hold yet. The command's exit code.
+int run_batch(const BatchFlags& flags, const MachineFlags& machine_flags,
+              const VerifyOptions& options, const std::string& settings);
+
+}  // namespace kw

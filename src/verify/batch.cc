@@ -1,0 +1,258 @@
+#include "verify/batch.h"
+
+#include <atomic>
+#include <deque>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "formats/error.h"
+#include "formats/sha256.h"
+#include "program/task_json.h"
+
+namespace kw {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string request_digest(const RecordRequest& request) {
+  return sha256_hex(sha256_hex(request.text) + request.cls + "\n" + request.folder.string());
+}
+
+// All that a verdict on a candidate of one reference depends on, before anything is compiled. Names
+// of files are no part of it.
+std::string program_digest(const Recorded& recorded, const std::vector<std::string>& slices) {
+  Json task = to_json(recorded.task);
+  task.erase("source");
+  return sha256_hex(Json({std::move(task), slices}).dump());
+}
+
+// A reference while candidates of it are left. The first thread that needs it prepares it.
+struct SharedReference {
+  std::once_flag prepared;
+  Reference reference;
+  std::string fault;
+  std::atomic<size_t> left{0};  // jobs
+};
+
+// Items with the same texts.
+struct JobOfItems {
+  std::vector<const BatchItem*> items;
+  SharedReference* reference = nullptr;
+};
+
+// What became of a candidate: a verdict, or what is wrong with its reference.
+struct Outcome {
+  Verdict verdict;
+  std::string fault;
+};
+
+// A program under judgement, or judged. Jobs that turn out to be it wait here, not in a thread.
+struct KnownProgram {
+  const BatchItem* judged = nullptr;
+  std::optional<Outcome> outcome;
+  std::vector<std::pair<const JobOfItems*, Clock::time_point>> waiting;
+};
+
+class BatchRun {
+ public:
+  BatchRun(const std::vector<BatchItem>& items, const BatchConfig& config, ExecutorClient& executor,
+           const DeviceProfile& profile, const VerifyOptions& options,
+           const std::function<void(const BatchResult&)>& done)
+      : config_(config), executor_(executor), profile_(profile), options_(options), done_(done) {
+    plan(items);
+  }
+
+  void run() {
+    std::vector<std::thread> threads;
+    const size_t count = std::min(jobs_.size(), static_cast<size_t>(std::max(1, config_.jobs)));
+    for (size_t i = 0; i < count; ++i) threads.emplace_back([this] { work(); });
+    for (std::thread& thread : threads) thread.join();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  // Jobs in the order of their references' first items, so that few references are alive at once.
+  void plan(const std::vector<BatchItem>& items) {
+    std::map<std::string, SharedReference*> references;
+    std::map<std::string, JobOfItems*> jobs;
+    std::map<const SharedReference*, std::vector<JobOfItems*>> by_reference;
+    for (const BatchItem& item : items) {
+      SharedReference*& reference = references[request_digest(item.reference)];
+      if (!reference) reference = &references_.emplace_back();
+      JobOfItems*& job = jobs[item.digest()];
+      if (!job) {
+        job = &all_.emplace_back();
+        job->reference = reference;
+        ++reference->left;
+        by_reference[reference].push_back(job);
+      }
+      job->items.push_back(&item);
+    }
+    for (const SharedReference& reference : references_) {
+      for (JobOfItems* job : by_reference[&reference]) jobs_.push_back(job);
+    }
+  }
+
+  // One thread's share.
+  void work() {
+    try {
+      WorkerPool pool(config_.workers);
+      Verifier verifier(pool, executor_, profile_, &kernels_);
+      while (true) {
+        const size_t next = next_++;
+        if (next >= jobs_.size() || stopped_) return;
+        judge(verifier, *jobs_[next]);
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      stopped_ = true;
+    }
+  }
+
+  void judge(Verifier& verifier, const JobOfItems& job) {
+    const Clock::time_point start = Clock::now();
+    SharedReference& shared = *job.reference;
+    prepare(verifier, *job.items.front(), shared);
+    std::optional<Outcome> outcome = Outcome{{}, shared.fault};
+    if (shared.fault.empty()) outcome = judge_new(verifier, job, start);
+    if (outcome) report(job, job.items.front(), *outcome, start);
+    if (--shared.left == 0 && shared.fault.empty()) executor_.unload(shared.reference.id);
+  }
+
+  void prepare(Verifier& verifier, const BatchItem& item, SharedReference& shared) {
+    std::call_once(shared.prepared, [&] {
+      try {
+        shared.reference = verifier.prepare(item.reference, options_);
+      } catch (const InputError& error) {
+        shared.fault = error.what();
+      }
+    });
+  }
+
+  // Nothing when another job's outcome is this one's.
+  std::optional<Outcome> judge_new(Verifier& verifier, const JobOfItems& job,
+                                   Clock::time_point start) {
+    RecordRequest request = job.items.front()->candidate;
+    request.profile = profile_;
+    Outcome out;
+    Recorded recorded;
+    std::vector<std::string> slices;
+    if (!verifier.record(request, options_, out.verdict, recorded) ||
+        !verifier.slice(request, options_, recorded, out.verdict, slices)) {
+      return out;
+    }
+    // What else an autotuned candidate could choose is not in the program.
+    std::string key;
+    if (recorded.tunings.empty()) {
+      key = request_digest(job.items.front()->reference) + program_digest(recorded, slices);
+      if (!claim(key, job, start)) return std::nullopt;
+    }
+    try {
+      BuiltTask built;
+      if (verifier.compile(request, options_, recorded, slices, out.verdict, built)) {
+        verifier.judge_built(job.reference->reference, request, options_, built, out.verdict);
+      }
+    } catch (const InputError& error) {  // the reference's fault, found on a trial
+      out.fault = error.what();
+    }
+    if (!key.empty()) settle(key, out);
+    return out;
+  }
+
+  // Whether this job is the first with the program `key`; if not, it is reported with the first.
+  bool claim(const std::string& key, const JobOfItems& job, Clock::time_point start) {
+    std::unique_lock lock(mutex_);
+    const auto [found, fresh] = programs_.try_emplace(key);
+    KnownProgram& program = found->second;
+    if (fresh) {
+      program.judged = job.items.front();
+      return true;
+    }
+    if (!program.outcome) {
+      program.waiting.emplace_back(&job, start);
+      return false;
+    }
+    lock.unlock();
+    report(job, program.judged, *program.outcome, start);
+    return false;
+  }
+
+  void settle(const std::string& key, const Outcome& outcome) {
+    std::unique_lock lock(mutex_);
+    KnownProgram& program = programs_.at(key);
+    program.outcome = outcome;
+    const auto waiting = std::move(program.waiting);
+    lock.unlock();
+    for (const auto& [job, start] : waiting) report(*job, program.judged, outcome, start);
+  }
+
+  void report(const JobOfItems& job, const BatchItem* judged, const Outcome& outcome,
+              Clock::time_point start) {
+    const Clock::time_point now = Clock::now();
+    const std::chrono::duration<double> seconds = now - start, finished = now - start_;
+    const std::lock_guard lock(report_mutex_);
+    for (const BatchItem* item : job.items) {
+      done_({item, outcome.verdict, outcome.fault, item == judged ? "" : judged->id,
+             seconds.count(), finished.count()});
+    }
+  }
+
+  const Clock::time_point start_ = Clock::now();
+  const BatchConfig& config_;
+  ExecutorClient& executor_;
+  const DeviceProfile& profile_;
+  const VerifyOptions& options_;
+  const std::function<void(const BatchResult&)>& done_;
+  KernelCache kernels_;
+  std::deque<SharedReference> references_;
+  std::deque<JobOfItems> all_;
+  std::vector<const JobOfItems*> jobs_;
+  std::atomic<size_t> next_{0};
+  std::atomic<bool> stopped_{false};
+  std::mutex mutex_, report_mutex_;
+  std::map<std::string, KnownProgram> programs_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+std::string BatchItem::digest() const {
+  return sha256_hex(request_digest(reference) + request_digest(candidate) + settings);
+}
+
+void verify_batch(const std::vector<BatchItem>& items, const BatchConfig& config,
+                  ExecutorClient& executor, const DeviceProfile& profile,
+                  const VerifyOptions& options,
+                  const std::function<void(const BatchResult&)>& done) {
+  BatchRun(items, config, executor, profile, options, done).run();
+}
+
+Json to_json(const BatchResult& result) {
+  Json out = {{"id", result.item->id}, {"digest", result.item->digest()}};
+  if (!result.fault.empty()) {
+    out["fault"] = result.fault;
+    return out;
+  }
+  const Verdict& verdict = result.verdict;
+  out["outcome"] = outcome_name(verdict.outcome);
+  out["rejected_at"] = verdict.rejected_at ? Json(stage_name(*verdict.rejected_at)) : Json();
+  out["reason"] = verdict.reason;
+  out["share"] = verdict.share;
+  out["speedup_eager"] = interval_to_json(verdict.speedup_eager);
+  out["speedup_compile"] = interval_to_json(verdict.speedup_compile);
+  out["degenerate"] = verdict.degenerate;
+  out["key"] = verdict.key;
+  out["same_as"] = result.same_as.empty() ? Json() : Json(result.same_as);
+  out["seconds"] = result.seconds;
+  out["finished"] = result.finished;
+  for (const StageResult& stage : verdict.stages) {
+    out["stages"][std::string(stage_name(stage.stage))] = stage.seconds;
+  }
+  return out;
+}
+
+}  // namespace kw

@@ -1,0 +1,123 @@
+#include "verify/batch_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+
+#include "formats/error.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  if (!file || fs::is_directory(path)) throw InputError(path.string() + ": cannot be read");
+  return text;
+}
+
+// The module called `name` in a line: a path, or under `name`_text the text itself.
+RecordRequest module_of(const JsonReader& line, const std::string& name, const std::string& where,
+                        const fs::path& folder) {
+  RecordRequest request;
+  const std::string inlined = name + "_text";
+  if (line.has(name) == line.has(inlined)) {
+    line.fail("expected one of " + name + " (a path) and " + inlined);
+  }
+  if (line.has(inlined)) {
+    request.text = line.at(inlined).string();
+    request.file = where + " (" + name + ")";
+    return request;
+  }
+  const fs::path path = folder / line.at(name).string();
+  request.text = read_file(path);
+  request.file = path.string();
+  request.folder = fs::absolute(path).parent_path();
+  return request;
+}
+
+BatchItem item_of(const JsonReader& line, const std::string& where, const fs::path& folder) {
+  static const std::set<std::string> kKnown = {
+      "id",        "reference",      "reference_text", "class",
+      "candidate", "candidate_text", "candidate_class"};
+  for (const auto& [name, value] : line.members()) {
+    if (!kKnown.contains(name)) line.fail("unknown member " + name);
+  }
+  BatchItem item;
+  item.reference = module_of(line, "reference", where, folder);
+  item.candidate = module_of(line, "candidate", where, folder);
+  item.reference.cls = line.has("class") ? line.at("class").string() : "Model";
+  item.candidate.cls =
+      line.has("candidate_class") ? line.at("candidate_class").string() : "ModelNew";
+  // A candidate is called with the reference's inputs.
+  item.candidate.harness_text = item.reference.text;
+  item.candidate.harness_file = item.reference.file;
+  return item;
+}
+
+}  // namespace
+
+std::vector<BatchItem> read_batch(const fs::path& path, const DeviceProfile& profile,
+                                  const std::string& settings) {
+  std::istringstream lines(read_file(path));
+  std::vector<BatchItem> items;
+  std::set<std::string> ids;
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const std::string where = path.string() + ":" + std::to_string(number);
+    const Json json = parse_json(line, where);
+    const JsonReader in(json, where);
+    BatchItem item = item_of(in, where, path.parent_path());
+    item.id = in.has("id") ? in.at("id").string() : std::to_string(number);
+    item.reference.profile = item.candidate.profile = profile;
+    item.settings = settings;
+    if (!ids.insert(item.id).second) in.fail("another line has the id " + item.id + " too");
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+BatchResults::BatchResults(const fs::path& path, const std::vector<BatchItem>& items)
+    : path_(path) {
+  std::map<std::string, std::string> digests;
+  for (const BatchItem& item : items) digests[item.id] = item.digest();
+  if (fs::exists(path)) {
+    const std::string text = read_file(path);
+    const size_t whole = text.rfind('\n') + 1;  // 0 when there is no whole line
+    std::istringstream lines(text.substr(0, whole));
+    std::string line;
+    for (int number = 1; std::getline(lines, line); ++number) {
+      const std::string where = path.string() + ":" + std::to_string(number);
+      const Json json = parse_json(line, where);
+      const JsonReader in(json, where);
+      const std::string id = in.at("id").string();
+      const auto found = digests.find(id);
+      if (found == digests.end() || found->second != in.at("digest").string()) {
+        in.fail("the result of " + id +
+                " belongs to another batch, or was made with other flags; remove the file, or "
+                "choose another one (--out)");
+      }
+      done_[id] = in.has("fault") ? "fault" : in.at("outcome").string();
+    }
+    if (whole < text.size()) fs::resize_file(path, whole);
+  }
+  file_.reset(std::fopen(path.c_str(), "a"));
+  if (!file_) throw EnvironmentError(path.string() + ": " + std::strerror(errno));
+}
+
+void BatchResults::append(const BatchResult& result) {
+  const std::string line = to_json(result).dump() + "\n";
+  if (std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size() ||
+      std::fflush(file_.get()) != 0) {
+    throw EnvironmentError(path_.string() + ": " + std::strerror(errno) +
+                           "; what is there is whole, and the same command goes on with the rest");
+  }
+}
+
+}  // namespace kw
