@@ -1,7 +1,9 @@
 #include "runtime/executor_client.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <condition_variable>
@@ -30,9 +32,12 @@ using std::chrono::milliseconds;
 constexpr milliseconds kExitPatience{2000};
 constexpr int kUnfitExit = 3;  // of an executor that this machine cannot run, and that says why
 
-// A request the executor did not survive.
+// A request the executor did not survive. Killed: by somebody else, an operator or a system that
+// ran out of memory.
 struct ExecutorDied : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit ExecutorDied(const std::string& what, bool by_somebody = false)
+      : std::runtime_error(what), killed(by_somebody) {}
+  bool killed;
 };
 // A task that did not load: the executor's reply, for the report.
 struct NotLoaded {
@@ -133,10 +138,11 @@ class Executor {
 
   // Kills it and throws. An empty `how` means that it ended by itself.
   [[noreturn]] void die(std::string how) {
-    bool unfit = false;
+    bool unfit = false, killed = false;
     if (how.empty()) {
       auto status = process_.wait(deadline_in(kExitPatience));
       unfit = status && WIFEXITED(*status) && WEXITSTATUS(*status) == kUnfitExit;
+      killed = status && WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL;
       how = status ? describe_status(*status) : "closed its socket";
     } else {
       how += " and was killed";
@@ -148,7 +154,7 @@ class Executor {
     constexpr std::string_view kSays = "kernelwright-executor: ";
     const size_t says = words.rfind(kSays);
     if (unfit && says != std::string::npos) throw ExecutorDied(words.substr(says + kSays.size()));
-    throw ExecutorDied("the executor " + how + (words.empty() ? "" : ": " + words));
+    throw ExecutorDied("the executor " + how + (words.empty() ? "" : ": " + words), killed);
   }
 
  private:
@@ -205,9 +211,26 @@ class ExecutorClient::Impl {
     }
   }
 
-  // Loads what is missing and sends the request; `parse` reads the reply.
+  // Loads what is missing and sends the request; `parse` reads the reply. An executor that somebody
+  // kills says nothing of the request: it is made again, once.
   template <class Report, class Parse>
   Report request(const Json& json, const std::vector<int>& tasks, milliseconds wait, Parse parse) {
+    bool killed = false;
+    Report report = attempt<Report>(json, tasks, wait, parse, killed);
+    if (!killed) return report;
+    killed = false;
+    report = attempt<Report>(json, tasks, wait, parse, killed);
+    if (killed) report.status = "not-judged";
+    return report;
+  }
+
+  double busy_seconds() const { return busy_.count(); }
+  int restarts() const { return std::max(0, starts_ - 1); }
+
+ private:
+  template <class Report, class Parse>
+  Report attempt(const Json& json, const std::vector<int>& tasks, milliseconds wait, Parse parse,
+                 bool& killed) {
     Report report;
     start();
     const auto begin = std::chrono::steady_clock::now();
@@ -222,6 +245,7 @@ class ExecutorClient::Impl {
     } catch (const ExecutorDied& death) {
       report.status = "died";
       report.message = death.what();
+      killed = death.killed;
     } catch (const InputError& error) {
       report = Report();
       report.status = "died";
@@ -232,10 +256,6 @@ class ExecutorClient::Impl {
     return report;
   }
 
-  double busy_seconds() const { return busy_.count(); }
-  int restarts() const { return std::max(0, starts_ - 1); }
-
- private:
   void start() {
     if (executor_) return;
     executor_ = std::make_unique<Executor>(config_);

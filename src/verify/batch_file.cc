@@ -87,7 +87,7 @@ BatchResults::BatchResults(const fs::path& path, const std::vector<BatchItem>& i
     : path_(path) {
   std::map<std::string, std::string> digests;
   for (const BatchItem& item : items) digests[item.id] = item.digest();
-  if (fs::exists(path)) {
+  if (fs::is_regular_file(path)) {
     const std::string text = read_file(path);
     const size_t whole = text.rfind('\n') + 1;  // 0 when there is no whole line
     std::istringstream lines(text.substr(0, whole));

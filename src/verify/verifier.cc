@@ -198,7 +198,8 @@ bool Verifier::record(const RecordRequest& request, const VerifyOptions& options
   }
   StageResult record{Stage::kRecord, true, "", Json::object(), 0};
   const Clock::time_point start = Clock::now();
-  auto recorded = record_result(pool_.run(record_job(request, options.record_deadline)), request);
+  auto recorded =
+      record_result(run_job(pool_, record_job(request, options.record_deadline)), request);
   record.seconds = since(start);
   if (recorded.fault) {
     StageResult& failed = stage_of_code(recorded.fault->code) == Stage::kLoad ? load : record;

@@ -224,6 +224,11 @@ std::string JobFault::text() const {
 
 bool JobFault::cannot_run() const { return status == Status::kRefused && code == "resources"; }
 
+JobResult run_job(WorkerPool& pool, const Job& job) {
+  JobResult result = pool.run(job);
+  return result.status == Status::kFailed ? pool.run(job) : result;
+}
+
 std::optional<JobFault> text_fault(const RecordRequest& request) {
   std::istringstream lines(request.text);
   int number = 1;
@@ -316,7 +321,7 @@ JobOutcome<std::vector<std::string>> slice_kernels(WorkerPool& pool, const Recor
                       {"file", request.file},
                       {"kernels", recorded.raw_kernels}};
   return outcome_of<std::vector<std::string>>(
-      pool.run(std::move(job)), "slice", request, [&](const JsonReader& in) {
+      run_job(pool, job), "slice", request, [&](const JsonReader& in) {
         std::vector<std::string> slices;
         for (const JsonReader& slice : in.at("slices").items()) {
           slices.push_back(slice.string());
@@ -349,7 +354,7 @@ JobOutcome<Task> compile_sliced(WorkerPool& pool, KernelCache& cache, const Reco
   if (!missing.empty()) {
     Job job = compile_job(recorded, request, deadline);
     job.request.json["kernels"] = std::move(raw);
-    const JobResult result = pool.run(std::move(job));
+    const JobResult result = run_job(pool, job);
     auto compiled =
         outcome_of<std::vector<Kernel>>(result, "compile", request, [&](const JsonReader& in) {
           auto kernels = kernels_from_reply(result.reply, in, recorded.task, missing);

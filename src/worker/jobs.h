@@ -71,6 +71,11 @@ struct JobOutcome {
   std::optional<JobFault> fault;  // exactly one of the two
 };
 
+// The result of a job that depends on its request alone (all but `interpret`, which writes to
+// buffers): made again, once, where the worker or the machine failed; the memory that ran out may
+// have been another's.
+JobResult run_job(WorkerPool& pool, const Job& job);
+
 // What keeps a file from being recorded at all: a job's text must be UTF-8.
 std::optional<JobFault> text_fault(const RecordRequest& request);
 Job record_job(const RecordRequest& request, std::chrono::milliseconds deadline);

@@ -373,9 +373,6 @@ void WorkerPool::cancel(uint64_t id) { impl_->cancel(id); }
 size_t WorkerPool::pending() const { return impl_->pending(); }
 int WorkerPool::parallel() const { return impl_->parallel(); }
 JobResult WorkerPool::run(Job job) {
-  submit(job);
-  JobResult result = next();
-  if (result.status != Status::kFailed) return result;
   submit(std::move(job));
   return next();
 }

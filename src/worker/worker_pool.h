@@ -78,8 +78,7 @@ class WorkerPool {
   size_t pending() const;
   int parallel() const;  // children at once
 
-  // submit() and next() for one job, when no other is under way; once more where the worker or the
-  // machine failed (its memory may have been another's).
+  // submit() and next() for one job, when no other is under way.
   JobResult run(Job job);
 
  private:

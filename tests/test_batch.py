@@ -1,0 +1,225 @@
+"""`verify --batch`: the same verdicts as one by one, nothing judged twice, faults, going on."""
+
+import concurrent.futures
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+import command
+from command import SINE_MODEL, run
+
+KERNEL = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_sine(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    tl.store(y_ptr + at, {result}, mask=at < n)
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        add_sine[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), BLOCK=256)
+        return y
+"""
+RIGHT = KERNEL.format(result="tl.sin(x) + x")
+WRONG = KERNEL.format(result="tl.sin(x) + 1.01 * x")
+NO_KERNEL = "import torch\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return torch.sin(x) + x\n"
+BROKEN_MODEL = SINE_MODEL.replace("torch.sin(x) + x", "torch.sin(x) + y")
+
+
+def line(name, candidate, reference=SINE_MODEL, **more):
+    return {"id": name, "reference_text": reference, "candidate_text": candidate, **more}
+
+
+def write(folder, lines):
+    batch = folder / "batch.jsonl"
+    batch.write_text("".join(json.dumps(item) + "\n" for item in lines))
+    return batch
+
+
+def results_of(folder):
+    lines = (folder / "batch.jsonl.results.jsonl").read_text().splitlines()
+    results = [json.loads(text) for text in lines]
+    assert len({r["id"] for r in results}) == len(results)
+    return {r["id"]: r for r in results}
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """One batch of many kinds: the process and its results by id."""
+    folder = tmp_path_factory.mktemp("batch")
+    (folder / "model.py").write_text(SINE_MODEL)
+    (folder / "candidate.py").write_text(RIGHT)
+    process = run("verify", "--backend", "cpu", "--jobs", 2, "--batch", write(folder, [
+        line("right", RIGHT),
+        line("identical", RIGHT),
+        line("other text", "# the same kernel\n" + RIGHT),
+        line("wrong", WRONG),
+        line("no kernel", NO_KERNEL),
+        line("no syntax", RIGHT.replace("def forward", "def def forward")),
+        line("broken reference", RIGHT, BROKEN_MODEL),
+        line("other class", RIGHT.replace("ModelNew", "Mine"), candidate_class="Mine"),
+        {"id": "files", "reference": "model.py", "candidate": "candidate.py"},
+    ]))
+    return process, results_of(folder)
+
+
+def test_every_item_has_its_outcome(judged):
+    process, results = judged
+    assert process.returncode == 2, process.stderr  # a reference is at fault
+    outcomes = {name: r.get("outcome", "fault") for name, r in results.items()}
+    assert outcomes == {
+        "right": "accepted", "identical": "accepted", "other text": "accepted",
+        "wrong": "rejected", "no kernel": "rejected", "no syntax": "rejected",
+        "broken reference": "fault", "other class": "accepted", "files": "accepted"}
+    assert results["wrong"]["rejected_at"] == "correct"
+    assert results["no kernel"]["rejected_at"] == "load"
+    assert "name 'y' is not defined" in results["broken reference"]["fault"]
+
+
+def test_the_same_is_judged_once(judged):
+    results = judged[1]
+    same = {name: r.get("same_as") for name, r in results.items() if r.get("same_as")}
+    assert same["identical"] == "right"
+    # Which of two programs comes first is up to their threads.
+    group = ["right", "other text", "other class"]
+    first = {same.get(name, name) for name in group}
+    assert len(first) == 1
+    assert results["right"]["key"] == results["other text"]["key"] == results["other class"]["key"]
+
+
+def test_verdicts_are_those_of_single_files(judged, tmp_path):
+    (tmp_path / "model.py").write_text(SINE_MODEL)
+    for name, text in (("right", RIGHT), ("wrong", WRONG), ("no kernel", NO_KERNEL)):
+        (tmp_path / "candidate.py").write_text(text)
+        process = run("verify", tmp_path / "model.py", tmp_path / "candidate.py", "--backend", "cpu",
+                      "--json")
+        verdict = json.loads(process.stdout)
+        for field in ("outcome", "rejected_at", "share", "key"):
+            assert verdict[field] == judged[1][name][field], (name, field)
+
+
+def test_a_run_that_was_killed_goes_on(tmp_path):
+    candidates = {str(i): KERNEL.format(result="tl.sin(x) + x + 0.0 * %d" % i) for i in range(8)}
+    batch = write(tmp_path, [line(name, text) for name, text in candidates.items()])
+    out = tmp_path / "batch.jsonl.results.jsonl"
+    arguments = ["verify", "--backend", "cpu", "--jobs", "1", "--trials", "1", "--batch", str(batch)]
+    process = subprocess.Popen([command.binary(), *arguments], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while (not out.exists() or out.read_text().count("\n") < 2) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = out.read_text()
+    assert 2 <= before.count("\n") < len(candidates)
+    with out.open("a") as file:
+        file.write('{"id": "7", "outc')  # as if the end had come in the middle of a line
+    process = run(*arguments)
+    assert process.returncode == 0, process.stderr
+    after = out.read_text()
+    assert after.startswith(before)
+    assert sorted(results_of(tmp_path)) == sorted(candidates)
+    again = run(*arguments)
+    assert again.returncode == 0
+    assert out.read_text() == after
+
+
+def test_results_of_another_batch_stay(tmp_path):
+    batch = write(tmp_path, [line("a", NO_KERNEL)])
+    assert run("verify", "--backend", "cpu", "--batch", batch).returncode == 0
+    before = (tmp_path / "batch.jsonl.results.jsonl").read_text()
+    write(tmp_path, [line("a", WRONG)])
+    process = run("verify", "--backend", "cpu", "--batch", batch)
+    assert process.returncode == 2
+    assert "belongs to another batch" in process.stderr
+    assert (tmp_path / "batch.jsonl.results.jsonl").read_text() == before
+
+
+@pytest.mark.parametrize("text, says", [
+    ('{"id": "a"}', "expected one of reference (a path) and reference_text"),
+    ('{"id": "a", "reference_text": "", "candidate": "nowhere.py"}', "nowhere.py: cannot be read"),
+    ('{"id": 3}', "expected one of reference"),
+    ('{"reference_text": "", "candidate_text": "", "seed": 3}', "unknown member seed"),
+    ("{", "batch.jsonl:2"),
+])
+def test_a_broken_line_is_named(tmp_path, text, says):
+    batch = tmp_path / "batch.jsonl"
+    batch.write_text("\n" + text + "\n")
+    process = run("verify", "--backend", "cpu", "--batch", batch)
+    assert process.returncode == 2
+    assert says in process.stderr
+
+
+def test_two_lines_cannot_have_one_id(tmp_path):
+    process = run("verify", "--backend", "cpu", "--batch",
+                  write(tmp_path, [line("a", RIGHT), line("a", WRONG)]))
+    assert process.returncode == 2
+    assert "another line has the id a too" in process.stderr
+
+
+def test_a_full_disk_is_said_and_gone_on_from(tmp_path):
+    batch = write(tmp_path, [line("a", NO_KERNEL)])
+    process = run("verify", "--backend", "cpu", "--batch", batch, "--out", "/dev/full")
+    assert process.returncode == 3
+    assert "No space left on device" in process.stderr
+
+
+def processes_below(pid):
+    """The processes that `pid` started, and theirs, with their command lines."""
+    found = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % name) as stat:
+                parent = int(stat.read().rpartition(")")[2].split()[1])
+            with open("/proc/%s/cmdline" % name) as words:
+                found[int(name)] = parent, words.read().replace("\0", " ")
+        except OSError:
+            pass
+    below, frontier = {}, {pid}
+    while frontier:
+        frontier = {p for p, (parent, _) in found.items() if parent in frontier}
+        below.update({p: found[p][1] for p in frontier})
+    return below
+
+
+@pytest.mark.parametrize("victim", ["zygote.py --socket", "kernelwright-executor"])
+def test_the_batch_survives_the_death_of(tmp_path, victim):
+    candidates = {str(i): KERNEL.format(result="tl.sin(x) + x + 0.0 * %d" % i) for i in range(6)}
+    batch = write(tmp_path, [line(name, text) for name, text in candidates.items()])
+    out = tmp_path / "batch.jsonl.results.jsonl"
+    process = subprocess.Popen(
+        [command.binary(), "verify", "--backend", "cpu", "--jobs", "2", "--trials", "1", "--batch",
+         str(batch)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        ended = pool.submit(process.communicate, timeout=240)
+        while not (out.exists() and out.read_text().count("\n") >= 1) and not ended.done():
+            time.sleep(0.05)
+        below = processes_below(process.pid)
+        killed = [pid for pid, words in below.items() if victim in words]
+        assert killed, below
+        for pid in killed:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        ended.result()
+    assert process.returncode in (0, 4), ended.result()
+    results = results_of(tmp_path)
+    assert sorted(results) == sorted(candidates)
+    others = [r for r in results.values() if r["outcome"] != "accepted"]
+    # A launch that was under way in the interpreter has written to its buffers: not judged.
+    assert len(others) <= (1 if "zygote" in victim else 0)
+    assert all(r["outcome"] == "not judged" and "killed" in r["reason"] for r in others)
+    assert not [pid for pid in below if os.path.exists("/proc/%d" % pid)]
