@@ -13,7 +13,7 @@ struct BatchFlags {
 };
 
 // Judges what the results do not hold yet. The command's exit code.
-int run_batch(const BatchFlags& flags, const MachineFlags& machine_flags,
-              const VerifyOptions& options, const std::string& settings);
+int run_batch(const BatchFlags& flags, const MachineFlags& machine_flags, VerifyOptions options,
+              const std::string& settings);
 
 }  // namespace kw

@@ -213,7 +213,8 @@ Json to_json(const TimeRequest& request) {
           {"input_sets", request.input_sets},
           {"own_inputs", request.own_inputs},
           {"seed", request.seed},
-          {"max_seconds", number_to_json(request.max_seconds)}};
+          {"max_seconds", number_to_json(request.max_seconds)},
+          {"width", request.width}};
 }
 
 TimeRequest time_request_from_json(const JsonReader& in) {
@@ -231,6 +232,8 @@ TimeRequest time_request_from_json(const JsonReader& in) {
   request.seed = seed_from_json(in.at("seed"));
   request.max_seconds = number_from_json(in.at("max_seconds"));
   if (!(request.max_seconds > 0)) in.at("max_seconds").fail("expected a positive number");
+  request.width = number_from_json(in.at("width"));
+  if (!(request.width >= 0)) in.at("width").fail("expected a number from 0 on");
   return request;
 }
 

@@ -113,6 +113,7 @@ TEST(Protocol, TimeRequestsAndReportsKeepEverything) {
   request.own_inputs = true;
   request.seed = 77;
   request.max_seconds = 2.5;
+  request.width = 0.125;
   Json json = sent(to_json(request));
   const TimeRequest back = time_request_from_json(JsonReader(json, ""));
   EXPECT_EQ(back.tasks, request.tasks);
@@ -122,6 +123,7 @@ TEST(Protocol, TimeRequestsAndReportsKeepEverything) {
   EXPECT_TRUE(back.own_inputs);
   EXPECT_EQ(back.seed, 77u);
   EXPECT_EQ(back.max_seconds, 2.5);
+  EXPECT_EQ(back.width, 0.125);
 
   TimeReport report;
   report.status = "ok";

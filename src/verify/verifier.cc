@@ -399,6 +399,7 @@ bool Verifier::check_time(const Reference& reference, int candidate_id,
   request.tasks = {reference.id, candidate_id};
   if (!options.compiled_package.empty()) request.packages = {options.compiled_package};
   request.rounds = options.rounds;
+  request.width = options.width;
   request.seed = options.seed;
   const TimeReport report = executor_.time(request, options.trial_deadline);
   stage.seconds = since(start);

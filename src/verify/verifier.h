@@ -26,6 +26,7 @@ struct VerifyOptions {
   uint64_t seed = 0;  // of inputs and parameters; no candidate sees it
   bool time = false;  // needs the cuda backend
   int rounds = 50;
+  double width = 0;              // of TimeRequest
   std::string compiled_package;  // AOTInductor package of the reference, may be empty
   // The name of one check (checks.h) that is left out: for selftest alone.
   std::string without;

@@ -14,6 +14,7 @@
 
 #include "program/program.h"
 #include "runtime/executor/aten.h"
+#include "runtime/executor/stow.h"
 #include "runtime/protocol.h"
 
 namespace kw {
@@ -68,6 +69,12 @@ class Backend {
   virtual bool isolated() const = 0;
   // True when equal launches on equal bytes give equal bytes (no atomics race).
   virtual bool deterministic() const = 0;
+  // Puts results away until a candidate's kernels have run; null when there is no room. At most
+  // stow_bytes() of them are kept at a time.
+  virtual std::unique_ptr<Stowed> stow(const std::vector<at::Tensor>& tensors) {
+    return isolated() ? stow_in_place(tensors) : stow_on_host(tensors);
+  }
+  virtual int64_t stow_bytes() const { return int64_t{4} << 30; }
   virtual void synchronize() = 0;
   virtual void reset_peak_bytes() = 0;
   virtual int64_t peak_bytes() const = 0;

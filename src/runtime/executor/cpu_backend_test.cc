@@ -87,7 +87,7 @@ class CpuBackendTest : public testing::Test {
     LoadedTask reference(build(kReference, "Model"), *backend_);
     LoadedTask candidate(build(text, "ModelNew"), *backend_);
     request.seed = 3;
-    return Trials(*backend_, int64_t{64} << 20).run(request, reference, candidate);
+    return Trials(*backend_).run(request, reference, candidate);
   }
   static WorkerPool* pool_;
   static Backend* backend_;
@@ -152,8 +152,9 @@ TEST(CpuBackend, DescribesItselfAndItsPeak) {
   EXPECT_GT(about["total_memory"].get<int64_t>(), int64_t{1} << 28);
   backend->reset_peak_bytes();
   const int64_t before = backend->peak_bytes();
-  { const at::Tensor big = at::ones({int64_t{1} << 24}); }
-  EXPECT_GE(backend->peak_bytes(), before + (int64_t{60} << 20));
+  // Much more than what the heap may still hold of earlier tests.
+  { const at::Tensor big = at::ones({int64_t{1} << 27}); }
+  EXPECT_GE(backend->peak_bytes(), before + (int64_t{256} << 20));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "formats/error.h"
 #include "runtime/executor/cuda_driver.h"
+#include "runtime/executor/cuda_stow.h"
 #include "runtime/executor/launch_params.h"
 
 namespace kw {
@@ -219,6 +220,13 @@ class CudaBackend : public Backend {
   }
   bool isolated() const override { return false; }
   bool deterministic() const override { return false; }
+  std::unique_ptr<Stowed> stow(const std::vector<at::Tensor>& tensors) override {
+    return stow_unmapped(tensors);
+  }
+  // What is left is for the candidates, whose inputs and results there are several times.
+  int64_t stow_bytes() const override {
+    return static_cast<int64_t>(properties_.totalGlobalMem / 5 * 3);
+  }
   void synchronize() override {
     const cudaError_t error = cudaDeviceSynchronize();
     if (error != cudaSuccess) throw DeviceLost(cudaGetErrorString(error));

@@ -29,6 +29,14 @@ CudaDriver load_driver() {
   find(library, "cuDeviceGetAttribute", driver.device_get_attribute);
   find(library, "cuLaunchKernelEx", driver.launch_kernel_ex);
   find(library, "cuTensorMapEncodeTiled", driver.tensor_map_encode_tiled);
+  find(library, "cuMemGetAllocationGranularity", driver.mem_get_allocation_granularity);
+  find(library, "cuMemCreate", driver.mem_create);
+  find(library, "cuMemRelease", driver.mem_release);
+  find(library, "cuMemAddressReserve", driver.mem_address_reserve);
+  find(library, "cuMemAddressFree", driver.mem_address_free);
+  find(library, "cuMemMap", driver.mem_map);
+  find(library, "cuMemUnmap", driver.mem_unmap);
+  find(library, "cuMemSetAccess", driver.mem_set_access);
   find(library, "cuGetErrorString", driver.get_error_string);
   return driver;
 }

@@ -1,5 +1,6 @@
-// The few entry points of the CUDA driver that launches need, found in libcuda.so.1 at run time, so
-// that nothing links against a driver. Compiled only where PyTorch has CUDA.
+// The few entry points of the CUDA driver that launches and kept results need, found in
+// libcuda.so.1 at run time, so that nothing links against a driver. Compiled only where PyTorch has
+// CUDA.
 #pragma once
 
 #include <cuda.h>
@@ -18,6 +19,14 @@ struct CudaDriver {
   decltype(&::cuDeviceGetAttribute) device_get_attribute = nullptr;
   decltype(&::cuLaunchKernelEx) launch_kernel_ex = nullptr;
   decltype(&::cuTensorMapEncodeTiled) tensor_map_encode_tiled = nullptr;
+  decltype(&::cuMemGetAllocationGranularity) mem_get_allocation_granularity = nullptr;
+  decltype(&::cuMemCreate) mem_create = nullptr;
+  decltype(&::cuMemRelease) mem_release = nullptr;
+  decltype(&::cuMemAddressReserve) mem_address_reserve = nullptr;
+  decltype(&::cuMemAddressFree) mem_address_free = nullptr;
+  decltype(&::cuMemMap) mem_map = nullptr;
+  decltype(&::cuMemUnmap) mem_unmap = nullptr;
+  decltype(&::cuMemSetAccess) mem_set_access = nullptr;
   decltype(&::cuGetErrorString) get_error_string = nullptr;
 
   // "what: an illegal memory access was encountered"; throws ReplayError unless `result` is

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "runtime/executor/compare.h"
 #include "runtime/executor/guards.h"
 #include "runtime/executor/sections.h"
 
@@ -25,31 +26,24 @@ at::Tensor slice_of(const at::Tensor& flat, int64_t begin, int64_t end, at::Devi
   return flat.slice(0, begin, end).to(device);
 }
 
-at::Tensor bits(const at::Tensor& tensor) {
-  switch (tensor.element_size()) {
-    case 1:
-      return tensor.view(at::kByte);
-    case 2:
-      return tensor.view(at::kShort);
-    case 4:
-      return tensor.view(at::kInt);
-    default:
-      return tensor.view(at::kLong);
-  }
-}
-
-// Elements where one is NaN or infinite and the other is not the same.
-at::Tensor nonfinite_differs(const at::Tensor& a, const at::Tensor& b) {
-  const at::Tensor nan_differs = a.isnan().ne(b.isnan());
-  const at::Tensor infinite = a.isinf().logical_or(b.isinf());
-  return nan_differs.logical_or(infinite.logical_and(a.ne(b)));
-}
-
 at::Tensor zero_where_not(const at::Tensor& keep, const at::Tensor& values) {
   return at::where(keep, values, at::zeros({}, values.options()));
 }
 
 double ratio(double error, double scale) { return scale > 0 ? error / scale : error; }
+
+ErrorSums errors_of(const Comparison& compared, int64_t elements) {
+  const auto mean = [](double sum, int64_t count) {
+    return count ? std::sqrt(sum / static_cast<double>(count)) : 0;
+  };
+  ErrorSums out;
+  out.oracle_rms = mean(compared.oracle_sum, compared.oracles);
+  out.oracle_max = compared.oracle_max;
+  out.rms = ratio(mean(compared.error_sum, compared.both), out.oracle_rms);
+  out.worst = ratio(compared.error_max, out.oracle_rms);
+  out.finite = compared.sound == elements;
+  return out;
+}
 
 // Whether two elements may lie in one place: some dimension's step is within the reach of smaller
 // ones.
@@ -76,36 +70,7 @@ std::string shape_text(const std::vector<int64_t>& shape) {
 }  // namespace
 
 ErrorSums error_against(const at::Tensor& got, const at::Tensor& oracle, at::Device device) {
-  const at::Tensor g = got.reshape({-1}), o = oracle.reshape({-1});
-  double error_sum = 0, error_max = 0, oracle_sum = 0, oracle_max = 0;
-  int64_t both = 0, oracles = 0, sound = 0;
-  for_slices(g.numel(), [&](int64_t begin, int64_t end) {
-    const at::Tensor gs = slice_of(g, begin, end, device).to(at::kDouble);
-    const at::Tensor os = slice_of(o, begin, end, device).to(at::kDouble);
-    const at::Tensor oracle_ok = os.isfinite();
-    const at::Tensor ok = oracle_ok.logical_and(gs.isfinite());
-    const at::Tensor error = zero_where_not(ok, gs - os), scale = zero_where_not(oracle_ok, os);
-    const at::Tensor sums =
-        at::stack({error.square().sum(), error.abs().max(), scale.square().sum(), scale.abs().max(),
-                   ok.sum().to(at::kDouble), oracle_ok.sum().to(at::kDouble),
-                   ok.logical_or(gs.eq(os)).sum().to(at::kDouble)})
-            .cpu();
-    const double* s = sums.const_data_ptr<double>();
-    error_sum += s[0];
-    error_max = std::max(error_max, s[1]);
-    oracle_sum += s[2];
-    oracle_max = std::max(oracle_max, s[3]);
-    both += static_cast<int64_t>(s[4]);
-    oracles += static_cast<int64_t>(s[5]);
-    sound += static_cast<int64_t>(s[6]);
-  });
-  ErrorSums out;
-  out.oracle_rms = oracles ? std::sqrt(oracle_sum / static_cast<double>(oracles)) : 0;
-  out.oracle_max = oracle_max;
-  out.rms = ratio(both ? std::sqrt(error_sum / static_cast<double>(both)) : 0, out.oracle_rms);
-  out.worst = ratio(error_max, out.oracle_rms);
-  out.finite = sound == g.numel();
-  return out;
+  return errors_of(compare(got, got, oracle, device, false), got.numel());
 }
 
 OutputErrors reference_errors(const at::Tensor& reference, const at::Tensor& oracle,
@@ -123,31 +88,17 @@ OutputErrors reference_errors(const at::Tensor& reference, const at::Tensor& ora
 
 void candidate_errors(const at::Tensor& candidate, const at::Tensor& reference,
                       const at::Tensor& oracle, OutputErrors& errors) {
-  const at::Device device = candidate.device();
-  const at::Tensor c = candidate.reshape({-1}), r = reference.reshape({-1});
   const bool floating = candidate.is_floating_point();
-  errors.exact_equal = true;
-  for_slices(c.numel(), [&](int64_t begin, int64_t end) {
-    const at::Tensor cs = slice_of(c, begin, end, device), rs = slice_of(r, begin, end, device);
-    const int64_t different = bits(cs).ne(bits(rs)).sum().item<int64_t>();
-    if (different == 0) return;
-    errors.exact_equal = false;
-    if (!floating) {
-      errors.int_mismatch += different;
-      return;
-    }
-    const at::Tensor cd = cs.to(at::kDouble), rd = rs.to(at::kDouble);
-    const at::Tensor ok = cd.isfinite().logical_and(rd.isfinite());
-    const at::Tensor scaled = (cd - rd).abs() / (rd.abs() * 1e-2 + 1e-2);
-    errors.nonfinite_mismatch += nonfinite_differs(cd, rd).sum().item<int64_t>();
-    errors.allclose_worst =
-        std::max(errors.allclose_worst, zero_where_not(ok, scaled).max().item<double>());
-  });
-  const ErrorSums sums = error_against(candidate, oracle, device);
+  const Comparison compared =
+      compare(candidate, reference, oracle, candidate.device(), /*sections=*/floating);
+  errors.exact_equal = compared.different == 0;
+  if (!floating) errors.int_mismatch = compared.different;
+  errors.nonfinite_mismatch = compared.nonfinite;
+  errors.allclose_worst = compared.allclose_worst;
+  const ErrorSums sums = errors_of(compared, candidate.numel());
   errors.candidate_rms = sums.rms;
   errors.candidate_worst = sums.worst;
-  if (!floating || errors.exact_equal) return;
-  const SectionError section = worst_section(candidate, reference, oracle);
+  const SectionError section = worst_section(compared.sections, candidate.scalar_type());
   errors.section_excess = section.excess;
   errors.section_error = section.candidate;
   errors.section_allowed = section.allowed;
@@ -157,27 +108,23 @@ void candidate_errors(const at::Tensor& candidate, const at::Tensor& reference,
 
 bool bit_equal(const at::Tensor& a, const at::Tensor& b) {
   const at::Tensor x = a.reshape({-1}), y = b.reshape({-1});
+  // On a device a comparison takes a byte for each element; from the host it takes a copy.
+  const int64_t part = x.device() == y.device() ? int64_t{1} << 28 : kSlice;
   bool equal = true;
-  for_slices(x.numel(), [&](int64_t begin, int64_t end) {
-    equal = equal && at::equal(bits(slice_of(x, begin, end, a.device())),
-                               bits(slice_of(y, begin, end, a.device())));
-  });
+  for (int64_t begin = 0; begin < x.numel() && equal; begin += part) {
+    const int64_t end = std::min(x.numel(), begin + part);
+    equal = at::equal(bits(slice_of(x, begin, end, a.device())),
+                      bits(slice_of(y, begin, end, a.device())));
+  }
   return equal;
 }
 
 double distance(const at::Tensor& a, const at::Tensor& b) {
-  if (bit_equal(a, b)) return 0;
   constexpr double kFar = std::numeric_limits<double>::infinity();
-  if (!a.is_floating_point()) return kFar;
-  const at::Tensor x = a.reshape({-1}), y = b.reshape({-1});
-  bool same_nonfinite = true;
-  for_slices(x.numel(), [&](int64_t begin, int64_t end) {
-    same_nonfinite = same_nonfinite && !nonfinite_differs(slice_of(x, begin, end, a.device()),
-                                                          slice_of(y, begin, end, a.device()))
-                                            .any()
-                                            .item<bool>();
-  });
-  return same_nonfinite ? error_against(a, b, a.device()).rms : kFar;
+  if (!a.is_floating_point()) return bit_equal(a, b) ? 0 : kFar;
+  const Comparison compared = compare(a, b, b, a.device(), false);
+  if (compared.different == 0) return 0;
+  return compared.nonfinite ? kFar : errors_of(compared, a.numel()).rms;
 }
 
 bool updated_alike(const at::Tensor& got, const at::Tensor& expected, const at::Tensor& before) {

@@ -1,6 +1,5 @@
-// How far outputs are from one another. Everything is reduced in float64, a slice of at most
-// 2^22 elements at a time, on the device of the candidate's output; the other tensors may live on
-// the host. No tensor of an output's size is made.
+// How far outputs are from one another (compare.h does the sums), on the device of the candidate's
+// output; the other tensors may live on the host.
 #pragma once
 
 #include "program/program.h"

@@ -12,23 +12,6 @@ namespace {
 // as a candidate's would (docs/numerics.md).
 constexpr double kPassFactor = 4;
 
-int64_t total_bytes(const std::vector<at::Tensor>& tensors) {
-  int64_t sum = 0;
-  for (const at::Tensor& tensor : tensors) {
-    if (tensor.defined()) sum += static_cast<int64_t>(tensor.nbytes());
-  }
-  return sum;
-}
-
-std::vector<at::Tensor> to_host(const std::vector<at::Tensor>& tensors) {
-  std::vector<at::Tensor> out;
-  for (const at::Tensor& tensor : tensors) {
-    out.push_back(tensor.defined() ? tensor.to(at::kCPU, tensor.scalar_type(), false, true)
-                                   : tensor);
-  }
-  return out;
-}
-
 // Whether answering `outputs` instead of the reference's would be within tolerance everywhere.
 bool would_pass(const std::vector<at::Tensor>& answers, const ReferenceSide& side,
                 at::Device device) {
@@ -74,15 +57,19 @@ bool stale_would_pass(LoadedTask& reference, const Draw& draw, uint64_t seed,
 
 }  // namespace
 
-int64_t ReferenceSide::bytes() const {
-  return total_bytes(outputs) + total_bytes(oracle) + total_bytes(after);
+std::vector<at::Tensor> ReferenceSide::tensors() const {
+  std::vector<at::Tensor> all = outputs;
+  all.insert(all.end(), oracle.begin(), oracle.end());
+  all.insert(all.end(), after.begin(), after.end());
+  return all;
 }
 
-ReferenceSide ReferenceSide::on_host() const {
+ReferenceSide ReferenceSide::with(std::vector<at::Tensor> tensors) const {
   ReferenceSide out = *this;
-  out.outputs = to_host(outputs);
-  out.oracle = to_host(oracle);
-  out.after = to_host(after);
+  auto next = tensors.begin();
+  for (auto* part : {&out.outputs, &out.oracle, &out.after}) {
+    for (at::Tensor& tensor : *part) tensor = std::move(*next++);
+  }
   return out;
 }
 
@@ -127,24 +114,35 @@ CachedReference ReferenceCache::find(const ReferenceKey& key) {
   return it->value;
 }
 
-void ReferenceCache::put(const ReferenceKey& key, CachedReference entry) {
-  int64_t bytes = entry.side->bytes();
-  if (entry.draw) bytes += total_bytes(entry.draw->all());
-  if (bytes > budget_ / 4) return;
-  entries_.push_front({key, std::move(entry), bytes});
-  bytes_ += bytes;
-  while (bytes_ > budget_) {
-    bytes_ -= entries_.back().bytes;
-    entries_.pop_back();
+bool ReferenceCache::make_room(int task, int64_t bytes) {
+  const auto of_task = [&](const Entry& entry) { return std::get<0>(entry.key) == task; };
+  int64_t own = 0;
+  for (const Entry& entry : entries_) own += of_task(entry) ? entry.value.bytes : 0;
+  if (own + bytes > budget_) return false;
+  while (bytes_ + bytes > budget_) {
+    const auto oldest = std::find_if_not(entries_.rbegin(), entries_.rend(), of_task);
+    bytes_ -= oldest->value.bytes;
+    entries_.erase(std::next(oldest).base());
   }
+  return true;
+}
+
+void ReferenceCache::put(const ReferenceKey& key, CachedReference entry) {
+  bytes_ += entry.bytes;
+  entries_.push_front({key, std::move(entry)});
 }
 
 void ReferenceCache::forget(int task) {
   std::erase_if(entries_, [&](const Entry& entry) {
     if (std::get<0>(entry.key) != task) return false;
-    bytes_ -= entry.bytes;
+    bytes_ -= entry.value.bytes;
     return true;
   });
+}
+
+void ReferenceCache::clear() {
+  entries_.clear();
+  bytes_ = 0;
 }
 
 }  // namespace kw

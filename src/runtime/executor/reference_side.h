@@ -2,8 +2,8 @@
 // reference's own errors. Costly and the same for every candidate of a task, so kept under (task,
 // seed, variation) within a budget of bytes.
 //
-// On a backend where a candidate's kernels could reach any memory, nothing of this stays on the
-// device while a candidate runs: inputs are drawn again afterwards, results wait on the host.
+// On a backend where a candidate's kernels could reach any memory, nothing of this is there while a
+// candidate runs: inputs are drawn again afterwards, results are put away (stow.h).
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/executor/loaded_task.h"
+#include "runtime/executor/stow.h"
 
 namespace kw {
 
@@ -21,10 +22,9 @@ struct ReferenceSide {
   std::vector<at::Tensor> after;  // forward's inputs after the call; undefined if not mutated
   std::vector<OutputErrors> errors;
   bool passes_zeros = false, passes_stale = false;
-  // Bytes of all tensors.
-  int64_t bytes() const;
-  // A copy on the host.
-  ReferenceSide on_host() const;
+  // Every tensor, in one list, and the same with others in their place.
+  std::vector<at::Tensor> tensors() const;
+  ReferenceSide with(std::vector<at::Tensor> tensors) const;
   // Overwrites what a later kernel could find in freed memory.
   void scrub() const;
 };
@@ -35,25 +35,31 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
 
 using ReferenceKey = std::tuple<int, uint64_t, Variation>;  // task id, seed
 
+// A reference side that is put away.
 struct CachedReference {
-  std::shared_ptr<const Draw> draw;  // of isolated backends
-  std::shared_ptr<const ReferenceSide> side;
+  std::shared_ptr<const Draw> draw;     // of isolated backends
+  std::shared_ptr<ReferenceSide> side;  // without its tensors
+  std::shared_ptr<Stowed> tensors;
+  int64_t bytes = 0;
 };
 
-// Least recently used goes first.
+// Other tasks' entries make room, least recently used first; entries of the same task stay, or
+// candidates that go through them in order would find none.
 class ReferenceCache {
  public:
   explicit ReferenceCache(int64_t budget_bytes) : budget_(budget_bytes) {}
   CachedReference find(const ReferenceKey& key);
+  // Whether there is, or can be made, room for so much of `task`.
+  bool make_room(int task, int64_t bytes);
   void put(const ReferenceKey& key, CachedReference entry);
   void forget(int task);
+  void clear();
   int64_t bytes() const { return bytes_; }
 
  private:
   struct Entry {
     ReferenceKey key;
     CachedReference value;
-    int64_t bytes;
   };
   int64_t budget_, bytes_ = 0;
   std::list<Entry> entries_;  // most recent first

@@ -5,6 +5,8 @@
 // still be near in RMS; its error in that cross-section is then near 1.
 #pragma once
 
+#include <vector>
+
 #include "runtime/executor/aten.h"
 
 namespace kw {
@@ -21,8 +23,7 @@ struct SectionError {
 };
 constexpr double kSectionFactor = 64;
 
-// Floating tensors of equal shapes; reduced in float64 on the candidate's device, a part at a time.
-SectionError worst_section(const at::Tensor& candidate, const at::Tensor& reference,
-                           const at::Tensor& oracle);
+// Of Comparison::sections (compare.h), for answers of `dtype`.
+SectionError worst_section(const std::vector<at::Tensor>& sums, at::ScalarType dtype);
 
 }  // namespace kw

@@ -19,10 +19,8 @@ using Timer = std::function<TimeReport(const TimeRequest&, const std::vector<Loa
 
 class Server {
  public:
-  static constexpr int64_t kCacheBytes = int64_t{4} << 30;  // of reference results, on the host
-
   Server(Backend& backend, Timer timer)
-      : backend_(backend), timer_(std::move(timer)), trials_(backend, kCacheBytes) {}
+      : backend_(backend), timer_(std::move(timer)), trials_(backend) {}
 
   // Answers one request. Sets lost() when the device is gone.
   Frame answer(const Frame& request);

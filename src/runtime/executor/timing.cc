@@ -1,6 +1,8 @@
 #include "runtime/executor/timing.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <random>
 
 #include "runtime/executor/metrics.h"
@@ -12,6 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kWarmups = 3;
 constexpr int kFewestRounds = 5;
+constexpr int kWallEvery = 4;  // rounds, where their number follows from the times
 // Relative RMS distance that the order of atomic additions may cause, in units of the last place.
 constexpr double kAtomicsUlps = 32;
 // The same for another compiler's code, which may round and reassociate (TF32 included).
@@ -51,11 +54,13 @@ class Contestant {
     return task_.forward().run(inputs_[set], options);
   }
   void warm_up() {
-    for (size_t set = 0; set < inputs_.size(); ++set) {
+    const bool warm = !package_ && task_.timed;
+    for (size_t set = 0; set < inputs_.size() && !warm; ++set) {
       reset(static_cast<int>(set));
       run(static_cast<int>(set), {});  // checked: finds results that need another layout
     }
-    for (int i = 0; i < kWarmups; ++i) {
+    if (!package_) task_.timed = true;
+    for (int i = 0; i < (warm ? 1 : kWarmups); ++i) {
       reset(0);
       run(0, {.checked = false});
     }
@@ -97,12 +102,43 @@ std::vector<std::vector<at::Tensor>> draw_sets(LoadedTask& task, const TimeReque
   return sets;
 }
 
-void time_once(Contestant& contestant, int set, RunClock& clock) {
+// A distribution-free 95 % interval of the median of `values`: between the order statistics whose
+// ranks a fair coin would leave outside in at most 5 % of cases (Conover, Practical Nonparametric
+// Statistics, section 3.2). Infinite below 6 values.
+double interval_width(std::vector<double> values) {
+  const size_t n = values.size();
+  double outside = std::pow(0.5, n), term = outside;  // P(fewer than `rank` of n below the median)
+  size_t rank = 0;
+  while (2 * outside <= 0.05) {
+    ++rank;
+    term *= static_cast<double>(n - rank + 1) / static_cast<double>(rank);
+    outside += term;
+  }
+  if (rank == 0) return std::numeric_limits<double>::infinity();
+  std::sort(values.begin(), values.end());
+  return values[n - rank] - values[rank - 1];
+}
+
+// Whether the ratios of the first one's times to every other's are known well enough.
+bool known(const std::vector<std::unique_ptr<Contestant>>& contestants, double width) {
+  const std::vector<double>& base = contestants[0]->device_ms;
+  for (const auto& contestant : contestants) {
+    if (contestant == contestants[0]) continue;
+    std::vector<double> ratios;
+    for (size_t i = 0; i < base.size(); ++i) ratios.push_back(base[i] / contestant->device_ms[i]);
+    const double allowed = width * ratios[ratios.size() / 2];
+    if (!(interval_width(ratios) <= allowed)) return false;
+  }
+  return true;
+}
+
+void time_once(Contestant& contestant, int set, RunClock& clock, bool wall) {
   const auto run = [&] { contestant.last_outputs = contestant.run(set, {.checked = false}); };
   contestant.last_outputs.clear();
   contestant.reset(set);
   contestant.device_ms.push_back(clock.device_ms(run));
   contestant.last_set = set;
+  if (!wall) return;
   contestant.reset(set);
   contestant.wall_ms.push_back(clock.wall_ms([&] { contestant.run(set, {.checked = false}); }));
 }
@@ -134,7 +170,9 @@ TimeReport time_runs(Backend& backend, RunClock& clock, const TimeRequest& reque
   for (int round = 0; round < request.rounds; ++round) {
     if (round >= kFewestRounds && Clock::now() > deadline) break;
     std::shuffle(order.begin(), order.end(), random);
-    for (size_t i : order) time_once(*contestants[i], round % request.input_sets, clock);
+    const bool wall = request.width == 0 || round % kWallEvery == 0;
+    for (size_t i : order) time_once(*contestants[i], round % request.input_sets, clock, wall);
+    if (request.width > 0 && known(contestants, request.width)) break;
   }
   for (const auto& contestant : contestants) {
     report.device_ms.push_back(contestant->device_ms);

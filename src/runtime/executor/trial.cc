@@ -39,27 +39,28 @@ class OneTrial {
   void run() {
     report_.fault = "reference";
     const ReferenceKey key{request_.reference, request_.seed, request_.variation};
-    CachedReference cached = cache_.find(key);
+    const CachedReference cached = cache_.find(key);
     std::shared_ptr<const Draw> draw = cached.draw ? cached.draw : new_draw();
     report_.fault = "candidate";
     run_candidate(*draw);
     report_.fault = "reference";
     if (!backend_.isolated()) draw.reset(), draw = new_draw();
-    if (!cached.side) cached.side = run_reference_on(*draw);
-    report_.fault = "candidate";
-    compare_outputs(*cached.side);
-    compare_inputs(*draw, *cached.side);
-    report_.passes_zeros = cached.side->passes_zeros;
-    report_.passes_stale = cached.side->passes_stale;
-    keep(key, draw, cached.side);
+    if (cached.side) {
+      compare_with(*draw, cached);
+    } else {
+      const ReferenceSide side = run_reference_on(*draw);
+      compare(*draw, side);
+      keep(key, draw, side);
+    }
     report_.fault.clear();
   }
 
  private:
   std::shared_ptr<const Draw> new_draw();
-  std::shared_ptr<const ReferenceSide> run_reference_on(const Draw& draw);
-  void keep(const ReferenceKey& key, std::shared_ptr<const Draw> draw,
-            std::shared_ptr<const ReferenceSide> side);
+  ReferenceSide run_reference_on(const Draw& draw);
+  void compare(const Draw& draw, const ReferenceSide& side);
+  void compare_with(const Draw& draw, const CachedReference& cached);
+  void keep(const ReferenceKey& key, std::shared_ptr<const Draw> draw, const ReferenceSide& side);
 
   void run_candidate(const Draw& draw);
   void check_state(const Draw& draw);
@@ -97,7 +98,7 @@ std::shared_ptr<const Draw> OneTrial::new_draw() {
   return std::make_shared<Draw>(reference_.draw(request_.seed, request_.variation));
 }
 
-std::shared_ptr<const ReferenceSide> OneTrial::run_reference_on(const Draw& draw) {
+ReferenceSide OneTrial::run_reference_on(const Draw& draw) {
   const auto& mutated = reference_.forward().mutated_inputs();
   Draw own = draw;
   Guards copies(backend_.device());
@@ -107,26 +108,46 @@ std::shared_ptr<const ReferenceSide> OneTrial::run_reference_on(const Draw& draw
     const auto inputs = derived + draw.derived.size();
     own = {{all.begin(), derived}, {derived, inputs}, {inputs, all.end()}, {}};
   }
-  auto side = std::make_shared<ReferenceSide>(
-      run_reference(reference_, own, request_.seed, request_.variation, backend_.device()));
+  ReferenceSide side =
+      run_reference(reference_, own, request_.seed, request_.variation, backend_.device());
   backend_.synchronize();
   return side;
 }
 
-// After the last use of `side` on the device.
+void OneTrial::compare(const Draw& draw, const ReferenceSide& side) {
+  report_.fault = "candidate";
+  compare_outputs(side);
+  compare_inputs(draw, side);
+  report_.passes_zeros = side.passes_zeros;
+  report_.passes_stale = side.passes_stale;
+}
+
+void OneTrial::compare_with(const Draw& draw, const CachedReference& cached) {
+  try {
+    compare(draw, cached.side->with(cached.tensors->open()));
+  } catch (...) {
+    cached.tensors->close();
+    throw;
+  }
+  cached.tensors->close();
+}
+
+// After the last use of `side`.
 void OneTrial::keep(const ReferenceKey& key, std::shared_ptr<const Draw> draw,
-                    std::shared_ptr<const ReferenceSide> side) {
-  const bool known = cache_.find(key).side != nullptr;
+                    const ReferenceSide& side) {
+  const std::vector<at::Tensor> tensors = side.tensors();
+  CachedReference entry{nullptr, nullptr, nullptr, total_bytes(tensors)};
   if (backend_.isolated()) {
-    if (!known) cache_.put(key, {std::move(draw), std::move(side)});
-    return;
+    entry.draw = std::move(draw);
+    entry.bytes += total_bytes(entry.draw->all());
   }
-  if (known) return;  // the one in use came from there: it is on the host
-  constexpr int64_t kWorthKeeping = int64_t{256} << 20;  // running again is faster than moving more
-  if (side->bytes() <= kWorthKeeping) {
-    cache_.put(key, {nullptr, std::make_shared<ReferenceSide>(side->on_host())});
+  if (cache_.make_room(request_.reference, entry.bytes)) entry.tensors = backend_.stow(tensors);
+  if (entry.tensors) {
+    entry.side =
+        std::make_shared<ReferenceSide>(side.with(std::vector<at::Tensor>(tensors.size())));
+    cache_.put(key, std::move(entry));
   }
-  side->scrub();
+  if (!backend_.isolated()) side.scrub();
 }
 
 void OneTrial::check_state(const Draw& draw) {
@@ -351,6 +372,15 @@ void OneTrial::compare_state_after(const Draw& draw, const ReferenceSide& side) 
 }  // namespace
 
 TrialReport Trials::run(const TrialRequest& request, LoadedTask& reference, LoadedTask& candidate) {
+  TrialReport report = attempt(request, reference, candidate);
+  // What is kept of other trials may be what takes the memory.
+  if (!report.message.ends_with("out of memory") || cache_.bytes() == 0) return report;
+  cache_.clear();
+  return attempt(request, reference, candidate);
+}
+
+TrialReport Trials::attempt(const TrialRequest& request, LoadedTask& reference,
+                            LoadedTask& candidate) {
   c10::InferenceMode inference;
   const auto start = std::chrono::steady_clock::now();
   TrialReport report;

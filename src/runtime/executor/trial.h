@@ -14,7 +14,7 @@ namespace kw {
 
 class Trials {
  public:
-  Trials(Backend& backend, int64_t cache_bytes) : backend_(backend), cache_(cache_bytes) {}
+  explicit Trials(Backend& backend) : backend_(backend), cache_(backend.stow_bytes()) {}
 
   // Failures of either side are statuses; DeviceLost passes through.
   TrialReport run(const TrialRequest& request, LoadedTask& reference, LoadedTask& candidate);
@@ -22,6 +22,8 @@ class Trials {
   void forget(int task) { cache_.forget(task); }
 
  private:
+  TrialReport attempt(const TrialRequest& request, LoadedTask& reference, LoadedTask& candidate);
+
   Backend& backend_;
   ReferenceCache cache_;
 };

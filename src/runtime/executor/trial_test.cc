@@ -12,7 +12,6 @@ namespace kw {
 namespace {
 
 constexpr int64_t kN = 64;
-constexpr int64_t kCache = int64_t{64} << 20;
 
 // exp(x) * y
 Task reference_task() {
@@ -55,7 +54,7 @@ class TrialTest : public testing::TestWithParam<bool> {
     request.reference = 1;
     request.candidate = 2;
     request.seed += 11;
-    return Trials(backend_, kCache).run(request, r, c);
+    return Trials(backend_).run(request, r, c);
   }
   // A trial of the launch whose kernel first does the right thing and then `wrong`.
   TrialReport run_wrong(FakeKernel wrong, TrialRequest request = {}) {
@@ -179,14 +178,14 @@ TEST_P(TrialTest, StaleAnswersAreNotRight) {
     at::Tensor(t[2]).copy_(first);
   };
   LoadedTask reference(reference_task(), backend_), candidate(kernel_task(), backend_);
-  Trials trials(backend_, kCache);
+  Trials trials(backend_);
   EXPECT_TRUE(within(trials.run({1, 2, 5}, reference, candidate).outputs[0]));
   EXPECT_FALSE(within(trials.run({1, 2, 6}, reference, candidate).outputs[0]));
 }
 
 TEST_P(TrialTest, CachedReferencesGiveTheSameReport) {
   LoadedTask reference(reference_task(), backend_), candidate(kernel_task(), backend_);
-  Trials trials(backend_, kCache);
+  Trials trials(backend_);
   for (Variation variation : {Variation::kPlain, Variation::kAffine}) {
     std::vector<Json> reports;
     for (int i = 0; i < 3; ++i) {
