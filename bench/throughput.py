@@ -215,13 +215,15 @@ def measure(tool, name, count, backend, jobs):
     stages = {stage: statistics.median(r["stages"][stage] for r in own if stage in r["stages"])
               for stage in ("record", "compile", "correct", "time")
               if any(stage in r.get("stages", {}) for r in own)}
+    phases = {phase: statistics.median(r["phases"].get(phase, 0) for r in own)
+              for phase in sorted({p for r in own for p in r.get("phases", {})})}
     span = max(finished) - min(finished)
     return {"class": name, "target": target, "verdicts": len(results), "outcomes": outcomes,
             "verdicts_per_s": (len(results) - 1) / span if span else 0,
             "judged": len(own), "start_s": min(finished), "all_s": max(finished),
             "p50_s": quantile([r["seconds"] for r in results], 0.5),
             "p99_s": quantile([r["seconds"] for r in results], 0.99),
-            "median_stage_s": stages, "odd": odd[:3], "says": process.stdout.splitlines()[:1],
+            "median_stage_s": stages, "median_phase_s": phases, "odd": odd[:3], "says": process.stdout.splitlines()[:1],
             "error": process.stderr.splitlines()[-1:] if process.returncode else []}
 
 

@@ -83,7 +83,7 @@ while True:
         flags = ["inputs_unchanged", "guards_intact", "state_equal", "buffers_equal",
                  "passes_zeros", "passes_stale", "no_launch_changes"]
         send({"status": "ok", "message": "", "outputs": [], "idle_launches": loaded,
-              "difference": "", "seconds": 0.5, "peak_bytes": 1, **{flag: True for flag in flags}})
+              "difference": "", "seconds": 0.5, "phases": {}, "peak_bytes": 1, **{flag: True for flag in flags}})
 )";
 
 class ExecutorClientTest : public testing::Test {

@@ -182,6 +182,8 @@ Json to_json(const TrialReport& report) {
   for_each_finding(report, [&](const char* name, bool finding) { out[name] = finding; });
   out["idle_launches"] = report.idle_launches;
   out["seconds"] = number_to_json(report.seconds);
+  out["phases"] = Json::object();
+  for (const auto& [phase, seconds] : report.phases) out["phases"][phase] = number_to_json(seconds);
   out["peak_bytes"] = report.peak_bytes;
   return out;
 }
@@ -201,6 +203,9 @@ TrialReport trial_report_from_json(const JsonReader& in) {
     report.idle_launches.push_back(id_from_json(step));
   }
   report.seconds = number_from_json(in.at("seconds"));
+  for (const auto& [phase, seconds] : in.at("phases").members()) {
+    report.phases[phase] = number_from_json(seconds);
+  }
   report.peak_bytes = in.at("peak_bytes").integer(0, INT64_MAX);
   return report;
 }

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,6 +73,9 @@ struct TrialReport {
   bool no_launch_changes = true;   // with all launches no-ops, some output changes
   std::vector<int> idle_launches;  // forward step indices whose omission changes no output
   double seconds = 0;
+  // Of them, on what: "draw" (inputs and parameters), "candidate", "noop" (calls without launches),
+  // "reference" (with its fp64 run), "compare", "keep".
+  std::map<std::string, double> phases;
   int64_t peak_bytes = 0;
 };
 

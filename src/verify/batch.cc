@@ -3,6 +3,7 @@
 #include <atomic>
 #include <deque>
 #include <exception>
+#include <latch>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -68,6 +69,7 @@ class BatchRun {
   void run() {
     std::vector<std::thread> threads;
     const size_t count = std::min(jobs_.size(), static_cast<size_t>(std::max(1, config_.jobs)));
+    starting_.emplace(static_cast<std::ptrdiff_t>(count));
     for (size_t i = 0; i < count; ++i) threads.emplace_back([this] { work(); });
     for (std::thread& thread : threads) thread.join();
     if (failure_) std::rethrow_exception(failure_);
@@ -100,6 +102,7 @@ class BatchRun {
   void work() {
     try {
       WorkerPool pool(config_.workers);
+      start(pool);
       Verifier verifier(pool, executor_, profile_, &kernels_);
       while (true) {
         const size_t next = next_++;
@@ -111,6 +114,17 @@ class BatchRun {
       if (!failure_) failure_ = std::current_exception();
       stopped_ = true;
     }
+  }
+
+  // All workers import torch at the same time, and nothing else happens meanwhile.
+  void start(WorkerPool& pool) {
+    try {
+      pool.start();
+    } catch (...) {
+      starting_->count_down();
+      throw;
+    }
+    starting_->arrive_and_wait();
   }
 
   void judge(Verifier& verifier, const JobOfItems& job) {
@@ -211,6 +225,7 @@ class BatchRun {
   std::deque<SharedReference> references_;
   std::deque<JobOfItems> all_;
   std::vector<const JobOfItems*> jobs_;
+  std::optional<std::latch> starting_;
   std::atomic<size_t> next_{0};
   std::atomic<bool> stopped_{false};
   std::mutex mutex_, report_mutex_;
@@ -249,9 +264,18 @@ Json to_json(const BatchResult& result) {
   out["same_as"] = result.same_as.empty() ? Json() : Json(result.same_as);
   out["seconds"] = result.seconds;
   out["finished"] = result.finished;
+  std::map<std::string, double> phases;
   for (const StageResult& stage : verdict.stages) {
     out["stages"][std::string(stage_name(stage.stage))] = stage.seconds;
+    if (!stage.evidence.contains("trials")) continue;
+    for (const Json& trial : stage.evidence["trials"]) {
+      if (!trial.contains("phases")) continue;
+      for (const auto& [phase, seconds] : trial["phases"].items()) {
+        phases[phase] += seconds.get<double>();
+      }
+    }
   }
+  out["phases"] = phases;
   return out;
 }
 

@@ -371,6 +371,7 @@ bool Verifier::check_correct(const Reference& reference, int candidate_id,
       continue;
     }
     trial["seconds"] = report.seconds;
+    trial["phases"] = report.phases;
     trial["peak_bytes"] = report.peak_bytes;  // of the device's allocator, or of the executor
     for (const OutputErrors& e : report.outputs) trial["outputs"].push_back(errors_to_json(e));
     stage.evidence["trials"].push_back(trial);

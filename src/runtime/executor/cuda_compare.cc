@@ -200,11 +200,12 @@ const char* type_name(at::ScalarType type) {
   }
 }
 
-// Null when there is no such kernel. Lives as long as the process.
+// Of types that have a name; null when it cannot be compiled. Lives as long as the process, in
+// whose context it is loaded: there must be one.
 CUfunction function_for(at::ScalarType got, at::ScalarType oracle) {
   static std::map<std::pair<at::ScalarType, at::ScalarType>, CUfunction> known;
   const auto [entry, fresh] = known.try_emplace({got, oracle}, nullptr);
-  if (!fresh || !type_name(got) || !type_name(oracle)) return entry->second;
+  if (!fresh) return entry->second;
   const std::string cubin = compiled(type_name(got), type_name(oracle));
   if (cubin.empty()) return nullptr;
   const CudaDriver& driver = cuda_driver();
@@ -249,11 +250,12 @@ std::optional<Comparison> compare_on_cuda(const at::Tensor& got, const at::Tenso
                                           const at::Tensor& oracle, bool sections) {
   Comparison out;
   if (got.numel() == 0) return out;
-  const CUfunction function = function_for(got.scalar_type(), oracle.scalar_type());
-  if (!function) return std::nullopt;
+  if (!type_name(got.scalar_type()) || !type_name(oracle.scalar_type())) return std::nullopt;
   const at::Device device = at::kCUDA;
   const auto here = [&](const at::Tensor& t) { return t.to(device).contiguous(); };
   const at::Tensor g = here(got), e = here(expected), o = here(oracle);
+  const CUfunction function = function_for(got.scalar_type(), oracle.scalar_type());
+  if (!function) return std::nullopt;
   const at::IntArrayRef sizes = g.sizes();
   int64_t elements = g.numel();
   const int64_t split = split_of(sizes);

@@ -24,6 +24,25 @@ bool same_shape(const at::Tensor& a, const at::Tensor& b) {
   return a.scalar_type() == b.scalar_type() && a.sizes() == b.sizes();
 }
 
+// What the time of a trial is spent on.
+class Phases {
+ public:
+  Phases(Backend& backend, std::map<std::string, double>& out) : backend_(backend), out_(out) {}
+  // What ran since the last call belongs to `phase`.
+  void end(const char* phase) {
+    backend_.synchronize();
+    const auto now = Clock::now();
+    out_[phase] += std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Backend& backend_;
+  std::map<std::string, double>& out_;
+  Clock::time_point last_ = Clock::now();
+};
+
 // The trial under way: what both halves share.
 class OneTrial {
  public:
@@ -34,23 +53,30 @@ class OneTrial {
         request_(request),
         reference_(reference),
         candidate_(candidate),
-        report_(report) {}
+        report_(report),
+        phases_(backend, report.phases) {}
 
   void run() {
     report_.fault = "reference";
     const ReferenceKey key{request_.reference, request_.seed, request_.variation};
     const CachedReference cached = cache_.find(key);
     std::shared_ptr<const Draw> draw = cached.draw ? cached.draw : new_draw();
+    phases_.end("draw");
     report_.fault = "candidate";
     run_candidate(*draw);
     report_.fault = "reference";
     if (!backend_.isolated()) draw.reset(), draw = new_draw();
+    phases_.end("draw");
     if (cached.side) {
       compare_with(*draw, cached);
+      phases_.end("compare");
     } else {
       const ReferenceSide side = run_reference_on(*draw);
+      phases_.end("reference");
       compare(*draw, side);
+      phases_.end("compare");
       keep(key, draw, side);
+      phases_.end("keep");
     }
     report_.fault.clear();
   }
@@ -87,6 +113,7 @@ class OneTrial {
   LoadedTask& reference_;
   LoadedTask& candidate_;
   TrialReport& report_;
+  Phases phases_;
   std::vector<at::Tensor> state_;                   // the candidate's, as constructed
   std::vector<size_t> own_;                         // of its entries, those that it has alone
   std::optional<std::vector<at::Tensor>> derived_;  // left by an earlier call; else made anew
@@ -204,7 +231,10 @@ void OneTrial::run_candidate(const Draw& draw) {
       note(report_.guards_intact, "bytes around a buffer were overwritten");
     }
   }
-  if (request_.check_noop || request_.each_launch) skip_launches(draw);
+  phases_.end("candidate");
+  if (!request_.check_noop && !request_.each_launch) return;
+  skip_launches(draw);
+  phases_.end("noop");
 }
 
 // A call on other inputs leaves its marks on tensors that only the candidate has, state and derived
