@@ -71,12 +71,12 @@ def _name(func):
 
 
 class Recorder(TorchDispatchMode):
-    """`operators`: name -> "whole" or "decompose". `file` locates the user's lines. `without`: the
-    one code that is not refused, for the self-test: the program is told nothing and goes on."""
+    """`operators`: name -> "whole" or "decompose". `file` locates the user's lines. `without`:
+    codes that are not refused, for the self-test: the program is told nothing and goes on."""
 
-    def __init__(self, operators, file, fake_mode, without=None):
+    def __init__(self, operators, file, fake_mode, without=()):
         super().__init__()
-        self.without = without
+        self.without = frozenset(without)
         self.shortcuts = Shortcuts(fake_mode)
         self.operators = operators
         self.file = file
@@ -98,7 +98,7 @@ class Recorder(TorchDispatchMode):
 
     def refuse(self, code, message):
         """Raises. The first refusal stands, whatever the code under recording does with it."""
-        if code == self.without:
+        if code in self.without:
             return None
         if self.refusal is None:
             self.refusal = Refused(code, message, *self.file.location())

@@ -126,7 +126,7 @@ Command add_selftest(CLI::App& app) {
   }
   app.footer(
       "An attack must be rejected at the stage that its first line names, its honest twin must be\n"
-      "accepted, and so must the attack itself when the one check is left out that is there to\n"
+      "accepted, and so must the attack itself when the checks are left out that are there to\n"
       "catch it. Exit codes: 0 all is as labelled, 1 not, 2 a broken case, 3 the machine's fault.\n"
       "\nChecks that a case can name:" +
       all);

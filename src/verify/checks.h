@@ -1,10 +1,14 @@
 // The checks of a verdict, by name.
 //
-// Each can be left out, one at a time and by `kernelwright selftest` alone
-// (VerifyOptions::without): that an attack is accepted then, and only then, shows that it is this
-// check which catches it, and not something else that happens to be wrong with it.
+// Those that can be left out are left out by `kernelwright selftest` alone
+// (VerifyOptions::without): that an attack is accepted then, and only then, shows that it is these
+// checks which catch it, and not something else that happens to be wrong with it. Without the
+// others there is nothing that could go on (a kernel that cannot be sliced); of them the worker's
+// refusal must be the one named.
 #pragma once
 
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,10 +16,13 @@
 
 namespace kw {
 
+// Names of checks.
+using CheckNames = std::set<std::string, std::less<>>;
+
 struct Check {
   std::string_view name;  // of a worker's refusal: its code (docs/formats/protocol.md)
   Stage stage;            // at which it rejects
-  bool needs_gpu;
+  bool optional;          // can be left out
   std::string_view what;  // one line
 };
 

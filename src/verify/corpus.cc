@@ -80,12 +80,14 @@ void take_header(std::map<std::string, std::string> fields, CorpusCase& out) {
     fail(out.path, 1, "expected a family and a mechanism");
   }
   if (out.attack) {
-    const std::string stage = take("stage"), check = take("check");
+    const std::string stage = take("stage");
     const auto found = stage_of_name(stage);
     if (!found) fail(out.path, 1, "there is no stage '" + stage + "'");
     out.stage = *found;
-    out.check = find_check(check);
-    if (!out.check) fail(out.path, 1, "there is no check '" + check + "'");
+    for (const std::string& name : split(take("check"), "+")) {
+      out.checks.push_back(find_check(name));
+      if (!out.checks.back()) fail(out.path, 1, "there is no check '" + name + "'");
+    }
     out.known_fault = choose("expect", "rejected", "accepted");
   } else {
     out.known_fault = choose("expect", "accepted", "rejected");
@@ -96,6 +98,24 @@ void take_header(std::map<std::string, std::string> fields, CorpusCase& out) {
 }
 
 }  // namespace
+
+bool CorpusCase::can_be_unchecked() const {
+  return std::all_of(checks.begin(), checks.end(), [](const Check* c) { return c->optional; });
+}
+
+bool CorpusCase::timed() const {
+  return std::any_of(checks.begin(), checks.end(),
+                     [](const Check* check) { return check->stage == Stage::kTime; });
+}
+
+std::string names_of(const std::vector<const Check*>& checks) {
+  std::string out;
+  for (const Check* check : checks) {
+    if (!out.empty()) out += '+';
+    out += check->name;
+  }
+  return out;
+}
 
 CorpusCase parse_corpus_case(const fs::path& path, const std::string& text) {
   CorpusCase out;

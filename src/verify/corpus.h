@@ -19,15 +19,23 @@ struct CorpusCase {
   std::filesystem::path path;
   bool attack = false;
   std::string family, mechanism;
-  // Of an attack: where it must be rejected, and the check that must do it.
+  // Of an attack: where it must be rejected, and the checks that must do it: one, or several of
+  // which each alone would do.
   Stage stage = Stage::kLoad;
-  const Check* check = nullptr;
+  std::vector<const Check*> checks;
   bool pure = false;         // no computing PyTorch operator may be left
   bool needs_gpu = false;    // only a GPU can judge it
   bool known_fault = false;  // the verdict is known to be wrong
   // Modules; lines stand where they stand in the file. `twin` is empty in an honest case.
   std::string reference, candidate, twin;
+
+  // Whether the attack can be judged without its checks.
+  bool can_be_unchecked() const;
+  bool timed() const;  // whether one of its checks belongs to the time stage
 };
+
+// "share+noop"
+std::string names_of(const std::vector<const Check*>& checks);
 
 // InputError with file and line on anything that is no case.
 CorpusCase parse_corpus_case(const std::filesystem::path& path, const std::string& text);

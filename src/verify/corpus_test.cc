@@ -24,7 +24,7 @@ TEST(CorpusCase, HasItsPartsAtTheLinesOfTheFile) {
   EXPECT_EQ(test.family, "decoy");
   EXPECT_EQ(test.mechanism, "nothing is stored");
   EXPECT_EQ(test.stage, Stage::kCorrect);
-  EXPECT_EQ(test.check->name, "noop");
+  EXPECT_EQ(names_of(test.checks), "noop");
   EXPECT_FALSE(test.pure || test.needs_gpu || test.known_fault);
   EXPECT_EQ(test.reference, "\n\nclass Model: pass\n");
   EXPECT_EQ(test.candidate, "\n\n\n\nclass ModelNew: pass\n\nx = 1\n");
@@ -39,6 +39,20 @@ TEST(CorpusCase, OptionsAreRead) {
   EXPECT_FALSE(test.attack);
   EXPECT_EQ(test.mechanism, "m: with a colon");
   EXPECT_TRUE(test.pure && test.needs_gpu && test.known_fault);
+}
+
+TEST(CorpusCase, SeveralChecksMayCatchIt) {
+  const auto with = [](const std::string& check) {
+    std::string text = kAttack;
+    return parse_corpus_case("a.py", text.replace(text.find("noop"), 4, check));
+  };
+  const CorpusCase both = with("share+noop");
+  EXPECT_EQ(names_of(both.checks), "share+noop");
+  EXPECT_TRUE(both.can_be_unchecked());
+  EXPECT_FALSE(both.timed());
+  EXPECT_FALSE(with("slice").can_be_unchecked());
+  EXPECT_FALSE(with("outputs+slice").can_be_unchecked());
+  EXPECT_TRUE(with("timed outputs").timed());
 }
 
 // Text and what the message must say.
@@ -58,6 +72,7 @@ TEST(CorpusCase, FaultsAreNamedWithTheirLine) {
       {"# attack | family: f | mechanism: m | stage: lunch | check: noop\n", "no stage 'lunch'"},
       {"# attack | family: f | mechanism: m | stage: time | check: mate\n", "no check 'mate'"},
       {"# attack | family: f | mechanism: m | stage: time\n", "no check ''"},
+      {"# attack | family: f | mechanism: m | stage: time | check: noop+mate\n", "check 'mate'"},
       {honest + "# %% reference\n", "there is no part `# %% candidate`"},
       {honest + "# %% twin\n", "a.py:2: no part of a case"},
       {honest + "# %% reference\n# %% reference\n", "a.py:3: no part of a case"},

@@ -1,5 +1,6 @@
 #include "verify/selftest.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "formats/error.h"
@@ -21,6 +22,13 @@ Json brief(const Verdict& verdict) {
           {"rejected_at", verdict.rejected_at ? Json(stage_name(*verdict.rejected_at)) : Json()},
           {"reason", verdict.reason},
           {"degenerate", verdict.degenerate}};
+}
+
+// A worker's refusal ends in its code (JobFault::text).
+bool refused_by(const Verdict& verdict, const std::vector<const Check*>& checks) {
+  return std::any_of(checks.begin(), checks.end(), [&](const Check* check) {
+    return verdict.reason.ends_with("[" + std::string(check->name) + "]");
+  });
 }
 
 }  // namespace
@@ -45,8 +53,12 @@ std::string SelfTestResult::surprise() const {
            ")";
   }
   if (twin.outcome != Outcome::kAccepted) return "its twin is " + described(twin);
+  if (!test->can_be_unchecked()) {
+    const bool named = refused_by(candidate, test->checks);
+    return named ? "" : "is " + described(candidate) + ", not by " + names_of(test->checks);
+  }
   if (unchecked.outcome != Outcome::kAccepted) {
-    return "without check " + std::string(test->check->name) + " it is " + described(unchecked);
+    return "without " + names_of(test->checks) + " it is " + described(unchecked);
   }
   return "";
 }
@@ -56,10 +68,10 @@ SelfTestResult SelfTest::run(const CorpusCase& test, VerifyOptions options) {
   SelfTestResult out;
   out.test = &test;
   const bool gpu = executor_.hello().value("backend", "") == "cuda";
-  out.judged = gpu || !(test.needs_gpu || (test.check && test.check->needs_gpu));
+  out.judged = gpu || !(test.needs_gpu || test.timed());
   if (!out.judged) return out;
   options.pure = test.pure;
-  options.time = gpu && test.attack && test.check->stage == Stage::kTime;
+  options.time = gpu && test.timed();
   RecordRequest request;
   const std::string name = test.path.filename().string();
   request.file = name + " (reference)";
@@ -71,15 +83,17 @@ SelfTestResult SelfTest::run(const CorpusCase& test, VerifyOptions options) {
     request.harness_text = test.reference;
     request.harness_file = request.file;
     request.file = name;
-    const auto judge = [&](const std::string& text, std::string_view without) {
+    const auto judge = [&](const std::string& text, CheckNames without) {
       request.text = text;
-      options.without = without;
+      options.without = std::move(without);
       return verifier_.verify(reference, request, options);
     };
-    out.candidate = judge(test.candidate, "");
+    out.candidate = judge(test.candidate, {});
     if (test.attack) {
-      out.twin = judge(test.twin, "");
-      out.unchecked = judge(test.candidate, test.check->name);
+      out.twin = judge(test.twin, {});
+      CheckNames names;
+      for (const Check* check : test.checks) names.emplace(check->name);
+      if (test.can_be_unchecked()) out.unchecked = judge(test.candidate, std::move(names));
     }
     executor_.unload(reference.id);
   } catch (const InputError& error) {
@@ -102,9 +116,9 @@ Json to_json(const SelfTestResult& result) {
   out["candidate"] = brief(result.candidate);
   if (!test.attack) return out;
   out["stage"] = stage_name(test.stage);
-  out["check"] = test.check->name;
+  out["check"] = names_of(test.checks);
   out["twin"] = brief(result.twin);
-  out["unchecked"] = brief(result.unchecked);
+  if (test.can_be_unchecked()) out["unchecked"] = brief(result.unchecked);
   return out;
 }
 

@@ -1,5 +1,5 @@
 // The verifier against candidates whose label is known (corpus.h): false accepts, false rejects,
-// and whether each attack is caught by the check that is there for it.
+// and whether each attack is caught by the checks that are there for it.
 #pragma once
 
 #include <string>
@@ -13,7 +13,8 @@ struct SelfTestResult {
   const CorpusCase* test = nullptr;
   std::string fault;  // the case's own: its reference cannot be judged with
   Verdict candidate;
-  // Of an attack only; the last one is the verdict without the check that caught it.
+  // Of an attack only; the last one is the verdict without the checks that caught it, where they
+  // can be left out.
   Verdict twin, unchecked;
   bool judged = false;  // false: only a GPU can judge it, and there is none
   double seconds = 0;

@@ -67,7 +67,7 @@ bool reference_is_finite(const TrialReport& report) {
 // Why a trial's candidate is wrong; empty when it is right.
 std::string trial_fault(const TrialReport& report, const TrialRequest& request,
                         const VerifyOptions& options) {
-  const auto checked = [&](std::string_view check) { return options.without != check; };
+  const auto checked = [&](std::string_view check) { return !options.without.contains(check); };
   auto with_detail = [&](const std::string& text) {
     return report.difference.empty() ? text : text + ": " + report.difference;
   };
@@ -109,12 +109,12 @@ std::vector<TrialRequest> plan_trials(const Reference& reference, int candidate,
     request.reference = reference.id;
     request.candidate = candidate;
     request.seed = options.seed + static_cast<uint64_t>(i);
-    request.second_call = options.without != "second-call";
+    request.second_call = !options.without.contains("second-call");
     request.check_noop = request.each_launch =
-        i == 0 && options.noop_checks && options.without != "noop";
+        i == 0 && options.noop_checks && !options.without.contains("noop");
     out.push_back(request);
   }
-  if (!options.variations || options.without == "variations") return out;
+  if (!options.variations || options.without.contains("variations")) return out;
   TrialRequest varied = out.front();
   varied.check_noop = varied.each_launch = false;
   for (Variation v : {Variation::kScaleDown, Variation::kScaleUp, Variation::kFlipped,
@@ -186,7 +186,7 @@ Reference Verifier::prepare(Task task) {
 bool Verifier::record(const RecordRequest& request, const VerifyOptions& options, Verdict& verdict,
                       Recorded& out) {
   StageResult load{Stage::kLoad, true, "", Json::object(), 0};
-  if (request.text.find("triton") == std::string::npos && options.without != "share") {
+  if (request.text.find("triton") == std::string::npos && !options.without.contains("share")) {
     load.passed = false;
     load.reason = "there is no Triton kernel in it";
     return finish_stage(verdict, load);
@@ -263,7 +263,7 @@ bool Verifier::compile(const RecordRequest& request, const VerifyOptions& option
 
 Verdict Verifier::verify(const Reference& reference, RecordRequest request,
                          const VerifyOptions& options, Task* candidate) {
-  request.without = options.without;
+  request.without.assign(options.without.begin(), options.without.end());
   Verdict verdict;
   Recorded recorded;
   std::vector<std::string> slices;
@@ -324,7 +324,7 @@ bool Verifier::check_coverage(const Reference& reference, const Task& candidate,
                     {"launches_alive", found.launches_alive},
                     {"idle_launches", idle},
                     {"aten_left", found.aten_left}};
-  const bool shared = options.without == "share";  // as far as this check is concerned
+  const bool shared = options.without.contains("share");  // as far as this check is concerned
   if (found.launches_alive == 0 && !shared) {
     stage.reason = "no kernel launch contributes to the result";
     if (candidate.kernels.empty()) {
@@ -338,7 +338,7 @@ bool Verifier::check_coverage(const Reference& reference, const Task& candidate,
     stage.reason = "Triton share " + std::to_string(found.share) + " is under " +
                    std::to_string(options.minimum_share);
   } else if (const std::string fault = interface_fault(reference.task, candidate);
-             !fault.empty() && options.without != "interface") {
+             !fault.empty() && !options.without.contains("interface")) {
     stage.stage = Stage::kCorrect;
     stage.reason = fault;
   }
@@ -385,7 +385,7 @@ bool Verifier::check_correct(const Reference& reference, int candidate_id,
     }
     if (plain) pool.add(report.outputs);
   }
-  if (options.tolerance == Tolerance::kCalibrated && options.without != "outputs") {
+  if (options.tolerance == Tolerance::kCalibrated && !options.without.contains("outputs")) {
     stage.reason = pool.fault();
   }
   stage.passed = stage.reason.empty();
@@ -428,13 +428,13 @@ bool Verifier::check_time(const Reference& reference, int candidate_id,
 }
 
 std::string time_fault(const TimeReport& report, size_t place, double floor_ms,
-                       const std::string& without) {
+                       const CheckNames& without) {
   const double measured = median(report.device_ms[place]);
   if (!report.outputs_checked.empty() && !report.outputs_checked[place] &&
-      without != "timed outputs") {
+      !without.contains("timed outputs")) {
     return "outputs of the timed runs differ from the judged ones";
   }
-  if (measured >= 0.9 * floor_ms || without == "floor") return "";
+  if (measured >= 0.9 * floor_ms || without.contains("floor")) return "";
   return "measured " + std::to_string(measured) + " ms, under the physical floor of " +
          std::to_string(floor_ms) + " ms";
 }

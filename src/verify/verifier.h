@@ -10,6 +10,7 @@
 #include <string>
 
 #include "runtime/executor_client.h"
+#include "verify/checks.h"
 #include "verify/numerics.h"
 #include "verify/verdict.h"
 #include "worker/jobs.h"
@@ -28,8 +29,7 @@ struct VerifyOptions {
   int rounds = 50;
   double width = 0;              // of TimeRequest
   std::string compiled_package;  // AOTInductor package of the reference, may be empty
-  // The name of one check (checks.h) that is left out: for selftest alone.
-  std::string without;
+  CheckNames without;            // checks that are left out: for selftest alone
   std::chrono::milliseconds record_deadline{60000};
   std::chrono::milliseconds compile_deadline{120000};
   std::chrono::milliseconds trial_deadline{300000};
@@ -108,7 +108,7 @@ class Verifier {
 
 // Why the times of what stands at `place` of a report cannot be believed; empty when they can.
 std::string time_fault(const TimeReport& report, size_t place, double floor_ms,
-                       const std::string& without = "");
+                       const CheckNames& without = {});
 
 // The verdict on a candidate whose build ended in `fault`: rejected, or not judged when the worker
 // is at fault. No stages.

@@ -24,9 +24,9 @@ struct RecordRequest {
   // The reference's file, whose get_inputs and get_init_inputs a candidate is called with; empty:
   // the file's own.
   std::string harness_text, harness_file;
-  std::vector<Value> inputs;  // of a fragment: metadata of the arguments of forward
-  bool fragment = false;      // take `inputs` and construct the class without arguments
-  std::string without;        // the one code that is not refused, for selftest alone
+  std::vector<Value> inputs;         // of a fragment: metadata of the arguments of forward
+  bool fragment = false;             // take `inputs` and construct the class without arguments
+  std::vector<std::string> without;  // codes that are not refused, for selftest alone
   // Which configuration each tuning takes, by index; the first where nothing is said.
   std::vector<int> configurations;
 };
