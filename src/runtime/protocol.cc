@@ -153,7 +153,8 @@ Json to_json(const TrialRequest& request) {
           {"variation", variation_name(request.variation)},
           {"check_noop", request.check_noop},
           {"each_launch", request.each_launch},
-          {"second_call", request.second_call}};
+          {"second_call", request.second_call},
+          {"guards", request.guards}};
 }
 
 TrialRequest trial_request_from_json(const JsonReader& in) {
@@ -170,6 +171,7 @@ TrialRequest trial_request_from_json(const JsonReader& in) {
   request.check_noop = in.at("check_noop").boolean();
   request.each_launch = in.at("each_launch").boolean();
   request.second_call = in.at("second_call").boolean();
+  request.guards = in.at("guards").boolean();
   return request;
 }
 

@@ -79,6 +79,7 @@ TEST(Protocol, TrialRequestsKeepEverything) {
     EXPECT_EQ(back.variation, request.variation);
     EXPECT_EQ(back.check_noop, request.check_noop);
     EXPECT_EQ(back.second_call, request.second_call);
+    EXPECT_EQ(back.guards, request.guards);
     EXPECT_EQ(back.each_launch, request.each_launch);
   }
 }

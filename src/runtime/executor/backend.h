@@ -75,6 +75,8 @@ class Backend {
     return isolated() ? stow_in_place(tensors) : stow_on_host(tensors);
   }
   virtual int64_t stow_bytes() const { return int64_t{4} << 30; }
+  // Where accesses outside of buffers are refused at once: whether guard bytes may be touched.
+  virtual void open_guards(bool /*open*/) {}
   virtual void synchronize() = 0;
   virtual void reset_peak_bytes() = 0;
   virtual int64_t peak_bytes() const = 0;

@@ -64,8 +64,12 @@ class InterpretedBuffer {
 class InterpretedLaunch : public PreparedLaunch {
  public:
   InterpretedLaunch(WorkerPool& pool, std::chrono::milliseconds deadline, const Kernel& kernel,
-                    const Launch& launch)
-      : pool_(pool), deadline_(deadline), kernel_(kernel), launch_(launch) {}
+                    const Launch& launch, const bool& open_guards)
+      : pool_(pool),
+        deadline_(deadline),
+        kernel_(kernel),
+        launch_(launch),
+        open_guards_(open_guards) {}
 
   bool run(std::span<const at::Tensor> tensors) override {
     std::vector<InterpretedBuffer> buffers;
@@ -81,8 +85,9 @@ class InterpretedLaunch : public PreparedLaunch {
                         {"args", std::move(args)},    {"buffers", Json::array()}};
     for (const InterpretedBuffer& buffer : buffers) {
       const auto bytes = static_cast<int64_t>(buffer.storage().nbytes());
-      job.request.json["buffers"].push_back(
-          {{"bytes", buffer.file().bytes()}, {"begin", kGuardBytes}, {"end", kGuardBytes + bytes}});
+      Json place = {{"bytes", buffer.file().bytes()}};
+      if (!open_guards_) place.update({{"begin", kGuardBytes}, {"end", kGuardBytes + bytes}});
+      job.request.json["buffers"].push_back(std::move(place));
       job.fds.push_back(buffer.file().fd());
     }
     const JobResult result = pool_.run(std::move(job));
@@ -112,22 +117,24 @@ class InterpretedLaunch : public PreparedLaunch {
   std::chrono::milliseconds deadline_;
   const Kernel& kernel_;
   Launch launch_;
+  const bool& open_guards_;
 };
 
 class InterpretedKernels : public KernelSet {
  public:
   InterpretedKernels(WorkerPool& pool, std::chrono::milliseconds deadline,
-                     const std::vector<Kernel>& kernels)
-      : pool_(pool), deadline_(deadline), kernels_(kernels) {}
+                     const std::vector<Kernel>& kernels, const bool& open_guards)
+      : pool_(pool), deadline_(deadline), kernels_(kernels), open_guards_(open_guards) {}
   std::unique_ptr<PreparedLaunch> prepare(const Launch& launch) override {
-    return std::make_unique<InterpretedLaunch>(pool_, deadline_, kernels_.at(launch.kernel),
-                                               launch);
+    return std::make_unique<InterpretedLaunch>(pool_, deadline_, kernels_.at(launch.kernel), launch,
+                                               open_guards_);
   }
 
  private:
   WorkerPool& pool_;
   std::chrono::milliseconds deadline_;
   std::vector<Kernel> kernels_;
+  const bool& open_guards_;
 };
 
 // A line such as "VmHWM:   123 kB" of /proc/self/status, in bytes; 0 when absent.
@@ -163,10 +170,11 @@ class CpuBackend : public Backend {
             {"threads", at::get_num_threads()}};
   }
   std::unique_ptr<KernelSet> load(const std::vector<Kernel>& kernels) override {
-    return std::make_unique<InterpretedKernels>(pool_, deadline_, kernels);
+    return std::make_unique<InterpretedKernels>(pool_, deadline_, kernels, open_guards_);
   }
   bool isolated() const override { return true; }
   bool deterministic() const override { return true; }
+  void open_guards(bool open) override { open_guards_ = open; }
   void synchronize() override {}
   void reset_peak_bytes() override { std::ofstream("/proc/self/clear_refs") << "5"; }
   int64_t peak_bytes() const override { return status_bytes("VmHWM"); }
@@ -180,6 +188,7 @@ class CpuBackend : public Backend {
 
   std::chrono::milliseconds deadline_;
   WorkerPool pool_;
+  bool open_guards_ = false;
 };
 
 }  // namespace

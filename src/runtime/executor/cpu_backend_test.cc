@@ -123,6 +123,12 @@ TEST_F(CpuBackendTest, AReadOutsideItsBufferIsCaughtThoughNothingComesOfIt) {
   }
 }
 
+TEST_F(CpuBackendTest, WithoutGuardsAnOverrunGoesUnseen) {
+  const TrialReport report = run("out + i, y, i < n + 64", {.guards = false});
+  ASSERT_EQ(report.status, "ok") << report.message;
+  EXPECT_LT(report.outputs[0].candidate_rms, 1e-6);
+}
+
 TEST_F(CpuBackendTest, AShiftedStoreLeavesPoison) {
   const TrialReport report = run("out + i + 1, y, i + 1 < n");
   ASSERT_EQ(report.status, "ok") << report.message;

@@ -416,6 +416,7 @@ TrialReport Trials::attempt(const TrialRequest& request, LoadedTask& reference,
   TrialReport report;
   report.status = "ok";
   backend_.reset_peak_bytes();
+  backend_.open_guards(!request.guards);
   try {
     OneTrial(backend_, cache_, request, reference, candidate, report).run();
   } catch (const NotJudged& error) {
