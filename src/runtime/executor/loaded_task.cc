@@ -79,8 +79,18 @@ void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t s
 }
 
 bool is_constant(const at::Tensor& tensor) {
-  if (!tensor.is_floating_point() || tensor.numel() == 0) return false;
-  return tensor.eq(tensor.reshape({-1})[0]).all().item<bool>();
+  return tensor.numel() > 0 && tensor.eq(tensor.reshape({-1})[0]).all().item<bool>();
+}
+
+// Masks of ones (or zeros) say nothing of where they are read.
+void draw_masks(std::vector<at::Tensor>& inputs, uint64_t seed) {
+  seed_generators(seed);
+  for (at::Tensor& input : inputs) {
+    if (input.scalar_type() != at::kBool || !input.is_non_overlapping_and_dense()) continue;
+    if (input.numel() > 1 && is_constant(input)) {
+      input.copy_(at::rand(input.sizes(), at::TensorOptions().dtype(at::kFloat)).lt(0.5));
+    }
+  }
 }
 
 // One dimension at most has more than one element.
@@ -146,7 +156,8 @@ AffineChange LoadedTask::choose_affine(const std::vector<at::Tensor>& state, uin
   seed_generators(seed);
   for (size_t i = 0; i < state.size(); ++i) {
     const StateEntry& entry = task_.state[i];
-    if (entry.kind == "constant" || entry.names.empty() || !is_constant(state[i])) continue;
+    if (entry.kind == "constant" || entry.names.empty()) continue;
+    if (!state[i].is_floating_point() || !is_constant(state[i])) continue;
     const auto options = at::TensorOptions().dtype(at::kFloat);  // drawn on the CPU
     at::Tensor scale = at::rand(state[i].sizes(), options).add_(0.5);
     // Wide enough that what follows a bias saturates, is clamped and changes sign. Elements of a
@@ -194,6 +205,7 @@ std::vector<at::Tensor> LoadedTask::draw_inputs(const std::vector<at::Tensor>& s
     if (kept.contains(input.storage().unsafeGetStorageImpl())) input = input.clone();
   }
   vary(inputs, variation, variation_seed);
+  if (variation == Variation::kAffine) draw_masks(inputs, variation_seed);
   return inputs;
 }
 

@@ -5,7 +5,8 @@
 // makes them has no deterministic algorithm in PyTorch (torch.use_deterministic_algorithms).
 // Variations change inputs in place; kAffine changes constant floating parameters and buffers
 // (the scales, shifts and running statistics that constructors leave at 0 or 1) by name, so that
-// both sides of a trial get the same values. One thread.
+// both sides of a trial get the same values, and boolean inputs that are all ones or all zeros.
+// One thread.
 #pragma once
 
 #include <map>
