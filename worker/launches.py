@@ -26,6 +26,10 @@ from tape import Launch, number_to_json, values_in
 ALLOWED_OPTIONS = {"num_warps", "num_ctas", "num_stages", "maxnreg", "enable_fp_fusion",
                    "launch_pdl", "launch_cooperative_grid"}
 
+# Triton's hooks (triton.knobs.runtime) that run around a real launch or compile and not here.
+_HOOKS = ("launch_enter_hook", "launch_exit_hook", "kernel_load_start_hook", "kernel_load_end_hook",
+          "jit_cache_hook", "jit_post_compile_hook")
+
 GRID_LIMITS = (2 ** 31 - 1, 65535, 65535)  # CUDA's
 
 
@@ -119,6 +123,8 @@ class Launches:
         self.driver = RecordingDriver(profile)
         self.kernels = []
         self.names = {}  # of a function's code: what it takes from outside
+        self.compared = set()  # (function, text) whose text is the file's
+        self.globals = {}  # of a function: the globals that Triton would have compiled in
 
     @contextlib.contextmanager
     def installed(self):
@@ -144,6 +150,7 @@ class Launches:
 
     def bind(self, kernel, signature, constexprs, options, attrs):
         """Instead of compiling: the Raw kernel, and which arguments a launch of it passes."""
+        self.check_hooks()
         params, arguments, indices = [], [], {}
         for position, (name, kind) in enumerate(signature.items()):
             for inner, leaf_kind in self.leaves(name, kind):
@@ -164,6 +171,16 @@ class Launches:
         if raw not in self.kernels:
             self.kernels.append(raw)
         return _RecordedKernel(self, self.kernels.index(raw), arguments)
+
+    def check_hooks(self):
+        runtime = triton.knobs.runtime
+        for name in _HOOKS:
+            hook = getattr(runtime, name, None)
+            if getattr(hook, "calls", hook):  # a chain of hooks, or one
+                self.recorder.refuse("hidden-launch", "triton.knobs.runtime.%s runs code around a "
+                                     "launch" % name)
+        if getattr(runtime, "add_stages_inspection_hook", None) is not None:
+            self.recorder.refuse("option", "add_stages_inspection_hook changes the compiler")
 
     def leaves(self, name, kind):
         """(path inside the parameter, type) of what Triton passes for it: tuples are flattened, a
@@ -244,12 +261,37 @@ class Launches:
     def free_names(self, code):
         """Names that a function of the file takes from outside, builtins among them."""
         if code not in self.names:
-            definition = self.file.definitions.get(code.co_firstlineno)
-            if definition is None or definition.name != code.co_name:
-                self.recorder.refuse("unsupported", "the text of kernel %s is not in the file"
-                                     % code.co_name)
-            self.names[code] = _free_names(definition)
+            self.names[code] = _free_names(self.definition(code))
         return self.names[code]
+
+    def definition(self, code):
+        found = self.file.definitions.get(code.co_firstlineno)
+        if found is None or found.name != code.co_name:
+            self.recorder.refuse("unsupported", "the text of kernel %s is not in the file"
+                                 % code.co_name)
+        return found
+
+    def check_text(self, kernel, function):
+        """What Triton compiles is the text that it keeps of a kernel; what is judged is the file's.
+        """
+        if (function, kernel.src) in self.compared:
+            return
+        self.compared.add((function, kernel.src))
+        try:
+            kept, = ast.parse(kernel.src).body
+        except (SyntaxError, ValueError):
+            kept = None
+        if kept is None or _meaning(kept) != _meaning(self.definition(function.__code__)):
+            self.recorder.refuse("unsupported", "kernel %s has another text than the file shows"
+                                 % function.__qualname__)
+
+    def check_globals(self, function, bindings):
+        """Triton compiles a kernel's globals in, and refuses to launch it when they change."""
+        plain = {name: binding for name, binding in bindings.items()
+                 if not (isinstance(binding, dict) and "function" in binding)}
+        if self.globals.setdefault(function, plain) != plain:
+            self.recorder.refuse("raised", "a global of kernel %s changes after its first launch"
+                                 % function.__qualname__)
 
 
 class Functions:
@@ -267,13 +309,14 @@ class Functions:
         """The index of a jit function; its helpers are added too."""
         function = kernel
         while not isinstance(function, types.FunctionType):
-            function = function.fn
+            kernel, function = function, function.fn
         if function in self.indices:
             return self.indices[function]
         code = function.__code__
         if code.co_filename != self.launches.file.name:
             self.refuse("kernel %s is not defined in %s" % (function.__qualname__,
                                                             self.launches.file.name))
+        self.launches.check_text(kernel, function)
         index = self.indices[function] = len(self.listed)
         entry = {"name": function.__qualname__, "line": code.co_firstlineno, "globals": {}}
         self.listed.append(entry)
@@ -281,6 +324,7 @@ class Functions:
         for name in sorted(self.launches.free_names(code)):
             if name in scope and (name in function.__globals__ or not hasattr(builtins, name)):
                 entry["globals"][name] = self.binding(name, scope[name])
+        self.launches.check_globals(function, entry["globals"])
         return index
 
     def constexpr(self, value):
@@ -353,6 +397,13 @@ def _free_names(definition):
     for annotation in annotations:
         read |= {n.id for n in ast.walk(annotation) if isinstance(n, ast.Name)}
     return read - local
+
+
+def _meaning(definition):
+    """A function as what two texts of it have in common: decorators and docstrings are left out."""
+    body = [s for s in definition.body
+            if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    return [definition.name, *(ast.dump(part) for part in (definition.args, *body))]
 
 
 def _public_name(value):
