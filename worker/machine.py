@@ -6,7 +6,9 @@ one runs what the compiler would lower, a hundred times faster.
 Every value is an array whose first dimension counts program instances (1 when all agree). Where the
 instances part ways (branches, loops of different length) each side runs on those that take it. The
 instances of a batch run in lock step, so they see each other's stores only between operations; a
-kernel that takes turns through atomics runs one instance at a time.
+kernel that takes turns through atomics runs one instance at a time. A device runs instances in any
+order: here every other one and the last come first, so that a kernel shows which counts on another
+order.
 
 Every access to memory is checked (memory.py).
 """
@@ -51,13 +53,23 @@ class Machine:
                  for value, (_, kind) in zip(fixed, self.kernel.arguments)]
         self.grid = [np.array([size], np.int32) for size in grid]
         with np.errstate(all="ignore"):
-            for start in range(0, total, self.batch):
-                number = np.arange(start, min(start + self.batch, total))
+            for number in self._batches(total):
                 env = Env(len(number))
                 env["id x"] = (number % grid[0]).astype(np.int32)
                 env["id y"] = (number // grid[0] % grid[1]).astype(np.int32)
                 env["id z"] = (number // (grid[0] * grid[1])).astype(np.int32)
                 self.call(self.kernel, env, fixed)
+
+    def _batches(self, total):
+        """Instances by number, in arrays of those that run together."""
+        every = np.arange(total)
+        parts = [every]
+        if self.batch > 1 and total > 1:
+            early = (every % 2 == 1) | (every == total - 1)
+            parts = [every[early], every[~early]]
+        for part in parts:
+            for start in range(0, len(part), self.batch):
+                yield part[start:start + self.batch]
 
     # -- control flow ---------------------------------------------------------------------------
 
