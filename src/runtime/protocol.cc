@@ -154,6 +154,7 @@ Json to_json(const TrialRequest& request) {
           {"check_noop", request.check_noop},
           {"each_launch", request.each_launch},
           {"second_call", request.second_call},
+          {"used_memory", request.used_memory},
           {"guards", request.guards}};
 }
 
@@ -171,6 +172,7 @@ TrialRequest trial_request_from_json(const JsonReader& in) {
   request.check_noop = in.at("check_noop").boolean();
   request.each_launch = in.at("each_launch").boolean();
   request.second_call = in.at("second_call").boolean();
+  request.used_memory = in.at("used_memory").boolean();
   request.guards = in.at("guards").boolean();
   return request;
 }

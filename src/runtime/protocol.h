@@ -36,6 +36,8 @@ struct TrialRequest {
   bool each_launch = false;  // and once for each forward launch: TrialReport::idle_launches
   // A candidate that writes to tensors of its own is called before, on other inputs.
   bool second_call = true;
+  // Fresh memory holds numbers, as what others left there, and not poison.
+  bool used_memory = false;
   // False: an access outside of a buffer is nobody's concern while it stays near; for selftest.
   bool guards = true;
 };

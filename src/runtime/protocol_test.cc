@@ -69,8 +69,9 @@ TrialReport any_trial_report(std::mt19937_64& random) {
 
 TEST(Protocol, TrialRequestsKeepEverything) {
   for (int v = 0; v <= static_cast<int>(Variation::kAffine); ++v) {
-    const TrialRequest request{3,          4,         ~uint64_t{0} - 1, static_cast<Variation>(v),
-                               v % 2 == 0, v % 2 == 1};
+    const TrialRequest request{3,          4,          ~uint64_t{0} - 1, static_cast<Variation>(v),
+                               v % 2 == 0, v % 2 == 1, v % 3 == 0,       v % 3 == 1,
+                               v % 3 == 2};
     const Json json = sent(to_json(request));
     const TrialRequest back = trial_request_from_json(JsonReader(json, ""));
     EXPECT_EQ(back.reference, 3);
@@ -79,6 +80,7 @@ TEST(Protocol, TrialRequestsKeepEverything) {
     EXPECT_EQ(back.variation, request.variation);
     EXPECT_EQ(back.check_noop, request.check_noop);
     EXPECT_EQ(back.second_call, request.second_call);
+    EXPECT_EQ(back.used_memory, request.used_memory);
     EXPECT_EQ(back.guards, request.guards);
     EXPECT_EQ(back.each_launch, request.each_launch);
   }

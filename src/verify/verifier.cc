@@ -110,6 +110,7 @@ std::vector<TrialRequest> plan_trials(const Reference& reference, int candidate,
     request.candidate = candidate;
     request.seed = options.seed + static_cast<uint64_t>(i);
     request.second_call = !options.without.contains("second-call");
+    request.used_memory = i % 2 == 1;  // a kernel may know poison when it sees it
     request.guards = !options.without.contains("guards");
     request.check_noop = request.each_launch =
         i == 0 && options.noop_checks && !options.without.contains("noop");

@@ -14,7 +14,7 @@
 namespace kw {
 
 // What an operator of the empty family leaves in its result.
-enum class EmptyFill { kLeave, kZero, kPoison };
+enum class EmptyFill { kLeave, kZero, kPoison, kNumbers };
 
 // "aten.name.overload" in two halves, as the dispatcher wants them: "aten::name", "overload"
 // (empty for "default"). InputError when it is not of that form.

@@ -305,6 +305,9 @@ at::Tensor Replay::fill_empty(at::Tensor made, ValueId id, Run& run) {
   const Value& value = program_.values[id];
   if (run.options.unwritten && !output_[value.storage]) {
     made.fill_(is_floating(value.dtype) ? *run.options.unwritten : 0);
+  } else if (run.options.fill == EmptyFill::kNumbers && is_floating(value.dtype)) {
+    const auto count = at::arange(made.numel(), made.options().dtype(at::kFloat));
+    made.copy_(at::sin(count).view(made.sizes()));  // drawn from no generator
   }
   return made;
 }

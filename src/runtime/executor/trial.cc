@@ -202,7 +202,7 @@ void OneTrial::check_state(const Draw& draw) {
 // The candidate's forward on guarded copies of its state and of the drawn inputs.
 std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, ReplayOptions options,
                                        std::vector<at::Tensor>* inputs_after) {
-  options.fill = EmptyFill::kPoison;
+  options.fill = request_.used_memory ? EmptyFill::kNumbers : EmptyFill::kPoison;
   options.guards = &guards;
   std::vector<at::Tensor> all = guards.copy(state_);
   ReplayOptions derive_options = options;
