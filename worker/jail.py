@@ -1,7 +1,7 @@
 """The inner layers of a worker's sandbox, put on by each child before it touches its job.
 
 The zygote already runs inside the namespaces that the supervisor made. enter() adds what is per
-job: a private folder for temporary files, resource limits, no inherited descriptor but the job's
+job: private folders for temporary files and shared memory, resource limits, no inherited descriptor but the job's
 socket, no core dumps, no ptrace, no capabilities and no way back to them. Every layer is tried and
 reported as {"name", "active", "detail"}; which layers a verdict demands is the supervisor's
 decision.
@@ -15,6 +15,7 @@ import os
 import resource
 
 CLONE_NEWNS = 0x00020000
+CLONE_NEWIPC = 0x08000000
 CLONE_NEWPID = 0x20000000
 MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 2, 4, 16384, 1 << 18
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP = 1, 4, 24
@@ -68,8 +69,15 @@ def _private_tmp(limits):
     _check(_libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "mount private /")
     options = b"mode=1777,size=%d" % limits["tmp_bytes"]
     flags = MS_NOSUID | MS_NODEV
-    folder = os.fsencode(os.environ.get("TMPDIR") or "/tmp")
-    _check(_libc.mount(b"tmpfs", folder, b"tmpfs", flags, options), "mount tmpfs on TMPDIR")
+    for folder in (os.environ.get("TMPDIR") or "/tmp", "/dev/shm"):
+        if os.path.isdir(folder):
+            _check(_libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", flags, options),
+                   "mount tmpfs on " + folder)
+
+
+def _private_ipc(_):
+    """Shared memory, semaphores and message queues of System V outlive the job that made them."""
+    _check(_libc.unshare(CLONE_NEWIPC), "unshare(CLONE_NEWIPC)")
 
 
 def _descriptors(keep):
@@ -134,6 +142,7 @@ def enter(limits, keep=()):
     layers = [
         ("resource limits", _resource_limits),
         ("private /tmp", _private_tmp),
+        ("private IPC", _private_ipc),
         ("no inherited descriptors", lambda _: _descriptors(keep)),
         ("no ptrace, no core dump", lambda _: _prctl(PR_SET_DUMPABLE, 0)),
         ("no capabilities", _drop_capabilities),
