@@ -56,22 +56,22 @@ at::Tensor storage_bytes(const at::Tensor& tensor) {
   return out;
 }
 
-void fill_poison(const at::Tensor& bytes) {
+void fill(const at::Tensor& bytes, int16_t pattern) {
   const int64_t even = bytes.numel() / 2 * 2;
-  if (even > 0) bytes.narrow(0, 0, even).view(at::kShort).fill_(kPoison);
-  if (even < bytes.numel()) bytes.narrow(0, even, 1).fill_(kPoison & 0xff);
+  if (even > 0) bytes.narrow(0, 0, even).view(at::kShort).fill_(pattern);
+  if (even < bytes.numel()) bytes.narrow(0, even, 1).fill_(pattern & 0xff);
 }
 
 }  // namespace
 
 void poison_storage(const at::Tensor& tensor) {
-  if (tensor.defined() && tensor.storage().nbytes() > 0) fill_poison(storage_bytes(tensor));
+  if (tensor.defined() && tensor.storage().nbytes() > 0) fill(storage_bytes(tensor), kPoison);
 }
 
 at::Tensor Guards::bytes(int64_t count) {
   const auto options = at::TensorOptions().dtype(at::kByte).device(device_);
   at::Tensor raw = at::empty({align_up(count, 2) + 2 * kGuardBytes + kBufferAlignment}, options);
-  fill_poison(raw);
+  fill(raw, pattern_);
   const int64_t address = reinterpret_cast<int64_t>(raw.data_ptr());
   const int64_t begin = align_up(address + kGuardBytes, kBufferAlignment) - address;
   void* data = static_cast<char*>(raw.data_ptr()) + begin;
@@ -108,11 +108,11 @@ std::vector<at::Tensor> Guards::copy(const std::vector<at::Tensor>& tensors) {
 void Guards::check(const Region& region) {
   const at::Tensor& raw = region.raw;
   const int64_t end_even = align_up(region.end, 2), total = raw.numel() / 2 * 2;
-  at::Tensor bad = raw.narrow(0, 0, region.begin).view(at::kShort).ne(kPoison).any();
+  at::Tensor bad = raw.narrow(0, 0, region.begin).view(at::kShort).ne(pattern_).any();
   bad =
-      bad.logical_or(raw.narrow(0, end_even, total - end_even).view(at::kShort).ne(kPoison).any());
+      bad.logical_or(raw.narrow(0, end_even, total - end_even).view(at::kShort).ne(pattern_).any());
   if (end_even != region.end) {
-    bad = bad.logical_or(raw.narrow(0, region.end, 1).ne(kPoison >> 8).any());
+    bad = bad.logical_or(raw.narrow(0, region.end, 1).ne(pattern_ >> 8).any());
   }
   broken_ = broken_.defined() ? broken_.logical_or(bad) : bad;
 }

@@ -17,6 +17,9 @@ namespace kw {
 constexpr int64_t kGuardBytes = 4096;
 constexpr int64_t kBufferAlignment = 512;
 constexpr int16_t kPoison = 0x7ffd;
+// In its place: a number in every floating type, as memory holds that was used before. A kernel
+// that looks for poison does not find it.
+constexpr int16_t kUsedMemory = 0x3a35;
 
 at::ScalarType scalar_type(DType dtype);
 DType dtype_of(at::ScalarType type);
@@ -26,7 +29,8 @@ void poison_storage(const at::Tensor& tensor);
 
 class Guards {
  public:
-  explicit Guards(at::Device device) : device_(device) {}
+  explicit Guards(at::Device device, int16_t pattern = kPoison)
+      : device_(device), pattern_(pattern) {}
 
   // A poisoned buffer as at::empty_strided would make it.
   at::Tensor empty(at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType type);
@@ -47,6 +51,7 @@ class Guards {
   void check(const Region& region);
 
   at::Device device_;
+  int16_t pattern_;
   std::vector<Region> regions_;
   at::Tensor broken_;  // one bool on the device
 };

@@ -27,6 +27,14 @@ TEST_F(GuardsTest, NewBuffersArePoison) {
   EXPECT_TRUE(guards_.intact());
 }
 
+TEST_F(GuardsTest, UsedMemoryHoldsNumbers) {
+  Guards guards(at::kCPU, kUsedMemory);
+  for (at::ScalarType type : {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16}) {
+    EXPECT_TRUE(guards.empty({3, 5}, {5, 1}, type).isfinite().all().item<bool>());
+  }
+  EXPECT_TRUE(guards.intact());
+}
+
 TEST_F(GuardsTest, BuffersAreAlignedAndLaidOutAsAsked) {
   for (int i = 0; i < 20; ++i) {
     const at::Tensor t = guards_.empty({3, i}, {1, 3}, at::kFloat);
@@ -40,7 +48,7 @@ TEST_F(GuardsTest, BuffersAreAlignedAndLaidOutAsAsked) {
 TEST_F(GuardsTest, EveryByteOutsideIsWatched) {
   std::mt19937 random(1);
   for (int trial = 0; trial < 300; ++trial) {
-    Guards guards(at::kCPU);
+    Guards guards(at::kCPU, trial % 2 ? kPoison : kUsedMemory);
     const int64_t size = static_cast<int64_t>(random() % 40);
     const at::Tensor t = guards.empty({size}, {1}, at::kByte);
     const bool inside = size > 0 && random() % 4 == 0;

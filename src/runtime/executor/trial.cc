@@ -223,7 +223,7 @@ void OneTrial::run_candidate(const Draw& draw) {
   check_state(draw);
   if (request_.second_call) use_state(draw);
   {
-    Guards guards(backend_.device());
+    Guards guards(backend_.device(), request_.used_memory ? kUsedMemory : kPoison);
     outputs_ = call(draw, guards, {}, &inputs_after_);
     const bool launches_intact = candidate_.forward().guards_intact();
     backend_.synchronize();
