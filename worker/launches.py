@@ -9,6 +9,7 @@ import ast
 import builtins
 import contextlib
 import operator
+import textwrap
 import types
 
 import torch
@@ -21,6 +22,7 @@ from triton.runtime.driver import driver
 from triton.runtime.jit import JITFunction, KernelInterface
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from loading import source_lines
 from tape import Launch, number_to_json, values_in
 
 ALLOWED_OPTIONS = {"num_warps", "num_ctas", "num_stages", "maxnreg", "enable_fp_fusion",
@@ -277,11 +279,9 @@ class Launches:
         if (function, kernel.src) in self.compared:
             return
         self.compared.add((function, kernel.src))
-        try:
-            kept, = ast.parse(kernel.src).body
-        except (SyntaxError, ValueError):
-            kept = None
-        if kept is None or _meaning(kept) != _meaning(self.definition(function.__code__)):
+        found = self.definition(function.__code__)
+        lines = source_lines(self.file.source)[found.lineno - 1:found.end_lineno]
+        if _meaning(kernel.src) != _meaning(textwrap.dedent("".join(lines))):
             self.recorder.refuse("unsupported", "kernel %s has another text than the file shows"
                                  % function.__qualname__)
 
@@ -399,11 +399,12 @@ def _free_names(definition):
     return read - local
 
 
-def _meaning(definition):
-    """A function as what two texts of it have in common: decorators and docstrings are left out."""
-    body = [s for s in definition.body
-            if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
-    return [definition.name, *(ast.dump(part) for part in (definition.args, *body))]
+def _meaning(text):
+    """What texts of a function have in common that differ in comments and blank lines."""
+    try:
+        return ast.dump(ast.parse(text))
+    except (SyntaxError, ValueError):
+        return text
 
 
 def _public_name(value):
