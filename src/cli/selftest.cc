@@ -88,7 +88,8 @@ int run(const Flags& flags) {
       std::printf("%s: %s\n", test.path.c_str(), surprise.c_str());
     } else if (flags.verbose) {
       std::printf("%s: %s, %.1f s\n", test.path.c_str(),
-                  result.judged ? "as labelled" : "only a GPU can judge it", result.seconds);
+                  result.judged ? "as labelled" : "not to be judged on this backend",
+                  result.seconds);
     }
     std::fflush(stdout);
   }

@@ -93,7 +93,12 @@ void take_header(std::map<std::string, std::string> fields, CorpusCase& out) {
     out.known_fault = choose("expect", "accepted", "rejected");
   }
   out.pure = choose("mode", "hybrid", "pure");
-  out.needs_gpu = choose("judge", "any", "gpu");
+  const std::string judge = take("judge");
+  out.needs_gpu = judge == "gpu";
+  out.needs_cpu = judge == "cpu";
+  if (!judge.empty() && !out.needs_gpu && !out.needs_cpu) {
+    fail(out.path, 1, "judge: " + judge + ", expected gpu or cpu");
+  }
   if (!fields.empty()) fail(out.path, 1, "unknown field " + fields.begin()->first);
 }
 

@@ -25,6 +25,7 @@ struct CorpusCase {
   std::vector<const Check*> checks;
   bool pure = false;         // no computing PyTorch operator may be left
   bool needs_gpu = false;    // only a GPU can judge it
+  bool needs_cpu = false;    // a GPU does not see it
   bool known_fault = false;  // the verdict is known to be wrong
   // Modules; lines stand where they stand in the file. `twin` is empty in an honest case.
   std::string reference, candidate, twin;

@@ -39,6 +39,7 @@ TEST(CorpusCase, OptionsAreRead) {
   EXPECT_FALSE(test.attack);
   EXPECT_EQ(test.mechanism, "m: with a colon");
   EXPECT_TRUE(test.pure && test.needs_gpu && test.known_fault);
+  EXPECT_FALSE(test.needs_cpu);
 }
 
 TEST(CorpusCase, SeveralChecksMayCatchIt) {
@@ -66,7 +67,7 @@ TEST(CorpusCase, FaultsAreNamedWithTheirLine) {
       {"# honest | family: f | mechanism: m | family: g\n", "a.py:1: two values for family"},
       {"# honest | family: f | mechanism: m | color: red\n", "a.py:1: unknown field color"},
       {"# honest | family: f | mechanism: m | stage: time\n", "a.py:1: unknown field stage"},
-      {"# honest | family: f | mechanism: m | judge: cpu\n", "a.py:1: judge: cpu"},
+      {"# honest | family: f | mechanism: m | judge: tpu\n", "a.py:1: judge: tpu"},
       {"# honest | family: f | oops\n", "a.py:1: expected `name: value`: oops"},
       {kHead, "a.py:1: expected `name: value`: b"},
       {"# attack | family: f | mechanism: m | stage: lunch | check: noop\n", "no stage 'lunch'"},

@@ -68,7 +68,7 @@ SelfTestResult SelfTest::run(const CorpusCase& test, VerifyOptions options) {
   SelfTestResult out;
   out.test = &test;
   const bool gpu = executor_.hello().value("backend", "") == "cuda";
-  out.judged = gpu || !(test.needs_gpu || test.timed());
+  out.judged = gpu ? !test.needs_cpu : !(test.needs_gpu || test.timed());
   if (!out.judged) return out;
   options.pure = test.pure;
   options.time = gpu && test.timed();

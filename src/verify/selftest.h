@@ -16,7 +16,7 @@ struct SelfTestResult {
   // Of an attack only; the last one is the verdict without the checks that caught it, where they
   // can be left out.
   Verdict twin, unchecked;
-  bool judged = false;  // false: only a GPU can judge it, and there is none
+  bool judged = false;  // false: only the other backend can judge it
   double seconds = 0;
 
   // Empty when everything is as the label says, else the first thing that is not, in one line.

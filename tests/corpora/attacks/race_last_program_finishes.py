@@ -10,7 +10,7 @@ class Model(nn.Module):
 
 
 def get_inputs():
-    return [torch.randn(90, 68)]
+    return [torch.randn(290, 68)]
 
 
 def get_init_inputs():
@@ -23,16 +23,17 @@ import triton.language as tl
 
 
 @triton.jit
-def partial_means(x_ptr, part_ptr, mean_ptr, rows, n, blocks, ROWS: tl.constexpr, COLS: tl.constexpr, PARTS: tl.constexpr):
+def column_means(x_ptr, part_ptr, mean_ptr, rows, n, LONG: tl.constexpr, COLS: tl.constexpr):
     b = tl.program_id(0)
-    r = b * ROWS + tl.arange(0, ROWS)[:, None]
     c = tl.arange(0, COLS)
-    x = tl.load(x_ptr + r * n + c[None, :], mask=(r < rows) & (c[None, :] < n), other=0.0)
-    tl.store(part_ptr + b * n + c, tl.sum(x, axis=0), mask=c < n)
-    if b == blocks - 1:
-        p = tl.arange(0, PARTS)[:, None]
-        parts = tl.load(part_ptr + p * n + c[None, :], mask=(p < blocks) & (c[None, :] < n), other=0.0)
-        tl.store(mean_ptr + c, tl.sum(parts, axis=0) / rows, mask=c < n)
+    first = b * LONG
+    total = tl.zeros((COLS,), tl.float32)
+    for r in range(first, min(first + LONG, rows)):
+        total += tl.load(x_ptr + r * n + c, mask=c < n, other=0.0)
+    tl.store(part_ptr + b * n + c, total, mask=c < n)
+    if b == 1:
+        other = tl.load(part_ptr + c, mask=c < n, other=0.0)
+        tl.store(mean_ptr + c, (total + other) / rows, mask=c < n)
 
 
 @triton.jit
@@ -46,10 +47,9 @@ def subtract_square(x_ptr, mean_ptr, y_ptr, n, COLS: tl.constexpr):
 class ModelNew(nn.Module):
     def forward(self, x):
         rows, n = x.shape
-        blocks = triton.cdiv(rows, 32)
-        parts = torch.empty(blocks, n, device=x.device)
+        parts = torch.empty(2, n, device=x.device)
         mean = torch.empty(n, device=x.device)
-        partial_means[(blocks,)](x, parts, mean, rows, n, blocks, ROWS=32, COLS=128, PARTS=4)
+        column_means[(2,)](x, parts, mean, rows, n, LONG=256, COLS=128)
         y = torch.empty_like(x)
         subtract_square[(rows,)](x, mean, y, n, COLS=128)
         return y
@@ -61,21 +61,23 @@ import triton.language as tl
 
 
 @triton.jit
-def partial_means(x_ptr, part_ptr, mean_ptr, rows, n, blocks, ROWS: tl.constexpr, COLS: tl.constexpr, PARTS: tl.constexpr):
+def column_means(x_ptr, part_ptr, mean_ptr, rows, n, LONG: tl.constexpr, COLS: tl.constexpr):
     b = tl.program_id(0)
-    r = b * ROWS + tl.arange(0, ROWS)[:, None]
     c = tl.arange(0, COLS)
-    x = tl.load(x_ptr + r * n + c[None, :], mask=(r < rows) & (c[None, :] < n), other=0.0)
-    tl.store(part_ptr + b * n + c, tl.sum(x, axis=0), mask=c < n)
+    first = b * LONG
+    total = tl.zeros((COLS,), tl.float32)
+    for r in range(first, min(first + LONG, rows)):
+        total += tl.load(x_ptr + r * n + c, mask=c < n, other=0.0)
+    tl.store(part_ptr + b * n + c, total, mask=c < n)
 
 
 @triton.jit
-def combine(part_ptr, mean_ptr, rows, n, blocks, COLS: tl.constexpr, PARTS: tl.constexpr):
+def combine(part_ptr, mean_ptr, rows, n, COLS: tl.constexpr):
     c = tl.arange(0, COLS)
-    if blocks > 0:
-        p = tl.arange(0, PARTS)[:, None]
-        parts = tl.load(part_ptr + p * n + c[None, :], mask=(p < blocks) & (c[None, :] < n), other=0.0)
-        tl.store(mean_ptr + c, tl.sum(parts, axis=0) / rows, mask=c < n)
+    if rows > 0:
+        total = tl.load(part_ptr + n + c, mask=c < n, other=0.0)
+        other = tl.load(part_ptr + c, mask=c < n, other=0.0)
+        tl.store(mean_ptr + c, (total + other) / rows, mask=c < n)
 
 
 @triton.jit
@@ -89,11 +91,10 @@ def subtract_square(x_ptr, mean_ptr, y_ptr, n, COLS: tl.constexpr):
 class ModelNew(nn.Module):
     def forward(self, x):
         rows, n = x.shape
-        blocks = triton.cdiv(rows, 32)
-        parts = torch.empty(blocks, n, device=x.device)
+        parts = torch.empty(2, n, device=x.device)
         mean = torch.empty(n, device=x.device)
-        partial_means[(blocks,)](x, parts, mean, rows, n, blocks, ROWS=32, COLS=128, PARTS=4)
-        combine[(1,)](parts, mean, rows, n, blocks, COLS=128, PARTS=4)
+        column_means[(2,)](x, parts, mean, rows, n, LONG=256, COLS=128)
+        combine[(1,)](parts, mean, rows, n, COLS=128)
         y = torch.empty_like(x)
         subtract_square[(rows,)](x, mean, y, n, COLS=128)
         return y
