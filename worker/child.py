@@ -23,9 +23,20 @@ def confine(job_fd, limits, own_pid_namespace):
     return layers
 
 
+def restrict(message):
+    """The layers that depend on the job: only the files and programs that this kind needs."""
+    kind, folder = message.get("kind"), message.get("folder")
+    if kind == "record" and folder:
+        return jail.restrict(folders=[folder])
+    if kind == "compile":
+        import compiler
+        return jail.restrict(programs=[compiler.PROGRAMS])
+    return jail.restrict()
+
+
 def report_layers(job_fd, limits, own_pid_namespace):
     """A child that only finds out what the sandbox of the others will be."""
-    layers = confine(job_fd, limits, own_pid_namespace)
+    layers = confine(job_fd, limits, own_pid_namespace) + jail.restrict()
     socket.socket(fileno=job_fd).sendall(json.dumps(layers).encode())
 
 
@@ -34,6 +45,7 @@ def serve(job_fd, limits, own_pid_namespace):
     layers = confine(job_fd, limits, own_pid_namespace)
     sock = socket.socket(fileno=job_fd)
     message, _, fds = frames.receive(sock)
+    layers += restrict(message)
     try:
         reply, blobs = run(message, fds)
     except Refused as refusal:

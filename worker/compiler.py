@@ -21,6 +21,9 @@ from launches import ALLOWED_OPTIONS, RecordingDriver
 from refusal import Refused, one_line
 from slicer import Slicer
 
+# Triton's own assembler and its like, the only programs that a compile job starts.
+PROGRAMS = os.path.join(os.path.dirname(triton.__file__), "backends", "nvidia", "bin")
+
 
 def slice_kernels(request):
     """The reply to a slice request, or Refused."""

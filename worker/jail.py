@@ -1,10 +1,10 @@
 """The inner layers of a worker's sandbox, put on by each child before it touches its job.
 
 The zygote already runs inside the namespaces that the supervisor made. enter() adds what is per
-job: private folders for temporary files and shared memory, resource limits, no inherited descriptor but the job's
-socket, no core dumps, no ptrace, no capabilities and no way back to them. Every layer is tried and
-reported as {"name", "active", "detail"}; which layers a verdict demands is the supervisor's
-decision.
+job: private folders for temporary files and shared memory, resource limits, no inherited descriptor
+but the job's socket, no core dumps, no ptrace, no capabilities and no way back to them. restrict()
+adds what depends on the kind of job: the files that it may touch. Every layer is tried and reported
+as {"name", "active", "detail"}; which layers a verdict demands is the supervisor's decision.
 
 System calls go through ctypes: the interpreter that runs the workers is the user's, and may be any
 Python from 3.10 on.
@@ -13,6 +13,9 @@ Python from 3.10 on.
 import ctypes
 import os
 import resource
+import sys
+
+import landlock
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWIPC = 0x08000000
@@ -33,6 +36,11 @@ DEFAULT_LIMITS = {
     "files": 256,
     "tmp_bytes": 1 << 30,
 }
+
+# Beside the interpreter's own folders: shared libraries, and what the C library asks of the machine.
+SYSTEM_FILES = ("/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/sys/devices/system/cpu",
+                "/proc/cpuinfo", "/proc/meminfo", "/dev/urandom", "/dev/random", "/dev/zero")
+PROGRAM_LOADER = "/lib64/ld-linux-x86-64.so.2"
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -156,3 +164,22 @@ def enter(limits, keep=()):
         except (OSError, ValueError) as error:
             found.append({"name": name, "active": False, "detail": str(error)})
     return found
+
+
+def _grants(folders, programs):
+    libraries = os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    packages = [os.path.dirname(sys.modules[name].__file__)  # may lie outside of sys.path
+                for name in ("torch", "triton") if name in sys.modules]
+    read = {sys.prefix, sys.base_prefix, *sys.path, *packages, *libraries, *folders, *SYSTEM_FILES}
+    run = {PROGRAM_LOADER, *programs} if programs else set()
+    return [*((path, landlock.READ) for path in read - {""}),
+            *((path, landlock.READ | landlock.EXECUTE) for path in run),
+            (os.devnull, landlock.READ | landlock.WRITE),
+            (os.environ.get("TMPDIR") or "/tmp", landlock.WRITE)]
+
+
+def restrict(folders=(), programs=()):
+    """The last layers; returns what was found. From here on the job reads its interpreter, the
+    system's libraries and `folders`, writes nowhere but in TMPDIR, and starts nothing but
+    `programs` (files, or folders of them). After enter(), which rules out new privileges."""
+    return landlock.layers(_grants(folders, programs))
