@@ -3,8 +3,9 @@
 The zygote already runs inside the namespaces that the supervisor made. enter() adds what is per
 job: private folders for temporary files and shared memory, resource limits, no inherited descriptor
 but the job's socket, no core dumps, no ptrace, no capabilities and no way back to them. restrict()
-adds what depends on the kind of job: the files that it may touch. Every layer is tried and reported
-as {"name", "active", "detail"}; which layers a verdict demands is the supervisor's decision.
+adds what depends on the kind of job: the files that it may touch, the system calls that it may make.
+Every layer is tried and reported as {"name", "active", "detail"}; which layers a verdict demands is
+the supervisor's decision.
 
 System calls go through ctypes: the interpreter that runs the workers is the user's, and may be any
 Python from 3.10 on.
@@ -16,6 +17,7 @@ import resource
 import sys
 
 import landlock
+import seccomp
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWIPC = 0x08000000
@@ -37,7 +39,7 @@ DEFAULT_LIMITS = {
     "tmp_bytes": 1 << 30,
 }
 
-# Beside the interpreter's own folders: shared libraries, and what the C library asks of the machine.
+# Beside the interpreter's folders: shared libraries, and what the C library asks of the machine.
 SYSTEM_FILES = ("/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/sys/devices/system/cpu",
                 "/proc/cpuinfo", "/proc/meminfo", "/dev/urandom", "/dev/random", "/dev/zero")
 PROGRAM_LOADER = "/lib64/ld-linux-x86-64.so.2"
@@ -141,6 +143,15 @@ def _drop_capabilities(_):
     _check(_libc.syscall(SYS_CAPSET, header, nothing), "capset")
 
 
+def _layer(name, put_on, *args):
+    """Puts one layer on, and what came of it."""
+    try:
+        put_on(*args)
+        return {"name": name, "active": True, "detail": ""}
+    except (OSError, ValueError) as error:
+        return {"name": name, "active": False, "detail": str(error)}
+
+
 def enter(limits, keep=()):
     """Puts on every layer that can be had and returns what was found. `keep`: descriptors that stay
     open. Called once, in a child, before anything that the job can influence runs."""
@@ -156,14 +167,7 @@ def enter(limits, keep=()):
         ("no capabilities", _drop_capabilities),
         ("no new privileges", lambda _: _prctl(PR_SET_NO_NEW_PRIVS, 1)),
     ]
-    found = []
-    for name, put_on in layers:
-        try:
-            put_on(limits)
-            found.append({"name": name, "active": True, "detail": ""})
-        except (OSError, ValueError) as error:
-            found.append({"name": name, "active": False, "detail": str(error)})
-    return found
+    return [_layer(name, put_on, limits) for name, put_on in layers]
 
 
 def _grants(folders, programs):
@@ -181,5 +185,7 @@ def _grants(folders, programs):
 def restrict(folders=(), programs=()):
     """The last layers; returns what was found. From here on the job reads its interpreter, the
     system's libraries and `folders`, writes nowhere but in TMPDIR, and starts nothing but
-    `programs` (files, or folders of them). After enter(), which rules out new privileges."""
-    return landlock.layers(_grants(folders, programs))
+    `programs` (files, or folders of them); system calls that none needs fail. After enter(), which
+    rules out new privileges."""
+    found = landlock.layers(_grants(folders, programs))
+    return [*found, _layer("system calls", seccomp.restrict, bool(programs))]

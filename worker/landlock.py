@@ -1,9 +1,9 @@
-"""Landlock: a process gives up all files but those named to it, TCP, and signals to processes outside.
+"""Landlock: a process gives up all files but those named to it, TCP, and signals to others.
 
 The kernel checks every path that is opened from then on against rules that hang on inodes, whatever
 the mounts and permissions say; descriptors that are open already stay as they are. What a kernel
-knows of it is told by its ABI number: files by 2, TCP by 4, signals and abstract sockets by 6. ABI 1
-is of no use: it refuses every rename from one folder to another, and Triton's cache lives by them.
+knows of it is told by its ABI number: files by 2, TCP by 4, signals and abstract sockets by 6. Of
+no use is 1: it refuses every rename from one folder to another, and Triton's cache lives by them.
 
 Constants are of linux/landlock.h; the system's header may be older than its kernel.
 """

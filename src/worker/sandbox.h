@@ -4,7 +4,7 @@
 // network, ipc and uts namespaces: everything read-only, an empty /tmp with one writable folder, a
 // /dev without devices, a /proc of its own, no network. Works as root and as a plain user. Each
 // layer is tried on its own and reported; on a host that refuses one, the others still hold. The
-// inner walls of each job (limits, capabilities, own /tmp, Landlock) are worker/jail.py's.
+// inner walls of each job (limits, capabilities, own /tmp, Landlock, seccomp) are worker/jail.py's.
 #pragma once
 
 #include <string>

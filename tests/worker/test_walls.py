@@ -1,17 +1,21 @@
-"""The innermost walls of a job, Landlock's: each tried from a real job or from a process restricted
-in the same way, once without the wall where that tells something."""
+"""The innermost walls of a job, Landlock's and seccomp's: each tried from a real job or from a process
+restricted in the same way, once without the wall where that tells something."""
 
 import ctypes
 import errno
 import json
+import mmap
 import os
+import re
 import signal
 import socket
 import subprocess
+import threading
 
 import jail
 import landlock
 import pytest
+import seccomp
 
 PR_SET_NO_NEW_PRIVS = 38
 
@@ -168,3 +172,109 @@ def test_no_abstract_sockets_of_others(wall):
                 return client.connect(server.getsockname())
         assert confined(lambda: None, connect) is None
         assert confined(only_the_system, connect) == "EPERM"
+
+
+def call(number, *args):
+    """A system call's result, or OSError."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    result = libc.syscall(*(ctypes.c_long(arg) for arg in (number, *args)))
+    if result < 0:
+        raise OSError(ctypes.get_errno(), "")
+    return result
+
+
+# With arguments that make no sense, which the kernel itself finds other faults with than EPERM.
+FOR_EVERYONE = {"ptrace": 101, "personality": 135, "add_key": 248, "keyctl": 250, "unshare": 272,
+                "perf_event_open": 298, "setns": 308, "process_vm_readv": 310,
+                "process_vm_writev": 311, "socket": 41, "socketpair": 53, "connect": 42,
+                "setsockopt": 54, "mq_open": 240, "shmget": 29}
+FOR_ROOT = {"mount": 165, "umount2": 166, "pivot_root": 155, "chroot": 161, "kexec_load": 246,
+            "init_module": 175, "finit_module": 313, "bpf": 321, "userfaultfd": 323,
+            "name_to_handle_at": 303, "open_by_handle_at": 304, "setuid": 105,
+            "seccomp": 317, "execve": 59, "execveat": 322, "mknod": 133, "chown": 92}
+SINCE_5_1 = {"pidfd_send_signal": 424, "io_uring_setup": 425, "open_tree": 428, "fsopen": 430,
+             "pidfd_open": 434, "clone3": 435, "openat2": 437, "pidfd_getfd": 438,
+             "memfd_secret": 447, "not yet thought of": 1000}
+NONSENSE = [-1] * 6
+
+
+def refusals(calls):
+    found = {}
+    for name, number in calls.items():
+        try:
+            found[name] = call(number, *NONSENSE)
+        except OSError as error:
+            found[name] = errno.errorcode[error.errno]
+    return found
+
+
+def test_system_calls_that_no_job_needs_fail(wall):
+    wall("system calls")
+    without = confined(lambda: None, lambda: refusals(FOR_EVERYONE))
+    assert "EPERM" not in without.values(), without
+    calls = {**FOR_EVERYONE, **FOR_ROOT}
+    assert confined(seccomp.restrict, lambda: refusals(calls)) == dict.fromkeys(calls, "EPERM")
+    assert confined(seccomp.restrict, lambda: refusals(SINCE_5_1)) == dict.fromkeys(
+        SINCE_5_1, "ENOSYS")
+
+
+def test_calls_depend_on_their_arguments(wall):
+    wall("system calls")
+    new_user, thread_name, dumpable, push_character = 0x10000000, 16, 4, 0x5412
+    assert confined(seccomp.restrict, lambda: call(56, new_user | 17, 0, 0, 0, 0)) == "EPERM"
+    buffer = ctypes.create_string_buffer(16)
+    assert confined(seccomp.restrict, lambda: call(157, thread_name, ctypes.addressof(buffer))) == 0
+    assert confined(lambda: None, lambda: call(157, dumpable, 0)) == 0
+    assert confined(seccomp.restrict, lambda: call(157, dumpable, 0)) == "EPERM"
+    assert confined(lambda: None, lambda: call(16, -1, push_character, 0)) == "EBADF"
+    assert confined(seccomp.restrict, lambda: call(16, -1, push_character, 0)) == "EPERM"
+
+
+def test_the_other_interfaces_of_x86_are_refused(wall):
+    wall("system calls")
+    x32_getpid = 0x40000000 | 39
+    assert confined(seccomp.restrict, lambda: call(x32_getpid)) == "ENOSYS"
+
+    def i386_getpid():
+        code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+        code.write(b"\xb8\x14\0\0\0\xcd\x80\xc3")  # mov eax, 20; int 0x80; ret
+        function = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
+        return function() == os.getpid()
+    if confined(lambda: None, i386_getpid):  # else the kernel has no such interface
+        assert confined(seccomp.restrict, i386_getpid) is False
+
+
+def test_what_programs_are_made_of_still_works(wall):
+    wall("system calls")
+
+    def work():
+        thread = threading.Thread(target=lambda: done.append(1))
+        done = []
+        thread.start()
+        thread.join()
+        return [*done, subprocess.run(["/bin/sh", "-c", "exit 7"]).returncode]
+    assert confined(lambda: seccomp.restrict(executes=True), work) == [1, 7]
+    assert confined(seccomp.restrict, work) == "EPERM"
+
+
+def test_a_job_has_no_sockets_and_no_namespaces(wall, attempt):
+    wall("system calls")
+    assert attempt("socket.socket()") == "EPERM"
+    assert attempt("socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)") == "EPERM"
+    assert attempt("os.execve('/nonexistent', ['x'], {})") == "EPERM"
+    unshare_nothing = "(ctypes.CDLL(None, use_errno=True).unshare(0), ctypes.get_errno())"
+    assert confined(lambda: None, lambda: call(272, 0)) == 0
+    assert attempt(unshare_nothing) == [-1, errno.EPERM]
+
+
+def test_the_numbers_are_the_systems():
+    path = "/usr/include/x86_64-linux-gnu/asm/unistd_64.h"
+    if not os.path.exists(path):
+        path = "/usr/include/asm/unistd_64.h"
+    if not os.path.exists(path):
+        pytest.skip("no header with the system calls' numbers here")
+    with open(path) as header:
+        numbers = dict(re.findall(r"#define __NR_(\w+) (\d+)", header.read()))
+    known = {name: number for name, number in seccomp.allowed().items() if name in numbers}
+    assert len(known) > 150
+    assert known == {name: int(numbers[name]) for name in known}
