@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <random>
 
 #include "formats/error.h"
@@ -81,10 +82,55 @@ TEST(Frame, LimitsAreKeptBeforeTheBytesArrive) {
   EXPECT_THROW(parser.next(), InputError);
 }
 
+// One byte at a time, as a hostile sender may: the table of blobs is read once, not at every byte.
+TEST(Frame, ManyBlobsInManyPiecesAreQuick) {
+  Frame frame;
+  frame.json = Json::object();
+  frame.blobs.assign(65'000, "");
+  frame.blobs.push_back(std::string(200'000, 'x'));
+  const std::string bytes = encode_frame(frame);
+  FrameParser parser;
+  const auto start = std::chrono::steady_clock::now();
+  for (size_t i = 0; i + 1 < bytes.size(); ++i) {
+    parser.feed(std::string_view(bytes).substr(i, 1));
+    ASSERT_FALSE(parser.next());
+  }
+  parser.feed(std::string_view(bytes).substr(bytes.size() - 1));
+  EXPECT_EQ(parser.next()->blobs, frame.blobs);
+  // Read at every byte of the last blob it would be 10^10 sizes: 6 s. This takes some 10 ms.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(3));
+}
+
 TEST(Json, DeepNestingIsRefused) {
   EXPECT_THROW(parse_json(std::string(100000, '['), "doc"), InputError);
   EXPECT_NO_THROW(parse_json("[[[]]]", "doc"));
   EXPECT_NO_THROW(parse_json("\"" + std::string(1000, '[') + "\"", "doc"));
+}
+
+TEST(Json, NumbersBeyondDoublesAreRefused) {
+  EXPECT_THROW(parse_json("[1e999]", "doc"), InputError);
+  EXPECT_THROW(parse_json("-" + std::string(400, '9'), "doc"), InputError);
+  EXPECT_EQ(parse_json("[1e308]", "doc")[0].get<double>(), 1e308);
+}
+
+// A reader's path must not cost more than the document: here 200 KB of key over 100,000 elements
+// would be 20 GB of text.
+TEST(Json, LongKeysAreCheapToReadUnder) {
+  const std::string key(200'000, 'k');
+  Json json;
+  json[key] = std::vector<int>(100'000, 7);
+  for (const auto& [name, reader] : JsonReader(json, "").members()) {
+    EXPECT_EQ(name, key);
+    EXPECT_EQ(reader.items().size(), 100'000u);
+    EXPECT_EQ(reader.integers(), std::vector<int64_t>(100'000, 7));
+    try {
+      reader.at(3).string();
+      FAIL();
+    } catch (const InputError& error) {
+      EXPECT_LT(std::string(error.what()).size(), 1000u);
+      EXPECT_NE(std::string(error.what()).find("...[3]: expected a string"), std::string::npos);
+    }
+  }
 }
 
 TEST(Json, KnowsUtf8) {

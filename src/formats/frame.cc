@@ -45,7 +45,7 @@ std::string encode_frame(const Frame& frame) {
 
 void FrameParser::feed(std::string_view bytes) { buffer_.append(bytes); }
 
-std::optional<Frame> FrameParser::next() {
+std::optional<FrameParser::Layout> FrameParser::read_layout() const {
   if (buffer_.size() < kHeaderBytes) return std::nullopt;
   if (get<uint32_t>(buffer_, 0) != kMagic) throw InputError("frame: wrong magic number");
   const uint64_t json_bytes = get<uint32_t>(buffer_, 4);
@@ -53,28 +53,34 @@ std::optional<Frame> FrameParser::next() {
   if (get<uint32_t>(buffer_, 12) != 0) throw InputError("frame: reserved field is not zero");
   if (json_bytes > limits_.json_bytes) throw InputError("frame: JSON part is too large");
   if (blob_count > limits_.blobs) throw InputError("frame: too many blobs");
-  const size_t table_end = kHeaderBytes + size_t{8} * blob_count;
-  if (buffer_.size() < table_end) return std::nullopt;
-  uint64_t total = table_end + json_bytes;
+  Layout layout{kHeaderBytes + size_t{8} * blob_count, json_bytes, 0, {}};
+  if (buffer_.size() < layout.json_begin) return std::nullopt;
+  layout.total = layout.json_begin + json_bytes;
   for (uint32_t i = 0; i < blob_count; ++i) {
     const uint64_t bytes = get<uint64_t>(buffer_, kHeaderBytes + size_t{8} * i);
-    if (bytes > limits_.bytes || (total += bytes) > limits_.bytes) {
+    if (bytes > limits_.bytes || (layout.total += bytes) > limits_.bytes) {
       throw InputError("frame: larger than its limit of " + std::to_string(limits_.bytes) +
                        " bytes");
     }
+    layout.blobs.push_back(bytes);
   }
-  if (total > limits_.bytes) throw InputError("frame: larger than its limit");
-  if (buffer_.size() < total) return std::nullopt;
+  if (layout.total > limits_.bytes) throw InputError("frame: larger than its limit");
+  return layout;
+}
 
+std::optional<Frame> FrameParser::next() {
+  if (!layout_) layout_ = read_layout();
+  if (!layout_ || buffer_.size() < layout_->total) return std::nullopt;
   Frame frame;
-  frame.json = parse_json(std::string_view(buffer_).substr(table_end, json_bytes), "frame");
-  size_t offset = table_end + json_bytes;
-  for (uint32_t i = 0; i < blob_count; ++i) {
-    const uint64_t bytes = get<uint64_t>(buffer_, kHeaderBytes + size_t{8} * i);
+  size_t offset = layout_->json_begin + layout_->json_bytes;
+  frame.json = parse_json(
+      std::string_view(buffer_).substr(layout_->json_begin, layout_->json_bytes), "frame");
+  for (uint64_t bytes : layout_->blobs) {
     frame.blobs.push_back(buffer_.substr(offset, bytes));
     offset += bytes;
   }
-  buffer_.erase(0, total);
+  buffer_.erase(0, layout_->total);
+  layout_.reset();
   return frame;
 }
 

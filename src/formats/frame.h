@@ -33,8 +33,16 @@ class FrameParser {
   std::optional<Frame> next();
 
  private:
+  // Where the parts of the frame at the buffer's start lie.
+  struct Layout {
+    size_t json_begin, json_bytes, total;
+    std::vector<uint64_t> blobs;
+  };
+  std::optional<Layout> read_layout() const;
+
   FrameLimits limits_;
   std::string buffer_;
+  std::optional<Layout> layout_;  // once its header and table are there
 };
 
 }  // namespace kw

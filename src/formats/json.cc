@@ -32,6 +32,15 @@ void check_depth(std::string_view text, std::string_view what) {
   }
 }
 
+// A key as it stands in a message, whole characters of UTF-8.
+std::string shortened(const std::string& key) {
+  constexpr size_t kLongest = 60;
+  if (key.size() <= kLongest) return key;
+  size_t end = kLongest;
+  while (end > 0 && (static_cast<unsigned char>(key[end]) & 0xC0) == 0x80) --end;
+  return key.substr(0, end) + "...";
+}
+
 }  // namespace
 
 Json parse_json(std::string_view text, std::string_view what) {
@@ -40,11 +49,45 @@ Json parse_json(std::string_view text, std::string_view what) {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
     throw InputError(std::string(what) + ": not JSON at byte " + std::to_string(error.byte));
+  } catch (const Json::out_of_range&) {
+    throw InputError(std::string(what) + ": holds a number that is too large");
   }
 }
 
+// One step of a path; the text is made of the steps only when somebody asks for it.
+struct JsonReader::Place {
+  std::shared_ptr<const Place> outer;  // none at the root
+  std::string root;                    // the path of the root
+  const std::string* key = nullptr;    // of a member, in the document
+  size_t index = 0;                    // of an element
+};
+
+JsonReader::JsonReader(const Json& json, std::string path)
+    : json_(&json),
+      place_(std::make_shared<const Place>(Place{nullptr, std::move(path), nullptr, 0})) {}
+
+JsonReader::JsonReader(const Json& json, std::shared_ptr<const Place> place)
+    : json_(&json), place_(std::move(place)) {}
+
+std::string JsonReader::path() const {
+  std::vector<const Place*> places;
+  for (const Place* place = place_.get(); place; place = place->outer.get()) {
+    places.push_back(place);
+  }
+  std::string text = places.back()->root;
+  for (auto place = places.rbegin() + 1; place != places.rend(); ++place) {
+    if ((*place)->key) {
+      text += (text.empty() ? "" : ".") + shortened(*(*place)->key);
+    } else {
+      text += "[" + std::to_string((*place)->index) + "]";
+    }
+  }
+  return text;
+}
+
 void JsonReader::fail(const std::string& message) const {
-  throw InputError((path_.empty() ? "document" : path_) + ": " + message + ", found " +
+  const std::string place = path();
+  throw InputError((place.empty() ? "document" : place) + ": " + message + ", found " +
                    std::string(json_->type_name()));
 }
 
@@ -61,21 +104,26 @@ JsonReader JsonReader::at(std::string_view key) const {
   if (!json_->is_object()) fail("expected an object with \"" + std::string(key) + "\"");
   auto it = json_->find(key);
   if (it == json_->end()) fail("missing member \"" + std::string(key) + "\"");
-  return JsonReader(*it, path_.empty() ? std::string(key) : path_ + "." + std::string(key));
+  return JsonReader(*it, std::make_shared<const Place>(Place{place_, "", &it.key(), 0}));
 }
 
 JsonReader JsonReader::at(size_t index) const {
   if (!json_->is_array() || index >= json_->size()) {
     fail("expected an array with at least " + std::to_string(index + 1) + " elements");
   }
-  return JsonReader((*json_)[index], path_ + "[" + std::to_string(index) + "]");
+  return element(index);
+}
+
+JsonReader JsonReader::element(size_t index) const {
+  return JsonReader((*json_)[index],
+                    std::make_shared<const Place>(Place{place_, "", nullptr, index}));
 }
 
 std::vector<JsonReader> JsonReader::items() const {
   if (!json_->is_array()) fail("expected an array");
   std::vector<JsonReader> out;
   out.reserve(json_->size());
-  for (size_t i = 0; i < json_->size(); ++i) out.push_back(at(i));
+  for (size_t i = 0; i < json_->size(); ++i) out.push_back(element(i));
   return out;
 }
 

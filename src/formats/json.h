@@ -1,11 +1,13 @@
 // Strict reading of JSON from hostile sources.
 //
 // A JsonReader is a cursor into a parsed document that knows its path, so that every complaint
-// names the place ("forward.steps[3].op: expected a string"). All failures are InputError.
-// Documents nested deeper than 64 levels are refused before they are built.
+// names the place ("forward.steps[3].op: expected a string"); it borrows the document. All failures
+// are InputError. Documents nested deeper than 64 levels are refused before they are built. Reading
+// takes time and memory in proportion to the document, whatever its keys are like.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -23,10 +25,10 @@ bool is_utf8(std::string_view text);
 
 class JsonReader {
  public:
-  JsonReader(const Json& json, std::string path) : json_(&json), path_(std::move(path)) {}
+  JsonReader(const Json& json, std::string path);
 
   const Json& raw() const { return *json_; }
-  const std::string& path() const { return path_; }
+  std::string path() const;  // long keys are shortened
   bool is_null() const { return json_->is_null(); }
   bool has(std::string_view key) const { return json_->is_object() && json_->contains(key); }
 
@@ -45,8 +47,12 @@ class JsonReader {
   [[noreturn]] void fail(const std::string& message) const;
 
  private:
+  struct Place;
+  JsonReader(const Json& json, std::shared_ptr<const Place> place);
+  JsonReader element(size_t index) const;
+
   const Json* json_;
-  std::string path_;
+  std::shared_ptr<const Place> place_;
 };
 
 }  // namespace kw
