@@ -167,6 +167,28 @@ TEST(Json, DamagedTasksAreRefusedOrSound) {
 }
 
 // What names an object goes into Python source.
+// Sizes and places in memory are computed in 64 bits all over: no value may leave them.
+TEST(Json, ValuesBeyondAllMemoryAreRefused) {
+  const int64_t huge = int64_t{1} << 40;
+  const auto refused = [](std::vector<int64_t> shape, std::vector<int64_t> strides,
+                          int64_t offset) {
+    const Json json = to_json(Value{DType::kFloat32, shape, strides, offset, 0});
+    try {
+      value_from_json(JsonReader(json, "value"));
+      return false;
+    } catch (const InputError&) {
+      return true;
+    }
+  };
+  EXPECT_TRUE(refused({huge, huge}, {1, 1}, 0));
+  EXPECT_TRUE(refused({huge, huge, huge, 0}, {1, 1, 1, 1}, 0));  // no elements, but a product
+  EXPECT_TRUE(refused({1 << 24, 2}, {huge, 1}, 0));
+  EXPECT_TRUE(refused({2}, {huge}, 2));
+  EXPECT_FALSE(refused({huge}, {1}, 0));
+  EXPECT_FALSE(refused({huge, 1, 0}, {0, huge, huge}, huge));  // one stride is never taken
+  EXPECT_FALSE(refused({}, {}, 5));
+}
+
 TEST(Json, ObjectsInResultsHaveNames) {
   Task task;
   const auto result = [](const Json& type, const Json& fields) {

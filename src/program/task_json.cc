@@ -1,5 +1,6 @@
 #include "program/task_json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -24,6 +25,18 @@ double float_from_tag(const JsonReader& in) {
   if (text == "inf") return std::numeric_limits<double>::infinity();
   if (text == "-inf") return -std::numeric_limits<double>::infinity();
   in.fail("expected \"inf\", \"-inf\" or \"nan\"");
+}
+
+// Products and sums of sizes stay far from 64 bits, whatever order they are taken in.
+void check_extent(const Value& value, const JsonReader& in) {
+  double elements = 1, last = static_cast<double>(value.offset);
+  for (size_t d = 0; d < value.shape.size(); ++d) {
+    elements *= static_cast<double>(std::max<int64_t>(value.shape[d], 1));
+    last += static_cast<double>(std::max<int64_t>(value.shape[d] - 1, 0)) *
+            static_cast<double>(value.strides[d]);
+  }
+  if (elements > static_cast<double>(kMaxDim)) in.at("shape").fail("too many elements");
+  if (last > static_cast<double>(kMaxDim)) in.at("strides").fail("reaches beyond all memory");
 }
 
 DType dtype_from_json(const JsonReader& in) {
@@ -221,20 +234,17 @@ Json to_json(const Value& value) {
 Value value_from_json(const JsonReader& in) {
   Value value;
   value.dtype = dtype_from_json(in.at("dtype"));
-  const auto shape = in.at("shape").items();
-  if (shape.size() > kMaxRank) in.at("shape").fail("too many dimensions");
-  double numel = 1;
-  for (const JsonReader& dim : shape) {
+  for (const JsonReader& dim : in.at("shape").items()) {
     value.shape.push_back(dim.integer(0, kMaxDim));
-    numel *= static_cast<double>(value.shape.back());
   }
-  if (numel > static_cast<double>(kMaxDim)) in.at("shape").fail("too many elements");
+  if (value.shape.size() > kMaxRank) in.at("shape").fail("too many dimensions");
   for (const JsonReader& s : in.at("strides").items())
     value.strides.push_back(s.integer(0, kMaxDim));
   if (value.strides.size() != value.shape.size()) {
     in.at("strides").fail("expected one stride for each dimension");
   }
   value.offset = in.at("offset").integer(0, kMaxDim);
+  check_extent(value, in);
   value.storage = static_cast<int>(in.at("storage").integer(0, INT32_MAX));
   return value;
 }
