@@ -458,6 +458,15 @@ def test_wrong_flags_name_the_mistake(tmp_path):
         assert_nothing_written(tmp_path / "out")
 
 
+def test_a_long_line_does_not_end_the_command(tmp_path):
+    """Constants are looked for in every line, whoever wrote it."""
+    long = tmp_path / "long.py"
+    long.write_text("SIZE = 1000  # %s\n%s = 1\n%s" % (
+        "a" * 300_000, "b" * 300_000, command.SINE_MODEL.replace("randn(1000)", "randn(SIZE)")))
+    result = run("record", "--set", "SIZE=7", long)
+    assert result.returncode == 0 and "fp32 7" in result.stdout, result.stderr
+
+
 @pytest.mark.skipif(command.has_gpu(), reason="this machine has a GPU")
 def test_cuda_without_a_gpu(tmp_path):
     message = message_of(run("optimize", MODEL, "--backend", "cuda", "--out", tmp_path / "out"), 3)

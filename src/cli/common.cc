@@ -53,7 +53,8 @@ namespace {
 // made of the text afterwards (records, baselines, optimized.py) agrees on it. Line numbers stay.
 void override_constant(std::string& text, const std::string& item, const std::string& file) {
   static const std::regex kItem("([A-Za-z_][A-Za-z0-9_]*)=(-?[0-9]+)");
-  static const std::regex kConstant("^([A-Za-z_][A-Za-z0-9_]*) *= *(-?[0-9][0-9_]*) *(#.*)?$");
+  static const std::regex kConstant("^([A-Za-z_][A-Za-z0-9_]*) *= *(-?[0-9][0-9_]*) *$");
+  constexpr size_t kLongest = 1000;  // a match recurses for each character: a line could end us
   std::smatch wanted, found;
   if (!std::regex_match(item, wanted, kItem)) {
     throw InputError("--set " + item + ": expected NAME=INTEGER");
@@ -62,7 +63,8 @@ void override_constant(std::string& text, const std::string& item, const std::st
   std::string out, names;
   bool replaced = false;
   for (std::string line; std::getline(lines, line);) {
-    if (std::regex_match(line, found, kConstant)) {
+    const std::string code = line.substr(0, line.find('#'));
+    if (code.size() < kLongest && std::regex_match(code, found, kConstant)) {
       names += (names.empty() ? "" : ", ") + found.str(1);
       if (found[1] == wanted[1]) {
         line = found.str(1) + " = " + wanted.str(2);
