@@ -26,7 +26,7 @@ READ = READ_FILE | READ_DIR
 WRITE = (READ | WRITE_FILE | TRUNCATE | REFER | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG)
 
 # (what is given up, first ABI)
-FILES, TCP, SIGNALS = ("Landlock files", 2), ("Landlock TCP", 4), ("Landlock signals", 6)
+LAYERS = FILES, TCP, SIGNALS = ("Landlock files", 2), ("Landlock TCP", 4), ("Landlock signals", 6)
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -102,4 +102,4 @@ def layers(grants):
     return [{"name": name, "active": version >= needed,
              "detail": "" if version >= needed else
              problem or "this kernel's Landlock (ABI %d) does not know it" % version}
-            for name, needed in (FILES, TCP, SIGNALS)]
+            for name, needed in LAYERS]

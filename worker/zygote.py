@@ -1,6 +1,6 @@
 """The zygote: imports torch and triton once and forks a child for each job.
 
-    python zygote.py --socket FD [--guard libkw_guard.so]
+    python zygote.py --socket FD [--guard libkw_guard.so] [--no-sandbox]
 
 Speaks docs/formats/protocol.md on a SOCK_SEQPACKET socket. It never touches CUDA and never runs a
 job's code: that is the child's, which puts its sandbox on first (jail.py), reads one request, sends
@@ -167,11 +167,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--socket", type=int, required=True)
     parser.add_argument("--guard", default=os.environ.get("KERNELWRIGHT_GUARD", ""))
+    parser.add_argument("--no-sandbox", action="store_true")
     arguments = parser.parse_args()
     prepare_environment()
     control = socket.socket(fileno=arguments.socket)
     control.set_inheritable(False)
     versions = import_everything(arguments.guard)
+    import jail
+    jail.restricted = not arguments.no_sandbox
     zygote = Zygote(control)
     ready = {"ready": True, **versions, "sandbox": zygote.layers()}
     control.send(json.dumps(ready).encode())

@@ -40,6 +40,7 @@ ProcessSpec process_spec(const WorkerConfig& config, const Sandbox& sandbox, int
   if (!config.guard_library.empty()) {
     spec.argv.insert(spec.argv.end(), {"--guard", config.guard_library});
   }
+  if (!config.sandbox) spec.argv.push_back("--no-sandbox");
   spec.environment = sandbox.environment();
   spec.err = err;
   spec.fds = {control};

@@ -47,13 +47,13 @@ def build_guard():
 class Client:
     """The supervisor's end."""
 
-    def __init__(self):
+    def __init__(self, *flags):
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.folder = tempfile.mkdtemp(prefix="kernelwright-worker-")
         self.control = ours
         self.process = subprocess.Popen(
             [sys.executable, os.path.join(WORKER, "zygote.py"), "--socket", str(theirs.fileno()),
-             "--guard", guard_library()], pass_fds=[theirs.fileno()],
+             "--guard", guard_library(), *flags], pass_fds=[theirs.fileno()],
             # What a child mounts over: not /tmp itself, where the tests' own files are.
             env={**os.environ, "TMPDIR": self.folder})
         theirs.close()

@@ -278,3 +278,15 @@ def test_the_numbers_are_the_systems():
     known = {name: number for name, number in seccomp.allowed().items() if name in numbers}
     assert len(known) > 150
     assert known == {name: int(numbers[name]) for name in known}
+
+
+def test_no_sandbox_leaves_them_out(tools, tmp_path):
+    """For models that must read from elsewhere; said in the layers."""
+    (tmp_path / "data.txt").write_text("numbers")
+    client = tools.Client("--no-sandbox")
+    layers = {layer["name"]: layer for layer in client.ready["sandbox"]}
+    for name in ("Landlock files", "Landlock TCP", "Landlock signals", "system calls"):
+        assert not layers[name]["active"] and layers[name]["detail"] == "switched off"
+    source = "raise ValueError(open(%r).read())\n" % str(tmp_path / "data.txt")
+    assert client.run(tools.request(source))[0]["message"].endswith("ValueError: numbers")
+    client.close()
