@@ -43,7 +43,7 @@ lint:
 	@scripts/lint
 
 format:
-	@find src -name '*.h' -o -name '*.cc' | xargs -r clang-format -i
+	@find src tests/fuzz -name '*.h' -o -name '*.cc' | xargs -r clang-format -i
 
 clean:
 	rm -rf $(BUILD)

@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "formats/error.h"
+#include "worker/replies.h"
 #include "worker/zygote.h"
 
 namespace kw {
@@ -27,11 +28,6 @@ constexpr milliseconds kForkPatience{60000};  // from handing a job over to hear
 constexpr milliseconds kExitPatience{1000};   // from a closed socket to the child's end
 constexpr size_t kChunk = size_t{256} << 10;
 constexpr int kChunksAtOnce = 64;  // so that one talkative child does not starve the others
-
-constexpr std::string_view kRefusalCodes[] = {"syntax",        "missing",  "raised",  "host-read",
-                                              "operator",      "option",   "address", "compile-api",
-                                              "hidden-launch", "survives", "varies",  "lazy",
-                                              "unsupported",   "slice",    "compile", "resources"};
 
 // A child at work, or about to be forked.
 struct Running {
@@ -69,35 +65,6 @@ JobResult result_of_death(const ZygoteReport& report) {
   const std::string message = describe_signal(report.code);
   if (report.code != SIGKILL) return ending(Status::kKilled, message);
   return ending(Status::kFailed, message + ", probably because memory ran out");
-}
-
-// A whole reply frame as a result. InputError when it is none of the protocol's replies.
-JobResult result_from_reply(Frame frame) {
-  JobResult result;
-  const JsonReader in(frame.json, "reply");
-  const std::string status = in.at("status").string();
-  if (status == "ok") {
-    result.status = Status::kOk;
-    result.reply = std::move(frame);
-    return result;
-  }
-  result.message = one_line(in.at("message").string(), 2000);
-  if (status == "failed") {
-    result.status = Status::kFailed;
-    return result;
-  }
-  if (status != "refused") in.at("status").fail("unknown status");
-  result.status = Status::kRefused;
-  result.code = in.at("code").string();
-  if (std::find(std::begin(kRefusalCodes), std::end(kRefusalCodes), result.code) ==
-      std::end(kRefusalCodes)) {
-    in.at("code").fail("unknown code");
-  }
-  if (!in.at("file").is_null()) result.file = one_line(in.at("file").string());
-  if (!in.at("line").is_null()) {
-    result.line = static_cast<int>(in.at("line").integer(0, INT32_MAX));
-  }
-  return result;
 }
 
 }  // namespace

@@ -47,27 +47,6 @@ ProcessSpec process_spec(const WorkerConfig& config, const Sandbox& sandbox, int
   return spec;
 }
 
-ZygoteReport report_from_json(const JsonReader& in, std::vector<UniqueFd> fds) {
-  ZygoteReport report;
-  report.job = static_cast<uint64_t>(in.at("job").integer(0, INT64_MAX));
-  if (in.has("pid")) {
-    in.at("pid").integer(1, INT32_MAX);
-    if (fds.size() != 1) in.fail("expected one pidfd");
-    report.kind = ZygoteReport::Kind::kStarted;
-    report.pidfd = std::move(fds[0]);
-  } else if (in.has("exit")) {
-    report.kind = ZygoteReport::Kind::kExited;
-    report.code = static_cast<int>(in.at("exit").integer(0, 255));
-  } else if (in.has("signal")) {
-    report.kind = ZygoteReport::Kind::kSignalled;
-    report.code = static_cast<int>(in.at("signal").integer(1, 64));
-  } else {
-    report.kind = ZygoteReport::Kind::kNotForked;
-    report.error = one_line(in.at("error").string());
-  }
-  return report;
-}
-
 }  // namespace
 
 Zygote::Zygote(const WorkerConfig& config)
@@ -91,10 +70,8 @@ void Zygote::give_up(std::string fault) {
 void Zygote::take_greeting(const JsonReader& in) {
   if (!in.at("ready").boolean()) in.fail("expected to be ready");
   layers_ = sandbox_.layers();
-  for (const JsonReader& layer : in.at("sandbox").items()) {
-    layers_.push_back({one_line(layer.at("name").string()), layer.at("active").boolean(),
-                       one_line(layer.at("detail").string())});
-  }
+  for (SandboxLayer& layer : layers_from_json(in.at("sandbox")))
+    layers_.push_back(std::move(layer));
   versions_ = in.raw();
   versions_.erase("ready");
   versions_.erase("sandbox");

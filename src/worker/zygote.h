@@ -9,19 +9,11 @@
 #include <vector>
 
 #include "worker/process.h"
+#include "worker/replies.h"
 #include "worker/sandbox.h"
 #include "worker/worker_pool.h"
 
 namespace kw {
-
-// What a zygote reports about one job.
-struct ZygoteReport {
-  enum class Kind { kStarted, kExited, kSignalled, kNotForked } kind = Kind::kStarted;
-  uint64_t job = 0;
-  UniqueFd pidfd;     // of kStarted
-  int code = 0;       // exit code or signal number
-  std::string error;  // of kNotForked
-};
 
 class Zygote {
  public:

@@ -1,0 +1,38 @@
+// What a zygote and its children say: each message in all the roles that it could be meant for.
+#include "fuzz.h"
+#include "program/task_json.h"
+#include "worker/jobs.h"
+#include "worker/replies.h"
+
+namespace kw {
+namespace {
+
+void check_reply(const Json& json) {
+  const auto result = parsed([&] { return result_from_reply({json, {"code", "more code"}}); });
+  if (!result || !result->ok()) return;
+  RecordRequest request;
+  request.file = "model.py";
+  const auto recorded = record_result(*result, request);
+  must(recorded.value.has_value() != recorded.fault.has_value(), "a record or a fault");
+  if (!recorded.value) return;
+  // The same message again as the answer to what it asked to have compiled.
+  const auto compiled = compile_result(*result, *recorded.value, request);
+  must(compiled.value.has_value() != compiled.fault.has_value(), "a task or a fault");
+}
+
+void check(std::string_view text) {
+  const auto json = parsed([&] { return parse_json(text, "fuzz"); });
+  if (!json) return;
+  const JsonReader in(*json, "worker");
+  parsed([&] { return report_from_json(in, {}); });
+  parsed([&] { return layers_from_json(in.at("sandbox")); });
+  check_reply(*json);
+}
+
+}  // namespace
+}  // namespace kw
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  kw::check(kw::text_of(data, size));
+  return 0;
+}
