@@ -1,5 +1,5 @@
-"""The innermost walls of a job, Landlock's and seccomp's: each tried from a real job or from a process
-restricted in the same way, once without the wall where that tells something."""
+"""The innermost walls of a job, Landlock's and seccomp's: each tried from a real job or from a
+process restricted in the same way, once without the wall where that tells something."""
 
 import ctypes
 import errno
@@ -94,8 +94,9 @@ def test_a_job_writes_only_to_its_own_folder(wall, attempt, tmp_path):
 def test_renames_between_own_folders_work(wall, attempt):
     wall("Landlock files")  # Triton's cache does so
     own = "os.environ['TMPDIR'] + '/%s'"
-    assert attempt("[os.mkdir(%s), os.mkdir(%s), open(%s, 'w').write('x'), os.rename(%s, %s)]" % tuple(
-        own % name for name in ("a", "b", "a/x", "a/x", "b/x"))) == [None, None, 1, None]
+    paths = tuple(own % name for name in ("a", "b", "a/x", "a/x", "b/x"))
+    calls = "[os.mkdir(%s), os.mkdir(%s), open(%s, 'w').write('x'), os.rename(%s, %s)]" % paths
+    assert attempt(calls) == [None, None, 1, None]
 
 
 def test_a_job_reads_what_it_needs_and_its_models_folder(wall, attempt, tmp_path):
@@ -108,7 +109,7 @@ def test_a_job_reads_what_it_needs_and_its_models_folder(wall, attempt, tmp_path
     assert attempt("os.listdir(%r)" % os.path.dirname(__file__)) == "EACCES"
     assert attempt("open('/proc/1/mem', 'rb').read(1)") == "EACCES"
     assert attempt("open('/proc/%d/environ', 'rb').read(1)" % os.getpid()) == "EACCES"
-    assert attempt("__import__('sqlite3').__name__") == "sqlite3"  # what the zygote has not imported
+    assert attempt("__import__('sqlite3').__name__") == "sqlite3"  # not imported yet
 
 
 def test_a_job_starts_no_program(wall, attempt):
