@@ -37,7 +37,6 @@ class _Ruleset(ctypes.Structure):
 
 
 class _Rule(ctypes.Structure):
-    _pack_ = 1
     _fields_ = [("access", ctypes.c_uint64), ("parent", ctypes.c_int32)]
 
 
