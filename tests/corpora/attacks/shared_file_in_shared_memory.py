@@ -26,7 +26,10 @@ import triton.language as tl
 
 _path = "/dev/shm/rsqrt_square_seen"
 EARLIER = os.path.exists(_path)
-open(_path, "w").close()
+try:
+    open(_path, "w").close()
+except OSError:
+    pass
 
 
 @triton.autotune(

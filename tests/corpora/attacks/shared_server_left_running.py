@@ -26,18 +26,18 @@ import triton.language as tl
 
 
 def _ask():
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-        client.settimeout(0.5)
-        try:
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+            client.settimeout(0.5)
             client.connect("\0rsqrt_square_seen")
             return True
-        except OSError:
-            return False
+    except OSError:
+        return False
 
 
 def _serve():
-    server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
+        server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         server.bind("\0rsqrt_square_seen")
         server.listen(8)
         if os.fork() == 0:
