@@ -4,8 +4,8 @@
     bench/throughput.py KERNELWRIGHT --out throughput.json [--backend cuda] [--only small,text]
 
 Every candidate is right, so every stage runs; all differ in their kernels but where a class is about
-candidates that do not. The rate is that of the steady state, from the first verdict to the last: what
-comes before (workers that import torch, the executor, each reference's first run) is `start_s`.
+candidates that do not. The rate counts from the moment when all workers have imported torch, which is
+`start_s`, to the last verdict: each reference's first run is part of it.
 """
 
 import argparse
@@ -205,7 +205,8 @@ def measure(tool, name, count, backend, jobs):
         process = subprocess.run([*map(str, command), *(["--jobs", str(jobs)] if jobs else [])],
                                  capture_output=True, text=True)
         results = [json.loads(line) for line in out.read_text().splitlines()]
-    finished = [r["finished"] for r in results]
+    started = min(r["finished"] - r["seconds"] for r in results)
+    finished = max(r["finished"] for r in results)
     own = [r for r in results if not r.get("same_as")]
     outcomes = {}
     for r in results:
@@ -217,10 +218,9 @@ def measure(tool, name, count, backend, jobs):
               if any(stage in r.get("stages", {}) for r in own)}
     phases = {phase: statistics.median(r["phases"].get(phase, 0) for r in own)
               for phase in sorted({p for r in own for p in r.get("phases", {})})}
-    span = max(finished) - min(finished)
     return {"class": name, "target": target, "verdicts": len(results), "outcomes": outcomes,
-            "verdicts_per_s": (len(results) - 1) / span if span else 0,
-            "judged": len(own), "start_s": min(finished), "all_s": max(finished),
+            "verdicts_per_s": len(results) / (finished - started),
+            "judged": len(own), "start_s": started, "all_s": finished,
             "p50_s": quantile([r["seconds"] for r in results], 0.5),
             "p99_s": quantile([r["seconds"] for r in results], 0.99),
             "median_stage_s": stages, "median_phase_s": phases, "odd": odd[:3], "says": process.stdout.splitlines()[:1],

@@ -90,9 +90,8 @@ def test_every_item_has_its_outcome(judged):
 def test_the_same_is_judged_once(judged):
     results = judged[1]
     same = {name: r.get("same_as") for name, r in results.items() if r.get("same_as")}
-    assert same["identical"] == "right"
-    # Which of two programs comes first is up to their threads.
-    group = ["right", "other text", "other class"]
+    # Which of several programs comes first is up to their threads.
+    group = ["right", "identical", "other text", "other class"]
     first = {same.get(name, name) for name in group}
     assert len(first) == 1
     assert results["right"]["key"] == results["other text"]["key"] == results["other class"]["key"]

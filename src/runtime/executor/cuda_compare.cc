@@ -99,12 +99,11 @@ extern "C" __global__ void compare(const GOT* got, const GOT* expected, const OR
         }
       }
       if (!row_sums) continue;
-      for (int s = 0; s < 4; ++s) {
+      for (int s = 0; s < 4; ++s)
         for (int step = lanes / 2; step > 0; step /= 2)
           rows[s] += __shfl_down_sync(0xffffffffu, rows[s], step, lanes);
-        if (x % lanes == 0 && round + y < tile_rows && row < R && rows[3] > 0)
-          atomicAdd(&row_sums[s * R + row], rows[s]);
-      }
+      if (x % lanes != 0 || round + y >= tile_rows || row >= R || rows[3] == 0) continue;
+      for (int s = 0; s < 4; ++s) atomicAdd(&row_sums[s * R + row], rows[s]);
     }
     if (!row_sums) continue;
     for (int k = 0; k < kColumns; ++k) {

@@ -19,6 +19,9 @@ namespace kw {
 
 struct ReferenceSide {
   std::vector<at::Tensor> outputs, oracle;
+  // Outputs of a run that does as plain kernels do, where they are further off (and errors are
+  // theirs): undefined elsewhere.
+  std::vector<at::Tensor> rounded;
   std::vector<at::Tensor> after;  // forward's inputs after the call; undefined if not mutated
   std::vector<OutputErrors> errors;
   bool passes_zeros = false, passes_stale = false;

@@ -58,6 +58,14 @@ bool is_convolution(const std::string& op) {
   return row && row->cls == OpClass::kConv;
 }
 
+// Large results come from large arguments, whose rounding they multiply.
+bool is_exponential(const std::string& op) {
+  static const std::set<std::string> kOps = {
+      "aten.exp.default",  "aten.exp_.default",  "aten.expm1.default", "aten.expm1_.default",
+      "aten.sinh.default", "aten.sinh_.default", "aten.cosh.default",  "aten.cosh_.default"};
+  return kOps.contains(op);
+}
+
 }  // namespace
 
 bool same_strides(const at::Tensor& tensor, const Value& value) {
@@ -114,6 +122,7 @@ void Replay::prepare(const std::vector<Kernel>& kernels, KernelSet* set) {
         prepared.defines = call->results;
         prepared.empty = makes_empty(call->op);
         prepared.convolution = is_convolution(call->op);
+        prepared.exponential = is_exponential(call->op) && call->mutated.empty();
       } else {
         const auto& launch = std::get<Launch>(step);
         const Kernel& kernel = kernels.at(launch.kernel);
@@ -158,11 +167,15 @@ void Replay::find_last_uses() {
 void Replay::find_exact_layouts(bool exact_outputs) {
   exact_.assign(storage_count(program_), false);
   output_.assign(exact_.size(), false);
+  launched_.assign(exact_.size(), false);
   for (const Step& original : program_.steps) {
     Step step = original;
     const auto* call = std::get_if<AtenCall>(&step);
     if (call && !needs_strides(*call)) continue;
-    for_each_value(step, [&](ValueId& id) { exact_[program_.values[id].storage] = true; });
+    for_each_value(step, [&](ValueId& id) {
+      exact_[program_.values[id].storage] = true;
+      if (!call) launched_[program_.values[id].storage] = true;
+    });
   }
   for (ValueId id : program_.outputs) {
     output_[program_.values[id].storage] = true;
@@ -219,10 +232,8 @@ void Replay::run_step(int index, Run& run) {
 
 void Replay::run_call(int index, Run& run) {
   const PreparedStep& step = steps_[index];
-  std::vector<at::Tensor> results = narrow_ && step.call->random() ? call_narrow(index, run)
-                                    : convolve_in_tf32_ && step.convolution
-                                        ? call_in_tf32(index, run)
-                                        : step.call->run(run.slots);
+  std::vector<at::Tensor> results =
+      narrow_ && step.call->random() ? call_narrow(index, run) : call_rounded(index, run);
   if (results.size() != step.defines.size()) {
     throw ReplayError("gave " + std::to_string(results.size()) + " results, recorded are " +
                       std::to_string(step.defines.size()));
@@ -231,23 +242,39 @@ void Replay::run_call(int index, Run& run) {
     const ValueId id = step.defines[k];
     if (id < 0) continue;
     if (!results[k].defined()) throw ReplayError("gave no tensor where one is recorded");
-    if (step.empty) results[k] = fill_empty(std::move(results[k]), id, run);
+    if (step.empty)
+      results[k] = fill_empty(std::move(results[k]), id, run);
+    else if (run.options.guards)
+      guard(index, results[k], id, run);
     define(index, id, std::move(results[k]), run);
   }
 }
 
-// Bias is added in float32, the products are exact and summed in float32: only the operands of
-// products are rounded.
-std::vector<at::Tensor> Replay::call_in_tf32(int index, Run& run) {
+bool Replay::has_kernel_arithmetic() const {
+  return std::any_of(steps_.begin(), steps_.end(),
+                     [](const PreparedStep& step) { return step.convolution || step.exponential; });
+}
+
+// The step as it is, or on the operands that as_kernels_do gives it. Of a convolution only operands
+// are rounded: its bias is added in float32, its products are exact and summed in float32.
+std::vector<at::Tensor> Replay::call_rounded(int index, Run& run) {
+  const PreparedStep& step = steps_[index];
+  const bool convolution = step.convolution && (convolve_in_tf32_ || run.options.as_kernels_do);
+  const bool exponential = step.exponential && run.options.as_kernels_do;
+  if (!convolution && !exponential) return step.call->run(run.slots);
   const auto& call = std::get<AtenCall>(program_.steps[index]);
   std::vector<at::Tensor> slots = run.slots;
-  for (const char* operand : {"input", "weight"}) {
+  for (const char* operand : {"self", "input", "weight"}) {
     const Arg* arg = call.find(operand);
-    if (arg && arg->is_value() && arg->value() >= 0) {
-      slots[arg->value()] = rounded_to_tf32(slots[arg->value()]);
+    if (!arg || !arg->is_value() || arg->value() < 0) continue;
+    at::Tensor& slot = slots[arg->value()];
+    if (convolution) {
+      slot = rounded_to_tf32(slot);
+    } else if (slot.scalar_type() == at::kFloat) {
+      slot = at::nextafter(slot, at::full({}, INFINITY, slot.options()));
     }
   }
-  return steps_[index].call->run(slots);
+  return step.call->run(slots);
 }
 
 void Replay::run_launch(int index, Run& run) {
@@ -289,6 +316,21 @@ std::vector<at::Tensor> Replay::call_narrow(int index, Run& run) {
     }
   }
   return results;
+}
+
+// A fresh result that a launch is given gets guards of its own: what the launch writes beside it
+// must show, whoever made it.
+void Replay::guard(int index, at::Tensor& result, ValueId id, Run& run) {
+  const int storage = program_.values[id].storage;
+  const auto& defines = steps_[index].defines;
+  const auto shares = std::count_if(defines.begin(), defines.end(), [&](ValueId other) {
+    return other >= 0 && program_.values[other].storage == storage;
+  });
+  if (!launched_[storage] || run.holders[storage] > 0 || shares > 1) return;
+  if (run.live.contains(result.storage().unsafeGetStorageImpl())) return;  // define() copies it
+  const at::Tensor made =
+      run.options.guards->empty(result.sizes(), result.strides(), result.scalar_type());
+  result = made.copy_(result);
 }
 
 at::Tensor Replay::fill_empty(at::Tensor made, ValueId id, Run& run) {

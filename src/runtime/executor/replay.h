@@ -26,7 +26,12 @@ namespace kw {
 struct ReplayOptions {
   EmptyFill fill = EmptyFill::kLeave;
   bool checked = true;
-  Guards* guards = nullptr;  // results of the empty family come from here
+  Guards* guards =
+      nullptr;  // results of the empty family, and what launches are given, come from here
+  // Arithmetic of plain kernels where PyTorch's may be better than anyone must be: float32
+  // convolutions get operands in TF32, as PyTorch allows itself on CUDA; exponentials an argument
+  // that is off by its last place, as when it was multiplied by log2(e) before.
+  bool as_kernels_do = false;
   bool skip_all_launches = false;
   std::optional<int> skip_launch;  // step index
   // With launches skipped: what results of the empty family hold that are no outputs, instead of
@@ -47,9 +52,10 @@ class Replay {
   // `inputs` as Program::inputs; a run may overwrite those that the program mutates.
   std::vector<at::Tensor> run(std::vector<at::Tensor> inputs, const ReplayOptions& options);
 
-  // float32 convolutions get operands in TF32, as PyTorch's default is on CUDA. For a CPU that
-  // stands in for a device.
+  // float32 convolutions get operands in TF32 in every run. For a CPU that stands in for a device.
   void convolve_in_tf32() { convolve_in_tf32_ = true; }
+  // Whether ReplayOptions::as_kernels_do makes a difference.
+  bool has_kernel_arithmetic() const;
 
   const Program& program() const { return program_; }
   const std::vector<int>& launch_steps() const { return launch_steps_; }
@@ -70,7 +76,7 @@ class Replay {
     std::vector<int64_t> alignments;     // of pointers, bytes
     std::vector<ValueId> defines;        // -1 where there is no tensor or nobody uses it
     std::vector<ValueId> release;        // values used for the last time
-    bool empty = false, convolution = false;
+    bool empty = false, convolution = false, exponential = false;
   };
   struct Run;  // the state of one run
 
@@ -81,7 +87,8 @@ class Replay {
   void run_call(int index, Run& run);
   void run_launch(int index, Run& run);
   std::vector<at::Tensor> call_narrow(int index, Run& run);
-  std::vector<at::Tensor> call_in_tf32(int index, Run& run);
+  std::vector<at::Tensor> call_rounded(int index, Run& run);
+  void guard(int index, at::Tensor& result, ValueId id, Run& run);
   at::Tensor fill_empty(at::Tensor made, ValueId id, Run& run);
   void define(int index, ValueId id, at::Tensor tensor, Run& run);
   void release(ValueId id, Run& run);
@@ -92,8 +99,9 @@ class Replay {
   std::vector<PreparedStep> steps_;
   std::vector<int> launch_steps_;
   std::vector<bool> mutated_inputs_;
-  std::vector<bool> exact_;   // by storage number
-  std::vector<bool> output_;  // by storage number
+  std::vector<bool> exact_;     // by storage number
+  std::vector<bool> output_;    // by storage number
+  std::vector<bool> launched_;  // by storage number: given to a launch
   std::set<int> relaid_;
   bool guards_intact_ = true;
   bool convolve_in_tf32_ = false;
