@@ -1,6 +1,7 @@
 """`verify --batch`: the same verdicts as one by one, nothing judged twice, faults, going on."""
 
 import concurrent.futures
+import ctypes
 import json
 import os
 import signal
@@ -11,6 +12,8 @@ import pytest
 
 import command
 from command import SINE_MODEL, run
+
+PR_SET_CHILD_SUBREAPER = 36
 
 KERNEL = """
 import torch
@@ -190,6 +193,47 @@ def processes_below(pid):
         frontier = {p for p, (parent, _) in found.items() if parent in frontier}
         below.update({p: found[p][1] for p in frontier})
     return below
+
+
+# What a module does before it defines a candidate -> what the rejection says; "" when it harms nobody
+# and is judged like any other; None when that is up to the machine's speed.
+HOSTILE = {
+    "endless Python": ("while True:\n    pass\n", "took longer than 10 s"),
+    "fork bomb": ("import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass\n",
+                  "took longer than 10 s"),
+    "100 GB": ("held = bytearray(100 << 30)\n", "MemoryError"),
+    "100 GB, piecemeal": ("held = []\nwhile True:\n    held.append(bytearray(1 << 28))\n", None),
+    "1 GB of output": ("import sys\nfor _ in range(1 << 10):\n    sys.stdout.write('x' * (1 << 20))\n", ""),
+    "a file of 10 GB": ("import tempfile\nwith tempfile.TemporaryFile() as file:\n"
+                        "    for _ in range(10 << 10):\n        file.write(bytes(1 << 20))\n", "raised"),
+    "its end": ("import os\nos._exit(0)\n", "exited with status 0 without an answer"),
+    "its parent's end": ("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n", None),
+    "an endless thread": ("import threading\ndef spin():\n    while True:\n        pass\n"
+                          "threading.Thread(target=spin).start()\n", ""),
+}
+
+
+def test_hostile_candidates_harm_nobody(tmp_path):
+    started = time.monotonic()
+    batch = write(tmp_path, [line(name, code + RIGHT) for name, (code, _) in HOSTILE.items()] +
+                  [line("honest", WRONG), line("right", RIGHT)])
+    # What outlives its parent becomes a child of this process.
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+    process = run("verify", "--backend", "cpu", "--jobs", 2, "--trials", 1, "--record-timeout", 10,
+                  "--batch", batch, timeout=500)
+    results = results_of(tmp_path)
+    assert set(results) == set(HOSTILE) | {"honest", "right"}, process.stderr
+    assert results["right"]["outcome"] == "accepted"
+    assert results["honest"]["rejected_at"] == "correct"
+    for name, (_, says) in HOSTILE.items():
+        result = results[name]
+        if says == "":
+            assert result["outcome"] == "accepted", (name, result)
+        elif says is not None:
+            assert result["rejected_at"] == "record", (name, result)
+            assert says in result["reason"], (name, result)
+    assert time.monotonic() - started < 400
+    assert not processes_below(os.getpid())
 
 
 @pytest.mark.parametrize("victim", ["zygote.py --socket", "kernelwright-executor"])

@@ -16,7 +16,7 @@ struct Flags {
   std::string model, cls = "Model", candidate_cls = "ModelNew";
   std::vector<std::string> candidates;
   std::string tolerance = "calibrated", coverage = "hybrid";
-  int trials = 5, trial_timeout = 300;
+  int trials = 5, trial_timeout = 300, record_timeout = 60;
   bool json = false, no_time = false, no_baseline = false;
   uint64_t seed = 0;
   BatchFlags batch;
@@ -71,6 +71,7 @@ VerifyOptions options_of(const Flags& flags) {
   VerifyOptions options;
   options.trials = flags.trials;
   options.trial_deadline = std::chrono::seconds(flags.trial_timeout);
+  options.record_deadline = std::chrono::seconds(flags.record_timeout);
   options.tolerance =
       flags.tolerance == "kernelbench" ? Tolerance::kKernelBench : Tolerance::kCalibrated;
   options.pure = flags.coverage == "pure";
@@ -157,6 +158,10 @@ Command add_verify(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--trial-timeout", flags->trial_timeout,
                  "seconds a trial may take before the candidate counts as hung")
+      ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
+  app.add_option("--record-timeout", flags->record_timeout,
+                 "seconds that recording a file may take before it counts as hung")
       ->check(CLI::Range(1, 86400))
       ->capture_default_str();
   app.add_option(
