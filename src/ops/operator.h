@@ -33,7 +33,14 @@ enum class OpClass {
 enum class Recording { kWhole, kDecompose };
 
 // Error budgets of the verdict, docs/numerics.md.
-enum class Numerics { kExact, kPointwise, kReduction, kMatmul, kAttention };
+enum class Numerics {
+  kExact,
+  kPointwise,
+  kExponential,  // pointwise; large results come from large arguments, whose rounding they multiply
+  kReduction,
+  kMatmul,
+  kAttention
+};
 
 struct OperatorRow {
   std::string_view name;    // "aten.add.Tensor"

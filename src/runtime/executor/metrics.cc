@@ -67,6 +67,15 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return out + "]";
 }
 
+void take_sections(const Comparison& compared, at::ScalarType dtype, OutputErrors& errors) {
+  const SectionError section = worst_section(compared.sections, dtype);
+  errors.section_excess = section.excess;
+  errors.section_error = section.candidate;
+  errors.section_allowed = section.allowed;
+  errors.section_dim = section.dim;
+  errors.section_index = section.index;
+}
+
 }  // namespace
 
 ErrorSums error_against(const at::Tensor& got, const at::Tensor& oracle, at::Device device) {
@@ -98,12 +107,13 @@ void candidate_errors(const at::Tensor& candidate, const at::Tensor& reference,
   const ErrorSums sums = errors_of(compared, candidate.numel());
   errors.candidate_rms = sums.rms;
   errors.candidate_worst = sums.worst;
-  const SectionError section = worst_section(compared.sections, candidate.scalar_type());
-  errors.section_excess = section.excess;
-  errors.section_error = section.candidate;
-  errors.section_allowed = section.allowed;
-  errors.section_dim = section.dim;
-  errors.section_index = section.index;
+  take_sections(compared, candidate.scalar_type(), errors);
+}
+
+void section_errors(const at::Tensor& candidate, const at::Tensor& reference,
+                    const at::Tensor& oracle, OutputErrors& errors) {
+  take_sections(compare(candidate, reference, oracle, candidate.device(), true),
+                candidate.scalar_type(), errors);
 }
 
 bool bit_equal(const at::Tensor& a, const at::Tensor& b) {

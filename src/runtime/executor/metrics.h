@@ -24,6 +24,10 @@ OutputErrors reference_errors(const at::Tensor& reference, const at::Tensor& ora
 void candidate_errors(const at::Tensor& candidate, const at::Tensor& reference,
                       const at::Tensor& oracle, OutputErrors& errors);
 
+// The cross-sections anew, held to another run of the reference.
+void section_errors(const at::Tensor& candidate, const at::Tensor& reference,
+                    const at::Tensor& oracle, OutputErrors& errors);
+
 // Equal bytes, element by element (NaN equals the same NaN, 0 is not -0). Shapes must agree.
 bool bit_equal(const at::Tensor& a, const at::Tensor& b);
 // RMS(a - b) / RMS(b) over finite elements; infinite when the non-finite ones differ, or when

@@ -53,19 +53,6 @@ class DefaultDtype {
   caffe2::TypeMeta before_;
 };
 
-bool is_convolution(const std::string& op) {
-  const OperatorRow* row = find_operator(op);
-  return row && row->cls == OpClass::kConv;
-}
-
-// Large results come from large arguments, whose rounding they multiply.
-bool is_exponential(const std::string& op) {
-  static const std::set<std::string> kOps = {
-      "aten.exp.default",  "aten.exp_.default",  "aten.expm1.default", "aten.expm1_.default",
-      "aten.sinh.default", "aten.sinh_.default", "aten.cosh.default",  "aten.cosh_.default"};
-  return kOps.contains(op);
-}
-
 }  // namespace
 
 bool same_strides(const at::Tensor& tensor, const Value& value) {
@@ -121,8 +108,9 @@ void Replay::prepare(const std::vector<Kernel>& kernels, KernelSet* set) {
         prepared.call.emplace(*call, device_);
         prepared.defines = call->results;
         prepared.empty = makes_empty(call->op);
-        prepared.convolution = is_convolution(call->op);
-        prepared.exponential = is_exponential(call->op) && call->mutated.empty();
+        const OperatorRow* row = find_operator(call->op);
+        prepared.convolution = row && row->cls == OpClass::kConv;
+        prepared.exponential = row && row->numerics == Numerics::kExponential;
       } else {
         const auto& launch = std::get<Launch>(step);
         const Kernel& kernel = kernels.at(launch.kernel);

@@ -102,10 +102,10 @@ std::vector<std::vector<at::Tensor>> draw_sets(LoadedTask& task, const TimeReque
   return sets;
 }
 
-// A distribution-free 95 % interval of the median of `values`: between the order statistics whose
-// ranks a fair coin would leave outside in at most 5 % of cases (Conover, Practical Nonparametric
-// Statistics, section 3.2). Infinite below 6 values.
-double interval_width(std::vector<double> values) {
+// The width of a distribution-free 95 % interval of the median of `values`, relative to it: between
+// the order statistics whose ranks a fair coin would leave outside in at most 5 % of cases
+// (Conover, Practical Nonparametric Statistics, section 3.2). Infinite below 6 values.
+double relative_width(std::vector<double> values) {
   const size_t n = values.size();
   double outside = std::pow(0.5, n), term = outside;  // P(fewer than `rank` of n below the median)
   size_t rank = 0;
@@ -116,7 +116,7 @@ double interval_width(std::vector<double> values) {
   }
   if (rank == 0) return std::numeric_limits<double>::infinity();
   std::sort(values.begin(), values.end());
-  return values[n - rank] - values[rank - 1];
+  return (values[n - rank] - values[rank - 1]) / values[n / 2];
 }
 
 // Whether the ratios of the first one's times to every other's are known well enough.
@@ -126,8 +126,7 @@ bool known(const std::vector<std::unique_ptr<Contestant>>& contestants, double w
     if (contestant == contestants[0]) continue;
     std::vector<double> ratios;
     for (size_t i = 0; i < base.size(); ++i) ratios.push_back(base[i] / contestant->device_ms[i]);
-    const double allowed = width * ratios[ratios.size() / 2];
-    if (!(interval_width(ratios) <= allowed)) return false;
+    if (!(relative_width(ratios) <= width)) return false;
   }
   return true;
 }

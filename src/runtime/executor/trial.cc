@@ -334,12 +334,7 @@ void OneTrial::compare_outputs(const ReferenceSide& side) {
     if (i < outputs_.size() && same_shape(outputs_[i], side.outputs[i])) {
       candidate_errors(outputs_[i], side.outputs[i], side.oracle[i], errors);
       if (errors.section_excess > 1 && side.rounded[i].defined()) {
-        const OutputErrors own =
-            errors;  // but for cross-sections, what equals is what the run gave
-        candidate_errors(outputs_[i], side.rounded[i], side.oracle[i], errors);
-        errors.exact_equal = own.exact_equal;
-        errors.nonfinite_mismatch = own.nonfinite_mismatch;
-        errors.allclose_worst = own.allclose_worst;
+        section_errors(outputs_[i], side.rounded[i], side.oracle[i], errors);
       }
     }
   }

@@ -1,0 +1,73 @@
+// How long timing goes on, by a clock that says what the test wants.
+#include "runtime/executor/timing.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/executor/test_backend.h"
+
+namespace kw {
+namespace {
+
+constexpr int64_t kN = 8;
+
+Task doubled() {
+  return make_task(
+      random_inputs({{kN}}),
+      make_program({value_json("float32", {kN}, 0), value_json("float32", {kN}, 1)}, {0},
+                   {step_json("aten.add.Tensor", {{"self", v(0)}, {"other", v(0)}}, {1})}, {1}));
+}
+
+// Device times go round `times`, one after the other.
+class GivenClock : public RunClock {
+ public:
+  explicit GivenClock(std::vector<double> times) : times_(std::move(times)) {}
+  double device_ms(const std::function<void()>& run) override {
+    run();
+    return times_[next_++ % times_.size()];
+  }
+  double wall_ms(const std::function<void()>& run) override {
+    run();
+    return 1;
+  }
+
+ private:
+  std::vector<double> times_;
+  size_t next_ = 0;
+};
+
+TimeReport time_with(std::vector<double> times, double width) {
+  FakeBackend backend;
+  LoadedTask a(doubled(), backend), b(doubled(), backend);
+  GivenClock clock(std::move(times));
+  TimeRequest request;
+  request.rounds = 40;
+  request.width = width;
+  return time_runs(backend, clock, request, {&a, &b}, {});
+}
+
+TEST(Timing, EveryRoundWithoutAWidth) {
+  const TimeReport report = time_with({2}, 0);
+  ASSERT_EQ(report.status, "ok") << report.message;
+  EXPECT_EQ(report.device_ms[0].size(), 40u);
+  EXPECT_EQ(report.wall_ms[1].size(), 40u);
+}
+
+// Below six values no order statistics enclose the median in 95 % of cases: 2 * 0.5^5 > 0.05.
+TEST(Timing, EndsWithTheFirstIntervalWhenTimesAgree) {
+  const TimeReport report = time_with({2}, 0.01);
+  EXPECT_EQ(report.device_ms[0].size(), 6u);
+  EXPECT_EQ(report.device_ms[1].size(), 6u);
+  EXPECT_EQ(report.wall_ms[0].size(), 2u);
+}
+
+TEST(Timing, GoesOnWhileTimesDisagree) {
+  std::vector<double> wild;
+  for (int i = 0; i < 97; ++i) wild.push_back(1 + (i * 37 % 97) / 10.0);
+  EXPECT_EQ(time_with(wild, 0.01).device_ms[0].size(), 40u);
+  const size_t rounds = time_with(wild, 2).device_ms[0].size();
+  EXPECT_GE(rounds, 6u);
+  EXPECT_LT(rounds, 40u);
+}
+
+}  // namespace
+}  // namespace kw
