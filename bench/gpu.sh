@@ -3,7 +3,7 @@
 # torch and triton, g++, cmake and ninja; no registry (carry .deps-stage there: scripts/stage-deps).
 #
 #   bench/gpu.sh [STEP...]      steps: machine setup build doctor test parity teacher families examples
-#                               warm verdicts selftest throughput profile products (default: all
+#                               warm verdicts selftest throughput intervals profile products (default: all
 #                               but the last two)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.." || exit
 steps=("$@")
 [ ${#steps[@]} -gt 0 ] ||
   steps=(machine setup build doctor test parity teacher families examples warm verdicts
-         selftest throughput)
+         selftest throughput intervals)
 out=${OUT:-bench/out}
 mkdir -p "$out"
 export PYTHON=${PYTHON:-$(command -v python3)} BUILD=build-gpu
@@ -38,11 +38,13 @@ step_setup() { "${make[@]}" setup; }
 step_build() { "${make[@]}" build; }
 step_doctor() { "$BUILD/kernelwright" doctor; }
 step_test() {  # the C++ tests on this torch, and what only a device can show
-  local code=0
+  local code=0 gpu_tests=0
   # shellcheck source=/dev/null
   . "$BUILD/setup.env"
+  KW_BUILD_DIR=$PWD/$BUILD "$PYTHON" -m pytest -q tests/gpu >"$out/pytest.txt" 2>&1 & gpu_tests=$!
   "${KW_CMAKE%cmake}ctest" --test-dir "$BUILD" -j 8 --output-on-failure || code=1
-  KW_BUILD_DIR=$PWD/$BUILD "$PYTHON" -m pytest -q tests/gpu || code=1
+  wait $gpu_tests || code=1
+  cat "$out/pytest.txt"
   return $code
 }
 step_parity() {  # every operator of the table against eager PyTorch on this device
@@ -116,6 +118,10 @@ step_selftest() {  # the labelled corpora on this device
 step_throughput() {  # verdicts a second; CLASSES="small,products": of these, SCALE: of the candidates
   "$PYTHON" bench/throughput.py "$BUILD/kernelwright" ${CLASSES:+--only "$CLASSES"} \
     --scale "${SCALE:-1}" --out "$out/throughput.json"
+}
+
+step_intervals() {  # ten tasks timed five times: do the intervals contain what they should
+  "$PYTHON" bench/intervals.py "$BUILD/kernelwright" --out "$out/intervals.json"
 }
 
 step_products() {  # what fetching operands by the TMA is worth, in kernels written by hand

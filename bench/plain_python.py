@@ -1,11 +1,12 @@
-"""optimized.py in plain PyTorch: equal to the original, and how fast, without Kernelwright.
+"""optimized.py in plain PyTorch: equal to the original, and how fast, without Kernelwright; and
+torch.compile's own version of the original beside it.
 
     python bench/plain_python.py FOLDER/optimized.py ... > plain.json
 
 Builds Model and ModelNew under one seed, loads the original's state_dict into both, checks that the
-outputs agree (relative RMS of the difference), and times both with CUDA events, the L2 cache flushed
+outputs agree (relative RMS of the difference), and times them with CUDA events, the L2 cache flushed
 between calls, interleaved. Prints one JSON object for each file: median milliseconds and the median
-of the paired ratios.
+of the paired ratios of eager to optimized and to torch.compile (absent where it fails).
 """
 
 import importlib.util
@@ -49,9 +50,17 @@ def measure(path: Path) -> dict:
         got = pytree.tree_leaves(optimized(*inputs))
         assert not optimized.__dict__.get("_kw_warned"), "ModelNew ran the original forward"
         difference = max(relative_rms(a, b) for a, b in zip(got, want))
-        times = {"eager": [], "optimized": []}
+        contestants = {"eager": original, "optimized": optimized}
+        try:
+            compiled = torch.compile(original)
+            for _ in range(3):
+                compiled(*inputs)
+            contestants["compile"] = compiled
+        except Exception as error:
+            print("%s: torch.compile: %.200s" % (path.parent.name, error), file=sys.stderr)
+        times = {name: [] for name in contestants}
         for _ in range(ROUNDS):
-            for name, model in (("eager", original), ("optimized", optimized)):
+            for name, model in contestants.items():
                 flush.zero_()
                 start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
                 start.record()
@@ -59,14 +68,21 @@ def measure(path: Path) -> dict:
                 end.record()
                 end.synchronize()
                 times[name].append(start.elapsed_time(end))
-    ratios = sorted(a / b for a, b in zip(times["eager"], times["optimized"]))
-    return {
+    def ratio(name):
+        return sorted(a / b for a, b in zip(times["eager"], times[name]))[ROUNDS // 2]
+
+    torch.compiler.reset()
+    out = {
         "example": path.parent.name,
         "difference_rms": difference,
         "eager_ms": sorted(times["eager"])[ROUNDS // 2],
         "optimized_ms": sorted(times["optimized"])[ROUNDS // 2],
-        "ratio": ratios[ROUNDS // 2],
+        "ratio": ratio("optimized"),
     }
+    if "compile" in times:
+        out["compile_ms"] = sorted(times["compile"])[ROUNDS // 2]
+        out["ratio_compile"] = ratio("compile")
+    return out
 
 
 if __name__ == "__main__":

@@ -223,6 +223,7 @@ def measure(tool, name, count, backend, jobs):
             "judged": len(own), "start_s": started, "all_s": finished,
             "p50_s": quantile([r["seconds"] for r in results], 0.5),
             "p99_s": quantile([r["seconds"] for r in results], 0.99),
+            "median_rounds": statistics.median([len(r["ratios"]) for r in own if "ratios" in r] or [0]),
             "median_stage_s": stages, "median_phase_s": phases, "odd": odd[:3], "says": process.stdout.splitlines()[:1],
             "error": process.stderr.splitlines()[-1:] if process.returncode else []}
 

@@ -62,6 +62,32 @@ def examples() -> str:
     return "\n".join(lines)
 
 
+def agreement() -> str:
+    """The executor's times beside plain PyTorch's, from bench/h200/examples.json."""
+    runs = json.loads((ROOT / "bench/h200/examples.json").read_text())
+    lines = ["| example | eager | torch.compile | ours | ours over eager | torch.compile over eager |",
+             "|---|---|---|---|---|---|"]
+    for row in runs["plain_python"]:
+        verdict = runs["examples"][row["example"]]["verdict"]
+        time = next((s["evidence"] for s in verdict["stages"] if s["stage"] == "time"), {})
+        if "compile_ms" not in row or "torch.compile" not in time:
+            continue
+        eager = time["eager"]["device_ms"]
+
+        def both(name, key):
+            return "%.3f, %.3f ms" % (time[name]["device_ms"], row[key])
+
+        def ratios(name, key):
+            here = eager / time[name]["device_ms"]
+            return "%.2f, %.2f (%+.0f %%)" % (here, row[key], 100 * (row[key] / here - 1))
+
+        lines.append("| %s | %s | %s | %s | %s | %s |" % (
+            row["example"], both("eager", "eager_ms"), both("torch.compile", "compile_ms"),
+            both("candidate", "optimized_ms"), ratios("candidate", "ratio"),
+            ratios("torch.compile", "ratio_compile")))
+    return "\n".join(lines) if len(lines) > 2 else "Not measured yet."
+
+
 def phases() -> str:
     """Seconds of `optimize` by phase, from bench/h200/examples.json."""
     runs = json.loads((ROOT / "bench/h200/examples.json").read_text())
@@ -185,7 +211,7 @@ def families() -> str:
     return "\n".join(lines)
 
 
-TABLES = {"examples": examples, "phases": phases, "profiles": profiles, "verdicts": verdicts,
+TABLES = {"examples": examples, "agreement": agreement, "phases": phases, "profiles": profiles, "verdicts": verdicts,
           "families": families}
 
 

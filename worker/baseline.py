@@ -7,7 +7,7 @@ torch and Inductor once and forks a child for each request, at most N at once. I
 CUDA: a context does not survive a fork. A request and its reply are frames (frames.py):
 
     {"request": 3, "package": PATH, "source": model file, "folder": where it lies, "class": "Model",
-     "state": names of each entry, "inputs": indices or [], "seconds": limit}
+     "state": names of each entry, "inputs": indices or [], "max_autotune": false, "seconds": limit}
     {"request": 3, "error": null or one line}
 
 A package is a function of forward's inputs, state first, then the arguments' tensors (or of some of
@@ -139,7 +139,9 @@ def build(request, device):
     order = request["inputs"] or range(len(everything))
     with torch.no_grad():
         program = torch.export.export(Functional(), tuple(everything[i] for i in order))
-        torch._inductor.aoti_compile_and_package(program, package_path=str(package))
+        torch._inductor.aoti_compile_and_package(
+            program, package_path=str(package),
+            inductor_configs={"max_autotune": request["max_autotune"]})
 
 
 def build_in_child(request, device):

@@ -1,4 +1,5 @@
 // kernelwright verify MODEL.py CANDIDATE.py...; kernelwright verify --batch FILE.jsonl
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <optional>
@@ -12,16 +13,41 @@
 namespace kw {
 namespace {
 
+// torch.compile's modes.
+constexpr const char* kDefault = "default";
+constexpr const char* kMaxAutotune = "max-autotune";
+constexpr const char* kReduceOverhead = "reduce-overhead";
+
 struct Flags {
   std::string model, cls = "Model", candidate_cls = "ModelNew";
   std::vector<std::string> candidates;
   std::string tolerance = "calibrated", coverage = "hybrid";
   int trials = 5, trial_timeout = 300, record_timeout = 60;
+  std::vector<std::string> baselines = {kDefault};
   bool json = false, no_time = false, no_baseline = false;
   uint64_t seed = 0;
+  double width = -1;  // not given
   BatchFlags batch;
   MachineFlags machine;
 };
+
+// Against torch.compile's other modes; what the device's clock says of the times.
+void print_further(const Verdict& verdict) {
+  if (verdict.stages.empty()) return;
+  const Json& times = verdict.stages.back().evidence;
+  for (const char* mode : {kMaxAutotune, kReduceOverhead}) {
+    const std::string name = std::string("torch.compile ") + mode;
+    if (!times.contains(name)) continue;
+    const Json& speedup = times[name]["speedup"];
+    std::printf("  %s of the speed of %s\n",
+                speedup_text({speedup["estimate"], speedup["lower"], speedup["upper"]}).c_str(),
+                name.c_str());
+  }
+  if (times.value("throttled_rounds", 0) > 0) {
+    std::printf("  left out: %d rounds in which the device was slowed down\n",
+                times["throttled_rounds"].get<int>());
+  }
+}
 
 void print_verdict(const Verdict& verdict) {
   std::printf("%s", std::string(outcome_name(verdict.outcome)).c_str());
@@ -47,6 +73,7 @@ void print_verdict(const Verdict& verdict) {
   if (verdict.speedup_compile) {
     std::printf("  %s of torch.compile's speed\n", speedup_text(*verdict.speedup_compile).c_str());
   }
+  print_further(verdict);
   if (verdict.environment.value("backend", "") == "cpu") {
     std::printf("  judged without a GPU: races would not show, nothing is timed\n");
   }
@@ -76,6 +103,7 @@ VerifyOptions options_of(const Flags& flags) {
       flags.tolerance == "kernelbench" ? Tolerance::kKernelBench : Tolerance::kCalibrated;
   options.pure = flags.coverage == "pure";
   options.seed = flags.seed ? flags.seed : secret_seed();
+  options.width = flags.width;
   options.time = flags.machine.chosen_backend() == "cuda" && !flags.no_time;
   return options;
 }
@@ -87,8 +115,31 @@ std::string settings_of(const Flags& flags) {
                {"tolerance", flags.tolerance},
                {"coverage", flags.coverage},
                {"trials", flags.trials},
+               {"interval_width", flags.width},
                {"time", !flags.no_time}})
       .dump();
+}
+
+// Builds what --baseline names; of what cannot be built, `baselines` says so.
+void add_baselines(const Flags& flags, Baselines& baselines, const BaselineRequest& request,
+                   const std::filesystem::path& folder, VerifyOptions& options) {
+  const auto wanted = [&](const char* mode) {
+    return std::find(flags.baselines.begin(), flags.baselines.end(), mode) != flags.baselines.end();
+  };
+  std::vector<BaselineRequest> requests = {request};
+  if (wanted(kMaxAutotune)) {
+    requests.push_back(request);
+    requests.back().max_autotune = true;
+  }
+  const std::vector<std::string> built = baselines.build(requests, folder);
+  const auto add = [&](const char* mode, const std::string& path, bool graph) {
+    if (!path.empty()) {
+      options.further_baselines.push_back({std::string("torch.compile ") + mode, {path, graph}});
+    }
+  };
+  if (wanted(kDefault)) options.compiled_package = built[0];
+  if (wanted(kMaxAutotune)) add(kMaxAutotune, built[1], false);
+  if (wanted(kReduceOverhead)) add(kReduceOverhead, built[0], true);
 }
 
 int run(const Flags& flags) {
@@ -99,6 +150,7 @@ int run(const Flags& flags) {
     }
     return run_batch(flags.batch, flags.machine, options, settings_of(flags));
   }
+  options.width = std::max(0.0, options.width);
   if (flags.candidates.empty()) {
     throw InputError("expected MODEL.py and CANDIDATE.py, or --batch FILE.jsonl (see --help)");
   }
@@ -122,8 +174,8 @@ int run(const Flags& flags) {
   const Reference reference = verifier.prepare(reference_request, options);
   ScratchFolder scratch;
   if (baselines) {
-    options.compiled_package =
-        baselines->build({{reference_request, reference.task.state, {}}}, scratch.path()).front();
+    add_baselines(flags, *baselines, {reference_request, reference.task.state, {}}, scratch.path(),
+                  options);
   }
   bool rejected = false, not_judged = false;
   for (const RecordRequest& request : requests) {
@@ -174,8 +226,20 @@ Command add_verify(CLI::App& app) {
       ->check(CLI::IsMember({"hybrid", "pure"}))
       ->capture_default_str();
   app.add_option("--seed", flags->seed, "seed of inputs and parameters (default: secret)");
+  app.add_option("--interval-width", flags->width,
+                 "stop timing once the speedup's 95 % interval is so wide, relative to it; 0: 50 "
+                 "rounds always (default: 0.03 in a batch, else 0)")
+      ->check(CLI::Range(0.0, 1.0));
   app.add_flag("--no-time", flags->no_time, "judge only");
-  app.add_flag("--no-baseline", flags->no_baseline, "do not compare with torch.compile");
+  auto* baseline =
+      app.add_option("--baseline", flags->baselines,
+                     "torch.compile's modes to compare with, beside eager: default, max-autotune, "
+                     "reduce-overhead (default's code in a CUDA graph)")
+          ->delimiter(',')
+          ->check(CLI::IsMember({kDefault, kMaxAutotune, kReduceOverhead}))
+          ->capture_default_str();
+  app.add_flag("--no-baseline", flags->no_baseline, "do not compare with torch.compile")
+      ->excludes(baseline);
   app.add_flag("--json", flags->json, "print the verdict as JSON; of several, a line each");
   flags->machine.add_to(app);
   app.footer(

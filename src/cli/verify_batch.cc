@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // A speedup that is known to so much of itself is known well enough for a reward.
-constexpr double kIntervalWidth = 0.03;
+constexpr double kDefaultWidth = 0.03;
 
 // How far a batch is: redrawn on a terminal, elsewhere a line every few seconds.
 class BatchProgress {
@@ -67,7 +67,7 @@ std::string outcome_of(const BatchResult& result) {
 
 int run_batch(const BatchFlags& flags, const MachineFlags& machine_flags, VerifyOptions options,
               const std::string& settings) {
-  options.width = kIntervalWidth;
+  if (options.width < 0) options.width = kDefaultWidth;
   const DeviceProfile profile = device_profile(machine_flags.device);
   std::vector<BatchItem> items = read_batch(flags.file, profile, settings);
   const std::string out = flags.out.empty() ? flags.file + ".results.jsonl" : flags.out;

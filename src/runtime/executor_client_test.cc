@@ -57,6 +57,7 @@ while True:
     elif kind == "time":
         series = [[1.0]] * request["seed"]
         send({"status": "ok", "message": "", "device_ms": series, "wall_ms": series,
+              "processor_mhz": [], "throttled_rounds": 0,
               "outputs_checked": [True] * len(series)})
     else:
         assert request["reference"] in loaded and request["candidate"] in loaded, loaded
@@ -182,7 +183,7 @@ TEST_F(ExecutorClientTest, TimesMustBeAsManyAsPrograms) {
   ExecutorClient client(config());
   TimeRequest time;
   time.tasks = {client.load(Task()), client.load(Task())};
-  time.packages = {"compiled.pt2"};
+  time.packages = {{"compiled.pt2"}};
   time.seed = 3;
   EXPECT_EQ(client.time(time, milliseconds(20000)).device_ms.size(), 3u);
   time.seed = 2;

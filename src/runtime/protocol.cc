@@ -215,9 +215,13 @@ TrialReport trial_report_from_json(const JsonReader& in) {
 }
 
 Json to_json(const TimeRequest& request) {
+  Json packages = Json::array();
+  for (const PackageRequest& package : request.packages) {
+    packages.push_back({{"path", package.path}, {"graph", package.graph}});
+  }
   return {{"kind", "time"},
           {"tasks", request.tasks},
-          {"packages", request.packages},
+          {"packages", packages},
           {"rounds", request.rounds},
           {"input_sets", request.input_sets},
           {"own_inputs", request.own_inputs},
@@ -233,7 +237,7 @@ TimeRequest time_request_from_json(const JsonReader& in) {
     request.tasks.push_back(id_from_json(task));
   }
   for (const JsonReader& package : items_up_to(in.at("packages"), kMaxTasks)) {
-    request.packages.push_back(package.string());
+    request.packages.push_back({package.at("path").string(), package.at("graph").boolean()});
   }
   request.rounds = static_cast<int>(in.at("rounds").integer(1, kMaxRounds));
   request.input_sets = static_cast<int>(in.at("input_sets").integer(1, 1024));
@@ -252,6 +256,8 @@ Json to_json(const TimeReport& report) {
   out["device_ms"] = series_to_json(report.device_ms);
   out["wall_ms"] = series_to_json(report.wall_ms);
   out["outputs_checked"] = report.outputs_checked;
+  out["processor_mhz"] = report.processor_mhz;
+  out["throttled_rounds"] = report.throttled_rounds;
   return out;
 }
 
@@ -263,6 +269,10 @@ TimeReport time_report_from_json(const JsonReader& in) {
   for (const JsonReader& checked : items_up_to(in.at("outputs_checked"), kMaxTasks)) {
     report.outputs_checked.push_back(checked.boolean());
   }
+  for (const JsonReader& mhz : items_up_to(in.at("processor_mhz"), kMaxRounds)) {
+    report.processor_mhz.push_back(number_from_json(mhz));
+  }
+  report.throttled_rounds = static_cast<int>(in.at("throttled_rounds").integer(0, kMaxRounds));
   const size_t count = report.device_ms.size();
   if (report.wall_ms.size() != count || report.outputs_checked.size() != count) {
     in.fail("expected as many wall times and checks as device times");

@@ -83,16 +83,24 @@ struct TrialReport {
   int64_t peak_bytes = 0;
 };
 
+// Task 0 as compiled by AOTInductor.
+struct PackageRequest {
+  std::string path;
+  bool graph = false;  // captured in a CUDA graph, as torch.compile's reduce-overhead does
+  bool operator==(const PackageRequest&) const = default;
+};
+
 struct TimeRequest {
-  std::vector<int> tasks;             // interleaved in random order, each round every one
-  std::vector<std::string> packages;  // AOTInductor packages of task 0, timed beside
+  std::vector<int> tasks;                // interleaved in random order, each round every one
+  std::vector<PackageRequest> packages;  // timed beside
   int rounds = 50;
   int input_sets = 2;
   bool own_inputs = false;  // each task is fed with its own inputs, not with task 0's
   uint64_t seed = 0;
   double max_seconds = 20;
   // Ends before `rounds` once the time of task 0 over each other's is known: its 95 % interval is
-  // at most so wide, relative to itself. 0: never. Wall time is then taken in every fourth round.
+  // at most so wide, relative to itself. 0: never. Wall time and the processors' clock are then
+  // taken in every eighth round.
   double width = 0;
 };
 
@@ -101,6 +109,8 @@ struct TimeReport {
   std::vector<std::vector<double>> device_ms;  // [task or package][round]
   std::vector<std::vector<double>> wall_ms;    // host time from call to completion
   std::vector<bool> outputs_checked;           // timed outputs equal an untimed run's
+  std::vector<double> processor_mhz;           // as read after rounds; none when there is no clock
+  int throttled_rounds = 0;  // slower than 95 % of the median clock, and left out above
 };
 
 Json to_json(const TrialRequest& request);

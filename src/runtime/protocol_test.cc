@@ -113,7 +113,7 @@ TEST(Protocol, TrialReportsKeepEverything) {
 TEST(Protocol, TimeRequestsAndReportsKeepEverything) {
   TimeRequest request;
   request.tasks = {1, 5};
-  request.packages = {"a.pt2"};
+  request.packages = {{"a.pt2", false}, {"b.pt2", true}};
   request.rounds = 9;
   request.own_inputs = true;
   request.seed = 77;
@@ -135,11 +135,15 @@ TEST(Protocol, TimeRequestsAndReportsKeepEverything) {
   report.device_ms = {{1, 2}, {}};
   report.wall_ms = {{3}, {4.25}};
   report.outputs_checked = {true, false};
+  report.processor_mhz = {1980, 1755.5};
+  report.throttled_rounds = 3;
   json = sent(to_json(report));
   const TimeReport reread = time_report_from_json(JsonReader(json, ""));
   EXPECT_EQ(reread.device_ms, report.device_ms);
   EXPECT_EQ(reread.wall_ms, report.wall_ms);
   EXPECT_EQ(reread.outputs_checked, report.outputs_checked);
+  EXPECT_EQ(reread.processor_mhz, report.processor_mhz);
+  EXPECT_EQ(reread.throttled_rounds, 3);
 }
 
 TEST(Protocol, EveryOtherStatusCarriesItsMessage) {

@@ -37,7 +37,7 @@ auto timed(const SuiteOptions& options, const std::string& what, Work work) {
 std::optional<BaselineRequest> baseline_of(const Fragment& fragment, const Task& task,
                                            const RecordRequest& model) {
   if (!task.derive.outputs.empty()) return {};
-  BaselineRequest out{model, task.state, {}};
+  BaselineRequest out{model, task.state, {}, false};
   const std::vector<ValueId>& inputs = task.forward.inputs;
   for (ValueId id : fragment.in_values) {
     const auto place = std::find(inputs.begin(), inputs.end(), id) - inputs.begin();

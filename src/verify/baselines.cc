@@ -32,6 +32,7 @@ Json request_json(const BaselineRequest& request, size_t number, const std::stri
           {"class", request.model.cls},
           {"state", names},
           {"inputs", request.inputs},
+          {"max_autotune", request.max_autotune},
           {"seconds", std::chrono::seconds(kBuildLimit).count()}};
 }
 

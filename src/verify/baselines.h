@@ -24,6 +24,7 @@ struct BaselineRequest {
   // Which of the forward program's inputs (state first, then arguments) the package takes, in this
   // order; empty: all of them, in theirs.
   std::vector<int> inputs;
+  bool max_autotune = false;  // as torch.compile's mode of this name; takes the GPU meanwhile
 };
 
 class Baselines {

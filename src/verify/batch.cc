@@ -267,6 +267,7 @@ Json to_json(const BatchResult& result) {
   std::map<std::string, double> phases;
   for (const StageResult& stage : verdict.stages) {
     out["stages"][std::string(stage_name(stage.stage))] = stage.seconds;
+    if (stage.evidence.contains("ratios")) out["ratios"] = stage.evidence["ratios"];
     if (!stage.evidence.contains("trials")) continue;
     for (const Json& trial : stage.evidence["trials"]) {
       if (!trial.contains("phases")) continue;

@@ -17,7 +17,7 @@ TimeReport time_side_by_side(ExecutorClient& executor, const Reference& referenc
   TimeRequest request;
   request.tasks.push_back(reference.id);
   for (const Task* candidate : candidates) request.tasks.push_back(executor.load(*candidate));
-  if (!options.compiled_package.empty()) request.packages = {options.compiled_package};
+  if (!options.compiled_package.empty()) request.packages = {{options.compiled_package}};
   request.rounds = 20;
   request.seed = options.seed;
   request.max_seconds = 5;

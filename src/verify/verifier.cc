@@ -128,6 +128,27 @@ std::vector<TrialRequest> plan_trials(const Reference& reference, int candidate,
   return out;
 }
 
+// What the verdict says of times: of each contestant, and round by round how much faster the
+// candidate (1) was than eager (0).
+void add_times(const TimeReport& report, const std::vector<std::string>& names, Json& evidence) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    Json& row = evidence[names[i]];
+    row = {{"device_ms", median(report.device_ms[i])}, {"wall_ms", median(report.wall_ms[i])}};
+    if (i != 1) {
+      row["speedup"] = interval_to_json(median_ratio(report.device_ms[i], report.device_ms[1]));
+    }
+  }
+  evidence["rounds"] = report.device_ms[0].size();
+  for (size_t i = 0; i < report.device_ms[0].size(); ++i) {
+    evidence["ratios"].push_back(report.device_ms[0][i] / report.device_ms[1][i]);
+  }
+  if (report.processor_mhz.empty()) return;
+  evidence["processor_mhz"] = {
+      {"median", median(report.processor_mhz)},
+      {"lowest", *std::min_element(report.processor_mhz.begin(), report.processor_mhz.end())}};
+  evidence["throttled_rounds"] = report.throttled_rounds;
+}
+
 // Differences that no run is needed to see.
 std::string interface_fault(const Task& reference, const Task& candidate) {
   // As text: to Json, 3 is 3.0.
@@ -400,7 +421,15 @@ bool Verifier::check_time(const Reference& reference, int candidate_id,
   StageResult stage{Stage::kTime, true, "", Json::object(), 0};
   TimeRequest request;
   request.tasks = {reference.id, candidate_id};
-  if (!options.compiled_package.empty()) request.packages = {options.compiled_package};
+  std::vector<std::string> names = {"eager", "candidate"};
+  if (!options.compiled_package.empty()) {
+    request.packages.push_back({options.compiled_package});
+    names.emplace_back("torch.compile");
+  }
+  for (const CompiledBaseline& baseline : options.further_baselines) {
+    request.packages.push_back(baseline.package);
+    names.push_back(baseline.name);
+  }
   request.rounds = options.rounds;
   request.width = options.width;
   request.seed = options.seed;
@@ -413,15 +442,10 @@ bool Verifier::check_time(const Reference& reference, int candidate_id,
     return finish_stage(verdict, stage);
   }
   verdict.speedup_eager = median_ratio(report.device_ms[0], report.device_ms[1]);
-  static constexpr const char* kNames[] = {"eager", "candidate", "torch.compile"};
-  for (size_t i = 0; i < report.device_ms.size() && i < 3; ++i) {
-    stage.evidence[kNames[i]] = {{"device_ms", median(report.device_ms[i])},
-                                 {"wall_ms", median(report.wall_ms[i])}};
-  }
-  stage.evidence["rounds"] = report.device_ms[0].size();
-  if (report.device_ms.size() > 2) {
+  if (!options.compiled_package.empty()) {
     verdict.speedup_compile = median_ratio(report.device_ms[2], report.device_ms[1]);
   }
+  add_times(report, names, stage.evidence);
   const double floor_ms = 1e3 * physical_floor(reference.task, profile_);
   if (floor_ms > 0) stage.evidence["floor_ms"] = floor_ms;
   stage.reason = time_fault(report, 1, floor_ms, options.without);

@@ -17,6 +17,12 @@
 
 namespace kw {
 
+// torch.compile's version of a reference in one of its modes, timed beside a candidate.
+struct CompiledBaseline {
+  std::string name;  // in the verdict's evidence
+  PackageRequest package;
+};
+
 struct VerifyOptions {
   int trials = 5;           // fresh input sets, before the varied ones
   bool variations = true;   // scaled, sign-changed and non-default affine sets
@@ -29,7 +35,8 @@ struct VerifyOptions {
   int rounds = 50;
   double width = 0;              // of TimeRequest
   std::string compiled_package;  // AOTInductor package of the reference, may be empty
-  CheckNames without;            // checks that are left out: for selftest alone
+  std::vector<CompiledBaseline> further_baselines;  // of other modes
+  CheckNames without;                               // checks that are left out: for selftest alone
   std::chrono::milliseconds record_deadline{60000};
   std::chrono::milliseconds compile_deadline{120000};
   std::chrono::milliseconds trial_deadline{300000};

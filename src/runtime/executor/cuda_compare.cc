@@ -2,23 +2,23 @@
 
 #include <c10/cuda/CUDAStream.h>
 #include <cuda.h>
-#include <dlfcn.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
 #include <string>
 
 #include "runtime/executor/cuda_driver.h"
+#include "runtime/executor/cuda_jit.h"
 
 namespace kw {
 namespace {
 
-// Elements as a matrix of R rows and C columns. A block takes a tile of kWidth x kColumns columns
+// Elements as a matrix of R rows and C columns. A block takes a tile of width x kColumns columns
 // and as many rows as fit; a thread some columns of each row. GOT and ORACLE are element types.
 //
 // Sums of squares are float64 throughout, so the order of additions (atomics) moves them by a few
-// units of the 53rd bit.
+// units of the 53rd bit. Arithmetic is what the kernel waits for, not memory: a thread counts in
+// integers, takes maxima of magnitudes by their bits, and keeps what concerns values that are not
+// finite off the usual path. Loads come before what is done with them, so that they overlap.
 constexpr const char* kSource = R"cuda(
 typedef unsigned short u16;
 typedef unsigned int u32;
@@ -53,6 +53,24 @@ __device__ double joined(double a, double b, bool maximum) {
   return maximum ? (a < b ? b : a) : a + b;
 }
 
+// The larger of two magnitudes, as bits.
+__device__ void raise(u64& most, double magnitude) {
+  const u64 x = __double_as_longlong(magnitude);
+  most = x > most ? x : most;
+}
+
+// Adds `sums` of all lanes of a warp: lane 8 i has the total of sums[i]. Six exchanges, not twenty.
+__device__ double add_up(const double (&sums)[4]) {
+  const bool second = threadIdx.x & 16, odd = threadIdx.x & 8;
+  double a = second ? sums[2] : sums[0], b = second ? sums[3] : sums[1];
+  a += __shfl_xor_sync(0xffffffffu, second ? sums[0] : sums[2], 16);
+  b += __shfl_xor_sync(0xffffffffu, second ? sums[1] : sums[3], 16);
+  double c = odd ? b : a;
+  c += __shfl_xor_sync(0xffffffffu, odd ? a : b, 8);
+  for (int step = 4; step > 0; step /= 2) c += __shfl_xor_sync(0xffffffffu, c, step);
+  return c;
+}
+
 // sums: [gridDim.x][kSums]. row_sums: [4][R], column_sums: [4][C], or null.
 extern "C" __global__ void compare(const GOT* got, const GOT* expected, const ORACLE* oracle,
                                    i64 R, i64 C, i64 count, int width, i64 tile_rows, double* sums,
@@ -61,8 +79,8 @@ extern "C" __global__ void compare(const GOT* got, const GOT* expected, const OR
   const i64 across = (C + i64(width) * kColumns - 1) / (i64(width) * kColumns);
   const i64 down = (R + tile_rows - 1) / tile_rows;
   const int lanes = width < 32 ? width : 32;
-  double all[kSums];
-  for (int s = 0; s < kSums; ++s) all[s] = 0;
+  double error_sum = 0, oracle_sum = 0, allclose_worst = 0;
+  u64 error_max = 0, oracle_max = 0, both = 0, oracles = 0, sound = 0, different = 0, nonfinite = 0;
   for (i64 tile = blockIdx.x; tile < across * down; tile += gridDim.x) {
     const i64 first_column = (tile % across) * width * kColumns;
     const i64 first_row = (tile / across) * tile_rows;
@@ -72,37 +90,57 @@ extern "C" __global__ void compare(const GOT* got, const GOT* expected, const OR
     // Every thread of a warp makes every round: they add up their rows together.
     for (i64 round = 0; round < tile_rows; round += deep) {
       const i64 row = first_row + round + y;
+      const bool in_row = round + y < tile_rows && row < R;
       double rows[4] = {0, 0, 0, 0};
+      GOT gs[kColumns], es[kColumns];
+      ORACLE os[kColumns];
+#pragma unroll
       for (int k = 0; k < kColumns; ++k) {
         const i64 column = first_column + k * width + x, at = row * C + column;
-        if (round + y >= tile_rows || row >= R || column >= C || at >= count) continue;
-        const double g = wide(got[at]), e = wide(expected[at]), o = wide(oracle[at]);
+        if (!in_row || column >= C || at >= count) continue;
+        gs[k] = got[at], es[k] = expected[at], os[k] = oracle[at];
+      }
+#pragma unroll
+      for (int k = 0; k < kColumns; ++k) {
+        const i64 column = first_column + k * width + x, at = row * C + column;
+        if (!in_row || column >= C || at >= count) continue;
+        const double g = wide(gs[k]), e = wide(es[k]), o = wide(os[k]);
         const bool g_ok = is_finite(g), e_ok = is_finite(e), o_ok = is_finite(o);
+        const bool fine = g_ok && e_ok && o_ok;
         const double error = g_ok && o_ok ? g - o : 0.0, scale = o_ok ? o : 0.0;
-        const double size = fabs(error), far = fabs(scale);
-        all[0] += error * error;
-        all[1] = joined(all[1], size, true);
-        all[2] += scale * scale;
-        all[3] = joined(all[3], far, true);
-        all[4] += g_ok && o_ok;
-        all[5] += o_ok;
-        all[6] += (g_ok && o_ok) || g == o;
-        all[7] += bits(got[at]) != bits(expected[at]);
-        const bool one_infinite = (!g_ok && !is_nan(g)) || (!e_ok && !is_nan(e));
-        all[8] += is_nan(g) != is_nan(e) || (one_infinite && g != e);
-        if (g_ok && e_ok)
-          all[9] = joined(all[9], fabs(g - e) / (fabs(e) * 1e-2 + 1e-2), true);
-        if (row_sums && g_ok && e_ok && o_ok) {
+        error_sum += error * error;
+        raise(error_max, fabs(error));
+        oracle_sum += scale * scale;
+        raise(oracle_max, fabs(scale));
+        both += g_ok && o_ok;
+        oracles += o_ok;
+        sound += (g_ok && o_ok) || (!fine && g == o);
+        different += bits(gs[k]) != bits(es[k]);
+        if (!fine) {
+          const bool one_infinite = (!g_ok && !is_nan(g)) || (!e_ok && !is_nan(e));
+          nonfinite += is_nan(g) != is_nan(e) || (one_infinite && g != e);
+        }
+        if (g_ok && e_ok) {
+          const double off = fabs(g - e), room = fabs(e) * 1e-2 + 1e-2;
+          if (off > allclose_worst * room) allclose_worst = off / room;  // a division is rare
+        }
+        if (row_sums && fine) {
           const double theirs = e - o;
           const double four[4] = {error * error, theirs * theirs, o * o, 1.0};
           for (int s = 0; s < 4; ++s) rows[s] += four[s], columns[k][s] += four[s];
         }
       }
       if (!row_sums) continue;
+      if (lanes == 32) {  // one row a warp
+        const double total = add_up(rows);
+        if (threadIdx.x % 8 == 0 && in_row && total != 0)
+          atomicAdd(&row_sums[threadIdx.x / 8 % 4 * R + row], total);
+        continue;
+      }
       for (int s = 0; s < 4; ++s)
         for (int step = lanes / 2; step > 0; step /= 2)
           rows[s] += __shfl_down_sync(0xffffffffu, rows[s], step, lanes);
-      if (x % lanes != 0 || round + y >= tile_rows || row >= R || rows[3] == 0) continue;
+      if (x % lanes != 0 || !in_row || rows[3] == 0) continue;
       for (int s = 0; s < 4; ++s) atomicAdd(&row_sums[s * R + row], rows[s]);
     }
     if (!row_sums) continue;
@@ -112,6 +150,10 @@ extern "C" __global__ void compare(const GOT* got, const GOT* expected, const OR
       for (int s = 0; s < 4; ++s) atomicAdd(&column_sums[s * C + column], columns[k][s]);
     }
   }
+  double all[kSums] = {error_sum, __longlong_as_double(error_max),
+                       oracle_sum, __longlong_as_double(oracle_max),
+                       double(both), double(oracles), double(sound),
+                       double(different), double(nonfinite), allclose_worst};
   __shared__ double shared[kThreads / 32][kSums];
   for (int s = 0; s < kSums; ++s) {
     for (int step = 16; step > 0; step /= 2)
@@ -131,59 +173,6 @@ extern "C" __global__ void compare(const GOT* got, const GOT* expected, const OR
 constexpr int64_t kThreads = 256, kColumns = 4, kSums = 10;  // as in the source
 constexpr int64_t kMostColumns = int64_t{1} << 25;           // 1 GiB of sums
 
-// The few entry points of NVRTC, whose headers not every wheel brings. 0 is success.
-struct Nvrtc {
-  using Program = void*;
-  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*);
-  int (*compile)(Program, int, const char* const*);
-  int (*cubin_size)(Program, size_t*);
-  int (*cubin)(Program, char*);
-  int (*destroy)(Program*);
-};
-
-// PyTorch's own library for its just-in-time kernels is linked against the NVRTC that it came with.
-const Nvrtc* nvrtc() {
-  static const std::optional<Nvrtc> found = []() -> std::optional<Nvrtc> {
-    for (const char* name : {"libcaffe2_nvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"}) {
-      void* library = dlopen(name, RTLD_NOW);
-      if (!library) continue;
-      Nvrtc all{};
-      const auto find = [&](const char* symbol, auto& function) {
-        function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, symbol));
-        return function != nullptr;
-      };
-      if (find("nvrtcCreateProgram", all.create) && find("nvrtcCompileProgram", all.compile) &&
-          find("nvrtcGetCUBINSize", all.cubin_size) && find("nvrtcGetCUBIN", all.cubin) &&
-          find("nvrtcDestroyProgram", all.destroy)) {
-        return all;
-      }
-    }
-    return std::nullopt;
-  }();
-  return found ? &*found : nullptr;
-}
-
-std::string compiled(const std::string& got, const std::string& oracle) {
-  if (!nvrtc()) return {};
-  const CudaDriver& driver = cuda_driver();
-  int major = 0, minor = 0;
-  driver.device_get_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0);
-  driver.device_get_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0);
-  const std::string arch = "--gpu-architecture=sm_" + std::to_string(major) + std::to_string(minor);
-  const std::string got_type = "-DGOT=" + got, oracle_type = "-DORACLE=" + oracle;
-  const char* options[] = {arch.c_str(), got_type.c_str(), oracle_type.c_str(), "--std=c++17"};
-  Nvrtc::Program program = nullptr;
-  if (nvrtc()->create(&program, kSource, "compare.cu", 0, nullptr, nullptr) != 0) return {};
-  std::string cubin;
-  size_t size = 0;
-  if (nvrtc()->compile(program, 4, options) == 0 && nvrtc()->cubin_size(program, &size) == 0) {
-    cubin.resize(size);
-    if (nvrtc()->cubin(program, cubin.data()) != 0) cubin.clear();
-  }
-  nvrtc()->destroy(&program);
-  return cubin;
-}
-
 const char* type_name(at::ScalarType type) {
   switch (type) {
     case at::kDouble:
@@ -199,19 +188,11 @@ const char* type_name(at::ScalarType type) {
   }
 }
 
-// Of types that have a name; null when it cannot be compiled. Lives as long as the process, in
-// whose context it is loaded: there must be one.
+// Of types that have a name; null when it cannot be compiled.
 CUfunction function_for(at::ScalarType got, at::ScalarType oracle) {
-  static std::map<std::pair<at::ScalarType, at::ScalarType>, CUfunction> known;
-  const auto [entry, fresh] = known.try_emplace({got, oracle}, nullptr);
-  if (!fresh) return entry->second;
-  const std::string cubin = compiled(type_name(got), type_name(oracle));
-  if (cubin.empty()) return nullptr;
-  const CudaDriver& driver = cuda_driver();
-  CUmodule module = nullptr;
-  driver.check(driver.module_load_data(&module, cubin.data()), "loading compare");
-  driver.check(driver.module_get_function(&entry->second, module, "compare"), "finding compare");
-  return entry->second;
+  return jit_function(
+      kSource, "compare",
+      {std::string("-DGOT=") + type_name(got), std::string("-DORACLE=") + type_name(oracle)});
 }
 
 // Where the dimensions are parted into rows and columns: columns enough for a coalesced read, and

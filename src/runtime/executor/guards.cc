@@ -68,12 +68,18 @@ void poison_storage(const at::Tensor& tensor) {
   if (tensor.defined() && tensor.storage().nbytes() > 0) fill(storage_bytes(tensor), kPoison);
 }
 
-at::Tensor Guards::bytes(int64_t count) {
+at::Tensor Guards::bytes(int64_t count, bool fill_inside) {
   const auto options = at::TensorOptions().dtype(at::kByte).device(device_);
   at::Tensor raw = at::empty({align_up(count, 2) + 2 * kGuardBytes + kBufferAlignment}, options);
-  fill(raw, pattern_);
   const int64_t address = reinterpret_cast<int64_t>(raw.data_ptr());
   const int64_t begin = align_up(address + kGuardBytes, kBufferAlignment) - address;
+  if (fill_inside) {
+    fill(raw, pattern_);
+  } else {
+    fill(raw.narrow(0, 0, begin), pattern_);
+    const int64_t behind = (begin + count) / 2 * 2;
+    fill(raw.narrow(0, behind, raw.numel() - behind), pattern_);
+  }
   void* data = static_cast<char*>(raw.data_ptr()) + begin;
   at::Tensor buffer = at::from_blob(
       data, {count}, {1}, [raw](void*) {}, options, device_);
@@ -84,7 +90,7 @@ at::Tensor Guards::bytes(int64_t count) {
 
 at::Tensor Guards::empty(at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType type) {
   const size_t count = at::detail::computeStorageNbytes(sizes, strides, c10::elementSize(type));
-  at::Tensor buffer = bytes(static_cast<int64_t>(count));
+  at::Tensor buffer = bytes(static_cast<int64_t>(count), /*fill_inside=*/true);
   at::Tensor out = at::empty({0}, buffer.options().dtype(type));
   return out.set_(buffer.storage(), 0, sizes, strides);
 }
@@ -95,7 +101,7 @@ std::vector<at::Tensor> Guards::copy(const std::vector<at::Tensor>& tensors) {
   for (const at::Tensor& tensor : tensors) {
     auto [it, fresh] = copies.try_emplace(tensor.storage().unsafeGetStorageImpl());
     if (fresh) {
-      it->second = bytes(static_cast<int64_t>(tensor.storage().nbytes()));
+      it->second = bytes(static_cast<int64_t>(tensor.storage().nbytes()), /*fill_inside=*/false);
       if (it->second.numel() > 0) it->second.copy_(storage_bytes(tensor));
     }
     at::Tensor twin = at::empty({0}, it->second.options().dtype(tensor.scalar_type()));

@@ -47,7 +47,8 @@ class Guards {
     int64_t begin, end;  // of the buffer inside raw
     c10::weak_intrusive_ptr<c10::StorageImpl> buffer;
   };
-  at::Tensor bytes(int64_t count);
+  // With the pattern around them, and in them unless something else will be.
+  at::Tensor bytes(int64_t count, bool fill_inside);
   void check(const Region& region);
 
   at::Device device_;

@@ -53,6 +53,19 @@ class DefaultDtype {
   caffe2::TypeMeta before_;
 };
 
+// Numbers of both signs up to 1, drawn from no generator, over the whole storage: a stretch of them
+// again and again, since a wave as long as the tensor takes several passes to make.
+void fill_with_numbers(const at::Tensor& made) {
+  constexpr int64_t kStretch = int64_t{1} << 16;
+  const int64_t count = static_cast<int64_t>(made.storage().nbytes() / made.element_size());
+  const int64_t whole = count / kStretch * kStretch;
+  const at::Tensor flat = made.as_strided({count}, {1}, 0);
+  const at::Tensor wave =
+      at::arange(std::min(count, kStretch), made.options().dtype(at::kFloat)).sin_();
+  flat.narrow(0, 0, whole).view({-1, kStretch}).copy_(wave.expand({whole / kStretch, -1}));
+  flat.narrow(0, whole, count - whole).copy_(wave.narrow(0, 0, count - whole));
+}
+
 }  // namespace
 
 bool same_strides(const at::Tensor& tensor, const Value& value) {
@@ -336,8 +349,7 @@ at::Tensor Replay::fill_empty(at::Tensor made, ValueId id, Run& run) {
   if (run.options.unwritten && !output_[value.storage]) {
     made.fill_(is_floating(value.dtype) ? *run.options.unwritten : 0);
   } else if (run.options.fill == EmptyFill::kNumbers && is_floating(value.dtype)) {
-    const auto count = at::arange(made.numel(), made.options().dtype(at::kFloat));
-    made.copy_(at::sin(count).view(made.sizes()));  // drawn from no generator
+    fill_with_numbers(made);
   }
   return made;
 }

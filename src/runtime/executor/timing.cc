@@ -12,9 +12,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kWarmups = 3;
-constexpr int kFewestRounds = 5;
-constexpr int kWallEvery = 4;  // rounds, where their number follows from the times
+constexpr int kWarmups = 3;       // of a package; a task has run before, in trials and checked
+constexpr int kFewestRounds = 6;  // below, no order statistics enclose a median (relative_width)
+constexpr int kSeldom = 8;  // rounds, where their number follows from the times: wall time, clock
+// A round in which the processors ran slower than this share of their usual pace says nothing.
+constexpr double kThrottled = 0.95;
 // Relative RMS distance that the order of atomic additions may cause, in units of the last place.
 constexpr double kAtomicsUlps = 32;
 // The same for another compiler's code, which may round and reassociate (TF32 included).
@@ -54,13 +56,12 @@ class Contestant {
     return task_.forward().run(inputs_[set], options);
   }
   void warm_up() {
-    const bool warm = !package_ && task_.timed;
-    for (size_t set = 0; set < inputs_.size() && !warm; ++set) {
-      reset(static_cast<int>(set));
-      run(static_cast<int>(set), {});  // checked: finds results that need another layout
+    if (!package_ && !task_.timed) {
+      reset(0);
+      run(0, {});  // checked: finds results that need another layout, which every set then has
+      task_.timed = true;
     }
-    if (!package_) task_.timed = true;
-    for (int i = 0; i < (warm ? 1 : kWarmups); ++i) {
+    for (int i = 0; package_ && i < kWarmups; ++i) {
       reset(0);
       run(0, {.checked = false});
     }
@@ -74,6 +75,7 @@ class Contestant {
     for (size_t i = 0; i < expected.size(); ++i) {
       const at::Tensor &got = last_outputs[i], &want = expected[i];
       if (got.scalar_type() != want.scalar_type() || got.sizes() != want.sizes()) return false;
+      if (bit_equal(got, want)) continue;  // as a rule, and sooner seen than how far they are apart
       const double limit =
           package_ ? kPackageDistance : kAtomicsUlps * dtype_eps(dtype_of(want.scalar_type()));
       if (distance(got, want) > limit) return false;
@@ -131,6 +133,38 @@ bool known(const std::vector<std::unique_ptr<Contestant>>& contestants, double w
   return true;
 }
 
+double middle(std::vector<double> values) {
+  const auto half = values.begin() + static_cast<long>(values.size() / 2);
+  std::nth_element(values.begin(), half, values.end());
+  return *half;
+}
+
+void keep_only(std::vector<double>& values, const std::vector<bool>& keep) {
+  if (values.size() != keep.size()) return;
+  size_t kept = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (keep[i]) values[kept++] = values[i];
+  }
+  values.resize(kept);
+}
+
+// Leaves out the rounds after which the processors were slow, when the clock was read in all of
+// them and enough are left. Returns how many those were.
+int leave_out_throttled(const std::vector<double>& mhz,
+                        const std::vector<std::unique_ptr<Contestant>>& contestants) {
+  if (mhz.size() != contestants[0]->device_ms.size()) return 0;
+  const double usual = middle(mhz);
+  std::vector<bool> keep;
+  for (double pace : mhz) keep.push_back(pace >= kThrottled * usual);
+  const auto kept = std::count(keep.begin(), keep.end(), true);
+  if (kept < kFewestRounds) return 0;
+  for (const auto& contestant : contestants) {
+    keep_only(contestant->device_ms, keep);
+    keep_only(contestant->wall_ms, keep);
+  }
+  return static_cast<int>(static_cast<long>(mhz.size()) - kept);
+}
+
 void time_once(Contestant& contestant, int set, RunClock& clock, bool wall) {
   const auto run = [&] { contestant.last_outputs = contestant.run(set, {.checked = false}); };
   contestant.last_outputs.clear();
@@ -169,10 +203,12 @@ TimeReport time_runs(Backend& backend, RunClock& clock, const TimeRequest& reque
   for (int round = 0; round < request.rounds; ++round) {
     if (round >= kFewestRounds && Clock::now() > deadline) break;
     std::shuffle(order.begin(), order.end(), random);
-    const bool wall = request.width == 0 || round % kWallEvery == 0;
-    for (size_t i : order) time_once(*contestants[i], round % request.input_sets, clock, wall);
+    const bool all = request.width == 0 || round % kSeldom == 0;
+    for (size_t i : order) time_once(*contestants[i], round % request.input_sets, clock, all);
+    if (const double mhz = all ? clock.processor_mhz() : 0) report.processor_mhz.push_back(mhz);
     if (request.width > 0 && known(contestants, request.width)) break;
   }
+  report.throttled_rounds = leave_out_throttled(report.processor_mhz, contestants);
   for (const auto& contestant : contestants) {
     report.device_ms.push_back(contestant->device_ms);
     report.wall_ms.push_back(contestant->wall_ms);

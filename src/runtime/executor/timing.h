@@ -1,5 +1,6 @@
 // How programs are timed side by side: interleaved in random order, inputs rotated, outputs of
-// timed runs checked. What one run takes is a clock's matter.
+// timed runs checked, rounds left out in which the device was slowed down. What one run takes is a
+// clock's matter.
 #pragma once
 
 #include <functional>
@@ -17,6 +18,8 @@ class RunClock {
   virtual ~RunClock() = default;
   virtual double device_ms(const std::function<void()>& run) = 0;
   virtual double wall_ms(const std::function<void()>& run) = 0;  // from the call to its completion
+  // How fast the device's processors run right now, by their own clocks. 0: nobody knows.
+  virtual double processor_mhz() { return 0; }
 };
 
 // The host's clock for both. Of the interpreter it says nothing about a device: for tests of what

@@ -57,7 +57,47 @@ TEST(Timing, EndsWithTheFirstIntervalWhenTimesAgree) {
   const TimeReport report = time_with({2}, 0.01);
   EXPECT_EQ(report.device_ms[0].size(), 6u);
   EXPECT_EQ(report.device_ms[1].size(), 6u);
-  EXPECT_EQ(report.wall_ms[0].size(), 2u);
+  EXPECT_EQ(report.wall_ms[0].size(), 1u);
+}
+
+// A device of 2000 MHz that slows down for rounds 5 to 9, in which everything takes twice as long.
+class HotClock : public GivenClock {
+ public:
+  HotClock() : GivenClock({}) {}
+  double device_ms(const std::function<void()>& run) override {
+    run();
+    return hot() ? 2 : 1;
+  }
+  double processor_mhz() override {
+    const double mhz = hot() ? 1000 : 2000;
+    ++round_;
+    return mhz;
+  }
+
+ private:
+  bool hot() const { return round_ >= 5 && round_ < 10; }
+  int round_ = 0;
+};
+
+TEST(Timing, RoundsOnASlowedDownDeviceAreLeftOut) {
+  FakeBackend backend;
+  LoadedTask a(doubled(), backend), b(doubled(), backend);
+  HotClock clock;
+  TimeRequest request;
+  request.rounds = 20;
+  const TimeReport report = time_runs(backend, clock, request, {&a, &b}, {});
+  EXPECT_EQ(report.processor_mhz.size(), 20u);
+  EXPECT_EQ(report.throttled_rounds, 5);
+  EXPECT_EQ(report.device_ms[0], std::vector<double>(15, 1.0));
+  EXPECT_EQ(report.device_ms[1], std::vector<double>(15, 1.0));
+  EXPECT_EQ(report.wall_ms[0].size(), 15u);
+}
+
+// A device that is slow all the time is as it is.
+TEST(Timing, NothingIsLeftOutWithoutAClockOrOnASteadyOne) {
+  const TimeReport report = time_with({2}, 0);
+  EXPECT_TRUE(report.processor_mhz.empty());
+  EXPECT_EQ(report.throttled_rounds, 0);
 }
 
 TEST(Timing, GoesOnWhileTimesDisagree) {

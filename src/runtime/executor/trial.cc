@@ -10,6 +10,9 @@
 namespace kw {
 namespace {
 
+// Relative RMS distance that no order of additions explains.
+constexpr double kBeyondNoise = 0.1;
+
 using TensorsByName = std::map<std::string, at::Tensor>;
 
 TensorsByName by_name(const Task& task, const std::vector<at::Tensor>& state) {
@@ -22,6 +25,11 @@ TensorsByName by_name(const Task& task, const std::vector<at::Tensor>& state) {
 
 bool same_shape(const at::Tensor& a, const at::Tensor& b) {
   return a.scalar_type() == b.scalar_type() && a.sizes() == b.sizes();
+}
+
+int64_t launches(const Program& program) {
+  return std::count_if(program.steps.begin(), program.steps.end(),
+                       [](const Step& step) { return std::holds_alternative<Launch>(step); });
 }
 
 // What the time of a trial is spent on.
@@ -94,9 +102,9 @@ class OneTrial {
   std::vector<at::Tensor> call(const Draw& draw, Guards& guards, ReplayOptions options,
                                std::vector<at::Tensor>* inputs_after = nullptr);
   void skip_launches(const Draw& draw);
-  bool matters(const Draw& draw, ReplayOptions options, const std::vector<double>& noise);
-  bool changes_without(const Draw& draw, const ReplayOptions& options,
-                       const std::vector<double>& noise);
+  bool matters(const Draw& draw, ReplayOptions options);
+  bool changes_without(const Draw& draw, const ReplayOptions& options);
+  const std::vector<double>& noise(const Draw& draw);
 
   void compare_outputs(const ReferenceSide& side);
   void compare_inputs(const Draw& draw, const ReferenceSide& side);
@@ -119,6 +127,7 @@ class OneTrial {
   std::optional<std::vector<at::Tensor>> derived_;  // left by an earlier call; else made anew
   std::vector<at::Tensor> outputs_;                 // the candidate's answer
   std::vector<at::Tensor> inputs_after_;  // its state, derived tensors and inputs after the call
+  std::optional<std::vector<double>> noise_;
 };
 
 std::shared_ptr<const Draw> OneTrial::new_draw() {
@@ -262,25 +271,24 @@ void OneTrial::use_state(const Draw& draw) {
 }
 
 void OneTrial::skip_launches(const Draw& draw) {
-  std::vector<double> noise(outputs_.size(), 0);
-  if (!backend_.deterministic()) {
-    Guards guards(backend_.device());
-    const std::vector<at::Tensor> again = call(draw, guards, {});
-    for (size_t i = 0; i < noise.size(); ++i) noise[i] = distance(again[i], outputs_[i]);
-  }
   if (request_.check_noop) {
     ReplayOptions options;
     options.skip_all_launches = true;
-    report_.no_launch_changes = matters(draw, options, noise);
+    report_.no_launch_changes = matters(draw, options);
     if (!report_.no_launch_changes) {
       note(report_.no_launch_changes, "without any launch the outputs are the same");
     }
   }
   if (request_.each_launch) {
-    for (int step : candidate_.forward().launch_steps()) {
+    const std::vector<int>& steps = candidate_.forward().launch_steps();
+    if (request_.check_noop && steps.size() == 1 && launches(candidate_.task().derive) == 0) {
+      if (!report_.no_launch_changes) report_.idle_launches = steps;  // the same question
+      return;
+    }
+    for (int step : steps) {
       ReplayOptions options;
       options.skip_launch = step;
-      if (!matters(draw, options, noise)) report_.idle_launches.push_back(step);
+      if (!matters(draw, options)) report_.idle_launches.push_back(step);
     }
   }
 }
@@ -288,19 +296,18 @@ void OneTrial::skip_launches(const Draw& draw) {
 // Whether it changes the answer to leave out the launches that `options` say. What they would have
 // written may be anything: when two numbers in its place make no difference, neither do they. One
 // may be what the launch writes there.
-bool OneTrial::matters(const Draw& draw, ReplayOptions options, const std::vector<double>& noise) {
+bool OneTrial::matters(const Draw& draw, ReplayOptions options) {
   int same = 0, other = 0;
   for (double unwritten : {0.0, 1.0, 2.0}) {
     options.unwritten = unwritten;
-    ++(changes_without(draw, options, noise) ? other : same);
+    ++(changes_without(draw, options) ? other : same);
     if (same == 2 || other == 2) break;
   }
   return other >= 2;
 }
 
 // Whether an answer given without some launches differs by more than two answers given with them.
-bool OneTrial::changes_without(const Draw& draw, const ReplayOptions& options,
-                               const std::vector<double>& noise) {
+bool OneTrial::changes_without(const Draw& draw, const ReplayOptions& options) {
   Guards guards(backend_.device());
   std::vector<at::Tensor> without;
   try {
@@ -310,9 +317,21 @@ bool OneTrial::changes_without(const Draw& draw, const ReplayOptions& options,
     return true;  // an operator that refuses what the launch should have written
   }
   for (size_t i = 0; i < without.size(); ++i) {
-    if (distance(without[i], outputs_[i]) > 10 * noise[i]) return true;
+    const double far = distance(without[i], outputs_[i]);
+    if (far > kBeyondNoise || (far > 0 && far > 10 * noise(draw)[i])) return true;
   }
   return false;
+}
+
+// How far two answers given with all launches are apart, by output.
+const std::vector<double>& OneTrial::noise(const Draw& draw) {
+  if (noise_) return *noise_;
+  noise_.emplace(outputs_.size(), 0.0);
+  if (backend_.deterministic()) return *noise_;
+  Guards guards(backend_.device());
+  const std::vector<at::Tensor> again = call(draw, guards, {});
+  for (size_t i = 0; i < outputs_.size(); ++i) (*noise_)[i] = distance(again[i], outputs_[i]);
+  return *noise_;
 }
 
 void OneTrial::compare_outputs(const ReferenceSide& side) {
