@@ -83,6 +83,11 @@ struct TrialReport {
   int64_t peak_bytes = 0;
 };
 
+// What medians of ratios are off from one process to the next, whatever the number of rounds: where
+// memory lies, which values are multiplied. Of whole measurements of ten tasks on an H200, none was
+// off by more where a run takes a millisecond (bench/intervals.py, bench/h200/intervals.json).
+constexpr double kBetweenRuns = 0.005;
+
 // Task 0 as compiled by AOTInductor.
 struct PackageRequest {
   std::string path;
@@ -99,8 +104,8 @@ struct TimeRequest {
   uint64_t seed = 0;
   double max_seconds = 20;
   // Ends before `rounds` once the time of task 0 over each other's is known: its 95 % interval is
-  // at most so wide, relative to itself. 0: never. Wall time and the processors' clock are then
-  // taken in every eighth round.
+  // at most so wide, relative to itself, or all rounds agree within kBetweenRuns. 0: never. Wall
+  // time and the processors' clock are then taken in every sixteenth round.
   double width = 0;
 };
 

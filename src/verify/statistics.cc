@@ -4,6 +4,8 @@
 #include <cassert>
 #include <random>
 
+#include "runtime/protocol.h"
+
 namespace kw {
 
 double median(std::vector<double> values) {
@@ -30,8 +32,9 @@ Interval median_ratio(const std::vector<double>& baseline, const std::vector<dou
   }
   std::sort(medians.begin(), medians.end());
   const double tail = 0.5 * (1.0 - confidence);
-  return {median(ratios), medians[static_cast<size_t>(tail * kResamples)],
-          medians[static_cast<size_t>((1.0 - tail) * kResamples) - 1]};
+  const double lower = medians[static_cast<size_t>(tail * kResamples)];
+  const double upper = medians[static_cast<size_t>((1.0 - tail) * kResamples) - 1];
+  return {median(ratios), lower / (1 + kBetweenRuns), upper * (1 + kBetweenRuns)};
 }
 
 }  // namespace kw

@@ -63,7 +63,7 @@ class LoadedTask {
 
   // Whether zeros or an answer to other inputs would pass; found out once.
   std::optional<bool> passes_stale;
-  bool timed = false;  // it has run, and what PyTorch lays out otherwise is known
+  bool times_checked = false;  // outputs of timed runs were those of an untimed one
 
  private:
   Task task_;

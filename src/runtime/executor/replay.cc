@@ -58,11 +58,11 @@ class DefaultDtype {
 void fill_with_numbers(const at::Tensor& made) {
   constexpr int64_t kStretch = int64_t{1} << 16;
   const int64_t count = static_cast<int64_t>(made.storage().nbytes() / made.element_size());
-  const int64_t whole = count / kStretch * kStretch;
+  if (count == 0) return;
+  const int64_t stretch = std::min(count, kStretch), whole = count / stretch * stretch;
   const at::Tensor flat = made.as_strided({count}, {1}, 0);
-  const at::Tensor wave =
-      at::arange(std::min(count, kStretch), made.options().dtype(at::kFloat)).sin_();
-  flat.narrow(0, 0, whole).view({-1, kStretch}).copy_(wave.expand({whole / kStretch, -1}));
+  const at::Tensor wave = at::arange(stretch, made.options().dtype(at::kFloat)).sin_();
+  flat.narrow(0, 0, whole).view({-1, stretch}).copy_(wave.expand({whole / stretch, -1}));
   flat.narrow(0, whole, count - whole).copy_(wave.narrow(0, 0, count - whole));
 }
 
@@ -218,6 +218,7 @@ std::vector<at::Tensor> Replay::run(std::vector<at::Tensor> inputs, const Replay
   }
   std::vector<at::Tensor> outputs;
   for (ValueId id : program_.outputs) outputs.push_back(run.slots[id]);
+  laid_out_ = laid_out_ || options.checked;
   return outputs;
 }
 

@@ -61,9 +61,10 @@ class Replay {
   const std::vector<int>& launch_steps() const { return launch_steps_; }
   // For each input, whether some step overwrites its storage.
   const std::vector<bool>& mutated_inputs() const { return mutated_inputs_; }
-  bool guards_intact() const {
-    return guards_intact_;
-  }  // around buffers of the last run's launches
+  // Around buffers of the last run's launches.
+  bool guards_intact() const { return guards_intact_; }
+  // Whether a checked run has shown which results PyTorch lays out otherwise.
+  bool laid_out() const { return laid_out_; }
   // Steps whose result was copied into the recorded layout, in any run so far.
   const std::set<int>& relaid_steps() const { return relaid_; }
 
@@ -103,7 +104,7 @@ class Replay {
   std::vector<bool> output_;    // by storage number
   std::vector<bool> launched_;  // by storage number: given to a launch
   std::set<int> relaid_;
-  bool guards_intact_ = true;
+  bool guards_intact_ = true, laid_out_ = false;
   bool convolve_in_tf32_ = false;
 };
 

@@ -210,5 +210,23 @@ TEST_F(ReplayTest, MutatedInputsAreFoundThroughViewsAndLaunches) {
   EXPECT_EQ(find_mutated_inputs(program, kernels_), (std::vector<bool>{true, false, false}));
 }
 
+// Used memory holds finite numbers of both signs, whatever its size, type and layout.
+TEST_F(ReplayTest, UsedMemoryHoldsNumbersEverywhere) {
+  for (const char* dtype : {"float32", "float16", "float64"}) {
+    for (int64_t rows : {1, 1000, 1 << 16, (1 << 17) + 3}) {
+      const Program program =
+          make_program({value_json(dtype, {rows, 3}, 0)}, {},
+                       {step_json("aten.empty.memory_format",
+                                  {{"size", {rows, 3}}, {"dtype", {{"dtype", dtype}}}}, {0})},
+                       {0});
+      const at::Tensor made = run(program, {}, {.fill = EmptyFill::kNumbers})[0];
+      EXPECT_TRUE(made.isfinite().all().item<bool>()) << dtype << rows;
+      EXPECT_GT(made.max().item<double>(), 0.5) << dtype << rows;
+      EXPECT_GT(made.abs().mean().item<double>(), 0.1) << dtype << rows;
+      if (rows > 1) EXPECT_LT(made.narrow(0, rows - 2, 2).min().item<double>(), 1.0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kw
