@@ -6,7 +6,8 @@
 A run is a `verify --batch` of its own, one worker, every round. The interval of each of its verdicts
 should contain the median of the task's ratios of all runs together; at 95 % some 2 or 3 of 50 do not.
 Then the same for the first N rounds alone: what an interval of so many rounds is worth, and how wide
-it is (a bootstrap of the median, as the verdict's, made here from the ratios).
+it is (a bootstrap of the median and what processes differ by, as the verdict's, made here from the
+ratios).
 """
 
 import argparse
@@ -21,6 +22,7 @@ import throughput
 
 PREFIXES = (6, 10, 15, 20, 30, 40, 50)
 RESAMPLES = 1000
+BETWEEN_RUNS = 0.005  # as kBetweenRuns in src/runtime/protocol.h
 
 
 def tasks():
@@ -41,7 +43,8 @@ def interval(ratios, confidence=0.95):
     medians = sorted(statistics.median(rng.choices(ratios, k=len(ratios)))
                      for _ in range(RESAMPLES))
     tail = (1 - confidence) / 2
-    return medians[int(tail * RESAMPLES)], medians[int((1 - tail) * RESAMPLES) - 1]
+    return (medians[int(tail * RESAMPLES)] / (1 + BETWEEN_RUNS),
+            medians[int((1 - tail) * RESAMPLES) - 1] * (1 + BETWEEN_RUNS))
 
 
 def one_run(tool, backend):

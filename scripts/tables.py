@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = ["README.md", "docs/status.md", "docs/performance.md"]
+DOCUMENTS = ["README.md", "docs/status.md", "docs/performance.md", "docs/timing.md"]
 
 
 def ratio(interval):
@@ -211,7 +211,72 @@ def families() -> str:
     return "\n".join(lines)
 
 
-TABLES = {"examples": examples, "agreement": agreement, "phases": phases, "profiles": profiles, "verdicts": verdicts,
+def selftest_rows(where):
+    path = ROOT / "bench" / where / "selftest.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def corpora() -> str:
+    """False accepts and false rejects by family, from bench/*/selftest.jsonl."""
+    places = {"H200": selftest_rows("h200"), "CPU": selftest_rows("cpu")}
+    places = {name: rows for name, rows in places.items() if rows}
+    lines = []
+    for label, wrong, right in (("attack", "accepted", "rejected"), ("honest", "rejected", "accepted")):
+        lines += ["| %s | cases | %s |" % (
+            label, " | ".join("%s: %s, %s, not judged" % (name, right, wrong) for name in places)),
+            "|---|---|" + "---|" * len(places)]
+        every = [row for rows in places.values() for row in rows if row["label"] == label]
+        families = sorted({row["family"] for row in every})
+        for family in [*families, None]:
+            chosen = [row for row in every if family in (None, row["family"])]
+            cells = []
+            for rows in places.values():
+                found = [row["candidate"]["outcome"] if row["judged"] else "not judged" for row in rows
+                         if row["label"] == label and family in (None, row["family"])]
+                cells.append(", ".join(str(sum(outcome == wanted for outcome in found))
+                                       for wanted in (right, wrong, "not judged")))
+            cases = len({row["case"] for row in chosen})
+            lines.append("| %s | %d | %s |" % (family or "**all**", cases, " | ".join(cells)))
+        lines.append("")
+    return "\n".join(lines[:-1])
+
+
+def throughput() -> str:
+    """Verdicts a second by class of task, from bench/*/throughput.json."""
+    lines = ["| candidates | on | verdicts/s | p50 | p99 | of which judged anew | a verdict's seconds on the executor: "
+             "draw, candidate, without launches, compare |", "|---|---|---|---|---|---|---|"]
+    for place, name in (("h200", "H200, 16 cores"), ("cpu", "2 CPU cores")):
+        path = ROOT / "bench" / place / "throughput.json"
+        for row in json.loads(path.read_text())["rows"] if path.exists() else []:
+            phases = row["median_phase_s"]
+            lines.append("| %s | %s | %.*f | %.3f s | %.3f s | %d of %d | %s |" % (
+                row["class"].replace("_", " "), name, row["verdicts_per_s"] < 20, row["verdicts_per_s"],
+                row["p50_s"], row["p99_s"], row["judged"], row["verdicts"],
+                ", ".join("%.4f" % phases.get(key, 0) for key in ("draw", "candidate", "noop", "compare"))))
+    return "\n".join(lines)
+
+
+def intervals() -> str:
+    """What intervals of speedups are worth, from bench/h200/intervals.json."""
+    path = ROOT / "bench/h200/intervals.json"
+    if not path.exists():
+        return "Not measured yet."
+    found = json.loads(path.read_text())
+    lines = ["| task | pooled median | medians of the runs, off by | intervals that contain it |",
+             "|---|---|---|---|"]
+    for row in found["tasks"]:
+        pooled = row["pooled_median"]
+        lines.append("| %s | %.4f | %s %% | %d of %d |" % (
+            row["task"].replace("_", " "), pooled,
+            ", ".join("%+.2f" % (100 * (m / pooled - 1)) for m in row["medians"]),
+            row["contain"], len(row["intervals"])))
+    lines += ["| **all** | | | **%d of %d** |" % (found["contain"], found["of"]), "",
+              "| rounds | median width of an interval |", "|---|---|"]
+    lines += ["| %d | %.2f %% |" % (row["rounds"], 100 * row["median_width"]) for row in found["by_rounds"]]
+    return "\n".join(lines)
+
+
+TABLES = {"corpora": corpora, "throughput": throughput, "intervals": intervals, "examples": examples, "agreement": agreement, "phases": phases, "profiles": profiles, "verdicts": verdicts,
           "families": families}
 
 
