@@ -17,7 +17,8 @@ DOCUMENT = ROOT / "docs/operators.md"
 ROW = re.compile(
     r'\{"(?P<name>[\w.]+)",\s*"(?P<schema>(?:[^"\\]|\\.)*)",\s*'
     r"OpClass::k(?P<cls>\w+), Recording::k(?P<recorded>\w+), Numerics::k(?P<numerics>\w+), "
-    r'(?P<flops>[\d.]+),\s*"(?P<triton>(?:[^"\\]|\\.)*)"\}', re.S)
+    r'(?P<flops>[\d.]+),\s*"(?P<triton>(?:[^"\\]|\\.)*)"'
+    r'(?:,\s*"(?P<steps>[\w. ]*)")?\}', re.S)
 
 # The kernel family that writes a class of operators where the row itself has no expression.
 FAMILIES = {"Pointwise": "pointwise", "Reduction": "reduction", "Scan": "reduction",
@@ -106,9 +107,20 @@ def document():
         for row in mine:
             schema = row["schema"].replace('\\"', '"').replace("|", "\\|")
             lines.append("| %s | `%s` | %s | %s | %s | %s |" % (
-                row["name"].removeprefix("aten.").removesuffix(".default"), schema,
+                short(row["name"]), schema,
                 row["recorded"].lower(), row["numerics"].lower(), row["flops"], teacher(row)))
+    lines += ["", "## Fused operators", "",
+              "The steps that a program without the operator takes: what it is worth in Triton's share",
+              "([verdict.md](formats/verdict.md)). Names that stand here too are made of steps themselves.",
+              "", "| operator | steps |", "|---|---|"]
+    lines += ["| %s | %s |" % (short(row["name"]), " ".join(map(short, row["steps"].split())))
+              for row in table if row["steps"]]
     return "\n".join(lines) + "\n"
+
+
+def short(name):
+    """aten.add.Tensor, aten.exp.default: add.Tensor, exp."""
+    return name.removeprefix("aten.").removesuffix(".default")
 
 
 def main():

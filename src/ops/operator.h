@@ -54,6 +54,12 @@ struct OperatorRow {
   // are tl tensors already converted to the compute type (fp32 for half types), the result is
   // converted to the result's dtype by the emitter. Empty where the teacher has no expression.
   std::string_view triton;
+  // Of a fused operator: the steps that a program without it takes, by the names of their operators
+  // less "aten.", each over the largest tensor of the call (of a product: over its result; of
+  // attention: its scores; of a recurrent network: its gates; of distances: all differences).
+  // ".Scalar" stands where the second operand is small. What is longest in use counts
+  // (spelled_cost.h).
+  std::string_view steps = {};
 };
 
 std::span<const OperatorRow> operator_table();

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <set>
+#include <sstream>
 
 #include "ops/dtype.h"
 
@@ -76,6 +78,28 @@ TEST(WorkRow, IsOfTheOperatorThatMakesItsResult) {
       EXPECT_EQ(work_row(*in_place).cls, row.cls) << in_place->name;
     }
   }
+}
+
+// A fused operator's steps are operators, and in the end such as replace nothing.
+TEST(OperatorTable, StepsAreOperators) {
+  std::function<int(const OperatorRow&, int)> steps_of = [&](const OperatorRow& row, int depth) {
+    EXPECT_LT(depth, 5) << row.name;
+    int count = 0;
+    std::istringstream names{std::string(row.steps)};
+    for (std::string name; depth < 5 && names >> name;) {
+      const OperatorRow* step = find_operator("aten." + name);
+      EXPECT_NE(step, nullptr) << row.name << ": " << name;
+      if (step) count += step->steps.empty() ? 1 : steps_of(*step, depth + 1);
+    }
+    return count;
+  };
+  int fused = 0;
+  for (const OperatorRow& row : operator_table()) {
+    if (row.steps.empty()) continue;
+    ++fused;
+    EXPECT_GE(steps_of(row, 0), 1) << row.name;
+  }
+  EXPECT_GT(fused, 50);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "formats/error.h"
 #include "program/cost.h"
 #include "program/export.h"
+#include "program/spelled_cost.h"
 #include "program/task_json.h"
 #include "program/transform.h"
 
@@ -312,6 +313,39 @@ TEST(Cost, MatmulAndViews) {
   EXPECT_EQ(step_cost(p, linear).bytes, 4.0 * (15 + 35 + 21));
   const Step view = AtenCall{"aten.t.default", {{"self", {ValueRef{2}}}}, {3}, {}};
   EXPECT_EQ(step_cost(p, view).bytes, 0.0);
+}
+
+// Attention by hand: two products, a scale and a softmax of max, difference, exp, sum and quotient.
+// Its fused operator never writes the scores.
+TEST(Cost, FusedAttentionSpelledOutCostsItsSteps) {
+  Program p;
+  for (int i = 0; i < 4; ++i) p.values.push_back({DType::kFloat32, {2, 8, 16}, {128, 16, 1}, 0, i});
+  const Step attention =
+      AtenCall{"aten.scaled_dot_product_attention.default",
+               {{"query", {ValueRef{0}}}, {"key", {ValueRef{1}}}, {"value", {ValueRef{2}}}},
+               {3},
+               {}};
+  const double tensor = 4 * 2 * 8 * 16, scores = 4 * 2 * 8 * 8;
+  EXPECT_EQ(step_cost(p, attention).bytes, 4 * tensor);
+  // Scores: written and read by the products, twice each by four steps, read alone by max and sum.
+  EXPECT_EQ(spelled_cost(p, attention, false).bytes, 4 * tensor + (2 + 4 * 2 + 2) * scores);
+  EXPECT_GT(spelled_cost(p, attention, false).flops, step_cost(p, attention).flops);
+}
+
+TEST(Cost, ProductsAreSpelledOutOnlyWhereAsked) {
+  Program p;
+  p.values = {{DType::kFloat32, {3, 5}, {5, 1}, 0, 0},
+              {DType::kFloat32, {5, 7}, {7, 1}, 0, 1},
+              {DType::kFloat32, {3, 7}, {7, 1}, 0, 2}};
+  const Step mm =
+      AtenCall{"aten.mm.default", {{"self", {ValueRef{0}}}, {"mat2", {ValueRef{1}}}}, {2}, {}};
+  const double operands = 4 * (15 + 35 + 21);
+  EXPECT_EQ(spelled_cost(p, mm, false).bytes, operands);
+  EXPECT_EQ(spelled_cost(p, mm, true).bytes, operands + 2 * 4 * (3 * 5 * 7));
+  p.steps = {mm};
+  EXPECT_TRUE(has_products(p));
+  p.steps.clear();
+  EXPECT_FALSE(has_products(p));
 }
 
 // Of the sizes given, all float32 and contiguous; the last is the result.

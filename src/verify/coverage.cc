@@ -1,18 +1,22 @@
 #include "verify/coverage.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "ops/operator.h"
+#include "program/spelled_cost.h"
 #include "program/transform.h"
 
 namespace kw {
 namespace {
 
-Cost live_aten_cost(const Task& task) {
+using StepPrice = std::function<Cost(const Program&, const Step&)>;
+
+Cost live_aten_cost(const Task& task, const StepPrice& price) {
   const auto live = live_steps(task.forward, task.kernels);
   Cost total;
   for (size_t i = 0; i < live.size(); ++i) {
-    if (live[i]) total += step_cost(task.forward, task.forward.steps[i]);
+    if (live[i]) total += price(task.forward, task.forward.steps[i]);
   }
   return total;
 }
@@ -41,9 +45,18 @@ Coverage coverage(const Task& reference, const Task& candidate,
     if (!row || is_computing(row->cls)) out.aten_left.push_back(call.op);
   }
   if (out.launches_alive == 0) return out;
-  const Cost work = live_aten_cost(reference), left = live_aten_cost(candidate);
-  out.flops_share = share_of(work.flops, left.flops);
-  out.bytes_share = share_of(work.bytes, left.bytes);
+  // Priced as recorded alone, one fused operator would do many steps of the reference for the price
+  // of one; spelled out alone, few cheap steps would do what one operator of the reference does.
+  const bool products = !has_products(reference.forward);
+  out.flops_share = out.bytes_share = 1;
+  for (const StepPrice& price :
+       {StepPrice(step_cost), StepPrice([&](const Program&program, const Step&step) {
+          return spelled_cost(program, step, products);
+        })}) {
+    const Cost work = live_aten_cost(reference, price), left = live_aten_cost(candidate, price);
+    out.flops_share = std::min(out.flops_share, share_of(work.flops, left.flops));
+    out.bytes_share = std::min(out.bytes_share, share_of(work.bytes, left.bytes));
+  }
   out.share = std::max(out.flops_share, out.bytes_share);
   return out;
 }

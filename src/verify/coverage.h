@@ -17,7 +17,9 @@ struct Coverage {
 };
 
 // share = max(0, cost(reference) - cost(aten steps alive in the candidate)) / cost(reference), for
-// floating-point operations and for bytes. Alive: its effect reaches an output (live_steps).
+// floating-point operations and for bytes. Alive: its effect reaches an output (live_steps). Both
+// sides are priced as recorded (step_cost) and with fused operators spelled out as the steps that
+// they replace (spelled_cost); the smaller share counts.
 // `idle_launches` are forward steps found to change nothing when left out; they earn no share, so
 // with only such launches the share is zero.
 Coverage coverage(const Task& reference, const Task& candidate,

@@ -10,7 +10,8 @@ class Model(nn.Module):
         self.b = nn.Parameter(torch.randn(48))
 
     def forward(self, x):
-        return x @ self.w + self.b
+        half = x.shape[1] // 2
+        return x[:, :half] @ self.w[:half] + x[:, half:] @ self.w[half:] + self.b
 
 def get_inputs():
     return [torch.randn(40, 8)]
