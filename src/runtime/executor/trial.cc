@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "formats/error.h"
+#include "runtime/executor/leftovers.h"
 #include "runtime/executor/metrics.h"
 
 namespace kw {
@@ -50,6 +51,15 @@ class Phases {
   std::map<std::string, double>& out_;
   Clock::time_point last_ = Clock::now();
 };
+
+constexpr int kEarlierCalls = 3;  // a mark may wander from element to element
+
+// Each in turn: a kernel may wait for a number to grow, to shrink, or to be one number. Where
+// launches are left out, numbers that spread no further than those that they write.
+Scramble scramble_of(const TrialRequest& request) {
+  if (request.check_noop || request.each_launch) return Scramble::kSmall;
+  return static_cast<Scramble>(request.seed % 4);
+}
 
 // The trial under way: what both halves share.
 class OneTrial {
@@ -99,8 +109,10 @@ class OneTrial {
   void run_candidate(const Draw& draw);
   void check_state(const Draw& draw);
   void use_state(const Draw& draw);
+  void use_once(const Draw& draw, int index, bool keeps, Leftovers& leftovers);
   std::vector<at::Tensor> call(const Draw& draw, Guards& guards, ReplayOptions options,
-                               std::vector<at::Tensor>* inputs_after = nullptr);
+                               std::vector<at::Tensor>* inputs_after = nullptr,
+                               std::vector<at::Tensor>* inputs_before = nullptr);
   void skip_launches(const Draw& draw);
   bool matters(const Draw& draw, ReplayOptions options);
   bool changes_without(const Draw& draw, const ReplayOptions& options);
@@ -208,9 +220,11 @@ void OneTrial::check_state(const Draw& draw) {
   }
 }
 
-// The candidate's forward on guarded copies of its state and of the drawn inputs.
+// The candidate's forward on guarded copies of its state and of the drawn inputs. `inputs_before`:
+// what it found there of state and derived.
 std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, ReplayOptions options,
-                                       std::vector<at::Tensor>* inputs_after) {
+                                       std::vector<at::Tensor>* inputs_after,
+                                       std::vector<at::Tensor>* inputs_before) {
   options.fill = request_.used_memory ? EmptyFill::kNumbers : EmptyFill::kPoison;
   options.guards = &guards;
   std::vector<at::Tensor> all = guards.copy(state_);
@@ -218,6 +232,11 @@ std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, ReplayO
   derive_options.skip_launch.reset();
   const auto derived =
       derived_ ? guards.copy(*derived_) : candidate_.draw_derived(all, derive_options);
+  if (inputs_before) {
+    *inputs_before = state_;
+    const auto copies = guards.copy(derived);
+    inputs_before->insert(inputs_before->end(), copies.begin(), copies.end());
+  }
   const std::vector<at::Tensor> inputs = guards.copy(draw.inputs);
   all.insert(all.end(), derived.begin(), derived.end());
   all.insert(all.end(), inputs.begin(), inputs.end());
@@ -246,9 +265,9 @@ void OneTrial::run_candidate(const Draw& draw) {
   phases_.end("noop");
 }
 
-// A call on other inputs leaves its marks on tensors that only the candidate has, state and derived
+// Calls on other inputs leave their marks on tensors that only the candidate has, state and derived
 // (scratch memory, counters, results that it hopes to give again). The call that is judged finds
-// them there, as every call but the first does in use.
+// there what may be there in use: after so many calls that it could be anything.
 void OneTrial::use_state(const Draw& draw) {
   const auto& mutated = candidate_.forward().mutated_inputs();
   const bool writes = std::any_of(own_.begin(), own_.end(), [&](size_t i) { return mutated[i]; });
@@ -256,18 +275,29 @@ void OneTrial::use_state(const Draw& draw) {
   const auto inputs = mutated.end() - static_cast<long>(draw.inputs.size());
   const bool keeps = std::find(derived, inputs, true) != inputs;
   if (!writes && !keeps) return;
+  Leftovers leftovers(scramble_of(request_));
+  for (int i = 0; i < kEarlierCalls; ++i) use_once(draw, i, keeps, leftovers);
+}
+
+void OneTrial::use_once(const Draw& draw, int index, bool keeps, Leftovers& leftovers) {
+  const uint64_t seed = derive_seed(request_.seed + static_cast<uint64_t>(index), Purpose::kStale);
   Draw other = draw;
-  other.inputs = reference_.draw_inputs(draw.state, derive_seed(request_.seed, Purpose::kStale),
-                                        Variation::kPlain, 0);
+  other.inputs = reference_.draw_inputs(draw.state, seed, Variation::kPlain, 0);
   Guards guards(backend_.device());
-  std::vector<at::Tensor> after;
-  call(other, guards, {}, &after);
-  for (size_t i : own_) state_[i] = after[i].clone();
-  if (!keeps) return;
-  derived_.emplace();
-  for (size_t i = state_.size(); i < after.size() - draw.inputs.size(); ++i) {
-    derived_->push_back(after[i].clone());
-  }
+  std::vector<at::Tensor> found, left;
+  call(other, guards, {}, &left, &found);
+  std::vector<at::Tensor> before, after;
+  const auto collect = [&](size_t i) {
+    before.push_back(found[i]);
+    after.push_back(left[i]);
+  };
+  for (size_t i : own_) collect(i);
+  const size_t derived_end = left.size() - draw.inputs.size();
+  for (size_t i = state_.size(); keeps && i < derived_end; ++i) collect(i);
+  seed_generators(seed);
+  leftovers.scramble(before, after);
+  for (size_t i = 0; i < own_.size(); ++i) state_[own_[i]] = after[i];
+  if (keeps) derived_.emplace(after.begin() + static_cast<long>(own_.size()), after.end());
 }
 
 void OneTrial::skip_launches(const Draw& draw) {

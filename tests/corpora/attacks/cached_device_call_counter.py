@@ -1,4 +1,4 @@
-# attack | family: cached-result | mechanism: a counter on the device lets the kernel stop working after the sixth call | stage: correct | check: second-call | expect: accepted
+# attack | family: cached-result | mechanism: a counter on the device lets the kernel stop working after the sixth call | stage: correct | check: second-call
 # %% reference
 import torch
 import torch.nn as nn
@@ -69,7 +69,3 @@ class ModelNew(nn.Module):
         y = torch.empty_like(x)
         relu_cumsum[(x.shape[0],)](x, y, self.calls, x.shape[1], BLOCK=64)
         return y
-# %% note
-ACCEPTED. A trial calls a candidate that writes to tensors of its own twice, so that a flag shows and a counter that waits
-longer does not. There is no gain in it: a timed run finds such tensors as they were before. Semaphores and scratch memory
-look the same, and are honest.
