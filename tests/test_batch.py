@@ -208,6 +208,15 @@ HOSTILE = {
     "a file of 10 GB": ("import tempfile\nwith tempfile.TemporaryFile() as file:\n"
                         "    for _ in range(10 << 10):\n        file.write(bytes(1 << 20))\n", "raised"),
     "its end": ("import os\nos._exit(0)\n", "exited with status 0 without an answer"),
+    "a limit that kills": ("import resource\nresource.setrlimit(resource.RLIMIT_CPU, (1, 1))\nwhile True:\n    pass\n",
+                           "its worker fails, and does not on another program"),
+    "a failure of its worker's": ("import sys\n_send = sys.modules['frames'].send\nsys.modules['frames'].send = "
+                                  "lambda sock, *_: _send(sock, {'status': 'failed', 'message': 'no space'})\n",
+                                  "its worker fails, and does not on another program: no space"),
+    "a worker's refusal": ("import sys\nraise sys.modules['refusal'].Refused('unsupported', 'interpreter')\n",
+                           "interpreter [unsupported]"),
+    "exit code 4": ("import os\nos._exit(4)\n", "exited with status 4 without an answer"),
+    "its socket closed": ("import os\nos.closerange(3, 64)\n", "without an answer"),
     "its parent's end": ("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n", None),
     "an endless thread": ("import threading\ndef spin():\n    while True:\n        pass\n"
                           "threading.Thread(target=spin).start()\n", ""),

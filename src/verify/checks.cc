@@ -16,6 +16,7 @@ const std::vector<Check>& checks() {
       {"lazy", Stage::kRecord, true, "results are plain, and done when forward returns"},
       {"unsupported", Stage::kRecord, false, "what nobody can write down"},
       {"raised", Stage::kRecord, false, "the program ends in an exception"},
+      {"failed", Stage::kRecord, false, "a worker that fails on this program alone"},
       {"slice", Stage::kCompile, false, "kernels are text that runs nothing when compiled"},
       {"compile", Stage::kCompile, false, "kernels are what Triton compiles"},
       {"share", Stage::kCoverage, true, "launches that contribute do a share of the work"},

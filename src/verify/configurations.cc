@@ -7,6 +7,7 @@
 
 #include "formats/sha256.h"
 #include "program/transform.h"
+#include "verify/blame.h"
 #include "verify/verifier.h"
 
 namespace kw {
@@ -68,7 +69,8 @@ void take(JobOutcome<BuiltTask>& outcome, const std::vector<Tuning>& tunings, At
     attempt.cannot_run = outcome.fault->cannot_run();
     fail(attempt.verdict, *outcome.fault);
   } else if (outcome.value->tunings != tunings) {
-    attempt.verdict.outcome = Verdict::Outcome::kNotJudged;
+    attempt.verdict.outcome = Verdict::Outcome::kRejected;
+    attempt.verdict.rejected_at = Stage::kRecord;
     attempt.verdict.reason =
         "the configurations to choose from change from one recording to the next";
   } else {
@@ -211,8 +213,12 @@ class ConfigurationJudge {
       if (!attempt.task) requests.push_back(request_with(attempt.choice));
     }
     auto outcomes = build_tasks(pool_, requests, options_.compile_deadline);
-    for (size_t i = 0; i < outcomes.size(); ++i)
+    for (size_t i = 0; i < outcomes.size(); ++i) {
+      if (outcomes[i].fault && is_workers_fault(*outcomes[i].fault)) {
+        outcomes[i] = build_and_blame(pool_, requests[i], options_.compile_deadline);
+      }
       take(outcomes[i], built_.tunings, attempts_[i + 1]);
+    }
   }
 
   // The attempt that keeps the candidate from being accepted, or null. What could not be judged
@@ -247,7 +253,7 @@ class ConfigurationJudge {
       }
     }
     if (!attempt.task) {
-      auto outcome = build_task(pool_, request_with(choice), options_.compile_deadline);
+      auto outcome = build_and_blame(pool_, request_with(choice), options_.compile_deadline);
       take(outcome, built_.tunings, attempt);
     }
     if (attempt.task) {

@@ -9,6 +9,7 @@
 #include "program/algebra.h"
 #include "program/transform.h"
 #include "verify/aliasing.h"
+#include "verify/blame.h"
 #include "verify/coverage.h"
 #include "verify/statistics.h"
 
@@ -192,7 +193,7 @@ uint64_t secret_seed() {
 }
 
 Reference Verifier::prepare(const RecordRequest& request, const VerifyOptions& options) {
-  JobOutcome<BuiltTask> built = build_task(pool_, request, options.record_deadline);
+  JobOutcome<BuiltTask> built = build_and_blame(pool_, request, options.record_deadline);
   if (built.fault) throw_fault(*built.fault);
   Reference reference = prepare(canonical(built.value->task));
   reference.record_seconds = built.value->record_seconds;
@@ -225,6 +226,7 @@ bool Verifier::record(const RecordRequest& request, const VerifyOptions& options
       record_result(run_job(pool_, record_job(request, options.record_deadline)), request);
   record.seconds = since(start);
   if (recorded.fault) {
+    recorded.fault = blamed(pool_, profile_, std::move(*recorded.fault));
     StageResult& failed = stage_of_code(recorded.fault->code) == Stage::kLoad ? load : record;
     if (is_workers_fault(*recorded.fault))
       return not_judged(verdict, record, recorded.fault->text());
@@ -251,6 +253,7 @@ bool Verifier::slice(const RecordRequest& request, const VerifyOptions& options,
     out = std::move(*slices.value);
     return true;
   }
+  slices.fault = blamed(pool_, profile_, std::move(*slices.fault));
   StageResult stage{Stage::kCompile, false, slices.fault->text(), Json::object(), since(start)};
   return is_workers_fault(*slices.fault) ? not_judged(verdict, stage, slices.fault->text())
                                          : finish_stage(verdict, stage);
@@ -271,7 +274,7 @@ bool Verifier::compile(const RecordRequest& request, const VerifyOptions& option
     if (compiled.value) out.task = std::move(*compiled.value);
   }
   if (fault && fault->cannot_run() && !recorded.tunings.empty()) {
-    auto other = build_task(pool_, request, options.compile_deadline);
+    auto other = build_and_blame(pool_, request, options.compile_deadline);
     fault = other.fault;
     if (other.value) out = std::move(*other.value);
   }
@@ -279,6 +282,7 @@ bool Verifier::compile(const RecordRequest& request, const VerifyOptions& option
     out.task = canonical(out.task);
     return finish_stage(verdict, compiled_stage(out.task, since(start)));
   }
+  fault = blamed(pool_, profile_, std::move(*fault));
   StageResult stage{Stage::kCompile, false, fault->text(), Json::object(), since(start)};
   return is_workers_fault(*fault) ? not_judged(verdict, stage, fault->text())
                                   : finish_stage(verdict, stage);

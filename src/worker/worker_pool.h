@@ -39,8 +39,8 @@ struct Job {
   std::chrono::milliseconds deadline{60000};  // wall time from the moment the child starts
 };
 
-// kFailed is the worker's or the machine's fault: it says nothing of the job's source. Of a child
-// that ends with SIGKILL it is taken to be memory that ran out.
+// kFailed looks like the worker's or the machine's fault; of a child that ends with SIGKILL it is
+// taken to be memory that ran out. A job's source may have forged either (verify/blame.h).
 struct JobResult {
   enum class Status { kOk, kRefused, kFailed, kTimeout, kKilled, kFlooded, kCancelled };
   uint64_t id = 0;

@@ -1,0 +1,66 @@
+#include "verify/blame.h"
+
+namespace kw {
+namespace {
+
+using Status = JobResult::Status;
+
+constexpr const char* kPlainProgram = R"(
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def copy(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < n), mask=i < n)
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        copy[(triton.cdiv(x.numel(), 64),)](x, y, x.numel(), BLOCK=64)
+        return y
+
+
+def get_inputs():
+    return [torch.zeros(100)]
+
+
+def get_init_inputs():
+    return []
+)";
+
+constexpr std::chrono::milliseconds kPatience{60000};
+
+bool workers_work(WorkerPool& pool, const DeviceProfile& profile) {
+  RecordRequest request;
+  request.text = kPlainProgram;
+  request.file = "plain.py";
+  request.cls = "ModelNew";
+  request.profile = profile;
+  return build_task(pool, request, kPatience).value.has_value();
+}
+
+}  // namespace
+
+JobFault blamed(WorkerPool& pool, const DeviceProfile& profile, JobFault fault) {
+  if (fault.status != Status::kFailed || !workers_work(pool, profile)) return fault;
+  fault.status = Status::kRefused;
+  fault.code = "failed";
+  fault.message = "its worker fails, and does not on another program: " + fault.message;
+  return fault;
+}
+
+JobOutcome<BuiltTask> build_and_blame(WorkerPool& pool, const RecordRequest& request,
+                                      std::chrono::milliseconds deadline) {
+  auto outcome = build_task(pool, request, deadline);
+  if (outcome.fault && outcome.fault->status == Status::kFailed) {
+    outcome = build_task(pool, request, deadline);
+  }
+  if (outcome.fault) outcome.fault = blamed(pool, request.profile, std::move(*outcome.fault));
+  return outcome;
+}
+
+}  // namespace kw
