@@ -234,6 +234,17 @@ def adopted_orphans():
         libc.prctl(PR_SET_CHILD_SUBREAPER, 0)
 
 
+def expect_no_orphans():
+    """Adopted orphans end within seconds: those that have are reaped, as init would."""
+    deadline = time.monotonic() + 10
+    while processes_below(os.getpid()) and time.monotonic() < deadline:
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        time.sleep(0.05)
+    assert not processes_below(os.getpid())
+
+
 def test_hostile_candidates_harm_nobody(tmp_path):
     started = time.monotonic()
     batch = write(tmp_path, [line(name, code + RIGHT) for name, (code, _) in HOSTILE.items()] +
@@ -258,6 +269,34 @@ def check_hostile_candidates(batch, tmp_path):
             assert result["rejected_at"] == "record", (name, result)
             assert says in result["reason"], (name, result)
     assert not processes_below(os.getpid())
+
+
+# A kernel that writes far outside of its buffer, and one that never ends. What no device runs says
+# nothing of a candidate when it takes too long: the interpreter is slow.
+WILD = RIGHT.replace("y_ptr + at, tl.sin(x) + x", "y_ptr + at * 1000003, tl.sin(x) + x")
+ENDLESS = RIGHT.replace("    tl.store(", "    while n > 0:\n        x += 1.0\n    tl.store(")
+
+
+def test_the_batch_goes_on_after_kernels_that_break_the_device(tmp_path):
+    assert WILD != RIGHT != ENDLESS
+    others = {"right %d" % i: "# %d\n" % i + RIGHT for i in range(2)}
+    batch = write(tmp_path, [line("wild", WILD), line("endless", ENDLESS), line("wrong", WRONG)] +
+                  [line(name, text) for name, text in others.items()])
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    with adopted_orphans():
+        process = run("verify", "--backend", "cpu", "--jobs", 2, "--trials", 1, "--trial-timeout", 20,
+                      "--batch", batch, env={"TMPDIR": str(temporary)})
+        expect_no_orphans()
+    results = results_of(tmp_path)
+    assert process.returncode == 4, process.stderr
+    outcomes = {name: r["outcome"] for name, r in results.items()}
+    assert outcomes == {"wild": "rejected", "endless": "not judged", "wrong": "rejected",
+                        **{name: "accepted" for name in others}}
+    assert results["wild"]["rejected_at"] == "correct"
+    assert "outside" in results["wild"]["reason"]
+    assert "in time" in results["endless"]["reason"]
+    assert not list(temporary.iterdir())
 
 
 @pytest.mark.parametrize("victim", ["zygote.py --socket", "kernelwright-executor"])

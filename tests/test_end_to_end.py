@@ -139,6 +139,22 @@ def test_what_the_store_lost_is_built_again(optimized, store, tmp_path):
             (folder / "optimized.py").read_text())
 
 
+@pytest.mark.parametrize("damage", ["garbage", "cut off"])
+def test_a_damaged_store_ends_no_run(damage, optimized, store, tmp_path):
+    damaged = tmp_path / "store.sqlite"
+    with contextlib.closing(sqlite3.connect(store)) as known:
+        known.execute("VACUUM INTO ?", (str(damaged),))
+    whole = damaged.read_bytes()
+    damaged.write_bytes(b"no database " * 1000 if damage == "garbage" else whole[:4096])
+    left = damaged.read_bytes()
+    process = run("optimize", MODELS / "attention_only.py", "--backend", "cpu", "--out",
+                  tmp_path / "out", "--store", damaged)
+    assert process.returncode == 0, process.stderr
+    assert {p.name for p in (tmp_path / "out").iterdir()} == RESULT
+    assert "warning: cannot" in process.stderr and str(damaged) in process.stderr
+    assert damage == "cut off" or damaged.read_bytes() == left
+
+
 def test_nothing_to_gain_returns_the_original(tmp_path, store):
     model = MODELS / "attention_only.py"
     out = str(tmp_path / "out") + "/"  # as a shell completes it

@@ -194,11 +194,12 @@ std::vector<Probe> probe_path(Machine& machine, const std::string& backend) {
 Probe probe_store() {
   Probe probe{"store", Probe::State::kWorks, default_store_path().string(), ""};
   try {
-    Store store(default_store_path());
+    const Store store(default_store_path());
+    if (!store.fault().empty()) throw EnvironmentError(store.fault());
   } catch (const EnvironmentError& error) {
     probe.state = Probe::State::kBroken;
     probe.detail = error.what();
-    probe.fix = "set KERNELWRIGHT_STORE to a writable place";
+    probe.fix = "remove it, or set KERNELWRIGHT_STORE to a writable place";
   }
   return probe;
 }

@@ -47,9 +47,11 @@ Store::Store(const fs::path& path) : path_(path) {
   if (open) sqlite3_busy_timeout(db_, 10000);
   open = open && sqlite3_exec(db_, kSchema, nullptr, nullptr, nullptr) == SQLITE_OK;
   if (open) return;
-  const std::string fault = fault_text("open");
+  const int code = sqlite3_errcode(db_);
+  fault_ = fault_text("open");
+  if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) return;  // damaged: nobody's work ends
   sqlite3_close(db_);
-  throw EnvironmentError(fault);
+  throw EnvironmentError(fault_);
 }
 
 Store::~Store() { sqlite3_close(db_); }

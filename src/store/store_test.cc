@@ -76,13 +76,50 @@ TEST_F(StoreTest, TwoOpeningsSeeEachOther) {
   EXPECT_EQ(*second.get("k"), Json(1));
 }
 
-TEST_F(StoreTest, WhatIsNoDatabaseIsRefusedWithItsPath) {
-  std::ofstream(folder_ / "bad.sqlite") << std::string(4096, 'x');
-  try {
+std::string bytes_of(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Somebody's notes, or what a crash left: it holds nothing, and stays as it is.
+TEST_F(StoreTest, WhatIsNoDatabaseIsNamedAndLeftAlone) {
+  const std::string notes(4096, 'x');
+  std::ofstream(folder_ / "bad.sqlite") << notes;
+  {
     Store store(folder_ / "bad.sqlite");
+    EXPECT_NE(store.fault().find("bad.sqlite"), std::string::npos);
+    store.put("a", 1);
+    store.put_bytes("a", "1");
+    EXPECT_FALSE(store.get("a"));
+    EXPECT_FALSE(store.get_bytes("a"));
+  }
+  EXPECT_EQ(bytes_of(folder_ / "bad.sqlite"), notes);
+}
+
+TEST_F(StoreTest, WhatWasCutOffEndsNothing) {
+  {
+    Store store(folder_ / "s.sqlite");
+    for (int i = 0; i < 50; ++i) store.put(std::to_string(i), std::string(2000, 'x'));
+  }
+  const std::string whole = bytes_of(folder_ / "s.sqlite");
+  for (size_t size : {whole.size() / 2, size_t{4096}, size_t{1000}, size_t{50}}) {
+    std::ofstream(folder_ / "cut.sqlite", std::ios::binary) << whole.substr(0, size);
+    Store store(folder_ / "cut.sqlite");
+    for (int i = 0; i < 50; ++i) {
+      const auto value = store.get(std::to_string(i));
+      EXPECT_TRUE(!value || *value == Json(std::string(2000, 'x')));
+    }
+    EXPECT_NE(store.fault().find("cut.sqlite"), std::string::npos) << size;
+    std::filesystem::remove(folder_ / "cut.sqlite");
+  }
+}
+
+TEST_F(StoreTest, APlaceWhereNoneCanBeIsRefusedWithItsPath) {
+  try {
+    Store store(folder_);
     FAIL();
   } catch (const EnvironmentError& error) {
-    EXPECT_NE(std::string(error.what()).find("bad.sqlite"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find(folder_.string()), std::string::npos);
   }
 }
 

@@ -90,6 +90,26 @@ def test_broken_candidates_are_rejected_at_the_correct_stage(judged, name):
     assert verdict["reason"]
 
 
+def test_a_batch_goes_on_after_the_device_was_lost(tmp_path):
+    batch = tmp_path / "batch.jsonl"
+    names = ["wild_pointer", "right_before", "hang", "overrun", "right_after"]
+    batch.write_text("".join(json.dumps(
+        {"id": name, "reference_text": MODEL, "candidate_text": "# %s\n" % name + CANDIDATE % BODIES[name]})
+        + "\n" for name in names))
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    process = run("verify", "--backend", "cuda", "--jobs", "2", "--trial-timeout", "15", "--batch", batch,
+                  env={"TMPDIR": str(temporary)})
+    lines = (tmp_path / "batch.jsonl.results.jsonl").read_text().splitlines()
+    results = {r["id"]: r for r in map(json.loads, lines)}
+    assert sorted(results) == sorted(names), process.stderr
+    for name in names:
+        expected = ("accepted", None) if name.startswith("right") else ("rejected", "correct")
+        assert (results[name]["outcome"], results[name]["rejected_at"]) == expected, results[name]
+    assert process.returncode in (0, 1), process.stderr
+    assert not list(temporary.iterdir())
+
+
 # Every program adds one, through descriptors that the host or the kernel makes.
 DESCRIPTORS = """
 import torch

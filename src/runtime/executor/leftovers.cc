@@ -44,7 +44,7 @@ at::Tensor any_bits(const at::Tensor& like) {
 at::Tensor drawn_like(const at::Tensor& like, Scramble how) {
   const at::ScalarType type = like.scalar_type();
   if (how == Scramble::kBits || type == at::kBool) return any_bits(like);
-  at::Tensor numbers = at::rand(like.sizes(), like.options().dtype(at::kDouble));
+  at::Tensor numbers = at::rand(like.sizes(), like.options().dtype(at::kFloat));
   if (how == Scramble::kSmall) {
     numbers = numbers.mul_(17).floor_();
   } else {
@@ -68,6 +68,7 @@ void Leftovers::scramble(const std::vector<at::Tensor>& before,
     const at::ScalarType integers = integer_of_size(after[i].element_size());
     const at::Tensor differs = storage_as(after[i], integers).ne(storage_as(before[i], integers));
     changed_[i] = changed_[i].defined() ? changed_[i].logical_or(differs) : differs;
+    if (!changed_[i].any().item<bool>()) continue;
     at::Tensor flat = storage_as(after[i], after[i].scalar_type());
     flat.copy_(at::where(changed_[i], drawn_like(flat, how_), flat));
   }
