@@ -54,14 +54,15 @@ std::string output_fault(const OutputErrors& errors, Tolerance tolerance) {
     return "NaN or Inf in other places than the reference (" +
            std::to_string(errors.nonfinite_mismatch) + " elements)";
   }
-  if (!is_floating(parse_dtype(errors.dtype))) {
-    return std::to_string(errors.int_mismatch) + " " + errors.dtype +
-           " elements differ from the reference";
-  }
-  if (tolerance == Tolerance::kKernelBench) {
+  const DType dtype = parse_dtype(errors.dtype);
+  if (tolerance == Tolerance::kKernelBench && dtype != DType::kBool) {
     if (errors.allclose_worst <= 1) return {};
     return "not allclose with atol = rtol = 1e-2 (worst " + number(errors.allclose_worst) +
            " times the tolerance)";
+  }
+  if (!is_floating(dtype)) {
+    return std::to_string(errors.int_mismatch) + " " + errors.dtype +
+           " elements differ from the reference";
   }
   // Written so that NaN fails.
   const ErrorBounds bounds = error_bounds(errors);

@@ -12,7 +12,8 @@ namespace kw {
 
 enum class Tolerance {
   kCalibrated,   // relative RMS within 4x, worst error within 8x of the reference's own
-  kKernelBench,  // |c - r| <= 1e-2 + 1e-2 |r|, for comparison with published numbers
+  kKernelBench,  // |c - r| <= 1e-2 + 1e-2 |r|, integers too, on inputs as the task draws them: for
+                 // comparison with published numbers
 };
 
 // Empty when the output passes, else the reason in one line. An output of few elements says little

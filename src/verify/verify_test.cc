@@ -120,9 +120,21 @@ TEST(Numerics, IntegersMustBeEqual) {
   OutputErrors e = errors_of(0, 0);
   e.dtype = "int64";
   e.int_mismatch = 1;
-  EXPECT_NE(output_fault(e, Tolerance::kKernelBench), "");
+  EXPECT_NE(output_fault(e, Tolerance::kCalibrated), "");
   e.exact_equal = true;
   EXPECT_EQ(output_fault(e, Tolerance::kCalibrated), "");
+}
+
+TEST(Numerics, KernelBenchComparesIntegersAsItDoesFloats) {
+  OutputErrors e = errors_of(0, 0);
+  e.dtype = "int64";
+  e.int_mismatch = 1;
+  e.allclose_worst = 0.5;
+  EXPECT_EQ(output_fault(e, Tolerance::kKernelBench), "");
+  e.allclose_worst = 1.5;
+  EXPECT_NE(output_fault(e, Tolerance::kKernelBench), "");
+  e.dtype = "bool";
+  EXPECT_NE(output_fault(e, Tolerance::kKernelBench), "");
 }
 
 // x -> relu(x) -> add(x): values 0, 1, 2 of equal size.
