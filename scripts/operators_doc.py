@@ -18,7 +18,7 @@ ROW = re.compile(
     r'\{"(?P<name>[\w.]+)",\s*"(?P<schema>(?:[^"\\]|\\.)*)",\s*'
     r"OpClass::k(?P<cls>\w+), Recording::k(?P<recorded>\w+), Numerics::k(?P<numerics>\w+), "
     r'(?P<flops>[\d.]+),\s*"(?P<triton>(?:[^"\\]|\\.)*)"'
-    r'(?:,\s*"(?P<steps>[\w. ]*)")?\}', re.S)
+    r'(?:, (?P<integers>true|false))?(?:,\s*"(?P<steps>[\w. ]*)")?\}', re.S)
 
 # The kernel family that writes a class of operators where the row itself has no expression.
 FAMILIES = {"Pointwise": "pointwise", "Reduction": "reduction", "Scan": "reduction",
@@ -94,7 +94,8 @@ def document():
         "can, and refused by name where it cannot. What is recorded is what PyTorch runs on CUDA.", "",
         "Numerics is the class of the error budget ([numerics.md](numerics.md)). Flops are for each",
         "element of the larger of operands and result, for matrix products and convolutions for each",
-        "multiply-add. Teacher is the kernel family that writes it, or why there is none: it writes",
+        "multiply-add. \"+ integers\" beside the class: integers in give integers out, and a trial relies on",
+        "that. Teacher is the kernel family that writes it, or why there is none: it writes",
         "%d, or all that they are taken apart into."
         % sum(row["recorded"] == "Decompose" or unwritten(row) is None for row in table),
     ]
@@ -108,7 +109,8 @@ def document():
             schema = row["schema"].replace('\\"', '"').replace("|", "\\|")
             lines.append("| %s | `%s` | %s | %s | %s | %s |" % (
                 short(row["name"]), schema,
-                row["recorded"].lower(), row["numerics"].lower(), row["flops"], teacher(row)))
+                row["recorded"].lower(), row["numerics"].lower() + (" + integers" if row["integers"] == "true" else ""), row["flops"],
+                teacher(row)))
     lines += ["", "## Fused operators", "",
               "The steps that a program without the operator takes: what it is worth in Triton's share",
               "([verdict.md](formats/verdict.md)). Names that stand here too are made of steps themselves.",

@@ -54,6 +54,10 @@ struct OperatorRow {
   // are tl tensors already converted to the compute type (fp32 for half types), the result is
   // converted to the result's dtype by the emitter. Empty where the teacher has no expression.
   std::string_view triton;
+  // Integers in, integers out, the same in any order of sums: what a trial on integers asks of all
+  // operators of a program. Not where a result depends on ties, or on which side of a threshold a
+  // rounding falls.
+  bool integers = false;
   // Of a fused operator: the steps that a program without it takes, by the names of their operators
   // less "aten.", each over the largest tensor of the call (of a product: over its result; of
   // attention: its scores; of a recurrent network: its gates; of distances: all differences).

@@ -12,8 +12,8 @@ constexpr size_t kMaxOutputs = 4096;
 constexpr size_t kMaxTasks = 4096;
 constexpr int kMaxRounds = 1'000'000;
 
-constexpr std::array<std::string_view, 6> kVariationNames = {"plain",   "scale-down",  "scale-up",
-                                                             "flipped", "mixed-signs", "affine"};
+constexpr std::array<std::string_view, 7> kVariationNames = {
+    "plain", "scale-down", "scale-up", "flipped", "mixed-signs", "affine", "integers"};
 
 // JSON has no infinities: they are tagged as in task.md.
 Json number_to_json(double x) {
@@ -84,6 +84,8 @@ Json to_json(const OutputErrors& errors) {
               {"nonfinite_mismatch", errors.nonfinite_mismatch},
               {"int_mismatch", errors.int_mismatch},
               {"elements", errors.elements},
+              {"integers", errors.integers},
+              {"integers_wrong", errors.integers_wrong},
               {"section_dim", errors.section_dim},
               {"section_index", errors.section_index},
               {"reference_finite", errors.reference_finite}};
@@ -100,6 +102,8 @@ OutputErrors output_errors_from_json(const JsonReader& in) {
   errors.nonfinite_mismatch = in.at("nonfinite_mismatch").integer(0, INT64_MAX);
   errors.int_mismatch = in.at("int_mismatch").integer(0, INT64_MAX);
   errors.elements = in.at("elements").integer(0, INT64_MAX);
+  errors.integers = in.at("integers").integer(0, INT64_MAX);
+  errors.integers_wrong = in.at("integers_wrong").integer(0, INT64_MAX);
   errors.section_dim = in.at("section_dim").integer(-1, INT64_MAX);
   errors.section_index = in.at("section_index").integer(-1, INT64_MAX);
   errors.reference_finite = in.at("reference_finite").boolean();

@@ -24,7 +24,7 @@
 namespace kw {
 
 // How the inputs of a trial are changed after they are drawn. Only floating tensors are touched.
-enum class Variation { kPlain, kScaleDown, kScaleUp, kFlipped, kMixedSigns, kAffine };
+enum class Variation { kPlain, kScaleDown, kScaleUp, kFlipped, kMixedSigns, kAffine, kIntegers };
 std::string_view variation_name(Variation variation);
 
 struct TrialRequest {
@@ -59,6 +59,9 @@ struct OutputErrors {
   // errs most beyond what it may there: see executor/sections.h. At most 1 passes.
   double section_excess = 0, section_error = 0, section_allowed = 0;
   int64_t section_dim = -1, section_index = -1;
+  // Of a trial on integers: elements whose answer is one that the reference finds, and of them
+  // those that the candidate misses (executor/integers.h). None where the reference misses any.
+  int64_t integers = 0, integers_wrong = 0;
   double allclose_worst = 0;  // max of |c - r| / (atol + rtol |r|) with 1e-2 each (KernelBench)
   bool reference_finite = true;
 };

@@ -44,6 +44,8 @@ TrialReport any_trial_report(std::mt19937_64& random) {
     errors.nonfinite_mismatch = static_cast<int64_t>(random() >> 1);
     errors.int_mismatch = static_cast<int64_t>(random() >> 1);
     errors.elements = static_cast<int64_t>(random() >> 1);
+    errors.integers = static_cast<int64_t>(random() >> 1);
+    errors.integers_wrong = static_cast<int64_t>(random() >> 1);
     errors.section_dim = static_cast<int64_t>(random() % 5) - 1;
     errors.section_index = static_cast<int64_t>(random() >> 1);
     errors.reference_finite = random() % 2;
@@ -68,7 +70,7 @@ TrialReport any_trial_report(std::mt19937_64& random) {
 }
 
 TEST(Protocol, TrialRequestsKeepEverything) {
-  for (int v = 0; v <= static_cast<int>(Variation::kAffine); ++v) {
+  for (int v = 0; v <= static_cast<int>(Variation::kIntegers); ++v) {
     const TrialRequest request{3,          4,          ~uint64_t{0} - 1, static_cast<Variation>(v),
                                v % 2 == 0, v % 2 == 1, v % 3 == 0,       v % 3 == 1,
                                v % 3 == 2};
@@ -98,6 +100,8 @@ TEST(Protocol, TrialReportsKeepEverything) {
       const OutputErrors &a = report.outputs[o], &b = back.outputs[o];
       EXPECT_EQ(a.nonfinite_mismatch, b.nonfinite_mismatch);
       EXPECT_EQ(a.int_mismatch, b.int_mismatch);
+      EXPECT_EQ(a.integers, b.integers);
+      EXPECT_EQ(a.integers_wrong, b.integers_wrong);
       EXPECT_TRUE(same(a.reference_rms, b.reference_rms));
       EXPECT_TRUE(same(a.candidate_worst, b.candidate_worst));
       EXPECT_TRUE(same(a.allclose_worst, b.allclose_worst));

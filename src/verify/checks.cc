@@ -25,6 +25,7 @@ const std::vector<Check>& checks() {
       {"outputs", Stage::kCorrect, true, "results on fresh inputs"},
       {"second-call", Stage::kCorrect, true, "results of a call after another one"},
       {"variations", Stage::kCorrect, true, "results on other scales, signs, parameters"},
+      {"integers", Stage::kCorrect, true, "integers from integers"},
       {"guards", Stage::kCorrect, true, "nothing is written outside of buffers"},
       {"inputs", Stage::kCorrect, true, "inputs are left as the reference leaves them"},
       {"buffers", Stage::kCorrect, true, "state is left as the reference leaves it"},

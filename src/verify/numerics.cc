@@ -84,6 +84,14 @@ std::string output_fault(const OutputErrors& errors, Tolerance tolerance) {
   return {};
 }
 
+std::string integer_fault(const OutputErrors& errors) {
+  if (!errors.same_meta) return errors.meta_difference;
+  if (errors.integers_wrong == 0) return {};
+  return std::to_string(errors.integers_wrong) + " of " + std::to_string(errors.integers) +
+         " elements are not the integer that they must be: something is missing, doubled or taken "
+         "from elsewhere";
+}
+
 void ErrorPool::add(const std::vector<OutputErrors>& outputs) {
   sums_.resize(std::max(sums_.size(), outputs.size()));
   for (size_t i = 0; i < outputs.size(); ++i) {

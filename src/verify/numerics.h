@@ -20,6 +20,9 @@ enum class Tolerance {
 // about the reference's error: one trial finds gross faults only, and ErrorPool judges the rest.
 std::string output_fault(const OutputErrors& errors, Tolerance tolerance);
 
+// The same of a trial on integers, where any missed one counts.
+std::string integer_fault(const OutputErrors& errors);
+
 // Outputs of fewer elements than this are judged by the errors of all trials together.
 constexpr int64_t kFewElements = 64;
 

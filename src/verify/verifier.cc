@@ -79,7 +79,9 @@ std::string trial_fault(const TrialReport& report, const TrialRequest& request,
   if (!report.state_equal && checked("buffers"))
     return with_detail("has other parameters than the reference");
   for (size_t i = 0; i < report.outputs.size() && checked("outputs"); ++i) {
-    const std::string fault = output_fault(report.outputs[i], options.tolerance);
+    const std::string fault = request.variation == Variation::kIntegers
+                                  ? integer_fault(report.outputs[i])
+                                  : output_fault(report.outputs[i], options.tolerance);
     if (fault.empty()) continue;
     return "output " + std::to_string(i) + " (" + std::string(variation_name(request.variation)) +
            " inputs): " + fault;
@@ -98,6 +100,20 @@ bool has_few_elements(const Task& task) {
     const Value& value = task.forward.values[id];
     return is_floating(value.dtype) && value.numel() < kFewElements;
   });
+}
+
+// Whether a trial on integers says something: the program sums, and all that it does gives integers
+// from integers.
+bool gives_integers(const Task& task) {
+  bool sums = false;
+  for (const Step& step : task.forward.steps) {
+    const auto* call = std::get_if<AtenCall>(&step);
+    const OperatorRow* row = call ? find_operator(call->op) : nullptr;
+    if (!row || !work_row(*row).integers) return false;
+    const Numerics numerics = work_row(*row).numerics;
+    sums = sums || numerics == Numerics::kMatmul || numerics == Numerics::kReduction;
+  }
+  return sums;
 }
 
 std::vector<TrialRequest> plan_trials(const Reference& reference, int candidate,
@@ -126,6 +142,11 @@ std::vector<TrialRequest> plan_trials(const Reference& reference, int candidate,
                       Variation::kMixedSigns, Variation::kAffine}) {
     varied.variation = v;
     varied.seed = options.seed + 1000 + static_cast<uint64_t>(v);
+    out.push_back(varied);
+  }
+  if (gives_integers(reference.task) && !options.without.contains("integers")) {
+    varied.variation = Variation::kIntegers;
+    varied.seed = options.seed + 1000 + static_cast<uint64_t>(Variation::kIntegers);
     out.push_back(varied);
   }
   return out;

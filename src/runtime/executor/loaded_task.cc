@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/executor/integers.h"
 #include "runtime/executor/oracle.h"
 
 namespace kw {
@@ -70,6 +71,9 @@ void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t s
         break;
       case Variation::kMixedSigns:
         flat.mul_(at::empty_like(flat).bernoulli_(0.5).mul_(2).sub_(1));
+        break;
+      case Variation::kIntegers:
+        make_integers(flat, seed);
         break;
       case Variation::kPlain:
       case Variation::kAffine:
@@ -171,6 +175,24 @@ AffineChange LoadedTask::choose_affine(const std::vector<at::Tensor>& state, uin
   return change;
 }
 
+// Parameters alone: what a buffer holds (a mask, positions), a candidate may know.
+AffineChange LoadedTask::choose_integers(const std::vector<at::Tensor>& state,
+                                         uint64_t seed) const {
+  c10::InferenceMode inference;
+  AffineChange change;
+  for (size_t i = 0; i < state.size(); ++i) {
+    const StateEntry& entry = task_.state[i];
+    if (entry.kind != "parameter" || !state[i].is_floating_point()) continue;
+    at::Tensor flat = state[i].reshape({-1}).clone();
+    make_integers(flat, seed);
+    const at::Tensor nothing = at::zeros({}, flat.options()).expand(state[i].sizes());
+    for (const std::string& name : entry.names) {
+      change[name] = {nothing, flat.reshape(state[i].sizes())};
+    }
+  }
+  return change;
+}
+
 void LoadedTask::apply_affine(const AffineChange& change,
                               const std::vector<at::Tensor>& state) const {
   c10::InferenceMode inference;
@@ -215,8 +237,10 @@ Draw LoadedTask::draw(uint64_t seed, Variation variation) {
   const uint64_t variation_seed = derive_seed(seed, Purpose::kVariation);
   if (variation == Variation::kAffine) {
     out.affine = choose_affine(out.state, variation_seed);
-    apply_affine(out.affine, out.state);
+  } else if (variation == Variation::kIntegers) {
+    out.affine = choose_integers(out.state, variation_seed);
   }
+  apply_affine(out.affine, out.state);
   out.derived = draw_derived(out.state, {.fill = EmptyFill::kZero});
   out.inputs = draw_inputs(out.state, seed, variation, variation_seed);
   return out;

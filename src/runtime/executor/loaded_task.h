@@ -6,6 +6,7 @@
 // Variations change inputs in place; kAffine changes constant floating parameters and buffers
 // (the scales, shifts and running statistics that constructors leave at 0 or 1) by name, so that
 // both sides of a trial get the same values, and boolean inputs that are all ones or all zeros.
+// kIntegers makes inputs, and parameters by name, integers (integers.h).
 // One thread.
 #pragma once
 
@@ -53,6 +54,7 @@ class LoadedTask {
   std::vector<at::Tensor> draw_state(uint64_t seed);
   // Chooses changes for entries of a freshly drawn state.
   AffineChange choose_affine(const std::vector<at::Tensor>& state, uint64_t seed) const;
+  AffineChange choose_integers(const std::vector<at::Tensor>& state, uint64_t seed) const;
   void apply_affine(const AffineChange& change, const std::vector<at::Tensor>& state) const;
   std::vector<at::Tensor> draw_derived(const std::vector<at::Tensor>& state,
                                        const ReplayOptions& options);

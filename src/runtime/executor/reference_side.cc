@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/executor/integers.h"
 #include "runtime/executor/metrics.h"
 #include "runtime/executor/oracle.h"
 
@@ -59,9 +60,18 @@ void allow_kernel_arithmetic(LoadedTask& reference, std::vector<at::Tensor> inpu
     OutputErrors errors = reference_errors(outputs[i], side.oracle[i], device);
     if (!errors.reference_finite || errors.reference_rms <= side.errors[i].reference_rms) continue;
     errors.dtype = side.errors[i].dtype;
+    errors.integers = side.errors[i].integers;
     side.errors[i] = errors;
     side.rounded[i] = outputs[i];
   }
+}
+
+// Elements of an output on integers that say something of a candidate: none where the reference
+// itself errs in one.
+int64_t integer_elements(const ReferenceSide& side, size_t output) {
+  if (!side.outputs[output].is_floating_point()) return 0;
+  const IntegerAnswers found = integer_answers(side.outputs[output], side.oracle[output]);
+  return found.whole && found.wrong == 0 ? found.judged : 0;
 }
 
 bool stale_would_pass(LoadedTask& reference, const Draw& draw, uint64_t seed,
@@ -122,6 +132,7 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
   const Program& forward = reference.task().forward;
   for (size_t i = 0; i < side.outputs.size(); ++i) {
     side.errors.push_back(reference_errors(side.outputs[i], side.oracle[i], device));
+    if (variation == Variation::kIntegers) side.errors[i].integers = integer_elements(side, i);
     side.errors[i].dtype = dtype_name(forward.values[forward.outputs[i]].dtype);
   }
   side.rounded.resize(side.outputs.size());

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "formats/error.h"
+#include "runtime/executor/integers.h"
 #include "runtime/executor/leftovers.h"
 #include "runtime/executor/metrics.h"
 
@@ -382,6 +383,8 @@ void OneTrial::compare_outputs(const ReferenceSide& side) {
     }
     if (i < outputs_.size() && same_shape(outputs_[i], side.outputs[i])) {
       candidate_errors(outputs_[i], side.outputs[i], side.oracle[i], errors);
+      if (errors.integers > 0)
+        errors.integers_wrong = integer_answers(outputs_[i], side.oracle[i]).wrong;
       if (errors.section_excess > 1 && side.rounded[i].defined()) {
         section_errors(outputs_[i], side.rounded[i], side.oracle[i], errors);
       }

@@ -382,6 +382,59 @@ TEST_P(TrialTest, ParametersLeftAtTheirDefaultsAreVaried) {
   EXPECT_TRUE(report.outputs[0].exact_equal);
 }
 
+// x @ w, and the same by a kernel that takes `taken` of its columns and rows.
+TEST_P(TrialTest, IntegersShowOneMissingProduct) {
+  constexpr int64_t kM = 8, kK = 64;
+  const Program inputs = random_inputs({{kM, kK}, {kK, kM}});
+  const Task reference = make_task(
+      inputs,
+      make_program({value_json("float32", {kM, kK}, 0), value_json("float32", {kK, kM}, 1),
+                    value_json("float32", {kM, kM}, 2)},
+                   {0, 1}, {step_json("aten.mm.default", {{"self", v(0)}, {"mat2", v(1)}}, {2})},
+                   {2}));
+  const std::vector<Kernel> kernels = {make_kernel("product", {"*fp32", "*fp32", "*fp32"}, {2})};
+  const Task candidate = make_task(
+      inputs,
+      make_program({value_json("float32", {kM, kK}, 0), value_json("float32", {kK, kM}, 1),
+                    value_json("float32", {kM, kM}, 2)},
+                   {0, 1},
+                   {step_json("aten.empty.memory_format", {{"size", {kM, kM}}}, {2}),
+                    launch_json(0, {v(0), v(1), v(2)})},
+                   {2}, kernels),
+      kernels);
+  for (int64_t taken : {kK, kK - 1}) {
+    backend_.kernels["product"] = [taken](std::span<const at::Tensor> t) {
+      for (int64_t i = 0; i < kM * kM; ++i) {
+        float sum = 0;
+        for (int64_t k = taken - 1; k >= 0; --k) {
+          sum += data(t[0])[i / kM * kK + k] * data(t[1])[k * kM + i % kM];
+        }
+        data(t[2])[i] = sum;
+      }
+    };
+    const TrialReport report = run(reference, candidate, {.variation = Variation::kIntegers});
+    expect_clean(report);
+    EXPECT_EQ(report.outputs[0].integers, kM * kM);
+    // No product of float32 is zero.
+    EXPECT_EQ(report.outputs[0].integers_wrong, taken == kK ? 0 : kM * kM);
+  }
+}
+
+TEST_P(TrialTest, IntegersSayNothingOfOtherResults) {
+  const TrialReport report =
+      run(reference_task(), kernel_task(), {.variation = Variation::kIntegers});
+  expect_clean(report);
+  EXPECT_EQ(report.outputs[0].integers, 0) << "exp of an integer";
+}
+
+TEST_P(TrialTest, ParametersAreIntegersOnBothSides) {
+  const Task task = affine_task(true, 1);
+  const TrialReport report = run(task, task, {.variation = Variation::kIntegers});
+  expect_clean(report);
+  EXPECT_EQ(report.outputs[0].integers, 32);
+  EXPECT_EQ(report.outputs[0].integers_wrong, 0);
+}
+
 TEST_P(TrialTest, BuffersMustBeUpdatedAlike) {
   const TrialReport report = run(affine_task(true, 1), affine_task(true, 2));
   EXPECT_FALSE(report.buffers_equal);
