@@ -3,7 +3,7 @@
 # torch and triton, g++, cmake and ninja; no registry (carry .deps-stage there: scripts/stage-deps).
 #
 #   bench/gpu.sh [STEP...]      steps: machine setup build doctor test parity teacher families examples
-#                               warm verdicts selftest throughput intervals profile products (default: all
+#                               warm verdicts selftest throughput intervals numerics profile products (default: all
 #                               but the last two)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.." || exit
 steps=("$@")
 [ ${#steps[@]} -gt 0 ] ||
   steps=(machine setup build doctor test parity teacher families examples warm verdicts
-         selftest throughput intervals)
+         selftest throughput intervals numerics)
 out=${OUT:-bench/out}
 mkdir -p "$out"
 export PYTHON=${PYTHON:-$(command -v python3)} BUILD=build-gpu
@@ -126,6 +126,10 @@ step_intervals() {  # ten tasks timed five times: do the intervals contain what 
 
 step_products() {  # what fetching operands by the TMA is worth, in kernels written by hand
   "$PYTHON" bench/products.py >"$out/products.txt"
+}
+
+step_numerics() {  # how far products in each precision, sums, norms and exponentials are off
+  "$PYTHON" bench/numerics.py --out "$out/numerics.json"
 }
 
 for step in "${steps[@]}"; do

@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = ["README.md", "docs/status.md", "docs/performance.md", "docs/timing.md"]
+DOCUMENTS = ["README.md", "docs/status.md", "docs/performance.md", "docs/timing.md",
+             "docs/numerics.md"]
 
 
 def ratio(interval):
@@ -276,8 +277,33 @@ def intervals() -> str:
     return "\n".join(lines)
 
 
-TABLES = {"corpora": corpora, "throughput": throughput, "intervals": intervals, "examples": examples, "agreement": agreement, "phases": phases, "profiles": profiles, "verdicts": verdicts,
-          "families": families}
+def grid(part: str, across: str, *names: str) -> str:
+    """A part of bench/*/numerics.json: `across` varies along a row, `names` from row to row."""
+    lines = []
+    for path in sorted((ROOT / "bench").glob("*/numerics.json")):
+        runs = json.loads(path.read_text())
+        rows = {}
+        for run in runs[part]:
+            rows.setdefault(tuple(run[n] for n in names), {})[run[across]] = run
+        columns = list(dict.fromkeys(run[across] for run in runs[part]))
+        lines += ["| %s | %s |" % (" | ".join(names), " | ".join("%s %g" % (across, c) for c in columns)),
+                  "|---" * (len(names) + len(columns)) + "|"]
+        for name, cells in rows.items():
+            lines.append("| %s | %s |" % (" | ".join(name), " | ".join(
+                "%.1e, %.1e" % (cells[c]["rms"], cells[c]["worst"]) if c in cells else "" for c in columns)))
+        environment = runs["environment"]
+        lines += ["", "%s, torch %s; `%s`." % (environment["device"], environment["torch"], runs["command"]),
+                  ""]
+    return "\n".join(lines[:-1])
+
+
+TABLES = {"corpora": corpora, "throughput": throughput, "intervals": intervals,
+          "examples": examples, "agreement": agreement, "phases": phases, "profiles": profiles,
+          "verdicts": verdicts, "families": families,
+          "products": lambda: grid("products", "length", "how"),
+          "sums": lambda: grid("sums", "length", "operands", "how"),
+          "norms": lambda: grid("norms", "deviation", "how"),
+          "tails": lambda: grid("tails", "magnitude", "what", "how")}
 
 
 def rewrite(text: str) -> str:
