@@ -38,6 +38,7 @@ enum class Numerics {
   kPointwise,
   kExponential,  // pointwise; large results come from large arguments, whose rounding they multiply
   kReduction,
+  kChoice,  // of integer results: where in `self` something stands; near ties fall either way
   kMatmul,
   kAttention
 };

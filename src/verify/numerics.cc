@@ -61,6 +61,7 @@ std::string output_fault(const OutputErrors& errors, Tolerance tolerance) {
            " times the tolerance)";
   }
   if (!is_floating(dtype)) {
+    if (errors.int_mismatch == 0) return {};
     return std::to_string(errors.int_mismatch) + " " + errors.dtype +
            " elements differ from the reference";
   }

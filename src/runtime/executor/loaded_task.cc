@@ -97,6 +97,12 @@ void draw_masks(std::vector<at::Tensor>& inputs, uint64_t seed) {
   }
 }
 
+// With what is chosen among as further outputs.
+Program with_choices(Program program, const std::vector<Choice>& choices) {
+  for (const Choice& choice : choices) program.outputs.push_back(choice.among);
+  return program;
+}
+
 // One dimension at most has more than one element.
 bool is_vector(const at::Tensor& tensor) {
   return std::all_of(tensor.sizes().begin(), tensor.sizes().end(),
@@ -137,14 +143,25 @@ LoadedTask::LoadedTask(Task task, Backend& backend) : task_(std::move(task)), ba
   inputs_ = prepare(task_.inputs, "inputs", true);
   forward_ = prepare(task_.forward, "forward", false);
   if (backend.device().is_cpu()) forward_->convolve_in_tf32();
+  choices_ = find_choices(task_.forward);
 }
 
 Replay& LoadedTask::oracle() {
   if (!oracle_) {
-    oracle_ = std::make_unique<Replay>(
-        Replay::wide(widened(task_.forward), task_.forward, backend_.device()));
+    const Program program = with_choices(task_.forward, choices_);
+    oracle_ = std::make_unique<Replay>(Replay::wide(widened(program), program, backend_.device()));
   }
   return *oracle_;
+}
+
+Replay& LoadedTask::traced() {
+  if (choices_.empty()) return *forward_;
+  if (!traced_) {
+    traced_ = std::make_unique<Replay>(with_choices(task_.forward, choices_), task_.kernels,
+                                       kernels_.get(), backend_.device());
+    if (backend_.device().is_cpu()) traced_->convolve_in_tf32();
+  }
+  return *traced_;
 }
 
 std::vector<at::Tensor> LoadedTask::draw_state(uint64_t seed) {

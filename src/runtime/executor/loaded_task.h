@@ -18,6 +18,7 @@
 
 #include "program/program.h"
 #include "runtime/executor/backend.h"
+#include "runtime/executor/choices.h"
 #include "runtime/executor/replay.h"
 #include "runtime/protocol.h"
 
@@ -50,6 +51,10 @@ class LoadedTask {
   Replay& forward() { return *forward_; }
   // Forward in float64; NotJudged when there is none. Made at first use.
   Replay& oracle();
+  // Outputs that say where something stands. Of a run of oracle() and of traced(), which is
+  // forward() otherwise, what each chooses among follows the outputs.
+  const std::vector<Choice>& choices() const { return choices_; }
+  Replay& traced();
 
   std::vector<at::Tensor> draw_state(uint64_t seed);
   // Chooses changes for entries of a freshly drawn state.
@@ -72,7 +77,8 @@ class LoadedTask {
   Backend& backend_;
   std::unique_ptr<KernelSet> kernels_;
   std::unique_ptr<Replay> init_, derive_, inputs_, forward_;
-  std::unique_ptr<Replay> oracle_;
+  std::unique_ptr<Replay> oracle_, traced_;
+  std::vector<Choice> choices_;
 };
 
 }  // namespace kw

@@ -86,12 +86,27 @@ bool stale_would_pass(LoadedTask& reference, const Draw& draw, uint64_t seed,
   return would_pass(answers, side, device);
 }
 
+// What indices are held to stands behind the outputs of both runs.
+void take_choices(const std::vector<Choice>& choices, ReferenceSide& side) {
+  const size_t outputs = side.outputs.size() - choices.size();
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const ChoiceRule rule =
+        choice_rule(choices[i], side.outputs[outputs + i], side.oracle[outputs + i]);
+    side.among.push_back(rule.among);
+    side.slack.push_back(rule.slack);
+  }
+  side.outputs.resize(outputs);
+  side.oracle.resize(outputs);
+}
+
 }  // namespace
 
 std::vector<at::Tensor> ReferenceSide::tensors() const {
   std::vector<at::Tensor> all = outputs;
   all.insert(all.end(), oracle.begin(), oracle.end());
   all.insert(all.end(), rounded.begin(), rounded.end());
+  all.insert(all.end(), among.begin(), among.end());
+  all.insert(all.end(), slack.begin(), slack.end());
   all.insert(all.end(), after.begin(), after.end());
   return all;
 }
@@ -99,14 +114,14 @@ std::vector<at::Tensor> ReferenceSide::tensors() const {
 ReferenceSide ReferenceSide::with(std::vector<at::Tensor> tensors) const {
   ReferenceSide out = *this;
   auto next = tensors.begin();
-  for (auto* part : {&out.outputs, &out.oracle, &out.rounded, &out.after}) {
+  for (auto* part : {&out.outputs, &out.oracle, &out.rounded, &out.among, &out.slack, &out.after}) {
     for (at::Tensor& tensor : *part) tensor = std::move(*next++);
   }
   return out;
 }
 
 void ReferenceSide::scrub() const {
-  for (const auto* tensors : {&outputs, &oracle, &rounded}) {
+  for (const auto* tensors : {&outputs, &oracle, &rounded, &among, &slack}) {
     for (const at::Tensor& tensor : *tensors) poison_storage(tensor);
   }
 }
@@ -124,7 +139,8 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
   seed_generators(forward_seed);
   side.oracle = reference.oracle().run(widened(inputs), {.fill = EmptyFill::kPoison});
   seed_generators(forward_seed);
-  side.outputs = reference.forward().run(inputs, {.fill = EmptyFill::kPoison});
+  side.outputs = reference.traced().run(inputs, {.fill = EmptyFill::kPoison});
+  take_choices(reference.choices(), side);
   const auto& mutated = reference.forward().mutated_inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
     side.after.push_back(mutated[i] ? inputs[i].clone() : at::Tensor());

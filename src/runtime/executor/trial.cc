@@ -120,6 +120,7 @@ class OneTrial {
   const std::vector<double>& noise(const Draw& draw);
 
   void compare_outputs(const ReferenceSide& side);
+  void compare_choices(const ReferenceSide& side);
   void compare_inputs(const Draw& draw, const ReferenceSide& side);
   void compare_derived(size_t end);
   void compare_state_after(const Draw& draw, const ReferenceSide& side);
@@ -389,6 +390,19 @@ void OneTrial::compare_outputs(const ReferenceSide& side) {
         section_errors(outputs_[i], side.rounded[i], side.oracle[i], errors);
       }
     }
+  }
+  compare_choices(side);
+}
+
+// Indices of near ties are right.
+void OneTrial::compare_choices(const ReferenceSide& side) {
+  const std::vector<Choice>& choices = reference_.choices();
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const size_t output = choices[i].output;
+    OutputErrors& errors = report_.outputs[output];
+    if (errors.int_mismatch == 0) continue;
+    errors.int_mismatch = wrong_choices(choices[i], {side.among[i], side.slack[i]},
+                                        outputs_[output], side.outputs[output]);
   }
 }
 

@@ -1,0 +1,37 @@
+// Outputs that say where something stands: indices of largest elements, orders of sorts. Two
+// elements may be nearer to one another than the rounding of what is chosen among, and then either
+// is right. An index is right when it is the reference's, or picks an element that float64 puts
+// within the reference's own error of the one that the reference picked. Elements that are equal in
+// float64 are no near tie: which of them is chosen, PyTorch says.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "program/program.h"
+#include "runtime/executor/aten.h"
+
+namespace kw {
+
+struct Choice {
+  size_t output = 0;           // of the program, by position
+  ValueId among = -1;          // what is chosen among
+  std::optional<int64_t> dim;  // along which; none: among all elements
+};
+
+// The outputs of a program that operators of class Numerics::kChoice made, seen through views that
+// keep the order of elements. Not where what is chosen among is overwritten.
+std::vector<Choice> find_choices(const Program& program);
+
+// What an output's indices are held to: the oracle's elements, and how far off they may be of one
+// another, for each place along the dimension. All flat, or as the program has them.
+struct ChoiceRule {
+  at::Tensor among, slack;
+};
+ChoiceRule choice_rule(const Choice& choice, const at::Tensor& reference, const at::Tensor& oracle);
+
+// Elements of `got` that are neither `expected` nor a near tie with it.
+int64_t wrong_choices(const Choice& choice, const ChoiceRule& rule, const at::Tensor& got,
+                      const at::Tensor& expected);
+
+}  // namespace kw
