@@ -84,6 +84,8 @@ Json to_json(const OutputErrors& errors) {
               {"nonfinite_mismatch", errors.nonfinite_mismatch},
               {"int_mismatch", errors.int_mismatch},
               {"elements", errors.elements},
+              {"finite", errors.finite},
+              {"lost", errors.lost},
               {"integers", errors.integers},
               {"integers_wrong", errors.integers_wrong},
               {"section_dim", errors.section_dim},
@@ -102,6 +104,8 @@ OutputErrors output_errors_from_json(const JsonReader& in) {
   errors.nonfinite_mismatch = in.at("nonfinite_mismatch").integer(0, INT64_MAX);
   errors.int_mismatch = in.at("int_mismatch").integer(0, INT64_MAX);
   errors.elements = in.at("elements").integer(0, INT64_MAX);
+  errors.finite = in.at("finite").integer(0, INT64_MAX);
+  errors.lost = in.at("lost").integer(0, INT64_MAX);
   errors.integers = in.at("integers").integer(0, INT64_MAX);
   errors.integers_wrong = in.at("integers_wrong").integer(0, INT64_MAX);
   errors.section_dim = in.at("section_dim").integer(-1, INT64_MAX);

@@ -51,7 +51,8 @@ struct OutputErrors {
   bool exact_equal = false;     // bit-equal to the reference
   int64_t elements = 0;
   int64_t nonfinite_mismatch = 0;  // elements where candidate and reference differ in NaN / Inf
-  int64_t int_mismatch = 0;        // integer and bool outputs: elements that differ
+  int64_t int_mismatch = 0;        // integer and bool outputs: elements that differ, but for near
+                                   // ties (executor/choices.h)
   double reference_rms = 0, reference_worst = 0;
   double candidate_rms = 0, candidate_worst = 0;
   double oracle_rms = 0, oracle_max = 0;  // absolute
@@ -64,6 +65,9 @@ struct OutputErrors {
   int64_t integers = 0, integers_wrong = 0;
   double allclose_worst = 0;  // max of |c - r| / (atol + rtol |r|) with 1e-2 each (KernelBench)
   bool reference_finite = true;
+  // Elements that are finite in fp64, none where the reference is not finite in all of them; and of
+  // them those that are not in the candidate.
+  int64_t finite = 0, lost = 0;
 };
 
 struct TrialReport {

@@ -44,6 +44,8 @@ TrialReport any_trial_report(std::mt19937_64& random) {
     errors.nonfinite_mismatch = static_cast<int64_t>(random() >> 1);
     errors.int_mismatch = static_cast<int64_t>(random() >> 1);
     errors.elements = static_cast<int64_t>(random() >> 1);
+    errors.finite = static_cast<int64_t>(random() >> 1);
+    errors.lost = static_cast<int64_t>(random() >> 1);
     errors.integers = static_cast<int64_t>(random() >> 1);
     errors.integers_wrong = static_cast<int64_t>(random() >> 1);
     errors.section_dim = static_cast<int64_t>(random() % 5) - 1;
@@ -100,6 +102,8 @@ TEST(Protocol, TrialReportsKeepEverything) {
       const OutputErrors &a = report.outputs[o], &b = back.outputs[o];
       EXPECT_EQ(a.nonfinite_mismatch, b.nonfinite_mismatch);
       EXPECT_EQ(a.int_mismatch, b.int_mismatch);
+      EXPECT_EQ(a.finite, b.finite);
+      EXPECT_EQ(a.lost, b.lost);
       EXPECT_EQ(a.integers, b.integers);
       EXPECT_EQ(a.integers_wrong, b.integers_wrong);
       EXPECT_TRUE(same(a.reference_rms, b.reference_rms));

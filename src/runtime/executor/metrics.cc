@@ -41,6 +41,8 @@ ErrorSums errors_of(const Comparison& compared, int64_t elements) {
   out.oracle_max = compared.oracle_max;
   out.rms = ratio(mean(compared.error_sum, compared.both), out.oracle_rms);
   out.worst = ratio(compared.error_max, out.oracle_rms);
+  out.finite_in_both = compared.both;
+  out.finite_oracle = compared.oracles;
   out.finite = compared.sound == elements;
   return out;
 }
@@ -92,6 +94,7 @@ OutputErrors reference_errors(const at::Tensor& reference, const at::Tensor& ora
   errors.oracle_rms = sums.oracle_rms;
   errors.oracle_max = sums.oracle_max;
   errors.reference_finite = sums.finite;
+  errors.finite = sums.finite_in_both == sums.finite_oracle ? sums.finite_oracle : 0;
   return errors;
 }
 
@@ -107,6 +110,7 @@ void candidate_errors(const at::Tensor& candidate, const at::Tensor& reference,
   const ErrorSums sums = errors_of(compared, candidate.numel());
   errors.candidate_rms = sums.rms;
   errors.candidate_worst = sums.worst;
+  errors.lost = sums.finite_oracle - sums.finite_in_both;
   take_sections(compared, candidate.scalar_type(), errors);
 }
 
