@@ -185,7 +185,7 @@ bool updated_alike(const at::Tensor& got, const at::Tensor& expected, const at::
     const at::Tensor left_out = kept.logical_and(by.abs() > value.abs() * (1.01 * eps));
     alike = alike && !worst.logical_or(left_out).any().item<bool>();
   });
-  return alike;
+  return alike && sections_updated_alike(got, expected, before);
 }
 
 std::string meta_difference(const Value& candidate, const Value& reference) {

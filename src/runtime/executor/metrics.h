@@ -40,7 +40,8 @@ double distance(const at::Tensor& a, const at::Tensor& b);
 // So an update that is small beside the tensor, or that changes little of it, cannot be left out.
 // Nor can one element be left out, or written where nothing changes: an element may be off by a
 // tenth of the RMS change of those that change, by a thousandth where it does not, and by the
-// rounding; and what is as before must be expected to be, but for the last place.
+// rounding; and what is as before must be expected to be, but for the last place. Each
+// cross-section is held to its own change too (sections.h).
 // Bits of integers; non-finite elements must agree. Shapes and dtypes must too.
 bool updated_alike(const at::Tensor& got, const at::Tensor& expected, const at::Tensor& before);
 

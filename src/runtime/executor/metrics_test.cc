@@ -171,6 +171,23 @@ TEST(Metrics, UpdatesAreComparedByWhatTheyChange) {
   EXPECT_FALSE(updated_alike(count, count.add(1), count));
 }
 
+// A row that changes by a thousandth of what others do is its own measure.
+TEST(Metrics, UpdatesOfSmallRowsAreCompared) {
+  at::manual_seed(6);
+  for (const at::ScalarType type : {at::kFloat, at::kHalf, at::kBFloat16}) {
+    const at::Tensor scales = at::ones({64, 1});
+    scales[9][0] = 1e-3;
+    const at::Tensor before = at::zeros({64, 64}, type);
+    const at::Tensor fresh = (at::randn({64, 64}) * scales).to(type);
+    at::Tensor wrong = fresh.clone();
+    wrong[9].copy_(at::randn({64}) * 1e-3);
+    EXPECT_FALSE(updated_alike(wrong, fresh, before)) << type;
+    EXPECT_FALSE(updated_alike(wrong.t(), fresh.t(), before)) << type;
+    const at::Tensor rounded = (fresh.to(at::kDouble) * (1 + 1e-3)).to(type);
+    EXPECT_TRUE(updated_alike(rounded, fresh, before)) << type;
+  }
+}
+
 TEST(Metrics, MetadataDifferences) {
   const Value base{DType::kFloat32, {2, 3, 4}, {12, 4, 1}, 0, 0};
   Value other = base;

@@ -37,7 +37,61 @@ void find_worst(const at::Tensor& sums, int64_t dim, at::ScalarType dtype, Secti
   }
 }
 
+// Squares summed over all dimensions but one: [3, size] of errors, changes and changed values, and
+// how many elements changed.
+class ChangeSums {
+ public:
+  explicit ChangeSums(at::IntArrayRef sizes) {
+    for (int64_t size : sizes) by_dim_.push_back(at::zeros({4, size}, at::kDouble));
+  }
+  // A part along dimension 0.
+  void add(const at::Tensor& got, const at::Tensor& expected, const at::Tensor& before,
+           int64_t begin) {
+    const at::Tensor change = expected - before;
+    const at::Tensor moved = change.ne(0).logical_and(change.isfinite());
+    const at::Tensor none = at::zeros({}, change.options());
+    const auto squares = [&](const at::Tensor& x) { return at::where(moved, x.square(), none); };
+    const at::Tensor all = at::stack(
+        {squares(got - expected), squares(change), squares(expected), moved.to(at::kDouble)});
+    for (int64_t dim = 0; dim < change.dim(); ++dim) {
+      std::vector<int64_t> others;
+      for (int64_t d = 0; d < change.dim(); ++d) {
+        if (d != dim) others.push_back(d + 1);
+      }
+      const at::Tensor sums = others.empty() ? all : all.sum(others);
+      at::Tensor& into = by_dim_[dim];
+      (dim == 0 ? into.narrow(1, begin, sums.size(1)) : into).add_(sums.cpu());
+    }
+  }
+  bool alike(double eps) const {
+    constexpr double kOfChange = 0.1, kRoundings = 4;
+    return std::all_of(by_dim_.begin(), by_dim_.end(), [&](const at::Tensor& sums) {
+      const at::Tensor allowed = sums[1].sqrt() * kOfChange + sums[2].sqrt() * (kRoundings * eps);
+      // Written so that NaN fails.
+      return sums[0].sqrt().le(allowed).logical_or(sums[3].lt(kFewest)).all().item<bool>();
+    });
+  }
+
+ private:
+  std::vector<at::Tensor> by_dim_;
+};
+
 }  // namespace
+
+bool sections_updated_alike(const at::Tensor& got, const at::Tensor& expected,
+                            const at::Tensor& before) {
+  if (got.dim() < 2 || got.numel() == 0) return true;
+  constexpr int64_t kPart = int64_t{1} << 22;
+  const int64_t rows = got.size(0), step = std::max<int64_t>(1, kPart / (got.numel() / rows));
+  ChangeSums sums(got.sizes());
+  for (int64_t begin = 0; begin < rows; begin += step) {
+    const auto part = [&](const at::Tensor& tensor) {
+      return tensor.narrow(0, begin, std::min(step, rows - begin)).to(got.device()).to(at::kDouble);
+    };
+    sums.add(part(got), part(expected), part(before), begin);
+  }
+  return sums.alike(dtype_eps(dtype_of(expected.scalar_type())));
+}
 
 SectionError worst_section(const std::vector<at::Tensor>& sums, at::ScalarType dtype) {
   SectionError worst;

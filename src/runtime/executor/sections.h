@@ -26,4 +26,10 @@ constexpr double kSectionFactor = 64;
 // Of Comparison::sections (compare.h), for answers of `dtype`.
 SectionError worst_section(const std::vector<at::Tensor>& sums, at::ScalarType dtype);
 
+// Whether each cross-section of `got`, made of `before` in place, changed as that of `expected`
+// did: RMS(got - expected) is at most a tenth of RMS(expected - before), and the rounding of what
+// changed. A whole tensor's change is ruled by its large rows. Shapes agree; all are floats.
+bool sections_updated_alike(const at::Tensor& got, const at::Tensor& expected,
+                            const at::Tensor& before);
+
 }  // namespace kw
