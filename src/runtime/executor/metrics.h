@@ -14,7 +14,7 @@ struct ErrorSums {
   double rms = 0, worst = 0;
   double oracle_rms = 0, oracle_max = 0;
   int64_t finite_in_both = 0, finite_oracle = 0;  // elements
-  bool finite = true;  // no NaN, and infinite only where the oracle is
+  bool finite = true;                             // no NaN, and infinite only where the oracle is
 };
 ErrorSums error_against(const at::Tensor& got, const at::Tensor& oracle, at::Device device);
 
