@@ -83,7 +83,8 @@ class Recorder(TorchDispatchMode):
         self.tapes = []
         self.refusal = None
         self.called = None  # the operator that is being taken apart, as the program called it
-        self.kept = []      # every tensor seen, so that no storage or id is used twice
+        self.used = False   # whether the program is called as by its user, on the device
+        self.kept = []      # what tensors are known by: no storage or id is used twice
         self.constants = {}  # key or id -> real tensor whose values are known
 
     # -- tapes ----------------------------------------------------------------------------------
@@ -115,7 +116,7 @@ class Recorder(TorchDispatchMode):
         if key in self.constants:
             return self._constant(self.constants[key], key)
         if any(key in tape.live for tape in self.tapes):
-            self.kept.append(tensor)
+            self.keep(tensor)
             return self.tape.add_input(key)
         # A new way to look at a storage that is known: `set_` and `.data =` get here.
         return self.refuse("unsupported", "a tensor whose memory was exchanged behind PyTorch's "
@@ -133,8 +134,12 @@ class Recorder(TorchDispatchMode):
                 return None  # what an earlier phase left there is no more
         return None
 
+    def keep(self, tensor):
+        """The storage alone of a fake tensor: how long objects live is seen by weak references."""
+        self.kept.append(tensor.untyped_storage() if isinstance(tensor, FakeTensor) else tensor)
+
     def define(self, tensor):
-        self.kept.append(tensor)
+        self.keep(tensor)
         return self.tape.add_result(tensor_key(tensor))
 
     def _real(self, tensor):
@@ -322,7 +327,7 @@ class Recorder(TorchDispatchMode):
         if result is None:
             results = []
             for tensor in written:  # returns nothing: what was overwritten keeps its value
-                self.kept.append(tensor)
+                self.keep(tensor)
         return results
 
     def _running_statistics(self, name, parameters, args, kwargs):

@@ -7,6 +7,7 @@ import os
 import sys
 import types
 
+import host_code
 from refusal import Refused, one_line
 
 MODULE_NAME = "_kernelwright_source"
@@ -40,13 +41,14 @@ class UserFile:
     it imports."""
 
     def __init__(self, source, name, folder, module_name=MODULE_NAME):
-        self.module_name = module_name
+        self.module_name = module_name  # what the file finds in __name__
         self.source, self.name = source, name
         self.folder = os.path.join(os.path.abspath(folder), "") if folder else None
         self.module = None
         self.definitions = {}  # first line, decorators included -> ast.FunctionDef
 
-    def execute(self):
+    def execute(self, surroundings=None):
+        """Runs the file; with `surroundings`, as host code that asks before it looks."""
         tree = parse(self.source, self.name)
         for node in _definitions(tree):
             first = min(part.lineno for part in (node, *node.decorator_list))
@@ -59,6 +61,9 @@ class UserFile:
         self.module = types.ModuleType(self.module_name)
         self.module.__file__ = self.name
         sys.modules[self.module_name] = self.module
+        if surroundings is not None:
+            tree = host_code.mediated(parse(self.source, self.name), surroundings.refuse)
+            self.module.__dict__["__builtins__"] = surroundings.builtins()
         exec(compile(tree, self.name, "exec", dont_inherit=True), self.module.__dict__)
 
     def get(self, name):

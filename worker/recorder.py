@@ -7,8 +7,10 @@ alone, and is refused otherwise.
 """
 
 import collections
+import contextlib
 import dataclasses
 import inspect
+import os
 import sys
 import time
 
@@ -20,6 +22,7 @@ from dispatch import Recorder
 from launches import Launches
 from loading import MODULE_NAME, UserFile
 from refusal import Refused, one_line
+from surroundings import Surroundings
 from state import collect_state
 from tape import Launch, Value, number_to_json, tensor_key
 from tuning import Tunings
@@ -41,7 +44,7 @@ class Recording:
     def __init__(self, request):
         self.request = request
         self.file = UserFile(request["source"], request.get("file") or "model.py",
-                             request.get("folder"))
+                             request.get("folder"), _module_name(request))
         # A candidate is called with the reference's inputs: they come from the reference's file.
         self.harness = self.file
         if request.get("harness"):
@@ -54,6 +57,9 @@ class Recording:
                                  request.get("without") or ())
         self.tunings = Tunings(self.recorder, request.get("configurations") or [])
         self.launches = Launches(self.recorder, self.file, self.profile, self.tunings)
+        self.surroundings = None  # a reference is its user's own
+        if self.harness is not self.file and "surroundings" not in self.recorder.without:
+            self.surroundings = Surroundings(self.file, self.recorder)
         self.warnings = []
 
     def run(self):
@@ -62,7 +68,8 @@ class Recording:
         flags = _numerics_flags()
         try:
             with self.fake_mode, standins.patched(self.profile, self.recorder), \
-                    self.launches.installed(), standins.DeviceZero(self.recorder), self.recorder:
+                    self.launches.installed(), standins.DeviceZero(self.recorder), \
+                    self._plain_process(), self.recorder:
                 task = self._phases()
             for name, value in _numerics_flags().items():
                 if value != flags[name]:
@@ -72,6 +79,9 @@ class Recording:
         finally:
             torch.backends.mha.set_fastpath_enabled(fast_path)
 
+    def _plain_process(self):
+        return self.surroundings.installed() if self.surroundings else contextlib.nullcontext()
+
     # -- the phases -----------------------------------------------------------------------------
 
     def _phases(self):
@@ -80,7 +90,7 @@ class Recording:
             recorder.start("harness")  # apart, so that it draws nothing from init's generator
             self._user("the reference's file", self.harness.execute)
         self.init = recorder.start("init")
-        self._user("the file", self.file.execute)
+        self._user("the file", lambda: self.file.execute(self.surroundings))
         model = self._construct()
         self.state = collect_state(model, recorder)
 
@@ -93,9 +103,10 @@ class Recording:
         self.input_keys = [v.key for v in outputs]
 
         self.warm = recorder.start("warm")
+        other_mode = _no_grad if self.surroundings else torch.inference_mode
         with TrainingReads(model) as training_reads:
             if "survives" not in recorder.without:
-                self._call(model, arguments)
+                self._call(model, arguments, other_mode)
             self.forward = recorder.start("forward")
             result = self._call(model, arguments)
         self.mode = training_reads.mode()
@@ -107,7 +118,8 @@ class Recording:
         results = [recorder.value(t) for t in leaves]
         derived = self._derived()
         if "survives" not in recorder.without:
-            self._check_stable(model, arguments, derived)
+            again = recorder.start("again")
+            self._check_stable(self._call(model, arguments, other_mode), again, derived, results)
         return self._task(model, trees, outputs, result_tree, results, derived)
 
     def _user(self, what, run):
@@ -161,16 +173,21 @@ class Recording:
         for entry in self.state:
             self.recorder.tape.add_input(entry["key"])
 
-    def _call(self, model, arguments):
+    def _call(self, model, arguments, mode=torch.inference_mode):
+        """Calls forward on the tape that has just started."""
         self._begin()
         for key in self.input_keys:
             self.recorder.tape.add_input(key)
 
         def call():
-            with torch.inference_mode():
+            with mode():
                 return model(*arguments)
 
-        return self._user("forward", call)
+        self.recorder.used = self.surroundings is not None
+        try:
+            return self._user("forward", call)
+        finally:
+            self.recorder.used = False
 
     # -- what outlives a call -------------------------------------------------------------------
 
@@ -231,13 +248,12 @@ class Recording:
             tainted |= written
         return launches
 
-    def _check_stable(self, model, arguments, derived):
-        """A third call must find the same left-overs as the second, and nothing of what that one
-        knew in them. What launches leave there is judged by a trial that calls twice."""
+    def _check_stable(self, result, tape, derived, results):
+        """A third call, in another mode where a candidate is called, must do what the second did: find
+        the same left-overs, and nothing of what that one knew in them. What launches leave there is
+        judged by a trial that calls twice."""
         if derived:
             self._check_overwritten({key[0]: key for key in derived})
-        tape = self.recorder.start("again")
-        self._call(model, arguments)
         before = self.forward.steps[:self.work]
         if [step.kind() for step in tape.steps] != [step.kind() for step in before]:
             self.recorder.refuse("varies", "one call does something else than the next")
@@ -246,6 +262,18 @@ class Recording:
         if again - known != set(derived):
             raise Refused("survives", "each call leaves another tensor behind for the next",
                           self.file.name, None)
+        if self.surroundings:
+            self._check_same_program(result, tape, again | known, results)
+
+    def _check_same_program(self, result, tape, keys, results):
+        """A candidate's third call is compared whole; a reference may draw numbers in Python."""
+        leaves = []
+        self._user("reading forward's result", lambda: self._tree(result, leaves, "out", "forward"))
+        results_again = [self.recorder.value(leaf) for leaf in leaves]
+        before, after = ([t.add_input(key) for key in keys] for t in (self.forward, tape))
+        if not set(tape.inputs) <= keys or tape.program(after, results_again) \
+                != self.forward.program(before, results):
+            self.recorder.refuse("varies", "one call does something else than the next")
 
     def _check_overwritten(self, derived):
         """An operator may write to what outlives a call (storage -> key) when the call has filled
@@ -380,6 +408,14 @@ def _fields(value):
     return None
 
 
+@contextlib.contextmanager
+def _no_grad():
+    """torch.no_grad(), in which operators arrive whole, as in inference mode: autograd is passed by
+    and takes none apart."""
+    with torch.no_grad(), torch._C._AutoDispatchBelowAutograd():
+        yield
+
+
 class TrainingReads:
     """Whether forward asks a module if it is in training mode. The flags are taken out of the
     modules for the length of a call, so that asking for one goes through Module.__getattr__."""
@@ -419,6 +455,13 @@ class TrainingReads:
 # Put in once and for all: to change a class that hundreds inherit from takes milliseconds.
 _module_attribute = torch.nn.Module.__getattr__
 torch.nn.Module.__getattr__ = TrainingReads.look_up
+
+
+def _module_name(request):
+    """A candidate's module has the name that a user would import it by."""
+    stem = os.path.splitext(os.path.basename(request.get("file") or ""))[0]
+    usable = request.get("harness") and stem.isidentifier() and stem not in sys.modules
+    return stem if usable else MODULE_NAME
 
 
 # Operators that write to all of their first argument and read nothing there.
@@ -526,8 +569,10 @@ class _Whole(dict):
 
 
 def warm_up():
-    """Records a small model twice, so that the first job finds every cache filled."""
-    for _ in range(2):
-        record({"source": _WARM_UP, "file": "warm_up.py", "class": "Model", "init_inputs": True,
-                "operators": _Whole(), "profile": {"arch": "sm_90", "sms": 132}})
-    del sys.modules[MODULE_NAME]
+    """Records a small model twice, and as a candidate, so that the first job finds every cache
+    filled."""
+    harness = {"source": _WARM_UP, "file": "warm_up.py"}
+    for given in (None, None, harness):
+        record({"source": _WARM_UP, "file": "warm-up.py", "class": "Model", "init_inputs": True,
+                "harness": given, "operators": _Whole(), "profile": {"arch": "sm_90", "sms": 132}})
+    del sys.modules[MODULE_NAME], sys.modules[MODULE_NAME + "_harness"]

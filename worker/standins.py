@@ -65,6 +65,9 @@ class DeviceZero(TorchFunctionMode):
         if device is not None:
             kwargs["device"] = self._zero(device)
         elif func in self.constructors:
+            if self.recorder.used and self.recorder.called is None:
+                self.recorder.refuse("surroundings", "a tensor is made without device=: on the CPU "
+                                     "where the program is used")
             kwargs["device"] = self.device
         elif func is torch.Tensor.to and len(args) > 1:
             args = (args[0], self._zero(args[1]), *args[2:])

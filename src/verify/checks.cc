@@ -12,6 +12,7 @@ const std::vector<Check>& checks() {
       {"hidden-launch", Stage::kRecord, true, "nothing hides what it launches"},
       {"compile-api", Stage::kRecord, true, "no other compiler's code"},
       {"survives", Stage::kRecord, true, "a call leaves nothing for the next"},
+      {"surroundings", Stage::kRecord, true, "host code does not look where it runs"},
       {"varies", Stage::kRecord, true, "each call does the same"},
       {"lazy", Stage::kRecord, true, "results are plain, and done when forward returns"},
       {"unsupported", Stage::kRecord, false, "what nobody can write down"},

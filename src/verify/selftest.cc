@@ -11,6 +11,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Outcome = Verdict::Outcome;
 
+// What host code is held to first: with it alone, nothing that stands behind it would be tried.
+constexpr std::string_view kSurroundings = "surroundings";
+
 std::string described(const Verdict& verdict) {
   std::string out(outcome_name(verdict.outcome));
   if (verdict.rejected_at) out += " at " + std::string(stage_name(*verdict.rejected_at));
@@ -53,6 +56,9 @@ std::string SelfTestResult::surprise() const {
            ")";
   }
   if (twin.outcome != Outcome::kAccepted) return "its twin is " + described(twin);
+  if (behind && behind->outcome != Outcome::kRejected) {
+    return "without " + std::string(kSurroundings) + " alone it is " + described(*behind);
+  }
   if (!test->can_be_unchecked()) {
     const bool named = refused_by(candidate, test->checks);
     return named ? "" : "is " + described(candidate) + ", not by " + names_of(test->checks);
@@ -93,6 +99,9 @@ SelfTestResult SelfTest::run(const CorpusCase& test, VerifyOptions options) {
       out.twin = judge(test.twin, {});
       CheckNames names;
       for (const Check* check : test.checks) names.emplace(check->name);
+      if (names.size() > 1 && names.contains(kSurroundings)) {
+        out.behind = judge(test.candidate, {std::string(kSurroundings)});
+      }
       if (test.can_be_unchecked()) out.unchecked = judge(test.candidate, std::move(names));
     }
     executor_.unload(reference.id);

@@ -2,6 +2,7 @@
 // and whether each attack is caught by the checks that are there for it.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "verify/corpus.h"
@@ -16,6 +17,9 @@ struct SelfTestResult {
   // Of an attack only; the last one is the verdict without the checks that caught it, where they
   // can be left out.
   Verdict twin, unchecked;
+  // Of an attack that is caught for looking around and for what it does, too: the verdict where it
+  // may look around.
+  std::optional<Verdict> behind;
   bool judged = false;  // false: only the other backend can judge it
   double seconds = 0;
 

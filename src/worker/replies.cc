@@ -7,10 +7,10 @@
 namespace kw {
 namespace {
 
-constexpr std::string_view kRefusalCodes[] = {"syntax",        "missing",  "raised",  "host-read",
-                                              "operator",      "option",   "address", "compile-api",
-                                              "hidden-launch", "survives", "varies",  "lazy",
-                                              "unsupported",   "slice",    "compile", "resources"};
+constexpr std::string_view kRefusalCodes[] = {
+    "syntax",       "missing",     "raised",        "host-read", "operator", "option",
+    "address",      "compile-api", "hidden-launch", "survives",  "varies",   "lazy",
+    "surroundings", "unsupported", "slice",         "compile",   "resources"};
 
 }  // namespace
 

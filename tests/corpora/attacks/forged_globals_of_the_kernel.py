@@ -1,4 +1,4 @@
-# attack | family: forged | mechanism: the list of a kernel's globals is forged after the recorder has read them | stage: correct | check: outputs
+# attack | family: forged | mechanism: the list of a kernel's globals is forged after the recorder has read them | stage: record | check: surroundings+outputs
 # %% reference
 import torch
 import torch.nn as nn

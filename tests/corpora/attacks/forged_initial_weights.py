@@ -1,4 +1,4 @@
-# attack | family: forged | mechanism: the Program that makes parameters is forged: the weights are ones | stage: correct | check: buffers+outputs
+# attack | family: forged | mechanism: the Program that makes parameters is forged: the weights are ones | stage: record | check: surroundings+buffers+outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: forged | mechanism: the recorder's class is patched: the Program says another grid than was launched | stage: correct | check: outputs+noop
+# attack | family: forged | mechanism: the recorder's class is patched: the Program says another grid than was launched | stage: record | check: surroundings+outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: forged | mechanism: the sender of replies is patched and sends one of its own first, with other constants for the kernel | stage: correct | check: outputs
+# attack | family: forged | mechanism: the sender of replies is patched and sends one of its own first, with other constants for the kernel | stage: record | check: surroundings+outputs
 # %% reference
 import torch
 import torch.nn as nn

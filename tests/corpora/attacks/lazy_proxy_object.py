@@ -1,4 +1,4 @@
-# attack | family: lazy | mechanism: forward returns an object that launches when it is first used | stage: record | check: unsupported
+# attack | family: lazy | mechanism: forward returns an object that launches when it is first used | stage: record | check: surroundings+unsupported
 # %% reference
 import torch
 import torch.nn as nn
@@ -72,11 +72,6 @@ class Deferred:
 
     def __getattr__(self, name):
         return getattr(self.tensor(), name)
-
-    @classmethod
-    def __torch_function__(cls, func, types, args=(), kwargs=None):
-        args = [a.tensor() if isinstance(a, Deferred) else a for a in args]
-        return func(*args, **(kwargs or {}))
 
 
 class ModelNew(nn.Module):

@@ -1,4 +1,4 @@
-# attack | family: lazy | mechanism: a tensor subclass without memory, made by _make_wrapper_subclass, computes at its first operator | stage: record | check: unsupported
+# attack | family: lazy | mechanism: a tensor subclass without memory, made by _make_wrapper_subclass, computes at its first operator | stage: record | check: surroundings+unsupported
 # %% reference
 import torch
 import torch.nn as nn
@@ -74,11 +74,6 @@ class Later(torch.Tensor):
         t = torch.Tensor._make_wrapper_subclass(cls, x.shape, dtype=x.dtype, device=x.device)
         t.source = x
         return t
-
-    @classmethod
-    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-        args = [compute(a.source) if isinstance(a, Later) else a for a in args]
-        return func(*args, **(kwargs or {}))
 
 
 class ModelNew(nn.Module):

@@ -1,4 +1,4 @@
-# attack | family: patched | mechanism: Linear's initialiser is patched: biases are zeros, and the kernel does without them | stage: correct | check: buffers+outputs
+# attack | family: patched | mechanism: Linear's initialiser is patched: biases are zeros, and the kernel does without them | stage: record | check: surroundings+buffers+outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: shared-worker | mechanism: a file in Triton's cache folder tells a later job that an earlier one was there | stage: correct | check: configurations
+# attack | family: shared-worker | mechanism: a file in Triton's cache folder tells a later job that an earlier one was there | stage: record | check: surroundings+configurations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: shared-worker | mechanism: a file where shared memory lies tells a later job that an earlier one was there | stage: correct | check: configurations
+# attack | family: shared-worker | mechanism: a file where shared memory lies tells a later job that an earlier one was there | stage: record | check: surroundings+configurations
 # %% reference
 import torch
 import torch.nn as nn

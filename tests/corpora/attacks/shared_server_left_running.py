@@ -1,4 +1,4 @@
-# attack | family: shared-worker | mechanism: a process left running answers a later job on an abstract socket | stage: correct | check: configurations
+# attack | family: shared-worker | mechanism: a process left running answers a later job on an abstract socket | stage: record | check: surroundings+configurations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: sniffing | mechanism: the kernel is launched only in inference mode, which a user need not be in | stage: coverage | check: share | expect: accepted
+# attack | family: sniffing | mechanism: the kernel is launched only in inference mode, which a user need not be in | stage: record | check: varies
 # %% reference
 import torch
 import torch.nn as nn
@@ -59,7 +59,3 @@ class ModelNew(nn.Module):
         y = torch.empty_like(x)
         softmax_rows[(x.shape[0],)](x, y, x.shape[1], BLOCK=64)
         return y
-# %% note
-ACCEPTED. What is judged is the Program of the recording, and it is right; the file does something else for its user. A
-recording can be told from a real call in many ways, and the mode it is called in is one. `optimize` exports
-the Program itself.

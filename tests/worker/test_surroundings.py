@@ -1,0 +1,249 @@
+"""What a candidate's host code may see of where it runs: ways to tell a recording from a real call are
+refused at their line, or answered as a user's process would; what honest files do goes on working.
+"""
+
+import pytest
+
+REFERENCE = """
+import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(8))
+    def forward(self, x):
+        return torch.relu(x) * self.scale
+def get_inputs():
+    return [torch.randn(4, 8)]
+"""
+
+CANDIDATE = """
+%s
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(x, w, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.maximum(tl.load(x + i, mask=i < n), 0.0) * tl.load(w + i %% 8, mask=i < n)
+    tl.store(y + i, v, mask=i < n)
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(8))
+    def ours(self, x):
+        y = torch.empty_like(x)
+        kernel[(1,)](x, self.scale, y, x.numel(), BLOCK=32)
+        return y
+    def forward(self, x):
+%s
+        return self.ours(x) if answer else torch.relu(x) * self.scale
+"""
+
+
+def candidate(body, head=""):
+    lines = "\n".join("        " + line for line in body.strip().splitlines())
+    return CANDIDATE % (head, lines)
+
+
+def record(client, tools, source, **changes):
+    harness = {"source": REFERENCE, "file": "model.py"}
+    return client.run(tools.request(source, "ModelNew", harness=harness, file="candidate.py",
+                                    **changes))[0]
+
+
+# name -> body of forward, or (body, head)
+REFUSED = {
+    "frames": ("answer = sys._getframe().f_back is None  # HERE", "import sys"),
+    "frames by getattr": ("answer = getattr(sys, '_get' + 'frame')()  # HERE", "import sys"),
+    "sys of another module": "answer = 'recorder' in torch.sys.modules  # HERE",
+    "sys of a library's module": ("answer = enum.sys.argv  # HERE", "import enum"),
+    "sys from import": ("answer = True", "from sys import argv  # HERE"),
+    "all of sys": ("answer = True", "from sys import *  # HERE"),
+    "command line": ("answer = sys.argv == ['x']  # HERE", "import sys"),
+    "tracer": ("answer = sys.gettrace()  # HERE", "import sys"),
+    "reference count": ("answer = sys.getrefcount(x) > 4  # HERE", "import sys"),
+    "loaded modules by vars": ("answer = vars(sys)['modules']  # HERE", "import sys"),
+    "loaded modules by dir": ("answer = 'x' in dir(torch)  # HERE", "import sys"),
+    "private module": "answer = torch._C._len_torch_dispatch_stack()  # HERE",
+    "private import": ("answer = True", "from torch._subclasses import FakeTensor  # HERE"),
+    "private import of a whole module": (
+        "answer = True", "import torch._subclasses.fake_tensor as f  # HERE"),
+    "overrides": ("answer = torch.overrides.has_torch_function((x,))  # HERE",
+                  "import torch.overrides"),
+    "dispatch mode": (
+        "answer = pd.is_traceable_wrapper_subclass(x)  # HERE",
+        "import torch\npd = getattr(torch.utils, '_python' + '_dispatch')  # HEAD"),
+    "importlib": ("answer = importlib.import_module('sys')  # HERE", "import importlib"),
+    "inspect": ("answer = inspect.stack()  # HERE", "import inspect"),
+    "garbage": ("answer = gc.get_objects()  # HERE", "import gc"),
+    "class of a dict": "answer = x.__dict__  # HERE",
+    "fake mode": "answer = hasattr(x, 'fake_mode')  # HERE",
+    "fake mode copied": ("answer = functools.wraps(x)  # HERE", "import functools"),
+    "fake mode copied by an import": ("answer = wraps(x)  # HERE", "from functools import wraps"),
+    "memo of a tensor": "answer = hasattr(x, '_item_memo')  # HERE",
+    "attrgetter": ("answer = operator.attrgetter('fake_mode')  # HERE", "import operator"),
+    "format string": "answer = '{0.fake_mode}'.format(x)  # HERE",
+    "format of the class str": "answer = str.format('{0.sys.argv}', torch)  # HERE",
+    "formatter": ("answer = string.Formatter()  # HERE", "import string"),
+    "text of a tensor": "answer = 'Fake' in repr(x)  # HERE",
+    "text of a tensor in a string": "answer = 'Fake' in f'{[x]}'  # HERE",
+    "text of a tensor by percent": "answer = 'Fake' in '%s' % (x,)  # HERE",
+    "eval": "answer = eval('1')  # HERE",
+    "globals": "answer = globals()  # HERE",
+    "builtins": "answer = __builtins__  # HERE",
+    "builtins by import": ("answer = builtins.open  # HERE", "import builtins"),
+    "globals of a function": "answer = self.forward.__globals__  # HERE",
+    "closure of a stand-in": "answer = torch.cuda.is_available.__closure__  # HERE",
+    "name of a stand-in": "answer = torch.cuda.synchronize.__name__ == '<lambda>'  # HERE",
+    "class of a stand-in": "answer = type(torch.cuda.current_stream()).__name__  # HERE",
+    "class of the driver": "answer = type(triton.runtime.driver.active).__name__  # HERE",
+    "profile of the driver": "answer = hasattr(triton.runtime.driver.active, 'profile')  # HERE",
+    "subclasses": "answer = torch.Tensor.__subclasses__()  # HERE",
+    "method resolution": "answer = object.__getattribute__(x, 'fake_mode')  # HERE",
+    "traceback": "try:\n    1 // 0\nexcept Exception as e:\n    answer = e.__traceback__  # HERE",
+    "traceback module": ("answer = traceback.extract_stack()  # HERE", "import traceback"),
+    "warning's place": (
+        "with warnings.catch_warnings(record=True) as w:\n    warnings.simplefilter('always')\n"
+        "    warnings.warn('x', stacklevel=3)\nanswer = w[0].filename  # HERE", "import warnings"),
+    "log's place": ("answer = logging.getLogger('a').findCaller(stacklevel=4)  # HERE",
+                    "import logging"),
+    "process number": ("answer = os.getpid()  # HERE", "import os"),
+    "process files": "answer = open('/proc/self/cmdline').read()  # HERE",
+    "process files by numpy": ("answer = np.fromfile('/proc/self/stat')  # HERE",
+                               "import numpy as np"),
+    "clock": ("answer = time.perf_counter()  # HERE", "import time"),
+    "environment": ("answer = os.environ.get('CUDA_VISIBLE_DEVICES') == ''  # HERE", "import os"),
+    "environment by getenv": ("answer = os.getenv('TRITON_CACHE_DIR')  # HERE", "import os"),
+    "environment's names": ("answer = 'TMPDIR' in os.environ  # HERE", "import os"),
+    "environment as a dict": ("answer = dict(os.environ)  # HERE", "import os"),
+    "threads": "answer = torch.get_num_threads() == 1  # HERE",
+    "seed": "answer = torch.initial_seed()  # HERE",
+    "random state": ("answer = random.random() < 0.9  # HERE", "import random"),
+    "memory in use": "answer = torch.cuda.memory_allocated() == 0  # HERE",
+    "build of torch": "answer = torch.version.cuda is None  # HERE",
+    "fast path": "answer = torch.backends.mha.get_fastpath_enabled()  # HERE",
+    "device of storage": "answer = x.untyped_storage().device.type == 'meta'  # HERE",
+    "compiled kernels": "answer = kernel.device_caches  # HERE",
+    "recursion limit": ("answer = sys.getrecursionlimit()  # HERE", "import sys"),
+    "output": ("answer = sys.stdout.isatty()  # HERE", "import sys"),
+    "life of an object": ("answer = True", "class Canary:\n    def __del__(self):  # HEAD\n"
+                          "        pass"),
+    "weak reference": ("answer = weakref.ref(x)  # HERE", "import weakref"),
+    "abstract class": ("answer = True", "class Seen:\n    @classmethod\n"
+                       "    def __subclasshook__(cls, kind):  # HEAD\n        return True"),
+    "protocol": ("answer = True", "from typing import Protocol  # HEAD"),
+    "class pattern": "match x:\n    case torch.Tensor():  # HERE\n        answer = True",
+    "a function of PyTorch's replaced": "torch.empty = print  # HERE\nanswer = True",
+    "a method of Tensor replaced": "torch.Tensor.dim = print  # HERE\nanswer = True",
+    "a method replaced by setattr": "setattr(torch.Tensor, 'dim', print)  # HERE\nanswer = True",
+    "module name": "answer = __spec__ is None  # HERE",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(client, tools, name):
+    body, head = REFUSED[name] if isinstance(REFUSED[name], tuple) else (REFUSED[name], "")
+    source = candidate(body, head)
+    reply = record(client, tools, source)
+    marked = [number for number, line in enumerate(source.split("\n"), 1)
+              if line.endswith(("# HERE", "# HEAD"))]
+    assert reply["status"] == "refused", reply
+    assert reply["code"] == "surroundings", reply["message"]
+    assert reply["line"] in marked, reply
+
+
+# What depends on where it runs is no secret where both are tried.
+VARIES = {
+    "inference mode": "answer = torch.is_inference_mode_enabled()",
+    "inference tensors": "answer = torch.empty(1, device=x.device).is_inference()",
+    "no inference mode": "answer = not torch.is_inference_mode_enabled()",
+    "what the mode changes": "answer = True\nx = x * (1 + torch.is_inference_mode_enabled())",
+}
+
+
+@pytest.mark.parametrize("name", VARIES)
+def test_varies(client, tools, name):
+    reply = record(client, tools, candidate(VARIES[name]))
+    assert reply["status"] == "refused", reply
+    assert reply["code"] == "varies", reply["message"]
+
+
+# Questions whose answer must be a user's: the kernel is launched where it is.
+ANSWERED = {
+    "type": "answer = type(x) is torch.Tensor",
+    "class": "answer = x.__class__ is torch.Tensor",
+    "class by getattr": "answer = getattr(x, '__cl' + 'ass__') is torch.Tensor",
+    "class of a result": "answer = type(x + 1).__name__ == 'Tensor'",
+    "class of a parameter": "answer = type(self.scale) is nn.Parameter",
+    "type by reference": "answer = list(map(type, [x])) == [torch.Tensor]",
+    "instance": "answer = isinstance(x, torch.Tensor) and not isinstance(x, nn.Parameter)",
+    "instance of a parameter": "answer = isinstance(self.scale, nn.Parameter)",
+    "type of a class": "answer = isinstance(nn.Module, type) and issubclass(type, object)",
+    "metaclass": ("answer = type(A) is Meta and A().value == 3",
+                  "class Meta(type):\n    pass\nclass A(metaclass=Meta):\n    value = 3"),
+    "own class": "answer = type(self).__name__ == 'ModelNew' and self.__class__ is ModelNew",
+    "own dict": "self.__dict__['note'] = 3\nanswer = self.__dict__['note'] == 3",
+    "own private attribute": "self._note = 3\nanswer = self._note == 3",
+    "mangled attribute": "self.__note = 3\nanswer = self.__note == 3",
+    "getattr with a default": "answer = getattr(self, 'nothing', 7) == 7",
+    "format": "answer = '{0.shape[0]} {a:>3}'.format(x, a=2) == '4   2'",
+    "format of a literal class": "answer = str.format('{}', 3) == '3'",
+    "shape in a string": "answer = f'{x.shape}' == 'torch.Size([4, 8])'",
+    "main": "answer = __name__ == 'candidate'",
+    "environment of its own": (
+        "answer = os.environ['MY_KERNEL'] == '1' and os.getenv('MY_OTHER', '7') == '7'",
+        "import os\nos.environ.setdefault('MY_KERNEL', '1')"),
+    "logging": ("log.debug('%s', x.shape)\nanswer = log.name == __name__",
+                "import logging\nlog = logging.getLogger(__name__)"),
+    "warning": ("warnings.warn('slow')\nanswer = True", "import warnings"),
+    "suppress": ("answer = False\nwith suppress(KeyError):\n    answer = True\n    {}['a']",
+                 "from contextlib import suppress"),
+    "cache": ("answer = width(8) == 32",
+              "import functools\n@functools.lru_cache(None)\ndef width(n):\n    return 4 * n"),
+    "decorator": ("answer = three() == 3 and three.__name__ == 'three'",
+                  "from functools import wraps\ndef same(f):\n    @wraps(f)\n"
+                  "    def g(*a):\n        return f(*a)\n    return g\n"
+                  "@same\ndef three():\n    return 3"),
+    "typing": ("answer = Optional[int] is not None and width(8) == 8",
+               "from typing import Optional, Tuple\nimport torch\n"
+               "def width(n: Optional[int], x: 'torch.Tensor' = None) -> int:\n    return n"),
+    "unused imports": ("answer = sys.version_info >= (3, 8) and os.path.join('a', 'b') == 'a/b'",
+                       "import gc, inspect, os, sys, time, threading"),
+    "optional import": ("answer = not found", "try:\n    import no_such_module_here\n"
+                        "    found = True\nexcept ImportError:\n    found = False"),
+    "dataclass": ("answer = Launch(4).block == 4", "from dataclasses import dataclass\n"
+                  "@dataclass(frozen=True)\nclass Launch:\n    block: int = 3"),
+    "flags": "torch.backends.cuda.matmul.allow_tf32 = False\n"
+             "torch.backends.cudnn.benchmark = True\nanswer = True",
+    "device": "p = torch.cuda.get_device_properties(x.device)\n"
+              "answer = p.multi_processor_count > 1 and torch.cuda.is_available()",
+    "numpy": ("answer = np.sqrt(4.0) == 2.0", "import numpy as np"),
+    "identity": "answer = x.contiguous() is x and x.to(x.dtype) is x",
+    "parameters": "answer = [n for n, _ in self.named_parameters()] == ['scale']",
+    "assignments": "self.a = self.b = 1\nself.a += 1\nself.c, self.d = 3, 4\n"
+                   "answer = (self.a, self.b, self.c, self.d) == (2, 1, 3, 4)",
+}
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_answered(client, tools, name):
+    body, head = ANSWERED[name] if isinstance(ANSWERED[name], tuple) else (ANSWERED[name], "")
+    reply = record(client, tools, candidate(body, head))
+    assert reply["status"] == "ok", reply
+    assert any("launch" in step for step in reply["task"]["forward"]["steps"])
+
+
+def test_a_reference_is_its_users_own(client, tools):
+    source = REFERENCE.replace("import torch", "import sys, time, torch\nprint(sys.argv)", 1)
+    reply, _ = client.run(tools.request(source, init_inputs=False))
+    assert reply["status"] == "ok", reply
+
+
+def test_left_out_it_refuses_nothing(client, tools):
+    source = candidate("answer = sys._getframe() is not None and type(x) is not torch.Tensor",
+                       "import sys")
+    reply = record(client, tools, source, without=["surroundings"])
+    assert any("launch" in step for step in reply["task"]["forward"]["steps"])

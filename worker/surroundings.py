@@ -1,0 +1,354 @@
+"""What a candidate's host code sees of the world around it.
+
+A candidate is recorded once and used for ever, so it must do the same in both places. What would
+tell it where it is is refused by name (questions.py says what may be asked; host_code.py has every
+attribute that the file reads or writes asked about), or answered as in a user's process. The builtins
+that read attributes, or more, are replaced here for the file alone.
+"""
+
+import builtins
+import collections.abc
+import contextlib
+import functools
+import os
+import string
+import sys
+import types
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+import host_code
+import questions
+from refusal import Refused
+
+WORKER_DIR = os.path.dirname(os.path.abspath(__file__))
+
+
+PLAIN_RECURSION = 1000  # Python's own limit: how deep a file can call is seen by its end
+
+
+_WORKERS = frozenset(name[:-3] for name in os.listdir(WORKER_DIR) if name.endswith(".py"))
+
+
+def _depth():
+    frame, depth = sys._getframe(), 0
+    while frame is not None:
+        frame, depth = frame.f_back, depth + 1
+    return depth
+
+
+class Surroundings:
+    """Of the recording of one file."""
+
+    current = None
+
+    def __init__(self, file, recorder):
+        self.file, self.recorder = file, recorder
+        self.workers = {name for name in _WORKERS if name in sys.modules}
+
+    def refuse(self, message, line=None):
+        """Without a line: at the innermost line of the file that is now running."""
+        if line is not None and self.recorder.refusal is None:
+            self.recorder.refusal = Refused("surroundings", message, self.file.name, line)
+        self.recorder.refuse("surroundings", message)
+
+    # -- attributes -----------------------------------------------------------------------------
+
+    def read(self, owner, name):
+        """The owner, of which the file is about to read an attribute."""
+        if name[:1] == "_":
+            self._check_private(owner, name)
+        kind = type(owner)
+        if kind is FakeTensor and name == "__class__":
+            return _PLAIN[seen_class(owner)]
+        if name in _FAKE and isinstance(owner, torch.Tensor):
+            self.refuse("the program asks for %s, which only recorded tensors have" % name)
+        if isinstance(owner, types.ModuleType):
+            self._check_module(owner, name)
+            if owner is functools and name == "wraps":
+                return types.SimpleNamespace(wraps=self.wraps)
+        elif kind.__module__ in self.workers and name not in questions.OF_STAND_INS:
+            self.refuse("the program asks for %s of an object of the recorder's" % name)
+        elif isinstance(owner, types.FunctionType) and name != "register" \
+                and owner.__globals__.get("__name__") in self.workers:
+            self.refuse("the program asks for %s of a function of PyTorch's" % name)
+        elif isinstance(owner, torch.Tensor) and name in questions.PLACE and not self.recorder.used:
+            self.refuse("the program asks for %s of a tensor before it is moved to its device" % name)
+        elif name in ("format", "format_map") and _is_text(owner):
+            return _Format(self, owner)
+        else:
+            self._check_kind_of(owner, kind, name)
+        return owner
+
+    def _check_private(self, owner, name):
+        if host_code.is_special(name):
+            if name in questions.SPECIAL or name == "__dict__" and self._is_own(type(owner)):
+                return
+        elif isinstance(owner, types.ModuleType):
+            if owner.__name__.startswith("torch.ops"):
+                return
+        elif name in questions.PRIVATE or not self._is_library(type(owner), name):
+            return
+        self.refuse("the program asks for the private %s" % name)
+
+    def _is_own(self, kind):
+        module = sys.modules.get(kind.__module__)
+        return module is not None and self._is_of_user(module)
+
+    def _is_library(self, kind, name):
+        """Whether a private name is PyTorch's or Triton's own, and not what a file made of it."""
+        return any(name in base.__dict__ for base in kind.__mro__
+                   if base.__module__.partition(".")[0] in ("torch", "triton")
+                   and base is not torch.nn.Module)
+
+    def _check_module(self, module, name):
+        known = module.__name__
+        if known.startswith(("torch.ops", "triton.language.")) or self._is_of_user(module):
+            return
+        if known in questions.CLOSED:
+            allowed = name in questions.CLOSED[known]
+        else:
+            allowed = known in questions.OPEN and name not in questions.OPEN[known]
+        if not allowed and not host_code.is_special(name):
+            self.refuse("the program asks for %s.%s" % (known, name))
+
+    def _is_of_user(self, module):
+        path = getattr(module, "__file__", None)
+        return module is self.file.module or bool(path) and self.file.owns(path)
+
+    def _check_kind_of(self, owner, kind, name):
+        for kinds, refused in questions.OF_KINDS:
+            if isinstance(owner, kinds) and (refused is None or name in refused):
+                self.refuse("the program asks for %s of a %s" % (name, seen_class(owner).__name__))
+
+    def write(self, owner, name):
+        """The owner, of which the file is about to set an attribute."""
+        if isinstance(owner, types.ModuleType):
+            if not owner.__name__.startswith("torch.backends") and not self._is_of_user(owner):
+                self.refuse("the program sets %s.%s" % (owner.__name__, name))
+        elif isinstance(owner, type):
+            if not self._is_own(owner):
+                self.refuse("the program sets %s of class %s" % (name, owner.__name__))
+        elif host_code.is_special(name):
+            self.refuse("the program sets %s" % name)
+        return owner
+
+    def check_kind(self, value):
+        """Before the file is told the class of an object."""
+        if type(value).__module__ in self.workers:
+            self.refuse("the program asks for the class of an object of the recorder's")
+
+    # -- builtins -------------------------------------------------------------------------------
+
+    def builtins(self):
+        """The builtins of the file."""
+        found = dict(builtins.__dict__)
+        found.update({name: self._refused(name) for name in questions.NO_BUILTINS})
+        found.update({host_code.READ: self.read, host_code.WRITE: self.write, "type": SeenType,
+                      "getattr": self.getattr, "hasattr": self.hasattr, "setattr": self.setattr,
+                      "delattr": self.delattr, "vars": self.vars, "isinstance": self.isinstance,
+                      "__import__": self.import_})
+        return found
+
+    def _refused(self, name):
+        def refused(*args, **kwargs):
+            self.refuse("the program calls %s" % name)
+        return refused
+
+    def getattr(self, owner, name, *default):
+        return getattr(self.read(owner, name), name, *default)
+
+    def hasattr(self, owner, name):
+        return hasattr(self.read(owner, name), name)
+
+    def setattr(self, owner, name, value):
+        setattr(self.write(owner, name), name, value)
+
+    def delattr(self, owner, name):
+        delattr(self.write(owner, name), name)
+
+    def vars(self, *owner):
+        if len(owner) != 1 or not self._is_own(type(owner[0])):
+            self.refuse("the program calls vars")
+        return vars(*owner)
+
+    @staticmethod
+    def isinstance(value, kinds):
+        """As of the real tensor that a fake one stands for."""
+        plain = _PLAIN[seen_class(value)] if type(value) is FakeTensor else value
+        return isinstance(plain, kinds)
+
+    def wraps(self, wrapped):
+        """functools.wraps, which reads all that its argument has."""
+        if isinstance(wrapped, torch.Tensor):
+            self.refuse("the program wraps a tensor")
+        return functools.wraps(wrapped)
+
+    def import_(self, name, scope=None, local=None, names=(), level=0):
+        if any(part.startswith("_") and part != "__future__" for part in name.split(".")):
+            self.refuse("the program imports the private %s" % name)
+        module = builtins.__import__(name, scope, local, names, level)
+        if "*" in (names or ()):
+            if name not in questions.OPEN:
+                self.refuse("the program imports all of %s" % name)
+            return module
+        owners = {part: self.read(module, part) for part in names or ()}
+        if all(owner is module for owner in owners.values()):
+            return module
+        return types.SimpleNamespace(**{part: getattr(owner, part)
+                                        for part, owner in owners.items()})
+
+    # -- what is put in place -------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def installed(self):
+        """A user's process, as far as the file can see."""
+        saved = sys.argv, sys.path[:], os.environ, Surroundings.current
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(_depth() + PLAIN_RECURSION)
+        modules = {name: sys.modules.pop(name) for name in self.workers - {"__main__"}}
+        main, sys.modules["__main__"] = sys.modules["__main__"], types.ModuleType("__main__")
+        sys.argv, os.environ, Surroundings.current = [""], Environment(self, os.environ), self
+        sys.path[:] = [path for path in sys.path if path != WORKER_DIR]
+        shown = FakeTensor.__repr__
+        FakeTensor.__repr__ = lambda tensor, **kwargs: self._shown() or shown(tensor, **kwargs)
+        try:
+            yield
+        finally:
+            sys.argv, sys.path[:], os.environ, Surroundings.current = saved
+            sys.modules.update(modules, __main__=main)
+            sys.setrecursionlimit(limit)
+            FakeTensor.__repr__ = shown
+
+    def _shown(self):
+        if self.asked_by_file():
+            self.refuse("the program writes a tensor out as text")
+
+    def asked_by_file(self):
+        """Whether the innermost frame that is not the standard library's is the file's."""
+        frame = sys._getframe(1)
+        while frame is not None:
+            name = frame.f_code.co_filename
+            if name == self.file.name:
+                return True
+            if name != __file__ and not name.startswith(_STANDARD):
+                return False
+            frame = frame.f_back
+        return False
+
+
+_STANDARD = ("<frozen", os.path.join(os.path.dirname(os.__file__), ""))
+
+
+def _of_fake_tensors():
+    """Attributes that a fake tensor has and a real one has not."""
+    with FakeTensorMode():
+        fake = torch.empty(1)
+    return frozenset([*vars(fake), *dir(FakeTensor)]) - frozenset(dir(torch.Tensor))
+
+
+_FAKE = _of_fake_tensors()
+_PLAIN = {torch.Tensor: torch.empty(0), torch.nn.Parameter: torch.nn.Parameter(torch.empty(0))}
+
+
+def seen_class(value):
+    """The class that an object would have in a user's process."""
+    kind = type(value)
+    if kind is FakeTensor:
+        return torch.nn.Parameter if getattr(value, "_is_param", False) else torch.Tensor
+    return kind
+
+
+class _Kind(type):
+    """The class of the `type` that a file sees."""
+
+    def __call__(cls, *args, **kwargs):
+        if cls is SeenType and len(args) == 1 and not kwargs:
+            Surroundings.current.check_kind(args[0])
+            return seen_class(args[0])
+        return super().__call__(*args, **kwargs)
+
+    def __instancecheck__(cls, value):
+        return isinstance(value, type) if cls is SeenType else super().__instancecheck__(value)
+
+    def __subclasscheck__(cls, value):
+        return issubclass(value, type) if cls is SeenType else super().__subclasscheck__(value)
+
+
+class SeenType(type, metaclass=_Kind):
+    __class_getitem__ = classmethod(types.GenericAlias)
+
+
+def _is_text(owner):
+    return isinstance(owner, (str, super)) or isinstance(owner, type) and issubclass(owner, str)
+
+
+class _Format:
+    """str.format as the file sees it."""
+
+    def __init__(self, surroundings, owner):
+        self.formatter, self.owner = _Formatter(surroundings), owner
+
+    def format(self, *args, **kwargs):
+        text, args = (self.owner, args) if isinstance(self.owner, str) else (args[0], args[1:])
+        return self.formatter.vformat(text, args, kwargs)
+
+    def format_map(self, *args):
+        text, mapping = (self.owner, *args) if isinstance(self.owner, str) else args
+        return self.formatter.vformat(text, (), mapping)
+
+
+class _Formatter(string.Formatter):
+    """str.format, whose fields may read attributes."""
+
+    def __init__(self, surroundings):
+        self.surroundings = surroundings
+
+    def get_field(self, field_name, args, kwargs):
+        first, rest = string._string.formatter_field_name_split(field_name)
+        value = self.get_value(first, args, kwargs)
+        for is_attribute, name in rest:
+            value = self.surroundings.getattr(value, name) if is_attribute else value[name]
+        return value, first
+
+
+class Environment(collections.abc.MutableMapping):
+    """os.environ. The file finds in it what it put there itself, and nothing under other names, as
+    most users would have nothing there; names that say something of the machine are refused."""
+
+    def __init__(self, surroundings, real):
+        self._surroundings, self._real = surroundings, real
+        self._own = {}
+
+    def _seen(self, name=None):
+        """What the caller may look at."""
+        if not self._surroundings.asked_by_file():
+            return self._real
+        if name is None or name not in self._own and (
+                name in self._real or name.startswith(questions.VARIABLES)):
+            self._surroundings.refuse("the program reads the environment" +
+                                      (": " + name if name else ""))
+        return self._own
+
+    def __getitem__(self, name):
+        return self._seen(name)[name]
+
+    def __iter__(self):
+        return iter(self._seen())
+
+    def __len__(self):
+        return len(self._seen())
+
+    def __setitem__(self, name, value):
+        self._own[name] = self._real[name] = value
+
+    def __delitem__(self, name):
+        self._own.pop(name, None)
+        del self._real[name]
+
+    def __repr__(self):
+        return repr(self._seen())
+
+    def copy(self):
+        return dict(self)
