@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 
 import literals
 from metadata import Shortcuts
-from refusal import Refused
+from refusal import Refused, one_line
 from tape import DTYPES, MAX_CONSTANT, Call, Tape, Value, number_to_json, tensor_key
 
 # Bookkeeping without effect: results look at the argument's own elements, or are no tensors.
@@ -169,7 +169,16 @@ class Recorder(TorchDispatchMode):
     # -- dispatch -------------------------------------------------------------------------------
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
+        """An operator that fails here could work in use, and the other way round: where a program is
+        called as by its user, no error of an operator is one to go on from."""
+        try:
+            return self._dispatch(func, args, kwargs or {})
+        except Exception as error:
+            if self.used:
+                self.refuse("raised", "forward raised %s" % one_line(error))
+            raise
+
+    def _dispatch(self, func, args, kwargs):
         name = _name(func)
         if name in _SILENT:
             return self._silent(func, name, args, kwargs)

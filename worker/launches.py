@@ -43,7 +43,7 @@ class _Utils:
         return {"max_shared_mem": int(self.profile.get("shared_per_block", 0)),
                 "max_num_regs": int(self.profile.get("registers_per_sm", 65536)),
                 "multiprocessor_count": int(self.profile.get("sms", 1)), "warpSize": 32,
-                "sm_clock_rate": 0, "mem_clock_rate": 0, "mem_bus_width": 0}
+                "sm_clock_rate": 1980000, "mem_clock_rate": 3201000, "mem_bus_width": 6144}
 
     def load_binary(self, *args):
         raise RuntimeError("there is no device to load a kernel on")
@@ -52,8 +52,9 @@ class _Utils:
 class RecordingDriver(DriverBase):
     """Triton's view of the GPU that is not there."""
 
-    def __init__(self, profile):
+    def __init__(self, profile, recorder=None):
         super().__init__()
+        self.recorder = recorder
         self.arch = int(profile.get("arch", "sm_90")[3:])
         self.utils = _Utils(profile)
 
@@ -74,6 +75,8 @@ class RecordingDriver(DriverBase):
         return torch.cuda
 
     def get_benchmarker(self):
+        if self.recorder is not None:  # a program could go on from the error
+            self.recorder.refuse("unsupported", "nothing is timed while recording")
         raise RuntimeError("nothing is timed while recording")
 
     def get_current_device(self):
@@ -122,7 +125,7 @@ class Launches:
 
     def __init__(self, recorder, file, profile, tunings):
         self.recorder, self.file, self.tunings = recorder, file, tunings
-        self.driver = RecordingDriver(profile)
+        self.driver = RecordingDriver(profile, recorder)
         self.kernels = []
         self.names = {}  # of a function's code: what it takes from outside
         self.compared = set()  # (function, text) whose text is the file's

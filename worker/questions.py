@@ -20,31 +20,25 @@ def _names(text):
 
 # Modules that may be asked for all public names but these.
 OPEN = {
-    "torch": _names("seed initial_seed get_rng_state default_generator random get_num_threads "
+    "torch": _names("Generator seed initial_seed get_rng_state default_generator random get_num_threads "
                     "get_num_interop_threads from_file load save overrides"),
-    "torch.cuda": _names(
-        "is_initialized memory mem_get_info memory_allocated max_memory_allocated memory_reserved "
-        "max_memory_reserved memory_cached max_memory_cached memory_stats memory_summary "
-        "memory_snapshot memory_stats_as_nested_dict memory_usage host_memory_stats utilization "
-        "temperature power_draw clock_rate list_gpu_processes get_rng_state get_rng_state_all "
-        "initial_seed seed default_generators cudart random is_current_stream_capturing nccl"),
     "triton": frozenset(), "triton.language": frozenset(), "triton.language.extra": frozenset(),
-    "triton.runtime": _names("cache CacheManager"), "triton.testing": frozenset(),
+    "triton.runtime": _names("cache CacheManager"),
     "numpy": _names("fromfile load loadtxt genfromtxt memmap ctypeslib show_config show_runtime "
-                    "get_include info testing f2py lib core distutils DataSource"),
+                    "get_include info testing f2py lib core distutils DataSource fromregex source who lookfor"),
     "functools": _names("update_wrapper"), "operator": _names("attrgetter methodcaller"),
     "string": _names("Formatter"),
     "typing": _names("Protocol runtime_checkable get_type_hints"),
-    "contextlib": frozenset(), "collections": frozenset(), "dataclasses": frozenset(),
+    "contextlib": frozenset(), "collections": _names("UserString"), "dataclasses": frozenset(),
 }
 for _module in ("math cmath itertools collections.abc enum abc numbers copy re json textwrap "
                 "struct fractions decimal statistics bisect heapq hashlib typing_extensions einops "
                 "torch.nn torch.nn.functional torch.nn.init torch.nn.parameter torch.nn.modules "
                 "torch.nn.attention torch.autograd torch.autograd.function torch.autograd.functional "
-                "torch.amp torch.cuda.amp torch.cuda.nvtx torch.cuda.graphs torch.fft torch.linalg "
-                "torch.special torch.types torch.library torch.func torch.fx torch.compiler "
+                "torch.amp torch.cuda.amp torch.cuda.nvtx torch.fft torch.linalg "
+                "torch.special torch.types torch.library torch.func torch.compiler "
                 "torch.distributions torch.nn.utils torch.nn.utils.parametrize torch.utils.checkpoint "
-                "torch.utils.weak torch.utils.cpp_extension torch.return_types torch.jit "
+                "torch.utils.weak torch.return_types "
                 "torch.sparse triton.tools triton.tools.tensor_descriptor __future__").split():
     OPEN[_module] = frozenset()
 
@@ -64,6 +58,15 @@ CLOSED = {
     "warnings": _names("warn filterwarnings simplefilter catch_warnings resetwarnings"),
     "weakref": _names("WeakKeyDictionary"),
     "triton.knobs": _names("runtime"),
+    "triton.testing": _names("do_bench perf_report Benchmark"),
+    # What there are stand-ins for: the rest asks a driver that is not there.
+    "torch.cuda": _names(
+        "is_available init device_count current_device set_device get_device_name device device_of "
+        "get_device_capability get_device_properties is_bf16_supported get_arch_list synchronize "
+        "empty_cache current_stream default_stream stream Stream ExternalStream Event CUDAGraph graph "
+        "make_graphed_callables manual_seed manual_seed_all reset_peak_memory_stats amp nvtx"),
+    "torch.utils.cpp_extension": _names("load load_inline"),
+    "torch.jit": _names("is_scripting is_tracing ignore unused export"),
     "torch.utils": _names("checkpoint weak cpp_extension"),
     "torch.profiler": _names("record_function"),
     "torch.autograd.profiler": _names("record_function"),
@@ -92,10 +95,10 @@ PLACE = _names("device is_cuda is_cpu get_device type")
 OF_STAND_INS = _names(
     "utils get_device_properties get_current_device set_current_device get_current_target "
     "get_current_stream get_active_torch_device get_device_interface get_device_capability "
-    "get_benchmarker is_active name major minor total_memory multi_processor_count warp_size "
+    "get_benchmarker is_active name major minor multi_processor_count warp_size "
     "shared_memory_per_block shared_memory_per_block_optin shared_memory_per_multiprocessor "
     "regs_per_multiprocessor max_threads_per_multi_processor max_threads_per_block L2_cache_size "
-    "synchronize wait_stream wait_event query gcnArchName is_integrated is_multi_gpu_board "
+    "synchronize wait_stream wait_event query is_integrated is_multi_gpu_board "
     "get setdefault pop update items keys values copy")
 
 # Of kinds of objects: what may not be asked.
@@ -105,6 +108,10 @@ OF_KINDS = (
      _names("gi_frame gi_code cr_frame cr_code cr_origin ag_frame ag_code gi_yieldfrom")),
     ((JITFunction, Autotuner), _names("device_caches cache used_global_vals hash cache_key "
                                       "configs_timings bench_time timings")),
+    (logging.LogRecord, None), (torch.Generator, None),
+    ((torch._ops.OpOverload, torch._ops.OpOverloadPacket), _names(
+        "has_kernel_for_dispatch_key has_kernel_for_any_dispatch_key py_kernels py_impl decompose "
+        "redispatch")),
     (logging.Logger, _names("findCaller makeRecord handlers parent root manager")),
     (io.TextIOWrapper, _names("name fileno isatty buffer encoding errors mode line_buffering "
                               "closed newlines detach")),

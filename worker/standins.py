@@ -123,9 +123,13 @@ class _NullStream(_NullContext):
         return True
 
 
+class _Properties(types.SimpleNamespace):
+    """What a device can do."""
+
+
 def device_properties(profile):
     major, minor = divmod(int(profile.get("arch", "sm_90")[3:]), 10)
-    return types.SimpleNamespace(
+    return _Properties(
         name=profile.get("name", ""), major=major, minor=minor,
         total_memory=int(profile.get("memory_bytes", 0)),
         multi_processor_count=int(profile.get("sms", 1)),

@@ -10,6 +10,7 @@ import builtins
 import collections.abc
 import contextlib
 import functools
+import logging
 import os
 import string
 import sys
@@ -45,6 +46,9 @@ class Surroundings:
 
     def __init__(self, file, recorder):
         self.file, self.recorder = file, recorder
+        self.replaced = {  # functions of modules that are others for the file
+            (functools, "wraps"): types.SimpleNamespace(wraps=self.wraps),
+            (logging, "basicConfig"): types.SimpleNamespace(basicConfig=lambda **options: None)}
         self.workers = {name for name in _WORKERS if name in sys.modules}
 
     def refuse(self, message, line=None):
@@ -60,14 +64,13 @@ class Surroundings:
         if name[:1] == "_":
             self._check_private(owner, name)
         kind = type(owner)
-        if kind is FakeTensor and name == "__class__":
-            return _PLAIN[seen_class(owner)]
+        if name == "__class__" and seen_class(owner) is not kind:
+            return _OfClass(seen_class(owner))
         if name in _FAKE and isinstance(owner, torch.Tensor):
             self.refuse("the program asks for %s, which only recorded tensors have" % name)
         if isinstance(owner, types.ModuleType):
             self._check_module(owner, name)
-            if owner is functools and name == "wraps":
-                return types.SimpleNamespace(wraps=self.wraps)
+            return self.replaced.get((owner, name), owner)
         elif kind.__module__ in self.workers and name not in questions.OF_STAND_INS:
             self.refuse("the program asks for %s of an object of the recorder's" % name)
         elif isinstance(owner, types.FunctionType) and name != "register" \
@@ -88,7 +91,7 @@ class Surroundings:
         elif isinstance(owner, types.ModuleType):
             if owner.__name__.startswith("torch.ops"):
                 return
-        elif name in questions.PRIVATE or not self._is_library(type(owner), name):
+        elif name in questions.PRIVATE or not self._is_private_of_library(owner, name):
             return
         self.refuse("the program asks for the private %s" % name)
 
@@ -96,11 +99,13 @@ class Surroundings:
         module = sys.modules.get(kind.__module__)
         return module is not None and self._is_of_user(module)
 
-    def _is_library(self, kind, name):
-        """Whether a private name is PyTorch's or Triton's own, and not what a file made of it."""
-        return any(name in base.__dict__ for base in kind.__mro__
-                   if base.__module__.partition(".")[0] in ("torch", "triton")
-                   and base is not torch.nn.Module)
+    def _is_private_of_library(self, owner, name):
+        """Whether it is PyTorch's or Triton's own, and not a name that the file gave to something."""
+        kind = owner if isinstance(owner, type) else type(owner)
+        if isinstance(owner, (torch.Tensor, torch.nn.Module)) or self._is_own(kind):
+            return any(name in base.__dict__ for base in kind.__mro__
+                       if _is_of_library(base) and base is not torch.nn.Module)
+        return _is_of_library(kind)
 
     def _check_module(self, module, name):
         known = module.__name__
@@ -211,7 +216,8 @@ class Surroundings:
         main, sys.modules["__main__"] = sys.modules["__main__"], types.ModuleType("__main__")
         sys.argv, os.environ, Surroundings.current = [""], Environment(self, os.environ), self
         sys.path[:] = [path for path in sys.path if path != WORKER_DIR]
-        shown = FakeTensor.__repr__
+        shown, name = FakeTensor.__repr__, FakeTensor.__name__
+        FakeTensor.__name__ = "Tensor"  # as messages of errors say it
         FakeTensor.__repr__ = lambda tensor, **kwargs: self._shown() or shown(tensor, **kwargs)
         try:
             yield
@@ -219,26 +225,32 @@ class Surroundings:
             sys.argv, sys.path[:], os.environ, Surroundings.current = saved
             sys.modules.update(modules, __main__=main)
             sys.setrecursionlimit(limit)
-            FakeTensor.__repr__ = shown
+            FakeTensor.__repr__, FakeTensor.__name__ = shown, name
 
     def _shown(self):
         if self.asked_by_file():
             self.refuse("the program writes a tensor out as text")
 
     def asked_by_file(self):
-        """Whether the innermost frame that is not the standard library's is the file's."""
+        """Whether the innermost frame that has a will of its own is the file's."""
         frame = sys._getframe(1)
         while frame is not None:
             name = frame.f_code.co_filename
             if name == self.file.name:
                 return True
-            if name != __file__ and not name.startswith(_STANDARD):
+            if not _passes_on(name):
                 return False
             frame = frame.f_back
         return False
 
 
 _STANDARD = ("<frozen", os.path.join(os.path.dirname(os.__file__), ""))
+
+
+def _passes_on(file):
+    """Whether frames of a file only pass questions on: Python's own, and Tensor's methods."""
+    return file in (__file__, torch._tensor.__file__) or file.startswith(_STANDARD) \
+        and "-packages" + os.sep not in file
 
 
 def _of_fake_tensors():
@@ -252,9 +264,15 @@ _FAKE = _of_fake_tensors()
 _PLAIN = {torch.Tensor: torch.empty(0), torch.nn.Parameter: torch.nn.Parameter(torch.empty(0))}
 
 
+def _is_of_library(kind):
+    return str(kind.__module__).partition(".")[0] in ("torch", "triton")
+
+
 def seen_class(value):
     """The class that an object would have in a user's process."""
     kind = type(value)
+    if kind is type:
+        return SeenType
     if kind is FakeTensor:
         return torch.nn.Parameter if getattr(value, "_is_param", False) else torch.Tensor
     return kind
@@ -278,6 +296,15 @@ class _Kind(type):
 
 class SeenType(type, metaclass=_Kind):
     __class_getitem__ = classmethod(types.GenericAlias)
+
+
+class _OfClass:
+    """An object of which nothing is known but its class."""
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    __class__ = property(lambda self: self.kind)
 
 
 def _is_text(owner):

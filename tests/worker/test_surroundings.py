@@ -139,6 +139,28 @@ REFUSED = {
     "a function of PyTorch's replaced": "torch.empty = print  # HERE\nanswer = True",
     "a method of Tensor replaced": "torch.Tensor.dim = print  # HERE\nanswer = True",
     "a method replaced by setattr": "setattr(torch.Tensor, 'dim', print)  # HERE\nanswer = True",
+    "true type by the type of a class": "answer = type(int)(x).__mro__  # HERE",
+    "LogRecord": ("H().handle(logging.getLogger('a').makeRecord('a', 1, '', 1, '', (), None))"
+                  "  # HERE\nanswer = True",
+                  "import logging\nclass H(logging.NullHandler):\n    def handle(self, record):\n"
+                  "        return record.process"),
+    "UserString": ("answer = collections.UserString('{0.argv}').format(sys)  # HERE",
+                   "import collections, sys"),
+    "a graph's own Python": ("answer = torch.fx.symbolic_trace(lambda t: t.fake_mode)(x)  # HERE",
+                             "import torch.fx"),
+    "kernels of an operator": (
+        "answer = torch.ops.aten.add.Tensor.has_kernel_for_dispatch_key('CUDA')  # HERE"),
+    "attribute of an operator": "answer = torch.ops.aten.add.Tensor._dispatch_cache  # HERE",
+    "compiler on the machine": ("answer = torch.utils.cpp_extension.CUDA_HOME is None  # HERE",
+                                "import torch.utils.cpp_extension"),
+    "driver of CUDA": "try:\n    answer = torch.cuda.current_blas_handle()  # HERE\n"
+                      "except Exception:\n    answer = True",
+    "size of the device's memory": (
+        "answer = torch.cuda.get_device_properties(0).total_memory % 2 == 0  # HERE"),
+    "default device": "answer = torch.empty(1).is_cuda  # HERE",
+    "device of a parameter that is made": (
+        "answer = True", "import torch\nflag = torch.nn.Parameter(torch.ones(1)).is_cuda  # HEAD"),
+    "default generator": "answer = torch.manual_seed(3).device  # HERE",
     "module name": "answer = __spec__ is None  # HERE",
 }
 
@@ -175,6 +197,18 @@ def test_varies(client, tools, name):
 ANSWERED = {
     "type": "answer = type(x) is torch.Tensor",
     "class": "answer = x.__class__ is torch.Tensor",
+    "type of a type": "answer = type(int) is type and type(int)(x) is torch.Tensor",
+    "class of a class": "answer = int.__class__ is type and int.__class__(x) is torch.Tensor",
+    "class in an error's message": ("try:\n    answer = ''.join([x])\n"
+                                    "except TypeError as e:\n    answer = 'Tensor found' in str(e)"
+                                    " and 'Fake' not in str(e)"),
+    "how deep calls go": ("def deep(n):\n    try:\n        return deep(n + 1)\n"
+                          "    except RecursionError:\n        return n\nanswer = 900 < deep(0) < 1000"),
+    "how long tensors live": ("live[x + 1] = 1\nanswer = len(live) == 0",
+                              "from torch.utils.weak import WeakTensorKeyDictionary\n"
+                              "live = WeakTensorKeyDictionary()"),
+    "identity in place": "y = x.clone()\nanswer = y.add_(1) is y and torch.add(x, x, out=y) is y",
+    "basic logging": ("answer = True", "import logging\nlogging.basicConfig(level=logging.INFO)"),
     "class by getattr": "answer = getattr(x, '__cl' + 'ass__') is torch.Tensor",
     "class of a result": "answer = type(x + 1).__name__ == 'Tensor'",
     "class of a parameter": "answer = type(self.scale) is nn.Parameter",

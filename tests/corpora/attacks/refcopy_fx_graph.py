@@ -1,4 +1,4 @@
-# attack | family: reference-copy | mechanism: a symbolic trace of the reference is interpreted node by node, its inputs go through a kernel | stage: coverage | check: share
+# attack | family: reference-copy | mechanism: a symbolic trace of the reference is interpreted node by node, its inputs go through a kernel | stage: record | check: surroundings+share
 # %% reference
 import torch
 import torch.nn as nn
@@ -50,7 +50,6 @@ class ModelNew(Model):
         super().__init__(channels)
         self._tail = torch.fx.symbolic_trace(lambda y, x: torch.relu(y + x))
 # %% twin
-import torch.fx
 import torch
 import torch.nn as nn
 import triton
