@@ -2,29 +2,31 @@
 past a Surroundings (surroundings.py) first.
 
 The file is compiled from its syntax tree, in which `a.b` has become `READ(a, "b").b`. READ returns
-`a`, or refuses; what happens next is what would have happened anyway. The names of the two
-functions are no identifiers, so that no file can spell, shadow or replace them. Text and line
-numbers stay the file's: Triton reads the text of a kernel, not the tree.
+`a`, or refuses; what happens next is what would have happened anyway. The two functions have names
+that are no identifiers, and other ones in each recording, so that no file can spell, shadow or
+replace them. Text and line numbers stay the file's: Triton reads the text of a kernel, not the tree.
 """
 
 import ast
-
-READ, WRITE = "read attribute", "write attribute"
 
 # Variables between double underscores that mean the same wherever a file is run.
 _VARIABLES = {"__name__", "__doc__", "__all__", "__version__", "__author__", "__debug__",
               "__slots__", "__match_args__", "__annotations__", "__future__"}
 
 # Methods that PyTorch or Python calls at moments, or with objects, of its own choosing.
-_METHODS = {"__del__", "__subclasshook__", "__instancecheck__", "__subclasscheck__",
+METHODS = {"__del__", "__subclasshook__", "__instancecheck__", "__subclasscheck__",
             "__torch_function__", "__torch_dispatch__", "__getattribute__", "__init_subclass__",
             "__class_getitem__", "__mro_entries__", "__prepare__"}
 
+# Variables of a module that Python itself reads.
+_OF_MODULES = {"__builtins__", "__import__", "__build_class__", "__spec__", "__loader__", "__file__",
+               "__path__", "__package__", "__getattr__"}
 
-def mediated(tree, refuse):
-    """The tree of a file whose attributes go past READ and WRITE. What needs no run to be seen is
-    refused here: `refuse(message, line)`."""
-    return ast.fix_missing_locations(_Mediator(refuse).visit(tree))
+
+def mediated(tree, names, refuse):
+    """The tree of a file whose attributes go past READ and WRITE, which have these `names`. What
+    needs no run to be seen is refused here: `refuse(message, line)`."""
+    return ast.fix_missing_locations(_Mediator(names, refuse).visit(tree))
 
 
 def is_special(name):
@@ -32,11 +34,24 @@ def is_special(name):
 
 
 class _Mediator(ast.NodeTransformer):
-    def __init__(self, refuse):
-        self.refuse = refuse
+    def __init__(self, names, refuse):
+        (self.read, self.write), self.refuse = names, refuse
+
+    def generic_visit(self, node):
+        for field in ("name", "asname", "arg", "rest"):
+            given = getattr(node, field, None)
+            if isinstance(given, str) and is_special(given) and self._is_refused(node, given):
+                self.refuse("the program names %s" % given, getattr(node, "lineno", None))
+        return super().generic_visit(node)
+
+    @staticmethod
+    def _is_refused(node, name):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return name in METHODS
+        return name not in _VARIABLES
 
     def visit_Attribute(self, node):
-        name = READ if isinstance(node.ctx, ast.Load) else WRITE
+        name = self.read if isinstance(node.ctx, ast.Load) else self.write
         owner = self.visit(node.value)
         asked = ast.Call(ast.Name(name, ast.Load()), [owner, ast.Constant(node.attr)], [])
         return ast.copy_location(ast.Attribute(ast.copy_location(asked, node), node.attr, node.ctx),
@@ -47,12 +62,11 @@ class _Mediator(ast.NodeTransformer):
             self.refuse("the program names %s" % node.id, node.lineno)
         return node
 
-    def visit_FunctionDef(self, node):
-        if node.name in _METHODS:
-            self.refuse("the program defines %s" % node.name, node.lineno)
+    def visit_Module(self, node):
+        for statement in node.body:
+            if getattr(statement, "name", None) in _OF_MODULES:
+                self.refuse("the program defines %s" % statement.name, statement.lineno)
         return self.generic_visit(node)
-
-    visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_MatchClass(self, node):
         """A class pattern asks for an object's true class, and reads its attributes."""

@@ -62,7 +62,8 @@ class UserFile:
         self.module.__file__ = self.name
         sys.modules[self.module_name] = self.module
         if surroundings is not None:
-            tree = host_code.mediated(parse(self.source, self.name), surroundings.refuse)
+            tree = host_code.mediated(parse(self.source, self.name), surroundings.names,
+                                      surroundings.refuse)
             self.module.__dict__["__builtins__"] = surroundings.builtins()
         exec(compile(tree, self.name, "exec", dont_inherit=True), self.module.__dict__)
 

@@ -10,8 +10,6 @@ import types
 import warnings
 
 import torch
-from triton.runtime.autotuner import Autotuner
-from triton.runtime.jit import JITFunction
 
 
 def _names(text):
@@ -29,10 +27,12 @@ OPEN = {
     "functools": _names("update_wrapper"), "operator": _names("attrgetter methodcaller"),
     "string": _names("Formatter"),
     "typing": _names("Protocol runtime_checkable get_type_hints"),
+    "typing_extensions": _names("Protocol runtime_checkable get_type_hints"),
+    "enum": _names("global_enum"),
     "contextlib": frozenset(), "collections": _names("UserString"), "dataclasses": frozenset(),
 }
-for _module in ("math cmath itertools collections.abc enum abc numbers copy re json textwrap "
-                "struct fractions decimal statistics bisect heapq hashlib typing_extensions einops "
+for _module in ("math cmath itertools collections.abc abc numbers copy re json textwrap "
+                "struct fractions decimal statistics bisect heapq hashlib einops "
                 "torch.nn torch.nn.functional torch.nn.init torch.nn.parameter torch.nn.modules "
                 "torch.nn.attention torch.autograd torch.autograd.function torch.autograd.functional "
                 "torch.amp torch.cuda.amp torch.cuda.nvtx torch.fft torch.linalg "
@@ -82,7 +82,10 @@ CLOSED = {
 # Names between double underscores that may be read of anything.
 SPECIAL = _names("__init__ __call__ __name__ __qualname__ __doc__ __class__ __version__ __enter__ "
                   "__exit__ __len__ __iter__ __next__ __getitem__ __setitem__ __contains__ __eq__ "
-                  "__add__ __sub__ __mul__ __truediv__ __post_init__ __setattr__ __new__ __repr__")
+                  "__add__ __sub__ __mul__ __truediv__ __post_init__ __new__ __repr__")
+
+# And that may be set.
+WRITTEN = _names("__name__ __qualname__ __doc__ __version__ __wrapped__")
 
 # Private names of PyTorch's objects that mean the same everywhere.
 PRIVATE = _names("_version _cdata")
@@ -101,13 +104,14 @@ OF_STAND_INS = _names(
     "synchronize wait_stream wait_event query is_integrated is_multi_gpu_board "
     "get setdefault pop update items keys values copy")
 
+# Of kernels: what may be asked.
+OF_KERNELS = _names("run warmup fn arg_names best_config configs keys src")
+
 # Of kinds of objects: what may not be asked.
 OF_KINDS = (
     (types.FrameType, None), (types.TracebackType, None), (types.CodeType, None),
     ((types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType),
      _names("gi_frame gi_code cr_frame cr_code cr_origin ag_frame ag_code gi_yieldfrom")),
-    ((JITFunction, Autotuner), _names("device_caches cache used_global_vals hash cache_key "
-                                      "configs_timings bench_time timings")),
     (logging.LogRecord, None), (torch.Generator, None),
     ((torch._ops.OpOverload, torch._ops.OpOverloadPacket), _names(
         "has_kernel_for_dispatch_key has_kernel_for_any_dispatch_key py_kernels py_impl decompose "

@@ -25,6 +25,7 @@ from refusal import Refused, one_line
 from surroundings import Surroundings
 from state import collect_state
 from tape import Launch, Value, number_to_json, tensor_key
+from training import TrainingReads
 from tuning import Tunings
 
 MAX_TREE_DEPTH = 32
@@ -414,47 +415,6 @@ def _no_grad():
     and takes none apart."""
     with torch.no_grad(), torch._C._AutoDispatchBelowAutograd():
         yield
-
-
-class TrainingReads:
-    """Whether forward asks a module if it is in training mode. The flags are taken out of the
-    modules for the length of a call, so that asking for one goes through Module.__getattr__."""
-
-    watching = None
-
-    def __init__(self, model):
-        self.model = model if isinstance(model, torch.nn.Module) else None
-        self.read = False
-
-    def __enter__(self):
-        modules = self.model.modules() if self.model is not None else ()
-        self.flags = {id(module): (module, module.__dict__.pop("training"))
-                      for module in modules if "training" in module.__dict__}
-        TrainingReads.watching = self
-        return self
-
-    def __exit__(self, *exception):
-        TrainingReads.watching = None
-        for module, flag in self.flags.values():
-            module.__dict__.setdefault("training", flag)
-
-    @staticmethod
-    def look_up(module, name):
-        watching = TrainingReads.watching
-        if name == "training" and watching is not None and id(module) in watching.flags:
-            watching.read = True
-            return watching.flags[id(module)][1]
-        return _module_attribute(module, name)
-
-    def mode(self):
-        if not self.read:
-            return "any"
-        return "train" if self.model.training else "eval"
-
-
-# Put in once and for all: to change a class that hundreds inherit from takes milliseconds.
-_module_attribute = torch.nn.Module.__getattr__
-torch.nn.Module.__getattr__ = TrainingReads.look_up
 
 
 def _module_name(request):

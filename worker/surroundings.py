@@ -12,16 +12,19 @@ import contextlib
 import functools
 import logging
 import os
+import secrets
 import string
 import sys
 import types
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from triton.runtime.jit import KernelInterface
 
 import host_code
 import questions
 from refusal import Refused
+from training import TrainingReads
 
 WORKER_DIR = os.path.dirname(os.path.abspath(__file__))
 
@@ -49,6 +52,8 @@ class Surroundings:
         self.replaced = {  # functions of modules that are others for the file
             (functools, "wraps"): types.SimpleNamespace(wraps=self.wraps),
             (logging, "basicConfig"): types.SimpleNamespace(basicConfig=lambda **options: None)}
+        token = secrets.token_hex(8)
+        self.names = "read " + token, "write " + token
         self.workers = {name for name in _WORKERS if name in sys.modules}
 
     def refuse(self, message, line=None):
@@ -73,11 +78,14 @@ class Surroundings:
             return self.replaced.get((owner, name), owner)
         elif kind.__module__ in self.workers and name not in questions.OF_STAND_INS:
             self.refuse("the program asks for %s of an object of the recorder's" % name)
-        elif isinstance(owner, types.FunctionType) and name != "register" \
+        elif isinstance(owner, types.FunctionType) \
                 and owner.__globals__.get("__name__") in self.workers:
             self.refuse("the program asks for %s of a function of PyTorch's" % name)
         elif isinstance(owner, torch.Tensor) and name in questions.PLACE and not self.recorder.used:
             self.refuse("the program asks for %s of a tensor before it is moved to its device" % name)
+        elif isinstance(owner, KernelInterface) and name not in questions.OF_KERNELS \
+                and not host_code.is_special(name):
+            self.refuse("the program asks for %s of a kernel" % name)
         elif name in ("format", "format_map") and _is_text(owner):
             return _Format(self, owner)
         else:
@@ -86,7 +94,11 @@ class Surroundings:
 
     def _check_private(self, owner, name):
         if host_code.is_special(name):
-            if name in questions.SPECIAL or name == "__dict__" and self._is_own(type(owner)):
+            target = owner.__self__ if isinstance(owner, super) else owner
+            if name in questions.SPECIAL or (name in ("__dict__", "__setattr__")
+                                             and self._is_own(type(target))):
+                if name == "__dict__" and isinstance(owner, torch.nn.Module):
+                    TrainingReads.put_back(owner)
                 return
         elif isinstance(owner, types.ModuleType):
             if owner.__name__.startswith("torch.ops"):
@@ -129,14 +141,14 @@ class Surroundings:
 
     def write(self, owner, name):
         """The owner, of which the file is about to set an attribute."""
-        if isinstance(owner, types.ModuleType):
+        if host_code.is_special(name) and name not in questions.WRITTEN:
+            self.refuse("the program sets %s" % name)
+        elif isinstance(owner, types.ModuleType):
             if not owner.__name__.startswith("torch.backends") and not self._is_of_user(owner):
                 self.refuse("the program sets %s.%s" % (owner.__name__, name))
         elif isinstance(owner, type):
             if not self._is_own(owner):
                 self.refuse("the program sets %s of class %s" % (name, owner.__name__))
-        elif host_code.is_special(name):
-            self.refuse("the program sets %s" % name)
         return owner
 
     def check_kind(self, value):
@@ -150,7 +162,7 @@ class Surroundings:
         """The builtins of the file."""
         found = dict(builtins.__dict__)
         found.update({name: self._refused(name) for name in questions.NO_BUILTINS})
-        found.update({host_code.READ: self.read, host_code.WRITE: self.write, "type": SeenType,
+        found.update({self.names[0]: self.read, self.names[1]: self.write, "type": SeenType,
                       "getattr": self.getattr, "hasattr": self.hasattr, "setattr": self.setattr,
                       "delattr": self.delattr, "vars": self.vars, "isinstance": self.isinstance,
                       "__import__": self.import_})
@@ -162,21 +174,27 @@ class Surroundings:
         return refused
 
     def getattr(self, owner, name, *default):
-        return getattr(self.read(owner, name), name, *default)
+        return getattr(self.read(owner, self._plain(name)), name, *default)
 
     def hasattr(self, owner, name):
-        return hasattr(self.read(owner, name), name)
+        return hasattr(self.read(owner, self._plain(name)), name)
 
     def setattr(self, owner, name, value):
-        setattr(self.write(owner, name), name, value)
+        setattr(self.write(owner, self._plain(name)), name, value)
 
     def delattr(self, owner, name):
-        delattr(self.write(owner, name), name)
+        delattr(self.write(owner, self._plain(name)), name)
+
+    def _plain(self, name):
+        """A name that says itself what it is equal to is none."""
+        if type(name) is not str:
+            self.refuse("the program asks for an attribute by a %s" % type(name).__name__)
+        return name
 
     def vars(self, *owner):
         if len(owner) != 1 or not self._is_own(type(owner[0])):
             self.refuse("the program calls vars")
-        return vars(*owner)
+        return self.getattr(owner[0], "__dict__")
 
     @staticmethod
     def isinstance(value, kinds):
@@ -285,6 +303,8 @@ class _Kind(type):
         if cls is SeenType and len(args) == 1 and not kwargs:
             Surroundings.current.check_kind(args[0])
             return seen_class(args[0])
+        for name in host_code.METHODS.intersection(*[args[2]] if len(args) > 2 else [()]):
+            Surroundings.current.refuse("the program defines %s" % name)
         return super().__call__(*args, **kwargs)
 
     def __instancecheck__(cls, value):

@@ -161,6 +161,24 @@ REFUSED = {
     "device of a parameter that is made": (
         "answer = True", "import torch\nflag = torch.nn.Parameter(torch.ones(1)).is_cuda  # HEAD"),
     "default generator": "answer = torch.manual_seed(3).device  # HERE",
+    "builtins by another name": ("answer = True", "import math as __builtins__  # HEAD"),
+    "builtins as a function": ("answer = True", "def __builtins__():  # HEAD\n    pass"),
+    "builtins as a parameter": ("answer = True", "f = lambda __import__: 1  # HEAD"),
+    "globals of a kernel": "answer = kernel.get_capture_scope()['__builtins__']  # HERE",
+    "builtins of its own module": ("answer = True",
+                                   "import candidate\ncandidate.__builtins__ = {}  # HEAD"),
+    "builtins by object": ("answer = True", "import candidate\n"
+                           "object.__setattr__(candidate, '__builtins__', {})  # HEAD"),
+    "builtins by super": ("answer = True", "import candidate\n"
+                          "super(type(candidate), candidate).__setattr__('a', {})  # HEAD"),
+    "globals by an enumeration": ("answer = True", "import enum\nenum.global_enum  # HEAD"),
+    "a name that lies": ("answer = hasattr(x, S('fake_mode'))  # HERE",
+                         "class S(str):\n    def __eq__(self, other):\n        return False\n"
+                         "    def __hash__(self):\n        return 1"),
+    "a hook set later": ("answer = True", "class M(type):\n    pass\n"
+                         "setattr(M, '__instancecheck__', lambda *a: True)  # HEAD"),
+    "a hook in a new class": ("answer = True",
+                              "M = type('M', (type,), {'__instancecheck__': None})  # HEAD"),
     "module name": "answer = __spec__ is None  # HERE",
 }
 
@@ -209,6 +227,9 @@ ANSWERED = {
                               "live = WeakTensorKeyDictionary()"),
     "identity in place": "y = x.clone()\nanswer = y.add_(1) is y and torch.add(x, x, out=y) is y",
     "basic logging": ("answer = True", "import logging\nlogging.basicConfig(level=logging.INFO)"),
+    "modes in its dict": "answer = 'training' in self.__dict__ and vars(self)['training']",
+    "set by super": ("answer = A().b == 3", "class A:\n    def __init__(self):\n"
+                     "        super().__setattr__('b', 3)"),
     "class by getattr": "answer = getattr(x, '__cl' + 'ass__') is torch.Tensor",
     "class of a result": "answer = type(x + 1).__name__ == 'Tensor'",
     "class of a parameter": "answer = type(self.scale) is nn.Parameter",
