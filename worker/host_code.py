@@ -26,7 +26,7 @@ _OF_MODULES = {"__builtins__", "__import__", "__build_class__", "__spec__", "__l
 def mediated(tree, names, refuse):
     """The tree of a file whose attributes go past READ and WRITE, which have these `names`. What
     needs no run to be seen is refused here: `refuse(message, line)`."""
-    return ast.fix_missing_locations(_Mediator(names, refuse).visit(tree))
+    return _Mediator(names, refuse).visit(tree)
 
 
 def is_special(name):
@@ -52,10 +52,11 @@ class _Mediator(ast.NodeTransformer):
 
     def visit_Attribute(self, node):
         name = self.read if isinstance(node.ctx, ast.Load) else self.write
-        owner = self.visit(node.value)
-        asked = ast.Call(ast.Name(name, ast.Load()), [owner, ast.Constant(node.attr)], [])
-        return ast.copy_location(ast.Attribute(ast.copy_location(asked, node), node.attr, node.ctx),
-                                 node)
+        place = {"lineno": node.lineno, "col_offset": node.col_offset,
+                 "end_lineno": node.end_lineno, "end_col_offset": node.end_col_offset}
+        arguments = [self.visit(node.value), ast.Constant(node.attr, **place)]
+        node.value = ast.Call(ast.Name(name, ast.Load(), **place), arguments, [], **place)
+        return node
 
     def visit_Name(self, node):
         if is_special(node.id) and node.id not in _VARIABLES:
