@@ -152,24 +152,32 @@ def _cuda(profile, recorder):
             return instead()
         return refused
 
+    def of_device(answer):
+        """There is one device: asking for another would fail in use."""
+        def asked(device=None):
+            if device not in (None, 0) and str(device) not in ("cuda", "cuda:0"):
+                recorder.refuse("unsupported", "a second device (%s)" % (device,))
+            return answer
+        return asked
+
     total = properties.total_memory
     return {
         "is_available": lambda: True, "is_initialized": lambda: True, "init": lambda: None,
         "_lazy_init": lambda: None, "_lazy_call": lambda *args, **kwargs: None,
-        "device_count": lambda: 1, "current_device": lambda: 0, "set_device": lambda device: None,
-        "get_device_name": lambda device=None: properties.name,
-        "get_device_capability": lambda device=None: capability,
-        "get_device_properties": lambda device=None: properties,
+        "device_count": lambda: 1, "current_device": lambda: 0, "set_device": of_device(None),
+        "get_device_name": of_device(properties.name),
+        "get_device_capability": of_device(capability),
+        "get_device_properties": of_device(properties),
         "is_bf16_supported": lambda including_emulation=True: capability >= (8, 0),
         "get_arch_list": lambda: ["sm_%d%d" % capability],
-        "synchronize": lambda device=None: None, "empty_cache": lambda: None,
+        "synchronize": of_device(None), "empty_cache": lambda: None,
         "mem_get_info": lambda device=None: (total, total),
         "memory_allocated": lambda device=None: 0, "max_memory_allocated": lambda device=None: 0,
         "memory_reserved": lambda device=None: 0,
         "reset_peak_memory_stats": lambda device=None: None,
         "device": _NullContext, "device_of": _NullContext,
-        "current_stream": lambda device=None: _NullStream(),
-        "default_stream": lambda device=None: _NullStream(),
+        "current_stream": of_device(_NullStream()),
+        "default_stream": of_device(_NullStream()),
         "manual_seed": lambda seed: None, "manual_seed_all": lambda seed: None,
         "Stream": refuse("hidden-launch", "a stream of the program's own", _NullStream),
         "stream": refuse("hidden-launch", "work on another stream"),

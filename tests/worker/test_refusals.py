@@ -107,6 +107,8 @@ class Model(nn.Module):
 def get_inputs():
     return [torch.randn(3)]
 """),
+    "a second device": ("unsupported", forward(
+        "p = torch.cuda.get_device_properties(3)  # HERE\nreturn x")),
     "graph": ("compile-api", forward("g = torch.cuda.CUDAGraph()  # HERE\nreturn x")),
     "stream": ("hidden-launch", forward("s = torch.cuda.Stream()  # HERE\nreturn x")),
     "custom operator": ("hidden-launch", HEAD + """
