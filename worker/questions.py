@@ -102,7 +102,8 @@ OF_STAND_INS = _names(
     "shared_memory_per_block shared_memory_per_block_optin shared_memory_per_multiprocessor "
     "regs_per_multiprocessor max_threads_per_multi_processor max_threads_per_block L2_cache_size "
     "synchronize wait_stream wait_event query is_integrated is_multi_gpu_board "
-    "get setdefault pop update items keys values copy")
+    "get setdefault pop update items keys values copy register_fake register_kernel "
+    "register_autograd register_vmap register_autocast register_torch_dispatch")
 
 # Of kernels: what may be asked.
 OF_KERNELS = _names("run warmup fn arg_names best_config configs keys src")

@@ -27,10 +27,7 @@ from refusal import Refused
 from training import TrainingReads
 
 WORKER_DIR = os.path.dirname(os.path.abspath(__file__))
-
-
-PLAIN_RECURSION = 1000  # Python's own limit: how deep a file can call is seen by its end
-
+PLAIN_RECURSION = 1000  # Python's own limit: a file can find out how deep calls may go
 
 _WORKERS = frozenset(name[:-3] for name in os.listdir(WORKER_DIR) if name.endswith(".py"))
 
@@ -76,7 +73,7 @@ class Surroundings:
         if isinstance(owner, types.ModuleType):
             self._check_module(owner, name)
             return self.replaced.get((owner, name), owner)
-        elif kind.__module__ in self.workers and name not in questions.OF_STAND_INS:
+        if kind.__module__ in self.workers and name not in questions.OF_STAND_INS:
             self.refuse("the program asks for %s of an object of the recorder's" % name)
         elif isinstance(owner, types.FunctionType) \
                 and owner.__globals__.get("__name__") in self.workers:
@@ -131,8 +128,12 @@ class Surroundings:
             self.refuse("the program asks for %s.%s" % (known, name))
 
     def _is_of_user(self, module):
-        path = getattr(module, "__file__", None)
-        return module is self.file.module or bool(path) and self.file.owns(path)
+        """Whether it is the file itself, or lies beside it. Python and PyTorch may do so too."""
+        path, top = getattr(module, "__file__", None), module.__name__.partition(".")[0]
+        if module is self.file.module:
+            return True
+        return bool(path) and self.file.owns(path) and top not in sys.stdlib_module_names \
+            and top not in questions.OPEN
 
     def _check_kind_of(self, owner, kind, name):
         for kinds, refused in questions.OF_KINDS:
@@ -209,6 +210,8 @@ class Surroundings:
         return functools.wraps(wrapped)
 
     def import_(self, name, scope=None, local=None, names=(), level=0):
+        if isinstance(names, list):  # of a library's in C, which asks the builtins it finds
+            return builtins.__import__(name, scope, local, names, level)
         if any(part.startswith("_") and part != "__future__" for part in name.split(".")):
             self.refuse("the program imports the private %s" % name)
         module = builtins.__import__(name, scope, local, names, level)

@@ -2,6 +2,8 @@
 refused at their line, or answered as a user's process would; what honest files do goes on working.
 """
 
+import os
+
 import pytest
 
 REFERENCE = """
@@ -225,6 +227,10 @@ ANSWERED = {
     "how long tensors live": ("live[x + 1] = 1\nanswer = len(live) == 0",
                               "from torch.utils.weak import WeakTensorKeyDictionary\n"
                               "live = WeakTensorKeyDictionary()"),
+    "imports of a library": ("answer = float(np.ones(3).mean()) == 1.0", "import numpy as np"),
+    "a registered fake": ("answer = True", "import torch\n@torch.library.triton_op('a::b', "
+                          "mutates_args={})\ndef b(x: torch.Tensor) -> torch.Tensor:\n"
+                          "    return x\n@b.register_fake\ndef _(x):\n    return x"),
     "identity in place": "y = x.clone()\nanswer = y.add_(1) is y and torch.add(x, x, out=y) is y",
     "basic logging": ("answer = True", "import logging\nlogging.basicConfig(level=logging.INFO)"),
     "modes in its dict": "answer = 'training' in self.__dict__ and vars(self)['training']",
@@ -287,6 +293,21 @@ ANSWERED = {
 def test_answered(client, tools, name):
     body, head = ANSWERED[name] if isinstance(ANSWERED[name], tuple) else (ANSWERED[name], "")
     reply = record(client, tools, candidate(body, head))
+    assert reply["status"] == "ok", reply
+    assert any("launch" in step for step in reply["task"]["forward"]["steps"])
+
+
+def test_python_in_the_models_folder_is_not_its_users(client, tools):
+    source = candidate("answer = gc.get_objects()  # HERE", "import gc, inspect\nframes = inspect.stack")
+    reply = record(client, tools, source, folder=os.path.dirname(os.path.dirname(os.__file__)))
+    assert (reply["status"], reply["code"]) == ("refused", "surroundings"), reply
+    assert "inspect.stack" in reply["message"]
+
+
+def test_a_module_beside_the_file_is_its_users(client, tools, tmp_path):
+    (tmp_path / "beside.py").write_text("import time\ndef width():\n    return time.time() > 0\n")
+    reply = record(client, tools, candidate("answer = beside.width()", "import beside"),
+                   folder=str(tmp_path))
     assert reply["status"] == "ok", reply
     assert any("launch" in step for step in reply["task"]["forward"]["steps"])
 
