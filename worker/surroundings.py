@@ -7,13 +7,11 @@ that read attributes, or more, are replaced here for the file alone.
 """
 
 import builtins
-import collections.abc
 import contextlib
 import functools
 import logging
 import os
 import secrets
-import string
 import sys
 import types
 
@@ -21,8 +19,10 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from triton.runtime.jit import KernelInterface
 
+import answers
 import host_code
 import questions
+from answers import Environment, Format, OfClass, SeenType, is_text, seen_class
 from refusal import Refused
 from training import TrainingReads
 
@@ -41,8 +41,6 @@ def _depth():
 
 class Surroundings:
     """Of the recording of one file."""
-
-    current = None
 
     def __init__(self, file, recorder):
         self.file, self.recorder = file, recorder
@@ -67,7 +65,7 @@ class Surroundings:
             self._check_private(owner, name)
         kind = type(owner)
         if name == "__class__" and seen_class(owner) is not kind:
-            return _OfClass(seen_class(owner))
+            return OfClass(seen_class(owner))
         if name in _FAKE and isinstance(owner, torch.Tensor):
             self.refuse("the program asks for %s, which only recorded tensors have" % name)
         if isinstance(owner, types.ModuleType):
@@ -83,8 +81,8 @@ class Surroundings:
         elif isinstance(owner, KernelInterface) and name not in questions.OF_KERNELS \
                 and not host_code.is_special(name):
             self.refuse("the program asks for %s of a kernel" % name)
-        elif name in ("format", "format_map") and _is_text(owner):
-            return _Format(self, owner)
+        elif name in ("format", "format_map") and is_text(owner):
+            return Format(self, owner)
         else:
             self._check_kind_of(owner, kind, name)
         return owner
@@ -230,12 +228,12 @@ class Surroundings:
     @contextlib.contextmanager
     def installed(self):
         """A user's process, as far as the file can see."""
-        saved = sys.argv, sys.path[:], os.environ, Surroundings.current
+        saved = sys.argv, sys.path[:], os.environ, SeenType.surroundings
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(_depth() + PLAIN_RECURSION)
         modules = {name: sys.modules.pop(name) for name in self.workers - {"__main__"}}
         main, sys.modules["__main__"] = sys.modules["__main__"], types.ModuleType("__main__")
-        sys.argv, os.environ, Surroundings.current = [""], Environment(self, os.environ), self
+        sys.argv, os.environ, SeenType.surroundings = [""], Environment(self, os.environ), self
         sys.path[:] = [path for path in sys.path if path != WORKER_DIR]
         shown, name = FakeTensor.__repr__, FakeTensor.__name__
         FakeTensor.__name__ = "Tensor"  # as messages of errors say it
@@ -243,7 +241,7 @@ class Surroundings:
         try:
             yield
         finally:
-            sys.argv, sys.path[:], os.environ, Surroundings.current = saved
+            sys.argv, sys.path[:], os.environ, SeenType.surroundings = saved
             sys.modules.update(modules, __main__=main)
             sys.setrecursionlimit(limit)
             FakeTensor.__repr__, FakeTensor.__name__ = shown, name
@@ -270,7 +268,7 @@ _STANDARD = ("<frozen", os.path.join(os.path.dirname(os.__file__), ""))
 
 def _passes_on(file):
     """Whether frames of a file only pass questions on: Python's own, and Tensor's methods."""
-    return file in (__file__, torch._tensor.__file__) or file.startswith(_STANDARD) \
+    return file in (__file__, answers.__file__, torch._tensor.__file__) or file.startswith(_STANDARD) \
         and "-packages" + os.sep not in file
 
 
@@ -287,118 +285,3 @@ _PLAIN = {torch.Tensor: torch.empty(0), torch.nn.Parameter: torch.nn.Parameter(t
 
 def _is_of_library(kind):
     return str(kind.__module__).partition(".")[0] in ("torch", "triton")
-
-
-def seen_class(value):
-    """The class that an object would have in a user's process."""
-    kind = type(value)
-    if kind is type:
-        return SeenType
-    if kind is FakeTensor:
-        return torch.nn.Parameter if getattr(value, "_is_param", False) else torch.Tensor
-    return kind
-
-
-class _Kind(type):
-    """The class of the `type` that a file sees."""
-
-    def __call__(cls, *args, **kwargs):
-        if cls is SeenType and len(args) == 1 and not kwargs:
-            Surroundings.current.check_kind(args[0])
-            return seen_class(args[0])
-        for name in host_code.METHODS.intersection(*[args[2]] if len(args) > 2 else [()]):
-            Surroundings.current.refuse("the program defines %s" % name)
-        return super().__call__(*args, **kwargs)
-
-    def __instancecheck__(cls, value):
-        return isinstance(value, type) if cls is SeenType else super().__instancecheck__(value)
-
-    def __subclasscheck__(cls, value):
-        return issubclass(value, type) if cls is SeenType else super().__subclasscheck__(value)
-
-
-class SeenType(type, metaclass=_Kind):
-    __class_getitem__ = classmethod(types.GenericAlias)
-
-
-class _OfClass:
-    """An object of which nothing is known but its class."""
-
-    def __init__(self, kind):
-        self.kind = kind
-
-    __class__ = property(lambda self: self.kind)
-
-
-def _is_text(owner):
-    return isinstance(owner, (str, super)) or isinstance(owner, type) and issubclass(owner, str)
-
-
-class _Format:
-    """str.format as the file sees it."""
-
-    def __init__(self, surroundings, owner):
-        self.formatter, self.owner = _Formatter(surroundings), owner
-
-    def format(self, *args, **kwargs):
-        text, args = (self.owner, args) if isinstance(self.owner, str) else (args[0], args[1:])
-        return self.formatter.vformat(text, args, kwargs)
-
-    def format_map(self, *args):
-        text, mapping = (self.owner, *args) if isinstance(self.owner, str) else args
-        return self.formatter.vformat(text, (), mapping)
-
-
-class _Formatter(string.Formatter):
-    """str.format, whose fields may read attributes."""
-
-    def __init__(self, surroundings):
-        self.surroundings = surroundings
-
-    def get_field(self, field_name, args, kwargs):
-        first, rest = string._string.formatter_field_name_split(field_name)
-        value = self.get_value(first, args, kwargs)
-        for is_attribute, name in rest:
-            value = self.surroundings.getattr(value, name) if is_attribute else value[name]
-        return value, first
-
-
-class Environment(collections.abc.MutableMapping):
-    """os.environ. The file finds in it what it put there itself, and nothing under other names, as
-    most users would have nothing there; names that say something of the machine are refused."""
-
-    def __init__(self, surroundings, real):
-        self._surroundings, self._real = surroundings, real
-        self._own = {}
-
-    def _seen(self, name=None):
-        """What the caller may look at."""
-        if not self._surroundings.asked_by_file():
-            return self._real
-        if name is None or name not in self._own and (
-                name in self._real or name.startswith(questions.VARIABLES)):
-            self._surroundings.refuse("the program reads the environment" +
-                                      (": " + name if name else ""))
-        return self._own
-
-    def __getitem__(self, name):
-        return self._seen(name)[name]
-
-    def __iter__(self):
-        return iter(self._seen())
-
-    def __len__(self):
-        return len(self._seen())
-
-    def __setitem__(self, name, value):
-        self._own[name] = self._real[name] = value
-
-    def __delitem__(self, name):
-        self._own.pop(name, None)
-        del self._real[name]
-
-    def __repr__(self):
-        return repr(self._seen())
-
-    def copy(self):
-        return dict(self)
