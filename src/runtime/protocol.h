@@ -111,8 +111,9 @@ struct TimeRequest {
   uint64_t seed = 0;
   double max_seconds = 20;
   // Ends before `rounds` once the time of task 0 over each other's is known: its 95 % interval is
-  // at most so wide, relative to itself, or all rounds agree within kBetweenRuns. 0: never. Wall
-  // time and the processors' clock are then taken in every sixteenth round.
+  // at most so wide, relative to itself, or all rounds agree within kBetweenRuns. 0: never. The
+  // processors' clock, and wall time of runs under a millisecond, are then taken in every sixteenth
+  // round.
   double width = 0;
 };
 

@@ -170,7 +170,8 @@ std::vector<TrialRequest> plan_trials(const Reference& reference, int candidate,
 void add_times(const TimeReport& report, const std::vector<std::string>& names, Json& evidence) {
   for (size_t i = 0; i < names.size(); ++i) {
     Json& row = evidence[names[i]];
-    row = {{"device_ms", median(report.device_ms[i])}, {"wall_ms", median(report.wall_ms[i])}};
+    row = {{"device_ms", median(report.device_ms[i])}};
+    if (!report.wall_ms[i].empty()) row["wall_ms"] = median(report.wall_ms[i]);
     if (i != 1) {
       row["speedup"] = interval_to_json(median_ratio(report.device_ms[i], report.device_ms[1]));
     }

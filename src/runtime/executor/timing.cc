@@ -15,6 +15,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int kWarmups = 3;       // of a package; a task has run before, in trials or checked
 constexpr int kFewestRounds = 4;  // that agree as well as whole measurements do
 constexpr int kSeldom = 16;  // rounds, where their number follows from the times: wall time, clock
+// Milliseconds beyond which wall time is device time, as near as matters where rounds are few.
+constexpr double kLongRun = 1;
 // A round in which the processors ran slower than this share of their usual pace says nothing.
 constexpr double kThrottled = 0.95;
 // Relative RMS distance that the order of atomic additions may cause, in units of the last place.
@@ -174,13 +176,15 @@ int leave_out_throttled(const std::vector<double>& mhz,
   return static_cast<int>(static_cast<long>(mhz.size()) - kept);
 }
 
-void time_once(Contestant& contestant, int set, RunClock& clock, bool wall) {
+void time_once(Contestant& contestant, int set, RunClock& clock) {
   const auto run = [&] { contestant.last_outputs = contestant.run(set, {.checked = false}); };
   contestant.last_outputs.clear();
   contestant.reset(set);
   contestant.device_ms.push_back(clock.device_ms(run));
   contestant.last_set = set;
-  if (!wall) return;
+}
+
+void time_wall(Contestant& contestant, int set, RunClock& clock) {
   contestant.reset(set);
   contestant.wall_ms.push_back(clock.wall_ms([&] { contestant.run(set, {.checked = false}); }));
 }
@@ -213,7 +217,12 @@ TimeReport time_runs(Backend& backend, RunClock& clock, const TimeRequest& reque
     if (round >= kFewestRounds && Clock::now() > deadline) break;
     std::shuffle(order.begin(), order.end(), random);
     const bool all = request.width == 0 || round % kSeldom == 0;
-    for (size_t i : order) time_once(*contestants[i], round % request.input_sets, clock, all);
+    const int set = round % request.input_sets;
+    for (size_t i : order) {
+      time_once(*contestants[i], set, clock);
+      const bool long_run = request.width > 0 && contestants[i]->device_ms.back() > kLongRun;
+      if (all && !long_run) time_wall(*contestants[i], set, clock);
+    }
     if (const double mhz = all ? clock.processor_mhz() : 0) report.processor_mhz.push_back(mhz);
     if (request.width > 0 && known(contestants, request.width)) break;
   }

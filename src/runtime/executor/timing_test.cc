@@ -56,7 +56,8 @@ TEST(Timing, FourRoundsThatAgreeAreEnough) {
   const TimeReport report = time_with({2}, 0.01);
   EXPECT_EQ(report.device_ms[0].size(), 4u);
   EXPECT_EQ(report.device_ms[1].size(), 4u);
-  EXPECT_EQ(report.wall_ms[0].size(), 1u);
+  EXPECT_TRUE(report.wall_ms[0].empty());  // long runs
+  EXPECT_EQ(time_with({0.5}, 0.01).wall_ms[0].size(), 1u);
 }
 
 // A device of 2000 MHz that slows down for rounds 5 to 9, in which everything takes twice as long.
