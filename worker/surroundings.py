@@ -19,7 +19,6 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from triton.runtime.jit import KernelInterface
 
-import answers
 import host_code
 import questions
 from answers import Environment, Format, OfClass, SeenType, is_text, seen_class
@@ -267,9 +266,11 @@ _STANDARD = ("<frozen", os.path.join(os.path.dirname(os.__file__), ""))
 
 
 def _passes_on(file):
-    """Whether frames of a file only pass questions on: Python's own, and Tensor's methods."""
-    return file in (__file__, answers.__file__, torch._tensor.__file__) or file.startswith(_STANDARD) \
-        and "-packages" + os.sep not in file
+    """Whether frames of a file only pass questions on: the worker's and Python's own, and those of
+    Tensor's methods."""
+    return os.path.dirname(file) == WORKER_DIR \
+        or file in (torch._tensor.__file__, torch.overrides.__file__) \
+        or file.startswith(_STANDARD) and "-packages" + os.sep not in file
 
 
 def _of_fake_tensors():

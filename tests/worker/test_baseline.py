@@ -65,7 +65,7 @@ class Builder:
         """What became of each: None or a line that says why there is no package."""
         for i, request in enumerate(requests):
             message = {"request": i, "package": str(folder / f"{i}.pt2"), "folder": str(folder),
-                       "class": "Model", "state": [], "inputs": [], "seconds": 300}
+                       "class": "Model", "state": [], "inputs": [], "max_autotune": False, "seconds": 300}
             self.frames.send(self.control, message | request)
         replies = [self.frames.receive(self.control)[0] for _ in requests]
         return [reply["error"] for reply in sorted(replies, key=lambda r: r["request"])]
@@ -121,7 +121,7 @@ def test_an_import_that_touched_cuda_means_a_process_of_its_own(tmp_path, monkey
     import baseline
     request = {"request": 0, "package": str(tmp_path / "0.pt2"), "source": TIED,
                "folder": str(tmp_path), "class": "Net", "state": [["a.weight", "b.weight"]],
-               "inputs": [], "seconds": 300}
+               "inputs": [], "max_autotune": False, "seconds": 300}
     monkeypatch.setattr(torch.cuda, "_is_in_bad_fork", lambda: True)
     pid = os.fork()
     if pid == 0:

@@ -124,6 +124,10 @@ void Replay::prepare(const std::vector<Kernel>& kernels, KernelSet* set) {
         const OperatorRow* row = find_operator(call->op);
         prepared.convolution = row && row->cls == OpClass::kConv;
         prepared.exponential = row && row->numerics == Numerics::kExponential;
+        const Arg* probabilities = row ? call->find(std::string(row->probabilities)) : nullptr;
+        if (probabilities && probabilities->is_value()) {
+          prepared.probabilities = probabilities->value();
+        }
       } else {
         const auto& launch = std::get<Launch>(step);
         const Kernel& kernel = kernels.at(launch.kernel);
@@ -234,6 +238,13 @@ void Replay::run_step(int index, Run& run) {
 
 void Replay::run_call(int index, Run& run) {
   const PreparedStep& step = steps_[index];
+  // In place of PyTorch's assertion on the device, which would end the process.
+  if (step.probabilities >= 0 && run.options.checked) {
+    const at::Tensor& p = run.slots[step.probabilities];
+    if (!p.ge(0).logical_and(p.le(1)).all().item<bool>()) {
+      throw ReplayError("all elements of its input should be between 0 and 1");
+    }
+  }
   std::vector<at::Tensor> results =
       narrow_ && step.call->random() ? call_narrow(index, run) : call_rounded(index, run);
   if (results.size() != step.defines.size()) {

@@ -78,6 +78,7 @@ class Replay {
     std::vector<ValueId> defines;        // -1 where there is no tensor or nobody uses it
     std::vector<ValueId> release;        // values used for the last time
     bool empty = false, convolution = false, exponential = false;
+    ValueId probabilities = -1;  // must lie in [0, 1]
   };
   struct Run;  // the state of one run
 

@@ -223,8 +223,23 @@ TEST_F(ReplayTest, UsedMemoryHoldsNumbersEverywhere) {
       EXPECT_TRUE(made.isfinite().all().item<bool>()) << dtype << rows;
       EXPECT_GT(made.max().item<double>(), 0.5) << dtype << rows;
       EXPECT_GT(made.abs().mean().item<double>(), 0.1) << dtype << rows;
-      if (rows > 1) EXPECT_LT(made.narrow(0, rows - 2, 2).min().item<double>(), 1.0);
     }
+  }
+}
+
+// On a device the operator itself would end the process.
+TEST_F(ReplayTest, ProbabilitiesOutsideOfTheirRangeAreRefused) {
+  const Program program = make_program(
+      {value_json("float32", {4}, 0), value_json("float32", {4}, 1), value_json("float32", {}, 2)},
+      {0, 1},
+      {step_json("aten.binary_cross_entropy.default", {{"self", v(0)}, {"target", v(1)}}, {2})},
+      {2});
+  const at::Tensor target = at::zeros({4});
+  EXPECT_EQ(error(program, {at::full({4}, 0.5), target}), "");
+  for (float bad : {-0.1f, 1.5f, NAN}) {
+    EXPECT_NE(error(program, {at::full({4}, bad), target}).find("between 0 and 1"),
+              std::string::npos)
+        << bad;
   }
 }
 

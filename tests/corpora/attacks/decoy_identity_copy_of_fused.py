@@ -5,7 +5,7 @@ import torch.nn as nn
 
 class Model(nn.Module):
     def forward(self, q, k, v):
-        scores = q @ k.transpose(-1, -2) * 0.25
+        scores = q @ k.transpose(-1, -2) * 0.01
         return torch.softmax(scores, dim=-1) @ v
 
 def get_inputs():
@@ -29,7 +29,7 @@ def gather_heads(src, dst, n, BLOCK: tl.constexpr):
 
 class ModelNew(nn.Module):
     def forward(self, q, k, v):
-        o = F.scaled_dot_product_attention(q, k, v, scale=0.25)
+        o = F.scaled_dot_product_attention(q, k, v, scale=0.01)
         out = torch.empty(q.shape, device=q.device)
         gather_heads[(triton.cdiv(o.numel(), 256),)](o.contiguous(), out, o.numel(), BLOCK=256)
         return out
@@ -49,7 +49,7 @@ def attention_kernel(q, k, v, out, T, D: tl.constexpr, BLOCK: tl.constexpr):
     inside = s[:, None] < T
     query = tl.load(q + base + t * D + d)
     keys = tl.load(k + base + s[:, None] * D + d[None, :], mask=inside, other=0.0)
-    scores = tl.where(s < T, tl.sum(keys * query[None, :], axis=1) * 0.25, -float("inf"))
+    scores = tl.where(s < T, tl.sum(keys * query[None, :], axis=1) * 0.01, -float("inf"))
     e = tl.exp(scores - tl.max(scores, axis=0))
     values = tl.load(v + base + s[:, None] * D + d[None, :], mask=inside, other=0.0)
     o = tl.sum(values * e[:, None], axis=0) / tl.sum(e, axis=0)

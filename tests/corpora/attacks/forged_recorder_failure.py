@@ -1,4 +1,4 @@
-# attack | family: forged | mechanism: a function of the recorder is taken away, and the worker fails by itself | stage: record | check: failed
+# attack | family: forged | mechanism: a function of the recorder is taken away, and the worker fails by itself | stage: record | check: surroundings+failed
 # %% reference
 import torch
 import torch.nn as nn

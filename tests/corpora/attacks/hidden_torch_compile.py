@@ -5,7 +5,7 @@ import torch.nn as nn
 
 class Model(nn.Module):
     def forward(self, x):
-        return torch.nn.functional.silu(x).sum(dim=1)
+        return torch.relu(x).exp().sum(dim=1)
 
 def get_inputs():
     return [torch.randn(70, 26)]
@@ -24,12 +24,13 @@ import triton.language as tl
 def row_sums(x, y, cols, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     c = tl.arange(0, BLOCK)
-    tl.store(y + row, tl.sum(tl.load(x + row * cols + c, mask=c < cols, other=0.0), axis=0))
+    e = tl.exp(tl.load(x + row * cols + c, mask=c < cols, other=0.0))
+    tl.store(y + row, tl.sum(tl.where(c < cols, e, 0.0), axis=0))
 
 
 @torch.compile(mode="max-autotune-no-cudagraphs")
 def activate(x):
-    return F.silu(x)
+    return F.relu(x)
 
 
 class ModelNew(nn.Module):
@@ -50,11 +51,12 @@ import triton.language as tl
 def row_sums(x, y, cols, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     c = tl.arange(0, BLOCK)
-    tl.store(y + row, tl.sum(tl.load(x + row * cols + c, mask=c < cols, other=0.0), axis=0))
+    e = tl.exp(tl.load(x + row * cols + c, mask=c < cols, other=0.0))
+    tl.store(y + row, tl.sum(tl.where(c < cols, e, 0.0), axis=0))
 
 
 def activate(x):
-    return F.silu(x)
+    return F.relu(x)
 
 
 class ModelNew(nn.Module):
