@@ -95,6 +95,12 @@ struct TrialReport {
 // off by more where a run takes a millisecond (bench/intervals.py, bench/h200/intervals.json).
 constexpr double kBetweenRuns = 0.005;
 
+// Below six values no order statistics enclose a median in 95 % of cases (2 * 0.5^5 > 0.05). The
+// interval of four or five is their range and this share of it to either side: 1.6 ranges, where
+// Student's interval for four normal values is 1.42 expected ranges wide, for five 1.00.
+constexpr size_t kFewRounds = 6;
+constexpr double kFewStretch = 0.3;
+
 // Task 0 as compiled by AOTInductor.
 struct PackageRequest {
   std::string path;
@@ -111,7 +117,7 @@ struct TimeRequest {
   uint64_t seed = 0;
   double max_seconds = 20;
   // Ends before `rounds` once the time of task 0 over each other's is known: its 95 % interval is
-  // at most so wide, relative to itself, or all rounds agree within kBetweenRuns. 0: never. The
+  // at most so wide, relative to itself; after four rounds at the earliest. 0: never. The
   // processors' clock, and wall time of runs under a millisecond, are then taken in every sixteenth
   // round.
   double width = 0;

@@ -40,6 +40,26 @@ TEST(Statistics, IntervalCoversTheTruth) {
   EXPECT_LT(covered, kRounds);
 }
 
+// Of few rounds too, about as often.
+TEST(Statistics, IntervalsOfFewRoundsCoverTheTruth) {
+  std::mt19937 rng(2);
+  std::lognormal_distribution<double> noise(0, 0.05);
+  for (int rounds : {4, 5}) {
+    int covered = 0;
+    constexpr int kTimes = 1000;
+    for (int time = 0; time < kTimes; ++time) {
+      std::vector<double> a, b;
+      for (int i = 0; i < rounds; ++i) {
+        a.push_back(3.0 * noise(rng));
+        b.push_back(2.0 * noise(rng));
+      }
+      const Interval interval = median_ratio(a, b);
+      covered += interval.lower <= 1.5 && 1.5 <= interval.upper;
+    }
+    EXPECT_GT(covered, 0.92 * kTimes) << rounds;
+  }
+}
+
 OutputErrors errors_of(double reference_rms, double candidate_rms, double worst_factor = 3) {
   OutputErrors e;
   e.dtype = "float32";

@@ -12,8 +12,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kWarmups = 3;       // of a package; a task has run before, in trials or checked
-constexpr int kFewestRounds = 4;  // that agree as well as whole measurements do
+constexpr int kWarmups = 3;  // of a package; a task has run before, in trials or checked
+constexpr int kFewestRounds = 4;
 constexpr int kSeldom = 16;  // rounds, where their number follows from the times: wall time, clock
 // Milliseconds beyond which wall time is device time, as near as matters where rounds are few.
 constexpr double kLongRun = 1;
@@ -112,11 +112,22 @@ std::vector<std::vector<at::Tensor>> draw_sets(LoadedTask& task, const TimeReque
   return sets;
 }
 
+double middle(std::vector<double> values) {
+  const auto half = values.begin() + static_cast<long>(values.size() / 2);
+  std::nth_element(values.begin(), half, values.end());
+  return *half;
+}
+
 // The width of a distribution-free 95 % interval of the median of `values`, relative to it: between
 // the order statistics whose ranks a fair coin would leave outside in at most 5 % of cases
-// (Conover, Practical Nonparametric Statistics, section 3.2). Infinite below 6 values.
+// (Conover, Practical Nonparametric Statistics, section 3.2); of few values as kFewStretch says.
 double relative_width(std::vector<double> values) {
   const size_t n = values.size();
+  if (n < kFewestRounds) return std::numeric_limits<double>::infinity();
+  if (n < kFewRounds) {
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    return (1 + 2 * kFewStretch) * (*most - *least) / middle(values);
+  }
   double outside = std::pow(0.5, n), term = outside;  // P(fewer than `rank` of n below the median)
   size_t rank = 0;
   while (2 * outside <= 0.05) {
@@ -124,7 +135,6 @@ double relative_width(std::vector<double> values) {
     term *= static_cast<double>(n - rank + 1) / static_cast<double>(rank);
     outside += term;
   }
-  if (rank == 0) return std::numeric_limits<double>::infinity();
   std::sort(values.begin(), values.end());
   return (values[n - rank] - values[rank - 1]) / values[n / 2];
 }
@@ -136,18 +146,9 @@ bool known(const std::vector<std::unique_ptr<Contestant>>& contestants, double w
     if (contestant == contestants[0]) continue;
     std::vector<double> ratios;
     for (size_t i = 0; i < base.size(); ++i) ratios.push_back(base[i] / contestant->device_ms[i]);
-    const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
-    const bool agree = *most <= *least * (1 + kBetweenRuns);
-    if (agree && ratios.size() >= kFewestRounds) continue;
     if (!(relative_width(ratios) <= width)) return false;
   }
   return true;
-}
-
-double middle(std::vector<double> values) {
-  const auto half = values.begin() + static_cast<long>(values.size() / 2);
-  std::nth_element(values.begin(), half, values.end());
-  return *half;
 }
 
 void keep_only(std::vector<double>& values, const std::vector<bool>& keep) {

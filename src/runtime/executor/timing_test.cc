@@ -100,10 +100,18 @@ TEST(Timing, NothingIsLeftOutWithoutAClockOrOnASteadyOne) {
   EXPECT_EQ(report.throttled_rounds, 0);
 }
 
-// Below six values no order statistics enclose the median in 95 % of cases: 2 * 0.5^5 > 0.05.
-TEST(Timing, EndsWithTheFirstIntervalWhereTimesDifferALittle) {
-  const TimeReport report = time_with({2, 2.04, 2.02, 2.03, 2.01}, 0.05);
-  EXPECT_EQ(report.device_ms[0].size(), 6u);
+// Ratios are spread over some 4 %.
+TEST(Timing, ANarrowerIntervalTakesMoreRounds) {
+  size_t before = 4;
+  for (double width : {0.2, 0.05, 0.035, 0.025, 0.02, 0.015, 0.01}) {
+    const size_t rounds = time_with({2, 2.04, 2.02, 2.03, 2.01}, width).device_ms[0].size();
+    EXPECT_GE(rounds, before) << width;
+    if (width == 0.2) {
+      EXPECT_EQ(rounds, 4u);
+    }
+    before = rounds;
+  }
+  EXPECT_GT(before, 6u);
 }
 
 TEST(Timing, GoesOnWhileTimesDisagree) {
