@@ -102,7 +102,7 @@ CANDIDATES = {
     "chosen by chance": (
         candidate("[config(64, num_stages=s) for s in "
                   "__import__('random').SystemRandom().sample(range(2, 60), 40)]"),
-        "not judged", None, ["from one recording to the next"], None),
+        "rejected", "record", ["surroundings"], None),
 }
 
 

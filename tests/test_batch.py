@@ -196,8 +196,12 @@ def processes_below(pid):
     return below
 
 
-# What a module does before it defines a candidate -> what the rejection says; "" when it harms nobody
-# and is judged like any other; None when that is up to the machine's speed.
+# What a global of the worker's is found by, up the stack.
+OF_WORKER = "import sys\nframe = sys._getframe()\nwhile '%s' not in frame.f_globals:\n    frame = frame.f_back\n"
+
+# What a module beside a candidate does, which is not asked what it looks at, before the candidate is
+# defined -> what the rejection says; "" when it harms nobody and is judged like any other; None when
+# that is up to the machine's speed.
 HOSTILE = {
     "endless Python": ("while True:\n    pass\n", "took longer than 10 s"),
     "fork bomb": ("import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass\n",
@@ -210,10 +214,10 @@ HOSTILE = {
     "its end": ("import os\nos._exit(0)\n", "exited with status 0 without an answer"),
     "a limit that kills": ("import resource\nresource.setrlimit(resource.RLIMIT_CPU, (1, 1))\nwhile True:\n    pass\n",
                            "its worker fails, and does not on another program"),
-    "a failure of its worker's": ("import sys\n_send = sys.modules['frames'].send\nsys.modules['frames'].send = "
-                                  "lambda sock, *_: _send(sock, {'status': 'failed', 'message': 'no space'})\n",
+    "a failure of its worker's": (OF_WORKER % "frames" + "frames = frame.f_globals['frames']\n_send = frames.send\n"
+                                  "frames.send = lambda sock, *_: _send(sock, {'status': 'failed', 'message': 'no space'})\n",
                                   "its worker fails, and does not on another program: no space"),
-    "a worker's refusal": ("import sys\nraise sys.modules['refusal'].Refused('unsupported', 'interpreter')\n",
+    "a worker's refusal": (OF_WORKER % "Refused" + "raise frame.f_globals['Refused']('unsupported', 'interpreter')\n",
                            "interpreter [unsupported]"),
     "exit code 4": ("import os\nos._exit(4)\n", "exited with status 4 without an answer"),
     "its socket closed": ("import os\nos.closerange(3, 64)\n", "without an answer"),
@@ -247,8 +251,12 @@ def expect_no_orphans():
 
 def test_hostile_candidates_harm_nobody(tmp_path):
     started = time.monotonic()
-    batch = write(tmp_path, [line(name, code + RIGHT) for name, (code, _) in HOSTILE.items()] +
-                  [line("honest", WRONG), line("right", RIGHT)])
+    lines = []
+    for i, (name, (code, _)) in enumerate(HOSTILE.items()):
+        (tmp_path / f"hostile_{i}.py").write_text(code)
+        (tmp_path / f"candidate_{i}.py").write_text(f"import hostile_{i}\n" + RIGHT)
+        lines.append({"id": name, "reference_text": SINE_MODEL, "candidate": f"candidate_{i}.py"})
+    batch = write(tmp_path, [*lines, line("honest", WRONG), line("right", RIGHT)])
     with adopted_orphans():
         check_hostile_candidates(batch, tmp_path)
     assert time.monotonic() - started < 400

@@ -5,6 +5,8 @@
 
 #include "formats/error.h"
 #include "ops/operator.h"
+#include "program/cost.h"
+#include "runtime/executor/accumulator.h"
 #include "runtime/executor/tf32.h"
 
 namespace kw {
@@ -52,6 +54,14 @@ class DefaultDtype {
  private:
   caffe2::TypeMeta before_;
 };
+
+// How many terms an element of a product in float32 sums; 0 of other results.
+double summed_terms(const Program& program, const AtenCall& call) {
+  if (call.results.size() != 1 || call.results[0] < 0) return 0;
+  const Value& product = program.values[call.results[0]];
+  if (product.dtype != DType::kFloat32 || product.numel() == 0) return 0;
+  return step_cost(program, call).flops / (2 * static_cast<double>(product.numel()));
+}
 
 // Numbers of both signs up to 1, drawn from no generator, over the whole storage: a stretch of them
 // again and again, since a wave as long as the tensor takes several passes to make.
@@ -124,6 +134,9 @@ void Replay::prepare(const std::vector<Kernel>& kernels, KernelSet* set) {
         const OperatorRow* row = find_operator(call->op);
         prepared.convolution = row && row->cls == OpClass::kConv;
         prepared.exponential = row && row->numerics == Numerics::kExponential;
+        if (row && row->numerics == Numerics::kMatmul && call->mutated.empty()) {
+          prepared.terms = summed_terms(program_, *call);
+        }
         const Arg* probabilities = row ? call->find(std::string(row->probabilities)) : nullptr;
         if (probabilities && probabilities->is_value()) {
           prepared.probabilities = probabilities->value();
@@ -264,8 +277,9 @@ void Replay::run_call(int index, Run& run) {
 }
 
 bool Replay::has_kernel_arithmetic() const {
-  return std::any_of(steps_.begin(), steps_.end(),
-                     [](const PreparedStep& step) { return step.convolution || step.exponential; });
+  return std::any_of(steps_.begin(), steps_.end(), [](const PreparedStep& step) {
+    return step.convolution || step.exponential || step.terms >= kLongSum;
+  });
 }
 
 // The step as it is, or on the operands that as_kernels_do gives it. Of a convolution only operands
@@ -274,6 +288,7 @@ std::vector<at::Tensor> Replay::call_rounded(int index, Run& run) {
   const PreparedStep& step = steps_[index];
   const bool convolution = step.convolution && (convolve_in_tf32_ || run.options.as_kernels_do);
   const bool exponential = step.exponential && run.options.as_kernels_do;
+  if (run.options.as_kernels_do && step.terms >= kLongSum) return call_with_accumulator(index, run);
   if (!convolution && !exponential) return step.call->run(run.slots);
   const auto& call = std::get<AtenCall>(program_.steps[index]);
   std::vector<at::Tensor> slots = run.slots;
@@ -288,6 +303,17 @@ std::vector<at::Tensor> Replay::call_rounded(int index, Run& run) {
     }
   }
   return step.call->run(slots);
+}
+
+std::vector<at::Tensor> Replay::call_with_accumulator(int index, Run& run) {
+  const PreparedStep& step = steps_[index];
+  std::vector<at::Tensor> products = step.call->run(run.slots), slots = run.slots;
+  Step copy = program_.steps[index];
+  for_each_value(copy, [&](ValueId& id) {
+    if (slots[id].defined() && slots[id].is_floating_point()) slots[id] = run.slots[id].square();
+  });
+  products[0] = summed_by_one_accumulator(products[0], step.call->run(slots)[0], step.terms);
+  return products;
 }
 
 void Replay::run_launch(int index, Run& run) {

@@ -30,7 +30,8 @@ struct ReplayOptions {
       nullptr;  // results of the empty family, and what launches are given, come from here
   // Arithmetic of plain kernels where PyTorch's may be better than anyone must be: float32
   // convolutions get operands in TF32, as PyTorch allows itself on CUDA; exponentials an argument
-  // that is off by its last place, as when it was multiplied by log2(e) before.
+  // that is off by its last place, as when it was multiplied by log2(e) before; long products the
+  // errors of one accumulator.
   bool as_kernels_do = false;
   bool skip_all_launches = false;
   std::optional<int> skip_launch;  // step index
@@ -79,6 +80,7 @@ class Replay {
     std::vector<ValueId> release;        // values used for the last time
     bool empty = false, convolution = false, exponential = false;
     ValueId probabilities = -1;  // must lie in [0, 1]
+    double terms = 0;            // of a float32 product: summed for each element
   };
   struct Run;  // the state of one run
 
@@ -90,6 +92,7 @@ class Replay {
   void run_launch(int index, Run& run);
   std::vector<at::Tensor> call_narrow(int index, Run& run);
   std::vector<at::Tensor> call_rounded(int index, Run& run);
+  std::vector<at::Tensor> call_with_accumulator(int index, Run& run);
   void guard(int index, at::Tensor& result, ValueId id, Run& run);
   at::Tensor fill_empty(at::Tensor made, ValueId id, Run& run);
   void define(int index, ValueId id, at::Tensor tensor, Run& run);
