@@ -48,6 +48,13 @@ class SeenType(type, metaclass=_Kind):
     __class_getitem__ = classmethod(types.GenericAlias)
 
 
+class SharedMemory:
+    """torch._C, of which one question is allowed: whether two tensors share memory, which what
+    `optimize` exports asks of its arguments."""
+
+    _is_alias_of = staticmethod(torch._C._is_alias_of)
+
+
 class OfClass:
     """An object of which nothing is known but its class."""
 

@@ -96,7 +96,7 @@ PLACE = _names("device is_cuda is_cpu get_device type")
 
 # What may be asked of stand-ins: what there is of the real thing.
 OF_STAND_INS = _names(
-    "utils get_device_properties get_current_device set_current_device get_current_target "
+    "_is_alias_of utils get_device_properties get_current_device set_current_device get_current_target "
     "get_current_stream get_active_torch_device get_device_interface get_device_capability "
     "get_benchmarker is_active name major minor multi_processor_count warp_size "
     "shared_memory_per_block shared_memory_per_block_optin shared_memory_per_multiprocessor "

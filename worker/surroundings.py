@@ -21,7 +21,7 @@ from triton.runtime.jit import KernelInterface
 
 import host_code
 import questions
-from answers import Environment, Format, OfClass, SeenType, is_text, seen_class
+from answers import Environment, Format, OfClass, SeenType, SharedMemory, is_text, seen_class
 from refusal import Refused
 from training import TrainingReads
 
@@ -45,7 +45,8 @@ class Surroundings:
         self.file, self.recorder = file, recorder
         self.replaced = {  # functions of modules that are others for the file
             (functools, "wraps"): types.SimpleNamespace(wraps=self.wraps),
-            (logging, "basicConfig"): types.SimpleNamespace(basicConfig=lambda **options: None)}
+            (logging, "basicConfig"): types.SimpleNamespace(basicConfig=lambda **options: None),
+            (torch, "_C"): types.SimpleNamespace(_C=SharedMemory())}
         token = secrets.token_hex(8)
         self.names = "read " + token, "write " + token
         self.workers = {name for name in _WORKERS if name in sys.modules}
@@ -60,6 +61,8 @@ class Surroundings:
 
     def read(self, owner, name):
         """The owner, of which the file is about to read an attribute."""
+        if isinstance(owner, types.ModuleType) and (owner, name) in self.replaced:
+            return self.replaced[owner, name]
         if name[:1] == "_":
             self._check_private(owner, name)
         kind = type(owner)
@@ -69,7 +72,7 @@ class Surroundings:
             self.refuse("the program asks for %s, which only recorded tensors have" % name)
         if isinstance(owner, types.ModuleType):
             self._check_module(owner, name)
-            return self.replaced.get((owner, name), owner)
+            return owner
         if kind.__module__ in self.workers and name not in questions.OF_STAND_INS:
             self.refuse("the program asks for %s of an object of the recorder's" % name)
         elif isinstance(owner, types.FunctionType) \

@@ -235,6 +235,8 @@ ANSWERED = {
                           "mutates_args={})\ndef b(x: torch.Tensor) -> torch.Tensor:\n"
                           "    return x\n@b.register_fake\ndef _(x):\n    return x"),
     "identity in place": "y = x.clone()\nanswer = y.add_(1) is y and torch.add(x, x, out=y) is y",
+    "shared memory": "answer = torch._C._is_alias_of(x, x.view(-1)) "
+                     "and not torch._C._is_alias_of(x, x.clone())",
     "basic logging": ("answer = True", "import logging\nlogging.basicConfig(level=logging.INFO)"),
     "modes in its dict": "answer = 'training' in self.__dict__ and vars(self)['training']",
     "set by super": ("answer = A().b == 3", "class A:\n    def __init__(self):\n"
