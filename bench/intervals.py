@@ -14,6 +14,7 @@ import argparse
 import json
 import pathlib
 import random
+import re
 import statistics
 import subprocess
 import tempfile
@@ -22,7 +23,8 @@ import throughput
 
 PREFIXES = (6, 10, 15, 20, 30, 40, 50)
 RESAMPLES = 1000
-BETWEEN_RUNS = 0.005  # as kBetweenRuns in src/runtime/protocol.h
+PROTOCOL = pathlib.Path(__file__).resolve().parent.parent / "src/runtime/protocol.h"
+BETWEEN_RUNS = float(re.search(r"kBetweenRuns = ([\d.]+);", PROTOCOL.read_text())[1])
 
 
 def tasks():

@@ -92,7 +92,8 @@ struct TrialReport {
 
 // What medians of ratios are off from one process to the next, whatever the number of rounds: where
 // memory lies, which values are multiplied. Of whole measurements of ten tasks on an H200, none was
-// off by more where a run takes a millisecond (bench/intervals.py, bench/h200/intervals.json).
+// off by more where a run takes a millisecond (bench/intervals.py,
+// bench/h200/intervals_without_allowance.json).
 constexpr double kBetweenRuns = 0.005;
 
 // Below six values no order statistics enclose a median in 95 % of cases (2 * 0.5^5 > 0.05). The

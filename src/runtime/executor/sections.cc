@@ -37,8 +37,8 @@ void find_worst(const at::Tensor& sums, int64_t dim, at::ScalarType dtype, Secti
   }
 }
 
-// Squares summed over all dimensions but one: [3, size] of errors, changes and changed values, and
-// how many elements changed.
+// Sums over all dimensions but one, [4, size]: squares of errors, of changes, of changed values,
+// and how many elements changed.
 class ChangeSums {
  public:
   explicit ChangeSums(at::IntArrayRef sizes) {

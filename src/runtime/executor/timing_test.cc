@@ -93,11 +93,33 @@ TEST(Timing, RoundsOnASlowedDownDeviceAreLeftOut) {
   EXPECT_EQ(report.wall_ms[0].size(), 15u);
 }
 
-// A device that is slow all the time is as it is.
-TEST(Timing, NothingIsLeftOutWithoutAClockOrOnASteadyOne) {
+TEST(Timing, NothingIsLeftOutWithoutAClock) {
   const TimeReport report = time_with({2}, 0);
   EXPECT_TRUE(report.processor_mhz.empty());
   EXPECT_EQ(report.throttled_rounds, 0);
+  EXPECT_EQ(report.device_ms[0].size(), 40u);
+}
+
+// A device that is slow all the time is as it is.
+class SlowClock : public GivenClock {
+ public:
+  SlowClock() : GivenClock({1}) {}
+  double processor_mhz() override { return ++round_ % 2 ? 345 : 340; }
+
+ private:
+  int round_ = 0;
+};
+
+TEST(Timing, NothingIsLeftOutOnASteadyDevice) {
+  FakeBackend backend;
+  LoadedTask a(doubled(), backend), b(doubled(), backend);
+  SlowClock clock;
+  TimeRequest request;
+  request.rounds = 20;
+  const TimeReport report = time_runs(backend, clock, request, {&a, &b}, {});
+  EXPECT_EQ(report.processor_mhz.size(), 20u);
+  EXPECT_EQ(report.throttled_rounds, 0);
+  EXPECT_EQ(report.device_ms[0].size(), 20u);
 }
 
 // Ratios are spread over some 4 %.
