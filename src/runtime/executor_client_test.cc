@@ -57,7 +57,7 @@ while True:
     elif kind == "time":
         series = [[1.0]] * request["seed"]
         send({"status": "ok", "message": "", "device_ms": series, "wall_ms": series,
-              "processor_mhz": [], "throttled_rounds": 0,
+              "processor_mhz": [], "throttled_rounds": 0, "phases": {},
               "outputs_checked": [True] * len(series)})
     else:
         assert request["reference"] in loaded and request["candidate"] in loaded, loaded

@@ -44,6 +44,18 @@ std::vector<JsonReader> items_up_to(const JsonReader& in, size_t most) {
   return items;
 }
 
+Json phases_to_json(const std::map<std::string, double>& phases) {
+  Json out = Json::object();
+  for (const auto& [phase, seconds] : phases) out[phase] = number_to_json(seconds);
+  return out;
+}
+
+std::map<std::string, double> phases_from_json(const JsonReader& in) {
+  std::map<std::string, double> out;
+  for (const auto& [phase, seconds] : in.members()) out[phase] = number_from_json(seconds);
+  return out;
+}
+
 void check_kind(const JsonReader& in, std::string_view kind) {
   if (in.at("kind").string() != kind) {
     in.at("kind").fail("expected \"" + std::string(kind) + "\"");
@@ -194,8 +206,7 @@ Json to_json(const TrialReport& report) {
   for_each_finding(report, [&](const char* name, bool finding) { out[name] = finding; });
   out["idle_launches"] = report.idle_launches;
   out["seconds"] = number_to_json(report.seconds);
-  out["phases"] = Json::object();
-  for (const auto& [phase, seconds] : report.phases) out["phases"][phase] = number_to_json(seconds);
+  out["phases"] = phases_to_json(report.phases);
   out["peak_bytes"] = report.peak_bytes;
   return out;
 }
@@ -215,9 +226,7 @@ TrialReport trial_report_from_json(const JsonReader& in) {
     report.idle_launches.push_back(id_from_json(step));
   }
   report.seconds = number_from_json(in.at("seconds"));
-  for (const auto& [phase, seconds] : in.at("phases").members()) {
-    report.phases[phase] = number_from_json(seconds);
-  }
+  report.phases = phases_from_json(in.at("phases"));
   report.peak_bytes = in.at("peak_bytes").integer(0, INT64_MAX);
   return report;
 }
@@ -266,6 +275,7 @@ Json to_json(const TimeReport& report) {
   out["outputs_checked"] = report.outputs_checked;
   out["processor_mhz"] = report.processor_mhz;
   out["throttled_rounds"] = report.throttled_rounds;
+  out["phases"] = phases_to_json(report.phases);
   return out;
 }
 
@@ -281,6 +291,7 @@ TimeReport time_report_from_json(const JsonReader& in) {
     report.processor_mhz.push_back(number_from_json(mhz));
   }
   report.throttled_rounds = static_cast<int>(in.at("throttled_rounds").integer(0, kMaxRounds));
+  report.phases = phases_from_json(in.at("phases"));
   const size_t count = report.device_ms.size();
   if (report.wall_ms.size() != count || report.outputs_checked.size() != count) {
     in.fail("expected as many wall times and checks as device times");

@@ -131,6 +131,9 @@ struct TimeReport {
   std::vector<bool> outputs_checked;           // timed outputs equal an untimed run's
   std::vector<double> processor_mhz;           // as read after rounds; none when there is no clock
   int throttled_rounds = 0;  // slower than 95 % of the median clock, and left out above
+  // Seconds by what they are spent on: "timing: inputs" (with runs to warm up), "timing: runs",
+  // "timing: checks".
+  std::map<std::string, double> phases;
 };
 
 Json to_json(const TrialRequest& request);

@@ -265,16 +265,18 @@ Json to_json(const BatchResult& result) {
   out["seconds"] = result.seconds;
   out["finished"] = result.finished;
   std::map<std::string, double> phases;
+  const auto add_phases = [&phases](const Json& part) {
+    if (!part.contains("phases")) return;
+    for (const auto& [phase, seconds] : part["phases"].items()) {
+      phases[phase] += seconds.get<double>();
+    }
+  };
   for (const StageResult& stage : verdict.stages) {
     out["stages"][std::string(stage_name(stage.stage))] = stage.seconds;
     if (stage.evidence.contains("ratios")) out["ratios"] = stage.evidence["ratios"];
+    add_phases(stage.evidence);
     if (!stage.evidence.contains("trials")) continue;
-    for (const Json& trial : stage.evidence["trials"]) {
-      if (!trial.contains("phases")) continue;
-      for (const auto& [phase, seconds] : trial["phases"].items()) {
-        phases[phase] += seconds.get<double>();
-      }
-    }
+    for (const Json& trial : stage.evidence["trials"]) add_phases(trial);
   }
   out["phases"] = phases;
   return out;

@@ -497,6 +497,7 @@ bool Verifier::check_time(const Reference& reference, int candidate_id,
     verdict.speedup_compile = median_ratio(report.device_ms[2], report.device_ms[1]);
   }
   add_times(report, names, stage.evidence);
+  stage.evidence["phases"] = report.phases;
   const double floor_ms = 1e3 * physical_floor(reference.task, profile_);
   if (floor_ms > 0) stage.evidence["floor_ms"] = floor_ms;
   stage.reason = time_fault(report, 1, floor_ms, options.without);

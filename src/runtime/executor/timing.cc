@@ -6,6 +6,7 @@
 #include <random>
 
 #include "runtime/executor/metrics.h"
+#include "runtime/executor/phases.h"
 
 namespace kw {
 namespace {
@@ -196,6 +197,7 @@ TimeReport time_runs(Backend& backend, RunClock& clock, const TimeRequest& reque
                      const std::vector<LoadedTask*>& tasks, const std::vector<Package>& packages) {
   c10::InferenceMode inference;
   TimeReport report;
+  Phases phases(backend, report.phases);
   if (tasks.empty()) throw ReplayError("nothing to time");
   const std::vector<std::vector<at::Tensor>> sets = draw_sets(*tasks[0], request);
   std::vector<std::unique_ptr<Contestant>> contestants;
@@ -208,7 +210,7 @@ TimeReport time_runs(Backend& backend, RunClock& clock, const TimeRequest& reque
     contestants.push_back(std::make_unique<Contestant>(*tasks[0], package, sets, request.seed));
   }
   for (const auto& contestant : contestants) contestant->warm_up();
-  backend.synchronize();
+  phases.end("timing: inputs");
 
   std::mt19937_64 random(request.seed);
   std::vector<size_t> order(contestants.size());
@@ -227,12 +229,14 @@ TimeReport time_runs(Backend& backend, RunClock& clock, const TimeRequest& reque
     if (const double mhz = all ? clock.processor_mhz() : 0) report.processor_mhz.push_back(mhz);
     if (request.width > 0 && known(contestants, request.width)) break;
   }
+  phases.end("timing: runs");
   report.throttled_rounds = leave_out_throttled(report.processor_mhz, contestants);
   for (const auto& contestant : contestants) {
     report.device_ms.push_back(contestant->device_ms);
     report.wall_ms.push_back(contestant->wall_ms);
     report.outputs_checked.push_back(contestant->checked(request.width > 0));
   }
+  phases.end("timing: checks");
   report.status = "ok";
   return report;
 }

@@ -8,6 +8,7 @@
 #include "runtime/executor/integers.h"
 #include "runtime/executor/leftovers.h"
 #include "runtime/executor/metrics.h"
+#include "runtime/executor/phases.h"
 
 namespace kw {
 namespace {
@@ -33,25 +34,6 @@ int64_t launches(const Program& program) {
   return std::count_if(program.steps.begin(), program.steps.end(),
                        [](const Step& step) { return std::holds_alternative<Launch>(step); });
 }
-
-// What the time of a trial is spent on.
-class Phases {
- public:
-  Phases(Backend& backend, std::map<std::string, double>& out) : backend_(backend), out_(out) {}
-  // What ran since the last call belongs to `phase`.
-  void end(const char* phase) {
-    backend_.synchronize();
-    const auto now = Clock::now();
-    out_[phase] += std::chrono::duration<double>(now - last_).count();
-    last_ = now;
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Backend& backend_;
-  std::map<std::string, double>& out_;
-  Clock::time_point last_ = Clock::now();
-};
 
 constexpr int kEarlierCalls = 3;  // a mark may wander from element to element
 
