@@ -35,6 +35,8 @@ enum class Recording { kWhole, kDecompose };
 // Error budgets of the verdict, docs/numerics.md.
 enum class Numerics {
   kExact,
+  kRound,  // to the nearest integer: jumps in the middle of two, where near ties fall either way
+  kCut,    // floor, ceil, trunc: jumps at integers
   kPointwise,
   kExponential,  // pointwise; large results come from large arguments, whose rounding they multiply
   kReduction,

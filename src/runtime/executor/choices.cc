@@ -5,7 +5,9 @@
 #include <limits>
 
 #include "ops/operator.h"
+#include "runtime/executor/codes.h"
 #include "runtime/executor/guards.h"
+#include "runtime/executor/makers.h"
 
 namespace kw {
 namespace {
@@ -16,46 +18,6 @@ constexpr double kWorstFactor = 8;
 // Of the largest element along the dimension, where the reference had the luck of no rounding
 // there.
 constexpr double kFloor = 4;  // units in the last place
-
-bool is_contiguous(const Value& value) {
-  int64_t step = 1;
-  for (size_t d = value.shape.size(); d-- > 0;) {
-    if (value.shape[d] != 1 && value.strides[d] != step) return false;
-    step *= value.shape[d];
-  }
-  return true;
-}
-
-const AtenCall* maker_of(const Program& program, ValueId id) {
-  for (const Step& step : program.steps) {
-    const auto* call = std::get_if<AtenCall>(&step);
-    if (call && std::count(call->results.begin(), call->results.end(), id)) return call;
-  }
-  return nullptr;
-}
-
-// What has the same elements in the same order: a view between two contiguous tensors.
-ValueId behind_views(const Program& program, ValueId id) {
-  for (const AtenCall* call = maker_of(program, id); call; call = maker_of(program, id)) {
-    const OperatorRow* row = find_operator(call->op);
-    const Arg* self = call->find("self");
-    if (!row || row->cls != OpClass::kView || !self || !self->is_value()) break;
-    const Value &from = program.values[self->value()], &to = program.values[id];
-    if (!is_contiguous(from) || !is_contiguous(to) || from.numel() != to.numel()) break;
-    id = self->value();
-  }
-  return id;
-}
-
-bool is_overwritten(const Program& program, ValueId id) {
-  const int storage = program.values[id].storage;
-  return std::any_of(program.steps.begin(), program.steps.end(), [&](const Step& step) {
-    const auto* call = std::get_if<AtenCall>(&step);
-    return !call || std::any_of(call->mutated.begin(), call->mutated.end(), [&](ValueId written) {
-      return program.values[written].storage == storage;
-    });
-  });
-}
 
 // The operator's `dim`, or its default.
 std::optional<int64_t> dimension(const AtenCall& call, const OperatorRow& row) {
@@ -91,6 +53,17 @@ at::Tensor index_rows(const Choice& choice, const at::Tensor& among, const at::T
   return indices.reshape(as_made).movedim(*choice.dim, -1);
 }
 
+std::optional<Choice> find_index(const Program& program, size_t output) {
+  if (program.values[program.outputs[output]].dtype != DType::kInt64) return std::nullopt;
+  const AtenCall* call = maker_of(program, behind_views(program, program.outputs[output]));
+  const OperatorRow* row = call ? find_operator(call->op) : nullptr;
+  const Arg* self = call ? call->find("self") : nullptr;
+  if (!row || row->numerics != Numerics::kChoice || !self || !self->is_value()) return std::nullopt;
+  const Value& among = program.values[self->value()];
+  if (!is_floating(among.dtype) || among.numel() == 0) return std::nullopt;
+  return Choice{output, self->value(), dimension(*call, *row), std::nullopt};
+}
+
 // Places along the last dimension that name an element which another place names too.
 int64_t repeated(const at::Tensor& rows) {
   if (rows.size(-1) < 2) return 0;
@@ -103,21 +76,16 @@ int64_t repeated(const at::Tensor& rows) {
 std::vector<Choice> find_choices(const Program& program) {
   std::vector<Choice> out;
   for (size_t i = 0; i < program.outputs.size(); ++i) {
-    if (program.values[program.outputs[i]].dtype != DType::kInt64) continue;
-    const AtenCall* call = maker_of(program, behind_views(program, program.outputs[i]));
-    const OperatorRow* row = call ? find_operator(call->op) : nullptr;
-    const Arg* self = call ? call->find("self") : nullptr;
-    if (!row || row->numerics != Numerics::kChoice || !self || !self->is_value()) continue;
-    const ValueId among = self->value();
-    const Value& value = program.values[among];
-    if (!is_floating(value.dtype) || value.numel() == 0 || is_overwritten(program, among)) continue;
-    out.push_back({i, among, dimension(*call, *row)});
+    auto found = find_index(program, i);
+    if (!found) found = find_code(program, i);
+    if (found && !is_overwritten(program, found->among)) out.push_back(*found);
   }
   return out;
 }
 
 ChoiceRule choice_rule(const Choice& choice, const at::Tensor& reference,
                        const at::Tensor& oracle) {
+  if (choice.jump) return {oracle, code_slack(reference, oracle)};
   const at::Tensor among = rows_of(oracle, choice.dim);
   const at::Tensor error = (rows_of(reference, choice.dim).to(at::kDouble) - among).abs();
   const double eps = dtype_eps(dtype_of(reference.scalar_type()));
@@ -129,6 +97,7 @@ ChoiceRule choice_rule(const Choice& choice, const at::Tensor& reference,
 
 int64_t wrong_choices(const Choice& choice, const ChoiceRule& rule, const at::Tensor& got,
                       const at::Tensor& expected) {
+  if (choice.jump) return wrong_codes(*choice.jump, rule.among, rule.slack, got, expected);
   const at::Device device = got.device();
   const at::Tensor among = rows_of(rule.among, choice.dim).to(device);
   const at::Tensor mine = index_rows(choice, rule.among, got),

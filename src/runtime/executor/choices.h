@@ -1,8 +1,9 @@
-// Outputs that say where something stands: indices of largest elements, orders of sorts. Two
-// elements may be nearer to one another than the rounding of what is chosen among, and then either
-// is right. An index is right when it is the reference's, or picks an element that float64 puts
-// within the reference's own error of the one that the reference picked. Elements that are equal in
-// float64 are no near tie: which of them is chosen, PyTorch says.
+// Integer outputs that a rounding may change: indices of largest elements, orders of sorts, codes
+// of quantised numbers (codes.h). Two elements may be nearer to one another than the rounding of
+// what is chosen among, and then either is right. An index is right when it is the reference's, or
+// picks an element that float64 puts within the reference's own error of the one that the reference
+// picked. Elements that are equal in float64 are no near tie: which of them is chosen, PyTorch
+// says.
 #pragma once
 
 #include <optional>
@@ -10,17 +11,20 @@
 
 #include "program/program.h"
 #include "runtime/executor/aten.h"
+#include "runtime/executor/jumps.h"
 
 namespace kw {
 
 struct Choice {
   size_t output = 0;           // of the program, by position
-  ValueId among = -1;          // what is chosen among
+  ValueId among = -1;          // what is chosen among, or rounded to integers
   std::optional<int64_t> dim;  // along which; none: among all elements
+  std::optional<Jump> jump;    // of what is rounded: where
 };
 
 // The outputs of a program that operators of class Numerics::kChoice made, seen through views that
-// keep the order of elements. Not where what is chosen among is overwritten.
+// keep the order of elements, and those that are codes. Not where what is chosen among is
+// overwritten.
 std::vector<Choice> find_choices(const Program& program);
 
 // What an output's indices are held to: the oracle's elements, and how far off they may be of one

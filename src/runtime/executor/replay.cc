@@ -7,6 +7,7 @@
 #include "ops/operator.h"
 #include "program/cost.h"
 #include "runtime/executor/accumulator.h"
+#include "runtime/executor/makers.h"
 #include "runtime/executor/tf32.h"
 
 namespace kw {
@@ -61,6 +62,23 @@ double summed_terms(const Program& program, const AtenCall& call) {
   const Value& product = program.values[call.results[0]];
   if (product.dtype != DType::kFloat32 || product.numel() == 0) return 0;
   return step_cost(program, call).flops / (2 * static_cast<double>(product.numel()));
+}
+
+bool is_arithmetic(const AtenCall& call) {
+  const OperatorRow* row = find_operator(call.op);
+  return row && is_computing(work_row(*row).cls) && work_row(*row).cls != OpClass::kCopy;
+}
+
+// Where an operator jumps on values that were computed: of others, nobody is unsure.
+std::optional<Jump> near_jump(const Program& program, const AtenCall& call) {
+  if (call.results.size() != 1 || !call.mutated.empty()) return std::nullopt;
+  const std::optional<Jump> jump = jump_of(program, call, call.results[0]);
+  const AtenCall* maker = jump ? maker_of(program, call.find("self")->value()) : nullptr;
+  while (maker && !is_arithmetic(*maker)) {
+    const Arg* self = maker->find("self");
+    maker = self && self->is_value() ? maker_of(program, self->value()) : nullptr;
+  }
+  return maker ? jump : std::nullopt;
 }
 
 // Numbers of both signs up to 1, drawn from no generator, over the whole storage: a stretch of them
@@ -133,6 +151,7 @@ void Replay::prepare(const std::vector<Kernel>& kernels, KernelSet* set) {
         prepared.empty = makes_empty(call->op);
         const OperatorRow* row = find_operator(call->op);
         prepared.convolution = row && row->cls == OpClass::kConv;
+        prepared.jump = near_jump(program_, *call);
         prepared.exponential = row && row->numerics == Numerics::kExponential;
         if (row && row->numerics == Numerics::kMatmul && call->mutated.empty()) {
           prepared.terms = summed_terms(program_, *call);
@@ -278,7 +297,7 @@ void Replay::run_call(int index, Run& run) {
 
 bool Replay::has_kernel_arithmetic() const {
   return std::any_of(steps_.begin(), steps_.end(), [](const PreparedStep& step) {
-    return step.convolution || step.exponential || step.terms >= kLongSum;
+    return step.convolution || step.exponential || step.jump || step.terms >= kLongSum;
   });
 }
 
@@ -289,7 +308,8 @@ std::vector<at::Tensor> Replay::call_rounded(int index, Run& run) {
   const bool convolution = step.convolution && (convolve_in_tf32_ || run.options.as_kernels_do);
   const bool exponential = step.exponential && run.options.as_kernels_do;
   if (run.options.as_kernels_do && step.terms >= kLongSum) return call_with_accumulator(index, run);
-  if (!convolution && !exponential) return step.call->run(run.slots);
+  const bool jump = step.jump && run.options.as_kernels_do;
+  if (!convolution && !exponential && !jump) return step.call->run(run.slots);
   const auto& call = std::get<AtenCall>(program_.steps[index]);
   std::vector<at::Tensor> slots = run.slots;
   for (const char* operand : {"self", "input", "weight"}) {
@@ -298,6 +318,8 @@ std::vector<at::Tensor> Replay::call_rounded(int index, Run& run) {
     at::Tensor& slot = slots[arg->value()];
     if (convolution) {
       slot = rounded_to_tf32(slot);
+    } else if (jump) {
+      slot = beyond_near_jumps(*step.jump, slot);
     } else if (slot.scalar_type() == at::kFloat) {
       slot = at::nextafter(slot, at::full({}, INFINITY, slot.options()));
     }

@@ -19,6 +19,7 @@
 #include "program/program.h"
 #include "runtime/executor/backend.h"
 #include "runtime/executor/guards.h"
+#include "runtime/executor/jumps.h"
 #include "runtime/executor/operators.h"
 
 namespace kw {
@@ -81,6 +82,7 @@ class Replay {
     bool empty = false, convolution = false, exponential = false;
     ValueId probabilities = -1;  // must lie in [0, 1]
     double terms = 0;            // of a float32 product: summed for each element
+    std::optional<Jump> jump;    // where it makes integers of numbers that were computed
   };
   struct Run;  // the state of one run
 

@@ -273,6 +273,29 @@ TEST_F(ReplayTest, LongProductsErrAsOneAccumulatorDoes) {
   }
 }
 
+// round(x) or, of what was computed, round(x * y).
+Program rounded(bool computed) {
+  Json steps = Json::array();
+  if (computed) {
+    steps.push_back(step_json("aten.mul.Tensor", {{"self", v(0)}, {"other", v(1)}}, {2}));
+  }
+  steps.push_back(step_json("aten.round.default", {{"self", v(computed ? 2 : 0)}}, {3}));
+  Json values;
+  for (int i = 0; i < 4; ++i) values.push_back(value_json("float32", {2}, i));
+  if (!computed) values.erase(2), steps[0]["results"] = {2};
+  return make_program(values, {0, 1}, steps, {computed ? 3 : 2});
+}
+
+TEST_F(ReplayTest, KernelsMayRoundNearTiesOfWhatTheyComputeEitherWay) {
+  const at::Tensor x = at::tensor({std::nextafter(2.5f, 0.0f), 2.25f}), one = at::ones({2});
+  const auto as_kernels = [&](bool computed) {
+    return run(rounded(computed), {x, one}, {.as_kernels_do = true})[0];
+  };
+  EXPECT_TRUE(as_kernels(true).equal(at::tensor({3.0f, 2.0f})));
+  EXPECT_TRUE(as_kernels(false).equal(at::tensor({2.0f, 2.0f})));
+  EXPECT_TRUE(run(rounded(true), {x, one})[0].equal(at::tensor({2.0f, 2.0f})));
+}
+
 TEST_F(ReplayTest, OtherProductsAreAsPyTorchComputesThem) {
   for (const auto& [terms, dtype] : {std::pair{512, "float32"}, std::pair{4096, "float64"}}) {
     const at::ScalarType type = dtype == std::string("float64") ? at::kDouble : at::kFloat;

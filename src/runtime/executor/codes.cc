@@ -1,0 +1,67 @@
+#include "runtime/executor/codes.h"
+
+#include "ops/operator.h"
+#include "runtime/executor/guards.h"
+#include "runtime/executor/makers.h"
+#include "runtime/executor/metrics.h"
+
+namespace kw {
+namespace {
+
+constexpr double kWorstFactor = 8;  // as indices have it (choices.cc)
+
+// What `call` works on element by element; -1 when that is not what it does.
+ValueId source_of(const Program& program, const AtenCall& call, ValueId result) {
+  const OperatorRow* row = find_operator(call.op);
+  const Arg* self = call.find("self");
+  if (!row || !self || !self->is_value() || self->value() < 0) return -1;
+  const OpClass cls = work_row(*row).cls;
+  if (cls != OpClass::kPointwise && cls != OpClass::kCopy) return -1;
+  return program.values[self->value()].shape == program.values[result].shape ? self->value() : -1;
+}
+
+}  // namespace
+
+std::optional<Choice> find_code(const Program& program, size_t output) {
+  ValueId id = program.outputs[output];
+  if (is_floating(program.values[id].dtype) || program.values[id].dtype == DType::kBool) {
+    return std::nullopt;
+  }
+  std::optional<Choice> converted;
+  while (true) {
+    id = behind_views(program, id);
+    const AtenCall* call = maker_of(program, id);
+    const ValueId source = call ? source_of(program, *call, id) : -1;
+    if (source < 0) return converted;
+    const std::optional<Jump> jump = jump_of(program, *call, id);
+    if (jump && is_floating(program.values[id].dtype)) return Choice{output, source, {}, jump};
+    if (!work_row(*find_operator(call->op)).integers) return converted;
+    if (jump) converted = Choice{output, source, {}, jump};
+    id = source;
+  }
+}
+
+at::Tensor code_slack(const at::Tensor& reference, const at::Tensor& oracle) {
+  const at::Tensor error = (reference.to(at::kDouble) - oracle).abs();
+  if (error.numel() == 0 || error.eq(0).all().item<bool>()) return at::zeros_like(oracle);
+  // Of errors that are alike and of errors that grow with the number, what allows less.
+  const at::Tensor size = oracle.abs().clamp_min(1);
+  const at::Tensor relative = error.div(size).max();
+  const at::Tensor worst = at::minimum(size.mul(relative), error.max()).mul(kWorstFactor);
+  const double eps = dtype_eps(dtype_of(reference.scalar_type()));
+  return at::maximum(worst, size.mul(kNearJump * eps));
+}
+
+int64_t wrong_codes(Jump jump, const at::Tensor& rounded, const at::Tensor& slack,
+                    const at::Tensor& got, const at::Tensor& expected) {
+  const at::Device device = got.device();
+  const auto flat = [&](const at::Tensor& t) { return t.to(device).reshape({-1}); };
+  const at::Tensor mine = flat(got).to(at::kLong), theirs = flat(expected).to(at::kLong);
+  const at::Tensor to_jump = distance_to_jump(jump, flat(rounded)).abs();
+  const at::Tensor room = flat(slack);
+  const at::Tensor near =
+      to_jump.le(room).logical_and(room.gt(0)).logical_and((mine - theirs).abs().eq(1));
+  return mine.ne(theirs).logical_and(near.logical_not()).sum().item<int64_t>();
+}
+
+}  // namespace kw

@@ -1,0 +1,25 @@
+// Codes: integers that stand for numbers, as quantisation makes them. What is rounded to an integer
+// may be nearer to the place where rounding jumps than its own error, and then the integers on both
+// sides are right.
+#pragma once
+
+#include "runtime/executor/choices.h"
+
+namespace kw {
+
+// Output `output` of a program as the code of what was rounded, when it is one: made from floating
+// numbers by rounding, cutting or conversion, and from there on by operators that give integers
+// from integers, element by element.
+std::optional<Choice> find_code(const Program& program, size_t output);
+
+// How far from a jump a candidate's element may fall on its other side: eight times the reference's
+// worst error, which is `reference` less `oracle`, both what was rounded. Shape of `oracle`. Zero
+// where nothing was rounded before.
+at::Tensor code_slack(const at::Tensor& reference, const at::Tensor& oracle);
+
+// Elements of `got` that are neither `expected` nor the integer beside it where `rounded`, in
+// float64, is within `slack` of a jump.
+int64_t wrong_codes(Jump jump, const at::Tensor& rounded, const at::Tensor& slack,
+                    const at::Tensor& got, const at::Tensor& expected);
+
+}  // namespace kw

@@ -1,0 +1,123 @@
+#include "runtime/executor/codes.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "runtime/executor/test_backend.h"
+
+namespace kw {
+namespace {
+
+// Of x [6, 4] and a scale [6, 1]: x / scale, then `op`, then what `rest` makes of it as int8.
+Program quantise(const std::string& op, const std::vector<Json>& rest = {}) {
+  Json values = {value_json("float32", {6, 4}, 0), value_json("float32", {6, 1}, 1),
+                 value_json("float32", {6, 4}, 2)};
+  Json steps = {step_json("aten.div.Tensor", {{"self", v(0)}, {"other", v(1)}}, {2})};
+  int last = 2;
+  const auto add = [&](const std::string& name, Json args, const char* dtype) {
+    args["self"] = v(last);
+    values.push_back(value_json(dtype, {6, 4}, ++last));
+    steps.push_back(step_json(name, args, {last}));
+  };
+  if (!op.empty()) add(op, Json::object(), "float32");
+  for (const Json& step : rest) add(step[0], step[1], "float32");
+  add("aten._to_copy.default", {{"dtype", {{"dtype", "int8"}}}}, "int8");
+  return make_program(values, {0, 1}, steps, {last});
+}
+
+TEST(Codes, AreWhatWasRounded) {
+  const auto round = find_code(quantise("aten.round.default"), 0);
+  ASSERT_TRUE(round);
+  EXPECT_EQ(round->among, 2);
+  EXPECT_EQ(round->jump, Jump::kMiddle);
+  for (const char* op : {"aten.floor.default", "aten.ceil.default", "aten.trunc.default", ""}) {
+    const auto cut = find_code(quantise(op), 0);
+    ASSERT_TRUE(cut) << op;
+    EXPECT_EQ(cut->among, 2) << op;
+    EXPECT_EQ(cut->jump, Jump::kInteger) << op;
+  }
+}
+
+TEST(Codes, AreSeenThroughWhatKeepsIntegers) {
+  const auto found =
+      find_code(quantise("aten.round.default", {{"aten.add.Scalar", {{"other", 8}}},
+                                                {"aten.clamp.default", {{"min", 0}, {"max", 15}}}}),
+                0);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->among, 2);
+  // What follows is cut where it is converted.
+  const auto other = find_code(quantise("aten.round.default", {{"aten.exp.default", {}}}), 0);
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->among, 4);
+  EXPECT_EQ(other->jump, Jump::kInteger);
+}
+
+TEST(Codes, AreNotFloatsNorWhatWasNoNumber) {
+  EXPECT_FALSE(
+      find_code(make_program({value_json("float32", {4}, 0), value_json("float32", {4}, 1)}, {0},
+                             {step_json("aten.round.default", {{"self", v(0)}}, {1})}, {1}),
+                0));
+  EXPECT_FALSE(
+      find_code(make_program({value_json("int64", {4}, 0), value_json("int32", {4}, 1)}, {0},
+                             {step_json("aten._to_copy.default",
+                                        {{"self", v(0)}, {"dtype", {{"dtype", "int32"}}}}, {1})},
+                             {1}),
+                0));
+}
+
+// 2.5 less what float32 cannot hold; near 4.5, but not so near; in the middle; near a cut.
+struct CodesTest : testing::Test {
+  const at::Tensor oracle = at::tensor({2.5 - 1e-8, 4.49, 5.0, 7.0 - 1e-8}, at::kDouble);
+  const at::Tensor off = at::tensor({1e-7, 0.0, -2e-7, 1e-7}, at::kDouble);
+  const at::Tensor reference = (oracle + off).to(at::kFloat);
+  const at::Tensor expected = at::tensor({2, 4, 5, 7}, at::kChar);
+
+  int64_t wrong(Jump jump, std::vector<int64_t> got) const {
+    return wrong_codes(jump, oracle, code_slack(reference, oracle),
+                       at::tensor(got, at::kLong).to(at::kChar), expected);
+  }
+};
+
+TEST_F(CodesTest, NearTiesMayFallEitherWay) {
+  EXPECT_EQ(wrong(Jump::kMiddle, {2, 4, 5, 7}), 0);
+  EXPECT_EQ(wrong(Jump::kMiddle, {3, 4, 5, 7}), 0);
+  EXPECT_EQ(wrong(Jump::kInteger, {2, 4, 4, 6}), 0);
+}
+
+TEST_F(CodesTest, OthersMayNot) {
+  EXPECT_EQ(wrong(Jump::kMiddle, {2, 5, 5, 7}), 1);
+  EXPECT_EQ(wrong(Jump::kMiddle, {4, 4, 5, 7}), 1) << "two off";
+  EXPECT_EQ(wrong(Jump::kMiddle, {2, 4, 4, 8}), 2);
+  EXPECT_EQ(wrong(Jump::kInteger, {3, 4, 5, 7}), 1);
+}
+
+TEST_F(CodesTest, NothingIsNearWhereNothingIsRounded) {
+  const at::Tensor halves = at::tensor({0.5, 1.5, 2.5}, at::kDouble);
+  const at::Tensor slack = code_slack(halves.to(at::kFloat), halves);
+  const auto codes = [](std::vector<int64_t> numbers) { return at::tensor(numbers, at::kLong); };
+  EXPECT_EQ(wrong_codes(Jump::kMiddle, halves, slack, codes({1, 1, 3}), codes({0, 2, 2})), 3);
+}
+
+TEST_F(CodesTest, AHugeElementDoesNotExcuseTheOthers) {
+  const at::Tensor exact = at::tensor({3e8 + 0.25, 4.4}, at::kDouble);
+  const at::Tensor slack = code_slack(exact.to(at::kFloat), exact);
+  EXPECT_GT(slack[0].item<double>(), 0.5);
+  EXPECT_LT(slack[1].item<double>(), 1e-5);
+}
+
+TEST(Jumps, AreCrossedWhereTheyAreNear) {
+  const float below = std::nextafter(2.5f, 0.0f), at_cut = std::nextafter(-3.0f, 0.0f);
+  const at::Tensor values = at::tensor({below, 2.5f, 2.4f, at_cut, -0.0f});
+  const at::Tensor middle = beyond_near_jumps(Jump::kMiddle, values);
+  EXPECT_GT(middle[0].item<float>(), 2.5f);
+  for (int i = 1; i < 5; ++i) EXPECT_EQ(middle[i].item<float>(), values[i].item<float>()) << i;
+  const at::Tensor cut = beyond_near_jumps(Jump::kInteger, values);
+  EXPECT_LT(cut[3].item<float>(), -3.0f);
+  for (int i : {0, 1, 2, 4}) EXPECT_EQ(cut[i].item<float>(), values[i].item<float>()) << i;
+  const at::Tensor odd = at::tensor({NAN, INFINITY});
+  EXPECT_TRUE(at::allclose(beyond_near_jumps(Jump::kMiddle, odd), odd, 0, 0, true));
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,34 @@
+#include "runtime/executor/jumps.h"
+
+#include "ops/operator.h"
+#include "runtime/executor/guards.h"
+#include "runtime/executor/metrics.h"
+
+namespace kw {
+
+std::optional<Jump> jump_of(const Program& program, const AtenCall& call, ValueId result) {
+  const OperatorRow* row = find_operator(call.op);
+  const Arg* self = call.find("self");
+  if (!row || result < 0 || !self || !self->is_value() || self->value() < 0) return std::nullopt;
+  if (!is_floating(program.values[self->value()].dtype)) return std::nullopt;
+  const OperatorRow& work = work_row(*row);
+  if (work.numerics == Numerics::kRound) return Jump::kMiddle;
+  if (work.numerics == Numerics::kCut) return Jump::kInteger;
+  const DType made = program.values[result].dtype;
+  const bool converts = work.cls == OpClass::kCopy && !is_floating(made) && made != DType::kBool;
+  return converts ? std::optional(Jump::kInteger) : std::nullopt;
+}
+
+at::Tensor distance_to_jump(Jump jump, const at::Tensor& values) {
+  if (jump == Jump::kInteger) return values.round() - values;
+  return values.floor() + 0.5 - values;
+}
+
+at::Tensor beyond_near_jumps(Jump jump, const at::Tensor& values) {
+  const at::Tensor distance = distance_to_jump(jump, values);
+  const double eps = dtype_eps(dtype_of(values.scalar_type()));
+  const at::Tensor reach = values.abs().clamp_min(1).mul(kNearJump * eps);
+  return at::where(distance.abs().le(reach), values + 2 * distance, values);
+}
+
+}  // namespace kw

@@ -1,0 +1,51 @@
+#include "runtime/executor/makers.h"
+
+#include <algorithm>
+
+#include "ops/operator.h"
+
+namespace kw {
+namespace {
+
+bool is_contiguous(const Value& value) {
+  int64_t step = 1;
+  for (size_t d = value.shape.size(); d-- > 0;) {
+    if (value.shape[d] != 1 && value.strides[d] != step) return false;
+    step *= value.shape[d];
+  }
+  return true;
+}
+
+}  // namespace
+
+const AtenCall* maker_of(const Program& program, ValueId id) {
+  for (const Step& step : program.steps) {
+    const auto* call = std::get_if<AtenCall>(&step);
+    if (call && std::count(call->results.begin(), call->results.end(), id)) return call;
+  }
+  return nullptr;
+}
+
+ValueId behind_views(const Program& program, ValueId id) {
+  for (const AtenCall* call = maker_of(program, id); call; call = maker_of(program, id)) {
+    const OperatorRow* row = find_operator(call->op);
+    const Arg* self = call->find("self");
+    if (!row || row->cls != OpClass::kView || !self || !self->is_value()) break;
+    const Value &from = program.values[self->value()], &to = program.values[id];
+    if (!is_contiguous(from) || !is_contiguous(to) || from.numel() != to.numel()) break;
+    id = self->value();
+  }
+  return id;
+}
+
+bool is_overwritten(const Program& program, ValueId id) {
+  const int storage = program.values[id].storage;
+  return std::any_of(program.steps.begin(), program.steps.end(), [&](const Step& step) {
+    const auto* call = std::get_if<AtenCall>(&step);
+    return !call || std::any_of(call->mutated.begin(), call->mutated.end(), [&](ValueId written) {
+      return program.values[written].storage == storage;
+    });
+  });
+}
+
+}  // namespace kw

@@ -1,0 +1,17 @@
+// Which steps of a program made a value.
+#pragma once
+
+#include "program/program.h"
+
+namespace kw {
+
+// The operator that makes `id`; null of an input, and of what a launch makes.
+const AtenCall* maker_of(const Program& program, ValueId id);
+
+// What has the same elements in the same order: a view between two contiguous tensors.
+ValueId behind_views(const Program& program, ValueId id);
+
+// Whether an operator in place, or any launch, may change `id` after it was made.
+bool is_overwritten(const Program& program, ValueId id);
+
+}  // namespace kw
