@@ -3,8 +3,8 @@
 # torch and triton, g++, cmake and ninja; no registry (carry .deps-stage there: scripts/stage-deps).
 #
 #   bench/gpu.sh [STEP...]      steps: machine setup build doctor test parity teacher families examples
-#                               warm verdicts selftest throughput intervals numerics profile products (default: all
-#                               but the last two)
+#                               agreement warm verdicts selftest throughput intervals numerics profile
+#                               products (default: all but the last two)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
 # cores), OUT (default: bench/out): results,
@@ -14,8 +14,8 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 steps=("$@")
 [ ${#steps[@]} -gt 0 ] ||
-  steps=(machine setup build doctor test parity teacher families examples warm verdicts
-         selftest throughput intervals numerics)
+  steps=(machine setup build doctor test parity teacher families examples agreement warm
+         verdicts selftest throughput intervals numerics)
 out=${OUT:-bench/out}
 mkdir -p "$out"
 export PYTHON=${PYTHON:-$(command -v python3)} BUILD=build-gpu
@@ -62,8 +62,7 @@ step_families() {
   "$PYTHON" bench/families.py "$BUILD/kernelwright" --out "$out/families.json" \
     --samples "${SAMPLES:-12}" ${FAMILIES:+--only "$FAMILIES"}
 }
-# Each example (EXAMPLES: some of them; results of the others stay) against eager and torch.compile,
-# then again in plain Python.
+# Each example (EXAMPLES: some of them; results of the others stay) against eager and torch.compile.
 gather_examples() {
   "$PYTHON" bench/collect_examples.py "$BUILD/results" "bench/gpu.sh examples" >"$out/examples.json"
 }
@@ -78,9 +77,15 @@ step_examples() {
       --store "$BUILD/store.sqlite" --out "$results/$name" >"$results/$name.json" || code=1
     echo "$name: ${SECONDS} s"
   done
-  "$PYTHON" bench/plain_python.py "$results"/*/optimized.py >"$results/plain.json" || code=1
   gather_examples || code=1
   (cd "$results" && tar czf - ./*/optimized.py ./*/report.html ./*/verdict.json) >"$out/results.tar.gz"
+  return $code
+}
+
+step_agreement() {  # the results of `examples` again in plain PyTorch, timed by CUDA events
+  local code=0
+  "$PYTHON" bench/plain_python.py "$BUILD"/results/*/optimized.py >"$BUILD/results/plain.json" || code=1
+  gather_examples || code=1
   return $code
 }
 

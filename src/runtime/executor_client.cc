@@ -204,8 +204,7 @@ class ExecutorClient::Impl {
     tasks_.erase(id);
     if (!executor_ || !loaded_.erase(id)) return;
     try {
-      const Frame request{{{"kind", "unload"}, {"id", id}}, {}};
-      executor_->call(request, deadline_in(config_.start_deadline));
+      call({{{"kind", "unload"}, {"id", id}}, {}}, deadline_in(config_.start_deadline));
     } catch (const ExecutorDied&) {
       stop();
     }
@@ -224,7 +223,7 @@ class ExecutorClient::Impl {
     return report;
   }
 
-  double busy_seconds() const { return busy_.count(); }
+  std::map<std::string, double> busy_seconds() const { return busy_; }
   int restarts() const { return std::max(0, starts_ - 1); }
 
  private:
@@ -233,11 +232,10 @@ class ExecutorClient::Impl {
                  bool& killed) {
     Report report;
     start();
-    const auto begin = std::chrono::steady_clock::now();
     try {
       const Deadline deadline = deadline_in(wait);
       for (int id : tasks) require(id, deadline);
-      const Json reply = executor_->call({json, {}}, deadline);
+      const Json reply = call({json, {}}, deadline);
       report = parse(JsonReader(reply, "reply"));
     } catch (const NotLoaded& fault) {
       report.status = fault.status;
@@ -251,9 +249,23 @@ class ExecutorClient::Impl {
       report.status = "died";
       report.message = std::string("the executor's answer is not valid: ") + error.what();
     }
-    busy_ += std::chrono::steady_clock::now() - begin;
     if (report.status == "died") stop();
     return report;
+  }
+
+  // The executor's reply to `request`; what it takes, however it ends, is time that it was busy.
+  Json call(const Frame& request, Deadline deadline) {
+    struct Busy {
+      explicit Busy(double& seconds) : seconds(seconds) {}
+      ~Busy() {
+        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+        seconds += taken.count();
+      }
+      double& seconds;
+      std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+    };
+    const Busy busy(busy_[request.json.at("kind").get<std::string>()]);
+    return executor_->call(request, deadline);
   }
 
   void start() {
@@ -289,7 +301,7 @@ class ExecutorClient::Impl {
     Frame request = task_to_frame(task->second);
     request.json["kind"] = "load";
     request.json["id"] = id;
-    const Json reply = executor_->call(request, deadline);
+    const Json reply = call(request, deadline);
     const JsonReader in(reply, "load");
     const std::string status = in.at("status").string();
     if (status != "ok") throw NotLoaded{status, in.at("message").string()};
@@ -303,7 +315,7 @@ class ExecutorClient::Impl {
   std::set<int> loaded_;  // by the present executor
   int last_id_ = 0;
   int starts_ = 0;
-  std::chrono::duration<double> busy_{0};
+  std::map<std::string, double> busy_;  // seconds by kind of request
 };
 
 struct ExecutorClient::Served {
@@ -340,7 +352,7 @@ int ExecutorClient::restarts() const {
   return call([](Impl& impl) { return impl.restarts(); });
 }
 
-double ExecutorClient::busy_seconds() const {
+std::map<std::string, double> ExecutorClient::busy_seconds() const {
   return call([](Impl& impl) { return impl.busy_seconds(); });
 }
 

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <memory>
+#include <map>
 #include <string>
 
 #include "program/program.h"
@@ -42,8 +43,9 @@ class ExecutorClient {
   TrialReport trial(const TrialRequest& request, std::chrono::milliseconds deadline);
   TimeReport time(const TimeRequest& request, std::chrono::milliseconds deadline);
   int restarts() const;
-  // Seconds spent on trials and times so far, loading included.
-  double busy_seconds() const;
+  // Seconds in which the executor had something to do, so far: of them "load", "trial", "time" and
+  // "unload".
+  std::map<std::string, double> busy_seconds() const;
 
  private:
   class Impl;
