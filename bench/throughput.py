@@ -194,7 +194,7 @@ def quantile(values, q):
     return ordered[min(len(ordered) - 1, int(q * len(ordered)))]
 
 
-def measure(tool, name, count, backend, jobs):
+def measure(tool, name, count, backend, jobs, keep):
     tasks, target = CLASSES[name]
     with tempfile.TemporaryDirectory() as folder:
         batch, out = pathlib.Path(folder, "batch.jsonl"), pathlib.Path(folder, "results.jsonl")
@@ -206,6 +206,8 @@ def measure(tool, name, count, backend, jobs):
         process = subprocess.run([*map(str, command), *(["--jobs", str(jobs)] if jobs else [])],
                                  capture_output=True, text=True)
         results = [json.loads(line) for line in out.read_text().splitlines()]
+        if keep:
+            pathlib.Path(keep, name + ".jsonl").write_text(out.read_text())
     started = min(r["finished"] - r["seconds"] for r in results)
     finished = max(r["finished"] for r in results)
     own = [r for r in results if not r.get("same_as")]
@@ -219,8 +221,11 @@ def measure(tool, name, count, backend, jobs):
               if any(stage in r.get("stages", {}) for r in own)}
     phases = {phase: statistics.median(r["phases"].get(phase, 0) for r in own)
               for phase in sorted({p for r in own for p in r.get("phases", {})})}
+    references = sum(r["phases"].get("reference", 0) for r in own)
     return {"class": name, "target": target, "verdicts": len(results), "outcomes": outcomes,
             "verdicts_per_s": len(results) / (finished - started),
+            "references_s": references,
+            "verdicts_per_s_cached": len(results) / (finished - started - references),
             "judged": len(own), "start_s": started, "all_s": finished,
             "p50_s": quantile([r["seconds"] for r in results], 0.5),
             "p99_s": quantile([r["seconds"] for r in results], 0.99),
@@ -236,12 +241,13 @@ def main():
     parser.add_argument("--backend", default="cuda")
     parser.add_argument("--only", default=",".join(CLASSES))
     parser.add_argument("--jobs", type=int, default=0)
+    parser.add_argument("--keep", metavar="FOLDER", help="keep the batches' results there, CLASS.jsonl")
     parser.add_argument("--scale", type=float, default=1, help="of the number of candidates")
     arguments = parser.parse_args()
     rows = []
     for name in arguments.only.split(","):
         row = measure(arguments.kernelwright, name, int(COUNTS[name] * arguments.scale),
-                      arguments.backend, arguments.jobs)
+                      arguments.backend, arguments.jobs, arguments.keep)
         rows.append(row)
         print("%-16s %7.1f verdicts/s (%g wanted)  p50 %.3f s  p99 %.3f s  start %.1f s  %s %s %s" % (
             name, row["verdicts_per_s"], row["target"], row["p50_s"], row["p99_s"], row["start_s"],

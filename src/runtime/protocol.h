@@ -97,10 +97,10 @@ struct TrialReport {
 constexpr double kBetweenRuns = 0.005;
 
 // Below six values no order statistics enclose a median in 95 % of cases (2 * 0.5^5 > 0.05). The
-// interval of four or five is their range and this share of it to either side: 1.6 ranges, where
-// Student's interval for four normal values is 1.42 expected ranges wide, for five 1.00.
+// interval of four or five is their range and a share of it to either side: 1.6 ranges of four and
+// 1.2 of five, where Student's interval for normal values is 1.42 and 1.07 expected ranges wide.
 constexpr size_t kFewRounds = 6;
-constexpr double kFewStretch = 0.3;
+constexpr double few_stretch(size_t rounds) { return rounds < 5 ? 0.3 : 0.1; }
 
 // Task 0 as compiled by AOTInductor.
 struct PackageRequest {

@@ -16,7 +16,7 @@ Interval allowing_for_runs(Interval within) {
 
 Interval few_ratios(const std::vector<double>& ratios) {
   const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
-  const double stretch = kFewStretch * (*most - *least);
+  const double stretch = few_stretch(ratios.size()) * (*most - *least);
   return allowing_for_runs({median(ratios), std::max(0.0, *least - stretch), *most + stretch});
 }
 

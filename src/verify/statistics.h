@@ -12,7 +12,7 @@ double median(std::vector<double> values);  // of a non-empty sample
 
 // Median of baseline[i] / candidate[i] over paired rounds with a percentile bootstrap interval
 // (Efron and Tibshirani, An Introduction to the Bootstrap, chapter 13) at `confidence`; 1000
-// resamples under `seed` (of few rounds: the range and kFewStretch of it), and kBetweenRuns to
+// resamples under `seed` (of few rounds: the range and few_stretch() of it), and kBetweenRuns to
 // either side: rounds of one process share what those of another do not. Samples must be non-empty,
 // positive and of equal length.
 Interval median_ratio(const std::vector<double>& baseline, const std::vector<double>& candidate,

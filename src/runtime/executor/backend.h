@@ -77,6 +77,8 @@ class Backend {
   virtual int64_t stow_bytes() const { return int64_t{4} << 30; }
   // Where accesses outside of buffers are refused at once: whether guard bytes may be touched.
   virtual void open_guards(bool /*open*/) {}
+  // Does what the first trial would wait for, where that takes long: libraries, code of its own.
+  virtual void get_ready() {}
   virtual void synchronize() = 0;
   virtual void reset_peak_bytes() = 0;
   virtual int64_t peak_bytes() const = 0;

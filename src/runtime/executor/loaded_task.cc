@@ -128,6 +128,18 @@ std::vector<at::Tensor> Draw::all() const {
   return out;
 }
 
+Draw Draw::with(std::span<const at::Tensor> all) const {
+  const auto inputs_begin = state.size() + derived.size();
+  const auto part = [&](size_t begin, size_t count) {
+    const auto some = all.subspan(begin, count);
+    return std::vector<at::Tensor>(some.begin(), some.end());
+  };
+  return {part(0, state.size()),
+          part(state.size(), derived.size()),
+          part(inputs_begin, inputs.size()),
+          {}};
+}
+
 LoadedTask::LoadedTask(Task task, Backend& backend) : task_(std::move(task)), backend_(backend) {
   kernels_ = backend.load(task_.kernels);
   const auto prepare = [&](const Program& program, const char* name, bool exact_outputs) {

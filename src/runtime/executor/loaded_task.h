@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,10 @@ using AffineChange = std::map<std::string, Affine>;
 
 struct Draw {
   std::vector<at::Tensor> state, derived, inputs;
-  AffineChange affine;                  // already done to `state`
-  std::vector<at::Tensor> all() const;  // forward's inputs in order
+  AffineChange affine;  // already done to `state`
+  std::vector<at::Tensor> all() const;
+  // The same with others, as all() has them, in their place; without `affine`.
+  Draw with(std::span<const at::Tensor> all) const;  // forward's inputs in order
 };
 
 class LoadedTask {

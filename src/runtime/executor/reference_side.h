@@ -3,7 +3,7 @@
 // seed, variation) within a budget of bytes.
 //
 // On a backend where a candidate's kernels could reach any memory, nothing of this is there while a
-// candidate runs: inputs are drawn again afterwards, results are put away (stow.h).
+// candidate runs: results are put away (stow.h), and inputs too or drawn again afterwards.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,8 @@ using ReferenceKey = std::tuple<int, uint64_t, Variation>;  // task id, seed
 struct CachedReference {
   std::shared_ptr<const Draw> draw;     // of isolated backends
   std::shared_ptr<ReferenceSide> side;  // without its tensors
-  std::shared_ptr<Stowed> tensors;
+  std::shared_ptr<const Draw> drawn;    // the same of the inputs; null where they are drawn again
+  std::shared_ptr<Stowed> tensors;      // of `side`, then of `drawn`
   int64_t bytes = 0;
 };
 

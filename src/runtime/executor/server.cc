@@ -1,5 +1,7 @@
 #include "runtime/executor/server.h"
 
+#include <utility>
+
 #include "formats/error.h"
 #include "program/task_json.h"
 
@@ -81,6 +83,13 @@ Frame Server::answer(const Frame& request) {
   }
 }
 
+void Server::get_ready() {
+  try {
+    backend_.get_ready();
+  } catch (const std::exception&) {  // what needs it will say so
+  }
+}
+
 int Server::serve(FrameChannel& channel) {
   while (true) {
     FrameChannel::Received received = channel.receive();
@@ -91,6 +100,7 @@ int Server::serve(FrameChannel& channel) {
     const Frame reply = answer(received.frame);
     if (channel.send(reply) != ChannelStatus::kOk) return 0;
     if (lost_) return kLostExit;
+    if (!std::exchange(ready_, true)) get_ready();
   }
 }
 

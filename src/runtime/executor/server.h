@@ -33,6 +33,7 @@ class Server {
   Json dispatch(const Frame& request);
   Json hello() const;
   Json load(const Frame& request);
+  void get_ready();
   LoadedTask& task(int id);
 
   Backend& backend_;
@@ -40,6 +41,7 @@ class Server {
   Trials trials_;
   std::map<int, std::unique_ptr<LoadedTask>> tasks_;
   bool lost_ = false;
+  bool ready_ = false;  // after the first answer, which is a greeting
 };
 
 }  // namespace kw

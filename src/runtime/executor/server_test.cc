@@ -97,6 +97,28 @@ TEST_F(ServerTest, ServesFramesUntilTheOtherEndCloses) {
   EXPECT_EQ(client.receive().frame.json["status"], "failed");
 }
 
+// After the greeting, before anything waits for it; what goes wrong there is no answer's matter.
+TEST(Readiness, FollowsTheGreeting) {
+  struct Slow : FakeBackend {
+    int made_ready = 0;
+    void get_ready() override {
+      ++made_ready;
+      throw ReplayError("no room");
+    }
+  } backend;
+  Server server(backend, nullptr);
+  auto [ours, theirs] = socket_pair(SOCK_STREAM);
+  FrameChannel client(std::move(ours)), channel(std::move(theirs));
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(client.send({{{"kind", "hello"}}, {}}), ChannelStatus::kOk);
+  }
+  shutdown(client.fd(), SHUT_WR);
+  EXPECT_EQ(server.serve(channel), 0);
+  EXPECT_EQ(backend.made_ready, 1);
+  EXPECT_EQ(client.receive().frame.json["status"], "ok");
+  EXPECT_EQ(client.receive().frame.json["status"], "ok");
+}
+
 TEST(TorchVersion, IsTheOneBuiltWith) {
   EXPECT_EQ(loaded_torch_version(), KW_TORCH_VERSION);
   EXPECT_NO_THROW(check_torch_version());

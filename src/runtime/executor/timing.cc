@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <utility>
 
 #include "runtime/executor/metrics.h"
 #include "runtime/executor/phases.h"
@@ -16,7 +17,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int kWarmups = 3;  // of a package; a task has run before, in trials or checked
 constexpr int kFewestRounds = 4;
 constexpr int kSeldom = 16;  // rounds, where their number follows from the times: wall time, clock
-// Milliseconds beyond which wall time is device time, as near as matters where rounds are few.
+// Milliseconds beyond which wall time is device time, and what a first run waits for little beside
+// it, as near as matters where rounds are few.
 constexpr double kLongRun = 1;
 // A round in which the processors ran slower than this share of their usual pace says nothing.
 constexpr double kThrottled = 0.95;
@@ -121,13 +123,13 @@ double middle(std::vector<double> values) {
 
 // The width of a distribution-free 95 % interval of the median of `values`, relative to it: between
 // the order statistics whose ranks a fair coin would leave outside in at most 5 % of cases
-// (Conover, Practical Nonparametric Statistics, section 3.2); of few values as kFewStretch says.
+// (Conover, Practical Nonparametric Statistics, section 3.2); of few values as few_stretch() says.
 double relative_width(std::vector<double> values) {
   const size_t n = values.size();
   if (n < kFewestRounds) return std::numeric_limits<double>::infinity();
   if (n < kFewRounds) {
     const auto [least, most] = std::minmax_element(values.begin(), values.end());
-    return (1 + 2 * kFewStretch) * (*most - *least) / middle(values);
+    return (1 + 2 * few_stretch(n)) * (*most - *least) / middle(values);
   }
   double outside = std::pow(0.5, n), term = outside;  // P(fewer than `rank` of n below the median)
   size_t rank = 0;
@@ -191,6 +193,19 @@ void time_wall(Contestant& contestant, int set, RunClock& clock) {
   contestant.wall_ms.push_back(clock.wall_ms([&] { contestant.run(set, {.checked = false}); }));
 }
 
+// The first round's times, where every run was short: what it waited for (memory, workspaces) may
+// have taken longer than the run. Long ones are not run once more for that. Whether it did.
+bool forget_short_runs(const std::vector<std::unique_ptr<Contestant>>& contestants) {
+  for (const auto& contestant : contestants) {
+    if (contestant->device_ms.back() > kLongRun) return false;
+  }
+  for (const auto& contestant : contestants) {
+    contestant->device_ms.clear();
+    contestant->wall_ms.clear();
+  }
+  return true;
+}
+
 }  // namespace
 
 TimeReport time_runs(Backend& backend, RunClock& clock, const TimeRequest& request,
@@ -212,11 +227,12 @@ TimeReport time_runs(Backend& backend, RunClock& clock, const TimeRequest& reque
   for (const auto& contestant : contestants) contestant->warm_up();
   phases.end("timing: inputs");
 
+  bool warm = false;
   std::mt19937_64 random(request.seed);
   std::vector<size_t> order(contestants.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto deadline = Clock::now() + std::chrono::duration<double>(request.max_seconds);
-  for (int round = 0; round < request.rounds; ++round) {
+  for (int round = 0; round < request.rounds;) {
     if (round >= kFewestRounds && Clock::now() > deadline) break;
     std::shuffle(order.begin(), order.end(), random);
     const bool all = request.width == 0 || round % kSeldom == 0;
@@ -226,8 +242,10 @@ TimeReport time_runs(Backend& backend, RunClock& clock, const TimeRequest& reque
       const bool long_run = request.width > 0 && contestants[i]->device_ms.back() > kLongRun;
       if (all && !long_run) time_wall(*contestants[i], set, clock);
     }
+    if (!std::exchange(warm, true) && forget_short_runs(contestants)) continue;
     if (const double mhz = all ? clock.processor_mhz() : 0) report.processor_mhz.push_back(mhz);
     if (request.width > 0 && known(contestants, request.width)) break;
+    ++round;
   }
   phases.end("timing: runs");
   report.throttled_rounds = leave_out_throttled(report.processor_mhz, contestants);

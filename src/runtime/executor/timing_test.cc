@@ -60,6 +60,13 @@ TEST(Timing, FourRoundsThatAgreeAreEnough) {
   EXPECT_EQ(time_with({0.5}, 0.01).wall_ms[0].size(), 1u);
 }
 
+TEST(Timing, TheFirstRoundOfShortRunsIsNotCounted) {
+  const TimeReport report = time_with({0.9, 0.9, 0.5, 0.5}, 0.5);
+  EXPECT_EQ(report.device_ms[0].front(), 0.5);
+  EXPECT_EQ(report.device_ms[1].front(), 0.5);
+  EXPECT_EQ(time_with({4, 4, 2, 2}, 0.5).device_ms[0].front(), 4);
+}
+
 // A device of 2000 MHz that slows down for rounds 5 to 9, in which everything takes twice as long.
 class HotClock : public GivenClock {
  public:

@@ -35,6 +35,9 @@ int64_t launches(const Program& program) {
                        [](const Step& step) { return std::holds_alternative<Launch>(step); });
 }
 
+// Bytes of inputs beyond which it is better to draw them again than to keep them.
+constexpr int64_t kMostDrawn = int64_t{1} << 30;
+
 constexpr int kEarlierCalls = 3;  // a mark may wander from element to element
 
 // Each in turn: a kernel may wait for a number to grow, to shrink, or to be one number. Where
@@ -66,12 +69,12 @@ class OneTrial {
     report_.fault = "candidate";
     run_candidate(*draw);
     report_.fault = "reference";
-    if (!backend_.isolated()) draw.reset(), draw = new_draw();
-    phases_.end("draw");
+    if (!backend_.isolated()) draw.reset();
     if (cached.side) {
-      compare_with(*draw, cached);
-      phases_.end("compare");
+      compare_with(std::move(draw), cached);
     } else {
+      if (!draw) draw = new_draw();
+      phases_.end("draw");
       const ReferenceSide side = run_reference_on(*draw);
       phases_.end("reference");
       compare(*draw, side);
@@ -86,7 +89,7 @@ class OneTrial {
   std::shared_ptr<const Draw> new_draw();
   ReferenceSide run_reference_on(const Draw& draw);
   void compare(const Draw& draw, const ReferenceSide& side);
-  void compare_with(const Draw& draw, const CachedReference& cached);
+  void compare_with(std::shared_ptr<const Draw> draw, const CachedReference& cached);
   void keep(const ReferenceKey& key, std::shared_ptr<const Draw> draw, const ReferenceSide& side);
 
   void run_candidate(const Draw& draw);
@@ -154,31 +157,49 @@ void OneTrial::compare(const Draw& draw, const ReferenceSide& side) {
   report_.passes_stale = side.passes_stale;
 }
 
-void OneTrial::compare_with(const Draw& draw, const CachedReference& cached) {
+void OneTrial::compare_with(std::shared_ptr<const Draw> draw, const CachedReference& cached) {
+  if (!draw && !cached.drawn) draw = new_draw();
+  phases_.end("draw");
   try {
-    compare(draw, cached.side->with(cached.tensors->open()));
+    const std::vector<at::Tensor> opened = cached.tensors->open();
+    const ReferenceSide side = cached.side->with(opened);
+    if (!draw) {
+      const std::span behind = std::span(opened).subspan(side.tensors().size());
+      draw = std::make_shared<Draw>(cached.drawn->with(behind));
+    }
+    phases_.end("keep");
+    compare(*draw, side);
+    phases_.end("compare");
   } catch (...) {
     cached.tensors->close();
     throw;
   }
   cached.tensors->close();
+  phases_.end("keep");
 }
 
 // After the last use of `side`.
 void OneTrial::keep(const ReferenceKey& key, std::shared_ptr<const Draw> draw,
                     const ReferenceSide& side) {
-  const std::vector<at::Tensor> tensors = side.tensors();
-  CachedReference entry{nullptr, nullptr, nullptr, total_bytes(tensors)};
+  const auto hollow = [](const auto& whole, size_t count) {
+    return std::make_shared<std::decay_t<decltype(whole)>>(
+        whole.with(std::vector<at::Tensor>(count)));
+  };
+  std::vector<at::Tensor> tensors = side.tensors();
+  CachedReference entry;
+  entry.side = hollow(side, tensors.size());
+  const std::vector<at::Tensor> drawn = draw->all();
+  if (!backend_.isolated() && total_bytes(drawn) <= kMostDrawn) {
+    tensors.insert(tensors.end(), drawn.begin(), drawn.end());
+    entry.drawn = hollow(*draw, drawn.size());
+  }
+  entry.bytes = total_bytes(tensors);
   if (backend_.isolated()) {
     entry.draw = std::move(draw);
-    entry.bytes += total_bytes(entry.draw->all());
+    entry.bytes += total_bytes(drawn);
   }
   if (cache_.make_room(request_.reference, entry.bytes)) entry.tensors = backend_.stow(tensors);
-  if (entry.tensors) {
-    entry.side =
-        std::make_shared<ReferenceSide>(side.with(std::vector<at::Tensor>(tensors.size())));
-    cache_.put(key, std::move(entry));
-  }
+  if (entry.tensors) cache_.put(key, std::move(entry));
   if (!backend_.isolated()) side.scrub();
 }
 
