@@ -63,8 +63,8 @@ step_families() {
     --samples "${SAMPLES:-12}" ${FAMILIES:+--only "$FAMILIES"}
 }
 # Each example (EXAMPLES: some of them; results of the others stay) against eager and torch.compile.
-gather_examples() {
-  "$PYTHON" bench/collect_examples.py "$BUILD/results" "bench/gpu.sh examples" >"$out/examples.json"
+gather_examples() {  # as STEP.json
+  "$PYTHON" bench/collect_examples.py "$BUILD/results" "bench/gpu.sh examples $1" >"$out/$1.json"
 }
 step_examples() {
   local results=$BUILD/results code=0
@@ -77,7 +77,7 @@ step_examples() {
       --store "$BUILD/store.sqlite" --out "$results/$name" >"$results/$name.json" || code=1
     echo "$name: ${SECONDS} s"
   done
-  gather_examples || code=1
+  gather_examples examples || code=1
   (cd "$results" && tar czf - ./*/optimized.py ./*/report.html ./*/verdict.json) >"$out/results.tar.gz"
   return $code
 }
@@ -85,7 +85,7 @@ step_examples() {
 step_agreement() {  # the results of `examples` again in plain PyTorch, timed by CUDA events
   local code=0
   "$PYTHON" bench/plain_python.py "$BUILD"/results/*/optimized.py >"$BUILD/results/plain.json" || code=1
-  gather_examples || code=1
+  gather_examples agreement || code=1
   return $code
 }
 
@@ -99,7 +99,7 @@ step_warm() {  # the examples once more: what the store knows need not be found 
       --store "$BUILD/store.sqlite" --out "$results/warm/$name" >"$results/warm/$name.json" || code=1
     echo "$name: ${SECONDS} s"
   done
-  gather_examples || code=1
+  gather_examples warm || code=1
   return $code
 }
 

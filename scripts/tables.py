@@ -10,6 +10,7 @@ A table stands between `<!-- table: NAME -->` and `<!-- end -->`.
 import json
 import math
 import re
+import statistics
 import sys
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def examples() -> str:
         compiled = verdict["speedup_compile"]
         if compiled:
             product, count = product * compiled["estimate"], count + 1
-        python = "%.2fx" % plain[name]["ratio"] if name in plain else "-"
+        python = "%.2fx" % plain[name]["called"]["optimized"]["ratio"] if name in plain else "-"
         lines.append(
             "| %s | %s | %s | %s | %s | %s | %s |"
             % (name, cell("eager"), cell("torch.compile"), cell("candidate"),
@@ -64,29 +65,31 @@ def examples() -> str:
 
 
 def agreement() -> str:
-    """The executor's times beside plain PyTorch's, from bench/h200/examples.json."""
-    runs = json.loads((ROOT / "bench/h200/examples.json").read_text())
-    lines = ["| example | eager | torch.compile | ours | ours over eager | torch.compile over eager |",
-             "|---|---|---|---|---|---|"]
+    """The executor's times beside plain PyTorch's, from bench/h200/agreement.json."""
+    runs = json.loads((ROOT / "bench/h200/agreement.json").read_text())
+    lines = ["| example | eager | torch.compile | ours | ours over eager | torch.compile over eager "
+             "| ours over eager, as Python calls them |", "|---|---|---|---|---|---|---|"]
+    apart = {"ours": [], "torch.compile": []}
     for row in runs["plain_python"]:
         verdict = runs["examples"][row["example"]]["verdict"]
         time = next((s["evidence"] for s in verdict["stages"] if s["stage"] == "time"), {})
-        if "compile_ms" not in row or "torch.compile" not in time:
+        if "compile" not in row["device"] or "torch.compile" not in time:
             continue
-        eager = time["eager"]["device_ms"]
-
-        def both(name, key):
-            return "%.3f, %.3f ms" % (time[name]["device_ms"], row[key])
-
-        def ratios(name, key):
-            here = eager / time[name]["device_ms"]
-            return "%.2f, %.2f (%+.0f %%)" % (here, row[key], 100 * (row[key] / here - 1))
-
-        lines.append("| %s | %s | %s | %s | %s | %s |" % (
-            row["example"], both("eager", "eager_ms"), both("torch.compile", "compile_ms"),
-            both("candidate", "optimized_ms"), ratios("candidate", "ratio"),
-            ratios("torch.compile", "ratio_compile")))
-    return "\n".join(lines) if len(lines) > 2 else "Not measured yet."
+        cells, ratios = [], []
+        for name, plain in (("eager", "eager"), ("torch.compile", "compile"), ("candidate", "optimized")):
+            cells.append("%.3f, %.3f ms" % (time[name]["device_ms"], row["device"][plain]["ms"]))
+        for name, plain, which in (("candidate", "optimized", "ours"),
+                                   ("torch.compile", "compile", "torch.compile")):
+            here, there = time["eager"]["device_ms"] / time[name]["device_ms"], row["device"][plain]["ratio"]
+            apart[which].append(there / here)
+            ratios.append("%.2f, %.2f (%+.0f %%)" % (here, there, 100 * (there / here - 1)))
+        lines.append("| %s |" % " | ".join(
+            [row["example"], *cells, *ratios, "%.2f" % row["called"]["optimized"]["ratio"]]))
+    if len(lines) == 2:
+        return "Not measured yet."
+    middle = ["%+.0f %%" % (100 * (statistics.median(apart[k]) - 1)) for k in ("ours", "torch.compile")]
+    lines.append("| **median** | | | | **%s** | **%s** | |" % tuple(middle))
+    return "\n".join(lines)
 
 
 def phases() -> str:
@@ -244,8 +247,11 @@ def corpora() -> str:
 
 def throughput() -> str:
     """Verdicts a second by class of task, from bench/*/throughput.json."""
-    lines = ["| candidates | on | verdicts/s | p50 | p99 | of which judged anew | a verdict's seconds on the executor: "
-             "draw, candidate, without launches, compare |", "|---|---|---|---|---|---|---|"]
+    lines = ["| candidates | on | verdicts/s | p50 | p99 | of which judged anew | a verdict's milliseconds on the "
+             "executor: inputs, candidate, without launches, compare, timed runs and their check |",
+             "|---|---|---|---|---|---|---|"]
+    parts = (("draw", "keep"), ("candidate",), ("noop",), ("compare",),
+             ("timing: inputs", "timing: runs", "timing: checks"))
     for place, name in (("h200", "H200, 16 cores"), ("cpu", "2 CPU cores")):
         path = ROOT / "bench" / place / "throughput.json"
         for row in json.loads(path.read_text())["rows"] if path.exists() else []:
@@ -253,7 +259,7 @@ def throughput() -> str:
             lines.append("| %s | %s | %.*f | %.3f s | %.3f s | %d of %d | %s |" % (
                 row["class"].replace("_", " "), name, row["verdicts_per_s"] < 20, row["verdicts_per_s"],
                 row["p50_s"], row["p99_s"], row["judged"], row["verdicts"],
-                ", ".join("%.4f" % phases.get(key, 0) for key in ("draw", "candidate", "noop", "compare"))))
+                ", ".join("%.1f" % (1e3 * sum(phases.get(key, 0) for key in keys)) for keys in parts)))
     return "\n".join(lines)
 
 

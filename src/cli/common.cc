@@ -110,6 +110,13 @@ RecordRequest request_for_file(const fs::path& path, const std::string& cls,
   return request;
 }
 
+void add_trials_flag(CLI::App& app, int& value) {
+  app.add_option("--trials", value,
+                 "fresh input sets, before the varied ones (default: 5; 3 where every output has a "
+                 "million elements, 10 where one has fewer than 64)")
+      ->check(CLI::Range(1, 100));
+}
+
 void add_schedules_flag(CLI::App& app, std::string& value) {
   app.add_option("--schedules", value,
                  "folder of measured tables of schedules, or none (default: the program's own on a "

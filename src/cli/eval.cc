@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 struct Flags {
   std::vector<std::string> models;
   std::string cls = "Model", policy = "teacher", coverage = "hybrid", out, schedules;
-  int samples = 1, trials = 5, batch = 64;
+  int samples = 1, trials = 0, batch = 64;
   bool json = false, no_time = false, side_by_side = false, baseline = false;
   double explore = 0;
   uint64_t seed = 0;
@@ -144,9 +144,7 @@ Command add_eval(CLI::App& app) {
   app.add_option("--samples", flags->samples, "proposals judged for each model")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--trials", flags->trials, "fresh input sets, before the varied ones")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str();
+  add_trials_flag(app, flags->trials);
   app.add_option("--coverage", flags->coverage,
                  "hybrid: some PyTorch may be left; pure: none that computes")
       ->check(CLI::IsMember({"hybrid", "pure"}))

@@ -14,7 +14,7 @@ namespace {
 struct Flags {
   std::vector<std::string> places = {KW_CORPORA_DIR};
   std::string family;
-  int trials = 5, part = 1, parts = 1;
+  int trials = 0, part = 1, parts = 1;
   bool json = false, verbose = false;
   uint64_t seed = 0;
   MachineFlags machine;
@@ -114,9 +114,7 @@ Command add_selftest(CLI::App& app) {
   app.add_option("--part", flags->part, "of --parts, which cases: every so many-th, from this one")
       ->check(CLI::PositiveNumber);
   app.add_option("--parts", flags->parts, "parts that run apart")->check(CLI::PositiveNumber);
-  app.add_option("--trials", flags->trials, "fresh input sets, before the varied ones")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str();
+  add_trials_flag(app, flags->trials);
   app.add_option("--seed", flags->seed, "seed of inputs and parameters (default: secret)");
   app.add_flag("--verbose", flags->verbose, "a line for each case");
   app.add_flag("--json", flags->json, "print one line of JSON for each case");

@@ -22,7 +22,7 @@ struct Flags {
   std::string model, cls = "Model", candidate_cls = "ModelNew";
   std::vector<std::string> candidates;
   std::string tolerance = "calibrated", coverage = "hybrid";
-  int trials = 5, trial_timeout = 300, record_timeout = 60;
+  int trials = 0, trial_timeout = 300, record_timeout = 60;
   std::vector<std::string> baselines = {kDefault};
   bool json = false, no_time = false, no_baseline = false;
   uint64_t seed = 0;
@@ -205,9 +205,7 @@ Command add_verify(CLI::App& app) {
   app.add_option("--class", flags->cls, "the reference's class")->capture_default_str();
   app.add_option("--candidate-class", flags->candidate_cls, "the candidate's class")
       ->capture_default_str();
-  app.add_option("--trials", flags->trials, "fresh input sets, before the varied ones")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str();
+  add_trials_flag(app, flags->trials);
   app.add_option("--trial-timeout", flags->trial_timeout,
                  "seconds a trial may take before the candidate counts as hung")
       ->check(CLI::Range(1, 86400))

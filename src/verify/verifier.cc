@@ -129,11 +129,17 @@ bool gives_integers(const Task& task) {
   return sums;
 }
 
+// Published numbers come from inputs as a task draws them.
+bool varies(const VerifyOptions& options) {
+  return options.variations && !options.without.contains("variations") &&
+         options.tolerance != Tolerance::kKernelBench;
+}
+
 std::vector<TrialRequest> plan_trials(const Reference& reference, int candidate,
                                       const VerifyOptions& options) {
   std::vector<TrialRequest> out;
-  const int trials = has_few_elements(reference.task) ? std::max(options.trials, ErrorPool::kTrials)
-                                                      : options.trials;
+  int trials = options.trials > 0 ? options.trials : usual_trials(reference.task, options);
+  if (has_few_elements(reference.task)) trials = std::max(trials, ErrorPool::kTrials);
   for (int i = 0; i < trials; ++i) {
     TrialRequest request;
     request.reference = reference.id;
@@ -146,9 +152,7 @@ std::vector<TrialRequest> plan_trials(const Reference& reference, int candidate,
         i == 0 && options.noop_checks && !options.without.contains("noop");
     out.push_back(request);
   }
-  if (!options.variations || options.without.contains("variations")) return out;
-  // Published numbers come from inputs as a task draws them.
-  if (options.tolerance == Tolerance::kKernelBench) return out;
+  if (!varies(options)) return out;
   TrialRequest varied = out.front();
   varied.check_noop = varied.each_launch = false;
   for (Variation v : {Variation::kScaleDown, Variation::kScaleUp, Variation::kFlipped,
@@ -215,6 +219,15 @@ Stage stage_of_code(const std::string& code) {
   if (code == "syntax" || code == "missing") return Stage::kLoad;
   if (code == "slice" || code == "compile" || code == "resources") return Stage::kCompile;
   return Stage::kRecord;
+}
+
+int usual_trials(const Task& reference, const VerifyOptions& options) {
+  constexpr int64_t kMany = int64_t{1} << 20;
+  const auto& outputs = reference.forward.outputs;
+  const bool many = std::all_of(outputs.begin(), outputs.end(), [&](ValueId id) {
+    return reference.forward.values[id].numel() >= kMany;
+  });
+  return many && varies(options) ? 3 : 5;
 }
 
 bool is_workers_fault(const JobFault& fault) { return fault.status == JobResult::Status::kFailed; }

@@ -24,7 +24,7 @@ struct CompiledBaseline {
 };
 
 struct VerifyOptions {
-  int trials = 5;           // fresh input sets, before the varied ones
+  int trials = 0;           // fresh input sets, before the varied ones; 0: usual_trials()
   bool variations = true;   // scaled, sign-changed and non-default affine sets
   bool noop_checks = true;  // leave launches out and see that it matters
   Tolerance tolerance = Tolerance::kCalibrated;
@@ -41,6 +41,10 @@ struct VerifyOptions {
   std::chrono::milliseconds compile_deadline{120000};
   std::chrono::milliseconds trial_deadline{300000};
 };
+
+// How many fresh input sets a task is tried on when nobody says: five; three where every output has
+// a million elements, which say as much of an error, and sets are varied besides.
+int usual_trials(const Task& reference, const VerifyOptions& options);
 
 // The stage that a worker's refusal belongs to, by its code (docs/formats/protocol.md).
 Stage stage_of_code(const std::string& code);
