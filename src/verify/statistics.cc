@@ -22,15 +22,6 @@ Interval few_ratios(const std::vector<double>& ratios) {
 
 }  // namespace
 
-double median(std::vector<double> values) {
-  assert(!values.empty());
-  const size_t half = values.size() / 2;
-  std::nth_element(values.begin(), values.begin() + half, values.end());
-  if (values.size() % 2) return values[half];
-  const double upper = values[half];
-  return 0.5 * (upper + *std::max_element(values.begin(), values.begin() + half));
-}
-
 Interval median_ratio(const std::vector<double>& baseline, const std::vector<double>& candidate,
                       double confidence, uint64_t seed) {
   assert(!baseline.empty() && baseline.size() == candidate.size());

@@ -4,11 +4,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/median.h"
 #include "verify/verdict.h"
 
 namespace kw {
-
-double median(std::vector<double> values);  // of a non-empty sample
 
 // Median of baseline[i] / candidate[i] over paired rounds with a percentile bootstrap interval
 // (Efron and Tibshirani, An Introduction to the Bootstrap, chapter 13) at `confidence`; 1000

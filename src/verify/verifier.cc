@@ -12,6 +12,7 @@
 #include "verify/blame.h"
 #include "verify/coverage.h"
 #include "verify/statistics.h"
+#include "verify/trials.h"
 
 namespace kw {
 namespace {
@@ -46,127 +47,6 @@ bool not_judged(Verdict& verdict, StageResult stage, const std::string& why) {
   verdict.reason = why;
   verdict.stages.push_back(std::move(stage));
   return false;
-}
-
-Json errors_to_json(const OutputErrors& e) {
-  const ErrorBounds bounds = error_bounds(e);
-  return {{"dtype", e.dtype},
-          {"exact", e.exact_equal},
-          {"reference_rms", e.reference_rms},
-          {"candidate_rms", e.candidate_rms},
-          {"allowed_rms", bounds.rms},
-          {"reference_worst", e.reference_worst},
-          {"candidate_worst", e.candidate_worst},
-          {"allowed_worst", bounds.worst}};
-}
-
-bool reference_is_finite(const TrialReport& report) {
-  return std::all_of(report.outputs.begin(), report.outputs.end(),
-                     [](const OutputErrors& e) { return e.reference_finite; });
-}
-
-// A varied set may leave a task's domain, and says nothing then. But where a task has NaN or
-// infinite results as it is, a varied set is judged by what is finite in fp64 and in the reference:
-// the candidate must be finite there too, and elsewhere it may be anything. False when that is too
-// little.
-bool judge_finite_part(TrialReport& report) {
-  for (OutputErrors& e : report.outputs) {
-    if (e.reference_finite) continue;
-    if (e.finite < kFewElements) return false;
-    e.nonfinite_mismatch = e.lost;
-  }
-  return true;
-}
-
-// Why a trial's candidate is wrong; empty when it is right.
-std::string trial_fault(const TrialReport& report, const TrialRequest& request,
-                        const VerifyOptions& options) {
-  const auto checked = [&](std::string_view check) { return !options.without.contains(check); };
-  auto with_detail = [&](const std::string& text) {
-    return report.difference.empty() ? text : text + ": " + report.difference;
-  };
-  if (!report.guards_intact && checked("guards"))
-    return with_detail("writes outside of its buffers");
-  if (!report.inputs_unchanged && checked("inputs"))
-    return with_detail("leaves other inputs than the reference");
-  if (!report.state_equal && checked("buffers"))
-    return with_detail("has other parameters than the reference");
-  for (size_t i = 0; i < report.outputs.size() && checked("outputs"); ++i) {
-    const std::string fault = request.variation == Variation::kIntegers
-                                  ? integer_fault(report.outputs[i])
-                                  : output_fault(report.outputs[i], options.tolerance);
-    if (fault.empty()) continue;
-    return "output " + std::to_string(i) + " (" + std::string(variation_name(request.variation)) +
-           " inputs): " + fault;
-  }
-  if (!report.buffers_equal && checked("buffers"))
-    return with_detail("leaves other buffers than the reference");
-  if (request.check_noop && !report.no_launch_changes) {
-    return "leaving out every kernel launch changes nothing";
-  }
-  return {};
-}
-
-// Whether some output has to be judged by many trials together.
-bool has_few_elements(const Task& task) {
-  return std::any_of(task.forward.outputs.begin(), task.forward.outputs.end(), [&](ValueId id) {
-    const Value& value = task.forward.values[id];
-    return is_floating(value.dtype) && value.numel() < kFewElements;
-  });
-}
-
-// Whether a trial on integers says something: the program sums, and all that it does gives integers
-// from integers.
-bool gives_integers(const Task& task) {
-  bool sums = false;
-  for (const Step& step : task.forward.steps) {
-    const auto* call = std::get_if<AtenCall>(&step);
-    const OperatorRow* row = call ? find_operator(call->op) : nullptr;
-    if (!row || !work_row(*row).integers) return false;
-    const Numerics numerics = work_row(*row).numerics;
-    sums = sums || numerics == Numerics::kMatmul || numerics == Numerics::kReduction;
-  }
-  return sums;
-}
-
-// Published numbers come from inputs as a task draws them.
-bool varies(const VerifyOptions& options) {
-  return options.variations && !options.without.contains("variations") &&
-         options.tolerance != Tolerance::kKernelBench;
-}
-
-std::vector<TrialRequest> plan_trials(const Reference& reference, int candidate,
-                                      const VerifyOptions& options) {
-  std::vector<TrialRequest> out;
-  int trials = options.trials > 0 ? options.trials : usual_trials(reference.task, options);
-  if (has_few_elements(reference.task)) trials = std::max(trials, ErrorPool::kTrials);
-  for (int i = 0; i < trials; ++i) {
-    TrialRequest request;
-    request.reference = reference.id;
-    request.candidate = candidate;
-    request.seed = options.seed + static_cast<uint64_t>(i);
-    request.second_call = !options.without.contains("second-call");
-    request.used_memory = i % 2 == 1;  // a kernel may know poison when it sees it
-    request.guards = !options.without.contains("guards");
-    request.check_noop = request.each_launch =
-        i == 0 && options.noop_checks && !options.without.contains("noop");
-    out.push_back(request);
-  }
-  if (!varies(options)) return out;
-  TrialRequest varied = out.front();
-  varied.check_noop = varied.each_launch = false;
-  for (Variation v : {Variation::kScaleDown, Variation::kScaleUp, Variation::kFlipped,
-                      Variation::kMixedSigns, Variation::kAffine}) {
-    varied.variation = v;
-    varied.seed = options.seed + 1000 + static_cast<uint64_t>(v);
-    out.push_back(varied);
-  }
-  if (gives_integers(reference.task) && !options.without.contains("integers")) {
-    varied.variation = Variation::kIntegers;
-    varied.seed = options.seed + 1000 + static_cast<uint64_t>(Variation::kIntegers);
-    out.push_back(varied);
-  }
-  return out;
 }
 
 // What the verdict says of times: of each contestant, and round by round how much faster the
@@ -219,15 +99,6 @@ Stage stage_of_code(const std::string& code) {
   if (code == "syntax" || code == "missing") return Stage::kLoad;
   if (code == "slice" || code == "compile" || code == "resources") return Stage::kCompile;
   return Stage::kRecord;
-}
-
-int usual_trials(const Task& reference, const VerifyOptions& options) {
-  constexpr int64_t kMany = int64_t{1} << 20;
-  const auto& outputs = reference.forward.outputs;
-  const bool many = std::all_of(outputs.begin(), outputs.end(), [&](ValueId id) {
-    return reference.forward.values[id].numel() >= kMany;
-  });
-  return many && varies(options) ? 3 : 5;
 }
 
 bool is_workers_fault(const JobFault& fault) { return fault.status == JobResult::Status::kFailed; }
@@ -428,54 +299,21 @@ bool Verifier::check_correct(const Reference& reference, int candidate_id,
                              const VerifyOptions& options, Verdict& verdict,
                              std::vector<int>& idle) {
   const Clock::time_point start = Clock::now();
-  StageResult stage{Stage::kCorrect, true, "", {{"trials", Json::array()}}, 0};
-  ErrorPool pool;
-  bool finite_task = true;  // on inputs as it draws them
-  for (const TrialRequest& request : plan_trials(reference, candidate_id, options)) {
-    TrialReport report = executor_.trial(request, options.trial_deadline);
+  StageResult stage{Stage::kCorrect, true, "", Json::object(), 0};
+  TrialJudge judge(options);
+  for (const TrialRequest& request :
+       plan_trials(reference.task, reference.id, candidate_id, options)) {
+    const TrialReport report = executor_.trial(request, options.trial_deadline);
     stage.seconds = since(start);
-    Json trial = {{"variation", variation_name(request.variation)}, {"outputs", Json::array()}};
     if (says_nothing(report.status, executor_)) return not_judged(verdict, stage, report.message);
-    const bool plain = request.variation == Variation::kPlain;
-    const auto skip = [&](const char* why) {
-      trial["skipped"] = why;
-      stage.evidence["trials"].push_back(trial);
-    };
-    if (!plain && report.status == "failed" && report.fault == "reference") {
-      skip("the reference refuses these inputs");
-      continue;
-    }
-    if (report.status != "ok") {
-      if (report.fault == "reference") throw InputError("the reference failed: " + report.message);
-      stage.passed = false;
-      stage.reason = report.message;
-      return finish_stage(verdict, stage);
-    }
-    const bool finite = reference_is_finite(report);
-    finite_task = finite_task && (finite || !plain);
-    if (!plain && !finite && (finite_task || !judge_finite_part(report))) {
-      skip("the reference itself is not finite on these inputs");
-      continue;
-    }
-    trial["seconds"] = report.seconds;
-    trial["phases"] = report.phases;
-    trial["peak_bytes"] = report.peak_bytes;  // of the device's allocator, or of the executor
-    for (const OutputErrors& e : report.outputs) trial["outputs"].push_back(errors_to_json(e));
-    stage.evidence["trials"].push_back(trial);
-    if (request.each_launch) idle = report.idle_launches;
-    verdict.degenerate =
-        verdict.degenerate || (plain && (report.passes_zeros || report.passes_stale));
-    stage.reason = trial_fault(report, request, options);
-    if (!stage.reason.empty()) {
-      stage.passed = false;
-      return finish_stage(verdict, stage);
-    }
-    if (plain) pool.add(report.outputs);
+    stage.reason = judge.add(request, report);
+    if (!stage.reason.empty()) break;
   }
-  if (options.tolerance == Tolerance::kCalibrated && !options.without.contains("outputs")) {
-    stage.reason = pool.fault();
-  }
+  if (stage.reason.empty()) stage.reason = judge.together();
   stage.passed = stage.reason.empty();
+  stage.evidence["trials"] = judge.evidence();
+  idle = judge.idle_launches();
+  verdict.degenerate = judge.degenerate();
   return finish_stage(verdict, stage);
 }
 

@@ -12,39 +12,11 @@
 #include "runtime/executor_client.h"
 #include "verify/checks.h"
 #include "verify/numerics.h"
+#include "verify/options.h"
 #include "verify/verdict.h"
 #include "worker/jobs.h"
 
 namespace kw {
-
-// torch.compile's version of a reference in one of its modes, timed beside a candidate.
-struct CompiledBaseline {
-  std::string name;  // in the verdict's evidence
-  PackageRequest package;
-};
-
-struct VerifyOptions {
-  int trials = 0;           // fresh input sets, before the varied ones; 0: usual_trials()
-  bool variations = true;   // scaled, sign-changed and non-default affine sets
-  bool noop_checks = true;  // leave launches out and see that it matters
-  Tolerance tolerance = Tolerance::kCalibrated;
-  bool pure = false;  // no computing PyTorch operator may be left
-  double minimum_share = 0.1;
-  uint64_t seed = 0;  // of inputs and parameters; no candidate sees it
-  bool time = false;  // needs the cuda backend
-  int rounds = 50;
-  double width = 0;              // of TimeRequest
-  std::string compiled_package;  // AOTInductor package of the reference, may be empty
-  std::vector<CompiledBaseline> further_baselines;  // of other modes
-  CheckNames without;                               // checks that are left out: for selftest alone
-  std::chrono::milliseconds record_deadline{60000};
-  std::chrono::milliseconds compile_deadline{120000};
-  std::chrono::milliseconds trial_deadline{300000};
-};
-
-// How many fresh input sets a task is tried on when nobody says: five; three where every output has
-// a million elements, which say as much of an error, and sets are varied besides.
-int usual_trials(const Task& reference, const VerifyOptions& options);
 
 // The stage that a worker's refusal belongs to, by its code (docs/formats/protocol.md).
 Stage stage_of_code(const std::string& code);

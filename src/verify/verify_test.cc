@@ -255,23 +255,6 @@ TEST(Verdict, JsonRoundTrip) {
   EXPECT_EQ(to_json(verdict_from_json(JsonReader(json, ""))), json);
 }
 
-TEST(Trials, AreFewerWhereEveryOutputHasManyElements) {
-  const auto with_outputs = [](const std::vector<int64_t>& sizes) {
-    Task task;
-    for (int64_t size : sizes) {
-      const int next = static_cast<int>(task.forward.values.size());
-      task.forward.values.push_back({DType::kFloat32, {size}, {1}, 0, next});
-      task.forward.outputs.push_back(next);
-    }
-    return task;
-  };
-  VerifyOptions options;
-  EXPECT_EQ(usual_trials(with_outputs({1 << 20, 1 << 21}), options), 3);
-  EXPECT_EQ(usual_trials(with_outputs({1 << 20, 1000}), options), 5);
-  options.tolerance = Tolerance::kKernelBench;  // no varied sets
-  EXPECT_EQ(usual_trials(with_outputs({1 << 20}), options), 5);
-}
-
 TEST(Floor, OutputsMustBeWritten) {
   DeviceProfile profile;
   profile.bytes_per_second = 1e9;

@@ -8,6 +8,7 @@
 
 #include "runtime/executor/metrics.h"
 #include "runtime/executor/phases.h"
+#include "runtime/median.h"
 
 namespace kw {
 namespace {
@@ -115,12 +116,6 @@ std::vector<std::vector<at::Tensor>> draw_sets(LoadedTask& task, const TimeReque
   return sets;
 }
 
-double middle(std::vector<double> values) {
-  const auto half = values.begin() + static_cast<long>(values.size() / 2);
-  std::nth_element(values.begin(), half, values.end());
-  return *half;
-}
-
 // The width of a distribution-free 95 % interval of the median of `values`, relative to it: between
 // the order statistics whose ranks a fair coin would leave outside in at most 5 % of cases
 // (Conover, Practical Nonparametric Statistics, section 3.2); of few values as few_stretch() says.
@@ -129,7 +124,7 @@ double relative_width(std::vector<double> values) {
   if (n < kFewestRounds) return std::numeric_limits<double>::infinity();
   if (n < kFewRounds) {
     const auto [least, most] = std::minmax_element(values.begin(), values.end());
-    return (1 + 2 * few_stretch(n)) * (*most - *least) / middle(values);
+    return (1 + 2 * few_stretch(n)) * (*most - *least) / median(values);
   }
   double outside = std::pow(0.5, n), term = outside;  // P(fewer than `rank` of n below the median)
   size_t rank = 0;
@@ -168,7 +163,7 @@ void keep_only(std::vector<double>& values, const std::vector<bool>& keep) {
 int leave_out_throttled(const std::vector<double>& mhz,
                         const std::vector<std::unique_ptr<Contestant>>& contestants) {
   if (mhz.size() != contestants[0]->device_ms.size()) return 0;
-  const double usual = middle(mhz);
+  const double usual = median(mhz);
   std::vector<bool> keep;
   for (double pace : mhz) keep.push_back(pace >= kThrottled * usual);
   const auto kept = std::count(keep.begin(), keep.end(), true);

@@ -1,0 +1,40 @@
+// How a candidate is verified.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/protocol.h"
+#include "verify/checks.h"
+#include "verify/numerics.h"
+
+namespace kw {
+
+// torch.compile's version of a reference in one of its modes, timed beside a candidate.
+struct CompiledBaseline {
+  std::string name;  // in the verdict's evidence
+  PackageRequest package;
+};
+
+struct VerifyOptions {
+  int trials = 0;           // fresh input sets, before the varied ones; 0: usual_trials()
+  bool variations = true;   // scaled, sign-changed and non-default affine sets
+  bool noop_checks = true;  // leave launches out and see that it matters
+  Tolerance tolerance = Tolerance::kCalibrated;
+  bool pure = false;  // no computing PyTorch operator may be left
+  double minimum_share = 0.1;
+  uint64_t seed = 0;  // of inputs and parameters; no candidate sees it
+  bool time = false;  // needs the cuda backend
+  int rounds = 50;
+  double width = 0;              // of TimeRequest
+  std::string compiled_package;  // AOTInductor package of the reference, may be empty
+  std::vector<CompiledBaseline> further_baselines;  // of other modes
+  CheckNames without;                               // checks that are left out: for selftest alone
+  std::chrono::milliseconds record_deadline{60000};
+  std::chrono::milliseconds compile_deadline{120000};
+  std::chrono::milliseconds trial_deadline{300000};
+};
+
+}  // namespace kw

@@ -1,0 +1,179 @@
+#include "verify/trials.h"
+
+#include <algorithm>
+
+#include "formats/error.h"
+#include "ops/operator.h"
+
+namespace kw {
+namespace {
+
+Json errors_to_json(const OutputErrors& e) {
+  const ErrorBounds bounds = error_bounds(e);
+  return {{"dtype", e.dtype},
+          {"exact", e.exact_equal},
+          {"reference_rms", e.reference_rms},
+          {"candidate_rms", e.candidate_rms},
+          {"allowed_rms", bounds.rms},
+          {"reference_worst", e.reference_worst},
+          {"candidate_worst", e.candidate_worst},
+          {"allowed_worst", bounds.worst}};
+}
+
+bool reference_is_finite(const TrialReport& report) {
+  return std::all_of(report.outputs.begin(), report.outputs.end(),
+                     [](const OutputErrors& e) { return e.reference_finite; });
+}
+
+// A varied set may leave a task's domain, and says nothing then. But where a task has NaN or
+// infinite results as it is, a varied set is judged by what is finite in fp64 and in the reference:
+// the candidate must be finite there too, and elsewhere it may be anything. False when that is too
+// little.
+bool judge_finite_part(TrialReport& report) {
+  for (OutputErrors& e : report.outputs) {
+    if (e.reference_finite) continue;
+    if (e.finite < kFewElements) return false;
+    e.nonfinite_mismatch = e.lost;
+  }
+  return true;
+}
+
+// Whether some output has to be judged by many trials together.
+bool has_few_elements(const Task& task) {
+  return std::any_of(task.forward.outputs.begin(), task.forward.outputs.end(), [&](ValueId id) {
+    const Value& value = task.forward.values[id];
+    return is_floating(value.dtype) && value.numel() < kFewElements;
+  });
+}
+
+// Whether a trial on integers says something: the program sums, and all that it does gives integers
+// from integers.
+bool gives_integers(const Task& task) {
+  bool sums = false;
+  for (const Step& step : task.forward.steps) {
+    const auto* call = std::get_if<AtenCall>(&step);
+    const OperatorRow* row = call ? find_operator(call->op) : nullptr;
+    if (!row || !work_row(*row).integers) return false;
+    const Numerics numerics = work_row(*row).numerics;
+    sums = sums || numerics == Numerics::kMatmul || numerics == Numerics::kReduction;
+  }
+  return sums;
+}
+
+// Published numbers come from inputs as a task draws them.
+bool varies(const VerifyOptions& options) {
+  return options.variations && !options.without.contains("variations") &&
+         options.tolerance != Tolerance::kKernelBench;
+}
+
+}  // namespace
+
+int usual_trials(const Task& reference, const VerifyOptions& options) {
+  constexpr int64_t kMany = int64_t{1} << 20;
+  const auto& outputs = reference.forward.outputs;
+  const bool many = std::all_of(outputs.begin(), outputs.end(), [&](ValueId id) {
+    return reference.forward.values[id].numel() >= kMany;
+  });
+  return many && varies(options) ? 3 : 5;
+}
+
+std::vector<TrialRequest> plan_trials(const Task& reference, int reference_id, int candidate_id,
+                                      const VerifyOptions& options) {
+  std::vector<TrialRequest> out;
+  int trials = options.trials > 0 ? options.trials : usual_trials(reference, options);
+  if (has_few_elements(reference)) trials = std::max(trials, ErrorPool::kTrials);
+  for (int i = 0; i < trials; ++i) {
+    TrialRequest request;
+    request.reference = reference_id;
+    request.candidate = candidate_id;
+    request.seed = options.seed + static_cast<uint64_t>(i);
+    request.second_call = !options.without.contains("second-call");
+    request.used_memory = i % 2 == 1;  // a kernel may know poison when it sees it
+    request.guards = !options.without.contains("guards");
+    request.check_noop = request.each_launch =
+        i == 0 && options.noop_checks && !options.without.contains("noop");
+    out.push_back(request);
+  }
+  if (!varies(options)) return out;
+  TrialRequest varied = out.front();
+  varied.check_noop = varied.each_launch = false;
+  for (Variation v : {Variation::kScaleDown, Variation::kScaleUp, Variation::kFlipped,
+                      Variation::kMixedSigns, Variation::kAffine}) {
+    varied.variation = v;
+    varied.seed = options.seed + 1000 + static_cast<uint64_t>(v);
+    out.push_back(varied);
+  }
+  if (gives_integers(reference) && !options.without.contains("integers")) {
+    varied.variation = Variation::kIntegers;
+    varied.seed = options.seed + 1000 + static_cast<uint64_t>(Variation::kIntegers);
+    out.push_back(varied);
+  }
+  return out;
+}
+
+std::string TrialJudge::add(const TrialRequest& request, TrialReport report) {
+  const bool plain = request.variation == Variation::kPlain;
+  Json trial = {{"variation", variation_name(request.variation)}, {"outputs", Json::array()}};
+  if (const std::string why = plain ? "" : reason_to_skip(report); !why.empty()) {
+    trial["skipped"] = why;
+    evidence_.push_back(trial);
+    return "";
+  }
+  if (report.status != "ok") {
+    if (report.fault == "reference") throw InputError("the reference failed: " + report.message);
+    return report.message;
+  }
+  finite_task_ = finite_task_ && reference_is_finite(report);
+  trial["seconds"] = report.seconds;
+  trial["phases"] = report.phases;
+  trial["peak_bytes"] = report.peak_bytes;  // of the device's allocator, or of the executor
+  for (const OutputErrors& e : report.outputs) trial["outputs"].push_back(errors_to_json(e));
+  evidence_.push_back(trial);
+  if (request.each_launch) idle_launches_ = report.idle_launches;
+  if (plain) {
+    degenerate_ = degenerate_ || report.passes_zeros || report.passes_stale;
+    pool_.add(report.outputs);
+  }
+  return fault(request, report);
+}
+
+std::string TrialJudge::reason_to_skip(TrialReport& report) const {
+  if (report.status != "ok") {
+    const bool refused = report.status == "failed" && report.fault == "reference";
+    return refused ? "the reference refuses these inputs" : "";
+  }
+  if (reference_is_finite(report) || (!finite_task_ && judge_finite_part(report))) return "";
+  return "the reference itself is not finite on these inputs";
+}
+
+std::string TrialJudge::together() const {
+  return options_.tolerance == Tolerance::kCalibrated && checked("outputs") ? pool_.fault() : "";
+}
+
+std::string TrialJudge::fault(const TrialRequest& request, const TrialReport& report) const {
+  auto with_detail = [&](const std::string& text) {
+    return report.difference.empty() ? text : text + ": " + report.difference;
+  };
+  if (!report.guards_intact && checked("guards"))
+    return with_detail("writes outside of its buffers");
+  if (!report.inputs_unchanged && checked("inputs"))
+    return with_detail("leaves other inputs than the reference");
+  if (!report.state_equal && checked("buffers"))
+    return with_detail("has other parameters than the reference");
+  for (size_t i = 0; i < report.outputs.size() && checked("outputs"); ++i) {
+    const std::string fault = request.variation == Variation::kIntegers
+                                  ? integer_fault(report.outputs[i])
+                                  : output_fault(report.outputs[i], options_.tolerance);
+    if (fault.empty()) continue;
+    return "output " + std::to_string(i) + " (" + std::string(variation_name(request.variation)) +
+           " inputs): " + fault;
+  }
+  if (!report.buffers_equal && checked("buffers"))
+    return with_detail("leaves other buffers than the reference");
+  if (request.check_noop && !report.no_launch_changes) {
+    return "leaving out every kernel launch changes nothing";
+  }
+  return {};
+}
+
+}  // namespace kw
