@@ -7,8 +7,8 @@
 #pragma once
 
 #include <chrono>
-#include <memory>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "program/program.h"

@@ -5,10 +5,6 @@
 
 #include "formats/error.h"
 #include "ops/operator.h"
-#include "program/cost.h"
-#include "runtime/executor/accumulator.h"
-#include "runtime/executor/makers.h"
-#include "runtime/executor/tf32.h"
 
 namespace kw {
 namespace {
@@ -55,31 +51,6 @@ class DefaultDtype {
  private:
   caffe2::TypeMeta before_;
 };
-
-// How many terms an element of a product in float32 sums; 0 of other results.
-double summed_terms(const Program& program, const AtenCall& call) {
-  if (call.results.size() != 1 || call.results[0] < 0) return 0;
-  const Value& product = program.values[call.results[0]];
-  if (product.dtype != DType::kFloat32 || product.numel() == 0) return 0;
-  return step_cost(program, call).flops / (2 * static_cast<double>(product.numel()));
-}
-
-bool is_arithmetic(const AtenCall& call) {
-  const OperatorRow* row = find_operator(call.op);
-  return row && is_computing(work_row(*row).cls) && work_row(*row).cls != OpClass::kCopy;
-}
-
-// Where an operator jumps on values that were computed: of others, nobody is unsure.
-std::optional<Jump> near_jump(const Program& program, const AtenCall& call) {
-  if (call.results.size() != 1 || !call.mutated.empty()) return std::nullopt;
-  const std::optional<Jump> jump = jump_of(program, call, call.results[0]);
-  const AtenCall* maker = jump ? maker_of(program, call.find("self")->value()) : nullptr;
-  while (maker && !is_arithmetic(*maker)) {
-    const Arg* self = maker->find("self");
-    maker = self && self->is_value() ? maker_of(program, self->value()) : nullptr;
-  }
-  return maker ? jump : std::nullopt;
-}
 
 // Numbers of both signs up to 1, drawn from no generator, over the whole storage: a stretch of them
 // again and again, since a wave as long as the tensor takes several passes to make.
@@ -150,12 +121,7 @@ void Replay::prepare(const std::vector<Kernel>& kernels, KernelSet* set) {
         prepared.defines = call->results;
         prepared.empty = makes_empty(call->op);
         const OperatorRow* row = find_operator(call->op);
-        prepared.convolution = row && row->cls == OpClass::kConv;
-        prepared.jump = near_jump(program_, *call);
-        prepared.exponential = row && row->numerics == Numerics::kExponential;
-        if (row && row->numerics == Numerics::kMatmul && call->mutated.empty()) {
-          prepared.terms = summed_terms(program_, *call);
-        }
+        prepared.as_kernels = KernelArithmetic::of(program_, *call);
         const Arg* probabilities = row ? call->find(std::string(row->probabilities)) : nullptr;
         if (probabilities && probabilities->is_value()) {
           prepared.probabilities = probabilities->value();
@@ -278,7 +244,7 @@ void Replay::run_call(int index, Run& run) {
     }
   }
   std::vector<at::Tensor> results =
-      narrow_ && step.call->random() ? call_narrow(index, run) : call_rounded(index, run);
+      narrow_ && step.call->random() ? call_narrow(index, run) : call(step, run);
   if (results.size() != step.defines.size()) {
     throw ReplayError("gave " + std::to_string(results.size()) + " results, recorded are " +
                       std::to_string(step.defines.size()));
@@ -296,46 +262,15 @@ void Replay::run_call(int index, Run& run) {
 }
 
 bool Replay::has_kernel_arithmetic() const {
-  return std::any_of(steps_.begin(), steps_.end(), [](const PreparedStep& step) {
-    return step.convolution || step.exponential || step.jump || step.terms >= kLongSum;
-  });
+  return std::any_of(steps_.begin(), steps_.end(),
+                     [](const PreparedStep& step) { return step.as_kernels.has_value(); });
 }
 
-// The step as it is, or on the operands that as_kernels_do gives it. Of a convolution only operands
-// are rounded: its bias is added in float32, its products are exact and summed in float32.
-std::vector<at::Tensor> Replay::call_rounded(int index, Run& run) {
-  const PreparedStep& step = steps_[index];
-  const bool convolution = step.convolution && (convolve_in_tf32_ || run.options.as_kernels_do);
-  const bool exponential = step.exponential && run.options.as_kernels_do;
-  if (run.options.as_kernels_do && step.terms >= kLongSum) return call_with_accumulator(index, run);
-  const bool jump = step.jump && run.options.as_kernels_do;
-  if (!convolution && !exponential && !jump) return step.call->run(run.slots);
-  const auto& call = std::get<AtenCall>(program_.steps[index]);
-  std::vector<at::Tensor> slots = run.slots;
-  for (const char* operand : {"self", "input", "weight"}) {
-    const Arg* arg = call.find(operand);
-    if (!arg || !arg->is_value() || arg->value() < 0) continue;
-    at::Tensor& slot = slots[arg->value()];
-    if (convolution) {
-      slot = rounded_to_tf32(slot);
-    } else if (jump) {
-      slot = beyond_near_jumps(*step.jump, slot);
-    } else if (slot.scalar_type() == at::kFloat) {
-      slot = at::nextafter(slot, at::full({}, INFINITY, slot.options()));
-    }
-  }
-  return step.call->run(slots);
-}
-
-std::vector<at::Tensor> Replay::call_with_accumulator(int index, Run& run) {
-  const PreparedStep& step = steps_[index];
-  std::vector<at::Tensor> products = step.call->run(run.slots), slots = run.slots;
-  Step copy = program_.steps[index];
-  for_each_value(copy, [&](ValueId& id) {
-    if (slots[id].defined() && slots[id].is_floating_point()) slots[id] = run.slots[id].square();
-  });
-  products[0] = summed_by_one_accumulator(products[0], step.call->run(slots)[0], step.terms);
-  return products;
+std::vector<at::Tensor> Replay::call(const PreparedStep& step, const Run& run) const {
+  const auto& kernels = step.as_kernels;
+  const bool as_kernels_do =
+      kernels && (run.options.as_kernels_do || (convolve_in_tf32_ && kernels->is_convolution()));
+  return as_kernels_do ? kernels->run(*step.call, run.slots) : step.call->run(run.slots);
 }
 
 void Replay::run_launch(int index, Run& run) {

@@ -19,7 +19,7 @@
 #include "program/program.h"
 #include "runtime/executor/backend.h"
 #include "runtime/executor/guards.h"
-#include "runtime/executor/jumps.h"
+#include "runtime/executor/kernel_arithmetic.h"
 #include "runtime/executor/operators.h"
 
 namespace kw {
@@ -29,10 +29,7 @@ struct ReplayOptions {
   bool checked = true;
   Guards* guards =
       nullptr;  // results of the empty family, and what launches are given, come from here
-  // Arithmetic of plain kernels where PyTorch's may be better than anyone must be: float32
-  // convolutions get operands in TF32, as PyTorch allows itself on CUDA; exponentials an argument
-  // that is off by its last place, as when it was multiplied by log2(e) before; long products the
-  // errors of one accumulator.
+  // Steps as KernelArithmetic has them.
   bool as_kernels_do = false;
   bool skip_all_launches = false;
   std::optional<int> skip_launch;  // step index
@@ -79,10 +76,9 @@ class Replay {
     std::vector<int64_t> alignments;     // of pointers, bytes
     std::vector<ValueId> defines;        // -1 where there is no tensor or nobody uses it
     std::vector<ValueId> release;        // values used for the last time
-    bool empty = false, convolution = false, exponential = false;
+    bool empty = false;
     ValueId probabilities = -1;  // must lie in [0, 1]
-    double terms = 0;            // of a float32 product: summed for each element
-    std::optional<Jump> jump;    // where it makes integers of numbers that were computed
+    std::optional<KernelArithmetic> as_kernels;
   };
   struct Run;  // the state of one run
 
@@ -93,8 +89,7 @@ class Replay {
   void run_call(int index, Run& run);
   void run_launch(int index, Run& run);
   std::vector<at::Tensor> call_narrow(int index, Run& run);
-  std::vector<at::Tensor> call_rounded(int index, Run& run);
-  std::vector<at::Tensor> call_with_accumulator(int index, Run& run);
+  std::vector<at::Tensor> call(const PreparedStep& step, const Run& run) const;
   void guard(int index, at::Tensor& result, ValueId id, Run& run);
   at::Tensor fill_empty(at::Tensor made, ValueId id, Run& run);
   void define(int index, ValueId id, at::Tensor tensor, Run& run);

@@ -1,0 +1,40 @@
+// What a step gives when plain kernels compute it: "as kernels do" of docs/numerics.md. PyTorch may
+// be better there than anybody has to be.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "program/program.h"
+#include "runtime/executor/jumps.h"
+#include "runtime/executor/operators.h"
+
+namespace kw {
+
+class KernelArithmetic {
+ public:
+  // Nothing of a step that kernels compute as PyTorch does.
+  static std::optional<KernelArithmetic> of(const Program& program, const AtenCall& step);
+
+  // The results of `call`, made of the same step; `slots` by value number.
+  std::vector<at::Tensor> run(const OperatorCall& call, std::span<const at::Tensor> slots) const;
+  bool is_convolution() const { return kind_ == Kind::kConvolution; }
+
+ private:
+  enum class Kind {
+    kConvolution,  // float32 operands in TF32; products are exact, sums and the bias float32
+    kExponential,  // an argument off by a unit in its last place
+    kRounding,     // near ties fall the other way
+    kLongSum       // sums of float32 err as one accumulator does
+  };
+  KernelArithmetic() = default;
+  at::Tensor changed(const at::Tensor& operand) const;
+
+  Kind kind_ = Kind::kConvolution;
+  std::vector<ValueId> operands_;
+  Jump jump_ = Jump::kMiddle;  // of kRounding
+  double terms_ = 0;           // of kLongSum: for each element
+};
+
+}  // namespace kw
