@@ -11,10 +11,12 @@ import contextlib
 import functools
 import logging
 import os
+import random
 import secrets
 import sys
 import types
 
+import numpy.random
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from triton.runtime.jit import KernelInterface
@@ -46,6 +48,11 @@ class Surroundings:
         self.replaced = {  # functions of modules that are others for the file
             (functools, "wraps"): types.SimpleNamespace(wraps=self.wraps),
             (logging, "basicConfig"): types.SimpleNamespace(basicConfig=lambda **options: None),
+            (random, "Random"): types.SimpleNamespace(Random=self._seeded(random.Random)),
+            (numpy.random, "default_rng"):
+                types.SimpleNamespace(default_rng=self._seeded(numpy.random.default_rng)),
+            (numpy.random, "RandomState"):
+                types.SimpleNamespace(RandomState=self._seeded(numpy.random.RandomState)),
             (torch, "_C"): types.SimpleNamespace(_C=SharedMemory())}
         token = secrets.token_hex(8)
         self.names = "read " + token, "write " + token
@@ -202,6 +209,13 @@ class Surroundings:
         """As of the real tensor that a fake one stands for."""
         plain = _PLAIN[seen_class(value)] if type(value) is FakeTensor else value
         return isinstance(plain, kinds)
+
+    def _seeded(self, make):
+        def made(*args, **kwargs):
+            if (args[0] if args else kwargs.get("seed")) is None:
+                self.refuse("the program draws random numbers without a seed")
+            return make(*args, **kwargs)
+        return made
 
     def wraps(self, wrapped):
         """functools.wraps, which reads all that its argument has."""

@@ -69,6 +69,8 @@ void for_each_number(Errors& errors, Visit visit) {
   visit("reference_worst", errors.reference_worst);
   visit("candidate_rms", errors.candidate_rms);
   visit("candidate_worst", errors.candidate_worst);
+  visit("near_rms", errors.near_rms);
+  visit("near_worst", errors.near_worst);
   visit("oracle_rms", errors.oracle_rms);
   visit("oracle_max", errors.oracle_max);
   visit("section_excess", errors.section_excess);

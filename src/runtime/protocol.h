@@ -55,6 +55,8 @@ struct OutputErrors {
                                    // ties (executor/choices.h)
   double reference_rms = 0, reference_worst = 0;
   double candidate_rms = 0, candidate_worst = 0;
+  // What changes in the reference when near ties of rounding fall the other way.
+  double near_rms = 0, near_worst = 0;
   double oracle_rms = 0, oracle_max = 0;  // absolute
   // The cross-section (all elements that share an index of one dimension) in which the candidate
   // errs most beyond what it may there: see executor/sections.h. At most 1 passes.

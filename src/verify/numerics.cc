@@ -10,6 +10,8 @@ namespace kw {
 namespace {
 
 constexpr double kRmsFactor = 4, kWorstFactor = 8;
+// Of what near ties change: a candidate may be unsure of more elements than are near by rounding.
+constexpr double kNearFactor = 1.5;
 // Of one trial of few elements: two errors of one distribution rarely differ by so much.
 constexpr double kGrossFactor = 256;
 // A correctly rounded result is off by at most half a unit in its last place: 0.29 of one RMS when
@@ -38,13 +40,15 @@ ErrorBounds error_bounds(const OutputErrors& errors) {
   const double eps = dtype_eps(parse_dtype(errors.dtype));
   if (errors.elements < kFewElements) {
     const double gross = std::sqrt(eps);
-    return {std::max(kGrossFactor * errors.reference_rms, gross),
-            std::max(kGrossFactor * errors.reference_worst, gross)};
+    return {std::max(kGrossFactor * errors.reference_rms, gross) + errors.near_rms,
+            std::max(kGrossFactor * errors.reference_worst, gross) + errors.near_worst};
   }
   const double peak = errors.oracle_rms > 0 ? errors.oracle_max / errors.oracle_rms : 1;
   const Floor floor = floor_of(parse_dtype(errors.dtype));
-  return {std::max(kRmsFactor * errors.reference_rms, floor.rms * eps),
-          std::max(kWorstFactor * errors.reference_worst, floor.worst * eps * peak)};
+  return {
+      std::max(kRmsFactor * errors.reference_rms, floor.rms * eps) + kNearFactor * errors.near_rms,
+      std::max(kWorstFactor * errors.reference_worst, floor.worst * eps * peak) +
+          errors.near_worst};
 }
 
 std::string output_fault(const OutputErrors& errors, Tolerance tolerance) {
@@ -103,6 +107,7 @@ void ErrorPool::add(const std::vector<OutputErrors>& outputs) {
     const double scale = errors.oracle_rms > 0 ? errors.oracle_rms : 1;
     sums.candidate += std::pow(errors.candidate_rms * scale, 2);
     sums.reference += std::pow(errors.reference_rms * scale, 2);
+    sums.near += std::pow(errors.near_rms * scale, 2);
     sums.oracle += std::pow(errors.oracle_rms, 2);
     sums.floor = floor_of(dtype).rms * dtype_eps(dtype);
     ++sums.trials;
@@ -116,7 +121,8 @@ std::string ErrorPool::fault() const {
     const double scale = sums.oracle > 0 ? sums.oracle : 1;
     const double candidate = std::sqrt(sums.candidate / scale);
     const double reference = std::sqrt(sums.reference / scale);
-    const double allowed = std::max(kRmsFactor * reference, sums.floor);
+    const double allowed =
+        std::max(kRmsFactor * reference, sums.floor) + kNearFactor * std::sqrt(sums.near / scale);
     if (!(candidate <= allowed)) {
       return "output " + std::to_string(i) + " (few elements, " + std::to_string(sums.trials) +
              " trials together): relative RMS error " + number(candidate) + " where " +

@@ -40,7 +40,7 @@ class ErrorPool {
 
  private:
   struct Sums {
-    double candidate = 0, reference = 0, oracle = 0, floor = 0;
+    double candidate = 0, reference = 0, near = 0, oracle = 0, floor = 0;
     int trials = 0;
   };
   std::vector<Sums> sums_;  // by output

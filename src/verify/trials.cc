@@ -71,9 +71,10 @@ bool varies(const VerifyOptions& options) {
 int usual_trials(const Task& reference, const VerifyOptions& options) {
   constexpr int64_t kMany = int64_t{1} << 20;
   const auto& outputs = reference.forward.outputs;
-  const bool many = std::all_of(outputs.begin(), outputs.end(), [&](ValueId id) {
-    return reference.forward.values[id].numel() >= kMany;
-  });
+  const bool many =
+      !outputs.empty() && std::all_of(outputs.begin(), outputs.end(), [&](ValueId id) {
+        return reference.forward.values[id].numel() >= kMany;
+      });
   return many && varies(options) ? 3 : 5;
 }
 
@@ -101,6 +102,7 @@ std::vector<TrialRequest> plan_trials(const Task& reference, int reference_id, i
                       Variation::kMixedSigns, Variation::kAffine}) {
     varied.variation = v;
     varied.seed = options.seed + 1000 + static_cast<uint64_t>(v);
+    varied.used_memory = out.size() % 2 == 1;
     out.push_back(varied);
   }
   if (gives_integers(reference) && !options.without.contains("integers")) {

@@ -134,7 +134,8 @@ std::vector<std::string> Sandbox::environment() const {
       "CUDA_VISIBLE_DEVICES=",
       "TRITON_DISABLE_LINE_INFO=1",  // equal slices give equal machine code
       "PYTHONDONTWRITEBYTECODE=1",
-      "PYTHONHASHSEED=0",
+      // As in use: a file must not know its recording by a hash, or by the order of a set.
+      "PYTHONHASHSEED=" + std::to_string(std::random_device{}()),
   };
   hand_on(environment, "PYTHONPATH");
   hand_on(environment, "LD_LIBRARY_PATH");

@@ -96,8 +96,8 @@ ChoiceRule choice_rule(const Choice& choice, const at::Tensor& reference,
 }
 
 int64_t wrong_choices(const Choice& choice, const ChoiceRule& rule, const at::Tensor& got,
-                      const at::Tensor& expected) {
-  if (choice.jump) return wrong_codes(*choice.jump, rule.among, rule.slack, got, expected);
+                      const at::Tensor& expected, const at::Tensor& exact) {
+  if (choice.jump) return wrong_codes(*choice.jump, rule.among, rule.slack, got, expected, exact);
   const at::Device device = got.device();
   const at::Tensor among = rows_of(rule.among, choice.dim).to(device);
   const at::Tensor mine = index_rows(choice, rule.among, got),

@@ -34,8 +34,9 @@ struct ChoiceRule {
 };
 ChoiceRule choice_rule(const Choice& choice, const at::Tensor& reference, const at::Tensor& oracle);
 
-// Elements of `got` that are neither `expected` nor a near tie with it.
+// Elements of `got` that are neither `expected` nor a near tie with it. `exact` is the oracle's
+// answer.
 int64_t wrong_choices(const Choice& choice, const ChoiceRule& rule, const at::Tensor& got,
-                      const at::Tensor& expected);
+                      const at::Tensor& expected, const at::Tensor& exact);
 
 }  // namespace kw

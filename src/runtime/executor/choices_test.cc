@@ -75,7 +75,8 @@ struct ChoiceTest : testing::Test {
 
   int64_t wrong(std::vector<int64_t> got) const {
     const Choice choice{0, 0, 1};
-    return wrong_choices(choice, choice_rule(choice, reference, oracle), indices(got), expected);
+    return wrong_choices(choice, choice_rule(choice, reference, oracle), indices(got), expected,
+                         expected);
   }
 };
 
@@ -95,7 +96,7 @@ TEST_F(ChoiceTest, NothingIsNearWhereNothingIsRounded) {
   const Choice choice{0, 0, 1};
   const at::Tensor exact = oracle.to(at::kFloat);
   const ChoiceRule rule = choice_rule(choice, exact, exact.to(at::kDouble));
-  EXPECT_EQ(wrong_choices(choice, rule, indices({2, 2, 1}), expected), 1);
+  EXPECT_EQ(wrong_choices(choice, rule, indices({2, 2, 1}), expected, expected), 1);
 }
 
 // Elements 1 and 2 of a sort of four may change places; an element may not come twice.
@@ -105,7 +106,7 @@ TEST_F(ChoiceTest, OrdersAreChoicesOfEachPlace) {
   const ChoiceRule rule = choice_rule(choice, rounded, row);
   const at::Tensor order = indices({3, 0, 1, 2}).reshape({1, 4});
   const auto got = [&](std::vector<int64_t> numbers) {
-    return wrong_choices(choice, rule, indices(numbers).reshape({1, 4}), order);
+    return wrong_choices(choice, rule, indices(numbers).reshape({1, 4}), order, order);
   };
   EXPECT_EQ(got({3, 0, 1, 2}), 0);
   EXPECT_EQ(got({3, 0, 2, 1}), 0);

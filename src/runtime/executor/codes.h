@@ -17,9 +17,10 @@ std::optional<Choice> find_code(const Program& program, size_t output);
 // where nothing was rounded before.
 at::Tensor code_slack(const at::Tensor& reference, const at::Tensor& oracle);
 
-// Elements of `got` that are neither `expected` nor the integer beside it where `rounded`, in
-// float64, is within `slack` of a jump.
+// Elements of `got` that are neither `expected` nor `exact`, the codes of `rounded` in float64,
+// nor, where that is within `slack` of a jump, the code on its other side. All that differ from
+// `expected`, where `got` is off from `exact` in many more elements than `expected` is.
 int64_t wrong_codes(Jump jump, const at::Tensor& rounded, const at::Tensor& slack,
-                    const at::Tensor& got, const at::Tensor& expected);
+                    const at::Tensor& got, const at::Tensor& expected, const at::Tensor& exact);
 
 }  // namespace kw

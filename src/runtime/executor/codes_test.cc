@@ -74,8 +74,9 @@ struct CodesTest : testing::Test {
   const at::Tensor expected = at::tensor({2, 4, 5, 7}, at::kChar);
 
   int64_t wrong(Jump jump, std::vector<int64_t> got) const {
+    const at::Tensor right = jump == Jump::kMiddle ? oracle.round() : oracle.floor();
     return wrong_codes(jump, oracle, code_slack(reference, oracle),
-                       at::tensor(got, at::kLong).to(at::kChar), expected);
+                       at::tensor(got, at::kLong).to(at::kChar), expected, right);
   }
 };
 
@@ -89,6 +90,7 @@ TEST_F(CodesTest, OthersMayNot) {
   EXPECT_EQ(wrong(Jump::kMiddle, {2, 5, 5, 7}), 1);
   EXPECT_EQ(wrong(Jump::kMiddle, {4, 4, 5, 7}), 1) << "two off";
   EXPECT_EQ(wrong(Jump::kMiddle, {2, 4, 4, 8}), 2);
+  EXPECT_EQ(wrong(Jump::kMiddle, {1, 4, 5, 7}), 1) << "away from the jump";
   EXPECT_EQ(wrong(Jump::kInteger, {3, 4, 5, 7}), 1);
 }
 
@@ -96,7 +98,27 @@ TEST_F(CodesTest, NothingIsNearWhereNothingIsRounded) {
   const at::Tensor halves = at::tensor({0.5, 1.5, 2.5}, at::kDouble);
   const at::Tensor slack = code_slack(halves.to(at::kFloat), halves);
   const auto codes = [](std::vector<int64_t> numbers) { return at::tensor(numbers, at::kLong); };
-  EXPECT_EQ(wrong_codes(Jump::kMiddle, halves, slack, codes({1, 1, 3}), codes({0, 2, 2})), 3);
+  const at::Tensor even = codes({0, 2, 2});
+  EXPECT_EQ(wrong_codes(Jump::kMiddle, halves, slack, codes({1, 1, 3}), even, even), 3);
+}
+
+// In bfloat16 numbers around 100 are half a unit apart: everything there is near a jump.
+TEST_F(CodesTest, NotEverythingMayBeOffWhereEverythingIsNear) {
+  at::manual_seed(1);
+  const at::Tensor exact = at::rand({1000}, at::kDouble) * 60 + 65;
+  const at::Tensor computed = exact.to(at::kBFloat16);
+  const at::Tensor slack = code_slack(computed, exact);
+  const auto as_codes = [](const at::Tensor& numbers) { return numbers.round().to(at::kLong); };
+  const at::Tensor right = as_codes(exact), theirs = as_codes(computed.to(at::kDouble));
+  const auto wrong = [&](const at::Tensor& mine) {
+    return wrong_codes(Jump::kMiddle, exact, slack, mine, theirs, right);
+  };
+  EXPECT_GT(theirs.ne(right).sum().item<int64_t>(), 100);
+  EXPECT_EQ(wrong(theirs), 0);
+  EXPECT_EQ(wrong(right), 0) << "computed in float32";
+  EXPECT_EQ(wrong(as_codes(exact + 0.1)), 0);
+  EXPECT_GT(wrong(right + 1), 500);
+  EXPECT_GT(wrong(right - 1), 500);
 }
 
 TEST_F(CodesTest, AHugeElementDoesNotExcuseTheOthers) {

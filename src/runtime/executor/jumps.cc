@@ -27,7 +27,9 @@ at::Tensor distance_to_jump(Jump jump, const at::Tensor& values) {
 at::Tensor beyond_near_jumps(Jump jump, const at::Tensor& values) {
   const at::Tensor distance = distance_to_jump(jump, values);
   const double eps = dtype_eps(dtype_of(values.scalar_type()));
-  const at::Tensor reach = values.abs().clamp_min(1).mul(kNearJump * eps);
+  // Sums err by what their terms are, however small they come out.
+  const at::Tensor usual = values.square().mean().sqrt().nan_to_num(1, 1, 1).clamp_min(1);
+  const at::Tensor reach = at::maximum(values.abs(), usual).mul(kNearJump * eps);
   return at::where(distance.abs().le(reach), values + 2 * distance, values);
 }
 

@@ -15,7 +15,7 @@ enum class Jump {
 };
 
 // A value that was computed is near a jump when it is no further from it than this many units in
-// its last place, or in that of 1.
+// its last place, in that of the root mean square, or of 1.
 constexpr double kNearJump = 4;
 
 // Where the operator that makes `result` of floating numbers jumps; nothing of one that does not.

@@ -28,7 +28,10 @@ bool is_arithmetic(const AtenCall& call) {
 std::optional<Jump> near_jump(const Program& program, const AtenCall& call) {
   if (call.results.size() != 1 || !call.mutated.empty()) return std::nullopt;
   const std::optional<Jump> jump = jump_of(program, call, call.results[0]);
-  const AtenCall* maker = jump ? maker_of(program, call.find("self")->value()) : nullptr;
+  if (!jump) return jump;
+  const DType computed = program.values[call.find("self")->value()].dtype;
+  if (computed != DType::kFloat32 && computed != DType::kFloat64) return std::nullopt;
+  const AtenCall* maker = maker_of(program, call.find("self")->value());
   while (maker && !is_arithmetic(*maker)) {
     const Arg* self = maker->find("self");
     maker = self && self->is_value() ? maker_of(program, self->value()) : nullptr;

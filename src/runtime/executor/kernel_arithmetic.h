@@ -20,13 +20,15 @@ class KernelArithmetic {
   // The results of `call`, made of the same step; `slots` by value number.
   std::vector<at::Tensor> run(const OperatorCall& call, std::span<const at::Tensor> slots) const;
   bool is_convolution() const { return kind_ == Kind::kConvolution; }
+  bool is_rounding() const { return kind_ == Kind::kRounding; }
 
  private:
   enum class Kind {
     kConvolution,  // float32 operands in TF32; products are exact, sums and the bias float32
     kExponential,  // an argument off by a unit in its last place
-    kRounding,     // near ties fall the other way
-    kLongSum       // sums of float32 err as one accumulator does
+    kRounding,  // to integers, of numbers computed in float32 or float64: near ties fall the other
+                // way. In half types the reference itself lets enough of them fall.
+    kLongSum    // sums of float32 err as one accumulator does
   };
   KernelArithmetic() = default;
   at::Tensor changed(const at::Tensor& operand) const;

@@ -115,9 +115,28 @@ void candidate_errors(const at::Tensor& candidate, const at::Tensor& reference,
 }
 
 void section_errors(const at::Tensor& candidate, const at::Tensor& reference,
-                    const at::Tensor& oracle, OutputErrors& errors) {
-  take_sections(compare(candidate, reference, oracle, candidate.device(), true),
-                candidate.scalar_type(), errors);
+                    const at::Tensor& fallen, const at::Tensor& oracle, OutputErrors& errors) {
+  const auto against = [&](const at::Tensor& other) {
+    return compare(candidate, other, oracle, candidate.device(), true);
+  };
+  Comparison compared = against(reference);
+  if (fallen.defined()) {
+    const Comparison other = against(fallen);
+    if (other.different == 0) {
+      errors.section_excess = 0;
+      return;
+    }
+    // Twice the error of what has fallen, and four that fall, where that is more than the
+    // reference's own error allows.
+    constexpr double kShare = 2 / kSectionFactor, kFew = 4;
+    const double few = kFew * std::pow(errors.near_worst * errors.oracle_rms / kSectionFactor, 2);
+    for (size_t d = 0; d < std::min(compared.sections.size(), other.sections.size()); ++d) {
+      at::Tensor own = compared.sections[d].select(0, 1);
+      own.copy_(
+          at::maximum(own, other.sections[d].select(0, 1) * (kShare * kShare)).clamp_min(few));
+    }
+  }
+  take_sections(compared, candidate.scalar_type(), errors);
 }
 
 bool bit_equal(const at::Tensor& a, const at::Tensor& b) {

@@ -25,9 +25,10 @@ OutputErrors reference_errors(const at::Tensor& reference, const at::Tensor& ora
 void candidate_errors(const at::Tensor& candidate, const at::Tensor& reference,
                       const at::Tensor& oracle, OutputErrors& errors);
 
-// The cross-sections anew, held to another run of the reference.
+// The cross-sections anew, held to another run of the reference; and to twice the error of `fallen`
+// where it is defined and that is more.
 void section_errors(const at::Tensor& candidate, const at::Tensor& reference,
-                    const at::Tensor& oracle, OutputErrors& errors);
+                    const at::Tensor& fallen, const at::Tensor& oracle, OutputErrors& errors);
 
 // Equal bytes, element by element (NaN equals the same NaN, 0 is not -0). Shapes must agree.
 bool bit_equal(const at::Tensor& a, const at::Tensor& b);

@@ -66,6 +66,22 @@ void allow_kernel_arithmetic(LoadedTask& reference, std::vector<at::Tensor> inpu
   }
 }
 
+// What it changes when near ties fall the other way comes on top of what a candidate may err.
+void allow_near_ties(LoadedTask& reference, std::vector<at::Tensor> inputs, uint64_t seed,
+                     ReferenceSide& side, at::Device device) {
+  seed_generators(seed);
+  const auto outputs = reference.forward().run(
+      std::move(inputs), {.fill = EmptyFill::kPoison, .near_ties_fall = true});
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].is_floating_point()) continue;
+    const ErrorSums change = error_against(outputs[i], side.outputs[i], device);
+    if (!(change.rms > 0)) continue;
+    side.errors[i].near_rms = change.rms;
+    side.errors[i].near_worst = change.worst;
+    side.fallen[i] = outputs[i];
+  }
+}
+
 // Elements of an output on integers that say something of a candidate: none where the reference
 // itself errs in one.
 int64_t integer_elements(const ReferenceSide& side, size_t output) {
@@ -105,6 +121,7 @@ std::vector<at::Tensor> ReferenceSide::tensors() const {
   std::vector<at::Tensor> all = outputs;
   all.insert(all.end(), oracle.begin(), oracle.end());
   all.insert(all.end(), rounded.begin(), rounded.end());
+  all.insert(all.end(), fallen.begin(), fallen.end());
   all.insert(all.end(), among.begin(), among.end());
   all.insert(all.end(), slack.begin(), slack.end());
   all.insert(all.end(), after.begin(), after.end());
@@ -114,14 +131,15 @@ std::vector<at::Tensor> ReferenceSide::tensors() const {
 ReferenceSide ReferenceSide::with(std::vector<at::Tensor> tensors) const {
   ReferenceSide out = *this;
   auto next = tensors.begin();
-  for (auto* part : {&out.outputs, &out.oracle, &out.rounded, &out.among, &out.slack, &out.after}) {
+  for (auto* part :
+       {&out.outputs, &out.oracle, &out.rounded, &out.fallen, &out.among, &out.slack, &out.after}) {
     for (at::Tensor& tensor : *part) tensor = std::move(*next++);
   }
   return out;
 }
 
 void ReferenceSide::scrub() const {
-  for (const auto* tensors : {&outputs, &oracle, &rounded, &among, &slack}) {
+  for (const auto* tensors : {&outputs, &oracle, &rounded, &fallen, &among, &slack}) {
     for (const at::Tensor& tensor : *tensors) poison_storage(tensor);
   }
 }
@@ -133,9 +151,11 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
   const uint64_t forward_seed = derive_seed(seed, Purpose::kForward);
   const std::vector<at::Tensor> inputs = draw.all();
   Guards copies(device);
-  std::vector<at::Tensor> again;
-  const bool twice = reference.forward().has_kernel_arithmetic();
-  if (twice) again = inputs_for_another_run(reference, draw, copies);
+  std::vector<at::Tensor> again, once_more;
+  const bool kernels = reference.forward().has_kernel_arithmetic();
+  const bool ties = reference.forward().has_near_ties();
+  if (kernels) again = inputs_for_another_run(reference, draw, copies);
+  if (ties) once_more = inputs_for_another_run(reference, draw, copies);
   seed_generators(forward_seed);
   side.oracle = reference.oracle().run(widened(inputs), {.fill = EmptyFill::kPoison});
   seed_generators(forward_seed);
@@ -152,7 +172,9 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
     side.errors[i].dtype = dtype_name(forward.values[forward.outputs[i]].dtype);
   }
   side.rounded.resize(side.outputs.size());
-  if (twice) allow_kernel_arithmetic(reference, std::move(again), forward_seed, side, device);
+  side.fallen.resize(side.outputs.size());
+  if (kernels) allow_kernel_arithmetic(reference, std::move(again), forward_seed, side, device);
+  if (ties) allow_near_ties(reference, std::move(once_more), forward_seed, side, device);
   side.passes_zeros = zeros_would_pass(side);
   if (variation == Variation::kPlain && !reference.passes_stale) {
     reference.passes_stale = stale_would_pass(reference, draw, seed, side, device);

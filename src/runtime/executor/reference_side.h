@@ -22,6 +22,8 @@ struct ReferenceSide {
   // Outputs of a run that does as plain kernels do, where they are further off (and errors are
   // theirs): undefined elsewhere.
   std::vector<at::Tensor> rounded;
+  // Outputs of a run in which near ties fall the other way, where that changes them.
+  std::vector<at::Tensor> fallen;
   // For each of LoadedTask::choices(): what is chosen among, in fp64, and what is a near tie.
   std::vector<at::Tensor> among, slack;
   std::vector<at::Tensor> after;  // forward's inputs after the call; undefined if not mutated

@@ -262,15 +262,24 @@ void Replay::run_call(int index, Run& run) {
 }
 
 bool Replay::has_kernel_arithmetic() const {
-  return std::any_of(steps_.begin(), steps_.end(),
-                     [](const PreparedStep& step) { return step.as_kernels.has_value(); });
+  return std::any_of(steps_.begin(), steps_.end(), [](const PreparedStep& step) {
+    return step.as_kernels && !step.as_kernels->is_rounding();
+  });
+}
+
+bool Replay::has_near_ties() const {
+  return std::any_of(steps_.begin(), steps_.end(), [](const PreparedStep& step) {
+    return step.as_kernels && step.as_kernels->is_rounding();
+  });
 }
 
 std::vector<at::Tensor> Replay::call(const PreparedStep& step, const Run& run) const {
   const auto& kernels = step.as_kernels;
-  const bool as_kernels_do =
-      kernels && (run.options.as_kernels_do || (convolve_in_tf32_ && kernels->is_convolution()));
-  return as_kernels_do ? kernels->run(*step.call, run.slots) : step.call->run(run.slots);
+  if (!kernels) return step.call->run(run.slots);
+  const bool wanted = kernels->is_rounding() ? run.options.near_ties_fall
+                                             : run.options.as_kernels_do ||
+                                                   (convolve_in_tf32_ && kernels->is_convolution());
+  return wanted ? kernels->run(*step.call, run.slots) : step.call->run(run.slots);
 }
 
 void Replay::run_launch(int index, Run& run) {

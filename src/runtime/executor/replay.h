@@ -29,8 +29,8 @@ struct ReplayOptions {
   bool checked = true;
   Guards* guards =
       nullptr;  // results of the empty family, and what launches are given, come from here
-  // Steps as KernelArithmetic has them.
-  bool as_kernels_do = false;
+  // Steps as KernelArithmetic has them: those that round computed numbers to integers, the others.
+  bool near_ties_fall = false, as_kernels_do = false;
   bool skip_all_launches = false;
   std::optional<int> skip_launch;  // step index
   // With launches skipped: what results of the empty family hold that are no outputs, instead of
@@ -55,6 +55,8 @@ class Replay {
   void convolve_in_tf32() { convolve_in_tf32_ = true; }
   // Whether ReplayOptions::as_kernels_do makes a difference.
   bool has_kernel_arithmetic() const;
+  // Whether one with `near_ties_fall` may.
+  bool has_near_ties() const;
 
   const Program& program() const { return program_; }
   const std::vector<int>& launch_steps() const { return launch_steps_; }

@@ -289,7 +289,7 @@ Program rounded(bool computed) {
 TEST_F(ReplayTest, KernelsMayRoundNearTiesOfWhatTheyComputeEitherWay) {
   const at::Tensor x = at::tensor({std::nextafter(2.5f, 0.0f), 2.25f}), one = at::ones({2});
   const auto as_kernels = [&](bool computed) {
-    return run(rounded(computed), {x, one}, {.as_kernels_do = true})[0];
+    return run(rounded(computed), {x, one}, {.near_ties_fall = true})[0];
   };
   EXPECT_TRUE(as_kernels(true).equal(at::tensor({3.0f, 2.0f})));
   EXPECT_TRUE(as_kernels(false).equal(at::tensor({2.0f, 2.0f})));

@@ -389,8 +389,10 @@ void OneTrial::compare_outputs(const ReferenceSide& side) {
       candidate_errors(outputs_[i], side.outputs[i], side.oracle[i], errors);
       if (errors.integers > 0)
         errors.integers_wrong = integer_answers(outputs_[i], side.oracle[i]).wrong;
-      if (errors.section_excess > 1 && side.rounded[i].defined()) {
-        section_errors(outputs_[i], side.rounded[i], side.oracle[i], errors);
+      const at::Tensor &rounded = side.rounded[i], &fallen = side.fallen[i];
+      if (errors.section_excess > 1 && (rounded.defined() || fallen.defined())) {
+        section_errors(outputs_[i], rounded.defined() ? rounded : side.outputs[i], fallen,
+                       side.oracle[i], errors);
       }
     }
   }
@@ -404,8 +406,9 @@ void OneTrial::compare_choices(const ReferenceSide& side) {
     const size_t output = choices[i].output;
     OutputErrors& errors = report_.outputs[output];
     if (errors.int_mismatch == 0) continue;
-    errors.int_mismatch = wrong_choices(choices[i], {side.among[i], side.slack[i]},
-                                        outputs_[output], side.outputs[output]);
+    errors.int_mismatch =
+        wrong_choices(choices[i], {side.among[i], side.slack[i]}, outputs_[output],
+                      side.outputs[output], side.oracle[output]);
   }
 }
 
