@@ -15,8 +15,7 @@ namespace {
 // As errors of values: a candidate's may be so many times the reference's (docs/numerics.md). Each
 // of two elements may be off by as much.
 constexpr double kWorstFactor = 8;
-// Of the largest element along the dimension, where the reference had the luck of no rounding
-// there.
+// Of both elements together, where the reference had the luck of no rounding there.
 constexpr double kFloor = 4;  // units in the last place
 
 // The operator's `dim`, or its default.
@@ -64,6 +63,14 @@ std::optional<Choice> find_index(const Program& program, size_t output) {
   return Choice{output, self->value(), dimension(*call, *row), std::nullopt};
 }
 
+// How far off elements of these sizes may be: by the row's worst error, or by its worst relative
+// error where that is less (beside a large element small ones are no less exact); a few units in
+// the last place at least.
+at::Tensor allowed(const at::Tensor& slack, const at::Tensor& sizes) {
+  const auto of_row = [&](int64_t i) { return slack.narrow(-1, i, 1); };
+  return at::maximum(at::minimum(of_row(0), of_row(1) * sizes), of_row(2) * sizes);
+}
+
 // Places along the last dimension that name an element which another place names too.
 int64_t repeated(const at::Tensor& rows) {
   if (rows.size(-1) < 2) return 0;
@@ -89,8 +96,12 @@ ChoiceRule choice_rule(const Choice& choice, const at::Tensor& reference,
   const at::Tensor among = rows_of(oracle, choice.dim);
   const at::Tensor error = (rows_of(reference, choice.dim).to(at::kDouble) - among).abs();
   const double eps = dtype_eps(dtype_of(reference.scalar_type()));
-  const at::Tensor floor = among.abs().amax({-1}, true).mul(kFloor * eps);
-  const at::Tensor slack = at::maximum(error.amax({-1}, true).mul(2 * kWorstFactor), floor);
+  const at::Tensor worst = error.amax({-1}, true).mul(kWorstFactor);
+  const at::Tensor sizes = among.abs();
+  const at::Tensor relative =
+      at::where(sizes.gt(0), error / sizes, at::zeros_like(error)).amax({-1}, true);
+  const at::Tensor floor = at::full_like(worst, kFloor / 2 * eps);
+  const at::Tensor slack = at::cat({worst, relative.mul(kWorstFactor), floor}, -1);
   // What no operation rounded has no near ties.
   return {oracle, error.eq(0).all().item<bool>() ? at::zeros_like(slack) : slack};
 }
@@ -103,10 +114,12 @@ int64_t wrong_choices(const Choice& choice, const ChoiceRule& rule, const at::Te
   const at::Tensor mine = index_rows(choice, rule.among, got),
                    theirs = index_rows(choice, rule.among, expected.to(device));
   const at::Tensor inside = mine.ge(0).logical_and(mine.lt(among.size(-1)));
-  const at::Tensor apart =
-      (among.gather(-1, at::where(inside, mine, theirs)) - among.gather(-1, theirs)).abs();
+  const at::Tensor chosen = among.gather(-1, at::where(inside, mine, theirs));
+  const at::Tensor expected_one = among.gather(-1, theirs);
+  const at::Tensor apart = (chosen - expected_one).abs(), slack = rule.slack.to(device);
   const at::Tensor near =
-      inside.logical_and(apart.gt(0)).logical_and(apart.le(rule.slack.to(device)));
+      inside.logical_and(apart.gt(0))
+          .logical_and(apart.le(allowed(slack, chosen.abs()) + allowed(slack, expected_one.abs())));
   const at::Tensor wrong = mine.ne(theirs).logical_and(near.logical_not());
   return wrong.sum().item<int64_t>() + repeated(mine);
 }

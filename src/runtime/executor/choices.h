@@ -30,7 +30,9 @@ std::vector<Choice> find_choices(const Program& program);
 // What an output's indices are held to: the oracle's elements, and how far off they may be of one
 // another, for each place along the dimension. All flat, or as the program has them.
 struct ChoiceRule {
-  at::Tensor among, slack;
+  at::Tensor among;
+  // Of a code: code_slack(). Else for each row three numbers (see allowed() in choices.cc).
+  at::Tensor slack;
 };
 ChoiceRule choice_rule(const Choice& choice, const at::Tensor& reference, const at::Tensor& oracle);
 

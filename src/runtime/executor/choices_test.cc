@@ -92,6 +92,21 @@ TEST_F(ChoiceTest, OthersMayNot) {
   EXPECT_EQ(wrong({4, -1, 1}), 2) << "out of range";
 }
 
+// A mask that is added: -1e9, rounded to 64.
+TEST(Choices, BesideLargeElementsSmallOnesAreNotNear) {
+  const at::Tensor row = at::tensor({1.0, 2.0, -1e9 + 7, 2.0 + 1e-8}, at::kDouble).reshape({1, 4});
+  const at::Tensor off = at::tensor({1e-7, 0.0, 7.0, 1e-7}, at::kDouble).reshape({1, 4});
+  const Choice choice{0, 0, 1};
+  const ChoiceRule rule = choice_rule(choice, (row - off).to(at::kFloat), row);
+  const auto wrong = [&](int64_t got) {
+    return wrong_choices(choice, rule, indices({got}), indices({1}), indices({3}));
+  };
+  EXPECT_EQ(wrong(1), 0);
+  EXPECT_EQ(wrong(3), 0);
+  EXPECT_EQ(wrong(0), 1);
+  EXPECT_EQ(wrong(2), 1);
+}
+
 TEST_F(ChoiceTest, NothingIsNearWhereNothingIsRounded) {
   const Choice choice{0, 0, 1};
   const at::Tensor exact = oracle.to(at::kFloat);

@@ -103,6 +103,8 @@ class OneTrial {
   bool matters(const Draw& draw, ReplayOptions options);
   bool changes_without(const Draw& draw, const ReplayOptions& options);
   const std::vector<double>& noise(const Draw& draw);
+  std::vector<at::Tensor> answer(std::vector<at::Tensor> outputs,
+                                 const std::vector<at::Tensor>& after, size_t inputs) const;
 
   void compare_outputs(const ReferenceSide& side);
   void compare_choices(const ReferenceSide& side);
@@ -344,15 +346,17 @@ bool OneTrial::matters(const Draw& draw, ReplayOptions options) {
 // Whether an answer given without some launches differs by more than two answers given with them.
 bool OneTrial::changes_without(const Draw& draw, const ReplayOptions& options) {
   Guards guards(backend_.device());
-  std::vector<at::Tensor> without;
+  std::vector<at::Tensor> without, after;
   try {
-    without = call(draw, guards, options);
+    without = call(draw, guards, options, &after);
   } catch (const ReplayError&) {
     backend_.check_alive();
     return true;  // an operator that refuses what the launch should have written
   }
+  without = answer(std::move(without), after, draw.inputs.size());
+  const std::vector<at::Tensor> with = answer(outputs_, inputs_after_, draw.inputs.size());
   for (size_t i = 0; i < without.size(); ++i) {
-    const double far = distance(without[i], outputs_[i]);
+    const double far = distance(without[i], with[i]);
     if (far > kBeyondNoise || (far > 0 && far > 10 * noise(draw)[i])) return true;
   }
   return false;
@@ -361,12 +365,29 @@ bool OneTrial::changes_without(const Draw& draw, const ReplayOptions& options) {
 // How far two answers given with all launches are apart, by output.
 const std::vector<double>& OneTrial::noise(const Draw& draw) {
   if (noise_) return *noise_;
-  noise_.emplace(outputs_.size(), 0.0);
+  const std::vector<at::Tensor> once = answer(outputs_, inputs_after_, draw.inputs.size());
+  noise_.emplace(once.size(), 0.0);
   if (backend_.deterministic()) return *noise_;
   Guards guards(backend_.device());
-  const std::vector<at::Tensor> again = call(draw, guards, {});
-  for (size_t i = 0; i < outputs_.size(); ++i) (*noise_)[i] = distance(again[i], outputs_[i]);
+  std::vector<at::Tensor> again, after;
+  again = call(draw, guards, {}, &after);
+  again = answer(std::move(again), after, draw.inputs.size());
+  for (size_t i = 0; i < once.size(); ++i) (*noise_)[i] = distance(again[i], once[i]);
   return *noise_;
+}
+
+// What a user has of a call: its outputs, and what it changed of the inputs and of the state that
+// the reference has too.
+std::vector<at::Tensor> OneTrial::answer(std::vector<at::Tensor> outputs,
+                                         const std::vector<at::Tensor>& after,
+                                         size_t inputs) const {
+  const auto& mutated = candidate_.forward().mutated_inputs();
+  for (size_t i = 0; i < after.size(); ++i) {
+    const bool derived = i >= state_.size() && i < after.size() - inputs;
+    const bool own = derived || std::find(own_.begin(), own_.end(), i) != own_.end();
+    if (mutated[i] && !own) outputs.push_back(after[i]);
+  }
+  return outputs;
 }
 
 void OneTrial::compare_outputs(const ReferenceSide& side) {

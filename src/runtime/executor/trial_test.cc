@@ -162,6 +162,38 @@ TEST_P(TrialTest, OneUnwrittenElementShows) {
   EXPECT_EQ(run(reference_task(), kernel_task()).outputs[0].nonfinite_mismatch, 1);
 }
 
+// x += y, and exp(y); the sum by a launch or by PyTorch.
+Task update_task(bool launch) {
+  std::vector<Kernel> kernels;
+  if (launch) kernels = {make_kernel("add_to", {"*fp32", "*fp32"}, {0})};
+  Json values = {value_json("float32", {kN}, 0), value_json("float32", {kN}, 1),
+                 value_json("float32", {kN}, 2)};
+  Json steps = Json::array();
+  if (launch) {
+    steps.push_back(launch_json(0, {v(0), v(1)}));
+  } else {
+    values.push_back(value_json("float32", {kN}, 0));
+    steps.push_back(step_json("aten.add_.Tensor", {{"self", v(0)}, {"other", v(1)}}, {3}, {0}));
+  }
+  steps.push_back(step_json("aten.exp.default", {{"self", v(1)}}, {2}));
+  return make_task(random_inputs({{kN}, {kN}}), make_program(values, {0, 1}, steps, {2}, kernels),
+                   kernels);
+}
+
+TEST_P(TrialTest, AnUpdateInPlaceIsAnAnswerToo) {
+  backend_.kernels["add_to"] = [](std::span<const at::Tensor> t) {
+    for (int64_t i = 0; i < kN; ++i) data(t[0])[i] += data(t[1])[i];
+  };
+  TrialRequest request;
+  request.check_noop = request.each_launch = true;
+  const TrialReport report = run(update_task(false), update_task(true), request);
+  expect_clean(report);
+  EXPECT_TRUE(report.no_launch_changes);
+  EXPECT_TRUE(report.idle_launches.empty());
+  backend_.kernels["add_to"] = [](std::span<const at::Tensor>) {};
+  EXPECT_FALSE(run(update_task(false), update_task(true), request).no_launch_changes);
+}
+
 TEST_P(TrialTest, InputsMustNotChange) {
   const TrialReport report = run_wrong([](std::span<const at::Tensor> t) { data(t[1])[3] += 1; });
   EXPECT_FALSE(report.inputs_unchanged);
