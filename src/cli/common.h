@@ -51,10 +51,11 @@ RecordRequest request_for_file(const std::filesystem::path& path, const std::str
 // are modelled (backend "cpu"), "" is none: measured times of kernels would stand beside modelled
 // ones of PyTorch's.
 void add_schedules_flag(CLI::App& app, std::string& value);
-// --trials; 0 stays where it is not given (VerifyOptions).
-void add_trials_flag(CLI::App& app, int& value);
 teacher::ScheduleTable schedule_table(const std::string& value, const DeviceProfile& profile,
                                       const std::string& backend);
+
+// --trials; 0 stays where it is not given (VerifyOptions).
+void add_trials_flag(CLI::App& app, int& value);
 
 // A folder under the system's temporary folder, removed at the end.
 class ScratchFolder {
