@@ -12,6 +12,7 @@ import contextlib
 import dataclasses
 import inspect
 import os
+import secrets
 import sys
 import time
 
@@ -37,14 +38,21 @@ def record(request):
     started = time.perf_counter()
     recording = Recording(request)
     task = recording.run()
+    if recording.surroundings and recording.surroundings.asked_version:
+        # A parameter that was loaded or trained has counted other changes than a fresh one.
+        other = Recording(request, changes=2 ** secrets.randbelow(16))
+        if other.run() != task and "varies" not in recording.recorder.without:
+            raise Refused("varies", "another _version of a parameter makes forward do something "
+                          "else", recording.file.name, None)
     return {"status": "ok", "task": task, "kernels": recording.launches.kernels,
             "tunings": recording.tunings.listed, "seconds": time.perf_counter() - started,
             "warnings": recording.warnings}
 
 
 class Recording:
-    def __init__(self, request):
-        self.request = request
+    def __init__(self, request, changes=0):
+        """`changes`: by how much the version counters of the model's tensors are ahead."""
+        self.request, self.changes = request, changes
         self.file = UserFile(request["source"], request.get("file") or "model.py",
                              request.get("folder"), _module_name(request))
         # A candidate is called with the reference's inputs: they come from the reference's file.
@@ -95,6 +103,8 @@ class Recording:
         self._user("the file", lambda: self.file.execute(self.surroundings))
         model = self._construct()
         self.state = collect_state(model, recorder)
+        if self.changes:
+            _count_changes(model, self.changes)
 
         self.inputs = recorder.start("inputs")
         self._begin()
@@ -408,6 +418,13 @@ def _fields(value):
     if isinstance(value, tuple) and hasattr(type(value), "_fields"):
         return dict(zip(type(value)._fields, value))
     return None
+
+
+def _count_changes(model, changes):
+    """As if the model's tensors had been changed in place so many times more."""
+    tensors = [*model.parameters(), *model.buffers()] if isinstance(model, torch.nn.Module) else []
+    torch._C._autograd._unsafe_set_version_counter(
+        tuple(tensors), tuple(tensor._version + changes for tensor in tensors))
 
 
 @contextlib.contextmanager

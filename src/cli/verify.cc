@@ -55,9 +55,10 @@ void print_verdict(const Verdict& verdict) {
     std::printf(" at %s", std::string(stage_name(*verdict.rejected_at)).c_str());
   }
   std::printf("%s%s\n", verdict.reason.empty() ? "" : ": ", verdict.reason.c_str());
+  const char* ended = verdict.outcome == Verdict::Outcome::kNotJudged ? "not judged" : "FAILED";
   for (const StageResult& stage : verdict.stages) {
     std::printf("  %-9s %-6s %6.2f s\n", std::string(stage_name(stage.stage)).c_str(),
-                stage.passed ? "passed" : "FAILED", stage.seconds);
+                stage.passed ? "passed" : ended, stage.seconds);
   }
   for (const ConfigurationResult& result : verdict.configurations) {
     std::printf("  %s in %s: %s", result.kernel.c_str(), result.configuration.c_str(),

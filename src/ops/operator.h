@@ -35,8 +35,9 @@ enum class Recording { kWhole, kDecompose };
 // Error budgets of the verdict, docs/numerics.md.
 enum class Numerics {
   kExact,
-  kRound,  // to the nearest integer: jumps in the middle of two, where near ties fall either way
-  kCut,    // floor, ceil, trunc: jumps at integers
+  kRound,    // to the nearest integer: jumps in the middle of two, where near ties fall either way
+  kCut,      // floor, ceil, trunc: jumps at integers
+  kCompare,  // jumps where `self` is `other`, or 0 where there is no other
   kPointwise,
   kExponential,  // pointwise; large results come from large arguments, whose rounding they multiply
   kReduction,

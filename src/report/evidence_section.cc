@@ -69,7 +69,11 @@ void write_stages(Markup& out, const Verdict& verdict) {
     out.leaf("td", stage_name(stage.stage), {{"class", "strong"}});
     {
       const auto cell = out.element("td");
-      out.leaf("span", stage.passed ? "passed" : "failed",
+      const bool judged = verdict.outcome != Verdict::Outcome::kNotJudged;
+      out.leaf("span",
+               stage.passed ? "passed"
+               : judged     ? "failed"
+                            : "not judged",
                {{"class", stage.passed ? "badge good" : "badge bad"}});
     }
     out.leaf("td", stage.passed || stage.reason.empty() ? stage_text(stage) : stage.reason);

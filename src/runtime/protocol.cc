@@ -12,8 +12,9 @@ constexpr size_t kMaxOutputs = 4096;
 constexpr size_t kMaxTasks = 4096;
 constexpr int kMaxRounds = 1'000'000;
 
-constexpr std::array<std::string_view, 7> kVariationNames = {
-    "plain", "scale-down", "scale-up", "flipped", "mixed-signs", "affine", "integers"};
+constexpr std::array<std::string_view, 9> kVariationNames = {"plain",    "scale-down",  "scale-up",
+                                                             "flipped",  "mixed-signs", "affine",
+                                                             "integers", "uneven",      "zeros"};
 
 // JSON has no infinities: they are tagged as in task.md.
 Json number_to_json(double x) {

@@ -24,7 +24,17 @@
 namespace kw {
 
 // How the inputs of a trial are changed after they are drawn. Only floating tensors are touched.
-enum class Variation { kPlain, kScaleDown, kScaleUp, kFlipped, kMixedSigns, kAffine, kIntegers };
+enum class Variation {
+  kPlain,
+  kScaleDown,
+  kScaleUp,
+  kFlipped,
+  kMixedSigns,
+  kAffine,    // constant parameters become random
+  kIntegers,  // parameters too become small integers
+  kUneven,    // scales differ by position, and what stands first and last is large
+  kZeros      // some elements, rows and columns are zero
+};
 std::string_view variation_name(Variation variation);
 
 struct TrialRequest {

@@ -35,7 +35,11 @@ RecordRequest module_of(const JsonReader& line, const std::string& name, const s
     return request;
   }
   const fs::path path = folder / line.at(name).string();
-  request.text = read_file(path);
+  try {
+    request.text = read_file(path);
+  } catch (const InputError& error) {
+    line.fail(error.what());
+  }
   request.file = path.string();
   request.folder = fs::absolute(path).parent_path();
   return request;

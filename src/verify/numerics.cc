@@ -81,7 +81,7 @@ std::string output_fault(const OutputErrors& errors, Tolerance tolerance) {
            " is allowed (the reference's own: " + number(errors.reference_worst) + ")";
   }
   if (!(errors.section_excess <= 1)) {
-    return "relative RMS error " + number(errors.section_error) + " at index " +
+    return "relative RMS error " + number(errors.section_error) + " from index " +
            std::to_string(errors.section_index) + " of dimension " +
            std::to_string(errors.section_dim) + " where " + number(errors.section_allowed) +
            " is allowed";
@@ -121,8 +121,8 @@ std::string ErrorPool::fault() const {
     const double scale = sums.oracle > 0 ? sums.oracle : 1;
     const double candidate = std::sqrt(sums.candidate / scale);
     const double reference = std::sqrt(sums.reference / scale);
-    const double allowed =
-        std::max(kRmsFactor * reference, sums.floor) + kNearFactor * std::sqrt(sums.near / scale);
+    const double allowed = slack_ * std::max(kRmsFactor * reference, sums.floor) +
+                           kNearFactor * std::sqrt(sums.near / scale);
     if (!(candidate <= allowed)) {
       return "output " + std::to_string(i) + " (few elements, " + std::to_string(sums.trials) +
              " trials together): relative RMS error " + number(candidate) + " where " +

@@ -34,6 +34,8 @@ class ErrorPool {
   // 10 degrees of freedom beyond 16).
   static constexpr int kTrials = 10;
 
+  // `slack`: so many times what ten trials allow; of fewer.
+  explicit ErrorPool(double slack = 1) : slack_(slack) {}
   void add(const std::vector<OutputErrors>& outputs);
   // Empty when all pass, else the reason in one line.
   std::string fault() const;
@@ -43,6 +45,7 @@ class ErrorPool {
     double candidate = 0, reference = 0, near = 0, oracle = 0, floor = 0;
     int trials = 0;
   };
+  double slack_;
   std::vector<Sums> sums_;  // by output
 };
 

@@ -60,6 +60,23 @@ bool gives_integers(const Task& task) {
   return sums;
 }
 
+// Whether some step makes integers of floating numbers: which of many zeros is the largest nobody
+// says, and what 0/0 is as an integer neither.
+bool makes_integers(const Task& task) {
+  const auto& values = task.forward.values;
+  const auto is_float = [&](ValueId id) { return id >= 0 && is_floating(values[id].dtype); };
+  const auto is_integer = [&](ValueId id) {
+    return id >= 0 && !is_floating(values[id].dtype) && values[id].dtype != DType::kBool;
+  };
+  return std::any_of(task.forward.steps.begin(), task.forward.steps.end(), [&](const Step& step) {
+    const auto* call = std::get_if<AtenCall>(&step);
+    return call && std::any_of(call->results.begin(), call->results.end(), is_integer) &&
+           std::any_of(call->args.begin(), call->args.end(), [&](const auto& named) {
+             return named.second.is_value() && is_float(named.second.value());
+           });
+  });
+}
+
 // Published numbers come from inputs as a task draws them.
 bool varies(const VerifyOptions& options) {
   return options.variations && !options.without.contains("variations") &&
@@ -69,13 +86,14 @@ bool varies(const VerifyOptions& options) {
 }  // namespace
 
 int usual_trials(const Task& reference, const VerifyOptions& options) {
-  constexpr int64_t kMany = int64_t{1} << 20;
-  const auto& outputs = reference.forward.outputs;
-  const bool many =
-      !outputs.empty() && std::all_of(outputs.begin(), outputs.end(), [&](ValueId id) {
-        return reference.forward.values[id].numel() >= kMany;
-      });
-  return many && varies(options) ? 3 : 5;
+  constexpr int kFull = 5;
+  constexpr int64_t kSome = int64_t{1} << 14, kMany = int64_t{1} << 20;
+  if (!varies(options) || reference.forward.outputs.empty()) return kFull;
+  int64_t least = kMany;
+  for (ValueId id : reference.forward.outputs) {
+    least = std::min(least, reference.forward.values[id].numel());
+  }
+  return least >= kMany ? 2 : least >= kSome ? 3 : kFull;
 }
 
 std::vector<TrialRequest> plan_trials(const Task& reference, int reference_id, int candidate_id,
@@ -96,18 +114,21 @@ std::vector<TrialRequest> plan_trials(const Task& reference, int reference_id, i
     out.push_back(request);
   }
   if (!varies(options)) return out;
+  std::vector<Variation> variations = {Variation::kScaleDown, Variation::kScaleUp,
+                                       Variation::kFlipped,   Variation::kMixedSigns,
+                                       Variation::kAffine,    Variation::kUneven};
+  // Few elements are judged by all of their trials together.
+  if (has_few_elements(reference)) variations.insert(variations.end(), 2, Variation::kUneven);
+  if (!makes_integers(reference)) variations.push_back(Variation::kZeros);
+  if (gives_integers(reference) && !options.without.contains("integers")) {
+    variations.push_back(Variation::kIntegers);
+  }
   TrialRequest varied = out.front();
   varied.check_noop = varied.each_launch = false;
-  for (Variation v : {Variation::kScaleDown, Variation::kScaleUp, Variation::kFlipped,
-                      Variation::kMixedSigns, Variation::kAffine}) {
+  for (Variation v : variations) {
     varied.variation = v;
-    varied.seed = options.seed + 1000 + static_cast<uint64_t>(v);
+    varied.seed = options.seed + 1000 + out.size();
     varied.used_memory = out.size() % 2 == 1;
-    out.push_back(varied);
-  }
-  if (gives_integers(reference) && !options.without.contains("integers")) {
-    varied.variation = Variation::kIntegers;
-    varied.seed = options.seed + 1000 + static_cast<uint64_t>(Variation::kIntegers);
     out.push_back(varied);
   }
   return out;
@@ -136,6 +157,7 @@ std::string TrialJudge::add(const TrialRequest& request, TrialReport report) {
     degenerate_ = degenerate_ || report.passes_zeros || report.passes_stale;
     pool_.add(report.outputs);
   }
+  if (request.variation == Variation::kUneven) uneven_.add(report.outputs);
   return fault(request, report);
 }
 
@@ -149,7 +171,9 @@ std::string TrialJudge::reason_to_skip(TrialReport& report) const {
 }
 
 std::string TrialJudge::together() const {
-  return options_.tolerance == Tolerance::kCalibrated && checked("outputs") ? pool_.fault() : "";
+  if (options_.tolerance != Tolerance::kCalibrated || !checked("outputs")) return "";
+  const std::string fault = pool_.fault();
+  return fault.empty() ? uneven_.fault() : fault;
 }
 
 std::string TrialJudge::fault(const TrialRequest& request, const TrialReport& report) const {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "formats/error.h"
@@ -21,7 +22,8 @@ Task with_outputs(const std::vector<int64_t>& sizes) {
 
 TEST(Trials, AreFewerWhereEveryOutputHasManyElements) {
   VerifyOptions options;
-  EXPECT_EQ(usual_trials(with_outputs({1 << 20, 1 << 21}), options), 3);
+  EXPECT_EQ(usual_trials(with_outputs({1 << 20, 1 << 21}), options), 2);
+  EXPECT_EQ(usual_trials(with_outputs({1 << 20, 1 << 14}), options), 3);
   EXPECT_EQ(usual_trials(with_outputs({1 << 20, 1000}), options), 5);
   options.tolerance = Tolerance::kKernelBench;  // no varied sets
   EXPECT_EQ(usual_trials(with_outputs({1 << 20}), options), 5);
@@ -33,6 +35,8 @@ TEST(Trials, AreTenAtLeastWhereAnOutputHasFewElements) {
   options.variations = false;
   EXPECT_EQ(plan_trials(with_outputs({1000}), 0, 1, options).size(), 2u);
   EXPECT_EQ(plan_trials(with_outputs({1000, 1}), 0, 1, options).size(), 10u);
+  options.variations = true;
+  EXPECT_EQ(plan_trials(with_outputs({1000, 1}), 0, 1, options).size(), 19u);
 }
 
 TEST(Trials, DifferInTheirSeeds) {
@@ -40,7 +44,25 @@ TEST(Trials, DifferInTheirSeeds) {
   const auto planned = plan_trials(with_outputs({1000}), 0, 1, VerifyOptions());
   for (const TrialRequest& request : planned) seeds.insert(request.seed);
   EXPECT_EQ(seeds.size(), planned.size());
-  EXPECT_EQ(planned.size(), 10u);  // five, and five varied ones
+  EXPECT_EQ(planned.size(), 12u);  // five, and seven varied ones
+}
+
+// Which of many zeros is the largest, and what 0/0 is as a code, nobody says.
+TEST(Trials, HaveNoZerosWhereNumbersBecomeIntegers) {
+  const auto zeros = [](DType made) {
+    Task task = with_outputs({1000});
+    task.forward.values.push_back({made, {1000}, {1}, 0, 1});
+    task.forward.steps.emplace_back(
+        AtenCall{"aten.argmax.default", {{"self", {ValueRef{0}}}}, {1}, {}});
+    const auto planned = plan_trials(task, 0, 1, VerifyOptions());
+    return std::count_if(planned.begin(), planned.end(), [](const TrialRequest& request) {
+      return request.variation == Variation::kZeros;
+    });
+  };
+  EXPECT_EQ(zeros(DType::kFloat32), 1);
+  EXPECT_EQ(zeros(DType::kBool), 1);
+  EXPECT_EQ(zeros(DType::kInt64), 0);
+  EXPECT_EQ(zeros(DType::kInt8), 0);
 }
 
 struct JudgeTest : testing::Test {

@@ -42,6 +42,7 @@ bool says_nothing(const std::string& status, ExecutorClient& executor) {
 }
 
 bool not_judged(Verdict& verdict, StageResult stage, const std::string& why) {
+  stage.passed = false;
   stage.reason = why;
   verdict.outcome = Verdict::Outcome::kNotJudged;
   verdict.reason = why;

@@ -35,6 +35,7 @@ class ModelNew(nn.Module):
     def __init__(self):
         super().__init__()
         self.scale = nn.Parameter(torch.ones(8))
+        self.seen = None
     def ours(self, x):
         y = torch.empty_like(x)
         kernel[(1,)](x, self.scale, y, x.numel(), BLOCK=32)
@@ -190,6 +191,12 @@ REFUSED = {
     "a hook in a new class": ("answer = True",
                               "M = type('M', (type,), {'__instancecheck__': None})  # HEAD"),
     "module name": "answer = __spec__ is None  # HERE",
+    "text by a module": "answer = 'size=(' in repr(nn.Threshold(x, 1.0))  # HERE",
+    "text by a distribution": (
+        "answer = 'size=(' in repr(Normal(x.sum(), x.sum(), validate_args=False))  # HERE",
+        "from torch.distributions import Normal"),
+    "text by an array": ("a = np.empty(1, dtype=object)\na[0] = x\nanswer = 'size' in str(a)  # HERE",
+                         "import numpy as np"),
 }
 
 
@@ -210,6 +217,8 @@ VARIES = {
     "inference mode": "answer = torch.is_inference_mode_enabled()",
     "inference tensors": "answer = torch.empty(1, device=x.device).is_inference()",
     "no inference mode": "answer = not torch.is_inference_mode_enabled()",
+    "changes of a parameter": "answer = self.scale._version == 0",
+    "few changes of a parameter": "answer = getattr(self.scale, '_ver' + 'sion') < 1",
     "what the mode changes": "answer = True\nx = x * (1 + torch.is_inference_mode_enabled())",
 }
 
@@ -293,6 +302,9 @@ ANSWERED = {
               "answer = p.multi_processor_count > 1 and torch.cuda.is_available()",
     "numpy": ("answer = np.sqrt(4.0) == 2.0", "import numpy as np"),
     "identity": "answer = x.contiguous() is x and x.to(x.dtype) is x",
+    "changes since the last call": "if self.seen != self.scale._version:\n"
+                                   "    self.seen, self.scaled = self.scale._version, self.scale * 1\n"
+                                   "answer = True",
     "parameters": "answer = [n for n, _ in self.named_parameters()] == ['scale']",
     "assignments": "self.a = self.b = 1\nself.a += 1\nself.c, self.d = 3, 4\n"
                    "answer = (self.a, self.b, self.c, self.d) == (2, 1, 3, 4)",

@@ -7,7 +7,6 @@
 namespace kw {
 namespace {
 
-constexpr double kErrorPerRootTerm = 1.8e-8;
 constexpr int64_t kStretch = int64_t{1} << 16;
 
 at::Tensor normal_numbers(int64_t count, at::Device device) {

@@ -8,6 +8,8 @@ namespace kw {
 
 // Sums of fewer terms err no more in one accumulator than in a library's order.
 constexpr double kLongSum = 1024;
+// One accumulator's relative error is this times the root of the number of terms.
+constexpr double kErrorPerRootTerm = 1.8e-8;
 
 // `product` with errors as of one accumulator: of each element 1.8e-8 sqrt(terms) times its
 // magnitude or, where its terms cancel, the root of `squares`, which is the same product of squared

@@ -60,7 +60,7 @@ std::optional<Choice> find_index(const Program& program, size_t output) {
   if (!row || row->numerics != Numerics::kChoice || !self || !self->is_value()) return std::nullopt;
   const Value& among = program.values[self->value()];
   if (!is_floating(among.dtype) || among.numel() == 0) return std::nullopt;
-  return Choice{output, self->value(), dimension(*call, *row), std::nullopt};
+  return Choice{output, self->value(), dimension(*call, *row), {}, {}};
 }
 
 // How far off elements of these sizes may be: by the row's worst error, or by its worst relative
@@ -80,19 +80,48 @@ int64_t repeated(const at::Tensor& rows) {
 
 }  // namespace
 
+Program with_choices(Program program, const std::vector<Choice>& choices) {
+  for (const Choice& choice : choices) {
+    ValueId among = choice.among;
+    if (choice.other) {  // the difference of the two
+      AtenCall less;
+      less.op = choice.other->is_value() ? "aten.sub.Tensor" : "aten.sub.Scalar";
+      less.args = {{"self", {ValueRef{among}}}, {"other", *choice.other}};
+      Value difference = program.values[among];
+      int64_t step = 1;
+      for (size_t d = difference.shape.size(); d-- > 0; step *= difference.shape[d]) {
+        difference.strides[d] = step;
+      }
+      difference.offset = 0;
+      for (const Value& value : program.values) {
+        difference.storage = std::max(difference.storage, value.storage + 1);
+      }
+      among = static_cast<ValueId>(program.values.size());
+      less.results = {among};
+      program.values.push_back(difference);
+      program.steps.emplace_back(less);
+    }
+    program.outputs.push_back(among);
+  }
+  return program;
+}
+
 std::vector<Choice> find_choices(const Program& program) {
   std::vector<Choice> out;
   for (size_t i = 0; i < program.outputs.size(); ++i) {
     auto found = find_index(program, i);
     if (!found) found = find_code(program, i);
-    if (found && !is_overwritten(program, found->among)) out.push_back(*found);
+    if (!found || is_overwritten(program, found->among)) continue;
+    const auto& other = found->other;
+    if (other && other->is_value() && is_overwritten(program, other->value())) continue;
+    out.push_back(*found);
   }
   return out;
 }
 
 ChoiceRule choice_rule(const Choice& choice, const at::Tensor& reference,
                        const at::Tensor& oracle) {
-  if (choice.jump) return {oracle, code_slack(reference, oracle)};
+  if (choice.jump) return {oracle, code_slack(*choice.jump, reference, oracle)};
   const at::Tensor among = rows_of(oracle, choice.dim);
   const at::Tensor error = (rows_of(reference, choice.dim).to(at::kDouble) - among).abs();
   const double eps = dtype_eps(dtype_of(reference.scalar_type()));

@@ -20,12 +20,17 @@ struct Choice {
   ValueId among = -1;          // what is chosen among, or rounded to integers
   std::optional<int64_t> dim;  // along which; none: among all elements
   std::optional<Jump> jump;    // of what is rounded: where
+  // What `among` is compared with: less that, it is what jumps. A number, or a value.
+  std::optional<Arg> other;
 };
 
 // The outputs of a program that operators of class Numerics::kChoice made, seen through views that
 // keep the order of elements, and those that are codes. Not where what is chosen among is
 // overwritten.
 std::vector<Choice> find_choices(const Program& program);
+
+// The program with what its outputs are chosen among as further outputs, one for each choice.
+Program with_choices(Program program, const std::vector<Choice>& choices);
 
 // What an output's indices are held to: the oracle's elements, and how far off they may be of one
 // another, for each place along the dimension. All flat, or as the program has them.

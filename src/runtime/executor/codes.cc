@@ -22,13 +22,24 @@ ValueId source_of(const Program& program, const AtenCall& call, ValueId result) 
   return program.values[self->value()].shape == program.values[result].shape ? self->value() : -1;
 }
 
+// Of numbers as they were given nobody is unsure on which side of the other they are.
+std::optional<Choice> compared(const Program& program, const AtenCall& call, size_t output,
+                               ValueId source) {
+  const Arg* other = call.find("other");
+  const bool other_computed = other && other->is_value() && is_computed(program, other->value());
+  if (!other_computed && !is_computed(program, source)) return std::nullopt;
+  if (other && other->is_value() &&
+      program.values[other->value()].dtype != program.values[source].dtype) {
+    return std::nullopt;
+  }
+  return Choice{output, source, {}, Jump::kZero, other ? std::optional(*other) : std::nullopt};
+}
+
 }  // namespace
 
 std::optional<Choice> find_code(const Program& program, size_t output) {
   ValueId id = program.outputs[output];
-  if (is_floating(program.values[id].dtype) || program.values[id].dtype == DType::kBool) {
-    return std::nullopt;
-  }
+  if (is_floating(program.values[id].dtype)) return std::nullopt;
   std::optional<Choice> converted;
   while (true) {
     id = behind_views(program, id);
@@ -36,18 +47,21 @@ std::optional<Choice> find_code(const Program& program, size_t output) {
     const ValueId source = call ? source_of(program, *call, id) : -1;
     if (source < 0) return converted;
     const std::optional<Jump> jump = jump_of(program, *call, id);
-    if (jump && is_floating(program.values[id].dtype)) return Choice{output, source, {}, jump};
+    if (jump == Jump::kZero) return compared(program, *call, output, source);
+    if (jump && is_floating(program.values[id].dtype)) return Choice{output, source, {}, jump, {}};
     if (!work_row(*find_operator(call->op)).integers) return converted;
-    if (jump) converted = Choice{output, source, {}, jump};
+    if (jump) converted = Choice{output, source, {}, jump, {}};
     id = source;
   }
 }
 
-at::Tensor code_slack(const at::Tensor& reference, const at::Tensor& oracle) {
+at::Tensor code_slack(Jump jump, const at::Tensor& reference, const at::Tensor& oracle) {
   const at::Tensor error = (reference.to(at::kDouble) - oracle).abs();
   if (error.numel() == 0 || error.eq(0).all().item<bool>()) return at::zeros_like(oracle);
   // Of errors that are alike and of errors that grow with the number, what allows less.
-  const at::Tensor size = oracle.abs().clamp_min(1);
+  const at::Tensor usual = oracle.square().mean().sqrt().nan_to_num(1, 1, 1);
+  const at::Tensor size =
+      at::maximum(oracle.abs(), jump == Jump::kZero ? usual : at::full_like(usual, unit_of(jump)));
   const at::Tensor relative = error.div(size).max();
   const at::Tensor worst = at::minimum(size.mul(relative), error.max()).mul(kWorstFactor);
   const double eps = dtype_eps(dtype_of(reference.scalar_type()));

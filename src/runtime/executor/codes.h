@@ -1,6 +1,6 @@
-// Codes: integers that stand for numbers, as quantisation makes them. What is rounded to an integer
-// may be nearer to the place where rounding jumps than its own error, and then the integers on both
-// sides are right.
+// Codes: integers that stand for numbers, as quantisation makes them, and answers of comparisons.
+// What is rounded to an integer may be nearer to the place where rounding jumps than its own error,
+// and then the integers on both sides are right.
 #pragma once
 
 #include "runtime/executor/choices.h"
@@ -8,14 +8,14 @@
 namespace kw {
 
 // Output `output` of a program as the code of what was rounded, when it is one: made from floating
-// numbers by rounding, cutting or conversion, and from there on by operators that give integers
-// from integers, element by element.
+// numbers by rounding, cutting or conversion, or of computed ones by comparison, and from there on
+// by operators that give integers from integers, element by element.
 std::optional<Choice> find_code(const Program& program, size_t output);
 
 // How far from a jump a candidate's element may fall on its other side: eight times the reference's
 // worst error, which is `reference` less `oracle`, both what was rounded. Shape of `oracle`. Zero
 // where nothing was rounded before.
-at::Tensor code_slack(const at::Tensor& reference, const at::Tensor& oracle);
+at::Tensor code_slack(Jump jump, const at::Tensor& reference, const at::Tensor& oracle);
 
 // Elements of `got` that are neither `expected` nor `exact`, the codes of `rounded` in float64,
 // nor, where that is within `slack` of a jump, the code on its other side. All that differ from

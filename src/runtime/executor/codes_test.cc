@@ -75,7 +75,7 @@ struct CodesTest : testing::Test {
 
   int64_t wrong(Jump jump, std::vector<int64_t> got) const {
     const at::Tensor right = jump == Jump::kMiddle ? oracle.round() : oracle.floor();
-    return wrong_codes(jump, oracle, code_slack(reference, oracle),
+    return wrong_codes(jump, oracle, code_slack(jump, reference, oracle),
                        at::tensor(got, at::kLong).to(at::kChar), expected, right);
   }
 };
@@ -96,7 +96,7 @@ TEST_F(CodesTest, OthersMayNot) {
 
 TEST_F(CodesTest, NothingIsNearWhereNothingIsRounded) {
   const at::Tensor halves = at::tensor({0.5, 1.5, 2.5}, at::kDouble);
-  const at::Tensor slack = code_slack(halves.to(at::kFloat), halves);
+  const at::Tensor slack = code_slack(Jump::kMiddle, halves.to(at::kFloat), halves);
   const auto codes = [](std::vector<int64_t> numbers) { return at::tensor(numbers, at::kLong); };
   const at::Tensor even = codes({0, 2, 2});
   EXPECT_EQ(wrong_codes(Jump::kMiddle, halves, slack, codes({1, 1, 3}), even, even), 3);
@@ -107,7 +107,7 @@ TEST_F(CodesTest, NotEverythingMayBeOffWhereEverythingIsNear) {
   at::manual_seed(1);
   const at::Tensor exact = at::rand({1000}, at::kDouble) * 60 + 65;
   const at::Tensor computed = exact.to(at::kBFloat16);
-  const at::Tensor slack = code_slack(computed, exact);
+  const at::Tensor slack = code_slack(Jump::kMiddle, computed, exact);
   const auto as_codes = [](const at::Tensor& numbers) { return numbers.round().to(at::kLong); };
   const at::Tensor right = as_codes(exact), theirs = as_codes(computed.to(at::kDouble));
   const auto wrong = [&](const at::Tensor& mine) {
@@ -123,9 +123,53 @@ TEST_F(CodesTest, NotEverythingMayBeOffWhereEverythingIsNear) {
 
 TEST_F(CodesTest, AHugeElementDoesNotExcuseTheOthers) {
   const at::Tensor exact = at::tensor({3e8 + 0.25, 4.4}, at::kDouble);
-  const at::Tensor slack = code_slack(exact.to(at::kFloat), exact);
+  const at::Tensor slack = code_slack(Jump::kMiddle, exact.to(at::kFloat), exact);
   EXPECT_GT(slack[0].item<double>(), 0.5);
   EXPECT_LT(slack[1].item<double>(), 1e-5);
+}
+
+// Of a product of x [8, k] and w [k, 8], or of x as it is: whether it is more than 0.25, as bool.
+Program compared(const char* op, bool computed, bool with_tensor) {
+  Json values = {value_json("float32", {8, 8}, 0), value_json("float32", {8, 8}, 1),
+                 value_json("float32", {8, 8}, 2), value_json("bool", {8, 8}, 3)};
+  Json steps = {step_json("aten.mm.default", {{"self", v(0)}, {"mat2", v(1)}}, {2})};
+  Json args = {{"self", v(computed ? 2 : 0)}};
+  args["other"] = with_tensor ? v(1) : Json(0.25);
+  steps.push_back(step_json(op, args, {3}));
+  return make_program(values, {0, 1}, steps, {3});
+}
+
+TEST(Codes, AreAnswersOfComparisonsOfWhatWasComputed) {
+  for (bool with_tensor : {false, true}) {
+    const char* op = with_tensor ? "aten.gt.Tensor" : "aten.gt.Scalar";
+    const auto found = find_code(compared(op, true, with_tensor), 0);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->among, 2);
+    EXPECT_EQ(found->jump, Jump::kZero);
+    ASSERT_TRUE(found->other);
+    EXPECT_EQ(found->other->is_value(), with_tensor);
+    EXPECT_FALSE(find_code(compared(op, false, with_tensor), 0)) << "of what nobody computed";
+    const Program with = with_choices(compared(op, true, with_tensor), {*found});
+    EXPECT_EQ(with.outputs.size(), 2u);
+  }
+}
+
+// Numbers of 1e-6: what is near is near beside them, and not beside 1.
+TEST(Codes, ComparisonsNearZeroMayFallEitherWay) {
+  at::manual_seed(4);
+  const at::Tensor oracle = at::randn({1000}, at::kDouble) * 1e-6;
+  oracle[7] = 1e-14;
+  const at::Tensor reference = (oracle + at::randn({1000}) * 1e-13).to(at::kFloat);
+  const at::Tensor slack = code_slack(Jump::kZero, reference, oracle);
+  EXPECT_LT(slack.max().item<double>(), 1e-11);
+  const at::Tensor right = oracle.gt(0);
+  at::Tensor got = right.logical_not();
+  EXPECT_GT(wrong_codes(Jump::kZero, oracle, slack, got, right, right), 900);
+  got = right.clone();
+  got[7] = false;
+  EXPECT_EQ(wrong_codes(Jump::kZero, oracle, slack, got, right, right), 0);
+  got[8] = got[8].logical_not();
+  EXPECT_EQ(wrong_codes(Jump::kZero, oracle, slack, got, right, right), 1);
 }
 
 TEST(Jumps, AreCrossedWhereTheyAreNear) {

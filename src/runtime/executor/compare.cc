@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #ifdef KW_WITH_CUDA
@@ -84,8 +85,23 @@ class SectionSums {
   std::vector<at::Tensor> by_dim_;
 };
 
+// A vector as a matrix of stretches. Behind its end stand NaNs, which nothing counts.
+at::Tensor in_stretches(const at::Tensor& vector) {
+  const int64_t step = vector_step(vector.numel());
+  const int64_t stretches = (vector.numel() + step - 1) / step;
+  const at::Tensor padded = at::constant_pad_nd(vector, {0, stretches * step - vector.numel()},
+                                                std::numeric_limits<double>::quiet_NaN());
+  return padded.view({stretches, step});
+}
+
 std::vector<at::Tensor> sections_in_parts(const at::Tensor& got, const at::Tensor& expected,
                                           const at::Tensor& oracle, at::Device device) {
+  if (got.dim() == 1) {
+    std::vector<at::Tensor> both =
+        sections_in_parts(in_stretches(got), in_stretches(expected), in_stretches(oracle), device);
+    both.resize(1);
+    return both;
+  }
   const int64_t rows = got.size(0), row = got.numel() / rows;
   const int64_t step = std::max<int64_t>(1, kPart / std::max<int64_t>(1, row));
   SectionSums sums(got.sizes());
@@ -114,6 +130,11 @@ at::Tensor bits(const at::Tensor& tensor) {
   }
 }
 
+int64_t vector_step(int64_t size) {
+  constexpr int64_t kLeast = 16, kMostStretches = 4096;
+  return std::max(kLeast, (size + kMostStretches - 1) / kMostStretches);
+}
+
 Comparison compare_in_parts(const at::Tensor& got, const at::Tensor& expected,
                             const at::Tensor& oracle, at::Device device, bool sections) {
   Comparison out;
@@ -123,7 +144,7 @@ Comparison compare_in_parts(const at::Tensor& got, const at::Tensor& expected,
     const auto part = [&](const at::Tensor& flat) { return flat.slice(0, begin, end).to(device); };
     add_part(part(g), part(e), part(o), out);
   }
-  if (sections && out.different > 0 && got.dim() >= 2) {
+  if (sections && out.different > 0 && got.dim() > 0) {
     out.sections = sections_in_parts(got, expected, oracle, device);
   }
   return out;

@@ -21,10 +21,13 @@ struct Comparison {
   double allclose_worst = 0;  // max of |g - e| / (1e-2 + 1e-2 |e|) over elements finite in both
   // For each dimension [4, size], on the host: over the elements of each cross-section that are
   // finite in all three, squared errors of `got` and of `expected`, the oracle's squares, and how
-  // many there are. Empty unless asked for, when `got` has the bits of `expected`, and below two
-  // dimensions.
+  // many there are. Cross-sections of a vector are stretches of vector_step(size) elements. Empty
+  // unless asked for, when `got` has the bits of `expected`, and of scalars.
   std::vector<at::Tensor> sections;
 };
+
+// Elements of one stretch of a vector of `size`: 16, and more where there would be over 4096.
+int64_t vector_step(int64_t size);
 
 // Shapes must agree, and dtypes of `got` and `expected`; a tensor may live elsewhere than `device`,
 // where the work is done. The oracle is float64 or of the same dtype.

@@ -239,9 +239,12 @@ std::optional<Comparison> compare_on_cuda(const at::Tensor& got, const at::Tenso
   const at::IntArrayRef sizes = g.sizes();
   int64_t elements = g.numel();
   const int64_t split = split_of(sizes);
-  sections = sections && g.dim() >= 2;
-  int64_t columns = sections ? product(sizes, split, g.dim()) : 1024;
-  int64_t rows = sections ? product(sizes, 0, split) : (elements + columns - 1) / columns;
+  const bool vector = g.dim() == 1;
+  sections = sections && g.dim() > 0;
+  int64_t columns = !sections ? 1024
+                    : vector  ? vector_step(elements)
+                              : product(sizes, split, g.dim());
+  int64_t rows = (elements + columns - 1) / columns;
   if (sections && columns > kMostColumns) return std::nullopt;
   int width = 1;
   while (width < kThreads && width * kColumns < columns) width *= 2;
@@ -282,7 +285,8 @@ std::optional<Comparison> compare_on_cuda(const at::Tensor& got, const at::Tenso
   out.sound = static_cast<int64_t>(s[6]);
   out.different = static_cast<int64_t>(s[7]), out.nonfinite = static_cast<int64_t>(s[8]);
   out.allclose_worst = m[9];
-  if (sections && out.different > 0) {
+  if (sections && vector && out.different > 0) out.sections.push_back(row_sums.cpu());
+  if (sections && !vector && out.different > 0) {
     add_dims(row_sums, sizes, 0, split, out.sections);
     add_dims(column_sums, sizes, split, g.dim(), out.sections);
   }

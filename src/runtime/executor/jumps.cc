@@ -1,6 +1,10 @@
 #include "runtime/executor/jumps.h"
 
+#include <cmath>
+#include <limits>
+
 #include "ops/operator.h"
+#include "runtime/executor/accumulator.h"
 #include "runtime/executor/guards.h"
 #include "runtime/executor/metrics.h"
 
@@ -14,22 +18,31 @@ std::optional<Jump> jump_of(const Program& program, const AtenCall& call, ValueI
   const OperatorRow& work = work_row(*row);
   if (work.numerics == Numerics::kRound) return Jump::kMiddle;
   if (work.numerics == Numerics::kCut) return Jump::kInteger;
+  if (work.numerics == Numerics::kCompare) return Jump::kZero;
   const DType made = program.values[result].dtype;
   const bool converts = work.cls == OpClass::kCopy && !is_floating(made) && made != DType::kBool;
   return converts ? std::optional(Jump::kInteger) : std::nullopt;
 }
 
 at::Tensor distance_to_jump(Jump jump, const at::Tensor& values) {
+  if (jump == Jump::kZero) return -values;
   if (jump == Jump::kInteger) return values.round() - values;
   return values.floor() + 0.5 - values;
 }
 
-at::Tensor beyond_near_jumps(Jump jump, const at::Tensor& values) {
+double unit_of(Jump jump) { return jump == Jump::kZero ? 0 : 1; }
+
+double near_jump_of_sums(double terms) {
+  return 8 * kErrorPerRootTerm * std::sqrt(terms) / std::numeric_limits<float>::epsilon();
+}
+
+at::Tensor beyond_near_jumps(Jump jump, const at::Tensor& values, double units) {
   const at::Tensor distance = distance_to_jump(jump, values);
   const double eps = dtype_eps(dtype_of(values.scalar_type()));
   // Sums err by what their terms are, however small they come out.
-  const at::Tensor usual = values.square().mean().sqrt().nan_to_num(1, 1, 1).clamp_min(1);
-  const at::Tensor reach = at::maximum(values.abs(), usual).mul(kNearJump * eps);
+  const at::Tensor usual =
+      values.square().mean().sqrt().nan_to_num(1, 1, 1).clamp_min(unit_of(jump));
+  const at::Tensor reach = at::maximum(values.abs(), usual).mul(units * eps);
   return at::where(distance.abs().le(reach), values + 2 * distance, values);
 }
 

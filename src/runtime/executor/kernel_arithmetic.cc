@@ -1,6 +1,8 @@
 #include "runtime/executor/kernel_arithmetic.h"
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "ops/operator.h"
 #include "program/cost.h"
@@ -19,9 +21,18 @@ double summed_terms(const Program& program, const AtenCall& call) {
   return step_cost(program, call).flops / (2 * static_cast<double>(product.numel()));
 }
 
-bool is_arithmetic(const AtenCall& call) {
-  const OperatorRow* row = find_operator(call.op);
-  return row && is_computing(work_row(*row).cls) && work_row(*row).cls != OpClass::kCopy;
+// The most terms that a product behind a value sums.
+double terms_behind(const Program& program, ValueId id, std::set<ValueId>& seen) {
+  if (id < 0 || !seen.insert(id).second) return 0;
+  const AtenCall* call = maker_of(program, id);
+  if (!call) return 0;
+  const OperatorRow* row = find_operator(call->op);
+  const bool product = row && work_row(*row).numerics == Numerics::kMatmul;
+  double most = product ? summed_terms(program, *call) : 0;
+  for (const auto& [name, arg] : call->args) {
+    if (arg.is_value()) most = std::max(most, terms_behind(program, arg.value(), seen));
+  }
+  return most;
 }
 
 // Where an operator jumps on values that were computed: of others, nobody is unsure.
@@ -29,14 +40,10 @@ std::optional<Jump> near_jump(const Program& program, const AtenCall& call) {
   if (call.results.size() != 1 || !call.mutated.empty()) return std::nullopt;
   const std::optional<Jump> jump = jump_of(program, call, call.results[0]);
   if (!jump) return jump;
-  const DType computed = program.values[call.find("self")->value()].dtype;
+  const ValueId self = call.find("self")->value();
+  const DType computed = program.values[self].dtype;
   if (computed != DType::kFloat32 && computed != DType::kFloat64) return std::nullopt;
-  const AtenCall* maker = maker_of(program, call.find("self")->value());
-  while (maker && !is_arithmetic(*maker)) {
-    const Arg* self = maker->find("self");
-    maker = self && self->is_value() ? maker_of(program, self->value()) : nullptr;
-  }
-  return maker ? jump : std::nullopt;
+  return is_computed(program, self) ? jump : std::nullopt;
 }
 
 }  // namespace
@@ -52,6 +59,10 @@ std::optional<KernelArithmetic> KernelArithmetic::of(const Program& program, con
   } else if (const auto jump = near_jump(program, step)) {
     out.kind_ = Kind::kRounding;
     out.jump_ = *jump;
+    std::set<ValueId> seen;
+    out.units_ =
+        kNearJump + near_jump_of_sums(terms_behind(program, step.find("self")->value(), seen));
+    if (const Arg* other = step.find("other"); other && *jump == Jump::kZero) out.other_ = *other;
   } else if (row->numerics == Numerics::kMatmul && summed_terms(program, step) >= kLongSum) {
     out.kind_ = Kind::kLongSum;
     out.terms_ = summed_terms(program, step);
@@ -69,7 +80,8 @@ std::optional<KernelArithmetic> KernelArithmetic::of(const Program& program, con
   return out;
 }
 
-at::Tensor KernelArithmetic::changed(const at::Tensor& operand) const {
+at::Tensor KernelArithmetic::changed(const at::Tensor& operand,
+                                     std::span<const at::Tensor> slots) const {
   switch (kind_) {
     case Kind::kConvolution:
       return rounded_to_tf32(operand);
@@ -77,17 +89,28 @@ at::Tensor KernelArithmetic::changed(const at::Tensor& operand) const {
       if (operand.scalar_type() != at::kFloat) return operand;
       return at::nextafter(operand, at::full({}, INFINITY, operand.options()));
     case Kind::kRounding:
-      return beyond_near_jumps(jump_, operand);
+      return other_ ? beyond_near(operand, slots) : beyond_near_jumps(jump_, operand, units_);
     case Kind::kLongSum:
       return operand.is_floating_point() ? operand.square() : operand;
   }
   return operand;
 }
 
+// Where it is near what it is compared with: the next number on the other side of that.
+at::Tensor KernelArithmetic::beyond_near(const at::Tensor& operand,
+                                         std::span<const at::Tensor> slots) const {
+  const at::Tensor other = other_->is_value() ? slots[other_->value()].to(operand.options())
+                                              : at::full({}, to_scalar(*other_), operand.options());
+  const at::Tensor apart = operand - other;
+  const at::Tensor crossed = beyond_near_jumps(jump_, apart, units_);
+  const at::Tensor next = at::nextafter(other, crossed.sign() * INFINITY);
+  return at::where(crossed.eq(apart).logical_or(crossed.isnan()), operand, next);
+}
+
 std::vector<at::Tensor> KernelArithmetic::run(const OperatorCall& call,
                                               std::span<const at::Tensor> slots) const {
   std::vector<at::Tensor> other(slots.begin(), slots.end());
-  for (ValueId id : operands_) other[id] = changed(slots[id]);
+  for (ValueId id : operands_) other[id] = changed(slots[id], slots);
   if (kind_ != Kind::kLongSum) return call.run(other);
   std::vector<at::Tensor> products = call.run(slots);
   products[0] = summed_by_one_accumulator(products[0], call.run(other)[0], terms_);

@@ -26,16 +26,21 @@ class KernelArithmetic {
   enum class Kind {
     kConvolution,  // float32 operands in TF32; products are exact, sums and the bias float32
     kExponential,  // an argument off by a unit in its last place
-    kRounding,  // to integers, of numbers computed in float32 or float64: near ties fall the other
-                // way. In half types the reference itself lets enough of them fall.
-    kLongSum    // sums of float32 err as one accumulator does
+    kRounding,     // to integers, and comparisons, of numbers computed in float32 or float64: near
+                // ties fall the other way. In half types the reference itself lets enough of them
+                // fall.
+    kLongSum  // sums of float32 err as one accumulator does
   };
   KernelArithmetic() = default;
-  at::Tensor changed(const at::Tensor& operand) const;
+  at::Tensor changed(const at::Tensor& operand, std::span<const at::Tensor> slots) const;
+
+  at::Tensor beyond_near(const at::Tensor& operand, std::span<const at::Tensor> slots) const;
 
   Kind kind_ = Kind::kConvolution;
   std::vector<ValueId> operands_;
   Jump jump_ = Jump::kMiddle;  // of kRounding
+  double units_ = 0;           // of kRounding: how near a tie is (beyond_near_jumps())
+  std::optional<Arg> other_;   // of kRounding: what is compared with
   double terms_ = 0;           // of kLongSum: for each element
 };
 

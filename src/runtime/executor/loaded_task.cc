@@ -56,8 +56,74 @@ class Deterministic {
   c10::WarningUtils::WarningHandlerGuard quiet_;
 };
 
+// Floating inputs that can be changed along their dimensions, one for each storage.
+std::vector<at::Tensor> floating_inputs(const std::vector<at::Tensor>& inputs) {
+  std::set<const void*> seen;
+  std::vector<at::Tensor> out;
+  for (const at::Tensor& input : inputs) {
+    if (!input.is_floating_point() || !input.is_non_overlapping_and_dense()) continue;
+    if (seen.insert(input.storage().unsafeGetStorageImpl()).second) out.push_back(input);
+  }
+  return out;
+}
+
+// One dimension at most has more than one element.
+bool is_vector(const at::Tensor& tensor) {
+  return std::all_of(tensor.sizes().begin(), tensor.sizes().end(),
+                     [&](int64_t size) { return size == 1 || size == tensor.numel(); });
+}
+
+// Along each dimension, stretches of other scales, and large elements at both ends and at a few
+// places between: what reads a part for the whole gives something else, whichever part it is, and
+// so does, among millions, what does not read the last element. Nothing becomes more than ten times
+// as large.
+void make_uneven(at::Tensor tensor) {
+  constexpr int64_t kStretches = 8, kMostBetween = 6;
+  constexpr double kLargest = 10;
+  const auto options = at::TensorOptions().dtype(at::kFloat);  // drawn on the CPU
+  double largest = 1;
+  for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
+    const int64_t size = tensor.size(dim);
+    if (size < 2) continue;
+    const bool inner = dim >= tensor.dim() - 2;  // those outside bring the others' range too
+    const double large = is_vector(tensor) ? 64 : inner ? 16 : 2;
+    const at::Tensor scales = at::randint(inner ? -3 : -1, 1, {kStretches}, options).exp2();
+    const at::Tensor stretch = at::arange(size, at::kLong).mul(kStretches).floor_divide(size);
+    at::Tensor scale = scales.index_select(0, stretch);
+    if (size >= kStretches) {
+      largest *= large;
+      scale[0] = large;
+      scale[size - 1] = large;
+      const int64_t between = std::min(kMostBetween, size / kStretches);
+      scale.index_fill_(0, at::randint(size, {between}, at::kLong), large);
+    }
+    std::vector<int64_t> shape(static_cast<size_t>(tensor.dim()), 1);
+    shape[dim] = size;
+    tensor.mul_(scale.reshape(shape).to(tensor.options()));
+  }
+  tensor.mul_(kLargest / largest);
+}
+
+// A sixteenth of the indices of each dimension, one at least, and of the elements.
+void put_zeros(at::Tensor tensor) {
+  constexpr int64_t kOneOf = 16;
+  tensor.masked_fill_(at::empty_like(tensor, at::kBool).bernoulli_(1.0 / kOneOf), 0);
+  for (int64_t dim = 0; tensor.dim() > 1 && dim < tensor.dim(); ++dim) {
+    const int64_t size = tensor.size(dim);
+    if (size < 2) continue;
+    const at::Tensor which =
+        at::randperm(size, at::kLong).narrow(0, 0, (size + kOneOf - 1) / kOneOf);
+    tensor.index_fill_(dim, which.to(tensor.device()), 0);
+  }
+}
+
 void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t seed) {
   seed_generators(seed);
+  if (variation == Variation::kUneven || variation == Variation::kZeros) {
+    const auto change = variation == Variation::kUneven ? make_uneven : put_zeros;
+    for (const at::Tensor& input : floating_inputs(inputs)) change(input);
+    return;
+  }
   for (at::Tensor& flat : floating_storages(inputs)) {
     switch (variation) {
       case Variation::kScaleDown:
@@ -75,8 +141,7 @@ void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t s
       case Variation::kIntegers:
         make_integers(flat, seed);
         break;
-      case Variation::kPlain:
-      case Variation::kAffine:
+      default:
         break;
     }
   }
@@ -95,18 +160,6 @@ void draw_masks(std::vector<at::Tensor>& inputs, uint64_t seed) {
       input.copy_(at::rand(input.sizes(), at::TensorOptions().dtype(at::kFloat)).lt(0.5));
     }
   }
-}
-
-// With what is chosen among as further outputs.
-Program with_choices(Program program, const std::vector<Choice>& choices) {
-  for (const Choice& choice : choices) program.outputs.push_back(choice.among);
-  return program;
-}
-
-// One dimension at most has more than one element.
-bool is_vector(const at::Tensor& tensor) {
-  return std::all_of(tensor.sizes().begin(), tensor.sizes().end(),
-                     [&](int64_t size) { return size == 1 || size == tensor.numel(); });
 }
 
 }  // namespace

@@ -26,6 +26,19 @@ const AtenCall* maker_of(const Program& program, ValueId id) {
   return nullptr;
 }
 
+bool is_computed(const Program& program, ValueId id) {
+  for (const AtenCall* call = maker_of(program, id); call; call = maker_of(program, id)) {
+    const OperatorRow* row = find_operator(call->op);
+    if (!row) return false;
+    const OpClass cls = work_row(*row).cls;
+    if (is_computing(cls) && cls != OpClass::kCopy) return true;
+    const Arg* self = call->find("self");
+    if (!self || !self->is_value() || self->value() < 0) return false;
+    id = self->value();
+  }
+  return false;
+}
+
 ValueId behind_views(const Program& program, ValueId id) {
   for (const AtenCall* call = maker_of(program, id); call; call = maker_of(program, id)) {
     const OperatorRow* row = find_operator(call->op);

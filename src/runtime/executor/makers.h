@@ -8,6 +8,9 @@ namespace kw {
 // The operator that makes `id`; null of an input, and of what a launch makes.
 const AtenCall* maker_of(const Program& program, ValueId id);
 
+// Whether arithmetic stands behind a value: it is no input, nor a view or copy of one.
+bool is_computed(const Program& program, ValueId id);
+
 // What has the same elements in the same order: a view between two contiguous tensors.
 ValueId behind_views(const Program& program, ValueId id);
 

@@ -69,8 +69,8 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return out + "]";
 }
 
-void take_sections(const Comparison& compared, at::ScalarType dtype, OutputErrors& errors) {
-  const SectionError section = worst_section(compared.sections, dtype);
+void take_sections(const Comparison& compared, const at::Tensor& candidate, OutputErrors& errors) {
+  const SectionError section = worst_section(compared.sections, candidate);
   errors.section_excess = section.excess;
   errors.section_error = section.candidate;
   errors.section_allowed = section.allowed;
@@ -111,7 +111,7 @@ void candidate_errors(const at::Tensor& candidate, const at::Tensor& reference,
   errors.candidate_rms = sums.rms;
   errors.candidate_worst = sums.worst;
   errors.lost = sums.finite_oracle - sums.finite_in_both;
-  take_sections(compared, candidate.scalar_type(), errors);
+  take_sections(compared, candidate, errors);
 }
 
 void section_errors(const at::Tensor& candidate, const at::Tensor& reference,
@@ -136,7 +136,7 @@ void section_errors(const at::Tensor& candidate, const at::Tensor& reference,
           at::maximum(own, other.sections[d].select(0, 1) * (kShare * kShare)).clamp_min(few));
     }
   }
-  take_sections(compared, candidate.scalar_type(), errors);
+  take_sections(compared, candidate, errors);
 }
 
 bool bit_equal(const at::Tensor& a, const at::Tensor& b) {
@@ -160,11 +160,18 @@ double distance(const at::Tensor& a, const at::Tensor& b) {
   return compared.nonfinite ? kFar : errors_of(compared, a.numel()).rms;
 }
 
-bool updated_alike(const at::Tensor& got, const at::Tensor& expected, const at::Tensor& before) {
+double update_error(const at::Tensor& after, const at::Tensor& exact) {
+  const Comparison compared = compare(after, after, exact, after.device(), false);
+  return compared.both ? std::sqrt(compared.error_sum / static_cast<double>(compared.both)) : 0;
+}
+
+bool updated_alike(const at::Tensor& got, const at::Tensor& expected, const at::Tensor& before,
+                   const UpdateOracle& oracle) {
   if (bit_equal(got, expected)) return true;
   if (!got.is_floating_point()) return false;
   if (!std::isfinite(distance(got, expected))) return false;
-  constexpr double kOfChange = 0.01, kRoundings = 4, kWorst = 0.1, kStray = 1e-3;
+  constexpr double kRmsFactor = 4, kFloor = 5;  // as of outputs (verify/numerics.cc)
+  constexpr double kRoundings = 4, kWorst = 0.1, kStray = 1e-3;
   const at::Device device = got.device();
   const double eps = dtype_eps(dtype_of(expected.scalar_type()));
   const at::Tensor g = got.reshape({-1}), e = expected.reshape({-1}), b = before.reshape({-1});
@@ -180,18 +187,20 @@ bool updated_alike(const at::Tensor& got, const at::Tensor& expected, const at::
            zero_where_not(ok, es - bs), gs.eq(bs));
     });
   };
-  double error = 0, change = 0, changed = 0, count = 0;
-  visit(
-      [&](const at::Tensor& off, const at::Tensor& value, const at::Tensor& by, const at::Tensor&) {
-        const at::Tensor moved = by.ne(0);
-        const at::Tensor sums =
-            at::stack({off.square().sum(), by.square().sum(),
-                       zero_where_not(moved, value).square().sum(), moved.sum().to(at::kDouble)})
-                .cpu();
-        const double* s = sums.const_data_ptr<double>();
-        error += s[0], change += s[1], changed += s[2], count += s[3];
-      });
-  if (std::sqrt(error) > kOfChange * std::sqrt(change) + kRoundings * eps * std::sqrt(changed)) {
+  double change = 0, changed = 0, count = 0;
+  visit([&](const at::Tensor&, const at::Tensor& value, const at::Tensor& by, const at::Tensor&) {
+    const at::Tensor moved = by.ne(0);
+    const at::Tensor sums =
+        at::stack({by.square().sum(), zero_where_not(moved, value).square().sum(),
+                   moved.sum().to(at::kDouble)})
+            .cpu();
+    const double* s = sums.const_data_ptr<double>();
+    change += s[0], changed += s[1], count += s[2];
+  });
+  const double all = std::sqrt(static_cast<double>(g.numel()));
+  const double allowed =
+      std::max(kRmsFactor * oracle.error * all, kFloor * eps * std::sqrt(change));
+  if (update_error(got, oracle.exact) * all > allowed + kRoundings * eps * std::sqrt(changed)) {
     return false;
   }
   const double typical = count > 0 ? std::sqrt(change / count) : 0;

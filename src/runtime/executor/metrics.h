@@ -36,15 +36,25 @@ bool bit_equal(const at::Tensor& a, const at::Tensor& b);
 // integers differ at all.
 double distance(const at::Tensor& a, const at::Tensor& b);
 
-// Whether `got` is what `expected` is, each made of `before` in place: RMS(got - expected) is at
-// most a hundredth of RMS(expected - before), and the rounding of a few operations on what changed.
+// What an update in place is held to beside what the reference made of it.
+struct UpdateOracle {
+  at::Tensor exact;  // what float64 makes of it
+  double error = 0;  // RMS of what the reference made, less `exact`
+};
+// Of several runs of the reference (each as PyTorch, as kernels do, ...): the largest error.
+double update_error(const at::Tensor& after, const at::Tensor& exact);
+
+// Whether `got` is what `expected` is, each made of `before` in place: RMS(got - exact) is at most
+// four times the reference's, or five units in the last place of RMS(expected - before), and the
+// rounding of a few operations on what changed.
 // So an update that is small beside the tensor, or that changes little of it, cannot be left out.
 // Nor can one element be left out, or written where nothing changes: an element may be off by a
 // tenth of the RMS change of those that change, by a thousandth where it does not, and by the
 // rounding; and what is as before must be expected to be, but for the last place. Each
 // cross-section is held to its own change too (sections.h).
 // Bits of integers; non-finite elements must agree. Shapes and dtypes must too.
-bool updated_alike(const at::Tensor& got, const at::Tensor& expected, const at::Tensor& before);
+bool updated_alike(const at::Tensor& got, const at::Tensor& expected, const at::Tensor& before,
+                   const UpdateOracle& oracle);
 
 // "contiguous, contiguous" style comparison of recorded metadata; empty when equal. Strides count
 // by class only: the order of dimensions larger than 1 and whether they are dense.

@@ -36,12 +36,6 @@ bool is_number(const Arg& arg) {
          std::holds_alternative<bool>(arg.v);
 }
 
-at::Scalar to_scalar(const Arg& arg) {
-  if (const auto* b = std::get_if<bool>(&arg.v)) return at::Scalar(*b);
-  if (const auto* i = std::get_if<int64_t>(&arg.v)) return at::Scalar(*i);
-  return at::Scalar(to_double(arg));
-}
-
 // A number where the schema wants a tensor: takes part in type promotion as a Python number does.
 at::Tensor wrapped_number(const Arg& arg) {
   at::Tensor out = at::scalar_tensor(
@@ -212,6 +206,12 @@ void check_writes(const AtenCall& call, const c10::FunctionSchema& schema) {
 }
 
 }  // namespace
+
+at::Scalar to_scalar(const Arg& arg) {
+  if (const auto* b = std::get_if<bool>(&arg.v)) return at::Scalar(*b);
+  if (const auto* i = std::get_if<int64_t>(&arg.v)) return at::Scalar(*i);
+  return at::Scalar(to_double(arg));
+}
 
 std::pair<std::string, std::string> dispatcher_name(const std::string& op) {
   const size_t first = op.find('.'), second = op.find('.', first + 1);

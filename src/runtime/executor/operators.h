@@ -20,6 +20,9 @@ enum class EmptyFill { kLeave, kZero, kPoison, kNumbers };
 // (empty for "default"). InputError when it is not of that form.
 std::pair<std::string, std::string> dispatcher_name(const std::string& op);
 
+// InputError when it is no number.
+at::Scalar to_scalar(const Arg& arg);
+
 // True for empty, empty_like, empty_strided, new_empty, ...: results hold whatever was there.
 bool makes_empty(const std::string& op);
 

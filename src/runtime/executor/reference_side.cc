@@ -48,13 +48,23 @@ std::vector<at::Tensor> inputs_for_another_run(LoadedTask& reference, const Draw
   return overwrites ? copies.copy(draw.all()) : draw.all();
 }
 
+// What a run of the reference left of the inputs that it overwrites may be as far off.
+void take_update_errors(const std::vector<at::Tensor>& after, ReferenceSide& side) {
+  for (size_t i = 0; i < after.size(); ++i) {
+    const at::Tensor& exact = side.exactly_after[i];
+    if (!exact.defined()) continue;
+    side.after_errors[i] = std::max(side.after_errors[i], update_error(after[i], exact));
+  }
+}
+
 // Where plain kernels would be further off than this device's PyTorch happened to be, their errors
 // take the place of its own: nobody has to be better.
-void allow_kernel_arithmetic(LoadedTask& reference, std::vector<at::Tensor> inputs, uint64_t seed,
-                             ReferenceSide& side, at::Device device) {
+void allow_kernel_arithmetic(LoadedTask& reference, const std::vector<at::Tensor>& inputs,
+                             uint64_t seed, ReferenceSide& side, at::Device device) {
   seed_generators(seed);
-  const auto outputs = reference.forward().run(std::move(inputs),
-                                               {.fill = EmptyFill::kPoison, .as_kernels_do = true});
+  const auto outputs =
+      reference.forward().run(inputs, {.fill = EmptyFill::kPoison, .as_kernels_do = true});
+  take_update_errors(inputs, side);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].is_floating_point()) continue;
     OutputErrors errors = reference_errors(outputs[i], side.oracle[i], device);
@@ -67,11 +77,12 @@ void allow_kernel_arithmetic(LoadedTask& reference, std::vector<at::Tensor> inpu
 }
 
 // What it changes when near ties fall the other way comes on top of what a candidate may err.
-void allow_near_ties(LoadedTask& reference, std::vector<at::Tensor> inputs, uint64_t seed,
+void allow_near_ties(LoadedTask& reference, const std::vector<at::Tensor>& inputs, uint64_t seed,
                      ReferenceSide& side, at::Device device) {
   seed_generators(seed);
-  const auto outputs = reference.forward().run(
-      std::move(inputs), {.fill = EmptyFill::kPoison, .near_ties_fall = true});
+  const auto outputs =
+      reference.forward().run(inputs, {.fill = EmptyFill::kPoison, .near_ties_fall = true});
+  take_update_errors(inputs, side);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].is_floating_point()) continue;
     const ErrorSums change = error_against(outputs[i], side.outputs[i], device);
@@ -125,21 +136,23 @@ std::vector<at::Tensor> ReferenceSide::tensors() const {
   all.insert(all.end(), among.begin(), among.end());
   all.insert(all.end(), slack.begin(), slack.end());
   all.insert(all.end(), after.begin(), after.end());
+  all.insert(all.end(), exactly_after.begin(), exactly_after.end());
   return all;
 }
 
 ReferenceSide ReferenceSide::with(std::vector<at::Tensor> tensors) const {
   ReferenceSide out = *this;
   auto next = tensors.begin();
-  for (auto* part :
-       {&out.outputs, &out.oracle, &out.rounded, &out.fallen, &out.among, &out.slack, &out.after}) {
+  for (auto* part : {&out.outputs, &out.oracle, &out.rounded, &out.fallen, &out.among, &out.slack,
+                     &out.after, &out.exactly_after}) {
     for (at::Tensor& tensor : *part) tensor = std::move(*next++);
   }
   return out;
 }
 
 void ReferenceSide::scrub() const {
-  for (const auto* tensors : {&outputs, &oracle, &rounded, &fallen, &among, &slack}) {
+  for (const auto* tensors :
+       {&outputs, &oracle, &rounded, &fallen, &among, &slack, &exactly_after}) {
     for (const at::Tensor& tensor : *tensors) poison_storage(tensor);
   }
 }
@@ -157,14 +170,19 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
   if (kernels) again = inputs_for_another_run(reference, draw, copies);
   if (ties) once_more = inputs_for_another_run(reference, draw, copies);
   seed_generators(forward_seed);
-  side.oracle = reference.oracle().run(widened(inputs), {.fill = EmptyFill::kPoison});
+  const std::vector<at::Tensor> wide = widened(inputs);
+  side.oracle = reference.oracle().run(wide, {.fill = EmptyFill::kPoison});
   seed_generators(forward_seed);
   side.outputs = reference.traced().run(inputs, {.fill = EmptyFill::kPoison});
   take_choices(reference.choices(), side);
   const auto& mutated = reference.forward().mutated_inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
     side.after.push_back(mutated[i] ? inputs[i].clone() : at::Tensor());
+    const bool rounds = mutated[i] && inputs[i].is_floating_point();
+    side.exactly_after.push_back(rounds ? wide[i] : at::Tensor());
   }
+  side.after_errors.resize(inputs.size());
+  take_update_errors(side.after, side);
   const Program& forward = reference.task().forward;
   for (size_t i = 0; i < side.outputs.size(); ++i) {
     side.errors.push_back(reference_errors(side.outputs[i], side.oracle[i], device));
@@ -173,8 +191,8 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
   }
   side.rounded.resize(side.outputs.size());
   side.fallen.resize(side.outputs.size());
-  if (kernels) allow_kernel_arithmetic(reference, std::move(again), forward_seed, side, device);
-  if (ties) allow_near_ties(reference, std::move(once_more), forward_seed, side, device);
+  if (kernels) allow_kernel_arithmetic(reference, again, forward_seed, side, device);
+  if (ties) allow_near_ties(reference, once_more, forward_seed, side, device);
   side.passes_zeros = zeros_would_pass(side);
   if (variation == Variation::kPlain && !reference.passes_stale) {
     reference.passes_stale = stale_would_pass(reference, draw, seed, side, device);

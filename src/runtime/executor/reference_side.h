@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/executor/loaded_task.h"
+#include "runtime/executor/metrics.h"
 #include "runtime/executor/stow.h"
 
 namespace kw {
@@ -27,8 +28,11 @@ struct ReferenceSide {
   // For each of LoadedTask::choices(): what is chosen among, in fp64, and what is a near tie.
   std::vector<at::Tensor> among, slack;
   std::vector<at::Tensor> after;  // forward's inputs after the call; undefined if not mutated
+  std::vector<at::Tensor> exactly_after;  // the oracle's, of floating ones
+  std::vector<double> after_errors;       // RMS of what the reference is off from that
   std::vector<OutputErrors> errors;
   bool passes_zeros = false, passes_stale = false;
+  UpdateOracle update(size_t input) const { return {exactly_after[input], after_errors[input]}; }
   // Every tensor, in one list, and the same with others in their place.
   std::vector<at::Tensor> tensors() const;
   ReferenceSide with(std::vector<at::Tensor> tensors) const;

@@ -296,6 +296,25 @@ TEST_F(ReplayTest, KernelsMayRoundNearTiesOfWhatTheyComputeEitherWay) {
   EXPECT_TRUE(run(rounded(true), {x, one})[0].equal(at::tensor({2.0f, 2.0f})));
 }
 
+// A comparison of x * y with 1: one unit below it, far from it, and with 0 beside small numbers.
+TEST_F(ReplayTest, KernelsMayCompareNearTiesOfWhatTheyComputeEitherWay) {
+  const auto greater = [&](double than, const at::Tensor& x) {
+    Json values = {value_json("float32", {3}, 0), value_json("float32", {3}, 1),
+                   value_json("float32", {3}, 2), value_json("bool", {3}, 3)};
+    Json steps = {step_json("aten.mul.Tensor", {{"self", v(0)}, {"other", v(1)}}, {2}),
+                  step_json("aten.gt.Scalar", {{"self", v(2)}, {"other", than}}, {3})};
+    const Program program = make_program(values, {0, 1}, steps, {3});
+    return run(program, {x, at::ones({3})}, {.near_ties_fall = true})[0];
+  };
+  EXPECT_TRUE(greater(1, at::tensor({std::nextafter(1.0f, 0.0f), 0.5f, 2.0f}))
+                  .to(at::kInt)
+                  .equal(at::tensor({1, 0, 1})));
+  EXPECT_TRUE(
+      greater(0, at::tensor({-1e-9f, 1e-9f, 2e-9f})).to(at::kInt).equal(at::tensor({0, 1, 1})));
+  EXPECT_TRUE(
+      greater(0, at::tensor({-1e-16f, 0.0f, 2e-9f})).to(at::kInt).equal(at::tensor({1, 0, 1})));
+}
+
 TEST_F(ReplayTest, OtherProductsAreAsPyTorchComputesThem) {
   for (const auto& [terms, dtype] : {std::pair{512, "float32"}, std::pair{4096, "float64"}}) {
     const at::ScalarType type = dtype == std::string("float64") ? at::kDouble : at::kFloat;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "runtime/executor/compare.h"
 #include "runtime/executor/guards.h"
 
 namespace kw {
@@ -27,13 +28,18 @@ void find_worst(const at::Tensor& sums, int64_t dim, at::ScalarType dtype, Secti
   const double floor = std::sqrt(dtype_eps(dtype_of(dtype)));
   const at::Tensor plain = sums.contiguous();
   const auto rows = plain.accessor<double, 2>();
+  double candidate = 0, reference = 0, oracle = 0, count = 0;
+  int64_t first = 0;
   for (int64_t i = 0; i < sums.size(1); ++i) {
-    const double candidate = rows[0][i], reference = rows[1][i], oracle = rows[2][i];
-    const double count = rows[3][i];
-    if (count < kFewest || std::sqrt(oracle / count) < smallest_normal(dtype)) continue;
-    const double error = std::sqrt(candidate / oracle);
-    const double allowed = std::max(kSectionFactor * std::sqrt(reference / oracle), floor);
-    if (error / allowed > worst.excess) worst = {error / allowed, dim, i, error, allowed};
+    if (count == 0) first = i;
+    candidate += rows[0][i], reference += rows[1][i], oracle += rows[2][i], count += rows[3][i];
+    if (count < kFewest) continue;
+    if (std::sqrt(oracle / count) >= smallest_normal(dtype)) {
+      const double error = std::sqrt(candidate / oracle);
+      const double allowed = std::max(kSectionFactor * std::sqrt(reference / oracle), floor);
+      if (error / allowed > worst.excess) worst = {error / allowed, dim, first, error, allowed};
+    }
+    candidate = reference = oracle = count = 0;
   }
 }
 
@@ -93,11 +99,12 @@ bool sections_updated_alike(const at::Tensor& got, const at::Tensor& expected,
   return sums.alike(dtype_eps(dtype_of(expected.scalar_type())));
 }
 
-SectionError worst_section(const std::vector<at::Tensor>& sums, at::ScalarType dtype) {
+SectionError worst_section(const std::vector<at::Tensor>& sums, const at::Tensor& candidate) {
   SectionError worst;
   for (size_t dim = 0; dim < sums.size(); ++dim) {
-    find_worst(sums[dim], static_cast<int64_t>(dim), dtype, worst);
+    find_worst(sums[dim], static_cast<int64_t>(dim), candidate.scalar_type(), worst);
   }
+  if (candidate.dim() == 1 && worst.dim == 0) worst.index *= vector_step(candidate.numel());
   return worst;
 }
 

@@ -1,4 +1,5 @@
-// Errors of cross-sections: all elements of an output that share one index of one dimension.
+// Errors of cross-sections: all elements of an output that share one index of one dimension; of a
+// vector, neighbours.
 //
 // The RMS of a whole tensor is ruled by its large values. Where scales differ along a dimension
 // (a column a million times smaller than the next), a candidate could leave the small ones out and
@@ -14,8 +15,9 @@ namespace kw {
 // The cross-section that is furthest beyond what it may err. `excess` is the candidate's relative
 // RMS error divided by what is allowed: kSectionFactor times the reference's own in the same
 // cross-section, and at least the square root of the dtype's epsilon, which is far from both
-// rounding and from a result that was left out. Cross-sections of fewer than 16 finite elements,
-// or of values below the dtype's normal range, say nothing.
+// rounding and from a result that was left out. Cross-sections of fewer than 16 finite elements
+// are taken together with those that follow, and say nothing where none do; nor do values below
+// the dtype's normal range. `index` is that of the first.
 struct SectionError {
   double excess = 0;
   int64_t dim = -1, index = -1;
@@ -23,8 +25,8 @@ struct SectionError {
 };
 constexpr double kSectionFactor = 64;
 
-// Of Comparison::sections (compare.h), for answers of `dtype`.
-SectionError worst_section(const std::vector<at::Tensor>& sums, at::ScalarType dtype);
+// Of Comparison::sections (compare.h), of a `candidate`.
+SectionError worst_section(const std::vector<at::Tensor>& sums, const at::Tensor& candidate);
 
 // Whether each cross-section of `got`, made of `before` in place, changed as that of `expected`
 // did: RMS(got - expected) is at most a tenth of RMS(expected - before), and the rounding of what

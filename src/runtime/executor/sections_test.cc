@@ -12,7 +12,7 @@ namespace {
 SectionError worst(const at::Tensor& candidate, const at::Tensor& reference,
                    const at::Tensor& oracle) {
   const Comparison sums = compare(candidate, reference, oracle, candidate.device(), true);
-  return worst_section(sums.sections, candidate.scalar_type());
+  return worst_section(sums.sections, candidate);
 }
 // Columns whose scales run over twelve orders of magnitude, in fp32 with fp32's own rounding.
 struct Sides {
@@ -58,11 +58,35 @@ TEST(Sections, CancelledValuesAreMeasuredAgainstTheReferencesOwnError) {
   EXPECT_LE(worst(difference(1e-3), difference(0), small).excess, 1);
 }
 
-TEST(Sections, FewElementsAndTinyValuesSayNothing) {
-  const Sides sides = uneven({15, 8});
+// One column of few elements says little; several together are enough.
+TEST(Sections, FewElementsAreTakenTogether) {
+  const Sides sides = uneven({3, 100});
   at::Tensor candidate = sides.reference.clone();
-  candidate.select(1, 0).zero_();
-  EXPECT_EQ(worst(candidate, sides.reference, sides.oracle).dim == 1, false);
+  candidate.slice(1, 18, 24).zero_();
+  const SectionError found = worst(candidate, sides.reference, sides.oracle);
+  EXPECT_GT(found.excess, 1);
+  EXPECT_EQ(found.dim, 1);
+  EXPECT_EQ(found.index, 18);
+  const Sides few = uneven({5, 3});
+  EXPECT_EQ(worst(at::zeros({5, 3}), few.reference, few.oracle).excess, 0);
+}
+
+TEST(Sections, AVectorIsComparedInStretches) {
+  for (int64_t size : {1000, 40000, 4096 * 16 + 3, 4096 * 16 * 3}) {
+    const int64_t step = vector_step(size);
+    const at::Tensor oracle = at::randn({size}, at::kDouble);
+    oracle.slice(0, 5 * step, 6 * step).mul_(1e-9);
+    at::Tensor candidate = oracle.to(at::kFloat);
+    EXPECT_LE(worst(candidate * (1 + 2e-7), candidate, oracle).excess, 1) << size;
+    const at::Tensor reference = candidate.clone();
+    candidate.slice(0, 5 * step, 6 * step).zero_();
+    const SectionError found = worst(candidate, reference, oracle);
+    EXPECT_GT(found.excess, 1) << size;
+    EXPECT_EQ(found.index, 5 * step);
+  }
+}
+
+TEST(Sections, TinyValuesSayNothing) {
   const at::Tensor tiny = at::full({32, 32}, 1e-42, at::kDouble);
   EXPECT_EQ(worst(at::zeros({32, 32}), tiny.to(at::kFloat), tiny).excess, 0);
 }

@@ -8,6 +8,7 @@
 
 #include "runtime/executor/metrics.h"
 #include "runtime/executor/phases.h"
+#include "runtime/executor/recurrent.h"
 #include "runtime/median.h"
 
 namespace kw {
@@ -37,6 +38,7 @@ class Contestant {
     std::vector<at::Tensor> fixed = task.draw_state(seed);
     const auto derived = task.draw_derived(fixed, {});
     fixed.insert(fixed.end(), derived.begin(), derived.end());
+    flatten_recurrent_weights(task.task().forward, fixed);
     const auto& mutated = task.forward().mutated_inputs();
     for (const std::vector<at::Tensor>& set : sets) {
       std::vector<at::Tensor> all = fixed;

@@ -439,11 +439,13 @@ void OneTrial::compare_inputs(const Draw& draw, const ReferenceSide& side) {
   compare_derived(inputs);
   for (size_t i = 0; i < draw.inputs.size(); ++i) {
     const at::Tensor& got = inputs_after_[inputs + i];
-    const at::Tensor& expected = side.after[draw.state.size() + draw.derived.size() + i];
+    const size_t place = draw.state.size() + draw.derived.size() + i;
+    const at::Tensor& expected = side.after[place];
     const std::string input = "input " + std::to_string(i);
     if (!expected.defined() && !bit_equal(got, draw.inputs[i])) {
       note(report_.inputs_unchanged, input + " was overwritten");
-    } else if (expected.defined() && !updated_alike(got, expected, draw.inputs[i])) {
+    } else if (expected.defined() &&
+               !updated_alike(got, expected, draw.inputs[i], side.update(place))) {
       note(report_.inputs_unchanged,
            bit_equal(got, draw.inputs[i])
                ? input + ", which the reference updates, was left as it was"
@@ -485,7 +487,7 @@ void OneTrial::compare_state_after(const Draw& draw, const ReferenceSide& side) 
       const auto found = got.find(name);
       if (found == got.end() || !same_shape(found->second, draw.state[i])) continue;
       if (side.after[i].defined()) {
-        if (!updated_alike(found->second, side.after[i], draw.state[i])) {
+        if (!updated_alike(found->second, side.after[i], draw.state[i], side.update(i))) {
           note(report_.buffers_equal, "buffer " + name + " is updated otherwise");
         }
       } else if (report_.state_equal && !bit_equal(found->second, draw.state[i])) {

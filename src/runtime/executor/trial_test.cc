@@ -84,14 +84,16 @@ INSTANTIATE_TEST_SUITE_P(Isolation, TrialTest, testing::Bool(),
                          [](const auto& info) { return info.param ? "isolated" : "shared"; });
 
 TEST_P(TrialTest, ARightCandidateIsRight) {
-  for (Variation variation : {Variation::kPlain, Variation::kScaleDown, Variation::kScaleUp,
-                              Variation::kFlipped, Variation::kMixedSigns, Variation::kAffine}) {
+  for (Variation variation :
+       {Variation::kPlain, Variation::kScaleDown, Variation::kScaleUp, Variation::kFlipped,
+        Variation::kMixedSigns, Variation::kAffine, Variation::kUneven, Variation::kZeros}) {
     const TrialReport report = run(reference_task(), kernel_task(), {.variation = variation});
     expect_clean(report);
     ASSERT_EQ(report.outputs.size(), 1u);
     EXPECT_TRUE(within(report.outputs[0])) << variation_name(variation);
     EXPECT_GT(report.outputs[0].reference_rms, 0);
-    EXPECT_LT(report.outputs[0].reference_rms, 4e-6);
+    // The error of an exponential grows with its argument.
+    EXPECT_LT(report.outputs[0].reference_rms, variation == Variation::kUneven ? 1e-4 : 4e-6);
     EXPECT_EQ(report.outputs[0].dtype, "float32");
     EXPECT_TRUE(report.outputs[0].reference_finite);
   }
@@ -122,8 +124,9 @@ TEST_P(TrialTest, ExponentialsMayRoundTheirArgument) {
 
 TEST_P(TrialTest, VariationsChangeTheInputsAsNamed) {
   std::map<Variation, at::Tensor> seen;
-  for (Variation variation : {Variation::kPlain, Variation::kScaleDown, Variation::kScaleUp,
-                              Variation::kFlipped, Variation::kMixedSigns}) {
+  for (Variation variation :
+       {Variation::kPlain, Variation::kScaleDown, Variation::kScaleUp, Variation::kFlipped,
+        Variation::kMixedSigns, Variation::kUneven, Variation::kZeros}) {
     run_wrong([&](std::span<const at::Tensor> t) { seen[variation] = t[0].clone(); },
               {.variation = variation});
   }
@@ -134,6 +137,17 @@ TEST_P(TrialTest, VariationsChangeTheInputsAsNamed) {
   EXPECT_TRUE(at::equal(seen[Variation::kMixedSigns].abs(), x.abs()));
   EXPECT_GT(seen[Variation::kMixedSigns].ne(x).sum().item<int64_t>(), 5);
   EXPECT_GT(seen[Variation::kMixedSigns].eq(x).sum().item<int64_t>(), 5);
+  const at::Tensor scale = seen[Variation::kUneven] / x, large = scale.ge(9.9);
+  EXPECT_LE(scale.max().item<double>(), 10.01);
+  EXPECT_TRUE(large[0].item<bool>() && large[-1].item<bool>()) << "the ends are large";
+  EXPECT_LE(large.sum().item<int64_t>(), 8);
+  const at::Tensor rest = scale.masked_select(large.logical_not());
+  EXPECT_LT(rest.max().item<double>(), 0.2);
+  EXPECT_GT(rest.max().item<double>(), rest.min().item<double>() * 1.9);
+  const at::Tensor z = seen[Variation::kZeros];
+  EXPECT_GE(z.eq(0).sum().item<int64_t>(), 1);
+  EXPECT_LT(z.eq(0).sum().item<int64_t>(), kN / 2);
+  EXPECT_TRUE(z.eq(0).logical_or(z.eq(x)).all().item<bool>());
 }
 
 TEST_P(TrialTest, SeedsDecideTheInputs) {

@@ -26,7 +26,7 @@ def cosine_rows(a, b, y, cols, BLOCK: tl.constexpr):
     c = tl.arange(0, BLOCK)
     u = tl.load(a + row * cols + c, mask=c < cols, other=0.0)
     v = tl.load(b + row * cols + c, mask=c < cols, other=0.0)
-    n = tl.sqrt(tl.sum(u * u, axis=0)) * tl.sqrt(tl.sum(v * v, axis=0))
+    n = tl.maximum(tl.sqrt(tl.sum(u * u, axis=0)), 1e-8) * tl.maximum(tl.sqrt(tl.sum(v * v, axis=0)), 1e-8)
     tl.store(y + row, tl.sum(u * v, axis=0) / n)
 
 
@@ -66,7 +66,7 @@ def cosine_rows(a, b, y, cols, BLOCK: tl.constexpr):
     c = tl.arange(0, BLOCK)
     u = tl.load(a + row * cols + c, mask=c < cols, other=0.0)
     v = tl.load(b + row * cols + c, mask=c < cols, other=0.0)
-    n = tl.sqrt(tl.sum(u * u, axis=0)) * tl.sqrt(tl.sum(v * v, axis=0))
+    n = tl.maximum(tl.sqrt(tl.sum(u * u, axis=0)), 1e-8) * tl.maximum(tl.sqrt(tl.sum(v * v, axis=0)), 1e-8)
     tl.store(y + row, tl.sum(u * v, axis=0) / n)
 
 

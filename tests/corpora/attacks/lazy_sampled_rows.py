@@ -25,7 +25,7 @@ def normalize_rows(x, y, rows, cols, ends, BLOCK: tl.constexpr):
     row = tl.where(p < ends, p, rows - 1 - (p - ends))
     c = tl.arange(0, BLOCK)
     v = tl.load(x + row * cols + c, mask=c < cols, other=0.0)
-    tl.store(y + row * cols + c, v / tl.sum(tl.abs(v), axis=0), mask=c < cols)
+    tl.store(y + row * cols + c, v / tl.maximum(tl.sum(tl.abs(v), axis=0), 1e-12), mask=c < cols)
 
 
 class ModelNew(nn.Module):
@@ -47,7 +47,7 @@ def normalize_rows(x, y, rows, cols, ends, BLOCK: tl.constexpr):
     row = tl.where(p < ends, p, rows - 1 - (p - ends))
     c = tl.arange(0, BLOCK)
     v = tl.load(x + row * cols + c, mask=c < cols, other=0.0)
-    tl.store(y + row * cols + c, v / tl.sum(tl.abs(v), axis=0), mask=c < cols)
+    tl.store(y + row * cols + c, v / tl.maximum(tl.sum(tl.abs(v), axis=0), 1e-12), mask=c < cols)
 
 
 class ModelNew(nn.Module):

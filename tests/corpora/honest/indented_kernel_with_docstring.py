@@ -60,7 +60,7 @@ class Kernels:
             y = tl.load(y_ptr + i, mask=i < n, other=1.0)
             r = length(x, y)
             tl.store(r_ptr + i, r, mask=i < n)
-            tl.store(c_ptr + i, x / r, mask=i < n)
+            tl.store(c_ptr + i, tl.where(r == 0, 1.0, x / r), mask=i < n)
 
 
 class ModelNew(nn.Module):
