@@ -69,7 +69,8 @@ struct OutputErrors {
   double near_rms = 0, near_worst = 0;
   double oracle_rms = 0, oracle_max = 0;  // absolute
   // The cross-section (all elements that share an index of one dimension) in which the candidate
-  // errs most beyond what it may there: see executor/sections.h. At most 1 passes.
+  // errs most beyond what it may there: see executor/sections.h. At most 1 passes. Without a
+  // dimension: the elements of the smaller of two scales (executor/scales.h).
   double section_excess = 0, section_error = 0, section_allowed = 0;
   int64_t section_dim = -1, section_index = -1;
   // Of a trial on integers: elements whose answer is one that the reference finds, and of them

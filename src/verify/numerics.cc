@@ -81,10 +81,12 @@ std::string output_fault(const OutputErrors& errors, Tolerance tolerance) {
            " is allowed (the reference's own: " + number(errors.reference_worst) + ")";
   }
   if (!(errors.section_excess <= 1)) {
-    return "relative RMS error " + number(errors.section_error) + " from index " +
-           std::to_string(errors.section_index) + " of dimension " +
-           std::to_string(errors.section_dim) + " where " + number(errors.section_allowed) +
-           " is allowed";
+    const std::string where = errors.section_dim < 0
+                                  ? "among the elements of the smaller scale"
+                                  : "from index " + std::to_string(errors.section_index) +
+                                        " of dimension " + std::to_string(errors.section_dim);
+    return "relative RMS error " + number(errors.section_error) + " " + where + " where " +
+           number(errors.section_allowed) + " is allowed";
   }
   return {};
 }

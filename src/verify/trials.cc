@@ -87,7 +87,7 @@ bool varies(const VerifyOptions& options) {
 
 int usual_trials(const Task& reference, const VerifyOptions& options) {
   constexpr int kFull = 5;
-  constexpr int64_t kSome = int64_t{1} << 14, kMany = int64_t{1} << 20;
+  constexpr int64_t kSome = int64_t{1} << 12, kMany = int64_t{1} << 20;
   if (!varies(options) || reference.forward.outputs.empty()) return kFull;
   int64_t least = kMany;
   for (ValueId id : reference.forward.outputs) {

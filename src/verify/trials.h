@@ -10,7 +10,7 @@
 namespace kw {
 
 // How many fresh input sets a task is tried on when nobody says: five; three where every output has
-// 2^14 elements and two where it has 2^20, which say as much of an error, when sets are varied
+// 2^12 elements and two where it has 2^20, which say as much of an error, when sets are varied
 // besides.
 int usual_trials(const Task& reference, const VerifyOptions& options);
 

@@ -23,7 +23,7 @@ Task with_outputs(const std::vector<int64_t>& sizes) {
 TEST(Trials, AreFewerWhereEveryOutputHasManyElements) {
   VerifyOptions options;
   EXPECT_EQ(usual_trials(with_outputs({1 << 20, 1 << 21}), options), 2);
-  EXPECT_EQ(usual_trials(with_outputs({1 << 20, 1 << 14}), options), 3);
+  EXPECT_EQ(usual_trials(with_outputs({1 << 20, 1 << 12}), options), 3);
   EXPECT_EQ(usual_trials(with_outputs({1 << 20, 1000}), options), 5);
   options.tolerance = Tolerance::kKernelBench;  // no varied sets
   EXPECT_EQ(usual_trials(with_outputs({1 << 20}), options), 5);

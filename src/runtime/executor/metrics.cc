@@ -7,6 +7,7 @@
 
 #include "runtime/executor/compare.h"
 #include "runtime/executor/guards.h"
+#include "runtime/executor/scales.h"
 #include "runtime/executor/sections.h"
 
 namespace kw {
@@ -69,8 +70,7 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return out + "]";
 }
 
-void take_sections(const Comparison& compared, const at::Tensor& candidate, OutputErrors& errors) {
-  const SectionError section = worst_section(compared.sections, candidate);
+void take_section(const SectionError& section, OutputErrors& errors) {
   errors.section_excess = section.excess;
   errors.section_error = section.candidate;
   errors.section_allowed = section.allowed;
@@ -111,7 +111,7 @@ void candidate_errors(const at::Tensor& candidate, const at::Tensor& reference,
   errors.candidate_rms = sums.rms;
   errors.candidate_worst = sums.worst;
   errors.lost = sums.finite_oracle - sums.finite_in_both;
-  take_sections(compared, candidate, errors);
+  take_section(worst_section(compared.sections, candidate), errors);
 }
 
 void section_errors(const at::Tensor& candidate, const at::Tensor& reference,
@@ -136,7 +136,13 @@ void section_errors(const at::Tensor& candidate, const at::Tensor& reference,
           at::maximum(own, other.sections[d].select(0, 1) * (kShare * kShare)).clamp_min(few));
     }
   }
-  take_sections(compared, candidate, errors);
+  take_section(worst_section(compared.sections, candidate), errors);
+}
+
+void small_errors(const at::Tensor& candidate, const at::Tensor& reference,
+                  const at::Tensor& oracle, double gap, OutputErrors& errors) {
+  const SectionError small = error_below(gap, candidate, reference, oracle);
+  if (small.excess > errors.section_excess) take_section(small, errors);
 }
 
 bool bit_equal(const at::Tensor& a, const at::Tensor& b) {

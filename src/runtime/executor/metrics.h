@@ -30,6 +30,11 @@ void candidate_errors(const at::Tensor& candidate, const at::Tensor& reference,
 void section_errors(const at::Tensor& candidate, const at::Tensor& reference,
                     const at::Tensor& fallen, const at::Tensor& oracle, OutputErrors& errors);
 
+// The error of the elements of magnitude below `gap` (scales.h) in the place of the worst
+// cross-section's, where it is worse.
+void small_errors(const at::Tensor& candidate, const at::Tensor& reference,
+                  const at::Tensor& oracle, double gap, OutputErrors& errors);
+
 // Equal bytes, element by element (NaN equals the same NaN, 0 is not -0). Shapes must agree.
 bool bit_equal(const at::Tensor& a, const at::Tensor& b);
 // RMS(a - b) / RMS(b) over finite elements; infinite when the non-finite ones differ, or when

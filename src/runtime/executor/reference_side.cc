@@ -5,6 +5,7 @@
 #include "runtime/executor/integers.h"
 #include "runtime/executor/metrics.h"
 #include "runtime/executor/oracle.h"
+#include "runtime/executor/scales.h"
 
 namespace kw {
 namespace {
@@ -188,6 +189,9 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
     side.errors.push_back(reference_errors(side.outputs[i], side.oracle[i], device));
     if (variation == Variation::kIntegers) side.errors[i].integers = integer_elements(side, i);
     side.errors[i].dtype = dtype_name(forward.values[forward.outputs[i]].dtype);
+    const at::Tensor& output = side.outputs[i];
+    side.gaps.push_back(output.is_floating_point() ? scale_gap(side.oracle[i], output.scalar_type())
+                                                   : 0);
   }
   side.rounded.resize(side.outputs.size());
   side.fallen.resize(side.outputs.size());

@@ -31,6 +31,7 @@ struct ReferenceSide {
   std::vector<at::Tensor> exactly_after;  // the oracle's, of floating ones
   std::vector<double> after_errors;       // RMS of what the reference is off from that
   std::vector<OutputErrors> errors;
+  std::vector<double> gaps;  // of floating outputs: scale_gap()
   bool passes_zeros = false, passes_stale = false;
   UpdateOracle update(size_t input) const { return {exactly_after[input], after_errors[input]}; }
   // Every tensor, in one list, and the same with others in their place.

@@ -410,6 +410,8 @@ void OneTrial::compare_outputs(const ReferenceSide& side) {
       candidate_errors(outputs_[i], side.outputs[i], side.oracle[i], errors);
       if (errors.integers > 0)
         errors.integers_wrong = integer_answers(outputs_[i], side.oracle[i]).wrong;
+      if (side.gaps[i] > 0)
+        small_errors(outputs_[i], side.outputs[i], side.oracle[i], side.gaps[i], errors);
       const at::Tensor &rounded = side.rounded[i], &fallen = side.fallen[i];
       if (errors.section_excess > 1 && (rounded.defined() || fallen.defined())) {
         section_errors(outputs_[i], rounded.defined() ? rounded : side.outputs[i], fallen,

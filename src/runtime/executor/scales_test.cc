@@ -1,0 +1,49 @@
+#include "runtime/executor/scales.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace kw {
+namespace {
+
+// Scores of magnitude 1, one in five of them masked.
+at::Tensor scores(double mask) {
+  at::manual_seed(2);
+  const at::Tensor masked = at::rand({64, 200}).lt(0.2);
+  return at::randn({64, 200}, at::kDouble).masked_fill(masked, mask);
+}
+
+TEST(Scales, AreTwoWhereMaskedScoresAreHuge) {
+  const double gap = scale_gap(scores(-1e9), at::kFloat);
+  EXPECT_GT(gap, 10);
+  EXPECT_LT(gap, 1e9);
+  EXPECT_GT(scale_gap(scores(-6e4), at::kHalf), 0);
+  EXPECT_EQ(scale_gap(scores(-6e4), at::kFloat), 0) << "seen beside them in float32";
+  EXPECT_EQ(scale_gap(scores(-std::numeric_limits<double>::infinity()), at::kFloat), 0);
+  EXPECT_EQ(scale_gap(scores(0), at::kFloat), 0);
+}
+
+TEST(Scales, AreOneWhereEveryMagnitudeOccurs) {
+  at::manual_seed(3);
+  EXPECT_EQ(scale_gap(at::randn({100000}, at::kDouble), at::kBFloat16), 0);
+  EXPECT_EQ(scale_gap((at::randn({100000}, at::kDouble) * 30).exp(), at::kFloat), 0);
+  at::Tensor outlier = at::randn({1000}, at::kDouble);
+  outlier[7] = 1e12;
+  EXPECT_EQ(scale_gap(outlier, at::kFloat), 0);
+  EXPECT_EQ(scale_gap(at::zeros({1000}, at::kDouble), at::kFloat), 0);
+}
+
+TEST(Scales, TheSmallOnesAreMeasuredByThemselves) {
+  const at::Tensor oracle = scores(-1e9), reference = oracle.to(at::kFloat);
+  const double gap = scale_gap(oracle, at::kFloat);
+  EXPECT_LE(error_below(gap, reference * (1 + 3e-7), reference, oracle).excess, 1);
+  const at::Tensor zeros = at::where(reference.lt(-1e8), reference, at::zeros({}));
+  const SectionError found = error_below(gap, zeros, reference, oracle);
+  EXPECT_GT(found.excess, 1);
+  EXPECT_NEAR(found.candidate, 1, 1e-6);
+  EXPECT_EQ(found.dim, -1);
+}
+
+}  // namespace
+}  // namespace kw
