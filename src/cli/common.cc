@@ -113,8 +113,8 @@ RecordRequest request_for_file(const fs::path& path, const std::string& cls,
 void add_trials_flag(CLI::App& app, int& value) {
   app.add_option(
          "--trials", value,
-         "fresh input sets, before the varied ones (default: 5; 3 where every output has 2^12 "
-         "elements, 2 where it has 2^20, 10 where one has fewer than 64)")
+         "fresh input sets, before the varied ones (default: 5; 2 where every output has 4096 "
+         "elements, 10 where one has fewer than 64)")
       ->check(CLI::Range(1, 100));
 }
 

@@ -9,9 +9,8 @@
 
 namespace kw {
 
-// How many fresh input sets a task is tried on when nobody says: five; three where every output has
-// 2^12 elements and two where it has 2^20, which say as much of an error, when sets are varied
-// besides.
+// How many fresh input sets a task is tried on when nobody says: five, and two where every output
+// has so many elements that they say as much of an error, when sets are varied besides.
 int usual_trials(const Task& reference, const VerifyOptions& options);
 
 // Fresh input sets, then varied ones. The ids are the executor's.

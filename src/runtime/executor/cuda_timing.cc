@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <deque>
 #include <map>
 
 #include "runtime/executor/cuda_backend.h"
@@ -85,13 +86,21 @@ extern "C" __global__ void pace(long long* out) {
 
 class CudaClock : public RunClock {
  public:
-  double device_ms(const std::function<void()>& run) override {
-    flush_();
-    start_.record();
-    run();
-    stop_.record();
-    stop_.wait();
-    return stop_.ms_since(start_);
+  std::vector<double> device_ms(const std::vector<TimedRun>& runs) override {
+    while (spans_.size() < runs.size()) spans_.emplace_back();
+    for (size_t i = 0; i < runs.size(); ++i) {
+      runs[i].prepare();
+      flush_();
+      spans_[i].start.record();
+      runs[i].run();
+      spans_[i].stop.record();
+    }
+    std::vector<double> ms;
+    for (size_t i = 0; i < runs.size(); ++i) {
+      spans_[i].stop.wait();
+      ms.push_back(spans_[i].stop.ms_since(spans_[i].start));
+    }
+    return ms;
   }
   double wall_ms(const std::function<void()>& run) override {
     flush_();
@@ -119,8 +128,11 @@ class CudaClock : public RunClock {
   }
 
  private:
+  struct Span {
+    Event start, stop;
+  };
   Flush flush_;
-  Event start_, stop_;
+  std::deque<Span> spans_;  // of one round
 };
 
 // A package whose kernels are captured once for each set of inputs, and then launched together.

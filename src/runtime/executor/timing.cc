@@ -177,12 +177,23 @@ int leave_out_throttled(const std::vector<double>& mhz,
   return static_cast<int>(static_cast<long>(mhz.size()) - kept);
 }
 
-void time_once(Contestant& contestant, int set, RunClock& clock) {
-  const auto run = [&] { contestant.last_outputs = contestant.run(set, {.checked = false}); };
-  contestant.last_outputs.clear();
-  contestant.reset(set);
-  contestant.device_ms.push_back(clock.device_ms(run));
-  contestant.last_set = set;
+// One run of each, in `order`.
+void time_round(const std::vector<std::unique_ptr<Contestant>>& contestants,
+                const std::vector<size_t>& order, int set, RunClock& clock) {
+  std::vector<TimedRun> runs;
+  for (size_t i : order) {
+    Contestant& contestant = *contestants[i];
+    runs.push_back({[&contestant, set] {
+                      contestant.last_outputs.clear();
+                      contestant.reset(set);
+                    },
+                    [&contestant, set] {
+                      contestant.last_outputs = contestant.run(set, {.checked = false});
+                    }});
+    contestant.last_set = set;
+  }
+  const std::vector<double> ms = clock.device_ms(runs);
+  for (size_t k = 0; k < order.size(); ++k) contestants[order[k]]->device_ms.push_back(ms[k]);
 }
 
 void time_wall(Contestant& contestant, int set, RunClock& clock) {
@@ -234,8 +245,8 @@ TimeReport time_runs(Backend& backend, RunClock& clock, const TimeRequest& reque
     std::shuffle(order.begin(), order.end(), random);
     const bool all = request.width == 0 || round % kSeldom == 0;
     const int set = round % request.input_sets;
+    time_round(contestants, order, set, clock);
     for (size_t i : order) {
-      time_once(*contestants[i], set, clock);
       const bool long_run = request.width > 0 && contestants[i]->device_ms.back() > kLongRun;
       if (all && !long_run) time_wall(*contestants[i], set, clock);
     }
@@ -256,7 +267,14 @@ TimeReport time_runs(Backend& backend, RunClock& clock, const TimeRequest& reque
   return report;
 }
 
-double WallClock::device_ms(const std::function<void()>& run) { return wall_ms(run); }
+std::vector<double> WallClock::device_ms(const std::vector<TimedRun>& runs) {
+  std::vector<double> ms;
+  for (const TimedRun& timed : runs) {
+    timed.prepare();
+    ms.push_back(wall_ms(timed.run));
+  }
+  return ms;
+}
 
 double WallClock::wall_ms(const std::function<void()>& run) {
   const Clock::time_point before = Clock::now();

@@ -12,11 +12,17 @@
 
 namespace kw {
 
-// Milliseconds of one run on a device in its plain state: nothing under way, caches empty.
+// What is timed, and what comes before it outside of the time.
+struct TimedRun {
+  std::function<void()> prepare, run;
+};
+
+// Milliseconds of runs on a device in its plain state: caches empty, nothing else under way.
 class RunClock {
  public:
   virtual ~RunClock() = default;
-  virtual double device_ms(const std::function<void()>& run) = 0;
+  // Of each run. They follow one another, and a device need not wait for the host between them.
+  virtual std::vector<double> device_ms(const std::vector<TimedRun>& runs) = 0;
   virtual double wall_ms(const std::function<void()>& run) = 0;  // from the call to its completion
   // How fast the device's processors run right now, by their own clocks. 0: nobody knows.
   virtual double processor_mhz() { return 0; }
@@ -26,7 +32,7 @@ class RunClock {
 // is done with times.
 class WallClock : public RunClock {
  public:
-  double device_ms(const std::function<void()>& run) override;
+  std::vector<double> device_ms(const std::vector<TimedRun>& runs) override;
   double wall_ms(const std::function<void()>& run) override;
 };
 

@@ -21,14 +21,22 @@ Task doubled() {
 class GivenClock : public RunClock {
  public:
   explicit GivenClock(std::vector<double> times) : times_(std::move(times)) {}
-  double device_ms(const std::function<void()>& run) override {
-    run();
-    return times_[next_++ % times_.size()];
+  std::vector<double> device_ms(const std::vector<TimedRun>& runs) override {
+    std::vector<double> ms;
+    for (const TimedRun& timed : runs) {
+      timed.prepare();
+      timed.run();
+      ms.push_back(next());
+    }
+    return ms;
   }
   double wall_ms(const std::function<void()>& run) override {
     run();
     return 1;
   }
+
+ protected:
+  virtual double next() { return times_[next_++ % times_.size()]; }
 
  private:
   std::vector<double> times_;
@@ -71,10 +79,7 @@ TEST(Timing, TheFirstRoundOfShortRunsIsNotCounted) {
 class HotClock : public GivenClock {
  public:
   HotClock() : GivenClock({}) {}
-  double device_ms(const std::function<void()>& run) override {
-    run();
-    return hot() ? 2 : 1;
-  }
+  double next() override { return hot() ? 2 : 1; }
   double processor_mhz() override {
     const double mhz = hot() ? 1000 : 2000;
     ++round_;
