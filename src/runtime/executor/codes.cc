@@ -1,6 +1,7 @@
 #include "runtime/executor/codes.h"
 
 #include "ops/operator.h"
+#include "runtime/executor/compare.h"
 #include "runtime/executor/guards.h"
 #include "runtime/executor/makers.h"
 #include "runtime/executor/metrics.h"
@@ -90,6 +91,20 @@ int64_t wrong_codes(Jump jump, const at::Tensor& rounded, const at::Tensor& slac
       kMoreOften * count(theirs.ne(right)) + kFewCodes + mine.numel() / kOneIn;
   if (count(mine.ne(right)) > may_be_off) return count(other);
   return count(other.logical_and(may_be.logical_not()));
+}
+
+int64_t wrong_integers(const at::Tensor& got, const at::Tensor& expected,
+                       const at::Tensor& fallen) {
+  const auto number = [&](const at::Tensor& t) { return t.to(got.device()).to(at::kLong); };
+  const at::Tensor mine = number(got), one = number(expected), other = number(fallen);
+  const at::Tensor between =
+      mine.ge(at::minimum(one, other)).logical_and(mine.le(at::maximum(one, other)));
+  // A byte of a bool may be any, and only two are right (compare.h).
+  const at::Tensor odd = bits(got)
+                             .ne(bits(expected.to(got.device())))
+                             .logical_and(bits(got).ne(bits(fallen.to(got.device()))));
+  const at::Tensor wrong = got.scalar_type() == at::kBool ? odd : between.logical_not();
+  return wrong.sum().item<int64_t>();
 }
 
 }  // namespace kw

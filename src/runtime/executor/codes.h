@@ -23,4 +23,9 @@ at::Tensor code_slack(Jump jump, const at::Tensor& reference, const at::Tensor& 
 int64_t wrong_codes(Jump jump, const at::Tensor& rounded, const at::Tensor& slack,
                     const at::Tensor& got, const at::Tensor& expected, const at::Tensor& exact);
 
+// Elements of `got`, integers that are made of numbers that jumped, that are neither `expected` nor
+// what stands between that and `fallen`, the same where near ties fall the other way: counts, bits
+// that are packed, answers of several comparisons.
+int64_t wrong_integers(const at::Tensor& got, const at::Tensor& expected, const at::Tensor& fallen);
+
 }  // namespace kw

@@ -172,6 +172,20 @@ TEST(Codes, ComparisonsNearZeroMayFallEitherWay) {
   EXPECT_EQ(wrong_codes(Jump::kZero, oracle, slack, got, right, right), 1);
 }
 
+// Counts of which one element may move to the next place, and answers of two comparisons.
+TEST(Codes, IntegersMayStandBetweenBothWaysOfFalling) {
+  const auto longs = [](std::vector<int64_t> numbers) { return at::tensor(numbers, at::kLong); };
+  const at::Tensor expected = longs({10, 20, 7}), fallen = longs({12, 17, 7});
+  EXPECT_EQ(wrong_integers(longs({11, 18, 7}), expected, fallen), 0);
+  EXPECT_EQ(wrong_integers(longs({9, 21, 8}), expected, fallen), 3);
+  const at::Tensor yes = at::ones({2}, at::kBool), no = at::zeros({2}, at::kBool);
+  at::Tensor mixed = yes.clone();
+  mixed[1] = false;
+  EXPECT_EQ(wrong_integers(yes, yes, mixed), 0);
+  EXPECT_EQ(wrong_integers(mixed, yes, mixed), 0);
+  EXPECT_EQ(wrong_integers(no, yes, mixed), 1);
+}
+
 TEST(Jumps, AreCrossedWhereTheyAreNear) {
   const float below = std::nextafter(2.5f, 0.0f), at_cut = std::nextafter(-3.0f, 0.0f);
   const at::Tensor values = at::tensor({below, 2.5f, 2.4f, at_cut, -0.0f});
@@ -181,6 +195,12 @@ TEST(Jumps, AreCrossedWhereTheyAreNear) {
   const at::Tensor cut = beyond_near_jumps(Jump::kInteger, values);
   EXPECT_LT(cut[3].item<float>(), -3.0f);
   for (int i : {0, 1, 2, 4}) EXPECT_EQ(cut[i].item<float>(), values[i].item<float>()) << i;
+  at::Tensor many = at::full({4000}, 7.25f);
+  many[3] = 2.5f, many[4] = -3.5f;
+  EXPECT_EQ(beyond_near_jumps(Jump::kMiddle, many)[3].round().item<float>(), 3.0f);
+  EXPECT_EQ(beyond_near_jumps(Jump::kMiddle, many)[4].round().item<float>(), -3.0f);
+  many[3] = 5.0f;
+  EXPECT_EQ(beyond_near_jumps(Jump::kInteger, many)[3].floor().item<float>(), 4.0f);
   const at::Tensor odd = at::tensor({NAN, INFINITY});
   EXPECT_TRUE(at::allclose(beyond_near_jumps(Jump::kMiddle, odd), odd, 0, 0, true));
 }

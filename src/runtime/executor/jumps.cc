@@ -43,7 +43,14 @@ at::Tensor beyond_near_jumps(Jump jump, const at::Tensor& values, double units) 
   const at::Tensor usual =
       values.square().mean().sqrt().nan_to_num(1, 1, 1).clamp_min(unit_of(jump));
   const at::Tensor reach = at::maximum(values.abs(), usual).mul(units * eps);
-  return at::where(distance.abs().le(reach), values + 2 * distance, values);
+  const at::Tensor beyond = at::where(distance.abs().le(reach), values + 2 * distance, values);
+  const at::Tensor at_jump = distance.eq(0);
+  const int64_t exact = jump == Jump::kZero ? 0 : at_jump.sum().item<int64_t>();
+  if (exact == 0 || exact * kOneInAtJump > values.numel()) return beyond;
+  // The middle of two falls to the even one, an integer is cut to itself.
+  const at::Tensor away =
+      jump == Jump::kMiddle ? values + (values - values.round()) : at::zeros({}, values.options());
+  return at::where(at_jump, at::nextafter(values, away.expand_as(values)), beyond);
 }
 
 }  // namespace kw

@@ -31,8 +31,11 @@ double unit_of(Jump jump);
 // From each of `values` to the nearest jump: to add to it. NaN and Inf have none (NaN).
 at::Tensor distance_to_jump(Jump jump, const at::Tensor& values);
 
-// `values`, on the other side of the jump where they are near one, within `units`. One that is at a
-// jump stays: which way it falls, the operator says.
+// `values`, float32 or float64, on the other side of the jump where they are near one, within
+// `units`. Those that are at a jump too, where they are as few as rounding makes them
+// (kOneInAtJump): others are halves and integers by what they are, and which way they fall, the
+// operator says.
+constexpr int64_t kOneInAtJump = 1024;
 at::Tensor beyond_near_jumps(Jump jump, const at::Tensor& values, double units = kNearJump);
 
 }  // namespace kw

@@ -29,8 +29,8 @@ double terms_behind(const Program& program, ValueId id, std::set<ValueId>& seen)
   const OperatorRow* row = find_operator(call->op);
   const bool product = row && work_row(*row).numerics == Numerics::kMatmul;
   double most = product ? summed_terms(program, *call) : 0;
-  for (const auto& [name, arg] : call->args) {
-    if (arg.is_value()) most = std::max(most, terms_behind(program, arg.value(), seen));
+  for (ValueId operand : operands_of(*call)) {
+    most = std::max(most, terms_behind(program, operand, seen));
   }
   return most;
 }
@@ -41,9 +41,11 @@ std::optional<Jump> near_jump(const Program& program, const AtenCall& call) {
   const std::optional<Jump> jump = jump_of(program, call, call.results[0]);
   if (!jump) return jump;
   const ValueId self = call.find("self")->value();
-  const DType computed = program.values[self].dtype;
-  if (computed != DType::kFloat32 && computed != DType::kFloat64) return std::nullopt;
-  return is_computed(program, self) ? jump : std::nullopt;
+  const DType dtype = program.values[self].dtype;
+  if (dtype != DType::kFloat32 && dtype != DType::kFloat64) return std::nullopt;
+  const Arg* other = jump == Jump::kZero ? call.find("other") : nullptr;
+  const bool computed_other = other && other->is_value() && is_computed(program, other->value());
+  return computed_other || is_computed(program, self) ? jump : std::nullopt;
 }
 
 }  // namespace
@@ -60,8 +62,11 @@ std::optional<KernelArithmetic> KernelArithmetic::of(const Program& program, con
     out.kind_ = Kind::kRounding;
     out.jump_ = *jump;
     std::set<ValueId> seen;
-    out.units_ =
-        kNearJump + near_jump_of_sums(terms_behind(program, step.find("self")->value(), seen));
+    double terms = 0;
+    for (ValueId operand : operands_of(step)) {
+      terms = std::max(terms, terms_behind(program, operand, seen));
+    }
+    out.units_ = kNearJump + near_jump_of_sums(terms);
     if (const Arg* other = step.find("other"); other && *jump == Jump::kZero) out.other_ = *other;
   } else if (row->numerics == Numerics::kMatmul && summed_terms(program, step) >= kLongSum) {
     out.kind_ = Kind::kLongSum;

@@ -1,6 +1,7 @@
 #include "runtime/executor/makers.h"
 
 #include <algorithm>
+#include <variant>
 
 #include "ops/operator.h"
 
@@ -26,17 +27,28 @@ const AtenCall* maker_of(const Program& program, ValueId id) {
   return nullptr;
 }
 
-bool is_computed(const Program& program, ValueId id) {
-  for (const AtenCall* call = maker_of(program, id); call; call = maker_of(program, id)) {
-    const OperatorRow* row = find_operator(call->op);
-    if (!row) return false;
-    const OpClass cls = work_row(*row).cls;
-    if (is_computing(cls) && cls != OpClass::kCopy) return true;
-    const Arg* self = call->find("self");
-    if (!self || !self->is_value() || self->value() < 0) return false;
-    id = self->value();
+std::vector<ValueId> operands_of(const AtenCall& call) {
+  std::vector<ValueId> out;
+  const auto take = [&](const Arg& arg) {
+    if (arg.is_value() && arg.value() >= 0) out.push_back(arg.value());
+  };
+  for (const auto& [name, arg] : call.args) {
+    take(arg);
+    const auto* list = std::get_if<ArgList>(&arg.v);
+    if (list) std::for_each(list->begin(), list->end(), take);
   }
-  return false;
+  return out;
+}
+
+bool is_computed(const Program& program, ValueId id) {
+  const AtenCall* call = maker_of(program, id);
+  const OperatorRow* row = call ? find_operator(call->op) : nullptr;
+  if (!row) return false;
+  const OpClass cls = work_row(*row).cls;
+  if (is_computing(cls) && cls != OpClass::kCopy) return true;
+  const std::vector<ValueId> operands = operands_of(*call);
+  return std::any_of(operands.begin(), operands.end(),
+                     [&](ValueId operand) { return is_computed(program, operand); });
 }
 
 ValueId behind_views(const Program& program, ValueId id) {

@@ -8,6 +8,9 @@ namespace kw {
 // The operator that makes `id`; null of an input, and of what a launch makes.
 const AtenCall* maker_of(const Program& program, ValueId id);
 
+// The values that `call` is given, those in lists too.
+std::vector<ValueId> operands_of(const AtenCall& call);
+
 // Whether arithmetic stands behind a value: it is no input, nor a view or copy of one.
 bool is_computed(const Program& program, ValueId id);
 

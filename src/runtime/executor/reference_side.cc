@@ -85,7 +85,10 @@ void allow_near_ties(LoadedTask& reference, const std::vector<at::Tensor>& input
       reference.forward().run(inputs, {.fill = EmptyFill::kPoison, .near_ties_fall = true});
   take_update_errors(inputs, side);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!outputs[i].is_floating_point()) continue;
+    if (!outputs[i].is_floating_point()) {
+      if (!bit_equal(outputs[i], side.outputs[i])) side.fallen[i] = outputs[i];
+      continue;
+    }
     const ErrorSums change = error_against(outputs[i], side.outputs[i], device);
     if (!(change.rms > 0)) continue;
     side.errors[i].near_rms = change.rms;

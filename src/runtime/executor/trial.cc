@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "formats/error.h"
+#include "runtime/executor/codes.h"
 #include "runtime/executor/integers.h"
 #include "runtime/executor/leftovers.h"
 #include "runtime/executor/metrics.h"
@@ -410,12 +411,16 @@ void OneTrial::compare_outputs(const ReferenceSide& side) {
       candidate_errors(outputs_[i], side.outputs[i], side.oracle[i], errors);
       if (errors.integers > 0)
         errors.integers_wrong = integer_answers(outputs_[i], side.oracle[i]).wrong;
-      if (side.gaps[i] > 0)
-        small_errors(outputs_[i], side.outputs[i], side.oracle[i], side.gaps[i], errors);
       const at::Tensor &rounded = side.rounded[i], &fallen = side.fallen[i];
+      const at::Tensor& as_far_off = rounded.defined() ? rounded : side.outputs[i];
       if (errors.section_excess > 1 && (rounded.defined() || fallen.defined())) {
-        section_errors(outputs_[i], rounded.defined() ? rounded : side.outputs[i], fallen,
-                       side.oracle[i], errors);
+        section_errors(outputs_[i], as_far_off, fallen, side.oracle[i], errors);
+      }
+      if (side.gaps[i] > 0 && !fallen.defined()) {
+        small_errors(outputs_[i], as_far_off, side.oracle[i], side.gaps[i], errors);
+      }
+      if (errors.int_mismatch > 0 && fallen.defined()) {
+        errors.int_mismatch = wrong_integers(outputs_[i], side.outputs[i], fallen);
       }
     }
   }
