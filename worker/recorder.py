@@ -40,9 +40,9 @@ def record(request):
     task = recording.run()
     if recording.surroundings and recording.surroundings.asked_version:
         # A parameter that was loaded or trained has counted other changes than a fresh one.
-        other = Recording(request, changes=2 ** secrets.randbelow(16))
+        other = Recording(request, changes=1 + secrets.randbelow(2 ** (1 + secrets.randbelow(16))))
         if other.run() != task and "varies" not in recording.recorder.without:
-            raise Refused("varies", "another _version of a parameter makes forward do something "
+            raise Refused("varies", "another _version of a tensor makes forward do something "
                           "else", recording.file.name, None)
     return {"status": "ok", "task": task, "kernels": recording.launches.kernels,
             "tunings": recording.tunings.listed, "seconds": time.perf_counter() - started,
@@ -51,7 +51,7 @@ def record(request):
 
 class Recording:
     def __init__(self, request, changes=0):
-        """`changes`: by how much the version counters of the model's tensors are ahead."""
+        """`changes`: by how much the version counters of the model's tensors and of the inputs are ahead."""
         self.request, self.changes = request, changes
         self.file = UserFile(request["source"], request.get("file") or "model.py",
                              request.get("folder"), _module_name(request))
@@ -104,13 +104,16 @@ class Recording:
         model = self._construct()
         self.state = collect_state(model, recorder)
         if self.changes:
-            _count_changes(model, self.changes)
+            _count_changes([*model.parameters(), *model.buffers()]
+                           if isinstance(model, torch.nn.Module) else [], self.changes)
 
         self.inputs = recorder.start("inputs")
         self._begin()
         arguments = self._arguments()
         leaves = []
         trees = [self._tree(a, leaves, "in", "get_inputs") for a in arguments]
+        if self.changes:
+            _count_changes(leaves, self.changes)
         outputs = [recorder.value(t) for t in leaves]
         self.input_keys = [v.key for v in outputs]
 
@@ -420,11 +423,11 @@ def _fields(value):
     return None
 
 
-def _count_changes(model, changes):
-    """As if the model's tensors had been changed in place so many times more."""
-    tensors = [*model.parameters(), *model.buffers()] if isinstance(model, torch.nn.Module) else []
+def _count_changes(tensors, changes):
+    """As if tensors had been changed in place so many times more."""
+    counted = tuple(tensor for tensor in tensors if not tensor.is_inference())
     torch._C._autograd._unsafe_set_version_counter(
-        tuple(tensors), tuple(tensor._version + changes for tensor in tensors))
+        counted, tuple(tensor._version + changes for tensor in counted))
 
 
 @contextlib.contextmanager

@@ -87,8 +87,9 @@ std::string JsonReader::path() const {
 
 void JsonReader::fail(const std::string& message) const {
   const std::string place = path();
-  throw InputError((place.empty() ? "document" : place) + ": " + message + ", found " +
-                   std::string(json_->type_name()));
+  const std::string found =
+      message.starts_with("expected") ? ", found " + std::string(json_->type_name()) : "";
+  throw InputError((place.empty() ? "document" : place) + ": " + message + found);
 }
 
 bool is_utf8(std::string_view text) {

@@ -41,7 +41,8 @@ enum class Numerics {
   kPointwise,
   kExponential,  // pointwise; large results come from large arguments, whose rounding they multiply
   kReduction,
-  kChoice,  // of integer results: where in `self` something stands; near ties fall either way
+  kChoice,     // of integer results: where in `self` something stands; near ties fall either way
+  kAnyChoice,  // the same where PyTorch promises no order of equal elements
   kMatmul,
   kAttention
 };
@@ -71,6 +72,9 @@ struct OperatorRow {
   // The argument whose elements PyTorch asserts to be probabilities: on a GPU the device asserts
   // it, and is lost to the process where it is not so.
   std::string_view probabilities = {};
+  // The argument that must be in order along its last dimension: PyTorch does not look, and what it
+  // gives otherwise means nothing.
+  std::string_view in_order = {};
 };
 
 std::span<const OperatorRow> operator_table();

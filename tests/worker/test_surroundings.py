@@ -218,6 +218,7 @@ VARIES = {
     "inference tensors": "answer = torch.empty(1, device=x.device).is_inference()",
     "no inference mode": "answer = not torch.is_inference_mode_enabled()",
     "changes of a parameter": "answer = self.scale._version == 0",
+    "changes of an input": "answer = x._version < 1",
     "few changes of a parameter": "answer = getattr(self.scale, '_ver' + 'sion') < 1",
     "what the mode changes": "answer = True\nx = x * (1 + torch.is_inference_mode_enabled())",
 }

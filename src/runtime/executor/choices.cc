@@ -57,10 +57,12 @@ std::optional<Choice> find_index(const Program& program, size_t output) {
   const AtenCall* call = maker_of(program, behind_views(program, program.outputs[output]));
   const OperatorRow* row = call ? find_operator(call->op) : nullptr;
   const Arg* self = call ? call->find("self") : nullptr;
-  if (!row || row->numerics != Numerics::kChoice || !self || !self->is_value()) return std::nullopt;
+  const bool any_of_equal = row && row->numerics == Numerics::kAnyChoice;
+  if (!row || (row->numerics != Numerics::kChoice && !any_of_equal)) return std::nullopt;
+  if (!self || !self->is_value()) return std::nullopt;
   const Value& among = program.values[self->value()];
   if (!is_floating(among.dtype) || among.numel() == 0) return std::nullopt;
-  return Choice{output, self->value(), dimension(*call, *row), {}, {}};
+  return Choice{output, self->value(), dimension(*call, *row), {}, {}, any_of_equal};
 }
 
 // How far off elements of these sizes may be: by the row's worst error, or by its worst relative
@@ -147,7 +149,7 @@ int64_t wrong_choices(const Choice& choice, const ChoiceRule& rule, const at::Te
   const at::Tensor expected_one = among.gather(-1, theirs);
   const at::Tensor apart = (chosen - expected_one).abs(), slack = rule.slack.to(device);
   const at::Tensor near =
-      inside.logical_and(apart.gt(0))
+      inside.logical_and(choice.any_of_equal ? apart.ge(0) : apart.gt(0))
           .logical_and(apart.le(allowed(slack, chosen.abs()) + allowed(slack, expected_one.abs())));
   const at::Tensor wrong = mine.ne(theirs).logical_and(near.logical_not());
   return wrong.sum().item<int64_t>() + repeated(mine);

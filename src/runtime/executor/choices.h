@@ -3,7 +3,7 @@
 // what is chosen among, and then either is right. An index is right when it is the reference's, or
 // picks an element that float64 puts within the reference's own error of the one that the reference
 // picked. Elements that are equal in float64 are no near tie: which of them is chosen, PyTorch
-// says.
+// says, unless it promises nothing.
 #pragma once
 
 #include <optional>
@@ -22,6 +22,7 @@ struct Choice {
   std::optional<Jump> jump;    // of what is rounded: where
   // What `among` is compared with: less that, it is what jumps. A number, or a value.
   std::optional<Arg> other;
+  bool any_of_equal = false;  // whether of equal elements any is right
 };
 
 // The outputs of a program that operators of class Numerics::kChoice made, seen through views that

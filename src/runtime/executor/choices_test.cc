@@ -92,6 +92,15 @@ TEST_F(ChoiceTest, OthersMayNot) {
   EXPECT_EQ(wrong({4, -1, 1}), 2) << "out of range";
 }
 
+TEST_F(ChoiceTest, OfEqualElementsAnyIsRightWherePyTorchPromisesNone) {
+  Choice choice{0, 0, 1};
+  choice.any_of_equal = true;
+  const ChoiceRule rule =
+      choice_rule(choice, oracle.to(at::kFloat), oracle.to(at::kFloat).to(at::kDouble));
+  EXPECT_EQ(wrong_choices(choice, rule, indices({1, 2, 2}), expected, expected), 0);
+  EXPECT_EQ(wrong_choices(choice, rule, indices({1, 1, 0}), expected, expected), 2);
+}
+
 // A mask that is added: -1e9, rounded to 64.
 TEST(Choices, BesideLargeElementsSmallOnesAreNotNear) {
   const at::Tensor row = at::tensor({1.0, 2.0, -1e9 + 7, 2.0 + 1e-8}, at::kDouble).reshape({1, 4});

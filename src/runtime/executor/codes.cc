@@ -33,7 +33,8 @@ std::optional<Choice> compared(const Program& program, const AtenCall& call, siz
       program.values[other->value()].dtype != program.values[source].dtype) {
     return std::nullopt;
   }
-  return Choice{output, source, {}, Jump::kZero, other ? std::optional(*other) : std::nullopt};
+  return Choice{output, source, {}, Jump::kZero, other ? std::optional(*other) : std::nullopt,
+                false};
 }
 
 }  // namespace
@@ -49,9 +50,10 @@ std::optional<Choice> find_code(const Program& program, size_t output) {
     if (source < 0) return converted;
     const std::optional<Jump> jump = jump_of(program, *call, id);
     if (jump == Jump::kZero) return compared(program, *call, output, source);
-    if (jump && is_floating(program.values[id].dtype)) return Choice{output, source, {}, jump, {}};
+    if (jump && is_floating(program.values[id].dtype))
+      return Choice{output, source, {}, jump, {}, false};
     if (!work_row(*find_operator(call->op)).integers) return converted;
-    if (jump) converted = Choice{output, source, {}, jump, {}};
+    if (jump) converted = Choice{output, source, {}, jump, {}, false};
     id = source;
   }
 }

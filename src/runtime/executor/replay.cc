@@ -122,10 +122,12 @@ void Replay::prepare(const std::vector<Kernel>& kernels, KernelSet* set) {
         prepared.empty = makes_empty(call->op);
         const OperatorRow* row = find_operator(call->op);
         prepared.as_kernels = KernelArithmetic::of(program_, *call);
-        const Arg* probabilities = row ? call->find(std::string(row->probabilities)) : nullptr;
-        if (probabilities && probabilities->is_value()) {
-          prepared.probabilities = probabilities->value();
-        }
+        const auto argument = [&](std::string_view name) {
+          const Arg* arg = call->find(name);
+          return arg && arg->is_value() ? arg->value() : -1;
+        };
+        if (row) prepared.probabilities = argument(row->probabilities);
+        if (row && argument("sorter") < 0) prepared.in_order = argument(row->in_order);
       } else {
         const auto& launch = std::get<Launch>(step);
         const Kernel& kernel = kernels.at(launch.kernel);
@@ -241,6 +243,12 @@ void Replay::run_call(int index, Run& run) {
     const at::Tensor& p = run.slots[step.probabilities];
     if (!p.ge(0).logical_and(p.le(1)).all().item<bool>()) {
       throw ReplayError("all elements of its input should be between 0 and 1");
+    }
+  }
+  if (step.in_order >= 0 && run.options.checked) {
+    const at::Tensor& sequence = run.slots[step.in_order];
+    if (sequence.dim() > 0 && sequence.diff(1, -1).lt(0).any().item<bool>()) {
+      throw ReplayError("what it looks up is not in order");
     }
   }
   std::vector<at::Tensor> results =

@@ -12,6 +12,8 @@ namespace kw {
 namespace {
 
 constexpr double kFewest = 16;  // elements of a cross-section that says something
+// By themselves so many say whether something is left out, or taken from elsewhere.
+constexpr double kFewestAlone = 4, kLeftOut = 0.25;
 
 double smallest_normal(at::ScalarType dtype) {
   switch (dtype) {
@@ -24,23 +26,68 @@ double smallest_normal(at::ScalarType dtype) {
   }
 }
 
-void find_worst(const at::Tensor& sums, int64_t dim, at::ScalarType dtype, SectionError& worst) {
-  const double floor = std::sqrt(dtype_eps(dtype_of(dtype)));
-  const at::Tensor plain = sums.contiguous();
-  const auto rows = plain.accessor<double, 2>();
+// Sums over one cross-section, or several that stand beside one another.
+struct Sums {
   double candidate = 0, reference = 0, oracle = 0, count = 0;
   int64_t first = 0;
-  for (int64_t i = 0; i < sums.size(1); ++i) {
-    if (count == 0) first = i;
-    candidate += rows[0][i], reference += rows[1][i], oracle += rows[2][i], count += rows[3][i];
-    if (count < kFewest) continue;
-    if (std::sqrt(oracle / count) >= smallest_normal(dtype)) {
-      const double error = std::sqrt(candidate / oracle);
-      const double allowed = std::max(kSectionFactor * std::sqrt(reference / oracle), floor);
-      if (error / allowed > worst.excess) worst = {error / allowed, dim, first, error, allowed};
-    }
-    candidate = reference = oracle = count = 0;
+  void add(const Sums& other) {
+    candidate += other.candidate, reference += other.reference;
+    oracle += other.oracle, count += other.count;
+    first = std::min(first, other.first);
   }
+};
+
+// Cross-sections of too few elements are taken together with those that follow, the last of them
+// with those before.
+std::vector<Sums> groups_of(const at::Tensor& sums) {
+  const at::Tensor plain = sums.contiguous();
+  const auto rows = plain.accessor<double, 2>();
+  std::vector<Sums> out;
+  for (int64_t i = 0; i < sums.size(1); ++i) {
+    const Sums one = {rows[0][i], rows[1][i], rows[2][i], rows[3][i], i};
+    if (out.empty() || out.back().count >= kFewest) {
+      out.push_back(one);
+    } else {
+      out.back().add(one);
+    }
+  }
+  if (out.size() > 1 && out.back().count < kFewest) {
+    // Of as few elements as will do: small ones must be seen beside them.
+    Sums last = out.back();
+    for (int64_t i = last.first - 1; i >= 0 && last.count < kFewest; --i) {
+      last.add({rows[0][i], rows[1][i], rows[2][i], rows[3][i], i});
+    }
+    out.back() = last;
+  }
+  return out;
+}
+
+// Sections of few elements by themselves: what is left out shows there, rounding need not.
+std::vector<Sums> small_ones(const at::Tensor& sums) {
+  const at::Tensor plain = sums.contiguous();
+  const auto rows = plain.accessor<double, 2>();
+  std::vector<Sums> out;
+  for (int64_t i = 0; i < sums.size(1); ++i) {
+    const double count = rows[3][i];
+    if (count < kFewest && count >= kFewestAlone) {
+      out.push_back({rows[0][i], rows[1][i], rows[2][i], count, i});
+    }
+  }
+  return out;
+}
+
+void find_worst(const at::Tensor& sums, int64_t dim, at::ScalarType dtype, SectionError& worst) {
+  const auto visit = [&](const Sums& group, double floor) {
+    if (std::sqrt(group.oracle / group.count) < smallest_normal(dtype)) return;
+    const double error = std::sqrt(group.candidate / group.oracle);
+    const double allowed =
+        std::max(kSectionFactor * std::sqrt(group.reference / group.oracle), floor);
+    if (error / allowed > worst.excess) worst = {error / allowed, dim, group.first, error, allowed};
+  };
+  for (const Sums& group : groups_of(sums)) {
+    if (group.count >= kFewest) visit(group, std::sqrt(dtype_eps(dtype_of(dtype))));
+  }
+  for (const Sums& one : small_ones(sums)) visit(one, kLeftOut);
 }
 
 // Sums over all dimensions but one, [4, size]: squares of errors, of changes, of changed values,

@@ -16,8 +16,9 @@ namespace kw {
 // RMS error divided by what is allowed: kSectionFactor times the reference's own in the same
 // cross-section, and at least the square root of the dtype's epsilon, which is far from both
 // rounding and from a result that was left out. Cross-sections of fewer than 16 finite elements
-// are taken together with those that follow, and say nothing where none do; nor do values below
-// the dtype's normal range. `index` is that of the first.
+// are taken together with those that follow, the last with those before, and say nothing where all
+// are so few; one of four elements or more may not be off by a quarter by itself. Values below the
+// dtype's normal range say nothing. `index` is that of the first.
 struct SectionError {
   double excess = 0;
   int64_t dim = -1, index = -1;

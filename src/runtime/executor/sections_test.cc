@@ -67,8 +67,21 @@ TEST(Sections, FewElementsAreTakenTogether) {
   EXPECT_GT(found.excess, 1);
   EXPECT_EQ(found.dim, 1);
   EXPECT_EQ(found.index, 18);
-  const Sides few = uneven({5, 3});
-  EXPECT_EQ(worst(at::zeros({5, 3}), few.reference, few.oracle).excess, 0);
+  const Sides few = uneven({3, 3});
+  EXPECT_EQ(worst(at::zeros({3, 3}), few.reference, few.oracle).excess, 0);
+}
+
+TEST(Sections, TheLastOnesAreNotForgotten) {
+  at::manual_seed(5);
+  for (const auto& sizes : {std::vector<int64_t>{8, 513}, {4104}}) {
+    const at::Tensor oracle = at::randn(sizes, at::kDouble);
+    oracle.slice(-1, -1 * (sizes.size() == 1 ? 8 : 1)).mul_(1e-6);
+    const at::Tensor reference = oracle.to(at::kFloat);
+    at::Tensor candidate = reference.clone();
+    candidate.slice(-1, -1 * (sizes.size() == 1 ? 8 : 1)).zero_();
+    EXPECT_GT(worst(candidate, reference, oracle).excess, 1) << sizes.size();
+    EXPECT_LE(worst(reference * (1 + 1e-7), reference, oracle).excess, 1);
+  }
 }
 
 TEST(Sections, AVectorIsComparedInStretches) {
