@@ -22,7 +22,7 @@ constexpr double kGrossFactor = 256;
 struct Floor {
   double rms, worst;  // units in the last place
 };
-constexpr Floor kHalfFloor = {1, 4}, kOwnFloor = {8, 8};
+constexpr Floor kHalfFloor = {1, 4}, kOwnFloor = {5, 8};
 
 Floor floor_of(DType dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kBFloat16 ? kHalfFloor : kOwnFloor;

@@ -46,7 +46,7 @@ struct UpdateOracle {
   at::Tensor exact;  // what float64 makes of it
   double error = 0;  // RMS of what the reference made, less `exact`
 };
-// Of several runs of the reference (each as PyTorch, as kernels do, ...): the largest error.
+// RMS of what a run left, less `exact`, over elements that are finite in both.
 double update_error(const at::Tensor& after, const at::Tensor& exact);
 
 // Whether `got` is what `expected` is, each made of `before` in place: RMS(got - exact) is at most

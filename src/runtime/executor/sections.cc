@@ -37,41 +37,30 @@ struct Sums {
   }
 };
 
-// Cross-sections of too few elements are taken together with those that follow, the last of them
-// with those before.
-std::vector<Sums> groups_of(const at::Tensor& sums) {
+// Of Comparison::sections along one dimension, one by one.
+std::vector<Sums> sums_of(const at::Tensor& sums) {
   const at::Tensor plain = sums.contiguous();
   const auto rows = plain.accessor<double, 2>();
   std::vector<Sums> out;
   for (int64_t i = 0; i < sums.size(1); ++i) {
-    const Sums one = {rows[0][i], rows[1][i], rows[2][i], rows[3][i], i};
+    out.push_back({rows[0][i], rows[1][i], rows[2][i], rows[3][i], i});
+  }
+  return out;
+}
+
+// Those of too few elements are taken together with those that follow, the last with as many before
+// as will do: small elements must be seen beside them.
+std::vector<Sums> groups_of(const std::vector<Sums>& sections) {
+  std::vector<Sums> out;
+  for (const Sums& one : sections) {
     if (out.empty() || out.back().count >= kFewest) {
       out.push_back(one);
     } else {
       out.back().add(one);
     }
   }
-  if (out.size() > 1 && out.back().count < kFewest) {
-    // Of as few elements as will do: small ones must be seen beside them.
-    Sums last = out.back();
-    for (int64_t i = last.first - 1; i >= 0 && last.count < kFewest; --i) {
-      last.add({rows[0][i], rows[1][i], rows[2][i], rows[3][i], i});
-    }
-    out.back() = last;
-  }
-  return out;
-}
-
-// Sections of few elements by themselves: what is left out shows there, rounding need not.
-std::vector<Sums> small_ones(const at::Tensor& sums) {
-  const at::Tensor plain = sums.contiguous();
-  const auto rows = plain.accessor<double, 2>();
-  std::vector<Sums> out;
-  for (int64_t i = 0; i < sums.size(1); ++i) {
-    const double count = rows[3][i];
-    if (count < kFewest && count >= kFewestAlone) {
-      out.push_back({rows[0][i], rows[1][i], rows[2][i], count, i});
-    }
+  for (int64_t i = out.empty() ? 0 : out.back().first; i-- > 0 && out.back().count < kFewest;) {
+    out.back().add(sections[static_cast<size_t>(i)]);
   }
   return out;
 }
@@ -84,10 +73,13 @@ void find_worst(const at::Tensor& sums, int64_t dim, at::ScalarType dtype, Secti
         std::max(kSectionFactor * std::sqrt(group.reference / group.oracle), floor);
     if (error / allowed > worst.excess) worst = {error / allowed, dim, group.first, error, allowed};
   };
-  for (const Sums& group : groups_of(sums)) {
+  const std::vector<Sums> sections = sums_of(sums);
+  for (const Sums& group : groups_of(sections)) {
     if (group.count >= kFewest) visit(group, std::sqrt(dtype_eps(dtype_of(dtype))));
   }
-  for (const Sums& one : small_ones(sums)) visit(one, kLeftOut);
+  for (const Sums& one : sections) {
+    if (one.count >= kFewestAlone && one.count < kFewest) visit(one, kLeftOut);
+  }
 }
 
 // Sums over all dimensions but one, [4, size]: squares of errors, of changes, of changed values,

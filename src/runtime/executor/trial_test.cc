@@ -92,8 +92,7 @@ TEST_P(TrialTest, ARightCandidateIsRight) {
     ASSERT_EQ(report.outputs.size(), 1u);
     EXPECT_TRUE(within(report.outputs[0])) << variation_name(variation);
     EXPECT_GT(report.outputs[0].reference_rms, 0);
-    // The error of an exponential grows with its argument.
-    EXPECT_LT(report.outputs[0].reference_rms, variation == Variation::kUneven ? 1e-4 : 4e-6);
+    EXPECT_LT(report.outputs[0].reference_rms, 4e-6);
     EXPECT_EQ(report.outputs[0].dtype, "float32");
     EXPECT_TRUE(report.outputs[0].reference_finite);
   }
