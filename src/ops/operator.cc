@@ -152,6 +152,14 @@ std::string_view recorded_name(Recording recorded) {
   return recorded == Recording::kWhole ? "whole" : "decompose";
 }
 
+bool asks_what_is_finite(const OperatorRow& row) {
+  for (std::string_view name :
+       {"aten.nan", "aten.isnan", "aten.isinf", "aten.isposinf", "aten.isneginf"}) {
+    if (row.name.starts_with(name)) return true;
+  }
+  return false;
+}
+
 bool is_computing(OpClass cls) {
   return cls != OpClass::kView && cls != OpClass::kFactory && cls != OpClass::kRandom;
 }

@@ -40,6 +40,7 @@ enum class Numerics {
   kCompare,  // jumps where `self` is `other`, or 0 where there is no other
   kPointwise,
   kExponential,  // pointwise; large results come from large arguments, whose rounding they multiply
+  kNearOne,      // so, and the usual formula takes small results from numbers near one
   kReduction,
   kChoice,     // of integer results: where in `self` something stands; near ties fall either way
   kAnyChoice,  // the same where PyTorch promises no order of equal elements
@@ -87,6 +88,9 @@ const OperatorRow& work_row(const OperatorRow& row);
 
 std::string_view op_class_name(OpClass cls);
 std::string_view recorded_name(Recording recorded);
+
+// True of operators that tell NaN or infinities from numbers, which PyTorch names after them.
+bool asks_what_is_finite(const OperatorRow& row);
 
 // True for classes that do arithmetic (coverage counts them as work left to PyTorch).
 bool is_computing(OpClass cls);

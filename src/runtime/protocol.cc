@@ -12,9 +12,9 @@ constexpr size_t kMaxOutputs = 4096;
 constexpr size_t kMaxTasks = 4096;
 constexpr int kMaxRounds = 1'000'000;
 
-constexpr std::array<std::string_view, 9> kVariationNames = {"plain",    "scale-down",  "scale-up",
-                                                             "flipped",  "mixed-signs", "affine",
-                                                             "integers", "uneven",      "zeros"};
+constexpr std::array<std::string_view, 14> kVariationNames = {
+    "plain",  "scale-down", "scale-up", "negative",   "mixed-signs", "affine",     "integers",
+    "uneven", "zeros",      "blank",    "parameters", "used",        "not-finite", "far"};
 
 // JSON has no infinities: they are tagged as in task.md.
 Json number_to_json(double x) {
@@ -168,12 +168,18 @@ std::string_view variation_name(Variation variation) {
   return kVariationNames.at(static_cast<size_t>(variation));
 }
 
+bool is_edge(Variation variation) {
+  return variation == Variation::kZeros || variation == Variation::kBlank ||
+         variation == Variation::kNotFinite || variation == Variation::kFar;
+}
+
 Json to_json(const TrialRequest& request) {
   return {{"kind", "trial"},
           {"reference", request.reference},
           {"candidate", request.candidate},
           {"seed", request.seed},
           {"variation", variation_name(request.variation)},
+          {"only", request.only},
           {"check_noop", request.check_noop},
           {"each_launch", request.each_launch},
           {"second_call", request.second_call},
@@ -192,6 +198,7 @@ TrialRequest trial_request_from_json(const JsonReader& in) {
   while (index < kVariationNames.size() && kVariationNames[index] != name.string()) ++index;
   if (index == kVariationNames.size()) name.fail("unknown variation");
   request.variation = static_cast<Variation>(index);
+  request.only = static_cast<int>(in.at("only").integer(-1, INT32_MAX));
   request.check_noop = in.at("check_noop").boolean();
   request.each_launch = in.at("each_launch").boolean();
   request.second_call = in.at("second_call").boolean();

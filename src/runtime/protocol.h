@@ -23,25 +23,36 @@
 
 namespace kw {
 
-// How the inputs of a trial are changed after they are drawn. Only floating tensors are touched.
+// How the inputs of a trial are changed after they are drawn. Only floating tensors are touched,
+// and masks where it says so.
 enum class Variation {
   kPlain,
   kScaleDown,
   kScaleUp,
-  kFlipped,
+  kNegative,
   kMixedSigns,
-  kAffine,    // constant parameters become random
+  kAffine,    // constant parameters become random, constant masks too
   kIntegers,  // parameters too become small integers
   kUneven,    // scales differ by position, and what stands first and last is large
-  kZeros      // some elements, rows and columns are zero
+  kZeros,     // some elements, rows and columns are zero, some rows constant; of random masks some
+              // rows and columns hold nothing but zeros, or ones
+  kBlank,     // nothing but zeros
+  kParameters,  // as kAffine, and all other parameters change too, sign and all
+  kUsed,        // buffers are what a few earlier calls of the reference left
+  kNotFinite,   // some elements are NaN or infinite
+  kFar          // scaled up by 64, beyond where exponentials overflow
 };
 std::string_view variation_name(Variation variation);
+// What happens at the edge of a task's domain: where the reference is not finite, a candidate may
+// be anything.
+bool is_edge(Variation variation);
 
 struct TrialRequest {
   int reference = 0;  // task ids
   int candidate = 0;
   uint64_t seed = 0;
   Variation variation = Variation::kPlain;
+  int only = -1;             // the one input that varies; -1: all
   bool check_noop = false;   // run again with all launches skipped: TrialReport::no_launch_changes
   bool each_launch = false;  // and once for each forward launch: TrialReport::idle_launches
   // A candidate that writes to tensors of its own is called before, on other inputs.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "formats/error.h"
-#include "ops/operator.h"
 
 namespace kw {
 namespace {
@@ -26,9 +25,9 @@ bool reference_is_finite(const TrialReport& report) {
 }
 
 // A varied set may leave a task's domain, and says nothing then. But where a task has NaN or
-// infinite results as it is, a varied set is judged by what is finite in fp64 and in the reference:
-// the candidate must be finite there too, and elsewhere it may be anything. False when that is too
-// little.
+// infinite results as it is, or the set is made for the domain's edge, it is judged by what is
+// finite in fp64 and in the reference: the candidate must be finite there too, and elsewhere it may
+// be anything. False when that is too little.
 bool judge_finite_part(TrialReport& report) {
   for (OutputErrors& e : report.outputs) {
     if (e.reference_finite) continue;
@@ -43,45 +42,6 @@ bool has_few_elements(const Task& task) {
   return std::any_of(task.forward.outputs.begin(), task.forward.outputs.end(), [&](ValueId id) {
     const Value& value = task.forward.values[id];
     return is_floating(value.dtype) && value.numel() < kFewElements;
-  });
-}
-
-// Whether a trial on integers says something: the program sums, and all that it does gives integers
-// from integers.
-bool gives_integers(const Task& task) {
-  bool sums = false;
-  for (const Step& step : task.forward.steps) {
-    const auto* call = std::get_if<AtenCall>(&step);
-    const OperatorRow* row = call ? find_operator(call->op) : nullptr;
-    if (!row || !work_row(*row).integers) return false;
-    const Numerics numerics = work_row(*row).numerics;
-    sums = sums || numerics == Numerics::kMatmul || numerics == Numerics::kReduction;
-  }
-  return sums;
-}
-
-// Whether there may be constant parameters, or masks, that others can take the place of.
-bool has_constants(const Task& task) {
-  const auto is_mask = [&](ValueId id) { return task.inputs.values[id].dtype == DType::kBool; };
-  return std::any_of(task.state.begin(), task.state.end(),
-                     [](const StateEntry& entry) { return entry.kind != "constant"; }) ||
-         std::any_of(task.inputs.outputs.begin(), task.inputs.outputs.end(), is_mask);
-}
-
-// Whether some step makes integers of floating numbers: which of many zeros is the largest nobody
-// says, and what 0/0 is as an integer neither.
-bool makes_integers(const Task& task) {
-  const auto& values = task.forward.values;
-  const auto is_float = [&](ValueId id) { return id >= 0 && is_floating(values[id].dtype); };
-  const auto is_integer = [&](ValueId id) {
-    return id >= 0 && !is_floating(values[id].dtype) && values[id].dtype != DType::kBool;
-  };
-  return std::any_of(task.forward.steps.begin(), task.forward.steps.end(), [&](const Step& step) {
-    const auto* call = std::get_if<AtenCall>(&step);
-    return call && std::any_of(call->results.begin(), call->results.end(), is_integer) &&
-           std::any_of(call->args.begin(), call->args.end(), [&](const auto& named) {
-             return named.second.is_value() && is_float(named.second.value());
-           });
   });
 }
 
@@ -103,15 +63,15 @@ int usual_trials(const Task& reference, const VerifyOptions& options) {
   return many && varies(options) ? 2 : 5;
 }
 
-std::vector<TrialRequest> plan_trials(const Task& reference, int reference_id, int candidate_id,
-                                      const VerifyOptions& options) {
+std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptions& options) {
+  const Task& reference = tasks.reference;
   std::vector<TrialRequest> out;
   int trials = options.trials > 0 ? options.trials : usual_trials(reference, options);
   if (has_few_elements(reference)) trials = std::max(trials, ErrorPool::kTrials);
   for (int i = 0; i < trials; ++i) {
     TrialRequest request;
-    request.reference = reference_id;
-    request.candidate = candidate_id;
+    request.reference = tasks.reference_id;
+    request.candidate = tasks.candidate_id;
     request.seed = options.seed + static_cast<uint64_t>(i);
     request.second_call = !options.without.contains("second-call");
     request.used_memory = i % 2 == 1;  // a kernel may know poison when it sees it
@@ -121,13 +81,25 @@ std::vector<TrialRequest> plan_trials(const Task& reference, int reference_id, i
     out.push_back(request);
   }
   if (!varies(options)) return out;
-  std::vector<Variation> variations = {Variation::kScaleDown, Variation::kScaleUp,
-                                       Variation::kFlipped, Variation::kMixedSigns,
-                                       Variation::kUneven};
-  if (has_constants(reference)) variations.push_back(Variation::kAffine);
+  std::vector<Variation> variations = {
+      Variation::kScaleDown, Variation::kNegative, Variation::kUneven,
+      has_exponentials(reference) ? Variation::kFar : Variation::kScaleUp};
+  if (!is_drawn_around_zero(reference)) variations.push_back(Variation::kMixedSigns);
+  // What a candidate packs when it is constructed stays as it is. What is constant need not be
+  // packed: others may take its place.
+  if (!reference.state.empty() && !packs_parameters(tasks.candidate, reference)) {
+    variations.push_back(Variation::kParameters);
+  } else if (!reference.state.empty() || has_masks(reference)) {
+    variations.push_back(Variation::kAffine);
+  }
   // Few elements are judged by all of their trials together.
   if (has_few_elements(reference)) variations.insert(variations.end(), 2, Variation::kUneven);
-  if (!makes_integers(reference)) variations.push_back(Variation::kZeros);
+  if (!converts_to_integers(reference)) {
+    variations.push_back(Variation::kZeros);
+    variations.push_back(Variation::kBlank);
+  }
+  if (updates_state(reference)) variations.push_back(Variation::kUsed);
+  if (asks_what_is_finite(reference)) variations.push_back(Variation::kNotFinite);
   if (gives_integers(reference) && !options.without.contains("integers")) {
     variations.push_back(Variation::kIntegers);
   }
@@ -142,10 +114,36 @@ std::vector<TrialRequest> plan_trials(const Task& reference, int reference_id, i
   return out;
 }
 
+std::vector<TrialRequest> trials_instead(const TrialRequest& said_nothing, const Task& reference) {
+  constexpr int kMost = 4;
+  std::vector<TrialRequest> out;
+  TrialRequest request = said_nothing;
+  if (request.variation == Variation::kParameters || request.variation == Variation::kFar) {
+    const bool parameters = request.variation == Variation::kParameters;
+    request.variation = parameters ? Variation::kAffine : Variation::kScaleUp;
+    return {request};
+  }
+  if (request.only >= 0 || request.variation == Variation::kAffine ||
+      request.variation == Variation::kIntegers || request.variation == Variation::kUsed) {
+    return {};
+  }
+  const auto& inputs = reference.inputs.outputs;
+  for (size_t i = 0; i < inputs.size() && out.size() < kMost; ++i) {
+    if (!is_floating(reference.inputs.values[inputs[i]].dtype)) continue;
+    request.only = static_cast<int>(i);
+    request.seed = said_nothing.seed + 100 * (i + 1);
+    out.push_back(request);
+  }
+  return out.size() > 1 ? out : std::vector<TrialRequest>();
+}
+
 std::string TrialJudge::add(const TrialRequest& request, TrialReport report) {
   const bool plain = request.variation == Variation::kPlain;
+  said_nothing_ = false;
   Json trial = {{"variation", variation_name(request.variation)}, {"outputs", Json::array()}};
-  if (const std::string why = plain ? "" : reason_to_skip(report); !why.empty()) {
+  if (request.only >= 0) trial["only"] = request.only;
+  if (const std::string why = plain ? "" : reason_to_skip(request, report); !why.empty()) {
+    said_nothing_ = true;
     trial["skipped"] = why;
     evidence_.push_back(trial);
     return "";
@@ -154,7 +152,7 @@ std::string TrialJudge::add(const TrialRequest& request, TrialReport report) {
     if (report.fault == "reference") throw InputError("the reference failed: " + report.message);
     return report.message;
   }
-  finite_task_ = finite_task_ && reference_is_finite(report);
+  if (plain) finite_task_ = finite_task_ && reference_is_finite(report);
   trial["seconds"] = report.seconds;
   trial["phases"] = report.phases;
   trial["peak_bytes"] = report.peak_bytes;  // of the device's allocator, or of the executor
@@ -169,12 +167,13 @@ std::string TrialJudge::add(const TrialRequest& request, TrialReport report) {
   return fault(request, report);
 }
 
-std::string TrialJudge::reason_to_skip(TrialReport& report) const {
+std::string TrialJudge::reason_to_skip(const TrialRequest& request, TrialReport& report) const {
   if (report.status != "ok") {
     const bool refused = report.status == "failed" && report.fault == "reference";
     return refused ? "the reference refuses these inputs" : "";
   }
-  if (reference_is_finite(report) || (!finite_task_ && judge_finite_part(report))) return "";
+  const bool by_part = !finite_task_ || is_edge(request.variation);
+  if (reference_is_finite(report) || (by_part && judge_finite_part(report))) return "";
   return "the reference itself is not finite on these inputs";
 }
 
@@ -195,6 +194,7 @@ std::string TrialJudge::fault(const TrialRequest& request, const TrialReport& re
   if (!report.state_equal && checked("buffers"))
     return with_detail("has other parameters than the reference");
   for (size_t i = 0; i < report.outputs.size() && checked("outputs"); ++i) {
+    if (is_edge(request.variation) && by_choice_.contains(i)) continue;
     const std::string fault = request.variation == Variation::kIntegers
                                   ? integer_fault(report.outputs[i])
                                   : output_fault(report.outputs[i], options_.tolerance);

@@ -1,10 +1,12 @@
 // Which trials a candidate goes through, and what their reports, together, say of it.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
 #include "program/program.h"
+#include "verify/domain.h"
 #include "verify/options.h"
 
 namespace kw {
@@ -13,17 +15,29 @@ namespace kw {
 // has so many elements that they say as much of an error, when sets are varied besides.
 int usual_trials(const Task& reference, const VerifyOptions& options);
 
-// Fresh input sets, then varied ones. The ids are the executor's.
-std::vector<TrialRequest> plan_trials(const Task& reference, int reference_id, int candidate_id,
-                                      const VerifyOptions& options);
+struct LoadedPair {
+  const Task &reference, &candidate;
+  int reference_id = 0, candidate_id = 1;  // the executor's
+};
+
+// Fresh input sets, then varied ones.
+std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptions& options);
+
+// What to try where a varied set said nothing: each input by itself (the domain of one is not that
+// of the others), parameters that keep their signs.
+std::vector<TrialRequest> trials_instead(const TrialRequest& said_nothing, const Task& reference);
 
 class TrialJudge {
  public:
-  explicit TrialJudge(const VerifyOptions& options) : options_(options) {}  // must outlive this
+  // `options` must outlive this.
+  TrialJudge(const VerifyOptions& options, const Task& reference)
+      : options_(options), by_choice_(outputs_by_choice(reference)) {}
   // Why the candidate is wrong by this trial, whose report is "ok", "failed" or "died"; empty when
   // it is right or the trial says nothing. InputError when the reference fails on inputs as it
   // draws them.
   std::string add(const TrialRequest& request, TrialReport report);
+  // Whether the last one said nothing.
+  bool said_nothing() const { return said_nothing_; }
   // Why it is wrong by all that was added; empty when it is right.
   std::string together() const;
 
@@ -36,9 +50,11 @@ class TrialJudge {
   bool checked(std::string_view check) const { return !options_.without.contains(check); }
   std::string fault(const TrialRequest& request, const TrialReport& report) const;
   // Why a varied set says nothing; empty when it says something.
-  std::string reason_to_skip(TrialReport& report) const;
+  std::string reason_to_skip(const TrialRequest& request, TrialReport& report) const;
 
   const VerifyOptions& options_;
+  const std::set<size_t> by_choice_;
+  bool said_nothing_ = false;
   Json evidence_ = Json::array();
   ErrorPool pool_;
   // Of three trials. A right kernel fails in 1 of 20,000 (F distribution with 3 and 3 degrees of

@@ -20,6 +20,10 @@ Task with_outputs(const std::vector<int64_t>& sizes) {
   return task;
 }
 
+std::vector<TrialRequest> planned(const Task& task, const VerifyOptions& options = {}) {
+  return plan_trials({task, task}, options);
+}
+
 TEST(Trials, AreFewerWhereEveryOutputHasManyElements) {
   VerifyOptions options;
   EXPECT_EQ(usual_trials(with_outputs({1 << 20, 1 << 21}), options), 2);
@@ -33,59 +37,79 @@ TEST(Trials, AreTenAtLeastWhereAnOutputHasFewElements) {
   VerifyOptions options;
   options.trials = 2;
   options.variations = false;
-  EXPECT_EQ(plan_trials(with_outputs({1000}), 0, 1, options).size(), 2u);
-  EXPECT_EQ(plan_trials(with_outputs({1000, 1}), 0, 1, options).size(), 10u);
+  EXPECT_EQ(planned(with_outputs({1000}), options).size(), 2u);
+  EXPECT_EQ(planned(with_outputs({1000, 1}), options).size(), 10u);
   options.variations = true;
-  EXPECT_EQ(plan_trials(with_outputs({1000, 1}), 0, 1, options).size(), 18u);
+  EXPECT_EQ(planned(with_outputs({1000, 1}), options).size(), 18u);
 }
 
 TEST(Trials, DifferInTheirSeeds) {
   std::set<uint64_t> seeds;
-  const auto planned = plan_trials(with_outputs({1000}), 0, 1, VerifyOptions());
-  for (const TrialRequest& request : planned) seeds.insert(request.seed);
-  EXPECT_EQ(seeds.size(), planned.size());
-  EXPECT_EQ(planned.size(), 11u);  // five, and six varied ones
+  const auto trials = planned(with_outputs({1000}));
+  for (const TrialRequest& request : trials) seeds.insert(request.seed);
+  EXPECT_EQ(seeds.size(), trials.size());
+  EXPECT_EQ(trials.size(), 11u);  // five, and six varied ones
+}
+
+int64_t count_of(Variation variation, const std::vector<TrialRequest>& trials) {
+  return std::count_if(trials.begin(), trials.end(),
+                       [&](const TrialRequest& request) { return request.variation == variation; });
 }
 
 TEST(Trials, HaveOtherParametersWhereThereAreAny) {
-  const auto affine = [](const Task& task) {
-    const auto planned = plan_trials(task, 0, 1, VerifyOptions());
-    return std::count_if(planned.begin(), planned.end(), [](const TrialRequest& request) {
-      return request.variation == Variation::kAffine;
-    });
-  };
   Task task = with_outputs({1000});
-  EXPECT_EQ(affine(task), 0);
+  EXPECT_EQ(count_of(Variation::kAffine, planned(task)), 0);
   task.inputs.values.push_back({DType::kBool, {1000}, {1}, 0, 0});
   task.inputs.outputs.push_back(0);
-  EXPECT_EQ(affine(task), 1);
+  EXPECT_EQ(count_of(Variation::kAffine, planned(task)), 1) << "masks";
   task.inputs.values[0].dtype = DType::kFloat32;
-  EXPECT_EQ(affine(task), 0);
+  EXPECT_EQ(count_of(Variation::kAffine, planned(task)), 0);
   task.state.push_back({{"weight"}, "parameter"});
-  EXPECT_EQ(affine(task), 1);
+  EXPECT_EQ(count_of(Variation::kParameters, planned(task)), 1);
+  EXPECT_EQ(count_of(Variation::kAffine, planned(task)), 0);
 }
 
-// Which of many zeros is the largest, and what 0/0 is as a code, nobody says.
-TEST(Trials, HaveNoZerosWhereNumbersBecomeIntegers) {
-  const auto zeros = [](DType made) {
+// Which of many zeros is the largest nobody says: such outputs are not judged there. What 0/0 is as
+// an integer may be an index out of bounds.
+TEST(Trials, HaveNoZerosWhereNumbersAreConvertedToIntegers) {
+  const auto zeros = [](const char* op, DType made) {
     Task task = with_outputs({1000});
     task.forward.values.push_back({made, {1000}, {1}, 0, 1});
-    task.forward.steps.emplace_back(
-        AtenCall{"aten.argmax.default", {{"self", {ValueRef{0}}}}, {1}, {}});
-    const auto planned = plan_trials(task, 0, 1, VerifyOptions());
-    return std::count_if(planned.begin(), planned.end(), [](const TrialRequest& request) {
-      return request.variation == Variation::kZeros;
-    });
+    task.forward.steps.emplace_back(AtenCall{op, {{"self", {ValueRef{0}}}}, {1}, {}});
+    return count_of(Variation::kZeros, planned(task));
   };
-  EXPECT_EQ(zeros(DType::kFloat32), 1);
-  EXPECT_EQ(zeros(DType::kBool), 1);
-  EXPECT_EQ(zeros(DType::kInt64), 0);
-  EXPECT_EQ(zeros(DType::kInt8), 0);
+  EXPECT_EQ(zeros("aten._to_copy.default", DType::kFloat16), 1);
+  EXPECT_EQ(zeros("aten._to_copy.default", DType::kBool), 1);
+  EXPECT_EQ(zeros("aten._to_copy.default", DType::kInt8), 0);
+  EXPECT_EQ(zeros("aten.argmax.default", DType::kInt64), 1);
+  EXPECT_EQ(zeros("aten.count_nonzero.default", DType::kInt64), 1);
+}
+
+TEST(Trials, InsteadOfOneThatSaidNothingVaryInputsOneByOne) {
+  Task task = with_outputs({1000});
+  task.inputs.values = {{DType::kFloat32, {8}, {1}, 0, 0},
+                        {DType::kInt64, {8}, {1}, 0, 1},
+                        {DType::kFloat32, {8}, {1}, 0, 2}};
+  task.inputs.outputs = {0, 1, 2};
+  TrialRequest request;
+  request.variation = Variation::kNegative;
+  const auto instead = trials_instead(request, task);
+  ASSERT_EQ(instead.size(), 2u);
+  EXPECT_EQ(instead[0].only, 0);
+  EXPECT_EQ(instead[1].only, 2);
+  EXPECT_NE(instead[0].seed, instead[1].seed);
+  EXPECT_TRUE(trials_instead(instead[0], task).empty()) << "no further";
+  request.variation = Variation::kParameters;
+  ASSERT_EQ(trials_instead(request, task).size(), 1u);
+  EXPECT_EQ(trials_instead(request, task)[0].variation, Variation::kAffine);
+  request.variation = Variation::kZeros;
+  task.inputs.outputs = {0, 1};
+  EXPECT_TRUE(trials_instead(request, task).empty()) << "the same again";
 }
 
 struct JudgeTest : testing::Test {
   VerifyOptions options;
-  TrialJudge judge{options};
+  TrialJudge judge{options, with_outputs({100})};
 
   static TrialRequest of(Variation variation) {
     TrialRequest request;
@@ -156,6 +180,17 @@ TEST_F(JudgeTest, ATaskThatIsNotFiniteIsJudgedByWhatIs) {
   EXPECT_NE(judge.add(of(Variation::kScaleUp), lost), "");
   lost.outputs[0].finite = 10;  // too few to say anything
   EXPECT_EQ(judge.add(of(Variation::kScaleUp), lost), "");
+}
+
+TEST_F(JudgeTest, TheEdgeOfADomainIsJudgedByWhatIsFinite) {
+  EXPECT_EQ(judge.add(of(Variation::kPlain), right()), "");
+  TrialReport lost = infinite();
+  EXPECT_EQ(judge.add(of(Variation::kBlank), lost), "");
+  EXPECT_FALSE(judge.said_nothing());
+  lost.outputs[0].lost = 1;
+  EXPECT_NE(judge.add(of(Variation::kBlank), lost), "");
+  EXPECT_EQ(judge.add(of(Variation::kNegative), lost), "");
+  EXPECT_TRUE(judge.said_nothing());
 }
 
 TEST_F(JudgeTest, WhatIsKnownOfLaunchesAndOfTheTaskIsKept) {

@@ -238,7 +238,7 @@ void Verifier::judge(const Reference& reference, const Task& candidate,
   if (!check_coverage(reference, candidate, options, {}, verdict)) return;
   const int id = executor_.load(candidate);
   std::vector<int> idle;
-  bool accepted = check_correct(reference, id, options, verdict, idle);
+  bool accepted = check_correct(reference, candidate, id, options, verdict, idle);
   // Launches that turned out to change nothing earn no share.
   if (accepted && !idle.empty()) {
     accepted = check_coverage(reference, candidate, options, idle, verdict);
@@ -255,7 +255,7 @@ bool Verifier::is_correct(const Reference& reference, const Task& candidate,
   Verdict verdict;
   std::vector<int> idle;
   const int id = executor_.load(candidate);
-  const bool correct = check_correct(reference, id, options, verdict, idle);
+  const bool correct = check_correct(reference, candidate, id, options, verdict, idle);
   executor_.unload(id);
   return correct;
 }
@@ -296,19 +296,23 @@ bool Verifier::check_coverage(const Reference& reference, const Task& candidate,
   return finish_stage(verdict, stage);
 }
 
-bool Verifier::check_correct(const Reference& reference, int candidate_id,
+bool Verifier::check_correct(const Reference& reference, const Task& candidate, int candidate_id,
                              const VerifyOptions& options, Verdict& verdict,
                              std::vector<int>& idle) {
   const Clock::time_point start = Clock::now();
   StageResult stage{Stage::kCorrect, true, "", Json::object(), 0};
-  TrialJudge judge(options);
-  for (const TrialRequest& request :
-       plan_trials(reference.task, reference.id, candidate_id, options)) {
+  TrialJudge judge(options, reference.task);
+  std::vector<TrialRequest> trials =
+      plan_trials({reference.task, candidate, reference.id, candidate_id}, options);
+  for (size_t i = 0; i < trials.size() && stage.reason.empty(); ++i) {
+    const TrialRequest request = trials[i];
     const TrialReport report = executor_.trial(request, options.trial_deadline);
     stage.seconds = since(start);
     if (says_nothing(report.status, executor_)) return not_judged(verdict, stage, report.message);
     stage.reason = judge.add(request, report);
-    if (!stage.reason.empty()) break;
+    if (!judge.said_nothing()) continue;
+    const auto instead = trials_instead(request, reference.task);
+    trials.insert(trials.end(), instead.begin(), instead.end());
   }
   if (stage.reason.empty()) stage.reason = judge.together();
   stage.passed = stage.reason.empty();

@@ -7,7 +7,7 @@
 #include "ops/operator.h"
 #include "runtime/executor/codes.h"
 #include "runtime/executor/guards.h"
-#include "runtime/executor/makers.h"
+#include "program/makers.h"
 
 namespace kw {
 namespace {

@@ -3,7 +3,7 @@
 #include "ops/operator.h"
 #include "runtime/executor/compare.h"
 #include "runtime/executor/guards.h"
-#include "runtime/executor/makers.h"
+#include "program/makers.h"
 #include "runtime/executor/metrics.h"
 
 namespace kw {

@@ -6,8 +6,8 @@
 
 #include "ops/operator.h"
 #include "program/cost.h"
+#include "program/makers.h"
 #include "runtime/executor/accumulator.h"
-#include "runtime/executor/makers.h"
 #include "runtime/executor/tf32.h"
 
 namespace kw {
@@ -58,6 +58,8 @@ std::optional<KernelArithmetic> KernelArithmetic::of(const Program& program, con
     out.kind_ = Kind::kConvolution;
   } else if (row->numerics == Numerics::kExponential) {
     out.kind_ = Kind::kExponential;
+  } else if (row->numerics == Numerics::kNearOne) {
+    out.kind_ = Kind::kNearOne;
   } else if (const auto jump = near_jump(program, step)) {
     out.kind_ = Kind::kRounding;
     out.jump_ = *jump;
@@ -91,6 +93,7 @@ at::Tensor KernelArithmetic::changed(const at::Tensor& operand,
     case Kind::kConvolution:
       return rounded_to_tf32(operand);
     case Kind::kExponential:
+    case Kind::kNearOne:
       if (operand.scalar_type() != at::kFloat) return operand;
       return at::nextafter(operand, at::full({}, INFINITY, operand.options()));
     case Kind::kRounding:
@@ -116,6 +119,13 @@ std::vector<at::Tensor> KernelArithmetic::run(const OperatorCall& call,
                                               std::span<const at::Tensor> slots) const {
   std::vector<at::Tensor> other(slots.begin(), slots.end());
   for (ValueId id : operands_) other[id] = changed(slots[id], slots);
+  if (kind_ == Kind::kNearOne) {
+    std::vector<at::Tensor> results = call.run(other);
+    for (at::Tensor& result : results) {
+      if (result.scalar_type() == at::kFloat) result = result.add(1).sub_(1);
+    }
+    return results;
+  }
   if (kind_ != Kind::kLongSum) return call.run(other);
   std::vector<at::Tensor> products = call.run(slots);
   products[0] = summed_by_one_accumulator(products[0], call.run(other)[0], terms_);

@@ -26,6 +26,7 @@ class KernelArithmetic {
   enum class Kind {
     kConvolution,  // float32 operands in TF32; products are exact, sums and the bias float32
     kExponential,  // an argument off by a unit in its last place
+    kNearOne,      // so, and float32 results that come out of numbers near one
     kRounding,     // to integers, and comparisons, of numbers computed in float32 or float64: near
                 // ties fall the other way. In half types the reference itself lets enough of them
                 // fall.

@@ -6,25 +6,14 @@
 #include <algorithm>
 #include <set>
 
+#include "ops/operator.h"
+#include "program/makers.h"
 #include "runtime/executor/integers.h"
 #include "runtime/executor/oracle.h"
+#include "runtime/executor/vary.h"
 
 namespace kw {
 namespace {
-
-// Floating tensors, one for each storage, as the whole storage: a change in place reaches every
-// view of it once.
-std::vector<at::Tensor> floating_storages(const std::vector<at::Tensor>& tensors) {
-  std::set<const void*> seen;
-  std::vector<at::Tensor> out;
-  for (const at::Tensor& tensor : tensors) {
-    if (!tensor.is_floating_point() || tensor.storage().nbytes() == 0) continue;
-    if (!seen.insert(tensor.storage().unsafeGetStorageImpl()).second) continue;
-    const int64_t count = tensor.storage().nbytes() / tensor.element_size();
-    out.push_back(tensor.as_strided({count}, {1}, 0));
-  }
-  return out;
-}
 
 // While it lives, operators that have a deterministic algorithm use it: a fragment's inputs are
 // what the steps before it compute, and cuDNN's transposed convolutions may sum by atomics.
@@ -56,123 +45,58 @@ class Deterministic {
   c10::WarningUtils::WarningHandlerGuard quiet_;
 };
 
-// Floating inputs that can be changed along their dimensions, one for each storage.
-std::vector<at::Tensor> floating_inputs(const std::vector<at::Tensor>& inputs) {
-  std::set<const void*> seen;
-  std::vector<at::Tensor> out;
-  for (const at::Tensor& input : inputs) {
-    if (!input.is_floating_point() || !input.is_non_overlapping_and_dense()) continue;
-    if (seen.insert(input.storage().unsafeGetStorageImpl()).second) out.push_back(input);
-  }
-  return out;
+// Parameters that are changed have other masks beside them.
+bool changes_masks(Variation variation) {
+  return variation == Variation::kAffine || variation == Variation::kParameters;
 }
 
-// One dimension at most has more than one element.
-bool is_vector(const at::Tensor& tensor) {
-  return std::all_of(tensor.sizes().begin(), tensor.sizes().end(),
-                     [&](int64_t size) { return size == 1 || size == tensor.numel(); });
-}
-
-// Along each dimension, stretches of other scales, and large elements at both ends and at a few
-// places between: what reads a part for the whole gives something else, whichever part it is, and
-// so does, among millions, what does not read the last element. Nothing becomes more than ten times
-// as large.
-void make_uneven(at::Tensor tensor) {
-  constexpr int64_t kStretches = 8, kMostBetween = 6;
-  constexpr double kLargest = 10;
+at::Tensor draw_scale(at::IntArrayRef shape, bool any_sign) {
   const auto options = at::TensorOptions().dtype(at::kFloat);  // drawn on the CPU
-  double largest = 1;
-  for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
-    const int64_t size = tensor.size(dim);
-    if (size < 2) continue;
-    const bool inner = dim >= tensor.dim() - 2;  // those outside bring the others' range too
-    const double large = is_vector(tensor) ? 64 : inner ? 16 : 2;
-    const at::Tensor scales = at::randint(inner ? -3 : -1, 1, {kStretches}, options).exp2();
-    const at::Tensor stretch = at::arange(size, at::kLong).mul(kStretches).floor_divide(size);
-    at::Tensor scale = scales.index_select(0, stretch);
-    if (size >= kStretches) {
-      largest *= large;
-      scale[0] = large;
-      scale[size - 1] = large;
-      const int64_t between = std::min(kMostBetween, size / kStretches);
-      scale.index_fill_(0, at::randint(size, {between}, at::kLong), large);
-    }
-    std::vector<int64_t> shape(static_cast<size_t>(tensor.dim()), 1);
-    shape[dim] = size;
-    tensor.mul_(scale.reshape(shape).to(tensor.options()));
-  }
-  tensor.mul_(kLargest / largest);
+  at::Tensor scale = at::rand(shape, options).add_(0.5);
+  if (any_sign) scale.mul_(at::randint(2, shape, options).mul_(2).sub_(1));
+  return scale;
 }
 
-// A sixteenth of the indices of each dimension, one at least, and of the elements.
-void put_zeros(at::Tensor tensor) {
-  constexpr int64_t kOneOf = 16;
-  tensor.masked_fill_(at::empty_like(tensor, at::kBool).bernoulli_(1.0 / kOneOf), 0);
-  for (int64_t dim = 0; tensor.dim() > 1 && dim < tensor.dim(); ++dim) {
-    const int64_t size = tensor.size(dim);
-    if (size < 2) continue;
-    const at::Tensor which =
-        at::randperm(size, at::kLong).narrow(0, 0, (size + kOneOf - 1) / kOneOf);
-    tensor.index_fill_(dim, which.to(tensor.device()), 0);
-  }
+// Of what constructors leave at 0 or 1.
+Affine change_of_constant(const at::Tensor& tensor, bool any_sign) {
+  const auto options = at::TensorOptions().dtype(at::kFloat);
+  const at::Tensor scale = draw_scale(tensor.sizes(), any_sign);
+  // Wide enough that what follows a bias saturates, is clamped and changes sign. Elements of a
+  // matrix are summed.
+  const double width = is_vector(tensor) ? 10 : 1;
+  at::Tensor shift = at::rand(tensor.sizes(), options).sub_(0.5).mul_(width);
+  // A variance must stay positive.
+  if (tensor.reshape({-1})[0].item<double>() != 0) shift.mul_(any_sign ? 0.4 : 0);
+  return {scale, shift};
 }
 
-void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t seed) {
-  seed_generators(seed);
-  if (variation == Variation::kUneven || variation == Variation::kZeros) {
-    const auto change = variation == Variation::kUneven ? make_uneven : put_zeros;
-    for (const at::Tensor& input : floating_inputs(inputs)) change(input);
-    return;
-  }
-  for (at::Tensor& flat : floating_storages(inputs)) {
-    switch (variation) {
-      case Variation::kScaleDown:
-        flat.mul_(0.1);
-        break;
-      case Variation::kScaleUp:
-        flat.mul_(10);
-        break;
-      case Variation::kFlipped:
-        flat.neg_();
-        break;
-      case Variation::kMixedSigns:
-        flat.mul_(at::empty_like(flat).bernoulli_(0.5).mul_(2).sub_(1));
-        break;
-      case Variation::kIntegers:
-        make_integers(flat, seed);
-        break;
-      default:
-        break;
-    }
-  }
+// Every index of the first dimension gets a factor, every one of the last an addend of a tenth of
+// the tensor's size: nothing that a constructor leaves there (zeros off a diagonal, copies of
+// another parameter) stays, and a large matrix costs two vectors.
+Affine change_of_parameter(const at::Tensor& tensor) {
+  std::vector<int64_t> first(static_cast<size_t>(tensor.dim()), 1), last = first;
+  first.front() = tensor.size(0);
+  last.back() = tensor.size(-1);
+  constexpr double kShare = 0.1;
+  const at::Tensor size = tensor.to(at::kFloat).square().mean().sqrt().cpu();
+  const auto options = at::TensorOptions().dtype(at::kFloat);
+  return {draw_scale(first, true), at::randn(last, options).mul_(size * kShare)};
 }
 
-bool is_constant(const at::Tensor& tensor) {
-  return tensor.numel() > 0 && tensor.eq(tensor.reshape({-1})[0]).all().item<bool>();
-}
-
-// Masks of ones (or zeros) say nothing of where they are read.
-void draw_masks(std::vector<at::Tensor>& inputs, uint64_t seed) {
-  seed_generators(seed);
-  for (at::Tensor& input : inputs) {
-    if (input.scalar_type() != at::kBool || !input.is_non_overlapping_and_dense()) continue;
-    if (input.numel() > 1 && is_constant(input)) {
-      input.copy_(at::rand(input.sizes(), at::TensorOptions().dtype(at::kFloat)).lt(0.5));
-    }
-  }
+bool is_drawn_mask(const Program& inputs, ValueId id) {
+  if (inputs.values[id].dtype != DType::kBool || is_overwritten(inputs, id)) return false;
+  const std::function<bool(ValueId)> drawn = [&](ValueId value) {
+    const AtenCall* call = maker_of(inputs, value);
+    const OperatorRow* row = call ? find_operator(call->op) : nullptr;
+    if (!row) return false;
+    if (row->cls == OpClass::kRandom) return true;
+    const std::vector<ValueId> operands = operands_of(*call);
+    return std::any_of(operands.begin(), operands.end(), drawn);
+  };
+  return drawn(id);
 }
 
 }  // namespace
-
-uint64_t derive_seed(uint64_t seed, Purpose purpose) {
-  // splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
-  uint64_t z = seed + 0x9e3779b97f4a7c15ull * (static_cast<uint64_t>(purpose) + 1);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-  return z ^ (z >> 31);
-}
-
-void seed_generators(uint64_t seed) { at::manual_seed(seed); }
 
 std::vector<at::Tensor> Draw::all() const {
   std::vector<at::Tensor> out = state;
@@ -209,6 +133,7 @@ LoadedTask::LoadedTask(Task task, Backend& backend) : task_(std::move(task)), ba
   forward_ = prepare(task_.forward, "forward", false);
   if (backend.device().is_cpu()) forward_->convolve_in_tf32();
   choices_ = find_choices(task_.forward);
+  for (ValueId id : task_.inputs.outputs) random_masks_.push_back(is_drawn_mask(task_.inputs, id));
 }
 
 Replay& LoadedTask::oracle() {
@@ -236,23 +161,25 @@ std::vector<at::Tensor> LoadedTask::draw_state(uint64_t seed) {
   return init_->run({}, {.fill = EmptyFill::kZero});
 }
 
-AffineChange LoadedTask::choose_affine(const std::vector<at::Tensor>& state, uint64_t seed) const {
+AffineChange LoadedTask::choose_affine(const std::vector<at::Tensor>& state, uint64_t seed,
+                                       bool all_parameters) const {
   c10::InferenceMode inference;
   AffineChange change;
   seed_generators(seed);
   for (size_t i = 0; i < state.size(); ++i) {
     const StateEntry& entry = task_.state[i];
     if (entry.kind == "constant" || entry.names.empty()) continue;
-    if (!state[i].is_floating_point() || !is_constant(state[i])) continue;
-    const auto options = at::TensorOptions().dtype(at::kFloat);  // drawn on the CPU
-    at::Tensor scale = at::rand(state[i].sizes(), options).add_(0.5);
-    // Wide enough that what follows a bias saturates, is clamped and changes sign. Elements of a
-    // matrix are summed.
-    const double width = is_vector(state[i]) ? 10 : 1;
-    at::Tensor shift = at::rand(state[i].sizes(), options).sub_(0.5).mul_(width);
-    // A variance must stay positive.
-    if (state[i].reshape({-1})[0].item<double>() != 0) shift.zero_();
-    for (const std::string& name : entry.names) change[name] = {scale, shift};
+    if (!state[i].is_floating_point() || state[i].numel() == 0) continue;
+    const bool any_sign = all_parameters && entry.kind == "parameter";
+    Affine affine;
+    if (is_constant(state[i])) {
+      affine = change_of_constant(state[i], any_sign);
+    } else if (any_sign) {
+      affine = change_of_parameter(state[i]);
+    } else {
+      continue;
+    }
+    for (const std::string& name : entry.names) change[name] = affine;
   }
   return change;
 }
@@ -281,8 +208,12 @@ void LoadedTask::apply_affine(const AffineChange& change,
   for (size_t i = 0; i < state.size(); ++i) {
     for (const std::string& name : task_.state[i].names) {
       const auto found = change.find(name);
-      if (found == change.end() || found->second.scale.sizes() != state[i].sizes()) continue;
+      if (found == change.end()) continue;
       const auto& [scale, shift] = found->second;
+      if (!at::is_expandable_to(scale.sizes(), state[i].sizes()) ||
+          !at::is_expandable_to(shift.sizes(), state[i].sizes())) {
+        continue;
+      }
       at::Tensor target = state[i];
       target.mul_(scale.to(target.options())).add_(shift.to(target.options()));
       break;
@@ -297,7 +228,7 @@ std::vector<at::Tensor> LoadedTask::draw_derived(const std::vector<at::Tensor>& 
 }
 
 std::vector<at::Tensor> LoadedTask::draw_inputs(const std::vector<at::Tensor>& state, uint64_t seed,
-                                                Variation variation, uint64_t variation_seed) {
+                                                const Varied& varied, uint64_t variation_seed) {
   c10::InferenceMode inference;
   const Deterministic deterministic;
   seed_generators(derive_seed(seed, Purpose::kInputs));
@@ -308,23 +239,47 @@ std::vector<at::Tensor> LoadedTask::draw_inputs(const std::vector<at::Tensor>& s
   for (at::Tensor& input : inputs) {
     if (kept.contains(input.storage().unsafeGetStorageImpl())) input = input.clone();
   }
-  vary(inputs, variation, variation_seed);
-  if (variation == Variation::kAffine) draw_masks(inputs, variation_seed);
+  const auto only = static_cast<size_t>(varied.only);
+  if (varied.only < 0) {
+    vary(inputs, varied.variation, variation_seed);
+  } else if (only < inputs.size()) {
+    vary({inputs[only]}, varied.variation, variation_seed);
+  }
+  if (changes_masks(varied.variation)) draw_masks(inputs, variation_seed);
+  for (size_t i = 0; i < inputs.size() && varied.variation == Variation::kZeros; ++i) {
+    if (random_masks_[i] && (varied.only < 0 || only == i))
+      put_whole_rows(inputs[i], variation_seed);
+  }
   return inputs;
 }
 
-Draw LoadedTask::draw(uint64_t seed, Variation variation) {
+void LoadedTask::use(const std::vector<at::Tensor>& state, const std::vector<at::Tensor>& derived,
+                     uint64_t seed) {
+  constexpr uint64_t kCalls = 3;
+  for (uint64_t i = 0; i < kCalls; ++i) {
+    const uint64_t call_seed = derive_seed(seed + i, Purpose::kStale);
+    std::vector<at::Tensor> all = state;
+    all.insert(all.end(), derived.begin(), derived.end());
+    for (at::Tensor& input : draw_inputs(state, call_seed)) all.push_back(std::move(input));
+    seed_generators(derive_seed(call_seed, Purpose::kForward));
+    forward_->run(std::move(all), {.fill = EmptyFill::kZero});
+  }
+}
+
+Draw LoadedTask::draw(uint64_t seed, const Varied& varied) {
+  const Variation variation = varied.variation;
   Draw out;
   out.state = draw_state(seed);
   const uint64_t variation_seed = derive_seed(seed, Purpose::kVariation);
-  if (variation == Variation::kAffine) {
-    out.affine = choose_affine(out.state, variation_seed);
+  if (variation == Variation::kAffine || variation == Variation::kParameters) {
+    out.affine = choose_affine(out.state, variation_seed, variation == Variation::kParameters);
   } else if (variation == Variation::kIntegers) {
     out.affine = choose_integers(out.state, variation_seed);
   }
   apply_affine(out.affine, out.state);
   out.derived = draw_derived(out.state, {.fill = EmptyFill::kZero});
-  out.inputs = draw_inputs(out.state, seed, variation, variation_seed);
+  if (variation == Variation::kUsed) use(out.state, out.derived, variation_seed);
+  out.inputs = draw_inputs(out.state, seed, varied, variation_seed);
   return out;
 }
 

@@ -3,11 +3,10 @@
 //
 // Draws are deterministic: equal task, seed and variation give equal bytes, unless a step that
 // makes them has no deterministic algorithm in PyTorch (torch.use_deterministic_algorithms).
-// Variations change inputs in place; kAffine changes constant floating parameters and buffers
-// (the scales, shifts and running statistics that constructors leave at 0 or 1) by name, so that
-// both sides of a trial get the same values, and boolean inputs that are all ones or all zeros.
-// kIntegers makes inputs, and parameters by name, integers (integers.h).
-// One thread.
+// Variations change inputs in place (vary.h), and parameters by name, so that both sides of a trial
+// get the same values: kAffine the constant floating ones and buffers (scales, shifts and running
+// statistics that constructors leave at 0 or 1), kParameters all parameters besides, kIntegers
+// makes them integers (integers.h). One thread.
 #pragma once
 
 #include <map>
@@ -21,21 +20,23 @@
 #include "runtime/executor/backend.h"
 #include "runtime/executor/choices.h"
 #include "runtime/executor/replay.h"
+#include "runtime/executor/seeds.h"
 #include "runtime/protocol.h"
 
 namespace kw {
-
-// Independent seeds out of one.
-enum class Purpose { kInit, kInputs, kForward, kVariation, kStale };
-uint64_t derive_seed(uint64_t seed, Purpose purpose);
-// Seeds the generators of the CPU and the device.
-void seed_generators(uint64_t seed);
 
 // Factor and addend by qualified name.
 struct Affine {
   at::Tensor scale, shift;
 };
 using AffineChange = std::map<std::string, Affine>;
+
+// How a draw is varied: TrialRequest.
+struct Varied {
+  Variation variation = Variation::kPlain;
+  int only = -1;
+  auto operator<=>(const Varied&) const = default;
+};
 
 struct Draw {
   std::vector<at::Tensor> state, derived, inputs;
@@ -60,24 +61,31 @@ class LoadedTask {
   Replay& traced();
 
   std::vector<at::Tensor> draw_state(uint64_t seed);
-  // Chooses changes for entries of a freshly drawn state.
-  AffineChange choose_affine(const std::vector<at::Tensor>& state, uint64_t seed) const;
+  // Chooses changes for entries of a freshly drawn state: constant ones, which keep their sign; or
+  // parameters whatever they are, some with the other sign.
+  AffineChange choose_affine(const std::vector<at::Tensor>& state, uint64_t seed,
+                             bool all_parameters) const;
   AffineChange choose_integers(const std::vector<at::Tensor>& state, uint64_t seed) const;
   void apply_affine(const AffineChange& change, const std::vector<at::Tensor>& state) const;
   std::vector<at::Tensor> draw_derived(const std::vector<at::Tensor>& state,
                                        const ReplayOptions& options);
   std::vector<at::Tensor> draw_inputs(const std::vector<at::Tensor>& state, uint64_t seed,
-                                      Variation variation, uint64_t variation_seed);
+                                      const Varied& varied = {}, uint64_t variation_seed = 0);
   // All of them, as the reference side of a trial sees them.
-  Draw draw(uint64_t seed, Variation variation);
+  Draw draw(uint64_t seed, const Varied& varied);
 
   // Whether zeros or an answer to other inputs would pass; found out once.
   std::optional<bool> passes_stale;
   bool times_checked = false;  // outputs of timed runs were those of an untimed one
 
  private:
+  // Leaves in `state` what a few calls on other inputs leave there.
+  void use(const std::vector<at::Tensor>& state, const std::vector<at::Tensor>& derived,
+           uint64_t seed);
+
   Task task_;
   Backend& backend_;
+  std::vector<bool> random_masks_;  // by input: a mask that is drawn
   std::unique_ptr<KernelSet> kernels_;
   std::unique_ptr<Replay> init_, derive_, inputs_, forward_;
   std::unique_ptr<Replay> oracle_, traced_;

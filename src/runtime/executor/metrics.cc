@@ -180,24 +180,29 @@ bool updated_alike(const at::Tensor& got, const at::Tensor& expected, const at::
   constexpr double kRoundings = 4, kWorst = 0.1, kStray = 1e-3;
   const at::Device device = got.device();
   const double eps = dtype_eps(dtype_of(expected.scalar_type()));
-  const at::Tensor g = got.reshape({-1}), e = expected.reshape({-1}), b = before.reshape({-1});
-  // Visits (got, expected, before) as doubles, zero where the expected or the old one is not
-  // finite.
+  const at::Tensor g = got.reshape({-1}), e = expected.reshape({-1}), b = before.reshape({-1}),
+                   x = oracle.exact.reshape({-1});
+  struct Updates {
+    at::Tensor off, value, by;  // doubles: got - expected, expected, expected - before; 0 where the
+                                // expected or the old one is not finite
+    at::Tensor kept, stays;     // got what was there before; and has to, in fp64 too
+  };
   const auto visit = [&](const auto& take) {
     for_slices(g.numel(), [&](int64_t begin, int64_t end) {
       const at::Tensor gs = slice_of(g, begin, end, device).to(at::kDouble);
       const at::Tensor es = slice_of(e, begin, end, device).to(at::kDouble);
       const at::Tensor bs = slice_of(b, begin, end, device).to(at::kDouble);
+      const at::Tensor xs = slice_of(x, begin, end, device).to(at::kDouble);
       const at::Tensor ok = es.isfinite().logical_and(bs.isfinite());
-      take(zero_where_not(es.isfinite(), gs - es), zero_where_not(es.isfinite(), es),
-           zero_where_not(ok, es - bs), gs.eq(bs));
+      take({zero_where_not(es.isfinite(), gs - es), zero_where_not(es.isfinite(), es),
+            zero_where_not(ok, es - bs), gs.eq(bs), es.eq(bs).logical_and(xs.eq(bs))});
     });
   };
   double change = 0, changed = 0, count = 0;
-  visit([&](const at::Tensor&, const at::Tensor& value, const at::Tensor& by, const at::Tensor&) {
-    const at::Tensor moved = by.ne(0);
+  visit([&](const Updates& u) {
+    const at::Tensor moved = u.by.ne(0);
     const at::Tensor sums =
-        at::stack({by.square().sum(), zero_where_not(moved, value).square().sum(),
+        at::stack({u.by.square().sum(), zero_where_not(moved, u.value).square().sum(),
                    moved.sum().to(at::kDouble)})
             .cpu();
     const double* s = sums.const_data_ptr<double>();
@@ -211,13 +216,13 @@ bool updated_alike(const at::Tensor& got, const at::Tensor& expected, const at::
   }
   const double typical = count > 0 ? std::sqrt(change / count) : 0;
   bool alike = true;
-  visit([&](const at::Tensor& off, const at::Tensor& value, const at::Tensor& by,
-            const at::Tensor& kept) {
-    const at::Tensor share =
-        at::where(by.ne(0), at::full({}, kWorst, by.options()), at::full({}, kStray, by.options()));
-    const at::Tensor worst = off.abs() > share * typical + value.abs() * (kRoundings * eps);
-    const at::Tensor left_out = kept.logical_and(by.abs() > value.abs() * (1.01 * eps));
-    alike = alike && !worst.logical_or(left_out).any().item<bool>();
+  visit([&](const Updates& u) {
+    const at::Tensor share = at::where(u.by.ne(0), at::full({}, kWorst, u.by.options()),
+                                       at::full({}, kStray, u.by.options()));
+    const at::Tensor worst = u.off.abs() > share * typical + u.value.abs() * (kRoundings * eps);
+    const at::Tensor left_out = u.kept.logical_and(u.by.abs() > u.value.abs() * (1.01 * eps));
+    const at::Tensor strayed = u.stays.logical_and(u.kept.logical_not());
+    alike = alike && !worst.logical_or(left_out).logical_or(strayed).any().item<bool>();
   });
   return alike && sections_updated_alike(got, expected, before);
 }

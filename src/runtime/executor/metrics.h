@@ -49,13 +49,13 @@ struct UpdateOracle {
 // RMS of what a run left, less `exact`, over elements that are finite in both.
 double update_error(const at::Tensor& after, const at::Tensor& exact);
 
-// Whether `got` is what `expected` is, each made of `before` in place: RMS(got - exact) is at most
-// four times the reference's, or five units in the last place of RMS(expected - before), and the
-// rounding of a few operations on what changed.
-// So an update that is small beside the tensor, or that changes little of it, cannot be left out.
-// Nor can one element be left out, or written where nothing changes: an element may be off by a
-// tenth of the RMS change of those that change, by a thousandth where it does not, and by the
-// rounding; and what is as before must be expected to be, but for the last place. Each
+// Whether `got` is what `expected` is, each made of `before` in place: what stays in the reference
+// and in fp64 is left bit for bit, RMS(got - exact) is at most four times the reference's, or five
+// units in the last place of RMS(expected - before), and the rounding of a few operations on what
+// changed. So an update that is small beside the tensor, or that changes little of it, cannot be
+// left out. Nor can one element be left out, or written where nothing changes: an element may be
+// off by a tenth of the RMS change of those that change, by a thousandth where it does not, and by
+// the rounding; and what is as before must be expected to be, but for the last place. Each
 // cross-section is held to its own change too (sections.h).
 // Bits of integers; non-finite elements must agree. Shapes and dtypes must too.
 bool updated_alike(const at::Tensor& got, const at::Tensor& expected, const at::Tensor& before,

@@ -144,9 +144,11 @@ TEST(Metrics, UpdatesAreComparedByWhatTheyChange) {
     // An average that moves by a twentieth, computed in another order.
     const at::Tensor x = at::randn({64, 1024}, type);
     const at::Tensor moved = before.mul(0.95).add(x, 0.05);
-    EXPECT_TRUE(alike(before.add(x.sub(before), 0.05), moved, before));
-    EXPECT_FALSE(alike(before, moved, before));
-    EXPECT_FALSE(alike(before.mul(0.95), moved, before));
+    const at::Tensor exact = before.to(at::kDouble).mul(0.95).add(x.to(at::kDouble), 0.05);
+    const UpdateOracle oracle = {exact, update_error(moved, exact)};
+    EXPECT_TRUE(updated_alike(before.add(x.sub(before), 0.05), moved, before, oracle));
+    EXPECT_FALSE(updated_alike(before, moved, before, oracle));
+    EXPECT_FALSE(updated_alike(before.mul(0.95), moved, before, oracle));
   }
   // One element of many that is left out, or written though it was to stay.
   const at::Tensor cache = at::zeros({256, 256}), fresh = at::randn({256, 256}).sin() * 2 + 1;
@@ -170,6 +172,15 @@ TEST(Metrics, UpdatesAreComparedByWhatTheyChange) {
   EXPECT_TRUE(alike(before.add(x.sub(before), 1e-4), moved, before));
   EXPECT_FALSE(alike(before, moved, before));
   EXPECT_FALSE(alike(before.mul(0.9998), moved, before));
+  // What stays, stays bit for bit: elements that fade by their last place are gone one day.
+  const at::Tensor old = at::randn({64, 64}).to(at::kBFloat16);
+  at::Tensor written = old.clone(), faded = old.mul(0.995);
+  written[3] = 1;
+  faded[3] = 1;
+  EXPECT_TRUE(alike(written.clone(), written, old));
+  EXPECT_FALSE(alike(faded, written, old));
+  // What stays by rounding alone may be one off.
+  EXPECT_TRUE(updated_alike(old.mul(0.995), old, old, {old.to(at::kDouble) * 0.998, 0.01}));
   const at::Tensor nan = at::full({1000}, NAN);
   EXPECT_FALSE(alike(nan, moved, before));
   EXPECT_TRUE(alike(nan, nan, before));

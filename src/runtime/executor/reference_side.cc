@@ -109,7 +109,7 @@ bool stale_would_pass(LoadedTask& reference, const Draw& draw, uint64_t seed,
                       const ReferenceSide& side, at::Device device) {
   Draw other = draw;
   const uint64_t stale_seed = derive_seed(seed, Purpose::kStale);
-  other.inputs = reference.draw_inputs(draw.state, stale_seed, Variation::kPlain, 0);
+  other.inputs = reference.draw_inputs(draw.state, stale_seed);
   Guards copies(device);
   const std::vector<at::Tensor> inputs = inputs_for_another_run(reference, other, copies);
   seed_generators(derive_seed(stale_seed, Purpose::kForward));
@@ -162,7 +162,7 @@ void ReferenceSide::scrub() const {
 }
 
 ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t seed,
-                            Variation variation, at::Device device) {
+                            const Varied& varied, at::Device device) {
   c10::InferenceMode inference;
   ReferenceSide side;
   const uint64_t forward_seed = derive_seed(seed, Purpose::kForward);
@@ -190,7 +190,8 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
   const Program& forward = reference.task().forward;
   for (size_t i = 0; i < side.outputs.size(); ++i) {
     side.errors.push_back(reference_errors(side.outputs[i], side.oracle[i], device));
-    if (variation == Variation::kIntegers) side.errors[i].integers = integer_elements(side, i);
+    if (varied.variation == Variation::kIntegers)
+      side.errors[i].integers = integer_elements(side, i);
     side.errors[i].dtype = dtype_name(forward.values[forward.outputs[i]].dtype);
     const at::Tensor& output = side.outputs[i];
     side.gaps.push_back(output.is_floating_point() ? scale_gap(side.oracle[i], output.scalar_type())
@@ -201,7 +202,7 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
   if (kernels) allow_kernel_arithmetic(reference, again, forward_seed, side, device);
   if (ties) allow_near_ties(reference, once_more, forward_seed, side, device);
   side.passes_zeros = zeros_would_pass(side);
-  if (variation == Variation::kPlain && !reference.passes_stale) {
+  if (varied.variation == Variation::kPlain && !reference.passes_stale) {
     reference.passes_stale = stale_would_pass(reference, draw, seed, side, device);
   }
   side.passes_stale = reference.passes_stale.value_or(false);

@@ -1,6 +1,6 @@
 // What a trial needs of its reference: inputs, outputs, the fp64 oracle's outputs and the
 // reference's own errors. Costly and the same for every candidate of a task, so kept under (task,
-// seed, variation) within a budget of bytes.
+// seed, how it is varied) within a budget of bytes.
 //
 // On a backend where a candidate's kernels could reach any memory, nothing of this is there while a
 // candidate runs: results are put away (stow.h), and inputs too or drawn again afterwards.
@@ -43,9 +43,9 @@ struct ReferenceSide {
 
 // Runs reference and oracle. Overwrites inputs of `draw` that the reference mutates.
 ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t seed,
-                            Variation variation, at::Device device);
+                            const Varied& varied, at::Device device);
 
-using ReferenceKey = std::tuple<int, uint64_t, Variation>;  // task id, seed
+using ReferenceKey = std::tuple<int, uint64_t, Varied>;  // task id, seed
 
 // A reference side that is put away.
 struct CachedReference {

@@ -11,8 +11,11 @@
 namespace kw {
 namespace {
 
-constexpr int64_t kFewest = 16, kOneIn = 64;  // elements on either side
-constexpr int kBinades = 2200;                // of float64
+constexpr int64_t kFewest = 16;  // elements on either side
+// One in so many, too. Of numbers around zero one in 300 is below a thousandth of the largest,
+// which is where half types look for gaps.
+constexpr int64_t kOneIn = 1024, kOneInOfHalves = 64;
+constexpr int kBinades = 2200;  // of float64
 constexpr int kZeroExponent = 1100;
 
 using Histogram = std::array<int64_t, kBinades>;
@@ -41,9 +44,12 @@ Histogram exponents(const at::Tensor& oracle) {
 }  // namespace
 
 double scale_gap(const at::Tensor& oracle, at::ScalarType dtype) {
-  const int64_t enough = std::max(kFewest, oracle.numel() / kOneIn);
+  constexpr int kFewestBinades = 10;
+  const int digits = static_cast<int>(-std::log2(dtype_eps(dtype_of(dtype))));
+  const int64_t one_in = digits > kFewestBinades ? kOneIn : kOneInOfHalves;
+  const int64_t enough = std::max(kFewest, oracle.numel() / one_in);
   if (oracle.numel() < 2 * kFewest) return 0;
-  const int binades = std::max(10, static_cast<int>(-std::log2(dtype_eps(dtype_of(dtype)))));
+  const int binades = std::max(kFewestBinades, digits);
   // As a rule nothing is so small.
   const at::Tensor size = oracle.abs();
   const at::Tensor largest = size.masked_fill(size.isfinite().logical_not(), 0).max();

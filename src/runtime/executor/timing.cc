@@ -113,7 +113,7 @@ std::vector<std::vector<at::Tensor>> draw_sets(LoadedTask& task, const TimeReque
   std::vector<std::vector<at::Tensor>> sets;
   for (int i = 0; i < request.input_sets; ++i) {
     const uint64_t seed = request.seed + static_cast<uint64_t>(i);
-    sets.push_back(task.draw_inputs(task.draw_state(request.seed), seed, Variation::kPlain, 0));
+    sets.push_back(task.draw_inputs(task.draw_state(request.seed), seed));
   }
   return sets;
 }

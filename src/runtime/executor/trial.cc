@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <set>
 
 #include "formats/error.h"
 #include "runtime/executor/codes.h"
@@ -63,7 +64,7 @@ class OneTrial {
 
   void run() {
     report_.fault = "reference";
-    const ReferenceKey key{request_.reference, request_.seed, request_.variation};
+    const ReferenceKey key{request_.reference, request_.seed, varied_};
     const CachedReference cached = cache_.find(key);
     std::shared_ptr<const Draw> draw = cached.draw ? cached.draw : new_draw();
     phases_.end("draw");
@@ -123,6 +124,7 @@ class OneTrial {
   LoadedTask& reference_;
   LoadedTask& candidate_;
   TrialReport& report_;
+  const Varied varied_{request_.variation, request_.only};
   Phases phases_;
   std::vector<at::Tensor> state_;                   // the candidate's, as constructed
   std::vector<size_t> own_;                         // of its entries, those that it has alone
@@ -133,7 +135,7 @@ class OneTrial {
 };
 
 std::shared_ptr<const Draw> OneTrial::new_draw() {
-  return std::make_shared<Draw>(reference_.draw(request_.seed, request_.variation));
+  return std::make_shared<Draw>(reference_.draw(request_.seed, varied_));
 }
 
 ReferenceSide OneTrial::run_reference_on(const Draw& draw) {
@@ -146,8 +148,7 @@ ReferenceSide OneTrial::run_reference_on(const Draw& draw) {
     const auto inputs = derived + draw.derived.size();
     own = {{all.begin(), derived}, {derived, inputs}, {inputs, all.end()}, {}};
   }
-  ReferenceSide side =
-      run_reference(reference_, own, request_.seed, request_.variation, backend_.device());
+  ReferenceSide side = run_reference(reference_, own, request_.seed, varied_, backend_.device());
   backend_.synchronize();
   return side;
 }
@@ -206,6 +207,7 @@ void OneTrial::keep(const ReferenceKey& key, std::shared_ptr<const Draw> draw,
   if (!backend_.isolated()) side.scrub();
 }
 
+// Buffers that earlier calls changed, the candidate takes from the reference.
 void OneTrial::check_state(const Draw& draw) {
   const TensorsByName expected = by_name(reference_.task(), draw.state);
   const TensorsByName got = by_name(candidate_.task(), state_);
@@ -216,12 +218,21 @@ void OneTrial::check_state(const Draw& draw) {
     });
     if (!shared) own_.push_back(i);
   }
+  const auto& mutated = reference_.forward().mutated_inputs();
+  const bool used = request_.variation == Variation::kUsed;
+  std::set<std::string> changed;  // by earlier calls
+  for (size_t i = 0; i < draw.state.size() && used; ++i) {
+    const auto& names = reference_.task().state[i].names;
+    if (mutated[i]) changed.insert(names.begin(), names.end());
+  }
   for (const auto& [name, tensor] : expected) {
     const auto found = got.find(name);
     if (found == got.end()) {
       note(report_.state_equal, "the candidate has no " + name);
     } else if (!same_shape(found->second, tensor)) {
       note(report_.state_equal, name + " has another shape or dtype");
+    } else if (changed.contains(name)) {
+      at::Tensor(found->second).copy_(tensor);
     } else if (!bit_equal(found->second, tensor)) {
       note(report_.state_equal, name + " is initialised otherwise");
     }
@@ -290,7 +301,7 @@ void OneTrial::use_state(const Draw& draw) {
 void OneTrial::use_once(const Draw& draw, int index, bool keeps, Leftovers& leftovers) {
   const uint64_t seed = derive_seed(request_.seed + static_cast<uint64_t>(index), Purpose::kStale);
   Draw other = draw;
-  other.inputs = reference_.draw_inputs(draw.state, seed, Variation::kPlain, 0);
+  other.inputs = reference_.draw_inputs(draw.state, seed);
   Guards guards(backend_.device());
   std::vector<at::Tensor> found, left;
   call(other, guards, {}, &left, &found);

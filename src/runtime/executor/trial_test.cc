@@ -85,8 +85,9 @@ INSTANTIATE_TEST_SUITE_P(Isolation, TrialTest, testing::Bool(),
 
 TEST_P(TrialTest, ARightCandidateIsRight) {
   for (Variation variation :
-       {Variation::kPlain, Variation::kScaleDown, Variation::kScaleUp, Variation::kFlipped,
-        Variation::kMixedSigns, Variation::kAffine, Variation::kUneven, Variation::kZeros}) {
+       {Variation::kPlain, Variation::kScaleDown, Variation::kScaleUp, Variation::kNegative,
+        Variation::kMixedSigns, Variation::kAffine, Variation::kUneven, Variation::kZeros,
+        Variation::kParameters, Variation::kUsed}) {
     const TrialReport report = run(reference_task(), kernel_task(), {.variation = variation});
     expect_clean(report);
     ASSERT_EQ(report.outputs.size(), 1u);
@@ -123,16 +124,19 @@ TEST_P(TrialTest, ExponentialsMayRoundTheirArgument) {
 
 TEST_P(TrialTest, VariationsChangeTheInputsAsNamed) {
   std::map<Variation, at::Tensor> seen;
-  for (Variation variation :
-       {Variation::kPlain, Variation::kScaleDown, Variation::kScaleUp, Variation::kFlipped,
-        Variation::kMixedSigns, Variation::kUneven, Variation::kZeros}) {
+  for (Variation variation : {Variation::kPlain, Variation::kScaleDown, Variation::kScaleUp,
+                              Variation::kNegative, Variation::kMixedSigns, Variation::kUneven,
+                              Variation::kZeros, Variation::kBlank, Variation::kNotFinite}) {
     run_wrong([&](std::span<const at::Tensor> t) { seen[variation] = t[0].clone(); },
               {.variation = variation});
   }
   const at::Tensor x = seen[Variation::kPlain];
   EXPECT_TRUE(at::allclose(seen[Variation::kScaleDown], x * 0.1));
   EXPECT_TRUE(at::allclose(seen[Variation::kScaleUp], x * 10));
-  EXPECT_TRUE(at::equal(seen[Variation::kFlipped], -x));
+  EXPECT_TRUE(at::equal(seen[Variation::kNegative], -x.abs()));
+  EXPECT_TRUE(seen[Variation::kBlank].eq(0).all().item<bool>());
+  EXPECT_TRUE(seen[Variation::kNotFinite].isnan().any().item<bool>());
+  EXPECT_GT(seen[Variation::kNotFinite].isfinite().sum().item<int64_t>(), kN / 2);
   EXPECT_TRUE(at::equal(seen[Variation::kMixedSigns].abs(), x.abs()));
   EXPECT_GT(seen[Variation::kMixedSigns].ne(x).sum().item<int64_t>(), 5);
   EXPECT_GT(seen[Variation::kMixedSigns].eq(x).sum().item<int64_t>(), 5);
@@ -485,6 +489,44 @@ TEST_P(TrialTest, BuffersMustBeUpdatedAlike) {
   EXPECT_FALSE(report.buffers_equal);
   EXPECT_EQ(report.difference, "buffer steps is updated otherwise");
   EXPECT_TRUE(report.inputs_unchanged);
+}
+
+// The reference's counter starts at 0: a candidate that sets it to 1 is right once.
+TEST_P(TrialTest, BuffersAreAsEarlierCallsLeftThem) {
+  const Task reference = affine_task(true, 1);
+  Task sets = reference;
+  auto& step = std::get<AtenCall>(sets.forward.steps[2]);
+  step.op = "aten.fill_.Scalar";
+  step.args["value"] = Arg{1.0};
+  step.args.erase("other");
+  TrialReport report = run(reference, sets);
+  expect_clean(report);
+  report = run(reference, sets, {.variation = Variation::kUsed});
+  EXPECT_TRUE(report.state_equal) << report.difference;
+  EXPECT_FALSE(report.buffers_equal);
+  expect_clean(run(reference, reference, {.variation = Variation::kUsed}));
+}
+
+// A gain of the other sign, and one parameter taken for another that starts as it does.
+TEST_P(TrialTest, ParametersChangeSign) {
+  const Task reference = affine_task(true, 1);
+  for (const char* op : {"aten.abs.default", "aten.square.default"}) {
+    Task careless = reference;  // abs(scale), or scale squared, is as good as long as it is 1
+    Program& forward = careless.forward;
+    const ValueId made = static_cast<ValueId>(forward.values.size());
+    forward.values.push_back(forward.values[0]);
+    forward.values.back().storage = 100;
+    std::get<AtenCall>(forward.steps[0]).args["other"] = Arg{ValueRef{made}};
+    forward.steps.insert(forward.steps.begin(),
+                         AtenCall{op, {{"self", Arg{ValueRef{0}}}}, {made}, {}});
+    TrialReport report = run(reference, careless);
+    expect_clean(report);
+    EXPECT_TRUE(within(report.outputs[0]));
+    report = run(reference, careless, {.variation = Variation::kParameters});
+    ASSERT_EQ(report.status, "ok") << report.message;
+    EXPECT_TRUE(report.state_equal);
+    EXPECT_FALSE(within(report.outputs[0])) << op;
+  }
 }
 
 TEST_P(TrialTest, StateIsComparedByName) {

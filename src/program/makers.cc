@@ -1,4 +1,4 @@
-#include "runtime/executor/makers.h"
+#include "program/makers.h"
 
 #include <algorithm>
 #include <variant>

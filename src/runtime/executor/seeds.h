@@ -1,0 +1,13 @@
+// Independent seeds out of one.
+#pragma once
+
+#include <cstdint>
+
+namespace kw {
+
+enum class Purpose { kInit, kInputs, kForward, kVariation, kStale };
+uint64_t derive_seed(uint64_t seed, Purpose purpose);
+// Seeds the generators of the CPU and the device.
+void seed_generators(uint64_t seed);
+
+}  // namespace kw

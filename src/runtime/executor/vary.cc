@@ -1,0 +1,169 @@
+#include "runtime/executor/vary.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "runtime/executor/aten.h"
+#include "runtime/executor/integers.h"
+#include "runtime/executor/seeds.h"
+
+namespace kw {
+namespace {
+
+constexpr int64_t kOneOf = 16;  // of the indices of a dimension
+
+// Floating tensors, one for each storage, as the whole storage: a change in place reaches every
+// view of it once.
+std::vector<at::Tensor> floating_storages(const std::vector<at::Tensor>& tensors) {
+  std::set<const void*> seen;
+  std::vector<at::Tensor> out;
+  for (const at::Tensor& tensor : tensors) {
+    if (!tensor.is_floating_point() || tensor.storage().nbytes() == 0) continue;
+    if (!seen.insert(tensor.storage().unsafeGetStorageImpl()).second) continue;
+    const int64_t count = tensor.storage().nbytes() / tensor.element_size();
+    out.push_back(tensor.as_strided({count}, {1}, 0));
+  }
+  return out;
+}
+
+// Floating inputs that can be changed along their dimensions, one for each storage.
+std::vector<at::Tensor> floating_inputs(const std::vector<at::Tensor>& inputs) {
+  std::set<const void*> seen;
+  std::vector<at::Tensor> out;
+  for (const at::Tensor& input : inputs) {
+    if (!input.is_floating_point() || !input.is_non_overlapping_and_dense()) continue;
+    if (seen.insert(input.storage().unsafeGetStorageImpl()).second) out.push_back(input);
+  }
+  return out;
+}
+
+// Along each dimension, stretches of other scales (one of the rows' so small that an epsilon shows
+// beside their squares), and large elements at both ends and at a few
+// places between: what reads a part for the whole gives something else, whichever part it is, and
+// so does, among millions, what does not read the last element. Nothing becomes more than ten times
+// as large.
+void make_uneven(at::Tensor tensor) {
+  constexpr int64_t kStretches = 8, kMostBetween = 6;
+  constexpr double kLargest = 10, kSmall = 0x1p-7;
+  const auto options = at::TensorOptions().dtype(at::kFloat);  // drawn on the CPU
+  double largest = 1;
+  for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
+    const int64_t size = tensor.size(dim);
+    if (size < 2) continue;
+    const bool inner = dim >= tensor.dim() - 2;  // those outside bring the others' range too
+    const double large = is_vector(tensor) ? 64 : inner ? 16 : 2;
+    at::Tensor scales = at::randint(inner ? -3 : -1, 1, {kStretches}, options).exp2();
+    if (dim == 0 && tensor.dim() > 1) scales[kStretches / 2] = kSmall;
+    const at::Tensor stretch = at::arange(size, at::kLong).mul(kStretches).floor_divide(size);
+    at::Tensor scale = scales.index_select(0, stretch);
+    if (size >= kStretches) {
+      largest *= large;
+      scale[0] = large;
+      scale[size - 1] = large;
+      const int64_t between = std::min(kMostBetween, size / kStretches);
+      scale.index_fill_(0, at::randint(size, {between}, at::kLong), large);
+    }
+    std::vector<int64_t> shape(static_cast<size_t>(tensor.dim()), 1);
+    shape[dim] = size;
+    tensor.mul_(scale.reshape(shape).to(tensor.options()));
+  }
+  tensor.mul_(kLargest / largest);
+}
+
+// A quarter of the elements, and a sixteenth of the indices of each dimension, one at least.
+void put_zeros(at::Tensor tensor) {
+  tensor.masked_fill_(at::empty_like(tensor, at::kBool).bernoulli_(0.25), 0);
+  for (int64_t dim = 0; tensor.dim() > 1 && dim < tensor.dim(); ++dim) {
+    const int64_t size = tensor.size(dim);
+    if (size < 2) continue;
+    const at::Tensor which =
+        at::randperm(size, at::kLong).narrow(0, 0, (size + kOneOf - 1) / kOneOf);
+    tensor.index_fill_(dim, which.to(tensor.device()), 0);
+  }
+}
+
+// NaN and both infinities, each in a few places.
+void put_not_finite(at::Tensor flat) {
+  constexpr int64_t kOneOfElements = 1024;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (double value : {std::numeric_limits<double>::quiet_NaN(), kInfinity, -kInfinity}) {
+    const int64_t count = flat.numel() / kOneOfElements + 1;
+    flat.index_fill_(0, at::randint(flat.numel(), {count}, at::kLong).to(flat.device()), value);
+  }
+}
+
+void vary_storage(at::Tensor flat, Variation variation, uint64_t seed) {
+  switch (variation) {
+    case Variation::kScaleDown:
+      flat.mul_(0.1);
+      break;
+    case Variation::kScaleUp:
+      flat.mul_(10);
+      break;
+    case Variation::kFar:
+      flat.mul_(64);
+      break;
+    case Variation::kNegative:
+      flat.abs_().neg_();
+      break;
+    case Variation::kMixedSigns:
+      flat.mul_(at::empty_like(flat).bernoulli_(0.5).mul_(2).sub_(1));
+      break;
+    case Variation::kIntegers:
+      make_integers(flat, seed);
+      break;
+    case Variation::kBlank:
+      flat.zero_();
+      break;
+    case Variation::kNotFinite:
+      put_not_finite(flat);
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+bool is_vector(const at::Tensor& tensor) {
+  return std::all_of(tensor.sizes().begin(), tensor.sizes().end(),
+                     [&](int64_t size) { return size == 1 || size == tensor.numel(); });
+}
+
+bool is_constant(const at::Tensor& tensor) {
+  return tensor.numel() > 0 && tensor.eq(tensor.reshape({-1})[0]).all().item<bool>();
+}
+
+void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t seed) {
+  seed_generators(seed);
+  if (variation == Variation::kUneven || variation == Variation::kZeros) {
+    const auto change = variation == Variation::kUneven ? make_uneven : put_zeros;
+    for (const at::Tensor& input : floating_inputs(inputs)) change(input);
+    return;
+  }
+  for (const at::Tensor& flat : floating_storages(inputs)) vary_storage(flat, variation, seed);
+}
+
+void draw_masks(const std::vector<at::Tensor>& inputs, uint64_t seed) {
+  seed_generators(seed);
+  for (const at::Tensor& input : inputs) {
+    if (input.scalar_type() != at::kBool || !input.is_non_overlapping_and_dense()) continue;
+    if (input.numel() > 1 && is_constant(input)) {
+      input.copy_(at::rand(input.sizes(), at::TensorOptions().dtype(at::kFloat)).lt(0.5));
+    }
+  }
+}
+
+void put_whole_rows(at::Tensor mask, uint64_t seed) {
+  seed_generators(seed);
+  for (int64_t dim = mask.dim() - 1; mask.dim() > 1 && dim >= 0; --dim) {  // rows after columns
+    const int64_t size = mask.size(dim), count = (size + kOneOf - 1) / kOneOf;
+    if (size < 2 * count) continue;
+    const at::Tensor order = at::randperm(size, at::kLong).to(mask.device());
+    mask.index_fill_(dim, order.narrow(0, 0, count), true);
+    mask.index_fill_(dim, order.narrow(0, count, count), false);
+  }
+}
+
+}  // namespace kw

@@ -1,0 +1,29 @@
+// How drawn inputs are changed, Variation by Variation. Deterministic in `seed`.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/protocol.h"
+
+namespace kw {
+
+// Changes `inputs` in place; a storage that several share is changed once. kPlain, kAffine,
+// kParameters and kUsed leave floating ones as they are.
+void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t seed);
+
+// Whether all elements are equal; false of an empty tensor.
+bool is_constant(const at::Tensor& tensor);
+
+// Whether one dimension at most has more than one element.
+bool is_vector(const at::Tensor& tensor);
+
+// Constant masks say nothing of where they are read: draws each element.
+void draw_masks(const std::vector<at::Tensor>& inputs, uint64_t seed);
+
+// Of a mask of two dimensions and more, some rows and columns become all ones, others all zeros.
+void put_whole_rows(at::Tensor mask, uint64_t seed);
+
+}  // namespace kw

@@ -1,0 +1,206 @@
+#include "verify/domain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <string>
+
+#include "ops/operator.h"
+#include "program/makers.h"
+
+namespace kw {
+namespace {
+
+const OperatorRow* row_of(const AtenCall& call) {
+  const OperatorRow* row = find_operator(call.op);
+  return row ? &work_row(*row) : nullptr;
+}
+
+bool any_call(const Program& program, const std::function<bool(const AtenCall&)>& holds) {
+  return std::any_of(program.steps.begin(), program.steps.end(), [&](const Step& step) {
+    const auto* call = std::get_if<AtenCall>(&step);
+    return call && holds(*call);
+  });
+}
+
+bool is_integer(const Program& program, ValueId id) {
+  return id >= 0 && !is_floating(program.values[id].dtype) &&
+         program.values[id].dtype != DType::kBool;
+}
+
+// Whether integers are made of floating numbers.
+bool makes_integers(const Program& program, const AtenCall& call) {
+  const std::vector<ValueId> operands = operands_of(call);
+  return std::any_of(call.results.begin(), call.results.end(),
+                     [&](ValueId id) { return is_integer(program, id); }) &&
+         std::any_of(operands.begin(), operands.end(),
+                     [&](ValueId id) { return is_floating(program.values[id].dtype); });
+}
+
+bool takes_exponentials(const OperatorRow& row) {
+  if (row.numerics == Numerics::kExponential) return true;
+  std::istringstream steps{std::string(row.steps)};
+  for (std::string name; steps >> name;) {
+    const OperatorRow* step = find_operator("aten." + name);
+    if (step && takes_exponentials(*step)) return true;
+  }
+  return false;
+}
+
+bool is_choice(const AtenCall& call) {
+  const OperatorRow* row = row_of(call);
+  return row && (row->numerics == Numerics::kChoice || row->numerics == Numerics::kAnyChoice);
+}
+
+// Normal numbers, by a factor, seen through views and copies.
+bool is_around_zero(const Program& program, ValueId id) {
+  const AtenCall* call = maker_of(program, id);
+  const OperatorRow* row = call ? find_operator(call->op) : nullptr;
+  if (!row) return false;
+  if (row->cls == OpClass::kRandom) {
+    const Arg* mean = call->find("mean");
+    return row->name.find(".randn") != row->name.npos && !mean;
+  }
+  const bool same = row->cls == OpClass::kView || row->cls == OpClass::kCopy;
+  const bool scaled = row->name == "aten.mul.Tensor" || row->name == "aten.mul.Scalar" ||
+                      row->name == "aten.div.Tensor" || row->name == "aten.div.Scalar";
+  const std::vector<ValueId> operands = operands_of(*call);
+  return (same || scaled) && operands.size() == 1 && is_around_zero(program, operands[0]);
+}
+
+// The storages that hold something of what `marked` says, after each step in turn.
+std::set<int> storages_with(const Program& program, std::set<int> marked,
+                            const std::function<bool(const AtenCall&, size_t)>& marks) {
+  const auto holds = [&](ValueId id) {
+    return id >= 0 && marked.contains(program.values[id].storage);
+  };
+  for (const Step& step : program.steps) {
+    if (const auto* launch = std::get_if<Launch>(&step)) {
+      std::vector<ValueId> touched;
+      for (const Arg& arg : launch->args) {
+        if (arg.is_value() && arg.value() >= 0) touched.push_back(arg.value());
+      }
+      if (std::none_of(touched.begin(), touched.end(), holds)) continue;
+      for (ValueId id : touched) marked.insert(program.values[id].storage);
+      continue;
+    }
+    const auto& call = std::get<AtenCall>(step);
+    const std::vector<ValueId> operands = operands_of(call);
+    const bool all = std::any_of(operands.begin(), operands.end(), holds);
+    for (size_t i = 0; i < call.results.size(); ++i) {
+      const ValueId id = call.results[i];
+      if (id >= 0 && (all || marks(call, i))) marked.insert(program.values[id].storage);
+    }
+    for (ValueId id : call.mutated) {
+      if (all) marked.insert(program.values[id].storage);
+    }
+  }
+  return marked;
+}
+
+}  // namespace
+
+bool is_drawn_around_zero(const Task& task) {
+  const Program& inputs = task.inputs;
+  return std::all_of(inputs.outputs.begin(), inputs.outputs.end(), [&](ValueId id) {
+    return !is_floating(inputs.values[id].dtype) ||
+           (is_around_zero(inputs, id) && !is_overwritten(inputs, id));
+  });
+}
+
+bool gives_integers(const Task& task) {
+  bool sums = false;
+  for (const Step& step : task.forward.steps) {
+    const auto* call = std::get_if<AtenCall>(&step);
+    const OperatorRow* row = call ? row_of(*call) : nullptr;
+    if (!row || !row->integers) return false;
+    sums = sums || row->numerics == Numerics::kMatmul || row->numerics == Numerics::kReduction;
+  }
+  return sums;
+}
+
+bool converts_to_integers(const Task& task) {
+  return any_call(task.forward, [&](const AtenCall& call) {
+    const OperatorRow* row = row_of(call);
+    const bool counts = row && (row->cls == OpClass::kReduction || row->cls == OpClass::kSort);
+    return !is_choice(call) && !counts && makes_integers(task.forward, call);
+  });
+}
+
+std::set<size_t> outputs_by_choice(const Task& task) {
+  const Program& forward = task.forward;
+  const std::set<int> marked = storages_with(forward, {}, [&](const AtenCall& call, size_t result) {
+    return is_choice(call) && is_integer(forward, call.results[result]);
+  });
+  std::set<int> written;
+  for (ValueId id : forward.inputs) written.insert(forward.values[id].storage);
+  const bool in_place = std::any_of(marked.begin(), marked.end(),
+                                    [&](int storage) { return written.contains(storage); });
+  std::set<size_t> out;
+  for (size_t i = 0; i < forward.outputs.size(); ++i) {
+    if (in_place || marked.contains(forward.values[forward.outputs[i]].storage)) out.insert(i);
+  }
+  return out;
+}
+
+bool asks_what_is_finite(const Task& task) {
+  return any_call(task.forward, [&](const AtenCall& call) {
+    const OperatorRow* row = row_of(call);
+    if (!row) return false;
+    if (asks_what_is_finite(*row)) return true;
+    const Arg* other = call.find("other");  // torch.isfinite compares with infinity
+    const double* number = other ? std::get_if<double>(&other->v) : nullptr;
+    const bool compares = call.results.size() == 1 && call.results[0] >= 0 &&
+                          task.forward.values[call.results[0]].dtype == DType::kBool;
+    return compares && number && std::isinf(*number);
+  });
+}
+
+bool has_exponentials(const Task& task) {
+  return any_call(task.forward, [](const AtenCall& call) {
+    const OperatorRow* row = row_of(call);
+    return row && takes_exponentials(*row);
+  });
+}
+
+bool has_masks(const Task& task) {
+  return std::any_of(task.inputs.outputs.begin(), task.inputs.outputs.end(),
+                     [&](ValueId id) { return task.inputs.values[id].dtype == DType::kBool; });
+}
+
+bool updates_state(const Task& task) {
+  const Program& forward = task.forward;
+  std::set<int> state;
+  for (size_t i = 0; i < task.state.size() && i < forward.inputs.size(); ++i) {
+    state.insert(forward.values[forward.inputs[i]].storage);
+  }
+  return std::any_of(forward.steps.begin(), forward.steps.end(), [&](const Step& step) {
+    const std::vector<ValueId> written = step_writes(step, task.kernels);
+    return std::any_of(written.begin(), written.end(),
+                       [&](ValueId id) { return state.contains(forward.values[id].storage); });
+  });
+}
+
+bool packs_parameters(const Task& candidate, const Task& reference) {
+  std::set<std::string> shared;
+  for (const StateEntry& entry : reference.state) {
+    if (entry.kind == "parameter") shared.insert(entry.names.begin(), entry.names.end());
+  }
+  const Program& init = candidate.init;
+  std::set<int> parameters;
+  std::vector<int> own;
+  for (size_t i = 0; i < candidate.state.size() && i < init.outputs.size(); ++i) {
+    const auto& names = candidate.state[i].names;
+    const bool is_shared = std::any_of(
+        names.begin(), names.end(), [&](const std::string& name) { return shared.contains(name); });
+    const int storage = init.values[init.outputs[i]].storage;
+    is_shared ? static_cast<void>(parameters.insert(storage)) : own.push_back(storage);
+  }
+  const std::set<int> marked =
+      storages_with(init, parameters, [](const AtenCall&, size_t) { return false; });
+  return std::any_of(own.begin(), own.end(), [&](int storage) {
+    return marked.contains(storage) && !parameters.contains(storage);
+  });
+}
+
+}  // namespace kw

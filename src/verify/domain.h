@@ -1,0 +1,40 @@
+// What a task's Programs tell of the inputs and parameters it can be tried on. Nothing is run.
+#pragma once
+
+#include <set>
+
+#include "program/program.h"
+
+namespace kw {
+
+// Whether all floating inputs are normal numbers around zero: other signs say nothing new.
+bool is_drawn_around_zero(const Task& task);
+
+// Whether the program sums, and all that it does gives integers from integers.
+bool gives_integers(const Task& task);
+
+// Whether it converts floating numbers to integers: what 0/0 is as one, and what that would be the
+// index of, nobody says.
+bool converts_to_integers(const Task& task);
+
+// The outputs that hang on where something stands (the largest, an order): of many equal numbers
+// that may be anywhere. All of them when such a choice is written in place.
+std::set<size_t> outputs_by_choice(const Task& task);
+
+// Whether it tells NaN or infinities from numbers.
+bool asks_what_is_finite(const Task& task);
+
+// Whether it takes exponentials, in operators that say so by the steps that spell them too.
+bool has_exponentials(const Task& task);
+
+// Whether there is a mask among the inputs.
+bool has_masks(const Task& task);
+
+// Whether a call leaves other buffers than it found.
+bool updates_state(const Task& task);
+
+// Whether the constructor of `candidate` makes tensors of its own out of the parameters (packed or
+// converted weights): who changes the parameters afterwards must construct it anew.
+bool packs_parameters(const Task& candidate, const Task& reference);
+
+}  // namespace kw
