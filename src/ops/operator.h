@@ -39,8 +39,8 @@ enum class Numerics {
   kCut,      // floor, ceil, trunc: jumps at integers
   kCompare,  // jumps where `self` is `other`, or 0 where there is no other
   kPointwise,
-  kExponential,  // pointwise; large results come from large arguments, whose rounding they multiply
-  kNearOne,      // so, and the usual formula takes small results from numbers near one
+  kExponential,  // of large arguments, whose rounding the results multiply
+  kNearOne,      // so, pointwise, and the usual formula takes small results from numbers near one
   kReduction,
   kChoice,     // of integer results: where in `self` something stands; near ties fall either way
   kAnyChoice,  // the same where PyTorch promises no order of equal elements
