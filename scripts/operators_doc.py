@@ -18,7 +18,7 @@ ROW = re.compile(
     r'\{"(?P<name>[\w.]+)",\s*"(?P<schema>(?:[^"\\]|\\.)*)",\s*'
     r"OpClass::k(?P<cls>\w+), Recording::k(?P<recorded>\w+), Numerics::k(?P<numerics>\w+), "
     r'(?P<flops>[\d.]+),\s*"(?P<triton>(?:[^"\\]|\\.)*)"'
-    r'(?:, (?P<integers>true|false))?(?:,\s*"(?P<steps>[\w. ]*)")?(?:,\s*"\w*")*\}', re.S)
+    r'(?:, (?P<integers>true|false))?(?:,\s*"(?P<steps>[\w. ]*)")?(?:,\s*"[\w ]*")*\}', re.S)
 
 # The kernel family that writes a class of operators where the row itself has no expression.
 FAMILIES = {"Pointwise": "pointwise", "Reduction": "reduction", "Scan": "reduction",

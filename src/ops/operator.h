@@ -70,7 +70,7 @@ struct OperatorRow {
   // ".Scalar" stands where the second operand is small. What is longest in use counts
   // (spelled_cost.h).
   std::string_view steps = {};
-  // The argument whose elements PyTorch asserts to be probabilities: on a GPU the device asserts
+  // The arguments whose elements PyTorch asserts to be probabilities: on a GPU the device asserts
   // it, and is lost to the process where it is not so.
   std::string_view probabilities = {};
   // The argument that must be in order along its last dimension: PyTorch does not look, and what it

@@ -941,7 +941,7 @@ constexpr OperatorRow kTable[] = {
     {"aten.binary_cross_entropy.default",
      "(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
      OpClass::kLoss, Recording::kWhole, Numerics::kReduction, 25, "", false,
-     "log.default mul.Tensor rsub.Scalar rsub.Scalar log.default mul.Tensor add.Tensor neg.default mean.default", "self"},
+     "log.default mul.Tensor rsub.Scalar rsub.Scalar log.default mul.Tensor add.Tensor neg.default mean.default", "self target"},
     {"aten.binary_cross_entropy_with_logits.default",
      "(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
      OpClass::kLoss, Recording::kWhole, Numerics::kReduction, 25, "", false,

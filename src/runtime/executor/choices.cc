@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "ops/operator.h"
+#include "program/makers.h"
 #include "runtime/executor/codes.h"
 #include "runtime/executor/guards.h"
-#include "program/makers.h"
 
 namespace kw {
 namespace {

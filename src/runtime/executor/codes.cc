@@ -1,9 +1,9 @@
 #include "runtime/executor/codes.h"
 
 #include "ops/operator.h"
+#include "program/makers.h"
 #include "runtime/executor/compare.h"
 #include "runtime/executor/guards.h"
-#include "program/makers.h"
 #include "runtime/executor/metrics.h"
 
 namespace kw {

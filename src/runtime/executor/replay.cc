@@ -1,6 +1,7 @@
 #include "runtime/executor/replay.h"
 
 #include <algorithm>
+#include <sstream>
 #include <unordered_map>
 
 #include "formats/error.h"
@@ -126,7 +127,10 @@ void Replay::prepare(const std::vector<Kernel>& kernels, KernelSet* set) {
           const Arg* arg = call->find(name);
           return arg && arg->is_value() ? arg->value() : -1;
         };
-        if (row) prepared.probabilities = argument(row->probabilities);
+        std::istringstream probabilities{std::string(row ? row->probabilities : "")};
+        for (std::string name; probabilities >> name;) {
+          if (const ValueId id = argument(name); id >= 0) prepared.probabilities.push_back(id);
+        }
         if (row && argument("sorter") < 0) prepared.in_order = argument(row->in_order);
       } else {
         const auto& launch = std::get<Launch>(step);
@@ -239,10 +243,10 @@ void Replay::run_step(int index, Run& run) {
 void Replay::run_call(int index, Run& run) {
   const PreparedStep& step = steps_[index];
   // In place of PyTorch's assertion on the device, which would end the process.
-  if (step.probabilities >= 0 && run.options.checked) {
-    const at::Tensor& p = run.slots[step.probabilities];
+  for (ValueId id : run.options.checked ? step.probabilities : std::vector<ValueId>()) {
+    const at::Tensor& p = run.slots[id];
     if (!p.ge(0).logical_and(p.le(1)).all().item<bool>()) {
-      throw ReplayError("all elements of its input should be between 0 and 1");
+      throw ReplayError("all elements of its input and its target should be between 0 and 1");
     }
   }
   if (step.in_order >= 0 && run.options.checked) {

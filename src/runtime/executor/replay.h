@@ -79,8 +79,8 @@ class Replay {
     std::vector<ValueId> defines;        // -1 where there is no tensor or nobody uses it
     std::vector<ValueId> release;        // values used for the last time
     bool empty = false;
-    ValueId probabilities = -1;  // must lie in [0, 1]
-    ValueId in_order = -1;       // must not fall along its last dimension
+    std::vector<ValueId> probabilities;  // must lie in [0, 1]
+    ValueId in_order = -1;               // must not fall along its last dimension
     std::optional<KernelArithmetic> as_kernels;
   };
   struct Run;  // the state of one run

@@ -10,8 +10,8 @@ namespace kw {
 
 // The number that parts the small elements of `oracle` (float64) from the large ones, where nothing
 // is near it: no magnitude for as many binades as `dtype` has bits, ten at least, and a
-// 1024th of the elements (of half types a 64th), and 16, on either side. 0 where there is no such gap. Elements that
-// are zero or not finite are on neither side. The widest gap counts.
+// 1024th of the elements (of half types a 64th), and 16, on either side. 0 where there is no such
+// gap. Elements that are zero or not finite are on neither side. The widest gap counts.
 double scale_gap(const at::Tensor& oracle, at::ScalarType dtype);
 
 // The error of the elements of magnitude below `gap`, allowed as in a cross-section.

@@ -11,7 +11,7 @@ class Model(nn.Module):
 
 
 def get_inputs():
-    return [torch.randn(80, 1300)]
+    return [torch.randn(240, 1300)]
 
 
 def get_init_inputs():
