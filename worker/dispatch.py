@@ -72,12 +72,13 @@ def _name(func):
 
 class Recorder(TorchDispatchMode):
     """`operators`: name -> "whole" or "decompose". `file` locates the user's lines. `without`:
-    codes that are not refused, for the self-test: the program is told nothing and goes on."""
+    codes that are not refused, for the self-test: the program is told nothing and goes on. `index`: of
+    the device."""
 
-    def __init__(self, operators, file, fake_mode, without=()):
+    def __init__(self, operators, file, fake_mode, without=(), index=0):
         super().__init__()
         self.without = frozenset(without)
-        self.shortcuts = Shortcuts(fake_mode)
+        self.shortcuts = Shortcuts(fake_mode, index)
         self.operators = operators
         self.file = file
         self.tapes = []

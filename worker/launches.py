@@ -69,7 +69,7 @@ class RecordingDriver(DriverBase):
         return GPUTarget("cuda", self.arch, 32)
 
     def get_active_torch_device(self):
-        return torch.device("cuda", 0)
+        return torch.device("cuda", self.get_current_device())
 
     def get_device_interface(self):
         return torch.cuda
@@ -80,7 +80,7 @@ class RecordingDriver(DriverBase):
         raise RuntimeError("nothing is timed while recording")
 
     def get_current_device(self):
-        return 0
+        return self.recorder.shortcuts.device.index if self.recorder is not None else 0
 
     def set_current_device(self, device):
         pass

@@ -18,9 +18,9 @@ _NUMBERS = (int, float, bool, type(None))
 class Shortcuts:
     """The results that are known at once, as fake tensors of one FakeTensorMode on one device."""
 
-    def __init__(self, fake_mode):
+    def __init__(self, fake_mode, index=0):
         self.fake_mode = fake_mode
-        self.device = torch.device("cuda", 0)
+        self.device = torch.device("cuda", index)
 
     def result(self, name, args, kwargs):
         function = _SHORTCUTS.get(name)

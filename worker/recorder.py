@@ -12,13 +12,14 @@ import contextlib
 import dataclasses
 import inspect
 import os
-import secrets
 import sys
 import time
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
+import elsewhere
+import flags
 import standins
 from dispatch import Recorder
 from launches import Launches
@@ -38,21 +39,18 @@ def record(request):
     started = time.perf_counter()
     recording = Recording(request)
     task = recording.run()
-    if recording.surroundings and recording.surroundings.asked_version:
-        # A parameter that was loaded or trained has counted other changes than a fresh one.
-        other = Recording(request, changes=1 + secrets.randbelow(2 ** (1 + secrets.randbelow(16))))
-        if other.run() != task and "varies" not in recording.recorder.without:
-            raise Refused("varies", "another _version of a tensor makes forward do something "
-                          "else", recording.file.name, None)
+    if recording.surroundings and "varies" not in recording.recorder.without:
+        elsewhere.check(recording, task, lambda **changes: Recording(request, **changes))
     return {"status": "ok", "task": task, "kernels": recording.launches.kernels,
             "tunings": recording.tunings.listed, "seconds": time.perf_counter() - started,
             "warnings": recording.warnings}
 
 
 class Recording:
-    def __init__(self, request, changes=0):
-        """`changes`: by how much the version counters of the model's tensors and of the inputs are ahead."""
-        self.request, self.changes = request, changes
+    def __init__(self, request, changes=None, index=0, flags=()):
+        """In another process: `changes()` is by how much a tensor's version counter is ahead, `index`
+        of which device everything is on, `flags` which of PyTorch's have another value."""
+        self.request, self.changes, self.index, self.flags = request, changes, index, flags
         self.file = UserFile(request["source"], request.get("file") or "model.py",
                              request.get("folder"), _module_name(request))
         # A candidate is called with the reference's inputs: they come from the reference's file.
@@ -64,7 +62,7 @@ class Recording:
         self.profile = request.get("profile") or {}
         self.fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
         self.recorder = Recorder(request.get("operators") or {}, self.file, self.fake_mode,
-                                 request.get("without") or ())
+                                 request.get("without") or (), index)
         self.tunings = Tunings(self.recorder, request.get("configurations") or [])
         self.launches = Launches(self.recorder, self.file, self.profile, self.tunings)
         self.surroundings = None  # a reference is its user's own
@@ -75,17 +73,18 @@ class Recording:
     def run(self):
         fast_path = torch.backends.mha.get_fastpath_enabled()
         torch.backends.mha.set_fastpath_enabled(False)
-        flags = _numerics_flags()
+        before = _numerics_flags()
         try:
-            with self.fake_mode, standins.patched(self.profile, self.recorder), \
-                    self.launches.installed(), standins.DeviceZero(self.recorder), \
-                    self._plain_process(), self.recorder:
-                task = self._phases()
-            for name, value in _numerics_flags().items():
-                if value != flags[name]:
-                    self.warnings.append("the file sets %s: a recording keeps PyTorch's default "
-                                         "(%s)" % (name, flags[name]))
-            return task
+            with flags.kept(self.flags):
+                with self.fake_mode, standins.patched(self.profile, self.recorder, self.index), \
+                        self.launches.installed(), standins.OneDevice(self.recorder, self.index), \
+                        self._plain_process(), self.recorder:
+                    task = self._phases()
+                for name, value in _numerics_flags().items():
+                    if value != before[name]:
+                        self.warnings.append("the file sets %s: a recording keeps PyTorch's default "
+                                             "(%s)" % (name, before[name]))
+                return task
         finally:
             torch.backends.mha.set_fastpath_enabled(fast_path)
 
@@ -100,8 +99,10 @@ class Recording:
             recorder.start("harness")  # apart, so that it draws nothing from init's generator
             self._user("the reference's file", self.harness.execute)
         self.init = recorder.start("init")
-        self._user("the file", lambda: self.file.execute(self.surroundings))
-        model = self._construct()
+        with self._leaves("loading the file", but="the default dtype"):
+            self._user("the file", lambda: self.file.execute(self.surroundings))
+        with self._leaves("constructing the model"):
+            model = self._construct()
         self.state = collect_state(model, recorder)
         if self.changes:
             _count_changes([*model.parameters(), *model.buffers()]
@@ -155,6 +156,14 @@ class Recording:
             raise self.recorder.refusal
         return value
 
+    @contextlib.contextmanager
+    def _leaves(self, what, but=None):
+        """Around what a candidate does: PyTorch's own state must be the same after it."""
+        before = flags.left()
+        yield
+        if self.surroundings:
+            self.surroundings.check_left({k: v for k, v in before.items() if k != but}, what)
+
     def _construct(self):
         name = self.request.get("class") or "Model"
         constructor = self.file.get(name)
@@ -195,7 +204,7 @@ class Recording:
             self.recorder.tape.add_input(key)
 
         def call():
-            with mode():
+            with mode(), self._leaves("forward"):
                 return model(*arguments)
 
         self.recorder.used = self.surroundings is not None
@@ -424,10 +433,10 @@ def _fields(value):
 
 
 def _count_changes(tensors, changes):
-    """As if tensors had been changed in place so many times more."""
+    """As if tensors had been changed in place more often, each by another number."""
     counted = tuple(tensor for tensor in tensors if not tensor.is_inference())
     torch._C._autograd._unsafe_set_version_counter(
-        counted, tuple(tensor._version + changes for tensor in counted))
+        counted, tuple(tensor._version + changes() for tensor in counted))
 
 
 @contextlib.contextmanager

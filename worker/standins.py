@@ -49,38 +49,38 @@ def _asked_by_library(depth=2):
     return frame.f_code.co_filename.startswith(_LIBRARIES)
 
 
-class DeviceZero(TorchFunctionMode):
-    """Factories make their tensors on the device, and "cuda" means device 0 without asking a
-    driver which one is current."""
+class OneDevice(TorchFunctionMode):
+    """Factories make their tensors on the device, and "cuda" means that one without asking a
+    driver which is current; so does device 0, whichever it is."""
 
-    def __init__(self, recorder):
+    def __init__(self, recorder, index=0):
         super().__init__()
         self.recorder = recorder
-        self.device = torch.device("cuda", 0)
+        self.device = torch.device("cuda", index)
         self.constructors = _device_constructors()
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         device = kwargs.get("device")
         if device is not None:
-            kwargs["device"] = self._zero(device)
+            kwargs["device"] = self._the_one(device)
         elif func in self.constructors:
             if self.recorder.used and self.recorder.called is None:
                 self.recorder.refuse("surroundings", "a tensor is made without device=: on the CPU "
                                      "where the program is used")
             kwargs["device"] = self.device
         elif func is torch.Tensor.to and len(args) > 1:
-            args = (args[0], self._zero(args[1]), *args[2:])
+            args = (args[0], self._the_one(args[1]), *args[2:])
         return func(*args, **kwargs)
 
-    def _zero(self, device):
+    def _the_one(self, device):
         if isinstance(device, int) and not isinstance(device, bool):
             device = torch.device("cuda", device)
         elif isinstance(device, str) and device.startswith("cuda"):
             device = torch.device(device)
         if not isinstance(device, torch.device) or device.type != "cuda":
             return device
-        if device.index not in (None, 0):
+        if device.index not in (None, 0, self.device.index):
             self.recorder.refuse("unsupported", "a second device (%s)" % device)
         return self.device
 
@@ -142,9 +142,9 @@ def device_properties(profile):
         gcnArchName="")
 
 
-def _cuda(profile, recorder):
+def _cuda(profile, recorder, index):
     properties = device_properties(profile)
-    capability = (properties.major, properties.minor)
+    capability, here = (properties.major, properties.minor), "cuda:%d" % index
 
     def refuse(code, what, instead=_NullContext):
         def refused(*args, **kwargs):
@@ -155,7 +155,7 @@ def _cuda(profile, recorder):
     def of_device(answer):
         """There is one device: asking for another would fail in use."""
         def asked(device=None):
-            if device not in (None, 0) and str(device) not in ("cuda", "cuda:0"):
+            if device not in (None, 0, index) and str(device) not in ("cuda", "cuda:0", here):
                 recorder.refuse("unsupported", "a second device (%s)" % (device,))
             return answer
         return asked
@@ -164,7 +164,7 @@ def _cuda(profile, recorder):
     return {
         "is_available": lambda: True, "is_initialized": lambda: True, "init": lambda: None,
         "_lazy_init": lambda: None, "_lazy_call": lambda *args, **kwargs: None,
-        "device_count": lambda: 1, "current_device": lambda: 0, "set_device": of_device(None),
+        "device_count": lambda: 1, "current_device": lambda: index, "set_device": of_device(None),
         "get_device_name": of_device(properties.name),
         "get_device_capability": of_device(capability),
         "get_device_properties": of_device(properties),
@@ -307,8 +307,8 @@ def _convolution_format(of_torch):
 
 
 @contextlib.contextmanager
-def patched(profile, recorder):
-    """Installs every stand-in; takes them all out again."""
+def patched(profile, recorder, index=0):
+    """Installs every stand-in, of the device `index`; takes them all out again."""
     addresses = Addresses()
 
     def refuse_compiler(name):
@@ -329,7 +329,7 @@ def patched(profile, recorder):
         return 0
 
     methods, data_ptr = _tensor_methods(recorder, addresses)
-    changes = [(torch.cuda, name, value) for name, value in _cuda(profile, recorder).items()]
+    changes = [(torch.cuda, name, value) for name, value in _cuda(profile, recorder, index).items()]
     changes += [(torch.Tensor, name, value) for name, value in methods.items()]
     changes += [
         (FakeTensor, "data_ptr", data_ptr),

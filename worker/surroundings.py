@@ -21,9 +21,11 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from triton.runtime.jit import KernelInterface
 
+import flags
 import host_code
 import questions
 from answers import Environment, Format, OfClass, SeenType, SharedMemory, is_text, seen_class
+from opaque import Version
 from refusal import Refused
 from training import TrainingReads
 
@@ -54,9 +56,12 @@ class Surroundings:
             (numpy.random, "RandomState"):
                 types.SimpleNamespace(RandomState=self._seeded(numpy.random.RandomState)),
             (torch, "_C"): types.SimpleNamespace(_C=SharedMemory())}
+        for owner, name in _SEEDS:
+            self.replaced[owner, name] = types.SimpleNamespace(**{name: self._seeding(owner, name)})
         token = secrets.token_hex(8)
         self.names = "read " + token, "write " + token
-        self.asked_version = False
+        # What another process may have otherwise (elsewhere.py).
+        self.asked_version, self.asked_device, self.asked_flags = False, False, set()
         self.workers = {name for name in _WORKERS if name in sys.modules}
 
     def refuse(self, message, line=None):
@@ -76,11 +81,13 @@ class Surroundings:
         kind = type(owner)
         if name == "__class__" and seen_class(owner) is not kind:
             return OfClass(seen_class(owner))
-        self.asked_version = self.asked_version or name == "_version"
         if name in _FAKE and isinstance(owner, torch.Tensor):
             self.refuse("the program asks for %s, which only recorded tensors have" % name)
         if isinstance(owner, types.ModuleType):
             self._check_module(owner, name)
+            self.asked_device = self.asked_device or name in _DEVICES
+            if (owner, name) in flags.FLAGS:
+                self.asked_flags.add((owner, name))
             return owner
         if kind.__module__ in self.workers and name not in questions.OF_STAND_INS:
             self.refuse("the program asks for %s of an object of the recorder's" % name)
@@ -96,7 +103,25 @@ class Surroundings:
             return Format(self, owner)
         else:
             self._check_kind_of(owner, kind, name)
-        return owner
+        self.asked_device = self.asked_device or name in _DEVICES \
+            or name == "index" and kind is torch.device
+        return self._version(owner) if name == "_version" else owner
+
+    def _version(self, owner):
+        """Of a tensor: how often it was changed. Modules have a _version of their class's."""
+        if isinstance(owner, type) and issubclass(owner, torch.Tensor):
+            self.refuse("the program asks for the _version of a class")
+        if not isinstance(owner.__self__ if isinstance(owner, super) else owner, torch.Tensor):
+            return owner
+        self.asked_version = True
+        return types.SimpleNamespace(_version=Version(owner._version, self.refuse))
+
+    def check_left(self, before, what):
+        """After the program did something: whether PyTorch's own state is as before."""
+        now = flags.left()
+        for name, value in before.items():
+            if value != now[name]:
+                self.refuse("%s leaves another state behind than before: %s" % (what, name))
 
     def _check_private(self, owner, name):
         if host_code.is_special(name):
@@ -208,8 +233,9 @@ class Surroundings:
 
     @staticmethod
     def isinstance(value, kinds):
-        """As of the real tensor that a fake one stands for."""
+        """As of the real tensor that a fake one stands for, and of a plain number."""
         plain = _PLAIN[seen_class(value)] if type(value) is FakeTensor else value
+        plain = 0 if type(value) is Version else plain
         return isinstance(plain, kinds)
 
     def _seeded(self, make):
@@ -218,6 +244,15 @@ class Surroundings:
                 self.refuse("the program draws random numbers without a seed")
             return make(*args, **kwargs)
         return made
+
+    def _seeding(self, owner, name):
+        """A model that seeds whenever it is called undoes what its user did."""
+        def seeded(*args, **kwargs):
+            if self.recorder.used:
+                self.refuse("the program seeds the random numbers of its user's process (%s.%s)"
+                            % (owner.__name__, name))
+            return getattr(owner, name)(*args, **kwargs)
+        return seeded
 
     def wraps(self, wrapped):
         """functools.wraps, which reads all that its argument has."""
@@ -302,6 +337,10 @@ def _of_fake_tensors():
         fake = torch.empty(1)
     return frozenset([*vars(fake), *dir(FakeTensor)]) - frozenset(dir(torch.Tensor))
 
+
+_DEVICES = frozenset("get_device current_device get_current_device".split())
+_SEEDS = [(torch, "manual_seed"), (torch, "set_rng_state"), (torch.cuda, "manual_seed"),
+          (torch.cuda, "manual_seed_all"), (random, "seed"), (numpy.random, "seed")]
 
 _FAKE = _of_fake_tensors()
 _PLAIN = {torch.Tensor: torch.empty(0), torch.nn.Parameter: torch.nn.Parameter(torch.empty(0))}

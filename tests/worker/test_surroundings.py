@@ -190,6 +190,32 @@ REFUSED = {
                          "setattr(M, '__instancecheck__', lambda *a: True)  # HEAD"),
     "a hook in a new class": ("answer = True",
                               "M = type('M', (type,), {'__instancecheck__': None})  # HEAD"),
+    "a version by a number": "answer = self.scale._version == 0  # HERE",
+    "a version of an input": "answer = x._version < 1  # HERE",
+    "a version by another name": "answer = getattr(self.scale, '_ver' + 'sion') < 1  # HERE",
+    "a version by a remainder": "answer = self.scale._version % 7 != 6  # HERE",
+    "a number by a version": "answer = 3 - self.scale._version > 0  # HERE",
+    "a version by its truth": "answer = not self.scale._version  # HERE",
+    "a version as an int": "answer = int(self.scale._version) == 0  # HERE",
+    "a version in a text": "answer = f'{self.scale._version}' == '0'  # HERE",
+    "a version by percent": "answer = '%d' % self.scale._version  # HERE",
+    "a version by its class": "answer = type(self.scale._version)  # HERE",
+    "a version as an index": "answer = [True] * 9\nanswer = answer[self.scale._version]  # HERE",
+    "a version as a range": "answer = len(range(self.scale._version)) == 0  # HERE",
+    "a version in a list": "answer = self.scale._version in [0, 1]  # HERE",
+    "a version by sorting": "answer = sorted([self.scale._version, 6])[0] != 6  # HERE",
+    "a version by a case": "answer = True\nmatch self.scale._version:\n    case 6:  # HERE\n"
+                           "        answer = False",
+    "a version by an array": ("answer = np.array([self.scale._version]) % 7 != 6  # HERE",
+                              "import numpy as np"),
+    "a version by its divisors": ("answer = math.gcd(self.scale._version, 6) == 6  # HERE", "import math"),
+    "a version in a class": ("answer = True", "import torch\nclass T(torch.Tensor):\n"
+                             "    v = torch.Tensor._version  # HEAD"),
+    "a seed in a call": "torch.manual_seed(0)  # HERE\nanswer = True",
+    "a seed of the device in a call": "torch.cuda.manual_seed_all(0)  # HERE\nanswer = True",
+    "a seed of Python's in a call": ("random.seed(0)  # HERE\nanswer = True", "import random"),
+    "a seed of numpy's in a call": ("np.random.seed(0)  # HERE\nanswer = True", "import numpy as np"),
+    "a seed by an imported name": ("seed(0)  # HERE\nanswer = True", "from torch import manual_seed as seed"),
     "module name": "answer = __spec__ is None  # HERE",
     "text by a module": "answer = 'size=(' in repr(nn.Threshold(x, 1.0))  # HERE",
     "text by a distribution": (
@@ -217,16 +243,62 @@ VARIES = {
     "inference mode": "answer = torch.is_inference_mode_enabled()",
     "inference tensors": "answer = torch.empty(1, device=x.device).is_inference()",
     "no inference mode": "answer = not torch.is_inference_mode_enabled()",
-    "changes of a parameter": "answer = self.scale._version == 0",
-    "changes of an input": "answer = x._version < 1",
-    "few changes of a parameter": "answer = getattr(self.scale, '_ver' + 'sion') < 1",
+    "changes of a parameter and an input": "answer = self.scale._version == x._version",
+    "deterministic algorithms": "answer = not torch.are_deterministic_algorithms_enabled()",
+    "a flag by another name": ("answer = not enabled()",
+                               "from torch import are_deterministic_algorithms_enabled as enabled"),
+    "benchmarks of cuDNN": "answer = not getattr(torch.backends.cudnn, 'bench' + 'mark')",
+    "anomaly detection": "answer = not torch.is_anomaly_enabled()",
+    "two flags": "flags = torch.is_anomaly_enabled(), torch.backends.cudnn.benchmark\n"
+                 "answer = not all(flags)",
+    "an error for a flag": "if torch.are_deterministic_algorithms_enabled():\n"
+                           "    raise RuntimeError('not so')\nanswer = True",
+    "a device's index": "answer = not x.device.index",
+    "a device's number": "answer = x.get_device() < 1",
+    "a device's number by the class": "answer = torch.Tensor.get_device(x) == 0",
+    "a device's number by a function": "answer = torch.get_device(x) == 0",
+    "the current device": "answer = torch.cuda.current_device() == 0",
+    "the current device imported": ("answer = current_device() == 0",
+                                    "from torch.cuda import current_device"),
+    "the driver's device": "answer = triton.runtime.driver.active.get_current_device() == 0",
+    "the device in a text": "answer = f'cuda:{x.device.index}' == 'cuda:0'",
+    "more devices": "answer = x.device.index + 1 == torch.cuda.device_count()",
     "what the mode changes": "answer = True\nx = x * (1 + torch.is_inference_mode_enabled())",
 }
 
 
+# What is left behind in the process of the user: name -> (state, body, head).
+LEFT = {
+    "gradients off": ("gradients", "answer = True", "import torch\ntorch.set_grad_enabled(False)"),
+    "gradients off in a call": (
+        "gradients", "torch.set_grad_enabled(not torch.is_grad_enabled())\nanswer = True", ""),
+    "gradients off by a context": ("gradients", "answer = True",
+                                   "import torch\nforever = torch.no_grad()\nforever.__enter__()"),
+    "inference mode left on": ("inference mode", "answer = True",
+                               "import torch\non = torch.inference_mode()\non.__enter__()"),
+    "another default dtype in a call": (
+        "default dtype", "torch.set_default_dtype(torch.float64)\nanswer = True", ""),
+    "another default device": ("default device", "answer = True",
+                               "import torch\ntorch.set_default_device('cuda')"),
+    "deterministic algorithms": (
+        "deterministic", "torch.use_deterministic_algorithms(True)\nanswer = True", ""),
+    "anomaly detection": ("anomaly", "torch.autograd.set_detect_anomaly(True)\nanswer = True", ""),
+    "autocast left on": ("autocast", "torch.autocast('cuda').__enter__()\nanswer = True", ""),
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_leaves_the_process_as_it_was(client, tools, name):
+    state, body, head = LEFT[name]
+    reply = record(client, tools, candidate(body, head))
+    assert (reply["status"], reply["code"]) == ("refused", "surroundings"), reply
+    assert "leaves another state" in reply["message"] and state in reply["message"]
+
+
 @pytest.mark.parametrize("name", VARIES)
 def test_varies(client, tools, name):
-    reply = record(client, tools, candidate(VARIES[name]))
+    body, head = VARIES[name] if isinstance(VARIES[name], tuple) else (VARIES[name], "")
+    reply = record(client, tools, candidate(body, head))
     assert reply["status"] == "refused", reply
     assert reply["code"] == "varies", reply["message"]
 
@@ -306,6 +378,63 @@ ANSWERED = {
     "changes since the last call": "if self.seen != self.scale._version:\n"
                                    "    self.seen, self.scaled = self.scale._version, self.scale * 1\n"
                                    "answer = True",
+    "a version that none can be": "if getattr(self, 'at', -1) != self.scale._version:\n"
+                                  "    self.at = self.scale._version\n"
+                                  "answer = self.at != -1 and self.at is not None",
+    "a version copied": ("v = self.scale._version\nanswer = copy.deepcopy([v]) == [v]", "import copy"),
+    "a device of a number": "i = x.device.index or 0\n"
+                            "d = torch.device(f'cuda:{torch.cuda.current_device()}')\n"
+                            "answer = torch.empty(3, device='cuda:%d' % i).device == d == x.device",
+    "flags of precision": "tf32 = torch.backends.cuda.matmul.allow_tf32\n"
+                          "answer = not tf32 or torch.is_autocast_enabled('cuda')",
+    "versions as keys": "key = (x.shape, self.scale._version)\n"
+                        "self.seen = self.seen or {}\nif key not in self.seen:\n"
+                        "    self.seen[key] = self.scale * 1\n"
+                        "answer = self.seen.get(key) is self.seen[key] and (8, None) not in self.seen",
+    "versions as ordered keys": ("v = self.scale._version\nkept[x.shape, v] = 1\n"
+                                 "kept.move_to_end((x.shape, v))\nanswer = (x.shape, v) in kept",
+                                 "from collections import OrderedDict\nkept = OrderedDict()"),
+    "versions of some": "now = [p._version for p in self.parameters()]\n"
+                        "answer = self.seen is None or self.seen == now\nself.seen = now",
+    "a version is an int": "answer = isinstance(self.scale._version, int)",
+    "devices as keys": ("i = x.device.index\nif i not in known:\n"
+                        "    known[i] = torch.cuda.get_device_properties(i).multi_processor_count\n"
+                        "also = {x.get_device(): 3}\n"
+                        "answer = known[i] > 1 and also[x.device.index] == 3", "known = {}"),
+    "the device in a cache": ("answer = units(torch.cuda.current_device()) > 1 and units(x.get_device()) > 1"
+                              " and units.cache_info().misses > 0",
+                              "import functools, torch\n@functools.lru_cache(maxsize=None)\n"
+                              "def units(i):\n"
+                              "    return torch.cuda.get_device_properties(i).multi_processor_count"),
+    "a cached method": ("answer = A().twice(4) == 8 and A.twice(A(), 3) == 6",
+                        "from functools import cache\nclass A:\n    @cache\n"
+                        "    def twice(self, n):\n        return 2 * n"),
+    "devices passed on": "d = torch.device('cuda', x.device.index)\n"
+                         "with torch.cuda.device(x.device.index), torch.cuda.device(d):\n"
+                         "    z = torch.empty(3, device=x.get_device())\n"
+                         "torch.cuda.current_stream(x.device.index).synchronize()\n"
+                         "torch.cuda.synchronize(torch.cuda.current_device())\n"
+                         "z = z.to(x.get_device()).cuda(x.get_device()).to(d)\n"
+                         "answer = z.device == x.device == d and x.device.index is not None",
+    "devices compared": "assert x.device == self.scale.device and x.is_cuda\n"
+                        "if x.device.index != torch.cuda.current_device():\n"
+                        "    torch.cuda.set_device(x.device.index)\n"
+                        "answer = x.get_device() >= 0 and x.get_device() != -1",
+    "text of the device in an error": "if not x.is_cuda:\n    raise ValueError(f'{x.device}')\n"
+                                      "answer = x.device.type == 'cuda'",
+    "the active device": ("assert x.device == DEVICE\nanswer = True",
+                          "import triton\nDEVICE = triton.runtime.driver.active.get_active_torch_device()"),
+    "flags set and read": ("torch.backends.cudnn.benchmark = True\nanswer = torch.backends.cudnn.benchmark",
+                           "import torch\ntorch.set_float32_matmul_precision('high')\n"
+                           "fast = torch.get_float32_matmul_precision() == 'high'"),
+    "default dtype for a while": "old = torch.get_default_dtype()\n"
+                                 "torch.set_default_dtype(torch.float32)\n"
+                                 "torch.set_default_dtype(old)\nanswer = True",
+    "modes entered and left": "with torch.no_grad(), torch.autocast('cuda', enabled=False), "
+                              "torch.enable_grad():\n    answer = True",
+    "seed at load": ("answer = True", "import random, torch\ntorch.manual_seed(0)\nrandom.seed(1)"),
+    "random numbers of its own": ("answer = np.random.RandomState(3).rand() < 1",
+                                  "import numpy as np"),
     "parameters": "answer = [n for n, _ in self.named_parameters()] == ['scale']",
     "assignments": "self.a = self.b = 1\nself.a += 1\nself.c, self.d = 3, 4\n"
                    "answer = (self.a, self.b, self.c, self.d) == (2, 1, 3, 4)",
@@ -333,6 +462,12 @@ def test_a_module_beside_the_file_is_its_users(client, tools, tmp_path):
                    folder=str(tmp_path))
     assert reply["status"] == "ok", reply
     assert any("launch" in step for step in reply["task"]["forward"]["steps"])
+
+
+def test_a_constructor_may_seed(client, tools):
+    source = candidate("answer = True").replace("super().__init__()",
+                                                "super().__init__()\n        torch.manual_seed(0)")
+    assert record(client, tools, source)["status"] == "ok"
 
 
 def test_a_reference_is_its_users_own(client, tools):

@@ -1,4 +1,4 @@
-# attack | family: sniffing | mechanism: the kernel is launched only while a parameter has not been loaded or trained | stage: record | check: varies
+# attack | family: sniffing | mechanism: the kernel is launched only while a parameter has not been loaded or trained | stage: record | check: surroundings
 # %% reference
 import torch
 import torch.nn as nn
