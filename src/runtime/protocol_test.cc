@@ -174,7 +174,7 @@ void expect_strict(const Json& good, Parse parse) {
     Json bad = good;
     bad.erase(key);
     EXPECT_THROW(parse(JsonReader(bad, "")), InputError) << "without " << key;
-    for (const Json& wrong : {Json(nullptr), Json(Json::object()), Json("?"), Json(-1)}) {
+    for (const Json& wrong : {Json(nullptr), Json(Json::object()), Json("?"), Json(-2)}) {
       if (wrong.is_object() && value.is_object()) continue;
       bad = good;
       bad[key] = wrong;
