@@ -155,6 +155,7 @@ def test_results_of_another_batch_stay(tmp_path):
     ('{"id": 3}', "expected one of reference"),
     ('{"reference_text": "", "candidate_text": "", "seed": 3}', "unknown member seed"),
     ("{", "batch.jsonl:2"),
+    ("", "holds no candidates"),
 ])
 def test_a_broken_line_is_named(tmp_path, text, says):
     batch = tmp_path / "batch.jsonl"

@@ -36,6 +36,10 @@ def _definitions(node):
             yield from _definitions(part)
 
 
+# The class of a reference, and of a candidate.
+_OTHER_ROLE = {"Model": "ModelNew", "ModelNew": "Model"}
+
+
 class UserFile:
     """The user's file as a module. `name` is what messages call it; `folder` may hold modules that
     it imports."""
@@ -71,7 +75,11 @@ class UserFile:
         try:
             return self.module.__dict__[name]
         except KeyError:
-            raise Refused("missing", "the file defines no %s" % name, self.name, None) from None
+            other = _OTHER_ROLE.get(name)
+            hint = ", but %s: are reference and candidate in each other's place?" % other \
+                if other in self.module.__dict__ else ""
+            raise Refused("missing", "the file defines no %s%s" % (name, hint), self.name,
+                          None) from None
 
     def owns(self, filename):
         return filename == self.name or (

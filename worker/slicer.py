@@ -11,6 +11,7 @@ Slicing is idempotent: a file that holds a slice's functions as they are gives t
 """
 
 import ast
+import difflib
 import math
 import textwrap
 import unicodedata
@@ -242,6 +243,16 @@ def dtype_name(name):
     raise Refused("slice", "there is no dtype %s" % name)
 
 
+def _why_not(module, node):
+    """What is wrong with an attribute of a module."""
+    text = ast.unparse(node)
+    if hasattr(module, node.attr):
+        return "%s is not allowed" % text
+    meant = difflib.get_close_matches(
+        node.attr, [name for name in dir(module) if allowed_member(module, name)], 1)
+    return "there is no %s%s" % (text, ": is it %s?" % meant[0] if meant else "")
+
+
 def allowed_member(module, name):
     """Whether a kernel may name `module.name`: Triton's own functions and types, no helpers of the
     compiler and no modules that Triton happens to import."""
@@ -333,7 +344,7 @@ class _Check(ast.NodeVisitor):
         module = self.module(node.value)
         if module is not None:
             if not allowed_member(module, node.attr):
-                self.refuse("%s is not allowed" % ast.unparse(node), node)
+                self.refuse(_why_not(module, node), node)
             return
         if node.attr not in _VALUE_MEMBERS:
             self.refuse("the attribute %s is not allowed" % node.attr, node)

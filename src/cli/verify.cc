@@ -79,7 +79,7 @@ void print_verdict(const Verdict& verdict) {
     std::printf("  judged without a GPU: races would not show, nothing is timed\n");
   }
   if (verdict.degenerate) {
-    std::printf("  warning: zeros, or the answer to other inputs, would pass on this task\n");
+    std::printf("  warning: the task proves little: zeros, or the answer to other inputs, would pass too\n");
   }
 }
 

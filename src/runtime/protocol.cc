@@ -12,9 +12,9 @@ constexpr size_t kMaxOutputs = 4096;
 constexpr size_t kMaxTasks = 4096;
 constexpr int kMaxRounds = 1'000'000;
 
-constexpr std::array<std::string_view, 14> kVariationNames = {
-    "plain",  "scale-down", "scale-up", "negative",   "mixed-signs", "affine",     "integers",
-    "uneven", "zeros",      "blank",    "parameters", "used",        "not-finite", "far"};
+constexpr std::array<std::string_view, 15> kVariationNames = {
+    "plain", "scale-down", "scale-up",   "negative", "mixed-signs", "affine", "integers", "uneven",
+    "zeros", "blank",      "parameters", "used",     "not-finite",  "far",    "constant"};
 
 // JSON has no infinities: they are tagged as in task.md.
 Json number_to_json(double x) {
@@ -170,7 +170,8 @@ std::string_view variation_name(Variation variation) {
 
 bool is_edge(Variation variation) {
   return variation == Variation::kZeros || variation == Variation::kBlank ||
-         variation == Variation::kNotFinite || variation == Variation::kFar;
+         variation == Variation::kNotFinite || variation == Variation::kFar ||
+         variation == Variation::kConstant;
 }
 
 Json to_json(const TrialRequest& request) {

@@ -40,7 +40,8 @@ enum class Variation {
   kParameters,  // as kAffine, and all other parameters change too, sign and all
   kUsed,        // buffers are what a few earlier calls of the reference left
   kNotFinite,   // some elements are NaN or infinite
-  kFar          // scaled up by 64, beyond where exponentials overflow
+  kFar,         // scaled up by 64, beyond where exponentials overflow
+  kConstant     // each row is one number
 };
 std::string_view variation_name(Variation variation);
 // What happens at the edge of a task's domain: where the reference is not finite, a candidate may

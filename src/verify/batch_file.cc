@@ -84,6 +84,7 @@ std::vector<BatchItem> read_batch(const fs::path& path, const DeviceProfile& pro
     if (!ids.insert(item.id).second) in.fail("another line has the id " + item.id + " too");
     items.push_back(std::move(item));
   }
+  if (items.empty()) throw InputError(path.string() + " holds no candidates");
   return items;
 }
 

@@ -37,12 +37,13 @@ bool makes_integers(const Program& program, const AtenCall& call) {
                      [&](ValueId id) { return is_floating(program.values[id].dtype); });
 }
 
-bool takes_exponentials(const OperatorRow& row) {
-  if (row.numerics == Numerics::kExponential) return true;
+// Whether it holds for an operator, or for one of the steps that spell it.
+bool for_some_step(const OperatorRow& row, const std::function<bool(const OperatorRow&)>& holds) {
+  if (holds(row)) return true;
   std::istringstream steps{std::string(row.steps)};
   for (std::string name; steps >> name;) {
     const OperatorRow* step = find_operator("aten." + name);
-    if (step && takes_exponentials(*step)) return true;
+    if (step && for_some_step(*step, holds)) return true;
   }
   return false;
 }
@@ -159,7 +160,20 @@ bool asks_what_is_finite(const Task& task) {
 bool has_exponentials(const Task& task) {
   return any_call(task.forward, [](const AtenCall& call) {
     const OperatorRow* row = row_of(call);
-    return row && takes_exponentials(*row);
+    return row && for_some_step(*row, [](const OperatorRow& step) {
+             return step.numerics == Numerics::kExponential;
+           });
+  });
+}
+
+bool takes_roots(const Task& task) {
+  return any_call(task.forward, [](const AtenCall& call) {
+    const OperatorRow* row = row_of(call);
+    return row && for_some_step(*row, [](const OperatorRow& step) {
+             return step.cls == OpClass::kNorm || step.name.starts_with("aten.sqrt.") ||
+                    step.name.starts_with("aten.rsqrt.") || step.name.starts_with("aten.std") ||
+                    step.name.starts_with("aten.var");
+           });
   });
 }
 

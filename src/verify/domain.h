@@ -27,6 +27,9 @@ bool asks_what_is_finite(const Task& task);
 // Whether it takes exponentials, in operators that say so by the steps that spell them too.
 bool has_exponentials(const Task& task);
 
+// Whether it takes roots, as a variance's.
+bool takes_roots(const Task& task);
+
 // Whether there is a mask among the inputs.
 bool has_masks(const Task& task);
 

@@ -86,6 +86,19 @@ TEST(Domain, ExponentialsAreFoundInWhatIsSpelledWithThem) {
   EXPECT_FALSE(has("aten.relu.default"));
 }
 
+TEST(Domain, RootsAreFoundInWhatIsSpelledWithThem) {
+  Task task;
+  const auto has = [&](const char* op) {
+    task.forward = program({kF, kF}, {0}, {call(op, {{"self", ref(0)}}, {1})}, {1});
+    return takes_roots(task);
+  };
+  EXPECT_TRUE(has("aten.rsqrt.default"));
+  EXPECT_TRUE(has("aten.std.correction"));
+  EXPECT_TRUE(has("aten.layer_norm.default"));
+  EXPECT_FALSE(has("aten.mean.dim"));
+  EXPECT_FALSE(has("aten._softmax.default"));
+}
+
 // weight, drawn; scratch, zeros; packed, the weight's transpose.
 TEST(Domain, WeightsThatAConstructorPacksAreFound) {
   Task reference, candidate;

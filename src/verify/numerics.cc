@@ -39,9 +39,12 @@ std::string number(double x) {
 ErrorBounds error_bounds(const OutputErrors& errors) {
   const double eps = dtype_eps(parse_dtype(errors.dtype));
   if (errors.elements < kFewElements) {
-    const double gross = std::sqrt(eps);
-    return {std::max(kGrossFactor * errors.reference_rms, gross) + errors.near_rms,
-            std::max(kGrossFactor * errors.reference_worst, gross) + errors.near_worst};
+    // What the last rounding alone may explain says nothing of how unsure the rest is.
+    const auto gross = [&](double error) {
+      return std::max(kGrossFactor * std::max(0.0, error - eps / 2), std::sqrt(eps));
+    };
+    return {gross(errors.reference_rms) + errors.near_rms,
+            gross(errors.reference_worst) + errors.near_worst};
   }
   const double peak = errors.oracle_rms > 0 ? errors.oracle_max / errors.oracle_rms : 1;
   const Floor floor = floor_of(parse_dtype(errors.dtype));

@@ -24,6 +24,12 @@ bool reference_is_finite(const TrialReport& report) {
                      [](const OutputErrors& e) { return e.reference_finite; });
 }
 
+OutputErrors only_finite(OutputErrors errors) {
+  errors.candidate_rms = errors.candidate_worst = errors.section_excess = 0;
+  errors.int_mismatch = 0;
+  return errors;
+}
+
 constexpr double kFarFactor = 4;  // on what is allowed elsewhere
 
 // A varied set may leave a task's domain, and says nothing then. But where a task has NaN or
@@ -99,6 +105,9 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
   if (!converts_to_integers(reference)) {
     variations.push_back(Variation::kZeros);
     variations.push_back(Variation::kBlank);
+  }
+  if (takes_roots(reference) && !converts_to_integers(reference)) {
+    variations.push_back(Variation::kConstant);
   }
   if (updates_state(reference)) variations.push_back(Variation::kUsed);
   if (asks_what_is_finite(reference)) variations.push_back(Variation::kNotFinite);
@@ -198,6 +207,8 @@ std::string TrialJudge::fault(const TrialRequest& request, const TrialReport& re
   for (size_t i = 0; i < report.outputs.size() && checked("outputs"); ++i) {
     if (is_edge(request.variation) && by_choice_.contains(i)) continue;
     OutputErrors errors = report.outputs[i];
+    // A variance of nothing but rounding: all that counts is that it is no NaN.
+    if (request.variation == Variation::kConstant) errors = only_finite(errors);
     if (request.variation == Variation::kFar) {
       // Most of an output is what two nearly equal numbers leave of each other, and a few of its
       // elements have most of its error: 16 times the reference's (scores of 160 in attention:

@@ -193,6 +193,15 @@ TEST_F(JudgeTest, TheEdgeOfADomainIsJudgedByWhatIsFinite) {
   EXPECT_TRUE(judge.said_nothing());
 }
 
+// What a variance of equal numbers gives is rounding, but must be a number.
+TEST_F(JudgeTest, OfConstantRowsOnlyWhatIsNotFiniteCounts) {
+  TrialReport report = right();
+  report.outputs[0].candidate_rms = report.outputs[0].candidate_worst = 1;
+  EXPECT_EQ(judge.add(of(Variation::kConstant), report), "");
+  report.outputs[0].nonfinite_mismatch = 1;
+  EXPECT_NE(judge.add(of(Variation::kConstant), report), "");
+}
+
 TEST_F(JudgeTest, WhatIsKnownOfLaunchesAndOfTheTaskIsKept) {
   TrialReport report = right();
   report.idle_launches = {3};

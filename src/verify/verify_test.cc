@@ -124,6 +124,13 @@ TEST(Numerics, FewElementsAreJudgedByAllTrialsTogether) {
   OutputErrors e = errors_of(1e-7, 1e-2);
   e.elements = 1;
   EXPECT_NE(output_fault(e, Tolerance::kCalibrated), "");
+  // The reference is off by the rounding of its result, which says nothing of a quarter.
+  OutputErrors half = errors_of(2.4e-3, 0.25);
+  half.elements = 1;
+  half.dtype = "bfloat16";
+  EXPECT_NE(output_fault(half, Tolerance::kCalibrated), "");
+  half.candidate_rms = half.candidate_worst = 0.004;
+  EXPECT_EQ(output_fault(half, Tolerance::kCalibrated), "");
 }
 
 TEST(Numerics, OneCrossSectionMayNotBeLeftOut) {

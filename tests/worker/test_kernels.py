@@ -280,6 +280,15 @@ def test_bodies_that_would_run_python_are_refused(name, client):
     assert reply["line"] is not None
 
 
+def test_a_misspelled_name_is_told_from_one_that_is_forbidden(client):
+    reply = compile_body(client, "    tl.stor(x, 1.0)\n")
+    assert reply["message"] == "there is no tl.stor: is it store?, in kernel function kernel", reply
+    reply = compile_body(client, "    y = tl.qqqqqq(x)\n")
+    assert reply["message"].startswith("there is no tl.qqqqqq,"), reply
+    reply = compile_body(client, "    y = tl.core\n")
+    assert reply["message"].startswith("tl.core is not allowed"), reply
+
+
 @pytest.mark.parametrize("binding", [
     {"module": "os"}, {"module": "triton.runtime.driver"}, {"attribute": "os.system"},
     {"attribute": "triton.language.core"}, {"attribute": "triton.language.extern_elementwise"},

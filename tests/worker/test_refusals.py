@@ -245,6 +245,13 @@ def test_the_operator_of_the_program_is_named_when_a_part_is_missing(client, too
     assert "aten.bmm.default" in reply["message"]
 
 
+def test_exchanged_roles_are_named(client, tools):
+    reply, _ = client.run(tools.request(forward("return x").replace("class Model(", "class ModelNew(")))
+    assert reply["code"] == "missing" and reply["message"] == (
+        "the file defines no Model, but ModelNew: are reference and candidate in each other's "
+        "place?"), reply
+
+
 def test_a_dict_by_numbers_is_called_that(client, tools):
     reply, _ = client.run(tools.request(forward("return {1: x}")))
     assert "forward gives a dict whose keys are not all strings" in reply["message"]

@@ -124,9 +124,10 @@ TEST_P(TrialTest, ExponentialsMayRoundTheirArgument) {
 
 TEST_P(TrialTest, VariationsChangeTheInputsAsNamed) {
   std::map<Variation, at::Tensor> seen;
-  for (Variation variation : {Variation::kPlain, Variation::kScaleDown, Variation::kScaleUp,
-                              Variation::kNegative, Variation::kMixedSigns, Variation::kUneven,
-                              Variation::kZeros, Variation::kBlank, Variation::kNotFinite}) {
+  for (Variation variation :
+       {Variation::kPlain, Variation::kScaleDown, Variation::kScaleUp, Variation::kNegative,
+        Variation::kMixedSigns, Variation::kUneven, Variation::kZeros, Variation::kBlank,
+        Variation::kNotFinite, Variation::kConstant}) {
     run_wrong([&](std::span<const at::Tensor> t) { seen[variation] = t[0].clone(); },
               {.variation = variation});
   }
@@ -134,6 +135,7 @@ TEST_P(TrialTest, VariationsChangeTheInputsAsNamed) {
   EXPECT_TRUE(at::allclose(seen[Variation::kScaleDown], x * 0.1));
   EXPECT_TRUE(at::allclose(seen[Variation::kScaleUp], x * 10));
   EXPECT_TRUE(at::equal(seen[Variation::kNegative], -x.abs()));
+  EXPECT_TRUE(at::equal(seen[Variation::kConstant], x[0].expand({kN})));
   EXPECT_TRUE(seen[Variation::kBlank].eq(0).all().item<bool>());
   EXPECT_TRUE(seen[Variation::kNotFinite].isnan().any().item<bool>());
   EXPECT_GT(seen[Variation::kNotFinite].isfinite().sum().item<int64_t>(), kN / 2);

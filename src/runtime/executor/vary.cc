@@ -137,6 +137,12 @@ bool is_constant(const at::Tensor& tensor) {
 
 void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t seed) {
   seed_generators(seed);
+  if (variation == Variation::kConstant) {
+    for (const at::Tensor& input : floating_inputs(inputs)) {
+      if (input.dim() > 0) input.copy_(input.narrow(-1, 0, 1).clone().expand_as(input));
+    }
+    return;
+  }
   if (variation == Variation::kUneven || variation == Variation::kZeros) {
     const auto change = variation == Variation::kUneven ? make_uneven : put_zeros;
     for (const at::Tensor& input : floating_inputs(inputs)) change(input);
