@@ -4,7 +4,7 @@ import contextlib
 
 import torch
 
-_MODE = (torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode, 2)
+_MODE = (torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode, 1)  # and warns only
 _ANOMALY = (lambda: (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()),
             lambda value: torch.set_anomaly_enabled(*value), (True, False))
 

@@ -198,8 +198,8 @@ class Surroundings:
         found = dict(builtins.__dict__)
         found.update({name: self._refused(name) for name in questions.NO_BUILTINS})
         found.update({self.names[0]: self.read, self.names[1]: self.write, "type": SeenType,
-                      "getattr": self.getattr, "hasattr": self.hasattr, "setattr": self.setattr,
-                      "delattr": self.delattr, "vars": self.vars, "isinstance": self.isinstance,
+                      "hash": self.hash, "getattr": self.getattr, "hasattr": self.hasattr,
+                      "setattr": self.setattr, "delattr": self.delattr, "vars": self.vars, "isinstance": self.isinstance,
                       "__import__": self.import_})
         return found
 
@@ -207,6 +207,11 @@ class Surroundings:
         def refused(*args, **kwargs):
             self.refuse("the program calls %s" % name)
         return refused
+
+    def hash(self, value):
+        if isinstance(value, Version):
+            self.refuse("the program asks for the hash of the _version of a tensor")
+        return hash(value)
 
     def getattr(self, owner, name, *default):
         return getattr(self.read(owner, self._plain(name)), name, *default)

@@ -80,7 +80,9 @@ void print_summary(const OptimizeResult& result, const std::filesystem::path& fo
       std::printf("%s\n", result.message.c_str());
   }
   if (result.verdict.degenerate) {
-    std::printf("  warning: the task proves little: zeros, or the answer to other inputs, would pass too\n");
+    std::printf(
+        "  warning: the task proves little: zeros, or the answer to other inputs, would pass "
+        "too\n");
   }
   std::printf("  %s\n", (folder / "optimized.py").c_str());
   std::printf("  %s\n", (folder / "report.html").c_str());

@@ -79,7 +79,9 @@ void print_verdict(const Verdict& verdict) {
     std::printf("  judged without a GPU: races would not show, nothing is timed\n");
   }
   if (verdict.degenerate) {
-    std::printf("  warning: the task proves little: zeros, or the answer to other inputs, would pass too\n");
+    std::printf(
+        "  warning: the task proves little: zeros, or the answer to other inputs, would pass "
+        "too\n");
   }
 }
 

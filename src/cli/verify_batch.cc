@@ -18,8 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 // A speedup that is known to so much of itself is known well enough for a reward.
 constexpr double kDefaultWidth = 0.03;
-// Of what never gets so narrow, kernels of a few microseconds: 50 narrow it from 1.34 to 1.24 % in the
-// median (bench/intervals.py).
+// Of what never gets so narrow, kernels of a few microseconds: 50 narrow it from 1.34 to 1.24 % in
+// the median (bench/intervals.py).
 constexpr int kMostRounds = 30;
 
 // "the executor was busy 55 % of the time (load 3, time 12, trial 39, unload 1)".

@@ -51,6 +51,16 @@ bool is_computed(const Program& program, ValueId id) {
                      [&](ValueId operand) { return is_computed(program, operand); });
 }
 
+bool is_drawn(const Program& program, ValueId id) {
+  const AtenCall* call = maker_of(program, id);
+  const OperatorRow* row = call ? find_operator(call->op) : nullptr;
+  if (!row) return false;
+  if (row->cls == OpClass::kRandom) return true;
+  const std::vector<ValueId> operands = operands_of(*call);
+  return std::any_of(operands.begin(), operands.end(),
+                     [&](ValueId operand) { return is_drawn(program, operand); });
+}
+
 ValueId behind_views(const Program& program, ValueId id) {
   for (const AtenCall* call = maker_of(program, id); call; call = maker_of(program, id)) {
     const OperatorRow* row = find_operator(call->op);

@@ -14,6 +14,9 @@ std::vector<ValueId> operands_of(const AtenCall& call);
 // Whether arithmetic stands behind a value: it is no input, nor a view or copy of one.
 bool is_computed(const Program& program, ValueId id);
 
+// Whether random numbers stand behind a value.
+bool is_drawn(const Program& program, ValueId id);
+
 // What has the same elements in the same order: a view between two contiguous tensors.
 ValueId behind_views(const Program& program, ValueId id);
 

@@ -149,7 +149,12 @@ bool asks_what_is_finite(const Task& task) {
     const OperatorRow* row = row_of(call);
     if (!row) return false;
     if (asks_what_is_finite(*row)) return true;
-    const Arg* other = call.find("other");  // torch.isfinite compares with infinity
+    const Arg *self = call.find("self"), *other = call.find("other");
+    const bool by_itself = self && other && self->is_value() && *self == *other;  // x != x
+    if (by_itself && (row->name.starts_with("aten.ne.") || row->name.starts_with("aten.eq."))) {
+      return true;
+    }
+    // torch.isfinite compares with infinity.
     const double* number = other ? std::get_if<double>(&other->v) : nullptr;
     const bool compares = call.results.size() == 1 && call.results[0] >= 0 &&
                           task.forward.values[call.results[0]].dtype == DType::kBool;
@@ -177,9 +182,21 @@ bool takes_roots(const Task& task) {
   });
 }
 
-bool has_masks(const Task& task) {
-  return std::any_of(task.inputs.outputs.begin(), task.inputs.outputs.end(),
-                     [&](ValueId id) { return task.inputs.values[id].dtype == DType::kBool; });
+bool has_constants(const Task& task) {
+  const Program& inputs = task.inputs;
+  return std::any_of(inputs.outputs.begin(), inputs.outputs.end(), [&](ValueId id) {
+    const Value& value = inputs.values[id];
+    return value.dtype == DType::kBool || (is_floating(value.dtype) && !is_drawn(inputs, id));
+  });
+}
+
+bool divides(const Task& task) {
+  return any_call(task.forward, [&](const AtenCall& call) {
+    const bool reciprocal = call.op.starts_with("aten.reciprocal");
+    if (!reciprocal && !call.op.starts_with("aten.div")) return false;
+    const Arg* by = call.find(reciprocal ? "self" : "other");
+    return by && by->is_value() && is_computed(task.forward, by->value());
+  });
 }
 
 bool updates_state(const Task& task) {

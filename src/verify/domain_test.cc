@@ -69,6 +69,7 @@ TEST(Domain, FiniteOrNotIsAskedByNameOrByComparison) {
   EXPECT_TRUE(asks(call("aten.isnan.default", {{"self", ref(0)}}, {1})));
   EXPECT_TRUE(asks(call("aten.ne.Scalar", {{"self", ref(0)}, {"other", Arg{INFINITY}}}, {1})));
   EXPECT_FALSE(asks(call("aten.ne.Scalar", {{"self", ref(0)}, {"other", Arg{1.0}}}, {1})));
+  EXPECT_TRUE(asks(call("aten.ne.Tensor", {{"self", ref(0)}, {"other", ref(0)}}, {1})));
   EXPECT_FALSE(asks(call("aten.exp.default", {{"self", ref(0)}}, {1})));
 }
 

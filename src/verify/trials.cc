@@ -24,6 +24,14 @@ bool reference_is_finite(const TrialReport& report) {
                      [](const OutputErrors& e) { return e.reference_finite; });
 }
 
+// Where a divisor came near zero, a few elements have most of an error, and it says little.
+OutputErrors only_gross(OutputErrors errors) {
+  constexpr double kGross = 0.1;
+  if (errors.candidate_rms <= kGross) errors.candidate_rms = 0;
+  errors.candidate_worst = errors.section_excess = 0;
+  return errors;
+}
+
 OutputErrors only_finite(OutputErrors errors) {
   errors.candidate_rms = errors.candidate_worst = errors.section_excess = 0;
   errors.int_mismatch = 0;
@@ -97,7 +105,7 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
   // packed: others may take its place.
   if (!reference.state.empty() && !packs_parameters(tasks.candidate, reference)) {
     variations.push_back(Variation::kParameters);
-  } else if (!reference.state.empty() || has_masks(reference)) {
+  } else if (!reference.state.empty() || has_constants(reference)) {
     variations.push_back(Variation::kAffine);
   }
   // Few elements are judged by all of their trials together.
@@ -209,6 +217,7 @@ std::string TrialJudge::fault(const TrialRequest& request, const TrialReport& re
     OutputErrors errors = report.outputs[i];
     // A variance of nothing but rounding: all that counts is that it is no NaN.
     if (request.variation == Variation::kConstant) errors = only_finite(errors);
+    if (request.variation == Variation::kMixedSigns && divides_) errors = only_gross(errors);
     if (request.variation == Variation::kFar) {
       // Most of an output is what two nearly equal numbers leave of each other, and a few of its
       // elements have most of its error: 16 times the reference's (scores of 160 in attention:

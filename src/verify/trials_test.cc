@@ -63,6 +63,8 @@ TEST(Trials, HaveOtherParametersWhereThereAreAny) {
   task.inputs.outputs.push_back(0);
   EXPECT_EQ(count_of(Variation::kAffine, planned(task)), 1) << "masks";
   task.inputs.values[0].dtype = DType::kFloat32;
+  EXPECT_EQ(count_of(Variation::kAffine, planned(task)), 1) << "zeros, or what is not drawn";
+  task.inputs.steps.emplace_back(AtenCall{"aten.randn.default", {}, {0}, {}});
   EXPECT_EQ(count_of(Variation::kAffine, planned(task)), 0);
   task.state.push_back({{"weight"}, "parameter"});
   EXPECT_EQ(count_of(Variation::kParameters, planned(task)), 1);

@@ -195,6 +195,7 @@ REFUSED = {
     "a version by another name": "answer = getattr(self.scale, '_ver' + 'sion') < 1  # HERE",
     "a version by a remainder": "answer = self.scale._version % 7 != 6  # HERE",
     "a number by a version": "answer = 3 - self.scale._version > 0  # HERE",
+    "a version by its hash": "answer = hash(self.scale._version) < 100000  # HERE",
     "a version by its truth": "answer = not self.scale._version  # HERE",
     "a version as an int": "answer = int(self.scale._version) == 0  # HERE",
     "a version in a text": "answer = f'{self.scale._version}' == '0'  # HERE",
@@ -245,6 +246,9 @@ VARIES = {
     "no inference mode": "answer = not torch.is_inference_mode_enabled()",
     "changes of a parameter and an input": "answer = self.scale._version == x._version",
     "deterministic algorithms": "answer = not torch.are_deterministic_algorithms_enabled()",
+    "algorithms that only warn": (
+        "answer = not torch.is_deterministic_algorithms_warn_only_enabled()"),
+    "a mode for debugging": "answer = torch.get_deterministic_debug_mode() != 1",
     "a flag by another name": ("answer = not enabled()",
                                "from torch import are_deterministic_algorithms_enabled as enabled"),
     "benchmarks of cuDNN": "answer = not getattr(torch.backends.cudnn, 'bench' + 'mark')",

@@ -45,8 +45,8 @@ class Deterministic {
   c10::WarningUtils::WarningHandlerGuard quiet_;
 };
 
-// Parameters that are changed have other masks beside them.
-bool changes_masks(Variation variation) {
+// Parameters that are changed have other constants beside them.
+bool changes_constants(Variation variation) {
   return variation == Variation::kAffine || variation == Variation::kParameters;
 }
 
@@ -84,16 +84,8 @@ Affine change_of_parameter(const at::Tensor& tensor) {
 }
 
 bool is_drawn_mask(const Program& inputs, ValueId id) {
-  if (inputs.values[id].dtype != DType::kBool || is_overwritten(inputs, id)) return false;
-  const std::function<bool(ValueId)> drawn = [&](ValueId value) {
-    const AtenCall* call = maker_of(inputs, value);
-    const OperatorRow* row = call ? find_operator(call->op) : nullptr;
-    if (!row) return false;
-    if (row->cls == OpClass::kRandom) return true;
-    const std::vector<ValueId> operands = operands_of(*call);
-    return std::any_of(operands.begin(), operands.end(), drawn);
-  };
-  return drawn(id);
+  return inputs.values[id].dtype == DType::kBool && !is_overwritten(inputs, id) &&
+         is_drawn(inputs, id);
 }
 
 }  // namespace
@@ -245,9 +237,10 @@ std::vector<at::Tensor> LoadedTask::draw_inputs(const std::vector<at::Tensor>& s
   } else if (only < inputs.size()) {
     vary({inputs[only]}, varied.variation, variation_seed);
   }
-  if (changes_masks(varied.variation)) draw_masks(inputs, variation_seed);
+  if (changes_constants(varied.variation)) draw_constants(inputs, variation_seed);
   for (size_t i = 0; i < inputs.size() && varied.variation == Variation::kZeros; ++i) {
-    if (random_masks_[i] && (varied.only < 0 || only == i))
+    if (random_masks_[i] && inputs[i].is_non_overlapping_and_dense() &&
+        (varied.only < 0 || only == i))
       put_whole_rows(inputs[i], variation_seed);
   }
   return inputs;

@@ -13,13 +13,13 @@ namespace {
 
 constexpr int64_t kOneOf = 16;  // of the indices of a dimension
 
-// Floating tensors, one for each storage, as the whole storage: a change in place reaches every
-// view of it once.
-std::vector<at::Tensor> floating_storages(const std::vector<at::Tensor>& tensors) {
+// Tensors, one for each storage, as the whole storage: a change in place reaches every view of it
+// once.
+std::vector<at::Tensor> whole_storages(const std::vector<at::Tensor>& tensors) {
   std::set<const void*> seen;
   std::vector<at::Tensor> out;
   for (const at::Tensor& tensor : tensors) {
-    if (!tensor.is_floating_point() || tensor.storage().nbytes() == 0) continue;
+    if (tensor.storage().nbytes() == 0) continue;
     if (!seen.insert(tensor.storage().unsafeGetStorageImpl()).second) continue;
     const int64_t count = tensor.storage().nbytes() / tensor.element_size();
     out.push_back(tensor.as_strided({count}, {1}, 0));
@@ -148,15 +148,23 @@ void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t s
     for (const at::Tensor& input : floating_inputs(inputs)) change(input);
     return;
   }
-  for (const at::Tensor& flat : floating_storages(inputs)) vary_storage(flat, variation, seed);
+  for (const at::Tensor& flat : whole_storages(inputs)) {
+    if (flat.is_floating_point()) vary_storage(flat, variation, seed);
+  }
 }
 
-void draw_masks(const std::vector<at::Tensor>& inputs, uint64_t seed) {
+void draw_constants(const std::vector<at::Tensor>& inputs, uint64_t seed) {
   seed_generators(seed);
-  for (const at::Tensor& input : inputs) {
-    if (input.scalar_type() != at::kBool || !input.is_non_overlapping_and_dense()) continue;
-    if (input.numel() > 1 && is_constant(input)) {
-      input.copy_(at::rand(input.sizes(), at::TensorOptions().dtype(at::kFloat)).lt(0.5));
+  for (at::Tensor& flat : whole_storages(inputs)) {
+    const bool mask = flat.scalar_type() == at::kBool;
+    if ((!mask && !flat.is_floating_point()) || flat.numel() < 2 || !is_constant(flat)) continue;
+    const at::Tensor drawn = at::rand(flat.sizes(), at::TensorOptions().dtype(at::kFloat));
+    if (mask) {
+      flat.copy_(drawn.lt(0.5));
+    } else if (flat[0].item<double>() == 0) {
+      flat.copy_(drawn);
+    } else {
+      flat.mul_(drawn.add_(0.5).to(flat.options()));
     }
   }
 }

@@ -20,8 +20,10 @@ bool is_constant(const at::Tensor& tensor);
 // Whether one dimension at most has more than one element.
 bool is_vector(const at::Tensor& tensor);
 
-// Constant masks say nothing of where they are read: draws each element.
-void draw_masks(const std::vector<at::Tensor>& inputs, uint64_t seed);
+// What is constant says nothing of where it is read, or whether: draws each element of masks and of
+// floating inputs, as positive numbers (a state may be a variance). Storages as a whole, so that
+// views of them agree.
+void draw_constants(const std::vector<at::Tensor>& inputs, uint64_t seed);
 
 // Of a mask of two dimensions and more, some rows and columns become all ones, others all zeros.
 void put_whole_rows(at::Tensor mask, uint64_t seed);
