@@ -14,7 +14,7 @@ class Model(nn.Module):
 
 
 def get_inputs():
-    return [torch.randn(2, 8, 9, 10).to(memory_format=torch.channels_last)]
+    return [torch.randn(5, 8, 17, 20).to(memory_format=torch.channels_last)]
 
 
 def get_init_inputs():
