@@ -190,15 +190,6 @@ bool has_constants(const Task& task) {
   });
 }
 
-bool divides(const Task& task) {
-  return any_call(task.forward, [&](const AtenCall& call) {
-    const bool reciprocal = call.op.starts_with("aten.reciprocal");
-    if (!reciprocal && !call.op.starts_with("aten.div")) return false;
-    const Arg* by = call.find(reciprocal ? "self" : "other");
-    return by && by->is_value() && is_computed(task.forward, by->value());
-  });
-}
-
 bool updates_state(const Task& task) {
   const Program& forward = task.forward;
   std::set<int> state;

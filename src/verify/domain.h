@@ -33,9 +33,6 @@ bool takes_roots(const Task& task);
 // Whether there is a mask among the inputs, or one that is not drawn.
 bool has_constants(const Task& task);
 
-// Whether it divides by what it computed: of numbers of both signs, that may come near zero.
-bool divides(const Task& task);
-
 // Whether a call leaves other buffers than it found.
 bool updates_state(const Task& task);
 

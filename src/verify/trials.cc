@@ -24,14 +24,6 @@ bool reference_is_finite(const TrialReport& report) {
                      [](const OutputErrors& e) { return e.reference_finite; });
 }
 
-// Where a divisor came near zero, a few elements have most of an error, and it says little.
-OutputErrors only_gross(OutputErrors errors) {
-  constexpr double kGross = 0.1;
-  if (errors.candidate_rms <= kGross) errors.candidate_rms = 0;
-  errors.candidate_worst = errors.section_excess = 0;
-  return errors;
-}
-
 OutputErrors only_finite(OutputErrors errors) {
   errors.candidate_rms = errors.candidate_worst = errors.section_excess = 0;
   errors.int_mismatch = 0;
@@ -97,9 +89,9 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
     out.push_back(request);
   }
   if (!varies(options)) return out;
-  std::vector<Variation> variations = {
-      Variation::kScaleDown, Variation::kNegative, Variation::kUneven,
-      has_exponentials(reference) ? Variation::kFar : Variation::kScaleUp};
+  std::vector<Variation> variations = {Variation::kScaleDown, Variation::kScaleUp,
+                                       Variation::kNegative, Variation::kUneven};
+  if (has_exponentials(reference)) variations.push_back(Variation::kFar);
   if (!is_drawn_around_zero(reference)) variations.push_back(Variation::kMixedSigns);
   // What a candidate packs when it is constructed stays as it is. What is constant need not be
   // packed: others may take its place.
@@ -137,9 +129,8 @@ std::vector<TrialRequest> trials_instead(const TrialRequest& said_nothing, const
   constexpr int kMost = 4;
   std::vector<TrialRequest> out;
   TrialRequest request = said_nothing;
-  if (request.variation == Variation::kParameters || request.variation == Variation::kFar) {
-    const bool parameters = request.variation == Variation::kParameters;
-    request.variation = parameters ? Variation::kAffine : Variation::kScaleUp;
+  if (request.variation == Variation::kParameters) {
+    request.variation = Variation::kAffine;
     return {request};
   }
   if (request.only >= 0 || request.variation == Variation::kAffine ||
@@ -217,7 +208,6 @@ std::string TrialJudge::fault(const TrialRequest& request, const TrialReport& re
     OutputErrors errors = report.outputs[i];
     // A variance of nothing but rounding: all that counts is that it is no NaN.
     if (request.variation == Variation::kConstant) errors = only_finite(errors);
-    if (request.variation == Variation::kMixedSigns && divides_) errors = only_gross(errors);
     if (request.variation == Variation::kFar) {
       // Most of an output is what two nearly equal numbers leave of each other, and a few of its
       // elements have most of its error: 16 times the reference's (scores of 160 in attention:

@@ -31,7 +31,7 @@ class TrialJudge {
  public:
   // `options` must outlive this.
   TrialJudge(const VerifyOptions& options, const Task& reference)
-      : options_(options), by_choice_(outputs_by_choice(reference)), divides_(divides(reference)) {}
+      : options_(options), by_choice_(outputs_by_choice(reference)) {}
   // Why the candidate is wrong by this trial, whose report is "ok", "failed" or "died"; empty when
   // it is right or the trial says nothing. InputError when the reference fails on inputs as it
   // draws them.
@@ -54,7 +54,6 @@ class TrialJudge {
 
   const VerifyOptions& options_;
   const std::set<size_t> by_choice_;
-  const bool divides_;
   bool said_nothing_ = false;
   Json evidence_ = Json::array();
   ErrorPool pool_;

@@ -248,9 +248,8 @@ std::vector<at::Tensor> LoadedTask::draw_inputs(const std::vector<at::Tensor>& s
 
 void LoadedTask::use(const std::vector<at::Tensor>& state, const std::vector<at::Tensor>& derived,
                      uint64_t seed) {
-  constexpr uint64_t kCalls = 3;
-  for (uint64_t i = 0; i < kCalls; ++i) {
-    const uint64_t call_seed = derive_seed(seed + i, Purpose::kStale);
+  for (int i = 0; i < kEarlierCalls; ++i) {
+    const uint64_t call_seed = derive_seed(seed + static_cast<uint64_t>(i), Purpose::kStale);
     std::vector<at::Tensor> all = state;
     all.insert(all.end(), derived.begin(), derived.end());
     for (at::Tensor& input : draw_inputs(state, call_seed)) all.push_back(std::move(input));

@@ -25,6 +25,9 @@
 
 namespace kw {
 
+// Calls after which what a model keeps is as in use: a mark may wander from element to element.
+constexpr int kEarlierCalls = 3;
+
 // Factor and addend by qualified name.
 struct Affine {
   at::Tensor scale, shift;

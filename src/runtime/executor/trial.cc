@@ -40,8 +40,6 @@ int64_t launches(const Program& program) {
 // Bytes of inputs beyond which it is better to draw them again than to keep them.
 constexpr int64_t kMostDrawn = int64_t{1} << 30;
 
-constexpr int kEarlierCalls = 3;  // a mark may wander from element to element
-
 // Each in turn: a kernel may wait for a number to grow, to shrink, or to be one number. Where
 // launches are left out, numbers that spread no further than those that they write.
 Scramble scramble_of(const TrialRequest& request) {
