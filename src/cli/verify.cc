@@ -228,8 +228,9 @@ Command add_verify(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--seed", flags->seed, "seed of inputs and parameters (default: secret)");
   app.add_option("--interval-width", flags->width,
-                 "stop timing once the speedup's 95 % interval is so wide, relative to it; 0: 50 "
-                 "rounds always (default: 0.03 in a batch, else 0)")
+                 "stop timing once the speedup's 95 % interval is so wide, relative to it (in a "
+                 "batch also after 30 rounds or 30 ms); 0: 50 rounds always (default: 0.03 in a "
+                 "batch, else 0)")
       ->check(CLI::Range(0.0, 1.0));
   app.add_flag("--no-time", flags->no_time, "judge only");
   auto* baseline =

@@ -21,6 +21,8 @@ constexpr double kDefaultWidth = 0.03;
 // Of what never gets so narrow, kernels of a few microseconds: 50 narrow it from 1.34 to 1.24 % in
 // the median (bench/intervals.py).
 constexpr int kMostRounds = 30;
+// Nor does one of milliseconds on a device whose clock wanders: four rounds, and what fits in here.
+constexpr double kTimingSeconds = 0.03;
 
 // "the executor was busy 55 % of the time (load 3, time 12, trial 39, unload 1)".
 std::string busy_text(const std::map<std::string, double>& busy, double seconds) {
@@ -86,7 +88,10 @@ std::string outcome_of(const BatchResult& result) {
 int run_batch(const BatchFlags& flags, const MachineFlags& machine_flags, VerifyOptions options,
               const std::string& settings) {
   if (options.width < 0) options.width = kDefaultWidth;
-  if (options.width > 0) options.rounds = std::min(options.rounds, kMostRounds);
+  if (options.width > 0) {
+    options.rounds = std::min(options.rounds, kMostRounds);
+    options.timing_seconds = kTimingSeconds;
+  }
   const DeviceProfile profile = device_profile(machine_flags.device);
   std::vector<BatchItem> items = read_batch(flags.file, profile, settings);
   const std::string out = flags.out.empty() ? flags.file + ".results.jsonl" : flags.out;

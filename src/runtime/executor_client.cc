@@ -115,8 +115,8 @@ class Executor {
     process_.wait(deadline_in(kExitPatience));
   }
 
-  // ExecutorDied when there is no answer in time.
-  Json call(const Frame& request, Deadline deadline) {
+  // ExecutorDied when it does not take it in time.
+  void send(const Frame& request, Deadline deadline) {
     switch (channel_->send(request, {}, deadline)) {
       case ChannelStatus::kOk:
         break;
@@ -125,14 +125,18 @@ class Executor {
       default:
         die("");
     }
+  }
+  // The next answer, in the order of requests. ExecutorDied when there is none in time.
+  Json receive(Deadline deadline) {
     while (true) {
-      wait_for_news(deadline);
-      // What is there now; the rest of a long answer comes with the next round.
+      // What is there now (the last round may have read two answers); the rest of a long answer
+      // comes with the next round.
       auto received = channel_->receive(std::chrono::steady_clock::now());
       if (received.ok()) return std::move(received.frame.json);
       if (received.status == ChannelStatus::kClosed) die("");
       if (received.status == ChannelStatus::kBroken) die("sent no frame: " + received.message);
       if (std::chrono::steady_clock::now() >= deadline) die("did not answer in time");
+      wait_for_news(deadline);
     }
   }
 
@@ -211,16 +215,35 @@ class ExecutorClient::Impl {
   }
 
   // Loads what is missing and sends the request; `parse` reads the reply. An executor that somebody
-  // kills says nothing of the request: it is made again, once.
+  // kills says nothing of the request: it is made again, once. `next` is what will be requested of
+  // the same tasks afterwards: the executor has it already when this one is done.
   template <class Report, class Parse>
-  Report request(const Json& json, const std::vector<int>& tasks, milliseconds wait, Parse parse) {
+  Report request(const Json& json, const std::vector<int>& tasks, milliseconds wait, Parse parse,
+                 const Json* next = nullptr) {
     bool killed = false;
-    Report report = attempt<Report>(json, tasks, wait, parse, killed);
+    Report report = attempt<Report>(json, tasks, wait, parse, next, killed);
     if (!killed) return report;
     killed = false;
-    report = attempt<Report>(json, tasks, wait, parse, killed);
+    report = attempt<Report>(json, tasks, wait, parse, next, killed);
     if (killed) report.status = "not-judged";
     return report;
+  }
+
+  void trials(const std::vector<TrialRequest>& requests, milliseconds wait,
+              const TakeReport& take) {
+    struct AtTheEnd {
+      std::function<void()> work;
+      ~AtTheEnd() { work(); }
+    };
+    const AtTheEnd drop{[&] { drop_answer(deadline_in(wait)); }};
+    std::vector<Json> texts;
+    for (const TrialRequest& request : requests) texts.push_back(to_json(request));
+    for (size_t i = 0; i < requests.size(); ++i) {
+      const Json* next = i > 0 && i + 1 < requests.size() ? &texts[i + 1] : nullptr;
+      const std::vector<int> tasks = {requests[i].reference, requests[i].candidate};
+      if (!take(i, request<TrialReport>(texts[i], tasks, wait, trial_report_from_json, next)))
+        break;
+    }
   }
 
   std::map<std::string, double> busy_seconds() const { return busy_; }
@@ -229,13 +252,13 @@ class ExecutorClient::Impl {
  private:
   template <class Report, class Parse>
   Report attempt(const Json& json, const std::vector<int>& tasks, milliseconds wait, Parse parse,
-                 bool& killed) {
+                 const Json* next, bool& killed) {
     Report report;
     start();
     try {
       const Deadline deadline = deadline_in(wait);
       for (int id : tasks) require(id, deadline);
-      const Json reply = call({json, {}}, deadline);
+      const Json reply = call({json, {}}, deadline, next);
       report = parse(JsonReader(reply, "reply"));
     } catch (const NotLoaded& fault) {
       report.status = fault.status;
@@ -253,8 +276,9 @@ class ExecutorClient::Impl {
     return report;
   }
 
-  // The executor's reply to `request`; what it takes, however it ends, is time that it was busy.
-  Json call(const Frame& request, Deadline deadline) {
+  // The executor's reply to `request`, which may have been sent ahead as an earlier one's `next`;
+  // what it takes, however it ends, is time that it was busy.
+  Json call(const Frame& request, Deadline deadline, const Json* next = nullptr) {
     struct Busy {
       explicit Busy(double& seconds) : seconds(seconds) {}
       ~Busy() {
@@ -265,7 +289,22 @@ class ExecutorClient::Impl {
       std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
     };
     const Busy busy(busy_[request.json.at("kind").get<std::string>()]);
-    return executor_->call(request, deadline);
+    if (!std::exchange(sent_ahead_, false)) executor_->send(request, deadline);
+    if (next) {
+      executor_->send({*next, {}}, deadline);
+      sent_ahead_ = true;
+    }
+    return executor_->receive(deadline);
+  }
+
+  // Of a request that was sent ahead and is not wanted any more.
+  void drop_answer(Deadline deadline) {
+    if (!std::exchange(sent_ahead_, false)) return;
+    try {
+      executor_->receive(deadline);
+    } catch (const ExecutorDied&) {
+      stop();
+    }
   }
 
   void start() {
@@ -273,7 +312,9 @@ class ExecutorClient::Impl {
     executor_ = std::make_unique<Executor>(config_);
     ++starts_;
     try {
-      hello_ = executor_->call({{{"kind", "hello"}}, {}}, deadline_in(config_.start_deadline));
+      const Deadline deadline = deadline_in(config_.start_deadline);
+      executor_->send({{{"kind", "hello"}}, {}}, deadline);
+      hello_ = executor_->receive(deadline);
       const JsonReader in(hello_, "hello");
       if (in.at("status").string() == "ok") return;
       throw EnvironmentError("the executor does not start: " + in.at("message").string());
@@ -292,6 +333,7 @@ class ExecutorClient::Impl {
   void stop() {
     executor_.reset();
     loaded_.clear();
+    sent_ahead_ = false;
   }
 
   void require(int id, Deadline deadline) {
@@ -312,7 +354,8 @@ class ExecutorClient::Impl {
   std::unique_ptr<Executor> executor_;
   Json hello_;
   std::map<int, Task> tasks_;
-  std::set<int> loaded_;  // by the present executor
+  std::set<int> loaded_;     // by the present executor
+  bool sent_ahead_ = false;  // to it, the request that comes next
   int last_id_ = 0;
   int starts_ = 0;
   std::map<std::string, double> busy_;  // seconds by kind of request
@@ -361,6 +404,11 @@ TrialReport ExecutorClient::trial(const TrialRequest& request, milliseconds dead
     return impl.request<TrialReport>(to_json(request), {request.reference, request.candidate},
                                      deadline, trial_report_from_json);
   });
+}
+
+void ExecutorClient::trials(const std::vector<TrialRequest>& requests, milliseconds deadline,
+                            const TakeReport& take) {
+  call([&](Impl& impl) { impl.trials(requests, deadline, take); });
 }
 
 TimeReport ExecutorClient::time(const TimeRequest& request, milliseconds deadline) {

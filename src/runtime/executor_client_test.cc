@@ -32,9 +32,15 @@ def exactly(size):
         data += piece
     return data
 
-def send(message):
+held = b""
+
+def send(message, hold=False):
+    global held
     text = json.dumps(message).encode()
-    sock.sendall(struct.pack("<IIII", 0x3152574B, len(text), 0, 0) + text)
+    held += struct.pack("<IIII", 0x3152574B, len(text), 0, 0) + text
+    if not hold:
+        sock.sendall(held)
+        held = b""
 
 loaded = []
 while True:
@@ -84,7 +90,8 @@ while True:
         flags = ["inputs_unchanged", "guards_intact", "state_equal", "buffers_equal",
                  "passes_zeros", "passes_stale", "no_launch_changes"]
         send({"status": "ok", "message": "", "outputs": [], "idle_launches": loaded,
-              "difference": "", "seconds": 0.5, "phases": {}, "peak_bytes": 1, **{flag: True for flag in flags}})
+              "difference": "", "seconds": 0.5, "phases": {}, "peak_bytes": 1,
+              **{flag: True for flag in flags}}, hold=seed == 8)  # with the next answer
 )";
 
 class ExecutorClientTest : public testing::Test {
@@ -134,6 +141,53 @@ TEST_F(ExecutorClientTest, EveryDeathIsAReportAndTheNextCallRestarts) {
     EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).status, "ok");
     EXPECT_EQ(client.restarts(), ++restarts);
   }
+}
+
+TEST_F(ExecutorClientTest, TrialsComeInOrderUntilThereAreEnough) {
+  ExecutorClient client(config());
+  const int id = client.load(Task());
+  const auto statuses = [&](const std::vector<uint64_t>& seeds, size_t most) {
+    std::vector<TrialRequest> requests;
+    for (uint64_t seed : seeds) requests.push_back(request(id, seed));
+    std::vector<std::string> out;
+    client.trials(requests, milliseconds(20000), [&](size_t i, const TrialReport& report) {
+      EXPECT_EQ(i, out.size());
+      out.push_back(report.status);
+      return out.size() < most;
+    });
+    return out;
+  };
+  using Statuses = std::vector<std::string>;
+  EXPECT_EQ(statuses({0, 6, 0, 6}, 9), (Statuses{"ok", "not-judged", "ok", "not-judged"}));
+  // One that nobody wants any more has been sent: the next call does not take its answer for its
+  // own.
+  EXPECT_EQ(statuses({0, 0, 6, 6, 6}, 2), (Statuses{"ok", "ok"}));
+  EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).status, "ok");
+  EXPECT_EQ(client.restarts(), 0);
+  // Two answers at once.
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(statuses({0, 8, 6, 0}, 9), (Statuses{"ok", "ok", "not-judged", "ok"}));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(10000));
+  EXPECT_EQ(client.restarts(), 0);
+  // The executor dies with a request in its socket, which goes to the next one.
+  EXPECT_EQ(statuses({0, 0, 5, 6, 0}, 9), (Statuses{"ok", "ok", "died", "not-judged", "ok"}));
+  EXPECT_EQ(client.restarts(), 1);
+  // It dies of one that nobody waits for.
+  EXPECT_EQ(statuses({0, 6, 1, 0}, 2), (Statuses{"ok", "not-judged"}));
+  EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).status, "ok");
+  EXPECT_EQ(client.restarts(), 2);
+}
+
+TEST_F(ExecutorClientTest, AnErrorOfTheTakerLeavesNoAnswerBehind) {
+  ExecutorClient client(config());
+  const int id = client.load(Task());
+  const std::vector<TrialRequest> requests = {request(id, 0), request(id, 0), request(id, 6)};
+  const auto take = [](size_t i, const TrialReport&) {
+    if (i == 1) throw InputError("enough");
+    return true;
+  };
+  EXPECT_THROW(client.trials(requests, milliseconds(20000), take), InputError);
+  EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).status, "ok");
 }
 
 TEST_F(ExecutorClientTest, AKilledExecutorIsAskedOnceMoreAndSaysNothing) {

@@ -36,9 +36,8 @@ bool finish_stage(Verdict& verdict, StageResult stage) {
 
 // Whether an executor's answer says nothing of the candidate. On the CPU it runs none of the
 // candidate's code, so what it dies of, or takes too long for, is the task's size or the machine.
-bool says_nothing(const std::string& status, ExecutorClient& executor) {
-  return status == "not-judged" ||
-         (status == "died" && executor.hello().value("backend", "") == "cpu");
+bool says_nothing(const std::string& status, bool on_cpu) {
+  return status == "not-judged" || (status == "died" && on_cpu);
 }
 
 bool not_judged(Verdict& verdict, StageResult stage, const std::string& why) {
@@ -304,16 +303,26 @@ bool Verifier::check_correct(const Reference& reference, const Task& candidate, 
   TrialJudge judge(options, reference.task);
   std::vector<TrialRequest> trials =
       plan_trials({reference.task, candidate, reference.id, candidate_id}, options);
-  for (size_t i = 0; i < trials.size() && stage.reason.empty(); ++i) {
-    const TrialRequest request = trials[i];
-    const TrialReport report = executor_.trial(request, options.trial_deadline);
-    stage.seconds = since(start);
-    if (says_nothing(report.status, executor_)) return not_judged(verdict, stage, report.message);
-    stage.reason = judge.add(request, report);
-    if (!judge.said_nothing()) continue;
-    const auto instead = trials_instead(request, reference.task);
-    trials.insert(trials.end(), instead.begin(), instead.end());
+  const bool on_cpu = executor_.hello().value("backend", "") == "cpu";
+  std::optional<std::string> no_report;
+  while (!trials.empty() && stage.reason.empty() && !no_report) {
+    std::vector<TrialRequest> instead;
+    executor_.trials(trials, options.trial_deadline, [&](size_t i, const TrialReport& report) {
+      if (says_nothing(report.status, on_cpu)) {
+        no_report = report.message;
+        return false;
+      }
+      stage.reason = judge.add(trials[i], report);
+      if (judge.said_nothing()) {
+        const auto others = trials_instead(trials[i], reference.task);
+        instead.insert(instead.end(), others.begin(), others.end());
+      }
+      return stage.reason.empty();
+    });
+    trials = std::move(instead);
   }
+  stage.seconds = since(start);
+  if (no_report) return not_judged(verdict, stage, *no_report);
   if (stage.reason.empty()) stage.reason = judge.together();
   stage.passed = stage.reason.empty();
   stage.evidence["trials"] = judge.evidence();
@@ -339,6 +348,7 @@ bool Verifier::check_time(const Reference& reference, int candidate_id,
   }
   request.rounds = options.rounds;
   request.width = options.width;
+  request.max_seconds = options.timing_seconds;
   request.seed = options.seed;
   const TimeReport report = executor_.time(request, options.trial_deadline);
   stage.seconds = since(start);

@@ -220,8 +220,21 @@ void add_dims(const at::Tensor& sums, at::IntArrayRef sizes, int64_t begin, int6
     for (int64_t o = 1; o < apart.dim(); ++o) {
       if (o != d) others.push_back(o);
     }
-    out.push_back((others.empty() ? apart : apart.sum(others)).cpu());
+    out.push_back(others.empty() ? apart : apart.sum(others));
   }
+}
+
+// Many small tensors by one transfer.
+std::vector<at::Tensor> on_host(const std::vector<at::Tensor>& tensors) {
+  std::vector<at::Tensor> flat, out;
+  for (const at::Tensor& tensor : tensors) flat.push_back(tensor.reshape({-1}));
+  const at::Tensor all = at::cat(flat).cpu();
+  int64_t begin = 0;
+  for (const at::Tensor& tensor : tensors) {
+    out.push_back(all.narrow(0, begin, tensor.numel()).view(tensor.sizes()));
+    begin += tensor.numel();
+  }
+  return out;
 }
 
 }  // namespace
@@ -276,20 +289,27 @@ std::optional<Comparison> compare_on_cuda(const at::Tensor& got, const at::Tenso
   const CudaDriver& driver = cuda_driver();
   driver.check(driver.launch_kernel_ex(&config, function, arguments, nullptr), "compare");
 
-  const at::Tensor sum = sums.sum(0), max = std::get<0>(sums.max(0));
-  const at::Tensor both = at::stack({sum, max}).cpu();
-  const double *s = both.const_data_ptr<double>(), *m = s + kSums;
+  const at::Tensor by_block = sums.cpu();
+  double s[kSums] = {}, m[kSums] = {};  // sums, and maxima
+  for (int64_t i = 0; i < by_block.numel(); ++i) {
+    const double value = by_block.const_data_ptr<double>()[i];
+    s[i % kSums] += value;
+    m[i % kSums] = std::max(m[i % kSums], value);
+  }
   out.error_sum = s[0], out.error_max = m[1];
   out.oracle_sum = s[2], out.oracle_max = m[3];
   out.both = static_cast<int64_t>(s[4]), out.oracles = static_cast<int64_t>(s[5]);
   out.sound = static_cast<int64_t>(s[6]);
   out.different = static_cast<int64_t>(s[7]), out.nonfinite = static_cast<int64_t>(s[8]);
   out.allclose_worst = m[9];
-  if (sections && vector && out.different > 0) out.sections.push_back(row_sums.cpu());
-  if (sections && !vector && out.different > 0) {
+  if (!sections || out.different == 0) return out;
+  if (vector) {
+    out.sections.push_back(row_sums);
+  } else {
     add_dims(row_sums, sizes, 0, split, out.sections);
     add_dims(column_sums, sizes, split, g.dim(), out.sections);
   }
+  out.sections = on_host(out.sections);
   return out;
 }
 

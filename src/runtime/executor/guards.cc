@@ -3,6 +3,9 @@
 #include <unordered_map>
 
 #include "formats/error.h"
+#ifdef KW_WITH_CUDA
+#include "runtime/executor/cuda_guards.h"
+#endif
 
 namespace kw {
 namespace {
@@ -111,28 +114,48 @@ std::vector<at::Tensor> Guards::copy(const std::vector<at::Tensor>& tensors) {
   return out;
 }
 
-void Guards::check(const Region& region) {
+void Guards::check(const std::vector<Region>& regions) {
+  if (regions.empty()) return;
+  if (!broken_.defined()) {
+    broken_ = at::zeros({}, at::TensorOptions().dtype(at::kBool).device(device_));
+  }
+#ifdef KW_WITH_CUDA
+  if (device_.is_cuda()) {
+    std::vector<ByteRange> ranges;
+    for (const Region& region : regions) {
+      const auto* data = static_cast<const uint8_t*>(region.raw.const_data_ptr());
+      ranges.push_back({data, region.begin});
+      ranges.push_back({data + region.end, region.raw.numel() - region.end});
+    }
+    if (note_overwritten_on_cuda(ranges, pattern_, broken_)) return;
+  }
+#endif
+  for (const Region& region : regions) check_by_operators(region);
+}
+
+void Guards::check_by_operators(const Region& region) {
   const at::Tensor& raw = region.raw;
   const int64_t end_even = align_up(region.end, 2), total = raw.numel() / 2 * 2;
-  at::Tensor bad = raw.narrow(0, 0, region.begin).view(at::kShort).ne(pattern_).any();
-  bad =
-      bad.logical_or(raw.narrow(0, end_even, total - end_even).view(at::kShort).ne(pattern_).any());
+  const auto differs = [&](int64_t begin, int64_t end) {
+    return raw.narrow(0, begin, end - begin).view(at::kShort).ne(pattern_).any();
+  };
+  broken_.logical_or_(differs(0, region.begin).logical_or(differs(end_even, total)));
   if (end_even != region.end) {
-    bad = bad.logical_or(raw.narrow(0, region.end, 1).ne(pattern_ >> 8).any());
+    broken_.logical_or_(raw.narrow(0, region.end, 1).ne(pattern_ >> 8).any());
   }
-  broken_ = broken_.defined() ? broken_.logical_or(bad) : bad;
 }
 
 void Guards::sweep() {
-  std::erase_if(regions_, [&](const Region& region) {
-    if (region.buffer.use_count() > 0) return false;
-    check(region);
-    return true;
-  });
+  std::vector<Region> held, free;
+  for (Region& region : regions_) {
+    (region.buffer.use_count() > 0 ? held : free).push_back(std::move(region));
+  }
+  regions_ = std::move(held);
+  check(free);
 }
 
 bool Guards::intact() {
-  for (const Region& region : regions_) check(region);
+  check(regions_);
   return !broken_.defined() || !broken_.item<bool>();
 }
 

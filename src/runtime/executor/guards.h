@@ -49,7 +49,8 @@ class Guards {
   };
   // With the pattern around them, and in them unless something else will be.
   at::Tensor bytes(int64_t count, bool fill_inside);
-  void check(const Region& region);
+  void check(const std::vector<Region>& regions);
+  void check_by_operators(const Region& region);
 
   at::Device device_;
   int16_t pattern_;
