@@ -71,6 +71,18 @@ double multiply_adds(const Program& program, const AtenCall& call, OpClass cls, 
 
 }  // namespace
 
+double unwritten_elements(const Program& program, const AtenCall& call) {
+  if (call.results.empty() || call.results[0] < 0) return 0;
+  if (const Value* points = tensor_arg(program, call, {"x1"})) {
+    return static_cast<double>(program.values.at(call.results[0]).numel()) *
+           static_cast<double>(last_dim(*points));
+  }
+  const Value* indices = tensor_arg(program, call, {"indices"});
+  const Value* table = tensor_arg(program, call, {"weight"});
+  if (!indices || !table || !tensor_arg(program, call, {"offsets"})) return 0;
+  return static_cast<double>(indices->numel()) * static_cast<double>(last_dim(*table));
+}
+
 Cost& Cost::operator+=(const Cost& other) {
   flops += other.flops;
   bytes += other.bytes;
@@ -102,7 +114,8 @@ Cost step_cost(const Program& program, const Step& step) {
   const bool products = row->cls == OpClass::kMatmul || row->cls == OpClass::kConv ||
                         row->cls == OpClass::kAttention || row->cls == OpClass::kRecurrent;
   cost.flops = row->flops * (products ? multiply_adds(program, *call, row->cls, *first)
-                                      : static_cast<double>(elements));
+                                      : std::max(static_cast<double>(elements),
+                                                 unwritten_elements(program, *call)));
   return cost;
 }
 

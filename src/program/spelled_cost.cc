@@ -122,15 +122,6 @@ Cost beside_products(const Program& program, const AtenCall& call, const Operato
   return cost_of_steps(row.steps, result);
 }
 
-// Of each point of `x1` to each of `x2`, in each coordinate.
-Pass differences(const Program& program, const AtenCall& call) {
-  const Pass distances = pass_over(program.values.at(call.results.at(0)));
-  const Value& points = program.values.at(call.find("x1")->value());
-  return scaled_to(
-      distances,
-      distances.elements * static_cast<double>(points.shape.empty() ? 1 : points.shape.back()));
-}
-
 }  // namespace
 
 bool has_products(const Program& program) {
@@ -152,8 +143,9 @@ Cost spelled_cost(const Program& program, const Step& step, bool products) {
     total += beside_products(program, call, *row, fused);
     if (products) total.bytes += 2 * scaled_to(pass_over(*value), fused.flops / row->flops).bytes;
   } else if (!row->steps.empty()) {
-    total = cost_of_steps(row->steps,
-                          is_given(call, "x1") ? differences(program, call) : pass_over(*value));
+    const double unwritten = unwritten_elements(program, call);
+    const Pass pass = pass_over(*value);
+    total = cost_of_steps(row->steps, unwritten > 0 ? scaled_to(pass, unwritten) : pass);
     if (is_set(call, "training") || is_set(call, "use_input_stats")) {
       total += cost_of(*find_operator("aten.var_mean.correction"), pass_over(*value));
     }

@@ -43,9 +43,9 @@ class ExecutorClient {
   // or breaks the protocol) is reported as status "died" with a message; the next call starts a new
   // one. The deadline covers loading. EnvironmentError when a new one does not start.
   TrialReport trial(const TrialRequest& request, std::chrono::milliseconds deadline);
-  // Trials of one pair, in order, until `take` returns false: it gets each report and its place. The
-  // executor has the next request while it works on one, from the second on (what is wrong is wrong
-  // in the first, as a rule). `take` must not call the client.
+  // Trials of one pair, in order, until `take` returns false: it gets each report and its place.
+  // The executor has the next request while it works on one, from the second on (what is wrong is
+  // wrong in the first, as a rule). `take` must not call the client.
   using TakeReport = std::function<bool(size_t, TrialReport)>;
   void trials(const std::vector<TrialRequest>& requests, std::chrono::milliseconds deadline,
               const TakeReport& take);

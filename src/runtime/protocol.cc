@@ -11,6 +11,7 @@ namespace {
 constexpr size_t kMaxOutputs = 4096;
 constexpr size_t kMaxTasks = 4096;
 constexpr int kMaxRounds = 1'000'000;
+constexpr int kMaxPlaces = 1'000'000;
 
 constexpr std::array<std::string_view, 15> kVariationNames = {
     "plain", "scale-down", "scale-up",   "negative", "mixed-signs", "affine", "integers", "uneven",
@@ -181,6 +182,7 @@ Json to_json(const TrialRequest& request) {
           {"seed", request.seed},
           {"variation", variation_name(request.variation)},
           {"only", request.only},
+          {"fixed", request.fixed},
           {"check_noop", request.check_noop},
           {"each_launch", request.each_launch},
           {"second_call", request.second_call},
@@ -200,6 +202,9 @@ TrialRequest trial_request_from_json(const JsonReader& in) {
   if (index == kVariationNames.size()) name.fail("unknown variation");
   request.variation = static_cast<Variation>(index);
   request.only = static_cast<int>(in.at("only").integer(-1, INT32_MAX));
+  for (const JsonReader& place : items_up_to(in.at("fixed"), kMaxPlaces)) {
+    request.fixed.push_back(static_cast<int>(place.integer(0, INT32_MAX)));
+  }
   request.check_noop = in.at("check_noop").boolean();
   request.each_launch = in.at("each_launch").boolean();
   request.second_call = in.at("second_call").boolean();

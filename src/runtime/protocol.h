@@ -54,6 +54,7 @@ struct TrialRequest {
   uint64_t seed = 0;
   Variation variation = Variation::kPlain;
   int only = -1;             // the one input that varies; -1: all
+  std::vector<int> fixed;    // of the reference's state, the entries that stay as they are
   bool check_noop = false;   // run again with all launches skipped: TrialReport::no_launch_changes
   bool each_launch = false;  // and once for each forward launch: TrialReport::idle_launches
   // A candidate that writes to tensors of its own is called before, on other inputs.

@@ -72,16 +72,26 @@ TrialReport any_trial_report(std::mt19937_64& random) {
 }
 
 TEST(Protocol, TrialRequestsKeepEverything) {
-  for (int v = 0; v <= static_cast<int>(Variation::kIntegers); ++v) {
-    const TrialRequest request{3,          4,          ~uint64_t{0} - 1, static_cast<Variation>(v),
-                               v % 2 == 0, v % 2 == 1, v % 3 == 0,       v % 3 == 1,
-                               v % 3 == 2};
+  for (int v = 0; v <= static_cast<int>(Variation::kConstant); ++v) {
+    const TrialRequest request{.reference = 3,
+                               .candidate = 4,
+                               .seed = ~uint64_t{0} - 1,
+                               .variation = static_cast<Variation>(v),
+                               .only = v - 1,
+                               .fixed = v % 2 == 0 ? std::vector<int>{0, 7} : std::vector<int>(),
+                               .check_noop = v % 2 == 1,
+                               .each_launch = v % 3 == 0,
+                               .second_call = v % 3 == 1,
+                               .used_memory = v % 3 == 2,
+                               .guards = v % 5 == 0};
     const Json json = sent(to_json(request));
     const TrialRequest back = trial_request_from_json(JsonReader(json, ""));
     EXPECT_EQ(back.reference, 3);
     EXPECT_EQ(back.candidate, 4);
     EXPECT_EQ(back.seed, ~uint64_t{0} - 1);
     EXPECT_EQ(back.variation, request.variation);
+    EXPECT_EQ(back.only, request.only);
+    EXPECT_EQ(back.fixed, request.fixed);
     EXPECT_EQ(back.check_noop, request.check_noop);
     EXPECT_EQ(back.second_call, request.second_call);
     EXPECT_EQ(back.used_memory, request.used_memory);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <sstream>
 #include <string>
 
@@ -99,6 +100,24 @@ std::set<int> storages_with(const Program& program, std::set<int> marked,
   return marked;
 }
 
+// The outputs in `storages`; all where `all` says so, or an input is in one.
+std::set<size_t> outputs_in(const Program& program, const std::set<int>& storages, bool all) {
+  for (ValueId id : program.inputs) all = all || storages.contains(program.values[id].storage);
+  std::set<size_t> out;
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
+    if (all || storages.contains(program.values[program.outputs[i]].storage)) out.insert(i);
+  }
+  return out;
+}
+
+// Whether an integer among the operands may be an index.
+bool may_look_up(const AtenCall& call) {
+  const OperatorRow* row = row_of(call);
+  if (!row) return true;
+  return row->cls != OpClass::kPointwise && row->cls != OpClass::kView &&
+         !(row->cls == OpClass::kCopy && operands_of(call).size() == 1);
+}
+
 }  // namespace
 
 bool is_drawn_around_zero(const Task& task) {
@@ -120,12 +139,22 @@ bool gives_integers(const Task& task) {
   return sums;
 }
 
-bool converts_to_integers(const Task& task) {
-  return any_call(task.forward, [&](const AtenCall& call) {
+std::set<size_t> outputs_by_conversion(const Task& task) {
+  const Program& forward = task.forward;
+  const auto converts = [&](const AtenCall& call) {
     const OperatorRow* row = row_of(call);
     const bool counts = row && (row->cls == OpClass::kReduction || row->cls == OpClass::kSort);
-    return !is_choice(call) && !counts && makes_integers(task.forward, call);
+    return !is_choice(call) && !counts && makes_integers(forward, call);
+  };
+  const std::set<int> marked =
+      storages_with(forward, {}, [&](const AtenCall& call, size_t) { return converts(call); });
+  const bool looks_up = any_call(forward, [&](const AtenCall& call) {
+    const std::vector<ValueId> operands = operands_of(call);
+    return may_look_up(call) && std::any_of(operands.begin(), operands.end(), [&](ValueId id) {
+             return is_integer(forward, id) && marked.contains(forward.values[id].storage);
+           });
   });
+  return outputs_in(forward, marked, looks_up);
 }
 
 std::set<size_t> outputs_by_choice(const Task& task) {
@@ -133,15 +162,7 @@ std::set<size_t> outputs_by_choice(const Task& task) {
   const std::set<int> marked = storages_with(forward, {}, [&](const AtenCall& call, size_t result) {
     return is_choice(call) && is_integer(forward, call.results[result]);
   });
-  std::set<int> written;
-  for (ValueId id : forward.inputs) written.insert(forward.values[id].storage);
-  const bool in_place = std::any_of(marked.begin(), marked.end(),
-                                    [&](int storage) { return written.contains(storage); });
-  std::set<size_t> out;
-  for (size_t i = 0; i < forward.outputs.size(); ++i) {
-    if (in_place || marked.contains(forward.values[forward.outputs[i]].storage)) out.insert(i);
-  }
-  return out;
+  return outputs_in(forward, marked, false);
 }
 
 bool asks_what_is_finite(const Task& task) {
@@ -203,26 +224,38 @@ bool updates_state(const Task& task) {
   });
 }
 
-bool packs_parameters(const Task& candidate, const Task& reference) {
+std::vector<int> packed_parameters(const Task& candidate, const Task& reference) {
+  const Program& init = candidate.init;
   std::set<std::string> shared;
   for (const StateEntry& entry : reference.state) {
-    if (entry.kind == "parameter") shared.insert(entry.names.begin(), entry.names.end());
+    shared.insert(entry.names.begin(), entry.names.end());
   }
-  const Program& init = candidate.init;
-  std::set<int> parameters;
-  std::vector<int> own;
+  std::map<std::string, int> storages;  // by name
+  std::set<int> own;
   for (size_t i = 0; i < candidate.state.size() && i < init.outputs.size(); ++i) {
-    const auto& names = candidate.state[i].names;
-    const bool is_shared = std::any_of(
-        names.begin(), names.end(), [&](const std::string& name) { return shared.contains(name); });
-    const int storage = init.values[init.outputs[i]].storage;
-    is_shared ? static_cast<void>(parameters.insert(storage)) : own.push_back(storage);
+    own.insert(init.values[init.outputs[i]].storage);
+    for (const std::string& name : candidate.state[i].names) {
+      storages[name] = init.values[init.outputs[i]].storage;
+    }
   }
-  const std::set<int> marked =
-      storages_with(init, parameters, [](const AtenCall&, size_t) { return false; });
-  return std::any_of(own.begin(), own.end(), [&](int storage) {
-    return marked.contains(storage) && !parameters.contains(storage);
-  });
+  for (const auto& [name, storage] : storages) {
+    if (shared.contains(name)) own.erase(storage);
+  }
+  const auto is_packed = [&](int storage) {
+    const std::set<int> marked =
+        storages_with(init, {storage}, [](const AtenCall&, size_t) { return false; });
+    return std::any_of(own.begin(), own.end(), [&](int one) { return marked.contains(one); });
+  };
+  std::vector<int> out;
+  for (size_t i = 0; i < reference.state.size(); ++i) {
+    const StateEntry& entry = reference.state[i];
+    if (entry.kind != "parameter" || entry.names.empty()) continue;
+    const auto found = storages.find(entry.names.front());
+    if (found == storages.end() || (!own.empty() && is_packed(found->second))) {
+      out.push_back(static_cast<int>(i));
+    }
+  }
+  return out;
 }
 
 }  // namespace kw

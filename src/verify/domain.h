@@ -2,6 +2,7 @@
 #pragma once
 
 #include <set>
+#include <vector>
 
 #include "program/program.h"
 
@@ -13,9 +14,9 @@ bool is_drawn_around_zero(const Task& task);
 // Whether the program sums, and all that it does gives integers from integers.
 bool gives_integers(const Task& task);
 
-// Whether it converts floating numbers to integers: what 0/0 is as one, and what that would be the
-// index of, nobody says.
-bool converts_to_integers(const Task& task);
+// The outputs that hang on integers made of floating numbers: what 0/0 is as one, nobody says. All
+// of them when such an integer is written in place, or may be the index of something.
+std::set<size_t> outputs_by_conversion(const Task& task);
 
 // The outputs that hang on where something stands (the largest, an order): of many equal numbers
 // that may be anywhere. All of them when such a choice is written in place.
@@ -36,8 +37,9 @@ bool has_constants(const Task& task);
 // Whether a call leaves other buffers than it found.
 bool updates_state(const Task& task);
 
-// Whether the constructor of `candidate` makes tensors of its own out of the parameters (packed or
-// converted weights): who changes the parameters afterwards must construct it anew.
-bool packs_parameters(const Task& candidate, const Task& reference);
+// Of the reference's state, the parameters that the constructor of `candidate` makes tensors of its
+// own of (packed or converted weights), or has not: who changes them afterwards must construct it
+// anew.
+std::vector<int> packed_parameters(const Task& candidate, const Task& reference);
 
 }  // namespace kw

@@ -109,7 +109,7 @@ TEST(Domain, WeightsThatAConstructorPacksAreFound) {
   const auto packs = [&](std::vector<Step> steps) {
     steps.insert(steps.begin(), weight);
     candidate.init = program({kF, kF, kF}, {}, std::move(steps), {0, 1});
-    return packs_parameters(candidate, reference);
+    return !packed_parameters(candidate, reference).empty();
   };
   EXPECT_FALSE(packs({call("aten.zeros.default", {}, {1})}));
   EXPECT_TRUE(packs({call("aten.clone.default", {{"self", ref(0)}}, {1})}));
@@ -117,6 +117,33 @@ TEST(Domain, WeightsThatAConstructorPacksAreFound) {
                      call("aten.clone.default", {{"self", ref(2)}}, {1})}));
   EXPECT_TRUE(packs({call("aten.zeros.default", {}, {1}),
                      call("aten.copy_.default", {{"self", ref(1)}, {"src", ref(0)}}, {1}, {1})}));
+  // One of two.
+  reference.state.push_back({{"gain"}, "parameter"});
+  candidate.state.push_back({{"gain"}, "parameter"});
+  candidate.init = program({kF, kF, kF}, {},
+                           {weight, call("aten.ones.default", {}, {2}),
+                            call("aten.clone.default", {{"self", ref(0)}}, {1})},
+                           {0, 1, 2});
+  EXPECT_EQ(packed_parameters(candidate, reference), std::vector<int>{0});
+  candidate.state[2].names = {"other"};
+  EXPECT_EQ(packed_parameters(candidate, reference), (std::vector<int>{0, 1})) << "it has none";
+}
+
+// y = x / m, a table at the number that x is as an integer, and that number.
+TEST(Domain, WhatHangsOnConversionsIsMarked) {
+  Task task;
+  const AtenCall quotient = call("aten.div.Tensor", {{"self", ref(0)}, {"other", ref(0)}}, {1});
+  const AtenCall converted = call("aten._to_copy.default", {{"self", ref(1)}}, {2});
+  task.forward = program({kF, kF, kI, kF}, {0}, {quotient, converted}, {1, 2});
+  EXPECT_EQ(outputs_by_conversion(task), (std::set<size_t>{1}));
+  task.forward.steps.emplace_back(
+      call("aten.mul.Tensor", {{"self", ref(1)}, {"other", ref(2)}}, {3}));
+  task.forward.outputs = {0, 1, 2, 3};
+  EXPECT_EQ(outputs_by_conversion(task), (std::set<size_t>{2, 3}));
+  task.forward.steps.back() =
+      call("aten.index_select.default",
+           {{"self", ref(1)}, {"dim", Arg{int64_t{0}}}, {"index", ref(2)}}, {3});
+  EXPECT_EQ(outputs_by_conversion(task).size(), 4u) << "it may be out of bounds";
 }
 
 TEST(Domain, StateThatACallChangesIsFound) {

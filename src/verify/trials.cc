@@ -53,6 +53,24 @@ bool has_few_elements(const Task& task) {
   });
 }
 
+std::vector<int> parameters_of(const Task& task) {
+  std::vector<int> out;
+  for (size_t i = 0; i < task.state.size(); ++i) {
+    if (task.state[i].kind == "parameter") out.push_back(static_cast<int>(i));
+  }
+  return out;
+}
+
+std::vector<int> floating_inputs_of(const Task& task) {
+  std::vector<int> out;
+  for (size_t i = 0; i < task.inputs.outputs.size(); ++i) {
+    if (is_floating(task.inputs.values[task.inputs.outputs[i]].dtype)) {
+      out.push_back(static_cast<int>(i));
+    }
+  }
+  return out;
+}
+
 // Published numbers come from inputs as a task draws them.
 bool varies(const VerifyOptions& options) {
   return options.variations && !options.without.contains("variations") &&
@@ -95,19 +113,18 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
   if (!is_drawn_around_zero(reference)) variations.push_back(Variation::kMixedSigns);
   // What a candidate packs when it is constructed stays as it is. What is constant need not be
   // packed: others may take its place.
-  if (!reference.state.empty() && !packs_parameters(tasks.candidate, reference)) {
-    variations.push_back(Variation::kParameters);
-  } else if (!reference.state.empty() || has_constants(reference)) {
+  const std::vector<int> packed = packed_parameters(tasks.candidate, reference);
+  const bool all_packed = packed.size() == parameters_of(reference).size();
+  if (!all_packed) variations.push_back(Variation::kParameters);
+  if (all_packed ? !reference.state.empty() || has_constants(reference) : !packed.empty()) {
     variations.push_back(Variation::kAffine);
   }
   // Few elements are judged by all of their trials together.
   if (has_few_elements(reference)) variations.insert(variations.end(), 2, Variation::kUneven);
-  if (!converts_to_integers(reference)) {
+  if (outputs_by_conversion(reference).size() < reference.forward.outputs.size()) {
     variations.push_back(Variation::kZeros);
     variations.push_back(Variation::kBlank);
-  }
-  if (takes_roots(reference) && !converts_to_integers(reference)) {
-    variations.push_back(Variation::kConstant);
+    if (takes_roots(reference)) variations.push_back(Variation::kConstant);
   }
   if (updates_state(reference)) variations.push_back(Variation::kUsed);
   if (asks_what_is_finite(reference)) variations.push_back(Variation::kNotFinite);
@@ -120,31 +137,47 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
     varied.variation = v;
     varied.seed = options.seed + 1000 + out.size();
     varied.used_memory = out.size() % 2 == 1;
+    varied.fixed = v == Variation::kAffine ? std::vector<int>() : packed;
     out.push_back(varied);
   }
   return out;
 }
 
 std::vector<TrialRequest> trials_instead(const TrialRequest& said_nothing, const Task& reference) {
-  constexpr int kMost = 4;
+  constexpr size_t kMost = 4;
+  const Variation variation = said_nothing.variation;
   std::vector<TrialRequest> out;
   TrialRequest request = said_nothing;
-  if (request.variation == Variation::kParameters) {
+  const auto add_another = [&] {
+    request.seed = said_nothing.seed + 100 * (out.size() + 1);
+    out.push_back(request);
+  };
+  if (variation == Variation::kParameters) {
+    std::vector<int> varied;
+    for (int place : parameters_of(reference)) {
+      const auto& fixed = said_nothing.fixed;
+      if (std::find(fixed.begin(), fixed.end(), place) == fixed.end()) varied.push_back(place);
+    }
+    for (size_t i = 0; varied.size() > 1 && i < std::min(varied.size(), kMost); ++i) {
+      request.fixed = parameters_of(reference);
+      std::erase(request.fixed, varied[i]);
+      add_another();
+    }
+    request.fixed.clear();
     request.variation = Variation::kAffine;
-    return {request};
+    if (said_nothing.fixed.empty()) add_another();  // else there is one
+    return out;
   }
-  if (request.only >= 0 || request.variation == Variation::kAffine ||
-      request.variation == Variation::kIntegers || request.variation == Variation::kUsed) {
+  if (said_nothing.only >= 0 || variation == Variation::kAffine ||
+      variation == Variation::kIntegers || variation == Variation::kUsed) {
     return {};
   }
-  const auto& inputs = reference.inputs.outputs;
-  for (size_t i = 0; i < inputs.size() && out.size() < kMost; ++i) {
-    if (!is_floating(reference.inputs.values[inputs[i]].dtype)) continue;
-    request.only = static_cast<int>(i);
-    request.seed = said_nothing.seed + 100 * (i + 1);
-    out.push_back(request);
+  const std::vector<int> inputs = floating_inputs_of(reference);
+  for (size_t i = 0; inputs.size() > 1 && i < std::min(inputs.size(), kMost); ++i) {
+    request.only = inputs[i];
+    add_another();
   }
-  return out.size() > 1 ? out : std::vector<TrialRequest>();
+  return out;
 }
 
 std::string TrialJudge::add(const TrialRequest& request, TrialReport report) {
@@ -187,6 +220,13 @@ std::string TrialJudge::reason_to_skip(const TrialRequest& request, TrialReport&
   return "the reference itself is not finite on these inputs";
 }
 
+// Which of many zeros is the largest nobody says, nor what 0/0 is as an integer.
+bool TrialJudge::is_free(size_t output, Variation variation) const {
+  if (!is_edge(variation) || variation == Variation::kFar) return false;
+  return by_choice_.contains(output) ||
+         (variation != Variation::kNotFinite && by_conversion_.contains(output));
+}
+
 std::string TrialJudge::together() const {
   if (options_.tolerance != Tolerance::kCalibrated || !checked("outputs")) return "";
   const std::string fault = pool_.fault();
@@ -204,7 +244,7 @@ std::string TrialJudge::fault(const TrialRequest& request, const TrialReport& re
   if (!report.state_equal && checked("buffers"))
     return with_detail("has other parameters than the reference");
   for (size_t i = 0; i < report.outputs.size() && checked("outputs"); ++i) {
-    if (is_edge(request.variation) && by_choice_.contains(i)) continue;
+    if (is_free(i, request.variation)) continue;
     OutputErrors errors = report.outputs[i];
     // A variance of nothing but rounding: all that counts is that it is no NaN.
     if (request.variation == Variation::kConstant) errors = only_finite(errors);

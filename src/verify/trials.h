@@ -23,15 +23,17 @@ struct LoadedPair {
 // Fresh input sets, then varied ones.
 std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptions& options);
 
-// What to try where a varied set said nothing: each input by itself (the domain of one is not that
-// of the others), parameters that keep their signs.
+// What to try where a varied set said nothing: each input or parameter by itself (the domain of one
+// is not that of the others), parameters that keep their signs.
 std::vector<TrialRequest> trials_instead(const TrialRequest& said_nothing, const Task& reference);
 
 class TrialJudge {
  public:
   // `options` must outlive this.
   TrialJudge(const VerifyOptions& options, const Task& reference)
-      : options_(options), by_choice_(outputs_by_choice(reference)) {}
+      : options_(options),
+        by_choice_(outputs_by_choice(reference)),
+        by_conversion_(outputs_by_conversion(reference)) {}
   // Why the candidate is wrong by this trial, whose report is "ok", "failed" or "died"; empty when
   // it is right or the trial says nothing. InputError when the reference fails on inputs as it
   // draws them.
@@ -49,11 +51,13 @@ class TrialJudge {
  private:
   bool checked(std::string_view check) const { return !options_.without.contains(check); }
   std::string fault(const TrialRequest& request, const TrialReport& report) const;
+  // Whether an output may be anything in such a trial.
+  bool is_free(size_t output, Variation variation) const;
   // Why a varied set says nothing; empty when it says something.
   std::string reason_to_skip(const TrialRequest& request, TrialReport& report) const;
 
   const VerifyOptions& options_;
-  const std::set<size_t> by_choice_;
+  const std::set<size_t> by_choice_, by_conversion_;
   bool said_nothing_ = false;
   Json evidence_ = Json::array();
   ErrorPool pool_;

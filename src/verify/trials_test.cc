@@ -67,6 +67,8 @@ TEST(Trials, HaveOtherParametersWhereThereAreAny) {
   task.inputs.steps.emplace_back(AtenCall{"aten.randn.default", {}, {0}, {}});
   EXPECT_EQ(count_of(Variation::kAffine, planned(task)), 0);
   task.state.push_back({{"weight"}, "parameter"});
+  task.init.values.push_back({DType::kFloat32, {8}, {1}, 0, 0});
+  task.init.outputs = {0};
   EXPECT_EQ(count_of(Variation::kParameters, planned(task)), 1);
   EXPECT_EQ(count_of(Variation::kAffine, planned(task)), 0);
 }
@@ -82,7 +84,7 @@ TEST(Trials, HaveNoZerosWhereNumbersAreConvertedToIntegers) {
   };
   EXPECT_EQ(zeros("aten._to_copy.default", DType::kFloat16), 1);
   EXPECT_EQ(zeros("aten._to_copy.default", DType::kBool), 1);
-  EXPECT_EQ(zeros("aten._to_copy.default", DType::kInt8), 0);
+  EXPECT_EQ(zeros("aten._to_copy.default", DType::kInt8), 1) << "of another output";
   EXPECT_EQ(zeros("aten.argmax.default", DType::kInt64), 1);
   EXPECT_EQ(zeros("aten.count_nonzero.default", DType::kInt64), 1);
 }
@@ -102,8 +104,17 @@ TEST(Trials, InsteadOfOneThatSaidNothingVaryInputsOneByOne) {
   EXPECT_NE(instead[0].seed, instead[1].seed);
   EXPECT_TRUE(trials_instead(instead[0], task).empty()) << "no further";
   request.variation = Variation::kParameters;
+  task.state = {{{"scale"}, "parameter"}, {{"count"}, "buffer"}};
   ASSERT_EQ(trials_instead(request, task).size(), 1u);
   EXPECT_EQ(trials_instead(request, task)[0].variation, Variation::kAffine);
+  task.state.push_back({{"variance"}, "parameter"});
+  const auto by_parameter = trials_instead(request, task);
+  ASSERT_EQ(by_parameter.size(), 3u);
+  EXPECT_EQ(by_parameter[0].variation, Variation::kParameters);
+  EXPECT_EQ(by_parameter[0].fixed, std::vector<int>{2});
+  EXPECT_EQ(by_parameter[1].fixed, std::vector<int>{0});
+  EXPECT_EQ(by_parameter[2].variation, Variation::kAffine);
+  EXPECT_TRUE(trials_instead(by_parameter[0], task).empty()) << "no further";
   request.variation = Variation::kZeros;
   task.inputs.outputs = {0, 1};
   EXPECT_TRUE(trials_instead(request, task).empty()) << "the same again";

@@ -83,6 +83,15 @@ Affine change_of_parameter(const at::Tensor& tensor) {
   return {draw_scale(first, true), at::randn(last, options).mul_(size * kShare)};
 }
 
+bool varies(size_t input, const Varied& varied) {
+  return varied.only < 0 || static_cast<size_t>(varied.only) == input;
+}
+
+bool is_fixed(size_t entry, const Varied& varied) {
+  return std::find(varied.fixed.begin(), varied.fixed.end(), static_cast<int>(entry)) !=
+         varied.fixed.end();
+}
+
 bool is_drawn_mask(const Program& inputs, ValueId id) {
   return inputs.values[id].dtype == DType::kBool && !is_overwritten(inputs, id) &&
          is_drawn(inputs, id);
@@ -154,13 +163,14 @@ std::vector<at::Tensor> LoadedTask::draw_state(uint64_t seed) {
 }
 
 AffineChange LoadedTask::choose_affine(const std::vector<at::Tensor>& state, uint64_t seed,
-                                       bool all_parameters) const {
+                                       const Varied& varied) const {
   c10::InferenceMode inference;
   AffineChange change;
+  const bool all_parameters = varied.variation == Variation::kParameters;
   seed_generators(seed);
   for (size_t i = 0; i < state.size(); ++i) {
     const StateEntry& entry = task_.state[i];
-    if (entry.kind == "constant" || entry.names.empty()) continue;
+    if (entry.kind == "constant" || entry.names.empty() || is_fixed(i, varied)) continue;
     if (!state[i].is_floating_point() || state[i].numel() == 0) continue;
     const bool any_sign = all_parameters && entry.kind == "parameter";
     Affine affine;
@@ -177,13 +187,13 @@ AffineChange LoadedTask::choose_affine(const std::vector<at::Tensor>& state, uin
 }
 
 // Parameters alone: what a buffer holds (a mask, positions), a candidate may know.
-AffineChange LoadedTask::choose_integers(const std::vector<at::Tensor>& state,
-                                         uint64_t seed) const {
+AffineChange LoadedTask::choose_integers(const std::vector<at::Tensor>& state, uint64_t seed,
+                                         const Varied& varied) const {
   c10::InferenceMode inference;
   AffineChange change;
   for (size_t i = 0; i < state.size(); ++i) {
     const StateEntry& entry = task_.state[i];
-    if (entry.kind != "parameter" || !state[i].is_floating_point()) continue;
+    if (entry.kind != "parameter" || !state[i].is_floating_point() || is_fixed(i, varied)) continue;
     at::Tensor flat = state[i].reshape({-1}).clone();
     make_integers(flat, seed);
     const at::Tensor nothing = at::zeros({}, flat.options()).expand(state[i].sizes());
@@ -231,17 +241,18 @@ std::vector<at::Tensor> LoadedTask::draw_inputs(const std::vector<at::Tensor>& s
   for (at::Tensor& input : inputs) {
     if (kept.contains(input.storage().unsafeGetStorageImpl())) input = input.clone();
   }
-  const auto only = static_cast<size_t>(varied.only);
-  if (varied.only < 0) {
-    vary(inputs, varied.variation, variation_seed);
-  } else if (only < inputs.size()) {
-    vary({inputs[only]}, varied.variation, variation_seed);
+  if (changes_constants(varied.variation)) {
+    draw_constants(inputs, derive_seed(variation_seed, Purpose::kConstants));
+    return inputs;
   }
-  if (changes_constants(varied.variation)) draw_constants(inputs, variation_seed);
+  std::vector<at::Tensor> some;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (varies(i, varied)) some.push_back(inputs[i]);
+  }
+  vary(some, varied.variation, variation_seed);
   for (size_t i = 0; i < inputs.size() && varied.variation == Variation::kZeros; ++i) {
-    if (random_masks_[i] && inputs[i].is_non_overlapping_and_dense() &&
-        (varied.only < 0 || only == i))
-      put_whole_rows(inputs[i], variation_seed);
+    if (random_masks_[i] && inputs[i].is_non_overlapping_and_dense() && varies(i, varied))
+      put_whole_rows(inputs[i]);
   }
   return inputs;
 }
@@ -264,9 +275,9 @@ Draw LoadedTask::draw(uint64_t seed, const Varied& varied) {
   out.state = draw_state(seed);
   const uint64_t variation_seed = derive_seed(seed, Purpose::kVariation);
   if (variation == Variation::kAffine || variation == Variation::kParameters) {
-    out.affine = choose_affine(out.state, variation_seed, variation == Variation::kParameters);
+    out.affine = choose_affine(out.state, variation_seed, varied);
   } else if (variation == Variation::kIntegers) {
-    out.affine = choose_integers(out.state, variation_seed);
+    out.affine = choose_integers(out.state, variation_seed, varied);
   }
   apply_affine(out.affine, out.state);
   out.derived = draw_derived(out.state, {.fill = EmptyFill::kZero});

@@ -38,6 +38,7 @@ using AffineChange = std::map<std::string, Affine>;
 struct Varied {
   Variation variation = Variation::kPlain;
   int only = -1;
+  std::vector<int> fixed;
   auto operator<=>(const Varied&) const = default;
 };
 
@@ -64,11 +65,13 @@ class LoadedTask {
   Replay& traced();
 
   std::vector<at::Tensor> draw_state(uint64_t seed);
-  // Chooses changes for entries of a freshly drawn state: constant ones, which keep their sign; or
-  // parameters whatever they are, some with the other sign.
+  // Chooses changes for entries of a freshly drawn state that are not `fixed`: of kAffine for
+  // constant ones, which keep their sign; of kParameters for parameters whatever they are too, some
+  // with the other sign.
   AffineChange choose_affine(const std::vector<at::Tensor>& state, uint64_t seed,
-                             bool all_parameters) const;
-  AffineChange choose_integers(const std::vector<at::Tensor>& state, uint64_t seed) const;
+                             const Varied& varied) const;
+  AffineChange choose_integers(const std::vector<at::Tensor>& state, uint64_t seed,
+                               const Varied& varied) const;
   void apply_affine(const AffineChange& change, const std::vector<at::Tensor>& state) const;
   std::vector<at::Tensor> draw_derived(const std::vector<at::Tensor>& state,
                                        const ReplayOptions& options);

@@ -6,6 +6,7 @@
 #include "runtime/executor/metrics.h"
 #include "runtime/executor/oracle.h"
 #include "runtime/executor/scales.h"
+#include "runtime/executor/vary.h"
 
 namespace kw {
 namespace {
@@ -97,6 +98,36 @@ void allow_near_ties(LoadedTask& reference, const std::vector<at::Tensor>& input
   }
 }
 
+// Sums that a task keeps away from zero come near it where signs are mixed, and what is divided by
+// them is as far off as the inputs are known. Where the reference's own error says so, errors count
+// that it has on inputs one unit in the last place off.
+void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, ReferenceSide& side,
+                      at::Device device) {
+  constexpr int kNeighbours = 3;
+  constexpr double kIllConditioned = 64;  // units in the last place
+  std::vector<size_t> ill;
+  for (size_t i = 0; i < side.outputs.size(); ++i) {
+    const double eps = dtype_eps(dtype_of(side.outputs[i].scalar_type()));
+    if (eps > 0 && side.errors[i].reference_worst > kIllConditioned * eps) ill.push_back(i);
+  }
+  for (int n = 0; n < kNeighbours && !ill.empty(); ++n) {
+    Guards copies(device);
+    const std::vector<at::Tensor> inputs = copies.copy(draw.all());
+    move_by_one_unit({inputs.end() - static_cast<long>(draw.inputs.size()), inputs.end()},
+                     seed + static_cast<uint64_t>(n));
+    seed_generators(seed);
+    const auto outputs = reference.forward().run(inputs, {.fill = EmptyFill::kPoison});
+    for (size_t i : ill) {
+      const OutputErrors errors = reference_errors(outputs[i], side.oracle[i], device);
+      if (!errors.reference_finite) continue;
+      if (errors.reference_rms > side.errors[i].reference_rms) side.rounded[i] = outputs[i];
+      side.errors[i].reference_rms = std::max(side.errors[i].reference_rms, errors.reference_rms);
+      side.errors[i].reference_worst =
+          std::max(side.errors[i].reference_worst, errors.reference_worst);
+    }
+  }
+}
+
 // Elements of an output on integers that say something of a candidate: none where the reference
 // itself errs in one.
 int64_t integer_elements(const ReferenceSide& side, size_t output) {
@@ -173,6 +204,11 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
   const bool ties = reference.forward().has_near_ties();
   if (kernels) again = inputs_for_another_run(reference, draw, copies);
   if (ties) once_more = inputs_for_another_run(reference, draw, copies);
+  std::optional<Draw> neighbours;
+  if (varied.variation == Variation::kMixedSigns) {
+    const auto all = inputs_for_another_run(reference, draw, copies);
+    neighbours = draw.with(all);
+  }
   seed_generators(forward_seed);
   const std::vector<at::Tensor> wide = widened(inputs);
   side.oracle = reference.oracle().run(wide, {.fill = EmptyFill::kPoison});
@@ -201,6 +237,7 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
   side.fallen.resize(side.outputs.size());
   if (kernels) allow_kernel_arithmetic(reference, again, forward_seed, side, device);
   if (ties) allow_near_ties(reference, once_more, forward_seed, side, device);
+  if (neighbours) allow_neighbours(reference, *neighbours, forward_seed, side, device);
   side.passes_zeros = zeros_would_pass(side);
   if (varied.variation == Variation::kPlain && !reference.passes_stale) {
     reference.passes_stale = stale_would_pass(reference, draw, seed, side, device);

@@ -5,7 +5,7 @@
 
 namespace kw {
 
-enum class Purpose { kInit, kInputs, kForward, kVariation, kStale };
+enum class Purpose { kInit, kInputs, kForward, kVariation, kStale, kConstants };
 uint64_t derive_seed(uint64_t seed, Purpose purpose);
 // Seeds the generators of the CPU and the device.
 void seed_generators(uint64_t seed);

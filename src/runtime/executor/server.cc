@@ -6,6 +6,21 @@
 #include "program/task_json.h"
 
 namespace kw {
+namespace {
+
+// What `read` makes of a request. The supervisor wrote it: one that is not understood says nothing
+// of the candidate.
+template <class Read>
+auto understood(const Read& read) {
+  try {
+    return read();
+  } catch (const InputError& error) {
+    throw NotJudged("the executor does not understand kernelwright's request (" +
+                    std::string(error.what()) + "): are the two of one build?");
+  }
+}
+
+}  // namespace
 
 Json Server::hello() const {
   Json out = backend_.describe();
@@ -18,8 +33,9 @@ Json Server::load(const Frame& request) {
   const int id = static_cast<int>(JsonReader(request.json, "load").at("id").integer(0, INT32_MAX));
   tasks_.erase(id);
   trials_.forget(id);
+  Task task = understood([&] { return task_from_frame(request); });
   try {
-    tasks_[id] = std::make_unique<LoadedTask>(task_from_frame(request), backend_);
+    tasks_[id] = std::make_unique<LoadedTask>(std::move(task), backend_);
   } catch (...) {
     tasks_.erase(id);
     throw;
@@ -45,14 +61,14 @@ Json Server::dispatch(const Frame& request) {
     return {{"status", "ok"}};
   }
   if (kind == "trial") {
-    const TrialRequest trial = trial_request_from_json(in);
+    const TrialRequest trial = understood([&] { return trial_request_from_json(in); });
     return to_json(trials_.run(trial, task(trial.reference), task(trial.candidate)));
   }
   if (kind == "time") {
     if (!timer_) {
       return {{"status", "not-judged"}, {"message", "this backend has no clock to judge by"}};
     }
-    const TimeRequest time = time_request_from_json(in);
+    const TimeRequest time = understood([&] { return time_request_from_json(in); });
     std::vector<LoadedTask*> tasks;
     for (int id : time.tasks) tasks.push_back(&task(id));
     return to_json(timer_(time, tasks));

@@ -60,10 +60,20 @@ TEST_F(ServerTest, ATaskThatCannotBePreparedIsRefusedByPlace) {
 
 TEST_F(ServerTest, NonsenseIsAnswered) {
   for (const Json& request :
-       {Json::object(), Json{{"kind", "sing"}}, Json{{"kind", 3}},
-        Json{{"kind", "load"}, {"id", 1}}, Json{{"kind", "trial"}}, Json::array(), Json()}) {
+       {Json::object(), Json{{"kind", "sing"}}, Json{{"kind", 3}}, Json::array(), Json()}) {
     EXPECT_EQ(ask(request)["status"], "failed") << request;
     EXPECT_FALSE(server_.lost());
+  }
+}
+
+// A supervisor of another build: no candidate is to blame for it.
+TEST_F(ServerTest, WhatIsNotUnderstoodIsNotJudged) {
+  Json newer = to_json(TrialRequest{});
+  newer["variation"] = "upside-down";
+  for (const Json& request : {Json{{"kind", "load"}, {"id", 1}}, Json{{"kind", "trial"}}, newer,
+                              Json{{"kind", "time"}, {"rounds", -1}}}) {
+    const Json reply = ask(request);
+    EXPECT_EQ(reply["status"], "not-judged") << request;
   }
 }
 

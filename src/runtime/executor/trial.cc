@@ -122,7 +122,7 @@ class OneTrial {
   LoadedTask& reference_;
   LoadedTask& candidate_;
   TrialReport& report_;
-  const Varied varied_{request_.variation, request_.only};
+  const Varied varied_{request_.variation, request_.only, request_.fixed};
   Phases phases_;
   std::vector<at::Tensor> state_;                   // the candidate's, as constructed
   std::vector<size_t> own_;                         // of its entries, those that it has alone

@@ -531,6 +531,15 @@ TEST_P(TrialTest, ParametersChangeSign) {
   }
 }
 
+// Of x * scale + shift.
+TEST_P(TrialTest, OneParameterIsVariedByItself) {
+  const Task reference = affine_task(true, 1), careless = affine_task(false, 1);
+  EXPECT_TRUE(within(
+      run(reference, careless, {.variation = Variation::kParameters, .fixed = {1}}).outputs[0]));
+  EXPECT_FALSE(within(
+      run(reference, careless, {.variation = Variation::kParameters, .fixed = {0}}).outputs[0]));
+}
+
 TEST_P(TrialTest, StateIsComparedByName) {
   const TrialReport report = run(affine_task(true, 1), affine_task(true, 1, "norm.gain"));
   EXPECT_FALSE(report.state_equal);

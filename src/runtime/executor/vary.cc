@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "runtime/executor/aten.h"
+#include "runtime/executor/guards.h"
 #include "runtime/executor/integers.h"
 #include "runtime/executor/seeds.h"
 
@@ -27,13 +29,43 @@ std::vector<at::Tensor> whole_storages(const std::vector<at::Tensor>& tensors) {
   return out;
 }
 
-// Floating inputs that can be changed along their dimensions, one for each storage.
+// The elements of `tensor`, each once: dimensions that repeat them (stride 0) have one index left;
+// where others overlap (windows), the storage.
+at::Tensor without_repeats(at::Tensor tensor) {
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+  for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
+    if (tensor.stride(dim) == 0 && tensor.size(dim) > 1) tensor = tensor.narrow(dim, 0, 1);
+    if (tensor.size(dim) > 1) dims.emplace_back(tensor.stride(dim), tensor.size(dim));
+  }
+  std::sort(dims.begin(), dims.end());
+  int64_t reach = 0;  // of the dimensions inside
+  for (const auto& [stride, size] : dims) {
+    if (stride <= reach) return whole_storages({tensor}).at(0);
+    reach += stride * (size - 1);
+  }
+  return tensor;
+}
+
+// Floating inputs, views too, that can be changed along their dimensions: no element is in two.
 std::vector<at::Tensor> floating_inputs(const std::vector<at::Tensor>& inputs) {
-  std::set<const void*> seen;
+  std::map<const void*, std::vector<at::Tensor>> by_storage;
   std::vector<at::Tensor> out;
   for (const at::Tensor& input : inputs) {
-    if (!input.is_floating_point() || !input.is_non_overlapping_and_dense()) continue;
-    if (seen.insert(input.storage().unsafeGetStorageImpl()).second) out.push_back(input);
+    if (!input.is_floating_point() || input.numel() == 0) continue;
+    const at::Tensor own = without_repeats(input);
+    std::vector<at::Tensor>& others = by_storage[own.storage().unsafeGetStorageImpl()];
+    at::Tensor taken;  // by element of the storage
+    for (const at::Tensor& other : others) {
+      const int64_t count = own.storage().nbytes() / own.element_size();
+      if (!taken.defined()) taken = at::zeros({count}, own.options().dtype(at::kBool));
+      taken.as_strided(other.sizes(), other.strides(), other.storage_offset()).fill_(true);
+    }
+    const auto place = [&] {
+      return taken.as_strided(own.sizes(), own.strides(), own.storage_offset());
+    };
+    if (taken.defined() && place().any().item<bool>()) continue;
+    others.push_back(own);
+    out.push_back(own);
   }
   return out;
 }
@@ -54,7 +86,6 @@ void make_uneven(at::Tensor tensor) {
     const bool inner = dim >= tensor.dim() - 2;  // those outside bring the others' range too
     const double large = is_vector(tensor) ? 64 : inner ? 16 : 2;
     at::Tensor scales = at::randint(inner ? -3 : -1, 1, {kStretches}, options).exp2();
-    if (dim == 0 && tensor.dim() > 1) scales[kStretches / 2] = kSmall;
     const at::Tensor stretch = at::arange(size, at::kLong).mul(kStretches).floor_divide(size);
     at::Tensor scale = scales.index_select(0, stretch);
     if (size >= kStretches) {
@@ -64,6 +95,7 @@ void make_uneven(at::Tensor tensor) {
       const int64_t between = std::min(kMostBetween, size / kStretches);
       scale.index_fill_(0, at::randint(size, {between}, at::kLong), large);
     }
+    if (dim == 0 && tensor.dim() > 1) scale.masked_fill_(stretch.eq(kStretches / 2), kSmall);
     std::vector<int64_t> shape(static_cast<size_t>(tensor.dim()), 1);
     shape[dim] = size;
     tensor.mul_(scale.reshape(shape).to(tensor.options()));
@@ -153,6 +185,16 @@ void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t s
   }
 }
 
+void move_by_one_unit(const std::vector<at::Tensor>& inputs, uint64_t seed) {
+  seed_generators(seed);
+  for (at::Tensor& flat : whole_storages(inputs)) {
+    if (!flat.is_floating_point()) continue;
+    const double eps = dtype_eps(dtype_of(flat.scalar_type()));
+    const at::Tensor up = at::empty_like(flat, at::kBool).bernoulli_(0.5);
+    flat.copy_(at::where(up, flat * (1 + eps), flat * (1 - eps)));
+  }
+}
+
 void draw_constants(const std::vector<at::Tensor>& inputs, uint64_t seed) {
   seed_generators(seed);
   for (at::Tensor& flat : whole_storages(inputs)) {
@@ -169,8 +211,7 @@ void draw_constants(const std::vector<at::Tensor>& inputs, uint64_t seed) {
   }
 }
 
-void put_whole_rows(at::Tensor mask, uint64_t seed) {
-  seed_generators(seed);
+void put_whole_rows(at::Tensor mask) {
   for (int64_t dim = mask.dim() - 1; mask.dim() > 1 && dim >= 0; --dim) {  // rows after columns
     const int64_t size = mask.size(dim), count = (size + kOneOf - 1) / kOneOf;
     if (size < 2 * count) continue;

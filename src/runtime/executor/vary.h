@@ -1,4 +1,5 @@
-// How drawn inputs are changed, Variation by Variation. Deterministic in `seed`.
+// How drawn inputs are changed, Variation by Variation. Deterministic in `seed`, and where there is
+// none in the generators as they are.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,6 +15,9 @@ namespace kw {
 // kParameters and kUsed leave floating ones as they are.
 void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t seed);
 
+// Each element becomes the next larger or smaller number, or stays where rounding leaves it.
+void move_by_one_unit(const std::vector<at::Tensor>& inputs, uint64_t seed);
+
 // Whether all elements are equal; false of an empty tensor.
 bool is_constant(const at::Tensor& tensor);
 
@@ -26,6 +30,6 @@ bool is_vector(const at::Tensor& tensor);
 void draw_constants(const std::vector<at::Tensor>& inputs, uint64_t seed);
 
 // Of a mask of two dimensions and more, some rows and columns become all ones, others all zeros.
-void put_whole_rows(at::Tensor mask, uint64_t seed);
+void put_whole_rows(at::Tensor mask);
 
 }  // namespace kw
