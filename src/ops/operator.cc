@@ -153,9 +153,8 @@ std::string_view recorded_name(Recording recorded) {
 }
 
 bool asks_what_is_finite(const OperatorRow& row) {
-  for (std::string_view name :
-       {"aten.nan", "aten.isnan", "aten.isinf", "aten.isposinf", "aten.isneginf", "aten.fmax",
-        "aten.fmin"}) {
+  for (std::string_view name : {"aten.nan", "aten.isnan", "aten.isinf", "aten.isposinf",
+                                "aten.isneginf", "aten.fmax", "aten.fmin"}) {
     if (row.name.starts_with(name)) return true;
   }
   return false;

@@ -89,8 +89,8 @@ const OperatorRow& work_row(const OperatorRow& row);
 std::string_view op_class_name(OpClass cls);
 std::string_view recorded_name(Recording recorded);
 
-// True of operators that tell NaN or infinities from numbers, which PyTorch names after them, and of
-// those that prefer numbers.
+// True of operators that tell NaN or infinities from numbers, which PyTorch names after them, and
+// of those that prefer numbers.
 bool asks_what_is_finite(const OperatorRow& row);
 
 // True for classes that do arithmetic (coverage counts them as work left to PyTorch).
