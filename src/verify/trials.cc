@@ -53,6 +53,17 @@ bool has_few_elements(const Task& task) {
   });
 }
 
+// Whether there are so few indices that, in one trial, two elements that are near enough to show an
+// error are a matter of luck: of 128 rows of 256 scores, products of halves choose another element
+// in one.
+bool has_few_choices(const Task& task) {
+  constexpr int64_t kFewChoices = 1024;
+  const auto choices = outputs_by_choice(task);
+  return std::any_of(choices.begin(), choices.end(), [&](size_t output) {
+    return task.forward.values[task.forward.outputs[output]].numel() < kFewChoices;
+  });
+}
+
 std::vector<int> parameters_of(const Task& task) {
   std::vector<int> out;
   for (size_t i = 0; i < task.state.size(); ++i) {
@@ -93,7 +104,9 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
   const Task& reference = tasks.reference;
   std::vector<TrialRequest> out;
   int trials = options.trials > 0 ? options.trials : usual_trials(reference, options);
-  if (has_few_elements(reference)) trials = std::max(trials, ErrorPool::kTrials);
+  if (has_few_elements(reference) || has_few_choices(reference)) {
+    trials = std::max(trials, ErrorPool::kTrials);
+  }
   for (int i = 0; i < trials; ++i) {
     TrialRequest request;
     request.reference = tasks.reference_id;

@@ -43,6 +43,22 @@ TEST(Trials, AreTenAtLeastWhereAnOutputHasFewElements) {
   EXPECT_EQ(planned(with_outputs({1000, 1}), options).size(), 18u);
 }
 
+TEST(Trials, AreTenWhereThereAreFewIndices) {
+  const auto plain = [](int64_t rows) {
+    Task task = with_outputs({1 << 16});
+    task.forward.values.push_back({DType::kInt64, {rows}, {1}, 0, 1});
+    task.forward.steps.emplace_back(
+        AtenCall{"aten.argmax.default", {{"self", {ValueRef{0}}}}, {1}, {}});
+    task.forward.outputs = {1};
+    const auto trials = planned(task);
+    return std::count_if(trials.begin(), trials.end(), [](const TrialRequest& request) {
+      return request.variation == Variation::kPlain;
+    });
+  };
+  EXPECT_EQ(plain(128), 10);
+  EXPECT_EQ(plain(1 << 12), 2);
+}
+
 TEST(Trials, DifferInTheirSeeds) {
   std::set<uint64_t> seeds;
   const auto trials = planned(with_outputs({1000}));
