@@ -1,4 +1,4 @@
-# honest | family: reduction | mechanism: a quotient of two sums, whose lower one passes near zero only where signs are mixed
+# honest | family: reductions | mechanism: a quotient of two sums, whose lower one passes near zero only where signs are mixed
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# honest | family: reduction | mechanism: rows divided by their sums, which are positive as drawn
+# honest | family: reductions | mechanism: rows divided by their sums, which are positive as drawn
 # %% reference
 import torch
 import torch.nn as nn
