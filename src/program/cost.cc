@@ -71,12 +71,7 @@ double multiply_adds(const Program& program, const AtenCall& call, OpClass cls, 
 
 }  // namespace
 
-double unwritten_elements(const Program& program, const AtenCall& call) {
-  if (call.results.empty() || call.results[0] < 0) return 0;
-  if (const Value* points = tensor_arg(program, call, {"x1"})) {
-    return static_cast<double>(program.values.at(call.results[0]).numel()) *
-           static_cast<double>(last_dim(*points));
-  }
+double bag_elements(const Program& program, const AtenCall& call) {
   const Value* indices = tensor_arg(program, call, {"indices"});
   const Value* table = tensor_arg(program, call, {"weight"});
   if (!indices || !table || !tensor_arg(program, call, {"offsets"})) return 0;
@@ -113,9 +108,10 @@ Cost step_cost(const Program& program, const Step& step) {
   if (!first) return cost;
   const bool products = row->cls == OpClass::kMatmul || row->cls == OpClass::kConv ||
                         row->cls == OpClass::kAttention || row->cls == OpClass::kRecurrent;
-  cost.flops = row->flops * (products ? multiply_adds(program, *call, row->cls, *first)
-                                      : std::max(static_cast<double>(elements),
-                                                 unwritten_elements(program, *call)));
+  const double taken = bag_elements(program, *call);
+  cost.flops = row->flops * (products    ? multiply_adds(program, *call, row->cls, *first)
+                             : taken > 0 ? taken
+                                         : static_cast<double>(elements));
   return cost;
 }
 

@@ -15,8 +15,7 @@ struct Cost {
 Cost step_cost(const Program& program, const Step& step);  // zero for launches
 Cost program_cost(const Program& program);                 // sum over aten steps
 
-// The elements of what an operator runs over and never writes: of distances all differences, of
-// bags all rows that they take. 0 where that is one of its tensors.
-double unwritten_elements(const Program& program, const AtenCall& call);
+// Elements of all rows that bags of an embedding take; 0 of other operators.
+double bag_elements(const Program& program, const AtenCall& call);
 
 }  // namespace kw

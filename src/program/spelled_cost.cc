@@ -122,6 +122,20 @@ Cost beside_products(const Program& program, const AtenCall& call, const Operato
   return cost_of_steps(row.steps, result);
 }
 
+// What the steps of a fused operator run over: as a rule its largest tensor, of distances the
+// difference of each two points in each coordinate, of bags all rows that they take.
+Pass pass_of_steps(const Program& program, const AtenCall& call, const Value& largest) {
+  const Pass pass = pass_over(largest);
+  if (is_given(call, "x1")) {
+    const Value& points = program.values.at(call.find("x1")->value());
+    const auto distances = static_cast<double>(program.values.at(call.results.at(0)).numel());
+    return scaled_to(
+        pass, distances * static_cast<double>(points.shape.empty() ? 1 : points.shape.back()));
+  }
+  const double taken = bag_elements(program, call);
+  return taken > 0 ? scaled_to(pass, taken) : pass;
+}
+
 }  // namespace
 
 bool has_products(const Program& program) {
@@ -143,9 +157,9 @@ Cost spelled_cost(const Program& program, const Step& step, bool products) {
     total += beside_products(program, call, *row, fused);
     if (products) total.bytes += 2 * scaled_to(pass_over(*value), fused.flops / row->flops).bytes;
   } else if (!row->steps.empty()) {
-    const double unwritten = unwritten_elements(program, call);
-    const Pass pass = pass_over(*value);
-    total = cost_of_steps(row->steps, unwritten > 0 ? scaled_to(pass, unwritten) : pass);
+    const Pass pass = pass_of_steps(program, call, *value);
+    total = cost_of_steps(row->steps, pass);
+    if (is_given(call, "per_sample_weights")) total += cost_of_steps("mul.Tensor", pass);
     if (is_set(call, "training") || is_set(call, "use_input_stats")) {
       total += cost_of(*find_operator("aten.var_mean.correction"), pass_over(*value));
     }

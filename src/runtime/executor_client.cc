@@ -30,6 +30,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kExitPatience{2000};
+constexpr milliseconds kPatience{2000};  // beside what is expected
 constexpr int kUnfitExit = 3;  // of an executor that this machine cannot run, and that says why
 
 // A request the executor did not survive. Killed: by somebody else, an operator or a system that
@@ -235,14 +236,21 @@ class ExecutorClient::Impl {
       std::function<void()> work;
       ~AtTheEnd() { work(); }
     };
-    const AtTheEnd drop{[&] { drop_answer(deadline_in(wait)); }};
+    // Nobody waits for what is dropped, but others for the executor.
+    milliseconds longest{0};
+    const AtTheEnd drop{
+        [&] { drop_answer(deadline_in(std::min(wait, 20 * longest + kPatience))); }};
     std::vector<Json> texts;
     for (const TrialRequest& request : requests) texts.push_back(to_json(request));
     for (size_t i = 0; i < requests.size(); ++i) {
       const Json* next = i > 0 && i + 1 < requests.size() ? &texts[i + 1] : nullptr;
       const std::vector<int> tasks = {requests[i].reference, requests[i].candidate};
-      if (!take(i, request<TrialReport>(texts[i], tasks, wait, trial_report_from_json, next)))
-        break;
+      const auto start = std::chrono::steady_clock::now();
+      TrialReport report =
+          request<TrialReport>(texts[i], tasks, wait, trial_report_from_json, next);
+      longest = std::max(longest, std::chrono::duration_cast<milliseconds>(
+                                      std::chrono::steady_clock::now() - start));
+      if (!take(i, std::move(report))) break;
     }
   }
 
@@ -250,6 +258,16 @@ class ExecutorClient::Impl {
   int restarts() const { return std::max(0, starts_ - 1); }
 
  private:
+  struct Busy {
+    explicit Busy(double& seconds) : seconds(seconds) {}
+    ~Busy() {
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+      seconds += taken.count();
+    }
+    double& seconds;
+    std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  };
+
   template <class Report, class Parse>
   Report attempt(const Json& json, const std::vector<int>& tasks, milliseconds wait, Parse parse,
                  const Json* next, bool& killed) {
@@ -279,30 +297,27 @@ class ExecutorClient::Impl {
   // The executor's reply to `request`, which may have been sent ahead as an earlier one's `next`;
   // what it takes, however it ends, is time that it was busy.
   Json call(const Frame& request, Deadline deadline, const Json* next = nullptr) {
-    struct Busy {
-      explicit Busy(double& seconds) : seconds(seconds) {}
-      ~Busy() {
-        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-        seconds += taken.count();
-      }
-      double& seconds;
-      std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
-    };
     const Busy busy(busy_[request.json.at("kind").get<std::string>()]);
-    if (!std::exchange(sent_ahead_, false)) executor_->send(request, deadline);
-    if (next) {
-      executor_->send({*next, {}}, deadline);
-      sent_ahead_ = true;
+    try {
+      if (!std::exchange(sent_ahead_, false)) executor_->send(request, deadline);
+      if (next) {
+        executor_->send({*next, {}}, deadline);
+        sent_ahead_ = true;
+      }
+      return executor_->receive(deadline);
+    } catch (...) {
+      stop();  // or an answer that is still to come would be taken for the next one's
+      throw;
     }
-    return executor_->receive(deadline);
   }
 
   // Of a request that was sent ahead and is not wanted any more.
   void drop_answer(Deadline deadline) {
     if (!std::exchange(sent_ahead_, false)) return;
+    const Busy busy(busy_["trial"]);
     try {
       executor_->receive(deadline);
-    } catch (const ExecutorDied&) {
+    } catch (const std::exception&) {
       stop();
     }
   }

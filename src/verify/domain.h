@@ -31,6 +31,9 @@ bool has_exponentials(const Task& task);
 // Whether it takes roots, as a variance's.
 bool takes_roots(const Task& task);
 
+// The outputs that are such places themselves, as an operator gave them.
+std::set<size_t> plain_choices(const Task& task);
+
 // Whether there is a mask among the inputs, or one that is not drawn.
 bool has_constants(const Task& task);
 
@@ -38,8 +41,8 @@ bool has_constants(const Task& task);
 bool updates_state(const Task& task);
 
 // Of the reference's state, the parameters that the constructor of `candidate` makes tensors of its
-// own of (packed or converted weights), or has not: who changes them afterwards must construct it
-// anew.
+// own of (packed or converted weights) which its calls read, or has not, or that the reference's
+// own makes buffers of: who changes them afterwards must construct both anew.
 std::vector<int> packed_parameters(const Task& candidate, const Task& reference);
 
 }  // namespace kw

@@ -28,8 +28,8 @@ struct VerifyOptions {
   uint64_t seed = 0;  // of inputs and parameters; no candidate sees it
   bool time = false;  // needs the cuda backend
   int rounds = 50;
-  double width = 0;              // of TimeRequest
-  double timing_seconds = 20;    // and its max_seconds
+  double width = 0;  // of TimeRequest
+  double timing_seconds = TimeRequest{}.max_seconds;
   std::string compiled_package;  // AOTInductor package of the reference, may be empty
   std::vector<CompiledBaseline> further_baselines;  // of other modes
   CheckNames without;                               // checks that are left out: for selftest alone

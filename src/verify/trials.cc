@@ -148,9 +148,13 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
   varied.check_noop = varied.each_launch = false;
   for (Variation v : variations) {
     varied.variation = v;
-    varied.seed = options.seed + 1000 + out.size();
+    const auto repeated = std::count_if(
+        out.begin(), out.end(), [&](const TrialRequest& other) { return other.variation == v; });
+    // Whatever else is tried: candidates share what is found out of the reference.
+    varied.seed = options.seed + 1000 + 5 * static_cast<uint64_t>(v) + 101 * repeated;
     varied.used_memory = out.size() % 2 == 1;
-    varied.fixed = v == Variation::kAffine ? std::vector<int>() : packed;
+    const bool parameters = v == Variation::kParameters || v == Variation::kIntegers;
+    varied.fixed = parameters ? packed : std::vector<int>();
     out.push_back(varied);
   }
   return out;
@@ -198,6 +202,7 @@ std::string TrialJudge::add(const TrialRequest& request, TrialReport report) {
   said_nothing_ = false;
   Json trial = {{"variation", variation_name(request.variation)}, {"outputs", Json::array()}};
   if (request.only >= 0) trial["only"] = request.only;
+  if (!request.fixed.empty()) trial["fixed"] = request.fixed;
   if (const std::string why = plain ? "" : reason_to_skip(request, report); !why.empty()) {
     said_nothing_ = true;
     trial["skipped"] = why;
@@ -228,16 +233,23 @@ std::string TrialJudge::reason_to_skip(const TrialRequest& request, TrialReport&
     const bool refused = report.status == "failed" && report.fault == "reference";
     return refused ? "the reference refuses these inputs" : "";
   }
+  const bool integers = std::any_of(report.outputs.begin(), report.outputs.end(),
+                                    [](const OutputErrors& e) { return e.integers > 0; });
+  if (request.variation == Variation::kIntegers && !integers) {
+    return "the reference gives no integers on these inputs";
+  }
   const bool by_part = !finite_task_ || is_edge(request.variation);
   if (reference_is_finite(report) || (by_part && judge_finite_part(report))) return "";
   return "the reference itself is not finite on these inputs";
 }
 
-// Which of many zeros is the largest nobody says, nor what 0/0 is as an integer.
+// Which of many zeros is the largest nobody says, nor what 0/0 is as an integer. Far out
+// exponentials become zeros too, and near ties are known of plain indices alone.
 bool TrialJudge::is_free(size_t output, Variation variation) const {
-  if (!is_edge(variation) || variation == Variation::kFar) return false;
-  return by_choice_.contains(output) ||
-         (variation != Variation::kNotFinite && by_conversion_.contains(output));
+  if (!is_edge(variation)) return false;
+  const bool far = variation == Variation::kFar;
+  if (by_choice_.contains(output)) return !far || !plain_choices_.contains(output);
+  return !far && variation != Variation::kNotFinite && by_conversion_.contains(output);
 }
 
 std::string TrialJudge::together() const {

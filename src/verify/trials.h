@@ -33,6 +33,7 @@ class TrialJudge {
   TrialJudge(const VerifyOptions& options, const Task& reference)
       : options_(options),
         by_choice_(outputs_by_choice(reference)),
+        plain_choices_(plain_choices(reference)),
         by_conversion_(outputs_by_conversion(reference)) {}
   // Why the candidate is wrong by this trial, whose report is "ok", "failed" or "died"; empty when
   // it is right or the trial says nothing. InputError when the reference fails on inputs as it
@@ -57,7 +58,7 @@ class TrialJudge {
   std::string reason_to_skip(const TrialRequest& request, TrialReport& report) const;
 
   const VerifyOptions& options_;
-  const std::set<size_t> by_choice_, by_conversion_;
+  const std::set<size_t> by_choice_, plain_choices_, by_conversion_;
   bool said_nothing_ = false;
   Json evidence_ = Json::array();
   ErrorPool pool_;

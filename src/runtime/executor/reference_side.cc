@@ -105,16 +105,22 @@ void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, Re
                       at::Device device) {
   constexpr int kNeighbours = 3;
   constexpr double kIllConditioned = 64;  // units in the last place
+  const auto unit = [](const at::Tensor& x) { return dtype_eps(dtype_of(x.scalar_type())); };
+  double coarsest = 0;
+  for (const at::Tensor& input : draw.inputs) coarsest = std::max(coarsest, unit(input));
   std::vector<size_t> ill;
   for (size_t i = 0; i < side.outputs.size(); ++i) {
-    const double eps = dtype_eps(dtype_of(side.outputs[i].scalar_type()));
-    if (eps > 0 && side.errors[i].reference_worst > kIllConditioned * eps) ill.push_back(i);
+    const double eps = std::max(coarsest, unit(side.outputs[i]));
+    if (unit(side.outputs[i]) > 0 && side.errors[i].reference_worst > kIllConditioned * eps)
+      ill.push_back(i);
   }
   for (int n = 0; n < kNeighbours && !ill.empty(); ++n) {
     Guards copies(device);
-    const std::vector<at::Tensor> inputs = copies.copy(draw.all());
-    move_by_one_unit({inputs.end() - static_cast<long>(draw.inputs.size()), inputs.end()},
-                     seed + static_cast<uint64_t>(n));
+    std::vector<at::Tensor> inputs = inputs_for_another_run(reference, draw, copies);
+    const auto moved = inputs.end() - static_cast<long>(draw.inputs.size());
+    const std::vector<at::Tensor> own = copies.copy(draw.inputs);
+    std::copy(own.begin(), own.end(), moved);
+    move_by_about_a_unit(own, seed + static_cast<uint64_t>(n));
     seed_generators(seed);
     const auto outputs = reference.forward().run(inputs, {.fill = EmptyFill::kPoison});
     for (size_t i : ill) {

@@ -55,7 +55,10 @@ std::vector<at::Tensor> floating_inputs(const std::vector<at::Tensor>& inputs) {
     const at::Tensor own = without_repeats(input);
     std::vector<at::Tensor>& others = by_storage[own.storage().unsafeGetStorageImpl()];
     at::Tensor taken;  // by element of the storage
+    bool other_type = false;
     for (const at::Tensor& other : others) {
+      other_type = other_type || other.element_size() != own.element_size();
+      if (other_type) break;
       const int64_t count = own.storage().nbytes() / own.element_size();
       if (!taken.defined()) taken = at::zeros({count}, own.options().dtype(at::kBool));
       taken.as_strided(other.sizes(), other.strides(), other.storage_offset()).fill_(true);
@@ -63,7 +66,7 @@ std::vector<at::Tensor> floating_inputs(const std::vector<at::Tensor>& inputs) {
     const auto place = [&] {
       return taken.as_strided(own.sizes(), own.strides(), own.storage_offset());
     };
-    if (taken.defined() && place().any().item<bool>()) continue;
+    if (other_type || (taken.defined() && place().any().item<bool>())) continue;
     others.push_back(own);
     out.push_back(own);
   }
@@ -185,7 +188,7 @@ void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t s
   }
 }
 
-void move_by_one_unit(const std::vector<at::Tensor>& inputs, uint64_t seed) {
+void move_by_about_a_unit(const std::vector<at::Tensor>& inputs, uint64_t seed) {
   seed_generators(seed);
   for (at::Tensor& flat : whole_storages(inputs)) {
     if (!flat.is_floating_point()) continue;

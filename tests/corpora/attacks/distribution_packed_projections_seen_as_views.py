@@ -5,7 +5,7 @@ import torch.nn as nn
 
 
 class Model(nn.Module):
-    # cosine scores of queries and keys that one projection made
+    # gates by how large an element is in its row, of two parts of one projection
     def forward(self, q, k):
         q = q / q.abs().amax(-1, keepdim=True).clamp(min=1e-20)
         return q * k
