@@ -24,6 +24,11 @@ std::vector<TrialRequest> planned(const Task& task, const VerifyOptions& options
   return plan_trials({task, task}, options);
 }
 
+int64_t count_of(Variation variation, const std::vector<TrialRequest>& trials) {
+  return std::count_if(trials.begin(), trials.end(),
+                       [&](const TrialRequest& request) { return request.variation == variation; });
+}
+
 TEST(Trials, AreFewerWhereEveryOutputHasManyElements) {
   VerifyOptions options;
   EXPECT_EQ(usual_trials(with_outputs({1 << 20, 1 << 21}), options), 2);
@@ -59,17 +64,35 @@ TEST(Trials, AreTenWhereThereAreFewIndices) {
   EXPECT_EQ(plain(1 << 12), 2);
 }
 
+// What a constructor packs stays as it was drawn; what is constant there changes all the same.
+TEST(Trials, LeavePackedParametersAsTheyAre) {
+  Task reference = with_outputs({1000}), candidate = reference;
+  reference.state = {{{"weight"}, "parameter"}, {{"gain"}, "parameter"}};
+  reference.init.values = {{DType::kFloat32, {8}, {1}, 0, 0}, {DType::kFloat32, {8}, {1}, 0, 1}};
+  reference.init.outputs = {0, 1};
+  candidate.state = reference.state;
+  candidate.state.push_back({{"packed"}, "buffer"});
+  candidate.init = reference.init;
+  candidate.init.values.push_back({DType::kFloat32, {8}, {1}, 0, 2});
+  candidate.init.outputs = {0, 1, 2};
+  candidate.init.steps.emplace_back(
+      AtenCall{"aten.clone.default", {{"self", {ValueRef{0}}}}, {2}, {}});
+  candidate.forward.inputs = {0, 0, 0};
+  const auto trials = plan_trials({reference, candidate}, {});
+  EXPECT_EQ(count_of(Variation::kParameters, trials), 1);
+  EXPECT_EQ(count_of(Variation::kAffine, trials), 1);
+  for (const TrialRequest& request : trials) {
+    const bool parameters = request.variation == Variation::kParameters;
+    EXPECT_EQ(request.fixed, parameters ? std::vector<int>{0} : std::vector<int>());
+  }
+}
+
 TEST(Trials, DifferInTheirSeeds) {
   std::set<uint64_t> seeds;
   const auto trials = planned(with_outputs({1000}));
   for (const TrialRequest& request : trials) seeds.insert(request.seed);
   EXPECT_EQ(seeds.size(), trials.size());
   EXPECT_EQ(trials.size(), 11u);  // five, and six varied ones
-}
-
-int64_t count_of(Variation variation, const std::vector<TrialRequest>& trials) {
-  return std::count_if(trials.begin(), trials.end(),
-                       [&](const TrialRequest& request) { return request.variation == variation; });
 }
 
 TEST(Trials, HaveOtherParametersWhereThereAreAny) {
@@ -92,8 +115,9 @@ TEST(Trials, HaveOtherParametersWhereThereAreAny) {
 // Which of many zeros is the largest nobody says: such outputs are not judged there. What 0/0 is as
 // an integer may be an index out of bounds.
 TEST(Trials, HaveNoZerosWhereNumbersAreConvertedToIntegers) {
-  const auto zeros = [](const char* op, DType made) {
+  const auto zeros = [](const char* op, DType made, bool alone = false) {
     Task task = with_outputs({1000});
+    if (alone) task.forward.outputs = {1};
     task.forward.values.push_back({made, {1000}, {1}, 0, 1});
     task.forward.steps.emplace_back(AtenCall{op, {{"self", {ValueRef{0}}}}, {1}, {}});
     return count_of(Variation::kZeros, planned(task));
@@ -101,6 +125,8 @@ TEST(Trials, HaveNoZerosWhereNumbersAreConvertedToIntegers) {
   EXPECT_EQ(zeros("aten._to_copy.default", DType::kFloat16), 1);
   EXPECT_EQ(zeros("aten._to_copy.default", DType::kBool), 1);
   EXPECT_EQ(zeros("aten._to_copy.default", DType::kInt8), 1) << "of another output";
+  EXPECT_EQ(zeros("aten._to_copy.default", DType::kInt8, true), 0);
+  EXPECT_EQ(zeros("aten.argmax.default", DType::kInt64, true), 1);
   EXPECT_EQ(zeros("aten.argmax.default", DType::kInt64), 1);
   EXPECT_EQ(zeros("aten.count_nonzero.default", DType::kInt64), 1);
 }
