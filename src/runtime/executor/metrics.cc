@@ -48,22 +48,6 @@ ErrorSums errors_of(const Comparison& compared, int64_t elements) {
   return out;
 }
 
-// Whether two elements may lie in one place: some dimension's step is within the reach of smaller
-// ones.
-bool overlaps(const Value& value) {
-  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
-  for (size_t d = 0; d < value.shape.size(); ++d) {
-    if (value.shape[d] > 1) dims.emplace_back(std::abs(value.strides[d]), value.shape[d]);
-  }
-  std::sort(dims.begin(), dims.end());
-  int64_t reach = 0;  // of the dimensions inside
-  for (const auto& [stride, size] : dims) {
-    if (stride <= reach) return true;
-    reach += stride * (size - 1);
-  }
-  return false;
-}
-
 std::string shape_text(const std::vector<int64_t>& shape) {
   std::string out = "[";
   for (size_t i = 0; i < shape.size(); ++i) out += (i ? ", " : "") + std::to_string(shape[i]);
@@ -227,6 +211,20 @@ bool updated_alike(const at::Tensor& got, const at::Tensor& expected, const at::
   return alike && sections_updated_alike(got, expected, before);
 }
 
+bool overlaps(at::IntArrayRef sizes, at::IntArrayRef strides) {
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] > 1) dims.emplace_back(std::abs(strides[d]), sizes[d]);
+  }
+  std::sort(dims.begin(), dims.end());
+  int64_t reach = 0;  // of the dimensions inside
+  for (const auto& [stride, size] : dims) {
+    if (stride <= reach) return true;
+    reach += stride * (size - 1);
+  }
+  return false;
+}
+
 std::string meta_difference(const Value& candidate, const Value& reference) {
   if (candidate.dtype != reference.dtype) {
     return "dtype " + std::string(dtype_name(candidate.dtype)) + ", expected " +
@@ -235,7 +233,8 @@ std::string meta_difference(const Value& candidate, const Value& reference) {
   if (candidate.shape != reference.shape) {
     return "shape " + shape_text(candidate.shape) + ", expected " + shape_text(reference.shape);
   }
-  if (overlaps(candidate) && !overlaps(reference)) {
+  if (overlaps(candidate.shape, candidate.strides) &&
+      !overlaps(reference.shape, reference.strides)) {
     return "strides " + shape_text(candidate.strides) + ": elements share memory, where those of " +
            "the reference do not";
   }

@@ -65,4 +65,8 @@ bool updated_alike(const at::Tensor& got, const at::Tensor& expected, const at::
 // by class only: the order of dimensions larger than 1 and whether they are dense.
 std::string meta_difference(const Value& candidate, const Value& reference);
 
+// Whether two elements may lie in one place: some dimension's step is within the reach of smaller
+// ones.
+bool overlaps(at::IntArrayRef sizes, at::IntArrayRef strides);
+
 }  // namespace kw

@@ -8,6 +8,7 @@
 #include "runtime/executor/aten.h"
 #include "runtime/executor/guards.h"
 #include "runtime/executor/integers.h"
+#include "runtime/executor/metrics.h"
 #include "runtime/executor/seeds.h"
 
 namespace kw {
@@ -32,18 +33,10 @@ std::vector<at::Tensor> whole_storages(const std::vector<at::Tensor>& tensors) {
 // The elements of `tensor`, each once: dimensions that repeat them (stride 0) have one index left;
 // where others overlap (windows), the storage.
 at::Tensor without_repeats(at::Tensor tensor) {
-  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
   for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
     if (tensor.stride(dim) == 0 && tensor.size(dim) > 1) tensor = tensor.narrow(dim, 0, 1);
-    if (tensor.size(dim) > 1) dims.emplace_back(tensor.stride(dim), tensor.size(dim));
   }
-  std::sort(dims.begin(), dims.end());
-  int64_t reach = 0;  // of the dimensions inside
-  for (const auto& [stride, size] : dims) {
-    if (stride <= reach) return whole_storages({tensor}).at(0);
-    reach += stride * (size - 1);
-  }
-  return tensor;
+  return overlaps(tensor.sizes(), tensor.strides()) ? whole_storages({tensor}).at(0) : tensor;
 }
 
 // Floating inputs, views too, that can be changed along their dimensions: no element is in two.
