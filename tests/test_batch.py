@@ -165,6 +165,17 @@ def test_a_broken_line_is_named(tmp_path, text, says):
     assert says in process.stderr
 
 
+@pytest.mark.parametrize("flags, says", [
+    (("model.py",), "model.py is one too many"),
+    (("--set", "N=4"), "--set is for one model"),
+])
+def test_a_batch_brings_its_own_models(tmp_path, flags, says):
+    process = run("verify", *flags, "--backend", "cpu", "--batch",
+                  write(tmp_path, [line("a", RIGHT)]))
+    assert process.returncode == 2
+    assert says in process.stderr
+
+
 def test_two_lines_cannot_have_one_id(tmp_path):
     process = run("verify", "--backend", "cpu", "--batch",
                   write(tmp_path, [line("a", RIGHT), line("a", WRONG)]))

@@ -148,8 +148,12 @@ void add_baselines(const Flags& flags, Baselines& baselines, const BaselineReque
 int run(const Flags& flags) {
   VerifyOptions options = options_of(flags);
   if (!flags.batch.file.empty()) {
-    if (!flags.model.empty() || !flags.machine.set.empty()) {
-      throw InputError("--batch takes its models and candidates from its file; --set is for one");
+    if (!flags.model.empty()) {
+      throw InputError("--batch takes its models and candidates from its file; " + flags.model +
+                       " is one too many");
+    }
+    if (!flags.machine.set.empty()) {
+      throw InputError("--set is for one model; a batch takes its models from its file");
     }
     return run_batch(flags.batch, flags.machine, options, settings_of(flags));
   }

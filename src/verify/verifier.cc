@@ -133,7 +133,10 @@ bool Verifier::record(const RecordRequest& request, const VerifyOptions& options
   StageResult load{Stage::kLoad, true, "", Json::object(), 0};
   if (request.text.find("triton") == std::string::npos && !options.without.contains("share")) {
     load.passed = false;
-    load.reason = "there is no Triton kernel in it";
+    load.reason = "there is no Triton kernel in " + request.file;
+    if (request.cls == "ModelNew" && request.text.find("ModelNew") == std::string::npos) {
+      load.reason += ", and no ModelNew: are reference and candidate in each other's place?";
+    }
     return finish_stage(verdict, load);
   }
   if (const auto fault = text_fault(request)) {
@@ -277,7 +280,8 @@ bool Verifier::check_coverage(const Reference& reference, const Task& candidate,
     stage.reason = "no kernel launch contributes to the result";
     if (candidate.kernels.empty()) {
       stage.reason +=
-          ": forward launches none; a fallback for other shapes than it was written for?";
+          ": forward launches none, or drops what they give; a fallback for other shapes than it "
+          "was written for?";
     }
   } else if (options.pure && !found.aten_left.empty() && !shared) {
     stage.reason = "PyTorch still computes: " + found.aten_left.front() +
