@@ -6,7 +6,7 @@ import sys
 
 # Top to bottom: a folder may include itself and the folders that stand after it.
 ORDER = (
-    "cli report search policy verify runtime worker store program ops formats"
+    "cli report search policy synth verify runtime worker store program ops formats"
 ).split()
 # Folders that stand side by side and must not include each other.
 APART = [{"policy", "verify"}, {"policy", "runtime"}, {"store", "worker"}, {"store", "runtime"}]

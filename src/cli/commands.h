@@ -16,5 +16,6 @@ Command add_verify(CLI::App& app);
 Command add_record(CLI::App& app);
 Command add_eval(CLI::App& app);
 Command add_selftest(CLI::App& app);
+Command add_synth(CLI::App& app);
 
 }  // namespace kw

@@ -45,6 +45,10 @@ int main(int argc, char** argv) {
         return std::pair{sub, kw::add_eval(*sub)};
       }(),
       [&] {
+        auto* sub = app.add_subcommand("synth", "Draw PyTorch programs to write kernels for");
+        return std::pair{sub, kw::add_synth(*sub)};
+      }(),
+      [&] {
         auto* sub = app.add_subcommand(
             "selftest", "Judge candidates whose label is known: false accepts and false rejects");
         return std::pair{sub, kw::add_selftest(*sub)};

@@ -1,0 +1,104 @@
+#include "synth/program.h"
+
+#include "formats/error.h"
+#include "formats/sha256.h"
+
+namespace kw {
+namespace {
+
+// A word whose every skeleton seems to contradict itself.
+constexpr int kMostSkeletons = 10'000;
+constexpr int kMostWords = 10'000;
+
+}  // namespace
+
+SynthCounts& SynthCounts::operator+=(const SynthCounts& other) {
+  words += other.words;
+  words_without_ranks += other.words_without_ranks;
+  skeletons += other.skeletons;
+  contradictions += other.contradictions;
+  empty += other.empty;
+  unsolved += other.unsolved;
+  timed_out += other.timed_out;
+  words_given_up += other.words_given_up;
+  tries += other.tries;
+  return *this;
+}
+
+SynthProgram synthesise(const SynthOptions& options, uint64_t index, SynthCounts& counts) {
+  Random random(options.seed, index);
+  std::vector<const SynthOperator*> operators = options.operators;
+  if (operators.empty()) {
+    for (const SynthOperator& op : synth_operators()) operators.push_back(&op);
+  }
+  int fruitless = 0;  // words in a row
+  for (;; ++fruitless) {
+    if (fruitless == kMostWords) {
+      throw InputError("found no program of " + std::to_string(options.level) +
+                       " operators from those given: after each but the last something must read "
+                       "its result, and sizes must agree");
+    }
+    ++counts.words;
+    const SkeletonSpace space(draw_word(options.level, operators, random));
+    if (space.count() == 0) {
+      ++counts.words_without_ranks;
+      continue;
+    }
+    for (int drawn = 0;; ++drawn) {
+      if (drawn == kMostSkeletons) {
+        ++counts.words_given_up;
+        break;
+      }
+      ++counts.skeletons;
+      SynthProgram program{space.draw(random), {}, {}, options.dtype};
+      program.shaped = shape(program.skeleton);
+      const Solved solved = program.shaped.sizes.solved();
+      if (solved == Solved::kContradiction) {
+        ++counts.contradictions;
+        continue;
+      }
+      if (solved == Solved::kUnsolved) {
+        ++counts.unsolved;
+        break;
+      }
+      DimsSpace dims(program.shaped, options.limits);
+      if (dims.empty()) {
+        ++counts.empty;
+        continue;
+      }
+      std::optional<DimsSpace::Draw> draw = dims.draw(random);
+      counts.tries += draw ? draw->tries : options.limits.tries;
+      if (!draw) {
+        ++counts.timed_out;
+        break;
+      }
+      program.shapes = std::move(draw->shapes);
+      program.flops = draw->flops;
+      program.low_flops = dims.low_flops();
+      program.high_flops = options.limits.high_flops;
+      return program;
+    }
+  }
+}
+
+std::string synth_structure(const SynthProgram& program) {
+  std::string text(dtype_name(program.dtype));
+  for (size_t i = 0; i < program.skeleton.size(); ++i) {
+    const SynthStep& step = program.skeleton[i];
+    text += "\n" + std::string(step.op->name);
+    for (const Operand& operand : step.operands) {
+      text += " " + std::to_string(operand.step) + ":" + std::to_string(operand.rank) + ":" +
+              std::to_string(operand.mask);
+    }
+    const Parameters& p = *step.parameters;
+    for (int value :
+         {p.dim, p.dim1, int{p.keepdim}, p.kernel, p.stride, p.padding, p.dilation,
+          p.output_padding, p.groups, p.normalized, p.diagonal, int{p.affine}, int{p.training}}) {
+      text += "," + std::to_string(value);
+    }
+    for (std::string_view value : p.chosen) text += "," + std::string(value);
+  }
+  return sha256_hex(text);
+}
+
+}  // namespace kw

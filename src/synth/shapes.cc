@@ -1,0 +1,392 @@
+#include "synth/shapes.h"
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+
+#include "ops/operator.h"
+
+namespace kw {
+namespace {
+
+// The rows of the operator table that a call is made of.
+const std::vector<const OperatorRow*>& rows_of(const SynthOperator& op) {
+  static const std::vector<std::vector<const OperatorRow*>> table = [] {
+    std::vector<std::vector<const OperatorRow*>> all;
+    for (const SynthOperator& each : synth_operators()) {
+      std::istringstream names{std::string(each.rows)};
+      all.emplace_back();
+      for (std::string name; names >> name;) all.back().push_back(find_operator("aten." + name));
+    }
+    return all;
+  }();
+  return table.at(&op - synth_operators().data());
+}
+
+class Shaper {
+ public:
+  explicit Shaper(const Skeleton& skeleton) : skeleton_(skeleton) {}
+
+  ShapedSkeleton run() {
+    for (const SynthStep& step : skeleton_) {
+      out_.steps.emplace_back();
+      apply(step);
+      if (sizes().solved() == Solved::kContradiction) return std::move(out_);
+    }
+    for (const Shape& tensor : out_.tensors) {
+      for (SizeId size : tensor) sizes().at_least(size, 1);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  Sizes& sizes() { return out_.sizes; }
+  const Shape& tensor(int id) const { return out_.tensors[id]; }
+  const SynthStep& step() const { return skeleton_[out_.steps.size() - 1]; }
+
+  int add(NewTensor made) {
+    out_.tensors.push_back(made.shape);
+    out_.fresh_of.push_back(static_cast<int>(out_.fresh.size()));
+    out_.fresh.push_back(std::move(made));
+    const int id = static_cast<int>(out_.tensors.size()) - 1;
+    out_.steps.back().operands.push_back(id);
+    return id;
+  }
+  void add_result(Shape shape) {
+    out_.tensors.push_back(std::move(shape));
+    out_.fresh_of.push_back(-1);
+    out_.steps.back().result = static_cast<int>(out_.tensors.size()) - 1;
+  }
+
+  Shape free_shape(int rank) {
+    Shape shape;
+    for (int i = 0; i < rank; ++i) shape.push_back(sizes().variable());
+    return shape;
+  }
+
+  // The result that an operand names, or a new tensor of this shape.
+  Shape take(const Operand& operand, Role role, const auto& make_shape, Shape fan_in = {}) {
+    if (operand.step >= 0) {
+      const int id = out_.steps[operand.step].result;
+      out_.steps.back().operands.push_back(id);
+      return tensor(id);
+    }
+    const Shape shape = make_shape();
+    add({role, shape, std::move(fan_in)});
+    return shape;
+  }
+  Shape take(const Operand& operand) {
+    return take(operand, Role::kInput, [&] { return free_shape(operand.rank); });
+  }
+
+  // A result must have this shape; a new tensor is given it.
+  void take_as(const Operand& operand, const Shape& wanted, Role role = Role::kInput,
+               const Shape& fan_in = {}) {
+    const Shape shape = take(
+        operand, role, [&] { return wanted; }, fan_in);
+    for (size_t d = 0; d < wanted.size(); ++d) sizes().equal(shape[d], wanted[d]);
+  }
+
+  SizeId one() { return sizes().constant(1); }
+  static uint32_t bit(const Shape& shape, size_t dim) { return 1u << (shape.size() - 1 - dim); }
+
+  Shape broadcast();
+  Shape matmul();
+  Shape reduce();
+  Shape normalise();
+  Shape window();
+  Shape convolve();
+  Shape join();
+  Shape result_of(const SynthStep& step);
+  void apply(const SynthStep& step);
+  void add_flops(const SynthOperator& op);
+  void add_affine(const Shape& shape, bool scale);
+
+  const Skeleton& skeleton_;
+  ShapedSkeleton out_;
+};
+
+// Aligned at the last dim. A new operand has what its mask says: a one, or what the other has
+// there, or, where that has no dim or is known to be one, a size of its own. Two results must agree
+// where neither is known to be one.
+Shape Shaper::broadcast() {
+  const std::vector<Operand>& operands = step().operands;
+  const bool both_new = operands[0].step < 0 && operands[1].step < 0;
+  const size_t rank = std::max(operands[0].rank, operands[1].rank);
+  Shape shapes[2];
+  for (int i : {0, 1}) {
+    if (operands[i].step >= 0)
+      shapes[i] = tensor(out_.steps[operands[i].step].result);
+    else
+      shapes[i].assign(operands[i].rank, -1);
+  }
+  Shape result(rank);
+  for (size_t back = 0; back < rank; ++back) {
+    const auto at = [&](int i) -> SizeId* {
+      return back < shapes[i].size() ? &shapes[i][shapes[i].size() - 1 - back] : nullptr;
+    };
+    const auto large = [&](int i) { return (operands[i].mask >> back & 1) != 0; };
+    SizeId *left = at(0), *right = at(1), *out = &result[rank - 1 - back];
+    if (both_new) {
+      if (!left || !right) {
+        *out = *(left ? left : right) = sizes().variable();
+      } else {
+        *out = sizes().variable(large(0) && large(1) ? 1 : 2);
+        *left = large(0) ? *out : one();
+        *right = large(1) ? *out : one();
+      }
+      continue;
+    }
+    for (int i : {0, 1}) {
+      if (operands[i].step >= 0 || !at(i)) continue;
+      SizeId* other = at(1 - i);
+      if (!large(i)) {
+        *at(i) = one();
+      } else if (other && !sizes().is_one(*other)) {
+        sizes().at_least(*other, 2);
+        *at(i) = *other;
+      } else {
+        *at(i) = sizes().variable(2);
+      }
+    }
+    if (!left || !right) {
+      *out = *(left ? left : right);
+    } else if (sizes().is_one(*left)) {
+      *out = *right;
+    } else {
+      if (!sizes().is_one(*right)) sizes().equal(*left, *right);
+      *out = *left;
+    }
+  }
+  for (int i : {0, 1}) take(operands[i], Role::kInput, [&] { return shapes[i]; });
+  return result;
+}
+
+// (..., M, K) with (K, N), or with (..., K, N) of the same leading dims.
+Shape Shaper::matmul() {
+  const std::vector<Operand>& operands = step().operands;
+  const size_t left_rank = operands[0].rank, right_rank = operands[1].rank;
+  const auto shape_of = [&](const Operand& operand) {
+    return operand.step >= 0 ? tensor(out_.steps[operand.step].result) : Shape();
+  };
+  Shape left = shape_of(operands[0]);
+  const Shape right = shape_of(operands[1]);
+  if (left.empty()) {
+    left = free_shape(static_cast<int>(left_rank));
+    if (!right.empty()) {
+      if (right_rank == left_rank) std::copy(right.begin(), right.end() - 2, left.begin());
+      left.back() = right[right_rank - 2];
+    }
+  }
+  Shape wanted(right_rank);
+  if (right_rank == left_rank) std::copy(left.begin(), left.end() - 2, wanted.begin());
+  wanted[right_rank - 2] = left.back();
+  wanted[right_rank - 1] = right.empty() ? sizes().variable() : right.back();
+  const Shape summed{left.back()};
+  take(operands[0], Role::kInput, [&] { return left; });
+  take_as(operands[1], wanted, Role::kWeight, summed);
+  Shape result = left;
+  result.back() = wanted.back();
+  return result;
+}
+
+Shape Shaper::reduce() {
+  Shape shape = take(step().operands[0]);
+  const Parameters& parameters = *step().parameters;
+  if (step().op->domain == Domain::kSpread) sizes().at_least(shape[parameters.dim], 2);
+  if (parameters.keepdim) {
+    shape[parameters.dim] = one();
+  } else {
+    shape.erase(shape.begin() + parameters.dim);
+  }
+  return shape;
+}
+
+void Shaper::add_affine(const Shape& shape, bool scale) {
+  if (scale) add({Role::kScale, shape, {}});
+  add({Role::kBias, shape, {}});
+}
+
+Shape Shaper::normalise() {
+  const Parameters& parameters = *step().parameters;
+  const Shape shape = take(step().operands[0]);
+  Shape weight{shape.size() > 1 ? shape[1] : shape[0]};
+  switch (step().op->domain) {
+    case Domain::kBatchNorm:
+      if (parameters.training) {  // more than one element of each channel
+        sizes().at_least(shape[0], 2);
+      } else {
+        add({Role::kRunningMean, weight, {}});
+        add({Role::kRunningVar, weight, {}});
+      }
+      break;
+    case Domain::kLayerNorm:
+      weight.assign(shape.end() - parameters.normalized, shape.end());
+      sizes().at_least(shape.back(), 2);
+      break;
+    case Domain::kGroupNorm: {
+      const SizeId of_group = sizes().variable(shape.size() == 2 ? 2 : 1);
+      sizes().equal(shape[1], sizes().affine(of_group, 0, 1, parameters.groups, 0));
+      if (shape.size() > 2) sizes().at_least(shape.back(), 2);
+      break;
+    }
+    default:
+      sizes().at_least(shape.back(), 2);
+  }
+  if (parameters.affine) add_affine(weight, true);
+  return shape;
+}
+
+Shape Shaper::window() {
+  const Parameters& parameters = *step().parameters;
+  Shape shape = take(step().operands[0]);
+  const int64_t extent = int64_t{parameters.dilation} * (parameters.kernel - 1) + 1;
+  // PyTorch's avg_pool3d alone asks that a window fits without the padding.
+  const bool whole = step().op->domain == Domain::kAvgPool && step().op->spatial == 3;
+  for (size_t d = 2; d < shape.size(); ++d) {
+    if (whole) sizes().at_least(shape[d], extent);
+    shape[d] = sizes().window(shape[d], extent, parameters.stride, parameters.padding);
+  }
+  return shape;
+}
+
+// (N, C, ...) with weights (Cout, C / groups, k, ...); transposed with (C, Cout / groups, k, ...).
+Shape Shaper::convolve() {
+  const Parameters& parameters = *step().parameters;
+  const bool transposed = step().op->domain == Domain::kConvTranspose;
+  const Shape input = take(step().operands[0]);
+  const auto grouped = [&](SizeId size) {  // a group's share
+    if (parameters.groups == 1) return size;
+    const SizeId share = sizes().variable();
+    sizes().equal(size, sizes().affine(share, 0, 1, parameters.groups, 0));
+    return share;
+  };
+  const SizeId share_in = grouped(input[1]);
+  const SizeId share_out = sizes().variable();
+  const SizeId out = sizes().affine(share_out, 0, 1, parameters.groups, 0);
+  const SizeId kernel = sizes().constant(parameters.kernel);
+  Shape weight = transposed ? Shape{input[1], share_out} : Shape{out, share_in};
+  weight.resize(input.size(), kernel);
+  Shape summed(input.size() - 2, kernel);
+  summed.push_back(share_in);
+  take_as(step().operands[1], weight, Role::kWeight, summed);
+  if (parameters.affine) add_affine({out}, false);
+
+  const int64_t extent = int64_t{parameters.dilation} * (parameters.kernel - 1) + 1;
+  Shape result{input[0], out};
+  for (size_t d = 2; d < input.size(); ++d) {
+    if (transposed) {
+      const SizeId size =
+          sizes().affine(input[d], -1, 1, parameters.stride,
+                         extent - 2 * parameters.padding + parameters.output_padding);
+      sizes().at_least(size, 1);
+      result.push_back(size);
+    } else {
+      result.push_back(sizes().window(input[d], extent, parameters.stride, parameters.padding));
+    }
+  }
+  return result;
+}
+
+Shape Shaper::join() {
+  const std::vector<Operand>& operands = step().operands;
+  const Parameters& parameters = *step().parameters;
+  const bool stack = step().op->domain == Domain::kStack;
+  // The other's shape, where the first is new and the second is not.
+  const Operand& lead = operands[0].step < 0 && operands[1].step >= 0 ? operands[1] : operands[0];
+  const Shape known = lead.step >= 0 ? tensor(out_.steps[lead.step].result) : free_shape(lead.rank);
+  Shape shapes[2] = {known, known};
+  if (!stack) {
+    for (int i : {0, 1}) {
+      if (&operands[i] == &lead) continue;
+      shapes[i][parameters.dim] = operands[i].step >= 0
+                                      ? tensor(out_.steps[operands[i].step].result)[parameters.dim]
+                                      : sizes().variable();
+    }
+  }
+  for (int i : {0, 1}) take_as(operands[i], shapes[i]);
+  Shape result = known;
+  if (stack) {
+    result.insert(result.begin() + parameters.dim, sizes().constant(2));
+  } else {
+    result[parameters.dim] = sizes().sum(shapes[0][parameters.dim], shapes[1][parameters.dim]);
+  }
+  return result;
+}
+
+Shape Shaper::result_of(const SynthStep& made) {
+  switch (made.op->domain) {
+    case Domain::kUnary:
+    case Domain::kScan:
+    case Domain::kTriangle:
+      return take(made.operands[0]);
+    case Domain::kSoftmax: {
+      const Shape shape = take(made.operands[0]);
+      sizes().at_least(shape[made.parameters->dim], 2);
+      return shape;
+    }
+    case Domain::kTranspose: {
+      Shape shape = take(made.operands[0]);
+      std::swap(shape[made.parameters->dim], shape[made.parameters->dim1]);
+      return shape;
+    }
+    case Domain::kBinary:
+      return broadcast();
+    case Domain::kMatmul:
+    case Domain::kBmm:
+      return matmul();
+    case Domain::kReduce:
+    case Domain::kSpread:
+    case Domain::kArg:
+      return reduce();
+    case Domain::kBatchNorm:
+    case Domain::kLayerNorm:
+    case Domain::kGroupNorm:
+    case Domain::kInstanceNorm:
+      return normalise();
+    case Domain::kAvgPool:
+    case Domain::kMaxPool:
+      return window();
+    case Domain::kConv:
+    case Domain::kConvTranspose:
+      return convolve();
+    case Domain::kCat:
+    case Domain::kStack:
+      return join();
+  }
+  return {};
+}
+
+// As program/cost.h counts: for each multiply-add of products and convolutions, elsewhere for each
+// element of the largest tensor of the step.
+void Shaper::add_flops(const SynthOperator& op) {
+  const ShapedStep& made = out_.steps.back();
+  const Shape& result = tensor(made.result);
+  const Shape& first = tensor(made.operands[0]);
+  for (const OperatorRow* row : rows_of(op)) {
+    if (row->cls == OpClass::kView || row->flops == 0) continue;
+    FlopsTerm term{row->flops, result, {}};
+    if (row->cls == OpClass::kMatmul) {
+      term.a.push_back(first.back());
+    } else if (row->cls == OpClass::kConv) {
+      const Shape& weight = tensor(made.operands[1]);
+      if (op.domain == Domain::kConvTranspose) term.a = first;
+      term.a.insert(term.a.end(), weight.begin() + 1, weight.end());
+    } else {
+      term.b = first;
+    }
+    out_.flops.push_back(std::move(term));
+  }
+}
+
+void Shaper::apply(const SynthStep& made) {
+  const Shape result = result_of(made);
+  add_result(result);
+  add_flops(*made.op);
+}
+
+}  // namespace
+
+ShapedSkeleton shape(const Skeleton& skeleton) { return Shaper(skeleton).run(); }
+
+}  // namespace kw

@@ -1,0 +1,265 @@
+#include "synth/skeleton.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kw {
+namespace {
+
+constexpr int kRanks = 5;
+
+// A way to feed an operator: operands by rank, each a result or a new tensor, and how many
+// skeletons that is for each choice of results: masks times parameters.
+struct Pattern {
+  int a = 0, b = 0;  // ranks; b is 0 where there is one operand
+  bool a_new = false, b_new = false;
+  int rank = 0;  // of the result; 0 where nothing may read it
+  double ways = 0;
+  std::vector<const Parameters*> sets;  // that give this rank
+};
+
+// Patterns with the same factor in the count, added up.
+struct Term {
+  int a, b;  // ranks of results; 0: none
+  int rank;
+  double ways;
+};
+
+struct Feeding {
+  std::vector<Pattern> first, later;  // of the first operator, whose operands are new; of the rest
+  std::vector<Term> terms;            // of `later`
+};
+
+// Masks of new operands: beside a result each dim is one or not; of two new ones each dim that both
+// have is large in both, or in one of them.
+double masks(const SynthOperator& op, const Pattern& pattern) {
+  if (op.domain != Domain::kBinary) return 1;
+  if (pattern.a_new && pattern.b_new) return std::pow(3.0, std::min(pattern.a, pattern.b));
+  return std::exp2((pattern.a_new ? pattern.a : 0) + (pattern.b_new ? pattern.b : 0));
+}
+
+Feeding feeding_of(const SynthOperator& op) {
+  Feeding feeding;
+  const bool two = operand_count(op.domain) == 2;
+  for (int a = 1; a <= kRanks; ++a) {
+    for (int b = two ? 1 : 0; b <= (two ? kRanks : 0); ++b) {
+      std::vector<const Parameters*> sets[kRanks + 1];
+      for (const Parameters& set : parameter_sets(op, a, b)) sets[set.rank].push_back(&set);
+      for (int rank = 0; rank <= kRanks; ++rank) {
+        if (sets[rank].empty()) continue;
+        for (int fresh = 0; fresh < (two ? 4 : 2); ++fresh) {
+          Pattern pattern{a, b, (fresh & 1) != 0, (fresh & 2) != 0, rank, 0, sets[rank]};
+          const bool all_new = pattern.a_new && (pattern.b_new || !two);
+          pattern.ways = static_cast<double>(sets[rank].size()) * masks(op, pattern);
+          (all_new ? feeding.first : feeding.later).push_back(pattern);
+        }
+      }
+    }
+  }
+  for (const Pattern& pattern : feeding.later) {
+    Term term{pattern.a_new ? 0 : pattern.a, pattern.b_new ? 0 : pattern.b, pattern.rank,
+              pattern.ways};
+    if (term.a > term.b) std::swap(term.a, term.b);
+    const auto same = std::find_if(feeding.terms.begin(), feeding.terms.end(), [&](const Term& t) {
+      return t.a == term.a && t.b == term.b && t.rank == term.rank;
+    });
+    if (same == feeding.terms.end()) {
+      feeding.terms.push_back(term);
+    } else {
+      same->ways += term.ways;
+    }
+  }
+  return feeding;
+}
+
+const Feeding& feeding(const SynthOperator& op) {
+  static const std::vector<Feeding> table = [] {
+    std::vector<Feeding> all;
+    for (const SynthOperator& each : synth_operators()) all.push_back(feeding_of(each));
+    return all;
+  }();
+  return table.at(&op - synth_operators().data());
+}
+
+// n over k, for k up to 4.
+struct Binomials {
+  static constexpr int kMost = 128;
+  uint32_t of[kMost][5] = {};
+  Binomials() {
+    for (int n = 0; n < kMost; ++n) {
+      of[n][0] = 1;
+      for (int k = 1; k < 5; ++k) of[n][k] = n == 0 ? 0 : of[n - 1][k - 1] + of[n - 1][k];
+    }
+  }
+};
+
+const Binomials& binomials() {
+  static const Binomials table;
+  return table;
+}
+
+template <typename Item, typename Weight>
+const Item& pick(const std::vector<Item>& items, Random& random, const Weight& weight) {
+  double total = 0;
+  for (const Item& item : items) total += weight(item);
+  double at = random.uniform() * total;
+  const Item* last = nullptr;
+  for (const Item& item : items) {
+    const double w = weight(item);
+    if (w <= 0) continue;
+    last = &item;
+    if ((at -= w) < 0) break;
+  }
+  return *last;
+}
+
+// Masks of a pattern's new operands, uniformly.
+void draw_masks(std::vector<Operand>& operands, Random& random) {
+  const auto fresh = [](const Operand& operand) { return operand.step < 0; };
+  if (fresh(operands[0]) && fresh(operands[1])) {
+    const int shared = std::min(operands[0].rank, operands[1].rank);
+    for (Operand& operand : operands) operand.mask = ((1u << operand.rank) - 1) >> shared << shared;
+    for (int dim = 0; dim < shared; ++dim) {
+      const uint64_t which = random.below(3) + 1;  // the left one, the right one, both
+      if (which & 1) operands[0].mask |= 1u << dim;
+      if (which & 2) operands[1].mask |= 1u << dim;
+    }
+    return;
+  }
+  for (Operand& operand : operands) {
+    if (fresh(operand)) operand.mask = static_cast<uint32_t>(random.below(1u << operand.rank));
+  }
+}
+
+}  // namespace
+
+Word draw_word(int length, const std::vector<const SynthOperator*>& operators, Random& random) {
+  Word word;
+  for (int i = 0; i < length; ++i) word.push_back(operators[random.below(operators.size())]);
+  return word;
+}
+
+// Compositions of m into five parts, by the sums of their first parts: sums do not fall, so they
+// are subsets of four out of m + 4 (the combinatorial number system).
+size_t SkeletonSpace::index(const Histogram& results) {
+  const auto& choose = binomials().of;
+  size_t at = 0;
+  int sum = 0;
+  for (int rank = 1; rank < kRanks; ++rank) {
+    sum += results[rank];
+    at += choose[sum + rank - 1][rank];
+  }
+  return at;
+}
+
+// States in order, each with the places of the five that one more result leads to: in sums of first
+// parts, one more of rank r raises those from r on by one.
+void SkeletonSpace::count_step(int step, int readable) {
+  const std::vector<Term>& terms = feeding(*word_[step]).terms;
+  const auto& choose = binomials().of;
+  const double* next = remaining_[step + 1].data();
+  double* out = remaining_[step].data();
+  const bool unread = word_[step]->domain == Domain::kArg;  // its results stay out of the sums
+  std::array<double, kRanks + 1> results{1};                // of rank 0 one: what reads nothing
+  for (int s4 = 0; s4 <= readable; ++s4) {
+    results[5] = readable - s4;
+    for (int s3 = 0; s3 <= s4; ++s3) {
+      results[4] = s4 - s3;
+      for (int s2 = 0; s2 <= s3; ++s2) {
+        results[3] = s3 - s2;
+        const size_t at = choose[s2 + 1][2] + choose[s3 + 2][3] + choose[s4 + 3][4];
+        const size_t at5 = at;
+        const size_t at4 = at5 + choose[s4 + 4][4] - choose[s4 + 3][4];
+        const size_t at3 = at4 + choose[s3 + 3][3] - choose[s3 + 2][3];
+        const size_t at2 = at3 + choose[s2 + 2][2] - choose[s2 + 1][2];
+        for (int s1 = 0; s1 <= s2; ++s1) {
+          results[2] = s2 - s1;
+          results[1] = s1;
+          double ways[kRanks + 1] = {};
+          for (const Term& term : terms) {
+            ways[term.rank] += term.ways * results[term.a] * results[term.b];
+          }
+          if (unread) {
+            out[at + s1] = ways[0] * next[at + s1];
+            continue;
+          }
+          out[at + s1] = ways[5] * next[at5 + s1] + ways[4] * next[at4 + s1] +
+                         ways[3] * next[at3 + s1] + ways[2] * next[at2 + s1] +
+                         ways[1] * next[at2 + s1 + 1];
+        }
+      }
+    }
+  }
+}
+
+// Whether there is any skeleton: that hangs only on which ranks there are results of.
+bool SkeletonSpace::any() const {
+  std::array<bool, 1 << (kRanks + 1)> reached{}, next{};
+  for (const Pattern& pattern : feeding(*word_[0]).first) reached[1u << pattern.rank & ~1u] = true;
+  for (size_t step = 1; step < word_.size(); ++step) {
+    next.fill(false);
+    for (unsigned present = 0; present < reached.size(); ++present) {
+      if (!reached[present]) continue;
+      for (const Term& term : feeding(*word_[step]).terms) {
+        const unsigned needed = (1u << term.a | 1u << term.b) & ~1u;
+        if ((present & needed) == needed) next[(present | 1u << term.rank) & ~1u] = true;
+      }
+    }
+    reached = next;
+  }
+  return std::find(reached.begin(), reached.end(), true) != reached.end();
+}
+
+SkeletonSpace::SkeletonSpace(Word word) : word_(std::move(word)), remaining_(word_.size() + 1) {
+  const int length = static_cast<int>(word_.size());
+  std::vector<int> readable(length + 1);  // results before each step that may be read
+  for (int step = 0; step < length; ++step) {
+    readable[step + 1] = readable[step] + (word_[step]->domain != Domain::kArg);
+  }
+  if (!any()) return;
+  remaining_[length].assign(binomials().of[readable[length] + 4][4], 1.0);
+  for (int step = length - 1; step >= 1; --step) {
+    remaining_[step].assign(binomials().of[readable[step] + 4][4], 0.0);
+    count_step(step, readable[step]);
+  }
+  for (const Pattern& pattern : feeding(*word_[0]).first) {
+    Histogram results{};
+    if (pattern.rank > 0) ++results[pattern.rank];
+    count_ += pattern.ways * remaining(1, results);
+  }
+}
+
+Skeleton SkeletonSpace::draw(Random& random) const {
+  Skeleton skeleton;
+  Histogram results{};
+  std::array<std::vector<int>, kRanks + 1> by_rank;
+  for (size_t step = 0; step < word_.size(); ++step) {
+    const SynthOperator& op = *word_[step];
+    const std::vector<Pattern>& patterns = step == 0 ? feeding(op).first : feeding(op).later;
+    const Pattern& pattern = pick(patterns, random, [&](const Pattern& p) {
+      const double choices =
+          p.ways * (p.a_new ? 1 : results[p.a]) * (p.b == 0 || p.b_new ? 1 : results[p.b]);
+      if (choices == 0) return 0.0;
+      Histogram next = results;
+      if (p.rank > 0) ++next[p.rank];
+      return choices * remaining(static_cast<int>(step) + 1, next);
+    });
+    SynthStep made{&op, nullptr, {}};
+    const auto operand = [&](int rank, bool fresh) {
+      if (fresh) return Operand{-1, rank, 0};
+      return Operand{by_rank[rank][random.below(by_rank[rank].size())], rank, 0};
+    };
+    made.operands.push_back(operand(pattern.a, pattern.a_new));
+    if (pattern.b > 0) made.operands.push_back(operand(pattern.b, pattern.b_new));
+    if (op.domain == Domain::kBinary) draw_masks(made.operands, random);
+    made.parameters = pattern.sets[random.below(pattern.sets.size())];
+    if (pattern.rank > 0) {
+      ++results[pattern.rank];
+      by_rank[pattern.rank].push_back(static_cast<int>(step));
+    }
+    skeleton.push_back(std::move(made));
+  }
+  return skeleton;
+}
+
+}  // namespace kw

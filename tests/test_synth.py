@@ -1,0 +1,148 @@
+"""`kernelwright synth`: what is drawn runs in PyTorch with the sizes that it says, costs what it says,
+and is the same for the same flags."""
+
+import json
+
+import pytest
+import torch
+
+from command import run
+
+
+def draw(path, *flags):
+    process = run("synth", "--out", path, *flags)
+    assert process.returncode == 0, process.stderr
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def shapes_in_pytorch(row):
+    """Of every tensor of the program, as PyTorch's meta tensors have them."""
+    body, _, inputs = row["fused_operator"].partition("\n\n\ndef get_inputs")
+    lines = ["    return locals()" if line.startswith("    return ") else line
+             for line in body.split("\n")]
+    names = {}
+    with torch.device("meta"):
+        exec("\n".join(lines) + "\n\n\ndef get_inputs" + inputs, names)
+        return {name: list(tensor.shape)
+                for name, tensor in names["fused_operator"](*names["get_inputs"]()).items()}
+
+
+@pytest.mark.parametrize("level, count, window", [
+    (1, 1200, None), (2, 800, None), (5, 500, None), (20, 20, None), (3, 800, "2^12:2^16"),
+])
+def test_every_size_is_pytorchs(tmp_path, level, count, window):
+    rows = draw(tmp_path / "tasks.jsonl", "--level", level, "--count", count,
+                *(["--window", window] if window else []))
+    assert len(rows) == count
+    for row in rows:
+        assert len(row["steps"]) == level
+        assert shapes_in_pytorch(row) == row["tensors"], row["id"]
+        low, high = row["window"]
+        assert low <= row["flops"] <= high
+        sizes = [size for shape in row["tensors"].values() for size in shape]
+        assert 1 <= min(sizes) and max(sizes) <= 8192
+        elements = [torch.Size(shape).numel() for shape in row["tensors"].values()]
+        assert max(elements) <= 2 ** 30 and sum(elements) <= 2 ** 32
+        read = [name for step in row["steps"] for name in step["operands"]]
+        for index, step in enumerate(row["steps"][1:], 1):
+            earlier = {before["result"] for before in row["steps"][:index]}
+            assert earlier & set(step["operands"]), "step %d reads no earlier result" % index
+        assert set(row["tensors"]) - set(read) <= {step["result"] for step in row["steps"]}
+
+
+def test_operations_are_those_of_the_operator_table(tmp_path):
+    """PyTorch's own counter of products and convolutions, and elements by hand for the rest."""
+    from torch.utils.flop_counter import FlopCounterMode
+    counted = 0
+    products = "Matmul,Bmm,Conv1d,Conv2d,Conv3d"
+    for row in draw(tmp_path / "products.jsonl", "--level", 2, "--count", 200, "--only", products):
+        names = {}
+        with torch.device("meta"):
+            exec(row["fused_operator"], names)
+            with FlopCounterMode(display=False) as counter:
+                names["fused_operator"](*names["get_inputs"]())
+        assert counter.get_total_flops() == row["flops"], row["id"]
+        counted += 1
+    for row in draw(tmp_path / "pointwise.jsonl", "--level", 2, "--count", 100, "--only", "Add,ReLU"):
+        assert row["flops"] == sum(torch.Size(row["tensors"][step["result"]]).numel()
+                                   for step in row["steps"])
+    assert counted == 200
+
+
+def test_models_follow_the_convention_and_run(tmp_path):
+    for row in draw(tmp_path / "tasks.jsonl", "--level", 4, "--count", 60, "--window", "2^8:2^14"):
+        names = {}
+        exec(row["model"], names)
+        torch.manual_seed(0)
+        results = names["Model"](*names["get_init_inputs"]())(*names["get_inputs"]())
+        results = results if isinstance(results, tuple) else (results,)
+        read = {name for step in row["steps"] for name in step["operands"]}
+        outputs = [step["result"] for step in row["steps"] if step["result"] not in read]
+        assert [list(result.shape) for result in results] == \
+            [row["tensors"][name] for name in outputs]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_dtypes(tmp_path, dtype):
+    for row in draw(tmp_path / "tasks.jsonl", "--level", 3, "--count", 100, "--dtype", dtype):
+        names = {}
+        with torch.device("meta"):
+            exec(row["fused_operator"], names)
+            inputs = names["get_inputs"]()
+            results = names["fused_operator"](*inputs)
+        results = results if isinstance(results, tuple) else (results,)
+        assert {tensor.dtype for tensor in inputs} == {getattr(torch, dtype)}
+        assert {tensor.dtype for tensor in results} <= {getattr(torch, dtype), torch.int64}
+
+
+def test_the_same_flags_give_the_same_bytes(tmp_path):
+    draw(tmp_path / "a.jsonl", "--level", 5, "--count", 40)
+    draw(tmp_path / "b.jsonl", "--level", 5, "--count", 40)
+    text = (tmp_path / "a.jsonl").read_bytes()
+    assert text == (tmp_path / "b.jsonl").read_bytes()
+    draw(tmp_path / "c.jsonl", "--level", 5, "--count", 40, "--seed", 2)
+    assert text != (tmp_path / "c.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("kept", [0, 1, 700, 20000])
+def test_a_killed_run_goes_on(tmp_path, kept):
+    whole, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
+    draw(whole, "--level", 3, "--count", 20)
+    part.write_bytes(whole.read_bytes()[:kept])
+    draw(part, "--level", 3, "--count", 20)
+    assert part.read_bytes() == whole.read_bytes()
+
+
+def test_tasks_of_other_flags_stay(tmp_path):
+    path = tmp_path / "tasks.jsonl"
+    draw(path, "--level", 3, "--count", 5)
+    before = path.read_bytes()
+    for other in ({"--level": 2}, {"--seed": 2}, {"--count": 4}, {"--window": "2^20:2^24"}):
+        flags = {"--level": 3, "--count": 5} | other
+        process = run("synth", "--out", path, *[word for flag in flags.items() for word in flag])
+        assert process.returncode == 2 and "other tasks" in process.stderr
+        assert path.read_bytes() == before
+    note = tmp_path / "note.txt"
+    note.write_text("not mine")
+    assert run("synth", "--out", note).returncode == 2
+    assert note.read_text() == "not mine"
+
+
+@pytest.mark.parametrize("flags, says", [
+    (["--window", "5"], "LOW:HIGH"),
+    (["--window", "a:b"], "found a"),
+    (["--window", "2^20:2^20"], "twice"),
+    (["--only", "Add,Ad"], "no operator Ad"),
+    (["--only", "ArgMax", "--level", "2"], "no program"),
+    (["--level", "0"], "--level"),
+])
+def test_mistakes_are_named(tmp_path, flags, says):
+    process = run("synth", "--out", tmp_path / "tasks.jsonl", *flags)
+    assert process.returncode == 2 and says in process.stderr
+    assert not (tmp_path / "tasks.jsonl").exists()
+
+
+def test_a_full_disk_is_said():
+    process = run("synth", "--out", "/dev/full", "--count", 5)
+    assert process.returncode in (2, 3)
+    assert "/dev/full" in process.stderr
