@@ -15,8 +15,6 @@ int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && a < 0); 
 // Free sizes with so few values are drawn uniformly: a power would gain little.
 constexpr int64_t kFew = 64;
 
-constexpr int64_t kFirstTries = 500;
-
 // log2 of a number of assignments, those of free sizes with few values aside, that means none.
 constexpr double kNone = -100;
 
@@ -286,6 +284,14 @@ void DimsSpace::climb() {
     for (size_t k = 0; k < count; ++k) {
       const size_t i = (first + k) % count;
       int64_t low = at[i], high = last(i);
+      for (int64_t step = 1; low < high; step *= 2) {  // most go nowhere
+        at[i] = std::min(low + step, high);
+        if (!allowed()) {
+          high = at[i] - 1;
+          break;
+        }
+        low = at[i];
+      }
       while (low < high) {
         at[i] = (low + high + 1) / 2;
         if (allowed())
@@ -421,6 +427,8 @@ void DimsSpace::find_caps() {
       }
     }
     if (!any) continue;
+    cap.limit = portable_exp2(cap.log2_limit);
+    floor.limit = portable_exp2(floor.log2_limit);
     caps_.push_back(std::move(cap));
     if (may_lead) floors_.push_back({static_cast<int>(i), std::move(floor)});
   }
@@ -480,6 +488,39 @@ bool DimsSpace::narrow(const std::vector<const Cap*>& caps, Proposal& made) cons
   return true;
 }
 
+// Sizes that no bound has together, and each to the first degree: given the others, each may be
+// anything in an interval.
+void DimsSpace::choose_last(const std::vector<const Cap*>& caps, Proposal& made) const {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < free_.size(); ++i) {
+    const bool plain = std::all_of(caps.begin(), caps.end(),
+                                   [&](const Cap* cap) { return std::abs(cap->degree[i]) <= 1; });
+    if (!small_[i] && plain) order.push_back(i);
+  }
+  const auto bounds = [&](size_t i) {
+    return std::count_if(caps.begin(), caps.end(), [&](const Cap* cap) { return cap->degree[i]; });
+  };
+  // Those of few bounds first: so there are more.
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(bounds(a), -made.sources[a].high) <
+           std::pair(bounds(b), -made.sources[b].high);
+  });
+  std::vector<const Cap*> used;
+  for (size_t i : order) {
+    Proposal::Last last{static_cast<int>(i), {}, {}};
+    bool alone = true;
+    for (const Cap* cap : caps) {
+      if (cap->degree[i] == 0) continue;
+      (cap->degree[i] > 0 ? last.above : last.below).push_back(cap);
+      alone = alone && std::find(used.begin(), used.end(), cap) == used.end();
+    }
+    if (!alone) continue;
+    used.insert(used.end(), last.above.begin(), last.above.end());
+    used.insert(used.end(), last.below.begin(), last.below.end());
+    made.last.push_back(std::move(last));
+  }
+}
+
 // For any weights of the bounds: the product of all bounds, each to its weight, is no less than
 // that of what they bound, and so, for every assignment, than the product of all size^tilt, where a
 // size's tilt is the sum of the weights of the bounds that it is in, times its degree there. The
@@ -497,6 +538,9 @@ DimsSpace::Proposal DimsSpace::propose(const Cap* floor, int leading) const {
     made.log2_mass = 2 * kNone;
     return made;
   }
+  choose_last(caps, made);
+  std::vector<char> is_last(count);
+  for (const Proposal::Last& last : made.last) is_last[last.size] = 1;
   std::vector<int> weights(caps.size()), tilt(count);
   const auto table = [&](size_t i) -> const PowerTable& {
     return PowerTable::of(made.sources[i].low > 1 ? 2 : 1, tilt[i]);
@@ -510,6 +554,9 @@ DimsSpace::Proposal DimsSpace::propose(const Cap* floor, int leading) const {
     return sum;
   };
   const auto log2_sum = [&](size_t i) {
+    if (is_last[i]) {
+      return (1 - tilt[i] / 8.0) * portable_log2(static_cast<double>(made.sources[i].high));
+    }
     return small_[i] ? 0 : portable_log2(table(i).total(made.sources[i].low, made.sources[i].high));
   };
   std::vector<double> sums(count);
@@ -532,7 +579,8 @@ DimsSpace::Proposal DimsSpace::propose(const Cap* floor, int leading) const {
     bool fits = true;
     for (auto [cap, by] : changes) fits = fits && weights[cap] >= 0;
     for (size_t i = 0; i < count; ++i) {
-      fits = fits && tilt[i] >= PowerTable::kLeast && tilt[i] <= PowerTable::kMost;
+      const int most = is_last[i] ? 8 : PowerTable::kMost;
+      fits = fits && tilt[i] >= PowerTable::kLeast && tilt[i] <= most;
     }
     if (fits) {
       const std::vector<double> before = sums;
@@ -563,9 +611,11 @@ DimsSpace::Proposal DimsSpace::propose(const Cap* floor, int leading) const {
     }
   }
   made.log2_mass = best;
-  made.top = portable_exp2(log2_top()) * (1 + 1e-9);
+  double log2_most = log2_top();
+  for (size_t i = 0; i < count; ++i) log2_most += is_last[i] ? sums[i] : 0;
+  made.top = portable_exp2(log2_most) * (1 + 1e-9);
   for (size_t i = 0; i < count; ++i) {
-    if (small_[i]) continue;
+    if (small_[i] || is_last[i]) continue;
     Proposal::Source& source = made.sources[i];
     source.table = &table(i);
     source.share = source.table->share(source.low, source.high);
@@ -596,21 +646,50 @@ DimsSpace::DimsSpace(const ShapedSkeleton& skeleton, const DimsLimits& limits) :
   proposals_.push_back(propose(nullptr, -1));
 }
 
-// One proposal for each monomial that may lead; an assignment is taken from the one that leads in
-// it.
+// One proposal for each monomial that may lead, where they propose less than the one for all does;
+// an assignment is then taken from the one that leads in it.
 void DimsSpace::split_by_leading() {
-  proposals_.clear();
+  divided_ = true;
+  std::vector<Proposal> split;
+  const double all = proposals_[0].log2_mass;
+  double total = 0;  // over what the one for all proposes
   for (const auto& [leading, floor] : floors_) {
     Proposal made = propose(&floor, leading);
-    if (made.log2_mass > kNone) proposals_.push_back(std::move(made));
+    if (made.log2_mass <= kNone) continue;
+    total += portable_exp2(std::max(made.log2_mass - all, -1000.0));
+    if (total >= 1 && limits_.tries_for_all > 0) return;
+    made.up_to = total;
+    split.push_back(std::move(made));
   }
-  double most = -HUGE_VAL;
-  for (const Proposal& proposal : proposals_) most = std::max(most, proposal.log2_mass);
-  double total = 0;
-  for (Proposal& proposal : proposals_) {
-    total += portable_exp2(std::max(proposal.log2_mass - most, -1000.0));
-    proposal.up_to = total;
+  if (!floors_.empty()) proposals_ = std::move(split);
+}
+
+// The sizes that come last; their numbers of choices go into the weight.
+bool DimsSpace::draw_last(const Proposal& proposal, std::vector<int64_t>& slots, double& weight,
+                          Random& random) const {
+  const auto rest = [&](const Cap& cap, int but) {
+    double product = 1;
+    for (size_t i = 0; i < free_.size(); ++i) {
+      if (static_cast<int>(i) == but) continue;
+      for (int k = 0; k < std::abs(cap.degree[i]); ++k) product *= static_cast<double>(slots[i]);
+    }
+    return product;
+  };
+  for (const Proposal::Last& last : proposal.last) {
+    int64_t low = proposal.sources[last.size].low, high = proposal.sources[last.size].high;
+    for (const Cap* cap : last.above) {
+      high = std::min(high, static_cast<int64_t>(cap->limit / rest(*cap, last.size)));
+    }
+    for (const Cap* cap : last.below) {  // 1 / product <= limit
+      low =
+          std::max(low, static_cast<int64_t>(std::ceil(1 / (cap->limit * rest(*cap, last.size)))));
+    }
+    if (low > high) return false;
+    const int64_t choices = high - low + 1;
+    weight *= static_cast<double>(choices);
+    slots[last.size] = low + static_cast<int64_t>(random.below(choices));
   }
+  return true;
 }
 
 std::optional<DimsSpace::Draw> DimsSpace::draw(Random& random) {
@@ -618,9 +697,7 @@ std::optional<DimsSpace::Draw> DimsSpace::draw(Random& random) {
   Draw drawn;
   while (++drawn.tries <= limits_.tries) {
     // The lower end of the window is left to chance at first: most often that is enough.
-    if (drawn.tries == kFirstTries && proposals_[0].leading < 0 && !floors_.empty()) {
-      split_by_leading();
-    }
+    if (drawn.tries > limits_.tries_for_all && !divided_) split_by_leading();
     if (proposals_.empty()) return std::nullopt;
     const Proposal* proposal = &proposals_[0];
     if (proposals_.size() > 1) {
@@ -631,13 +708,15 @@ std::optional<DimsSpace::Draw> DimsSpace::draw(Random& random) {
     for (size_t i = 0; i < free_.size(); ++i) {
       const Free& free = free_[i];
       const Proposal::Source& source = proposal->sources[i];
-      if (!source.table) {
+      if (!source.table && !small_[i]) continue;
+      if (small_[i]) {
         slots[i] = free.at(static_cast<int64_t>(random.below(free.count())));
         continue;
       }
       slots[i] = source.table->draw(source.low, source.high, source.share, random);
       weight *= source.table->power(slots[i]);
     }
+    if (!draw_last(*proposal, slots, weight, random)) continue;
     if (random.uniform() * proposal->top >= weight) continue;
     fill(slots);
     int leading = -1;

@@ -15,12 +15,16 @@ struct DimsLimits {
   double tensor = 0x1p30;  // elements of any tensor
   double total = 0x1p32;   // elements of all tensors
   double low_flops = 0x1p34, high_flops = 0x1p35;
-  int64_t tries = 4'000'000;  // before a draw is given up
+  int64_t tries = 1'000'000;  // before a draw is given up
+  // Before assignments are divided by what leads, if that saves tries; 0: at once, in any case.
+  int64_t tries_for_all = 100;
 };
 
 class DimsSpace {
  public:
   DimsSpace(const ShapedSkeleton& skeleton, const DimsLimits& limits);
+  DimsSpace(const DimsSpace&) = delete;
+  DimsSpace& operator=(const DimsSpace&) = delete;
 
   // No assignment at all: proved.
   bool empty() const { return empty_; }
@@ -29,6 +33,9 @@ class DimsSpace {
   double most_flops() const { return most_flops_; }
   // min(low_flops, most_flops / 4).
   double low_flops() const { return low_flops_; }
+
+  // Ways to propose: more than one where assignments were divided.
+  size_t proposals() const { return proposals_.size(); }
 
   struct Draw {
     std::vector<std::vector<int64_t>> shapes;  // of the skeleton's tensors
@@ -89,22 +96,32 @@ class DimsSpace {
   struct Cap {
     std::vector<int> degree;  // of each free size
     double log2_limit = 0;
+    double limit = 1;
   };
   struct Proposal {
     struct Source {                       // of a free size
-      const PowerTable* table = nullptr;  // null: uniform over what it may be
+      const PowerTable* table = nullptr;  // null: uniform over what it may be, or drawn last
       int64_t low = 1, high = 1;
       double share = 1;
     };
+    // A size that is drawn last, uniformly over what the bounds leave to it.
+    struct Last {
+      int size;
+      std::vector<const Cap*> above, below;
+    };
     std::vector<Source> sources;
-    double top = 1;        // no satisfying assignment has a larger product of size^(tilt / 8)
+    std::vector<Last> last;
+    double top = 1;        // no weight of a proposal is larger
     int leading = -1;      // for assignments whose FLOPs hang most on this monomial; -1: for all
     double log2_mass = 0;  // of what it proposes: proposals share by it
     double up_to = 1;      // those before it and itself
   };
   bool narrow(const std::vector<const Cap*>& caps, Proposal& made) const;
+  void choose_last(const std::vector<const Cap*>& caps, Proposal& made) const;
   Proposal propose(const Cap* floor, int leading) const;
   void split_by_leading();
+  bool draw_last(const Proposal& proposal, std::vector<int64_t>& slots, double& weight,
+                 Random& random) const;
 
   DimsLimits limits_;
   std::vector<Free> free_;
@@ -123,7 +140,8 @@ class DimsSpace {
   std::vector<Cap> caps_;
   std::vector<std::pair<int, Cap>> floors_;  // of monomials that may lead: 1 / a product is at most
   int terms_with_flops_ = 0;
-  std::vector<Proposal> proposals_;
+  std::vector<Proposal> proposals_;  // they refer to caps_ and floors_
+  bool divided_ = false;
   double most_flops_ = 0, low_flops_ = 0;
   bool empty_ = false;
 };

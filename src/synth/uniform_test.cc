@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "ops/operator.h"
 #include "synth/program.h"
 
 namespace kw {
@@ -98,6 +99,7 @@ class Sampler {
     return sizes;
   }
   double low_flops() const { return dims_->low_flops(); }
+  size_t proposals() const { return dims_->proposals(); }
 
  private:
   Random random_;
@@ -118,7 +120,7 @@ void apply_window(Space& space, const Sampler& sampler, double low, double high)
 }
 
 DimsLimits small_limits(double tensor, double total, double low, double high) {
-  return {tensor, total, low, high, 10'000'000};
+  return {tensor, total, low, high, 10'000'000, 100};
 }
 
 Space matrix() {  // relu of a matrix: its FLOPs are its elements
@@ -237,6 +239,32 @@ Space added() {  // a sum of a matrix's rows, added to a tensor of three dims wh
   return space;
 }
 
+// A matrix, what GELU costs on it, and its product with another: divided by which of them leads.
+Space divided() {
+  auto sampler =
+      std::make_shared<Sampler>(std::initializer_list<const char*>{"GELU", "Matmul"},
+                                DimsLimits{24, 100, 60, 240, 10'000'000, 0}, [](const Skeleton& s) {
+                                  return s[0].operands[0].rank == 2 && s[1].operands[0].step == 0 &&
+                                         s[1].operands[1].step < 0 && s[1].operands[1].rank == 2;
+                                });
+  sampler->draw();
+  EXPECT_GT(sampler->proposals(), 1u);
+  const double each = find_operator("aten.gelu.default")->flops;
+  Space space{"divided", {}, [sampler] { return sampler->draw(); }};
+  for (int64_t m = 1; m <= 30; ++m) {
+    for (int64_t k = 1; k <= 30; ++k) {
+      for (int64_t n = 1; n <= 30; ++n) {
+        if (m * k > 24 || k * n > 24 || m * n > 24) continue;
+        if (2 * m * k + k * n + m * n > 100) continue;
+        space.flops[{m, k, k, n}] =
+            static_cast<double>(m * k) * each + static_cast<double>(2 * m * k * n);
+      }
+    }
+  }
+  apply_window(space, *sampler, 60, 240);
+  return space;
+}
+
 // What a skeleton is, by numbers.
 Outcome numbers(const Skeleton& skeleton) {
   Outcome all;
@@ -302,10 +330,11 @@ Space wirings() {  // relu, tanh, and a product that reads one or two results, o
 
 TEST(Uniform, EverySpaceIsDrawnEvenly) {
   std::vector<std::pair<double, std::string>> found, biased;
-  for (const auto make : {matrix, product, convolution, pool, joined, added, reductions, wirings}) {
+  for (const auto make :
+       {matrix, product, convolution, pool, joined, added, divided, reductions, wirings}) {
     const Space space = make();
     ASSERT_GT(space.outcomes.size(), 8u) << space.name;
-    const int draws = static_cast<int>(std::max<size_t>(100'000, 200 * space.outcomes.size()));
+    const int draws = 100'000;
     found.emplace_back(evenness(space.outcomes, space.draw, draws), space.name);
     std::printf("%s: %zu outcomes, %d draws, p = %.3f\n", space.name.c_str(), space.outcomes.size(),
                 draws, found.back().first);
