@@ -1,0 +1,53 @@
+// A way to propose assignments: free sizes one by one with powers for their weights, then some that
+// are uniform in what the bounds leave to them (docs/synthesis.md, "Dims").
+#pragma once
+
+#include <vector>
+
+#include "synth/bounds.h"
+#include "synth/powers.h"
+
+namespace kw {
+
+class Proposal {
+ public:
+  // Borrows all. Good for the assignments within `bounds`.
+  Proposal(const SizeProblem& problem, std::vector<const Bound*> bounds);
+
+  // None is within the bounds: proved.
+  bool empty() const { return empty_; }
+  // log2 of how many assignments there can be at most, those of free sizes of few values aside:
+  // what is proposed is taken as often as there are so many.
+  double log2_mass() const { return log2_mass_; }
+  // Writes the free sizes. False: not taken. What is taken has the same probability everywhere, 1
+  // over the mass.
+  bool draw(std::vector<int64_t>& slots, Random& random) const;
+
+ private:
+  struct Source {                       // of a free size
+    const PowerTable* table = nullptr;  // null: of few values, or drawn last
+    int64_t low = 1, high = 1;
+    double share = 1;
+  };
+  struct Last {  // a free size that is drawn last
+    int size;
+    std::vector<const Bound*> above, below;
+  };
+
+  bool narrow();
+  void choose_last();
+  void choose_weights();
+  bool draw_last(std::vector<int64_t>& slots, double& weight, Random& random) const;
+  double product(const Bound& bound, int but, const std::vector<int64_t>& slots) const;
+
+  const SizeProblem& problem_;
+  std::vector<const Bound*> bounds_;
+  std::vector<Source> sources_;
+  std::vector<Last> last_;
+  std::vector<char> is_last_;
+  double top_ = 1;  // no weight of a proposal is larger
+  double log2_mass_ = 0;
+  bool empty_ = false;
+};
+
+}  // namespace kw

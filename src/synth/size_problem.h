@@ -1,0 +1,115 @@
+// What a shaped skeleton's sizes must satisfy, compiled: free sizes, the sizes that follow from
+// them, ranges, and products (elements and FLOPs) under limits. Everything grows with every free
+// size.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "synth/shapes.h"
+
+namespace kw {
+
+struct DimsLimits {
+  double tensor = 0x1p30;  // elements of any tensor
+  double total = 0x1p32;   // elements of all tensors
+  double low_flops = 0x1p34, high_flops = 0x1p35;
+  int64_t tries = 1'000'000;  // before a draw is given up
+  // Before assignments are divided by what leads, if that saves tries; 0: at once, in any case.
+  int64_t tries_for_all = 100;
+};
+
+class SizeProblem {
+ public:
+  SizeProblem(const ShapedSkeleton& skeleton, const DimsLimits& limits);
+
+  // There is no assignment: proved.
+  bool empty() const { return empty_; }
+  const DimsLimits& limits() const { return limits_; }
+
+  // A size that is free, and what it may be.
+  struct Free {
+    int64_t low, high;
+    std::vector<int64_t> values;  // not empty: these alone, in order
+    int64_t count() const;
+    int64_t at(int64_t i) const;
+    // Of few values: drawn uniformly, and outside of all bounds on products.
+    bool few() const;
+  };
+  const std::vector<Free>& free() const { return free_; }
+
+  // Slots are all sizes: the free ones, then those that `fill` writes from them.
+  struct Instruction {
+    Sizes::Kind kind;
+    int a, b;
+    int64_t add, div, mul, plus;
+  };
+  const std::vector<Instruction>& code() const { return code_; }
+  size_t slots() const { return free_.size() + code_.size(); }
+  void fill(std::vector<int64_t>& slots) const;
+  // Each slot's value where all free sizes are least, and most.
+  const std::vector<int64_t>& least() const { return least_; }
+  const std::vector<int64_t>& most() const { return most_; }
+
+  // A product of slots, in tensors and FLOPs.
+  struct Monomial {
+    std::vector<int> slots;
+    double largest = 0;  // constant factor of the largest such tensor
+    double total = 0;    // sum of those of all such tensors
+    double flops = 0;    // and of FLOPs terms
+  };
+  const std::vector<Monomial>& monomials() const { return monomials_; }
+
+  // Whether all slots are in their ranges.
+  bool checked(const std::vector<int64_t>& slots) const;
+  // False where checked slots pass a limit on elements. FLOPs are written, and which monomial most
+  // of them hang on.
+  bool bounded(const std::vector<int64_t>& slots, double& flops, int* leading = nullptr) const;
+
+  std::vector<std::vector<int64_t>> shapes(const std::vector<int64_t>& slots) const;
+
+ private:
+  struct Check {
+    int slot;
+    int64_t low, high;
+  };
+  struct Product {  // factor times a monomial
+    int monomial = -1;
+    double factor = 0;
+  };
+  struct Term {
+    double coefficient = 0;
+    Product a, b;  // the larger counts
+  };
+  struct Dim {
+    int slot = -1;  // -1: a constant
+    int64_t constant = 1;
+  };
+
+  void compile(const ShapedSkeleton& skeleton);
+  int slot(const Sizes& sizes, SizeId size);
+  Product product(const Sizes& sizes, const Shape& shape);
+  void add_check(int slot, int64_t low, int64_t high);
+  void add_tensor(const Sizes& sizes, const Shape& shape);
+  void add_flops(const Sizes& sizes, const FlopsTerm& flops);
+  bool tighten();
+  bool tighten(const Check& check);
+  bool set_extremes();
+
+  DimsLimits limits_;
+  std::vector<Free> free_;
+  std::vector<Instruction> code_;
+  std::vector<int> slot_of_;  // by resolved SizeId; -1: none
+  std::vector<Check> checks_;
+  std::vector<Monomial> monomials_;
+  std::vector<Term> terms_;
+  std::vector<std::vector<Dim>> tensors_;
+  std::vector<int64_t> least_, most_;
+  bool empty_ = false;
+};
+
+// A large value of FLOPs under all limits but the window, by a deterministic ascent that ends where
+// it has `enough`. docs/synthesis.md says how near the largest it comes.
+double climb_flops(const SizeProblem& problem, double enough);
+
+}  // namespace kw
