@@ -1,9 +1,12 @@
 // kernelwright synth --level N --count N --out TASKS.jsonl
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
+#include <vector>
 
 #include "cli/commands.h"
 #include "formats/error.h"
@@ -95,11 +98,18 @@ uint64_t rows_before(const fs::path& file, const SynthOptions& options, uint64_t
   return rows;
 }
 
-void report(uint64_t done, uint64_t before, double seconds, const SynthCounts& counts) {
+// `drawing`: seconds of each program, before it is written.
+void report(uint64_t done, uint64_t before, double seconds, const SynthCounts& counts,
+            std::vector<double> drawing) {
   std::printf("%llu programs (%llu were there), %.0f/s\n", static_cast<unsigned long long>(done),
               static_cast<unsigned long long>(before),
               seconds > 0 ? static_cast<double>(done - before) / seconds : 0.0);
-  if (counts.words == 0) return;
+  if (drawing.empty()) return;
+  std::sort(drawing.begin(), drawing.end());
+  const double all = std::accumulate(drawing.begin(), drawing.end(), 0.0);
+  std::printf("drawing alone: %.0f/s, median %.0f us, 99th percentile %.0f us\n",
+              static_cast<double>(drawing.size()) / all, 1e6 * drawing[drawing.size() / 2],
+              1e6 * drawing[drawing.size() * 99 / 100]);
   std::printf(
       "words drawn %lld, %lld without ranks that fit; skeletons %lld, %lld without sizes "
       "(proved)\n",
@@ -116,8 +126,12 @@ int run(const Flags& flags) {
   const uint64_t before = rows_before(file, options, flags.count);
   SynthCounts counts;
   const Clock::time_point start = Clock::now();
+  std::vector<double> drawing;
   const auto row = [&](uint64_t index) {
-    return synth_row(synthesise(options, index, counts), options, index);
+    const Clock::time_point begin = Clock::now();
+    const SynthProgram program = synthesise(options, index, counts);
+    drawing.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+    return synth_row(program, options, index);
   };
   // What cannot be drawn is said before a file is there.
   const std::string next = before < flags.count ? row(before) : "";
@@ -135,7 +149,7 @@ int run(const Flags& flags) {
     }
   }
   if (!out.flush()) throw EnvironmentError("cannot write " + flags.out + ": is the disk full?");
-  report(flags.count, before, seconds(), counts);
+  report(flags.count, before, seconds(), counts, std::move(drawing));
   return 0;
 }
 

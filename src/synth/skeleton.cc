@@ -153,39 +153,44 @@ size_t SkeletonSpace::index(const Histogram& results) {
 }
 
 // States in order, each with the places of the five that one more result leads to: in sums of first
-// parts, one more of rank r raises those from r on by one.
+// parts, one more of rank r raises those from r on by one. Along the sum of the first part alone
+// the numbers of results of rank 1 and 2 change, by one each, so that ways are polynomials in it.
 void SkeletonSpace::count_step(int step, int readable) {
   const std::vector<Term>& terms = feeding(*word_[step]).terms;
   const auto& choose = binomials().of;
   const double* next = remaining_[step + 1].data();
   double* out = remaining_[step].data();
   const bool unread = word_[step]->domain == Domain::kArg;  // its results stay out of the sums
-  std::array<double, kRanks + 1> results{1};                // of rank 0 one: what reads nothing
   for (int s4 = 0; s4 <= readable; ++s4) {
-    results[5] = readable - s4;
     for (int s3 = 0; s3 <= s4; ++s3) {
-      results[4] = s4 - s3;
       for (int s2 = 0; s2 <= s3; ++s2) {
-        results[3] = s3 - s2;
+        // Results of each rank: start + slope * s1; of rank 0, which stands for no result, one.
+        const double start[kRanks + 1] = {1,
+                                          0,
+                                          static_cast<double>(s2),
+                                          static_cast<double>(s3 - s2),
+                                          static_cast<double>(s4 - s3),
+                                          static_cast<double>(readable - s4)};
+        const double slope[kRanks + 1] = {0, 1, -1, 0, 0, 0};
+        double ways[kRanks + 1][3] = {};
+        for (const Term& term : terms) {
+          double* of = ways[term.rank];
+          of[0] += term.ways * start[term.a] * start[term.b];
+          of[1] += term.ways * (start[term.a] * slope[term.b] + slope[term.a] * start[term.b]);
+          of[2] += term.ways * slope[term.a] * slope[term.b];
+        }
         const size_t at = choose[s2 + 1][2] + choose[s3 + 2][3] + choose[s4 + 3][4];
-        const size_t at5 = at;
-        const size_t at4 = at5 + choose[s4 + 4][4] - choose[s4 + 3][4];
+        const size_t at4 = at + choose[s4 + 4][4] - choose[s4 + 3][4];
         const size_t at3 = at4 + choose[s3 + 3][3] - choose[s3 + 2][3];
         const size_t at2 = at3 + choose[s2 + 2][2] - choose[s2 + 1][2];
         for (int s1 = 0; s1 <= s2; ++s1) {
-          results[2] = s2 - s1;
-          results[1] = s1;
-          double ways[kRanks + 1] = {};
-          for (const Term& term : terms) {
-            ways[term.rank] += term.ways * results[term.a] * results[term.b];
-          }
-          if (unread) {
-            out[at + s1] = ways[0] * next[at + s1];
-            continue;
-          }
-          out[at + s1] = ways[5] * next[at5 + s1] + ways[4] * next[at4 + s1] +
-                         ways[3] * next[at3 + s1] + ways[2] * next[at2 + s1] +
-                         ways[1] * next[at2 + s1 + 1];
+          const auto count = [&](int rank) {
+            return ways[rank][0] + s1 * (ways[rank][1] + s1 * ways[rank][2]);
+          };
+          out[at + s1] = unread ? count(0) * next[at + s1]
+                                : count(5) * next[at + s1] + count(4) * next[at4 + s1] +
+                                      count(3) * next[at3 + s1] + count(2) * next[at2 + s1] +
+                                      count(1) * next[at2 + s1 + 1];
         }
       }
     }
