@@ -174,9 +174,10 @@ void Sizes::at_least(SizeId x, int64_t low) {
   x = resolve(x);
   if (nodes_[x].kind == Kind::kVariable) {
     Variable& variable = variable_at(x);
+    const bool listed = !variable.values.empty();
     variable.low = std::max(variable.low, low);
     std::erase_if(variable.values, [&](int64_t value) { return value < low; });
-    if (variable.low > variable.high) contradiction();
+    if (variable.low > variable.high || (listed && variable.values.empty())) contradiction();
     return;
   }
   if (!within_reach(x, low, kMost)) contradiction();
