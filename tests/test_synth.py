@@ -82,6 +82,27 @@ def test_models_follow_the_convention_and_run(tmp_path):
             [row["tensors"][name] for name in outputs]
 
 
+def test_weights_keep_the_scale(tmp_path):
+    """What products and convolutions with weights give of normal inputs is about one in size."""
+    products = ("Matmul,Bmm,Conv1d,Conv2d,Conv3d,"
+                "ConvTranspose1d,ConvTranspose2d,ConvTranspose3d")
+    judged = set()
+    for row in draw(tmp_path / "tasks.jsonl", "--level", 1, "--count", 400, "--only", products,
+                    "--window", "2^16:2^24"):
+        tensors, names = row["tensors"], {}
+        # Where sizes are small, much is padding, and few numbers say little.
+        if min(tensors["x0"][2:], default=32) < 32 or torch.Size(tensors["w0"]).numel() < 64:
+            continue
+        exec(row["model"], names)
+        torch.manual_seed(0)
+        with torch.no_grad():
+            result = names["Model"]()(*names["get_inputs"]())
+        result = result[result != 0]
+        assert 0.4 < result.square().mean().sqrt() < 2.5, row["id"]
+        judged.add(row["steps"][0]["operator"])
+    assert len(judged) >= 6
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_dtypes(tmp_path, dtype):
     for row in draw(tmp_path / "tasks.jsonl", "--level", 3, "--count", 100, "--dtype", dtype):

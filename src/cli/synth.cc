@@ -58,6 +58,7 @@ SynthOptions options_of(const Flags& flags) {
       throw InputError("--window: the upper end has to be twice the lower one at least");
     }
   }
+  if (!flags.only.empty()) options.operators.clear();
   for (const std::string& name : flags.only) {
     const SynthOperator* op = find_synth_operator(name);
     if (!op) {

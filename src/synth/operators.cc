@@ -134,7 +134,6 @@ constexpr SynthOperator kOperators[] = {
 };
 // clang-format on
 
-constexpr int kRanks = 5;
 constexpr int kGroups[] = {1, 2, 4, 8};
 
 // The windows of pooling and convolution: kernel, stride, padding, dilation.
@@ -333,6 +332,12 @@ SetTable make_sets() {
 }  // namespace
 
 std::span<const SynthOperator> synth_operators() { return kOperators; }
+
+std::vector<const SynthOperator*> all_synth_operators() {
+  std::vector<const SynthOperator*> all;
+  for (const SynthOperator& op : kOperators) all.push_back(&op);
+  return all;
+}
 
 const SynthOperator* find_synth_operator(std::string_view name) {
   for (const SynthOperator& op : kOperators) {

@@ -10,6 +10,8 @@
 
 namespace kw {
 
+constexpr int kRanks = 5;  // of tensors: 1 to 5
+
 // Which arguments a call takes, and what its result's shape is.
 enum class Domain {
   kUnary,      // same shape
@@ -46,6 +48,7 @@ struct SynthOperator {
 };
 
 std::span<const SynthOperator> synth_operators();
+std::vector<const SynthOperator*> all_synth_operators();
 const SynthOperator* find_synth_operator(std::string_view name);  // nullptr when there is none
 
 // Tensors that may be results of other operators: 1 or 2.

@@ -27,10 +27,6 @@ SynthCounts& SynthCounts::operator+=(const SynthCounts& other) {
 
 SynthProgram synthesise(const SynthOptions& options, uint64_t index, SynthCounts& counts) {
   Random random(options.seed, index);
-  std::vector<const SynthOperator*> operators = options.operators;
-  if (operators.empty()) {
-    for (const SynthOperator& op : synth_operators()) operators.push_back(&op);
-  }
   int fruitless = 0;  // words in a row
   for (;; ++fruitless) {
     if (fruitless == kMostWords) {
@@ -39,7 +35,7 @@ SynthProgram synthesise(const SynthOptions& options, uint64_t index, SynthCounts
                        "its result, and sizes must agree");
     }
     ++counts.words;
-    const SkeletonSpace space(draw_word(options.level, operators, random));
+    const SkeletonSpace space(draw_word(options.level, options.operators, random));
     if (space.count() == 0) {
       ++counts.words_without_ranks;
       continue;

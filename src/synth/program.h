@@ -24,7 +24,7 @@ struct SynthOptions {
   uint64_t seed = 1;
   DType dtype = DType::kFloat32;
   DimsLimits limits;
-  std::vector<const SynthOperator*> operators;  // empty: all
+  std::vector<const SynthOperator*> operators = all_synth_operators();
 };
 
 // What it took, over all programs drawn so far.

@@ -1,4 +1,5 @@
 // The PyTorch text of synthesised programs.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -109,6 +110,17 @@ std::string Writer::body(const std::string& indent) const {
   return text + indent + "return " + results + "\n";
 }
 
+// In each result of a product or convolution with a weight of this shape.
+double products_added(const SynthStep& step, const std::vector<int64_t>& weight) {
+  const Parameters& parameters = *step.parameters;
+  if (step.op->spatial == 0) return static_cast<double>(weight[weight.size() - 2]);
+  const double taps = std::pow(parameters.kernel, step.op->spatial);
+  if (step.op->domain == Domain::kConv) return static_cast<double>(weight[1]) * taps;
+  // As many taps meet an element of the result as steps of a stride do.
+  const double met = std::max(1.0, taps / std::pow(parameters.stride, step.op->spatial));
+  return static_cast<double>(weight[0]) / parameters.groups * met;
+}
+
 // Of inputs a normal distribution; weights are scaled so that a sum over them keeps the scale.
 std::string Writer::making(size_t tensor) const {
   const NewTensor& made = program_.shaped.fresh[program_.shaped.fresh_of[tensor]];
@@ -121,18 +133,7 @@ std::string Writer::making(size_t tensor) const {
     case Role::kInput:
       return "torch.randn(" + sizes + ")";
     case Role::kWeight: {
-      double sum = 1;
-      const Sizes& known = program_.shaped.sizes;
-      for (SizeId size : made.fan_in) {
-        // A sum's sizes are some of the weight's own.
-        const Shape& shape = program_.shaped.tensors[tensor];
-        for (size_t d = 0; d < shape.size(); ++d) {
-          if (known.resolve(shape[d]) == known.resolve(size)) {
-            sum *= static_cast<double>(program_.shapes[tensor][d]);
-            break;
-          }
-        }
-      }
+      const double sum = products_added(program_.skeleton[made.step], program_.shapes[tensor]);
       char scale[32];
       std::snprintf(scale, sizeof scale, "%.6g", 1 / std::sqrt(sum));
       return scale + (" * torch.randn(" + sizes) + ")";

@@ -44,13 +44,11 @@ class Shaper {
   const Shape& tensor(int id) const { return out_.tensors[id]; }
   const SynthStep& step() const { return skeleton_[out_.steps.size() - 1]; }
 
-  int add(NewTensor made) {
-    out_.tensors.push_back(made.shape);
+  void add(Role role, const Shape& shape) {
+    out_.steps.back().operands.push_back(static_cast<int>(out_.tensors.size()));
+    out_.tensors.push_back(shape);
     out_.fresh_of.push_back(static_cast<int>(out_.fresh.size()));
-    out_.fresh.push_back(std::move(made));
-    const int id = static_cast<int>(out_.tensors.size()) - 1;
-    out_.steps.back().operands.push_back(id);
-    return id;
+    out_.fresh.push_back({role, static_cast<int>(out_.steps.size()) - 1});
   }
   void add_result(Shape shape) {
     out_.tensors.push_back(std::move(shape));
@@ -65,14 +63,14 @@ class Shaper {
   }
 
   // The result that an operand names, or a new tensor of this shape.
-  Shape take(const Operand& operand, Role role, const auto& make_shape, Shape fan_in = {}) {
+  Shape take(const Operand& operand, Role role, const auto& make_shape) {
     if (operand.step >= 0) {
       const int id = out_.steps[operand.step].result;
       out_.steps.back().operands.push_back(id);
       return tensor(id);
     }
     const Shape shape = make_shape();
-    add({role, shape, std::move(fan_in)});
+    add(role, shape);
     return shape;
   }
   Shape take(const Operand& operand) {
@@ -80,10 +78,8 @@ class Shaper {
   }
 
   // A result must have this shape; a new tensor is given it.
-  void take_as(const Operand& operand, const Shape& wanted, Role role = Role::kInput,
-               const Shape& fan_in = {}) {
-    const Shape shape = take(
-        operand, role, [&] { return wanted; }, fan_in);
+  void take_as(const Operand& operand, const Shape& wanted, Role role = Role::kInput) {
+    const Shape shape = take(operand, role, [&] { return wanted; });
     for (size_t d = 0; d < wanted.size(); ++d) sizes().equal(shape[d], wanted[d]);
   }
 
@@ -182,9 +178,8 @@ Shape Shaper::matmul() {
   if (right_rank == left_rank) std::copy(left.begin(), left.end() - 2, wanted.begin());
   wanted[right_rank - 2] = left.back();
   wanted[right_rank - 1] = right.empty() ? sizes().variable() : right.back();
-  const Shape summed{left.back()};
   take(operands[0], Role::kInput, [&] { return left; });
-  take_as(operands[1], wanted, Role::kWeight, summed);
+  take_as(operands[1], wanted, Role::kWeight);
   Shape result = left;
   result.back() = wanted.back();
   return result;
@@ -203,8 +198,8 @@ Shape Shaper::reduce() {
 }
 
 void Shaper::add_affine(const Shape& shape, bool scale) {
-  if (scale) add({Role::kScale, shape, {}});
-  add({Role::kBias, shape, {}});
+  if (scale) add(Role::kScale, shape);
+  add(Role::kBias, shape);
 }
 
 Shape Shaper::normalise() {
@@ -216,8 +211,8 @@ Shape Shaper::normalise() {
       if (parameters.training) {  // more than one element of each channel
         sizes().at_least(shape[0], 2);
       } else {
-        add({Role::kRunningMean, weight, {}});
-        add({Role::kRunningVar, weight, {}});
+        add(Role::kRunningMean, weight);
+        add(Role::kRunningVar, weight);
       }
       break;
     case Domain::kLayerNorm:
@@ -267,9 +262,7 @@ Shape Shaper::convolve() {
   const SizeId kernel = sizes().constant(parameters.kernel);
   Shape weight = transposed ? Shape{input[1], share_out} : Shape{out, share_in};
   weight.resize(input.size(), kernel);
-  Shape summed(input.size() - 2, kernel);
-  summed.push_back(share_in);
-  take_as(step().operands[1], weight, Role::kWeight, summed);
+  take_as(step().operands[1], weight, Role::kWeight);
   if (parameters.affine) add_affine({out}, false);
 
   const int64_t extent = int64_t{parameters.dilation} * (parameters.kernel - 1) + 1;

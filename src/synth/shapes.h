@@ -22,8 +22,7 @@ enum class Role {
 
 struct NewTensor {
   Role role = Role::kInput;
-  Shape shape;
-  Shape fan_in;  // of kWeight: as many products are added up in each result
+  int step = -1;  // whose operand it is
 };
 
 // coefficient times the larger number of elements of `a` and `b`, floating-point operations.
@@ -40,7 +39,7 @@ struct ShapedStep {
 struct ShapedSkeleton {
   Sizes sizes;
   std::vector<Shape> tensors;    // of the program, new ones and results
-  std::vector<NewTensor> fresh;  // those that are new; their shapes stand in `tensors` too
+  std::vector<NewTensor> fresh;  // those that are new
   std::vector<int> fresh_of;     // by tensor: index into `fresh`, or -1
   std::vector<ShapedStep> steps;
   std::vector<FlopsTerm> flops;

@@ -4,11 +4,6 @@
 #include <utility>
 
 namespace kw {
-namespace {
-
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && a < 0); }
-
-}  // namespace
 
 int64_t SizeProblem::Free::count() const {
   return values.empty() ? high - low + 1 : static_cast<int64_t>(values.size());

@@ -6,8 +6,6 @@
 namespace kw {
 namespace {
 
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && a < 0); }
-
 size_t hash(const Sizes::Node& node) {
   uint64_t h = static_cast<uint64_t>(node.kind);
   for (int64_t part : {node.add, node.div, node.mul, node.plus, int64_t{node.a}, int64_t{node.b}}) {
@@ -87,7 +85,6 @@ SizeId Sizes::sum(SizeId a, SizeId b) {
 SizeId Sizes::split(SizeId steps, int64_t stride, int64_t offset) {
   const SizeId remainder = variable(0);
   variable_at(remainder).high = stride - 1;
-  variable_at(remainder).remainder = true;
   return intern(
       {.kind = Kind::kSplit, .mul = stride, .plus = offset, .a = resolve(steps), .b = remainder});
 }
@@ -95,8 +92,9 @@ SizeId Sizes::split(SizeId steps, int64_t stride, int64_t offset) {
 SizeId Sizes::window(SizeId x, int64_t extent, int64_t stride, int64_t padding) {
   x = resolve(x);
   const int64_t offset = extent - 2 * padding - stride;  // of stride * steps, in what is read
-  const bool free = nodes_[x].kind == Kind::kVariable && variable_at(x).values.empty() &&
-                    !variable_at(x).remainder;
+  // Not what is listed, or a remainder.
+  const bool free = nodes_[x].kind == Kind::kVariable && variable_of(x).values.empty() &&
+                    variable_of(x).high == kMost;
   if (!free) {
     const SizeId steps = affine(x, -offset, stride, 1, 0);
     at_least(steps, 1);
@@ -108,45 +106,31 @@ SizeId Sizes::window(SizeId x, int64_t extent, int64_t stride, int64_t padding) 
   return steps;
 }
 
-int64_t Sizes::evaluate(SizeId x, const std::vector<int64_t>& values) const {
+int64_t Sizes::value(SizeId x, const auto& value_of) const {
   x = resolve(x);
   const Node& node = nodes_[x];
   switch (node.kind) {
     case Kind::kConstant:
       return node.plus;
     case Kind::kVariable:
-      return values.at(x);
+      return value_of(x);
     case Kind::kAffine:
-      return node.mul * floor_div(evaluate(node.a, values) + node.add, node.div) + node.plus;
+      return node.mul * floor_div(value(node.a, value_of) + node.add, node.div) + node.plus;
     case Kind::kSum:
-      return evaluate(node.a, values) + evaluate(node.b, values);
+      return value(node.a, value_of) + value(node.b, value_of);
     case Kind::kSplit:
-      return node.mul * evaluate(node.a, values) + node.plus + evaluate(node.b, values);
+      return node.mul * value(node.a, value_of) + node.plus + value(node.b, value_of);
   }
   return 0;
 }
 
+// All that a size is made of grows with its variables.
 int64_t Sizes::extreme(SizeId x, bool most) const {
-  x = resolve(x);
-  const Node& node = nodes_[x];
-  switch (node.kind) {
-    case Kind::kConstant:
-      return node.plus;
-    case Kind::kVariable: {
-      const Variable& variable = variable_at(x);
-      if (!variable.values.empty()) {
-        return most ? variable.values.back() : variable.values.front();
-      }
-      return most ? variable.high : variable.low;
-    }
-    case Kind::kAffine:
-      return node.mul * floor_div(extreme(node.a, most) + node.add, node.div) + node.plus;
-    case Kind::kSum:
-      return extreme(node.a, most) + extreme(node.b, most);
-    case Kind::kSplit:
-      return node.mul * extreme(node.a, most) + node.plus + extreme(node.b, most);
-  }
-  return 0;
+  return value(x, [&](SizeId id) {
+    const Variable& variable = variable_of(id);
+    if (variable.values.empty()) return most ? variable.high : variable.low;
+    return most ? variable.values.back() : variable.values.front();
+  });
 }
 
 void Sizes::roots(SizeId x, std::vector<SizeId>& found) const {
@@ -185,7 +169,7 @@ void Sizes::at_least(SizeId x, int64_t low) {
 }
 
 void Sizes::replace(SizeId variable, SizeId by) {
-  const Variable old = variable_at(variable);
+  const Variable old = variable_of(variable);
   replaced_[variable] = by;
   if (nodes_[by].kind == Kind::kVariable) {
     Variable& kept = variable_at(by);
@@ -228,10 +212,10 @@ void Sizes::enumerate(SizeId variable, SizeId a, SizeId b) {
     if (factor == 0 || other.plus % factor != 0) return contradiction();
     return equal(variable, constant(other.plus / factor));
   }
-  std::vector<int64_t> values(nodes_.size()), kept;
-  const auto differ = [&](int64_t value) {
-    values[variable] = value;
-    return evaluate(b, values) - evaluate(a, values);
+  std::vector<int64_t> kept;
+  const auto differ = [&](int64_t at) {
+    const auto same = [&](SizeId) { return at; };
+    return value(b, same) - value(a, same);
   };
   const bool listed = !domain.values.empty();
   int64_t low = domain.low, high = domain.high;
@@ -242,8 +226,8 @@ void Sizes::enumerate(SizeId variable, SizeId a, SizeId b) {
   }
   const int64_t count = listed ? static_cast<int64_t>(domain.values.size()) : high - low + 1;
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t value = listed ? domain.values[i] : low + i;
-    if (differ(value) == 0) kept.push_back(value);
+    const int64_t at = listed ? domain.values[i] : low + i;
+    if (differ(at) == 0) kept.push_back(at);
   }
   if (kept.empty()) return contradiction();
   if (kept.size() == 1) {
@@ -258,8 +242,8 @@ bool Sizes::joinable(SizeId split) const {
   const Node& node = nodes_[split];
   const SizeId steps = resolve(node.a), remainder = resolve(node.b);
   return nodes_[steps].kind == Kind::kVariable && nodes_[remainder].kind == Kind::kVariable &&
-         variable_at(steps).values.empty() && variable_at(remainder).values.empty() &&
-         variable_at(remainder).low == 0 && variable_at(remainder).high == node.mul - 1;
+         variable_of(steps).values.empty() && variable_of(remainder).values.empty() &&
+         variable_of(remainder).low == 0 && variable_of(remainder).high == node.mul - 1;
 }
 
 // It is a variable again: x is then what a window gives of it.

@@ -20,6 +20,8 @@ using SizeId = int;
 // What is known of the equations so far.
 enum class Solved { kYes, kContradiction, kUnsolved };
 
+inline int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && a < 0); }
+
 class Sizes {
  public:
   static constexpr int64_t kMost = 8192;  // of any size
@@ -50,7 +52,6 @@ class Sizes {
   struct Variable {
     int64_t low = 1, high = kMost;
     std::vector<int64_t> values;  // not empty: these alone
-    bool remainder = false;       // 0 <= r < stride
   };
   struct Check {
     SizeId size;
@@ -62,20 +63,18 @@ class Sizes {
   const Node& node(SizeId x) const { return nodes_[x]; }
   const Variable& variable_of(SizeId x) const { return variables_[nodes_[x].plus]; }
   const std::vector<Check>& checks() const { return checks_; }
-  // Every size from its variables: `values` holds those, the rest is written. Sizes that were
-  // replaced are not.
-  int64_t evaluate(SizeId x, const std::vector<int64_t>& values) const;
   // Resolved variables that a size hangs on.
   void roots(SizeId x, std::vector<SizeId>& found) const;
 
  private:
   SizeId intern(const Node& node);
   Variable& variable_at(SizeId x) { return variables_[nodes_[x].plus]; }
-  const Variable& variable_at(SizeId x) const { return variables_[nodes_[x].plus]; }
   SizeId split(SizeId steps, int64_t stride, int64_t offset);
   void replace(SizeId variable, SizeId by);
   bool contains(SizeId x, SizeId variable) const;
   bool within_reach(SizeId x, int64_t low, int64_t high) const;
+  // What x is where value_of(variable) is what each variable is.
+  int64_t value(SizeId x, const auto& value_of) const;
   int64_t extreme(SizeId x, bool most) const;
   void equal_to_constant(SizeId x, int64_t value);
   void equal_floors(SizeId a, SizeId b);

@@ -6,8 +6,6 @@
 namespace kw {
 namespace {
 
-constexpr int kRanks = 5;
-
 // A way to feed an operator: operands by rank, each a result or a new tensor, and how many
 // skeletons that is for each choice of results: masks times parameters.
 struct Pattern {

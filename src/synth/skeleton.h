@@ -44,7 +44,7 @@ class SkeletonSpace {
   Skeleton draw(Random& random) const;
 
  private:
-  using Histogram = std::array<int, 6>;  // results by rank, 1 to 5
+  using Histogram = std::array<int, kRanks + 1>;  // results by rank, 1 to 5
 
   double remaining(int step, const Histogram& results) const {
     return remaining_[step][index(results)];
