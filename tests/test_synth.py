@@ -10,6 +10,10 @@ from command import run
 
 
 def draw(path, *flags):
+    return examined(path, "--no-hygiene", *flags)
+
+
+def examined(path, *flags):
     process = run("synth", "--out", path, *flags)
     assert process.returncode == 0, process.stderr
     return [json.loads(line) for line in path.read_text().splitlines()]
@@ -140,7 +144,8 @@ def test_tasks_of_other_flags_stay(tmp_path):
     before = path.read_bytes()
     for other in ({"--level": 2}, {"--seed": 2}, {"--count": 4}, {"--window": "2^20:2^24"}):
         flags = {"--level": 3, "--count": 5} | other
-        process = run("synth", "--out", path, *[word for flag in flags.items() for word in flag])
+        process = run("synth", "--no-hygiene", "--out", path,
+                      *[word for flag in flags.items() for word in flag])
         assert process.returncode == 2 and "other tasks" in process.stderr
         assert path.read_bytes() == before
     note = tmp_path / "note.txt"
@@ -156,6 +161,8 @@ def test_tasks_of_other_flags_stay(tmp_path):
     (["--only", "Add,Ad"], "no operator Ad"),
     (["--only", "ArgMax", "--level", "2"], "no program"),
     (["--level", "0"], "--level"),
+    (["--twin", "7"], "--twin"),
+    (["--only", "Transpose", "--level", "2"], "no fair tasks"),
 ])
 def test_mistakes_are_named(tmp_path, flags, says):
     process = run("synth", "--out", tmp_path / "tasks.jsonl", *flags)
@@ -164,6 +171,83 @@ def test_mistakes_are_named(tmp_path, flags, says):
 
 
 def test_a_full_disk_is_said():
-    process = run("synth", "--out", "/dev/full", "--count", 5)
+    process = run("synth", "--no-hygiene", "--out", "/dev/full", "--count", 5)
     assert process.returncode in (2, 3)
     assert "/dev/full" in process.stderr
+
+
+SMALL = ("--backend", "cpu", "--twin", "2^10:2^14")
+
+
+def results_of(text, seed, dtype=torch.float32):
+    """Of a model file whose tensors are drawn from `seed`, computed in `dtype`; and its inputs."""
+    names = {}
+    exec(text, names)
+    torch.manual_seed(seed)
+    model, inputs = names["Model"](), names["get_inputs"]()
+    with torch.no_grad():
+        results = model.to(dtype)(*[tensor.to(dtype) for tensor in inputs])
+    return results if isinstance(results, tuple) else (results,)
+
+
+def far(a, b):
+    """Relative RMS of the difference; of integers, the share that is not the same."""
+    if not a.is_floating_point():
+        return (a != b).double().mean().item()
+    a, b = a.double(), b.double()
+    return ((a - b).square().mean().sqrt() / b.square().mean().sqrt()).item()
+
+
+def test_tasks_are_clean(tmp_path):
+    """What the examiner let pass, PyTorch finds finite, stable, and not the same on other inputs."""
+    rows = examined(tmp_path / "tasks.jsonl", "--level", 4, "--count", 30, *SMALL)
+    for row in rows:
+        assert shapes_in_pytorch(row) == row["tensors"]
+        assert shapes_in_pytorch(row["twin"]) == row["twin"]["tensors"]
+        assert row["twin"]["flops"] <= 2 ** 14
+        for a, b, other in zip(results_of(row["twin"]["model"], 1),
+                               results_of(row["twin"]["model"], 1, torch.float64),
+                               results_of(row["twin"]["model"], 2)):
+            assert torch.isfinite(b).all(), row["id"]
+            # One seed passed; another may be less lucky, by little.
+            assert far(a, b) < 1e-2 or not a.is_floating_point(), row["id"]
+            assert far(other, a) > 1e-3 or a.numel() < 64, row["id"]
+
+
+def test_rows_hold_the_recorded_program(tmp_path):
+    [row] = examined(tmp_path / "tasks.jsonl", "--level", 3, "--count", 1, *SMALL)
+    model = tmp_path / (row["id"] + ".py")
+    model.write_text(row["model"])
+    assert run("record", model, "--out", tmp_path / "bundle", "--backend", "cpu").returncode == 0
+    recorded = json.loads((tmp_path / "bundle" / "program.json").read_text())
+    recorded["source"]["file"] = row["program"]["source"]["file"]
+    assert {key: recorded[key] for key in row["program"]} == row["program"]
+
+
+@pytest.mark.parametrize("level, operators, flaw", [
+    (4, "Softmax,Sum", "constant"),  # over the dim of a softmax
+    (4, "Max,Maximum", "ignored"),   # a maximum of many, and a single number
+    (8, "Exp2", "not finite"),       # of itself
+    (3, "LayerNorm,Sum", "unstable"),  # of what has mean zero
+])
+def test_flaws_are_found(tmp_path, level, operators, flaw):
+    rows = examined(tmp_path / "tasks.jsonl", "--level", level, "--count", 20, "--only", operators,
+                    *SMALL)
+    rejected = [program for row in rows for program in row["rejected"]]
+    assert flaw in {program["flaw"] for program in rejected}, rejected
+    for program in rejected:
+        assert program["reason"] and set(program["operators"]) <= set(operators.split(","))
+
+
+def test_examined_runs_go_on(tmp_path):
+    whole, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
+    flags = ("--level", 3, "--only", "Softmax,Sum,Add", "--count")
+    examined(whole, *flags, 12, *SMALL)
+    text = whole.read_bytes()
+    part.write_bytes(text[:len(text) * 2 // 3])
+    examined(part, *flags, 12, *SMALL)
+    assert part.read_bytes() == text
+    for other in (["--no-hygiene"], [*SMALL, "--seed", 2], [*SMALL[:3], "2^9:2^14"]):
+        process = run("synth", "--out", whole, *flags, 12, *other)
+        assert process.returncode == 2 and "other tasks" in process.stderr
+        assert whole.read_bytes() == text

@@ -15,20 +15,24 @@ namespace kw {
 
 namespace fs = std::filesystem;
 
-void MachineFlags::add_to(CLI::App& app) {
+void MachineFlags::add_backend_to(CLI::App& app) {
   app.add_option("--backend", backend, "cpu, cuda, or auto (cuda when there is a GPU)")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->capture_default_str();
   app.add_option("--device", device, "device to write for when none is there: h200, h100, a100")
       ->capture_default_str();
+  app.add_flag("--no-sandbox", no_sandbox,
+               "run candidates without a sandbox (only code you trust)");
+}
+
+void MachineFlags::add_to(CLI::App& app) {
+  add_backend_to(app);
   app.add_option(
          "--set", set,
          "NAME=INTEGER: override a module-level constant of the model file, for instance to "
          "try a smaller shape")
       ->take_all()
       ->allow_extra_args(false);  // a file may follow
-  app.add_flag("--no-sandbox", no_sandbox,
-               "run candidates without a sandbox (only code you trust)");
 }
 
 std::string MachineFlags::chosen_backend() const {

@@ -23,6 +23,8 @@ struct MachineFlags {
   bool no_sandbox = false;
 
   void add_to(CLI::App& app);
+  // All but --set, for what reads no model file.
+  void add_backend_to(CLI::App& app);
   // "cuda" when asked for or when there is a GPU, else "cpu".
   std::string chosen_backend() const;
 };

@@ -5,10 +5,15 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <numeric>
+#include <optional>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/common.h"
 #include "formats/error.h"
 #include "synth/task_row.h"
 
@@ -21,12 +26,14 @@ using Clock = std::chrono::steady_clock;
 struct Flags {
   int level = 5;
   uint64_t count = 100, seed = 1;
-  std::string dtype = "float32", window, out;
+  std::string dtype = "float32", window, twin = "2^16:2^20", out;
   std::vector<std::string> only;
+  bool no_hygiene = false;
+  MachineFlags machine;
 };
 
 // 2^34 or 17179869184.
-double number(const std::string& text) {
+double number(const std::string& text, const std::string& flag) {
   try {
     size_t used = 0;
     double value = std::stod(text, &used);
@@ -39,7 +46,21 @@ double number(const std::string& text) {
     if (used == text.size() && value >= 1 && value < 0x1p60) return value;
   } catch (const std::logic_error&) {
   }
-  throw InputError("--window: expected numbers like 2^34 or 1e9, found " + text);
+  throw InputError(flag + ": expected numbers like 2^34 or 1e9, found " + text);
+}
+
+// LOW:HIGH
+std::pair<double, double> window(const std::string& text, const std::string& flag) {
+  const size_t colon = text.find(':');
+  if (colon == std::string::npos) {
+    throw InputError(flag + ": expected LOW:HIGH, as 2^24:2^28, found " + text);
+  }
+  const double low = number(text.substr(0, colon), flag);
+  const double high = number(text.substr(colon + 1), flag);
+  if (low * 2 > high) {
+    throw InputError(flag + ": the upper end has to be twice the lower one at least");
+  }
+  return {low, high};
 }
 
 SynthOptions options_of(const Flags& flags) {
@@ -48,15 +69,8 @@ SynthOptions options_of(const Flags& flags) {
   options.seed = flags.seed;
   options.dtype = parse_dtype(flags.dtype);
   if (!flags.window.empty()) {
-    const size_t colon = flags.window.find(':');
-    if (colon == std::string::npos) {
-      throw InputError("--window: expected LOW:HIGH, as 2^24:2^28, found " + flags.window);
-    }
-    options.limits.low_flops = number(flags.window.substr(0, colon));
-    options.limits.high_flops = number(flags.window.substr(colon + 1));
-    if (options.limits.low_flops * 2 > options.limits.high_flops) {
-      throw InputError("--window: the upper end has to be twice the lower one at least");
-    }
+    std::tie(options.limits.low_flops, options.limits.high_flops) =
+        window(flags.window, "--window");
   }
   if (!flags.only.empty()) options.operators.clear();
   for (const std::string& name : flags.only) {
@@ -71,16 +85,49 @@ SynthOptions options_of(const Flags& flags) {
   return options;
 }
 
+// What a run draws, and how.
+struct Drawing {
+  SynthOptions options;
+  std::optional<HygieneOptions> hygiene;
+};
+
+// The row of an index before it is examined, for comparison.
+Json drawn_row(const Drawing& drawing, uint64_t index, size_t rejected, SynthCounts& counts) {
+  SynthTask task;
+  if (drawing.hygiene) {
+    task = redraw(drawing.options, *drawing.hygiene, index, rejected, counts);
+  } else {
+    Random random(drawing.options.seed, index);
+    task.index = index;
+    task.program = synthesise(drawing.options, random, counts);
+  }
+  return Json::parse(synth_row(task, drawing.options));
+}
+
+// Whether a row is what these flags give at this index.
+bool is_row(const std::string& line, const Drawing& drawing, uint64_t index) {
+  Json row = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!row.is_object() || row.contains("rejected") != drawing.hygiene.has_value()) return false;
+  size_t rejected = 0;
+  if (drawing.hygiene) {
+    if (!row["rejected"].is_array()) return false;
+    rejected = row["rejected"].size();
+    row.erase("rejected");
+    row.erase("program");
+  }
+  SynthCounts counts;
+  return row == drawn_row(drawing, index, rejected, counts);
+}
+
 // Rows that `file` holds already; what a killed run left of a last line is cut off. InputError
 // where it holds anything else than the first rows of this run.
-uint64_t rows_before(const fs::path& file, const SynthOptions& options, uint64_t count) {
+uint64_t rows_before(const fs::path& file, const Drawing& drawing, uint64_t count) {
   std::ifstream in(file);
   if (!in || !fs::is_regular_file(file)) return 0;
   const auto other = [&] {
     return InputError(file.string() +
                       ": holds other tasks than these flags give; choose another --out");
   };
-  SynthCounts counts;
   std::string line, first, last;
   uint64_t rows = 0;
   uintmax_t bytes = 0;
@@ -90,27 +137,109 @@ uint64_t rows_before(const fs::path& file, const SynthOptions& options, uint64_t
     last = std::move(line);
   }
   if (rows > count) throw other();
-  for (auto [row, text] : {std::pair{uint64_t{0}, &first}, std::pair{rows - 1, &last}}) {
-    if (rows > 0 && *text != synth_row(synthesise(options, row, counts), options, row))
-      throw other();
-  }
+  if (rows > 0 && (!is_row(first, drawing, 0) || !is_row(last, drawing, rows - 1))) throw other();
   if (rows == 0 && fs::file_size(file) > 0 && !line.starts_with("{")) throw other();
   fs::resize_file(file, bytes);
   return rows;
 }
 
-// `drawing`: seconds of each program, before it is written.
-void report(uint64_t done, uint64_t before, double seconds, const SynthCounts& counts,
-            std::vector<double> drawing) {
-  std::printf("%llu programs (%llu were there), %.0f/s\n", static_cast<unsigned long long>(done),
-              static_cast<unsigned long long>(before),
-              seconds > 0 ? static_cast<double>(done - before) / seconds : 0.0);
-  if (drawing.empty()) return;
-  std::sort(drawing.begin(), drawing.end());
-  const double all = std::accumulate(drawing.begin(), drawing.end(), 0.0);
-  std::printf("drawing alone: %.0f/s, median %.0f us, 99th percentile %.0f us\n",
-              static_cast<double>(drawing.size()) / all, 1e6 * drawing[drawing.size() / 2],
-              1e6 * drawing[drawing.size() * 99 / 100]);
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Appends rows to the file, and says now and then how far it is.
+class RowWriter {
+ public:
+  RowWriter(const std::string& path, uint64_t before, uint64_t count)
+      : path_(path), before_(before), done_(before), count_(count) {}
+
+  void write(const std::string& row) {
+    if (!out_.is_open()) out_.open(path_, std::ios::app);  // not before there is something
+    out_ << row << '\n';
+    if (!out_) fail();
+    ++done_;
+    if (seconds_since(shown_) < 2) return;
+    shown_ = Clock::now();
+    out_.flush();  // a run that is killed goes on from here
+    std::fprintf(stderr, "%llu of %llu\n", static_cast<unsigned long long>(done_),
+                 static_cast<unsigned long long>(count_));
+  }
+  void finish() {
+    if (done_ > before_ && !out_.flush()) fail();
+    const double seconds = seconds_since(start_);
+    std::printf("%llu programs (%llu were there), %.0f/s\n", static_cast<unsigned long long>(done_),
+                static_cast<unsigned long long>(before_),
+                seconds > 0 ? static_cast<double>(done_ - before_) / seconds : 0.0);
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw EnvironmentError("cannot write " + path_ + ": is the disk full?");
+  }
+  const std::string path_;
+  const uint64_t before_;
+  uint64_t done_;
+  const uint64_t count_;
+  std::ofstream out_;
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point shown_ = start_;
+};
+
+// How many programs were examined, and what was wrong with those that were not taken.
+class HygieneCounts {
+ public:
+  void add(const SynthTask& task) {
+    std::vector<std::string> operators;
+    for (const SynthStep& step : task.program.skeleton) operators.emplace_back(step.op->name);
+    add(operators, Flaw::kNone);
+    for (const RejectedProgram& rejected : task.rejected) add(rejected.operators, rejected.flaw);
+  }
+  void print() const {
+    const int rejected = examined_ - flaws_.at(Flaw::kNone);
+    std::printf("examined %d, rejected %d (%.0f %%):", examined_, rejected,
+                100.0 * rejected / examined_);
+    for (const auto& [flaw, count] : flaws_) {
+      if (flaw != Flaw::kNone) std::printf(" %s %d", std::string(flaw_name(flaw)).c_str(), count);
+    }
+    std::printf("\n");
+    std::vector<std::pair<double, std::string>> worst;
+    for (const auto& [name, of] : operators_) {
+      if (of.rejected > 0) worst.emplace_back(-1.0 * of.rejected / of.examined, name);
+    }
+    std::sort(worst.begin(), worst.end());
+    if (worst.empty()) return;
+    std::printf("most often those with");
+    for (size_t i = 0; i < std::min<size_t>(worst.size(), 6); ++i) {
+      std::printf("%s %s (%.0f %%)", i ? "," : "", worst[i].second.c_str(), -100 * worst[i].first);
+    }
+    std::printf("\n");
+  }
+
+ private:
+  void add(const std::vector<std::string>& operators, Flaw flaw) {
+    ++examined_;
+    ++flaws_[flaw];
+    for (const std::string& name : std::set(operators.begin(), operators.end())) {
+      ++operators_[name].examined;
+      operators_[name].rejected += flaw != Flaw::kNone;
+    }
+  }
+  struct OfOperator {
+    int examined = 0, rejected = 0;  // programs that it is in
+  };
+  int examined_ = 0;
+  std::map<Flaw, int> flaws_;
+  std::map<std::string, OfOperator> operators_;
+};
+
+void print_drawing(const SynthCounts& counts, std::vector<double> seconds) {
+  if (!seconds.empty()) {
+    std::sort(seconds.begin(), seconds.end());
+    const double all = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+    std::printf("drawing alone: %.0f/s, median %.0f us, 99th percentile %.0f us\n",
+                static_cast<double>(seconds.size()) / all, 1e6 * seconds[seconds.size() / 2],
+                1e6 * seconds[seconds.size() * 99 / 100]);
+  }
   std::printf(
       "words drawn %lld, %lld without ranks that fit; skeletons %lld, %lld without sizes "
       "(proved)\n",
@@ -121,36 +250,54 @@ void report(uint64_t done, uint64_t before, double seconds, const SynthCounts& c
               static_cast<long long>(counts.unsolved + counts.timed_out + counts.words_given_up));
 }
 
-int run(const Flags& flags) {
-  const SynthOptions options = options_of(flags);
-  const fs::path file = flags.out;
-  const uint64_t before = rows_before(file, options, flags.count);
+void draw_unexamined(const SynthOptions& options, uint64_t begin, uint64_t end, RowWriter& rows) {
   SynthCounts counts;
-  const Clock::time_point start = Clock::now();
-  std::vector<double> drawing;
-  const auto row = [&](uint64_t index) {
-    const Clock::time_point begin = Clock::now();
-    const SynthProgram program = synthesise(options, index, counts);
-    drawing.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
-    return synth_row(program, options, index);
-  };
-  // What cannot be drawn is said before a file is there.
-  const std::string next = before < flags.count ? row(before) : "";
-  std::ofstream out(file, std::ios::app);
-  if (!out) throw EnvironmentError("cannot write " + flags.out);
-  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  double shown = 0;
-  for (uint64_t index = before; index < flags.count; ++index) {
-    out << (index == before ? next : row(index)) << '\n';
-    if (!out) throw EnvironmentError("cannot write " + flags.out + ": is the disk full?");
-    if (seconds() - shown > 2) {
-      shown = seconds();
-      std::fprintf(stderr, "%llu of %llu\n", static_cast<unsigned long long>(index + 1),
-                   static_cast<unsigned long long>(flags.count));
-    }
+  std::vector<double> seconds;
+  for (uint64_t index = begin; index < end; ++index) {
+    const Clock::time_point start = Clock::now();
+    Random random(options.seed, index);
+    SynthTask task;
+    task.index = index;
+    task.program = synthesise(options, random, counts);
+    seconds.push_back(seconds_since(start));
+    rows.write(synth_row(task, options));
   }
-  if (!out.flush()) throw EnvironmentError("cannot write " + flags.out + ": is the disk full?");
-  report(flags.count, before, seconds(), counts, std::move(drawing));
+  rows.finish();
+  print_drawing(counts, std::move(seconds));
+}
+
+void draw_examined(const Drawing& drawing, const MachineFlags& machine_flags, uint64_t begin,
+                   uint64_t end, RowWriter& rows) {
+  Machine machine(machine_flags, {});
+  machine.executor.hello();
+  Examiner examiner(machine.pool, machine.executor, machine.profile);
+  SynthCounts counts;
+  HygieneCounts hygiene;
+  draw_clean(drawing.options, *drawing.hygiene, begin, end, examiner, counts,
+             [&](const SynthTask& task) {
+               hygiene.add(task);
+               rows.write(synth_row(task, drawing.options));
+             });
+  rows.finish();
+  hygiene.print();
+  print_drawing(counts, {});
+}
+
+int run(const Flags& flags) {
+  Drawing drawing{options_of(flags), std::nullopt};
+  if (!flags.no_hygiene) {
+    const auto [low, high] = window(flags.twin, "--twin");
+    drawing.hygiene = {low, high, flags.machine.chosen_backend() == "cuda"};
+  }
+  const uint64_t before = rows_before(flags.out, drawing, flags.count);
+  RowWriter rows(flags.out, before, flags.count);
+  if (before == flags.count) {
+    rows.finish();
+  } else if (flags.no_hygiene) {
+    draw_unexamined(drawing.options, before, flags.count, rows);
+  } else {
+    draw_examined(drawing, flags.machine, before, flags.count, rows);
+  }
   return 0;
 }
 
@@ -163,10 +310,14 @@ Command add_synth(CLI::App& app) {
       "what,\n"
       "and sizes, each uniformly over what is possible. One JSON object a line, with the program "
       "as\n"
-      "a model file and as one function. The same flags give the same bytes; a run that was\n"
+      "a model file and as one function. Programs that are no fair tasks (results that are not\n"
+      "finite, or always the same, or hang on the last bits, or not on every input) are drawn "
+      "anew:\n"
+      "each runs on the CPU in small sizes, its twin, and on a GPU as it is, too. A run that was\n"
       "killed goes on where it was.\n\n"
       "  kernelwright synth --level 5 --count 1000 --out tasks.jsonl\n"
-      "  kernelwright synth --level 2 --window 2^24:2^28 --out small.jsonl     for training");
+      "  kernelwright synth --level 2 --window 2^24:2^28 --out small.jsonl     for training\n"
+      "  kernelwright synth --level 5 --count 100000 --no-hygiene --out many.jsonl");
   app.add_option("--level", flags->level, "operators of each program")
       ->check(CLI::Range(1, 40))
       ->capture_default_str();
@@ -182,6 +333,12 @@ Command add_synth(CLI::App& app) {
                  "lowered to a quarter of what a program can reach");
   app.add_option("--only", flags->only, "operators to draw from, separated by commas")
       ->delimiter(',');
+  app.add_option("--twin", flags->twin,
+                 "operations of the twin, in which a program is examined on the CPU, LOW:HIGH")
+      ->capture_default_str();
+  app.add_flag("--no-hygiene", flags->no_hygiene,
+               "take programs as they are drawn: thousands a second, and nothing is run");
+  flags->machine.add_backend_to(app);
   app.add_option("--out", flags->out, "the file to write")->required();
   return [flags] { return run(*flags); };
 }

@@ -440,4 +440,11 @@ TimeReport ExecutorClient::time(const TimeRequest& request, milliseconds deadlin
   });
 }
 
+ExamineReport ExecutorClient::examine(const ExamineRequest& request, milliseconds deadline) {
+  return call([&](Impl& impl) {
+    return impl.request<ExamineReport>(to_json(request), {request.task}, deadline,
+                                       examine_report_from_json);
+  });
+}
+
 }  // namespace kw

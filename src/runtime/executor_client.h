@@ -50,9 +50,10 @@ class ExecutorClient {
   void trials(const std::vector<TrialRequest>& requests, std::chrono::milliseconds deadline,
               const TakeReport& take);
   TimeReport time(const TimeRequest& request, std::chrono::milliseconds deadline);
+  ExamineReport examine(const ExamineRequest& request, std::chrono::milliseconds deadline);
   int restarts() const;
-  // Seconds in which the executor had something to do, so far: of them "load", "trial", "time" and
-  // "unload".
+  // Seconds in which the executor had something to do, so far: of them "load", "trial", "time",
+  // "examine" and "unload".
   std::map<std::string, double> busy_seconds() const;
 
  private:

@@ -315,4 +315,56 @@ TimeReport time_report_from_json(const JsonReader& in) {
   return report;
 }
 
+Json to_json(const ExamineRequest& request) {
+  return {{"kind", "examine"}, {"task", request.task}, {"seed", request.seed}};
+}
+
+ExamineRequest examine_request_from_json(const JsonReader& in) {
+  check_kind(in, "examine");
+  return {id_from_json(in.at("task")), seed_from_json(in.at("seed"))};
+}
+
+Json to_json(const ExamineReport& report) {
+  Json out = {{"status", report.status}, {"message", report.message}};
+  if (report.status != "ok") return out;
+  out["outputs"] = Json::array();
+  for (const ExaminedOutput& output : report.outputs) {
+    out["outputs"].push_back({{"dtype", output.dtype},
+                              {"elements", output.elements},
+                              {"nonfinite", output.nonfinite},
+                              {"rms", number_to_json(output.rms)},
+                              {"largest", number_to_json(output.largest)},
+                              {"anew", number_to_json(output.anew)},
+                              {"error", number_to_json(output.error)},
+                              {"neighbour", number_to_json(output.neighbour)}});
+  }
+  out["changes"] = series_to_json(report.changes);
+  out["seconds"] = number_to_json(report.seconds);
+  out["peak_bytes"] = report.peak_bytes;
+  return out;
+}
+
+ExamineReport examine_report_from_json(const JsonReader& in) {
+  ExamineReport report;
+  if (!read_status(in, report)) return report;
+  for (const JsonReader& each : items_up_to(in.at("outputs"), kMaxOutputs)) {
+    ExaminedOutput& output = report.outputs.emplace_back();
+    output.dtype = each.at("dtype").string();
+    output.elements = each.at("elements").integer(0, INT64_MAX);
+    output.nonfinite = each.at("nonfinite").integer(0, INT64_MAX);
+    output.rms = number_from_json(each.at("rms"));
+    output.largest = number_from_json(each.at("largest"));
+    output.anew = number_from_json(each.at("anew"));
+    output.error = number_from_json(each.at("error"));
+    output.neighbour = number_from_json(each.at("neighbour"));
+  }
+  report.changes = series_from_json(in.at("changes"));
+  for (const std::vector<double>& changes : report.changes) {
+    if (changes.size() != report.outputs.size()) in.at("changes").fail("expected one an output");
+  }
+  report.seconds = number_from_json(in.at("seconds"));
+  report.peak_bytes = in.at("peak_bytes").integer(0, INT64_MAX);
+  return report;
+}
+
 }  // namespace kw

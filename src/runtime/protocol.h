@@ -6,6 +6,7 @@
 //   {"kind": "unload", "id": n}
 //   {"kind": "trial", ...TrialRequest}    -> TrialReport
 //   {"kind": "time", ...TimeRequest}      -> TimeReport
+//   {"kind": "examine", ...ExamineRequest}-> ExamineReport
 //
 // Every reply has "status": "ok"; "failed" ("message"; the executor lives on); "not-judged"
 // ("message"; the cpu backend cannot run this construct or finds it too large); or "died"
@@ -162,6 +163,33 @@ struct TimeReport {
   std::map<std::string, double> phases;
 };
 
+// A task by itself, on inputs as it draws them.
+struct ExamineRequest {
+  int task = 0;
+  uint64_t seed = 0;
+};
+
+// Of a result. What is relative is so to its RMS in fp64; of integers and booleans it is the share
+// of elements that are not the same.
+struct ExaminedOutput {
+  std::string dtype;
+  int64_t elements = 0;
+  int64_t nonfinite = 0;        // in the task's own precision or in fp64
+  double rms = 0, largest = 0;  // in fp64, absolute
+  double anew = 0;              // what changes where all that it reads is drawn anew
+  double error = 0;             // own precision against fp64, relative RMS
+  double neighbour = 0;         // and where all of it is off by about a unit in the last place
+};
+
+struct ExamineReport {
+  std::string status, message;
+  std::vector<ExaminedOutput> outputs;
+  // [entry of the state, then input][output]: what changes where this tensor alone is another.
+  std::vector<std::vector<double>> changes;
+  double seconds = 0;
+  int64_t peak_bytes = 0;
+};
+
 Json to_json(const TrialRequest& request);
 TrialRequest trial_request_from_json(const JsonReader& in);
 Json to_json(const TrialReport& report);
@@ -170,5 +198,9 @@ Json to_json(const TimeRequest& request);
 TimeRequest time_request_from_json(const JsonReader& in);
 Json to_json(const TimeReport& report);
 TimeReport time_report_from_json(const JsonReader& in);
+Json to_json(const ExamineRequest& request);
+ExamineRequest examine_request_from_json(const JsonReader& in);
+Json to_json(const ExamineReport& report);
+ExamineReport examine_report_from_json(const JsonReader& in);
 
 }  // namespace kw

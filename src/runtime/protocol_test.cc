@@ -128,6 +128,28 @@ TEST(Protocol, TrialReportsKeepEverything) {
   }
 }
 
+TEST(Protocol, ExaminationsKeepEverything) {
+  const Json request = to_json(ExamineRequest{3, UINT64_MAX});
+  const ExamineRequest back = examine_request_from_json(JsonReader(request, ""));
+  EXPECT_EQ(back.task, 3);
+  EXPECT_EQ(back.seed, UINT64_MAX);
+  ExamineReport report;
+  report.status = "ok";
+  report.outputs = {{"float32", 7, 1, 2.5, 3.5, 0.5, 1e-7, 2e-7}, {"int64", 1, 0, 0, 0, 0, 0, 0.5}};
+  report.changes = {{1, std::numeric_limits<double>::infinity()}, {0, 0.25}};
+  report.seconds = 1.5;
+  report.peak_bytes = 1 << 20;
+  const Json json = Json::parse(to_json(report).dump());
+  const ExamineReport reread = examine_report_from_json(JsonReader(json, ""));
+  EXPECT_EQ(to_json(reread), json);
+  EXPECT_EQ(reread.changes, report.changes);
+  EXPECT_EQ(reread.outputs.at(0).neighbour, 2e-7);
+  EXPECT_EQ(reread.outputs.at(1).dtype, "int64");
+  Json short_of_one = json;
+  short_of_one["changes"][1].erase(1);
+  EXPECT_THROW(examine_report_from_json(JsonReader(short_of_one, "")), InputError);
+}
+
 TEST(Protocol, TimeRequestsAndReportsKeepEverything) {
   TimeRequest request;
   request.tasks = {1, 5};
@@ -205,6 +227,12 @@ TEST(Protocol, ParsersAreStrict) {
   times.device_ms = times.wall_ms = {{1}};
   times.outputs_checked = {true};
   expect_strict(to_json(times), time_report_from_json);
+  expect_strict(to_json(ExamineRequest{}), examine_request_from_json);
+  ExamineReport examined;
+  examined.status = "ok";
+  examined.outputs = {ExaminedOutput{}};
+  examined.changes = {{1}};
+  expect_strict(to_json(examined), examine_report_from_json);
 
   TrialReport report;
   report.status = "ok";

@@ -20,6 +20,7 @@ class DimsSpace {
   bool empty() const { return proposals_.empty(); }
   // Of the window: the smaller of what the limits say and a quarter of what can be reached.
   double low_flops() const { return low_flops_; }
+  double high_flops() const { return problem_.limits().high_flops; }
   // Ways to propose: more than one where assignments were divided.
   size_t proposals() const { return proposals_.size(); }
 

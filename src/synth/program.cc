@@ -10,6 +10,13 @@ namespace {
 constexpr int kMostSkeletons = 10'000;
 constexpr int kMostWords = 10'000;
 
+void take(SynthProgram& program, const DimsSpace& dims, DimsSpace::Draw draw) {
+  program.shapes = std::move(draw.shapes);
+  program.flops = draw.flops;
+  program.low_flops = dims.low_flops();
+  program.high_flops = dims.high_flops();
+}
+
 }  // namespace
 
 SynthCounts& SynthCounts::operator+=(const SynthCounts& other) {
@@ -25,8 +32,7 @@ SynthCounts& SynthCounts::operator+=(const SynthCounts& other) {
   return *this;
 }
 
-SynthProgram synthesise(const SynthOptions& options, uint64_t index, SynthCounts& counts) {
-  Random random(options.seed, index);
+SynthProgram synthesise(const SynthOptions& options, Random& random, SynthCounts& counts) {
   int fruitless = 0;  // words in a row
   for (;; ++fruitless) {
     if (fruitless == kMostWords) {
@@ -68,17 +74,25 @@ SynthProgram synthesise(const SynthOptions& options, uint64_t index, SynthCounts
         ++counts.timed_out;
         break;
       }
-      program.shapes = std::move(draw->shapes);
-      program.flops = draw->flops;
-      program.low_flops = dims.low_flops();
-      program.high_flops = options.limits.high_flops;
+      take(program, dims, std::move(*draw));
       return program;
     }
   }
 }
 
+std::optional<SynthProgram> resize(const SynthProgram& program, const DimsLimits& limits,
+                                   Random& random) {
+  DimsSpace dims(program.shaped, limits);
+  if (dims.empty()) return std::nullopt;
+  std::optional<DimsSpace::Draw> draw = dims.draw(random);
+  if (!draw) return std::nullopt;
+  SynthProgram resized = program;
+  take(resized, dims, std::move(*draw));
+  return resized;
+}
+
 std::string synth_structure(const SynthProgram& program) {
-  std::string text(dtype_name(program.dtype));
+  std::string text;
   for (size_t i = 0; i < program.skeleton.size(); ++i) {
     const SynthStep& step = program.skeleton[i];
     text += "\n" + std::string(step.op->name);

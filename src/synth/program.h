@@ -1,6 +1,7 @@
 // Synthesised programs: word, skeleton and sizes, drawn from a seed (docs/synthesis.md).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,12 +40,16 @@ struct SynthCounts {
   SynthCounts& operator+=(const SynthCounts& other);
 };
 
-// The program of this index: the same for the same options, whatever was drawn before. InputError
-// where thousands of words give none.
-SynthProgram synthesise(const SynthOptions& options, uint64_t index, SynthCounts& counts);
+// The next program of a sequence: it hangs on the options and on `random` alone. InputError where
+// thousands of words give none.
+SynthProgram synthesise(const SynthOptions& options, Random& random, SynthCounts& counts);
 
-// The same for programs that differ in sizes alone: operators, what reads what, parameters, and
-// which sizes are equal. SHA-256.
+// The same skeleton in other sizes; none where it has none within the limits.
+std::optional<SynthProgram> resize(const SynthProgram& program, const DimsLimits& limits,
+                                   Random& random);
+
+// The same for programs that differ in sizes and dtype alone: operators, what reads what,
+// parameters, and which sizes are equal. SHA-256.
 std::string synth_structure(const SynthProgram& program);
 
 // What the texts call each tensor: x0.. inputs, w0.. parameters and buffers, t0.. results.

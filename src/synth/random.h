@@ -11,9 +11,10 @@ namespace kw {
 
 class Random {
  public:
-  // A stream of its own for each (seed, index).
-  Random(uint64_t seed, uint64_t index) {
-    uint64_t x = seed ^ (index * 0x9e3779b97f4a7c15u + 0x632be59bd9b4e019u);
+  // A sequence of its own for each (seed, index, stream).
+  Random(uint64_t seed, uint64_t index, uint64_t stream = 0) {
+    uint64_t x =
+        seed ^ (index * 0x9e3779b97f4a7c15u + 0x632be59bd9b4e019u) ^ stream * 0xd1342543de82ef95u;
     for (uint64_t& word : state_) word = split_mix(x);
   }
 

@@ -380,6 +380,14 @@ void Shaper::apply(const SynthStep& made) {
 
 }  // namespace
 
+bool only_views(const Skeleton& skeleton) {
+  return std::all_of(skeleton.begin(), skeleton.end(), [](const SynthStep& step) {
+    const auto& rows = rows_of(*step.op);
+    return std::all_of(rows.begin(), rows.end(),
+                       [](const OperatorRow* row) { return row->cls == OpClass::kView; });
+  });
+}
+
 ShapedSkeleton shape(const Skeleton& skeleton) { return Shaper(skeleton).run(); }
 
 }  // namespace kw

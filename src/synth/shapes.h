@@ -45,6 +45,9 @@ struct ShapedSkeleton {
   std::vector<FlopsTerm> flops;
 };
 
+// Whether no step computes or moves anything: results are views of what is read.
+bool only_views(const Skeleton& skeleton);
+
 // Every rule applied. The skeleton has no sizes where `sizes` ended in a contradiction.
 ShapedSkeleton shape(const Skeleton& skeleton);
 

@@ -3,16 +3,13 @@
 #include <cstdio>
 
 #include "formats/json.h"
+#include "program/task_json.h"
 
 namespace kw {
+namespace {
 
-std::string synth_row(const SynthProgram& program, const SynthOptions& options, uint64_t index) {
-  char id[80];
-  std::snprintf(id, sizeof id, "level%d-seed%llu-%06llu", options.level,
-                static_cast<unsigned long long>(options.seed),
-                static_cast<unsigned long long>(index));
-  const std::vector<std::string> names = tensor_names(program);
-  Json steps = Json::array(), tensors = Json::object();
+Json steps_to_json(const SynthProgram& program, const std::vector<std::string>& names) {
+  Json steps = Json::array();
   for (size_t i = 0; i < program.skeleton.size(); ++i) {
     const ShapedStep& shaped = program.shaped.steps[i];
     Json operands = Json::array();
@@ -21,18 +18,50 @@ std::string synth_row(const SynthProgram& program, const SynthOptions& options, 
                      {"operands", std::move(operands)},
                      {"result", names[shaped.result]}});
   }
+  return steps;
+}
+
+// What hangs on sizes.
+Json sized_to_json(const SynthProgram& program, const std::vector<std::string>& names) {
+  Json tensors = Json::object();
   for (size_t i = 0; i < names.size(); ++i) tensors[names[i]] = program.shapes[i];
-  return Json{{"id", id},
-              {"level", options.level},
-              {"dtype", dtype_name(program.dtype)},
-              {"structure", synth_structure(program)},
-              {"flops", program.flops},
-              {"window", {program.low_flops, program.high_flops}},
-              {"steps", std::move(steps)},
-              {"tensors", std::move(tensors)},
-              {"model", model_text(program)},
-              {"fused_operator", fused_operator_text(program)}}
-      .dump();
+  return {{"flops", program.flops},
+          {"window", {program.low_flops, program.high_flops}},
+          {"tensors", std::move(tensors)},
+          {"model", model_text(program)},
+          {"fused_operator", fused_operator_text(program)}};
+}
+
+}  // namespace
+
+std::string synth_id(const SynthOptions& options, uint64_t index) {
+  char id[80];
+  std::snprintf(id, sizeof id, "level%d-seed%llu-%06llu", options.level,
+                static_cast<unsigned long long>(options.seed),
+                static_cast<unsigned long long>(index));
+  return id;
+}
+
+std::string synth_row(const SynthTask& task, const SynthOptions& options) {
+  const SynthProgram& program = task.program;
+  const std::vector<std::string> names = tensor_names(program);
+  Json row = sized_to_json(program, names);
+  row["id"] = synth_id(options, task.index);
+  row["level"] = options.level;
+  row["dtype"] = dtype_name(program.dtype);
+  row["structure"] = synth_structure(program);
+  row["steps"] = steps_to_json(program, names);
+  if (task.twin) row["twin"] = sized_to_json(*task.twin, names);
+  if (task.recorded) {
+    row["program"] = to_json(*task.recorded);
+    Json rejected = Json::array();
+    for (const RejectedProgram& each : task.rejected) {
+      rejected.push_back(
+          {{"flaw", flaw_name(each.flaw)}, {"reason", each.reason}, {"operators", each.operators}});
+    }
+    row["rejected"] = std::move(rejected);
+  }
+  return row.dump();
 }
 
 }  // namespace kw

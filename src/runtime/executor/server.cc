@@ -4,6 +4,7 @@
 
 #include "formats/error.h"
 #include "program/task_json.h"
+#include "runtime/executor/examine.h"
 
 namespace kw {
 namespace {
@@ -63,6 +64,10 @@ Json Server::dispatch(const Frame& request) {
   if (kind == "trial") {
     const TrialRequest trial = understood([&] { return trial_request_from_json(in); });
     return to_json(trials_.run(trial, task(trial.reference), task(trial.candidate)));
+  }
+  if (kind == "examine") {
+    const ExamineRequest asked = understood([&] { return examine_request_from_json(in); });
+    return to_json(examine(asked, task(asked.task), backend_));
   }
   if (kind == "time") {
     if (!timer_) {

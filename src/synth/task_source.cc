@@ -1,0 +1,137 @@
+#include "synth/task_source.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "formats/error.h"
+#include "synth/task_row.h"
+
+namespace kw {
+namespace {
+
+constexpr size_t kMostRejected = 1000;
+
+// Streams of random numbers beside the one that programs are drawn from.
+enum Stream : uint64_t { kTwins = 1, kExaminations = 2 };
+
+// A program whose window is no larger than the twins' is its own twin.
+bool has_twin(const SynthOptions& options, const HygieneOptions& hygiene) {
+  return options.limits.high_flops > hygiene.twin_high;
+}
+
+// One index on its way.
+struct Pending {
+  Pending(const SynthOptions& options, uint64_t index)
+      : random(options.seed, index),
+        twins(options.seed, index, kTwins),
+        examinations(options.seed, index, kExaminations) {
+    task.index = index;
+  }
+  Random random, twins, examinations;
+  SynthTask task;
+  Hygiene hygiene;
+  bool done = false;
+};
+
+void draw(const SynthOptions& options, const HygieneOptions& hygiene, Pending& pending,
+          SynthCounts& counts) {
+  pending.hygiene = {};
+  pending.task.program = synthesise(options, pending.random, counts);
+  if (only_views(pending.task.program.skeleton)) {
+    pending.hygiene = {Flaw::kNothing, "its results are views of its inputs"};
+  }
+  if (!has_twin(options, hygiene)) return;
+  DimsLimits limits = options.limits;
+  limits.low_flops = hygiene.twin_low;
+  limits.high_flops = hygiene.twin_high;
+  // What only moves elements counts no operations, and is to be small too.
+  limits.tensor = std::min(limits.tensor, hygiene.twin_high);
+  limits.total = std::min(limits.total, 8 * hygiene.twin_high);
+  pending.task.twin = resize(pending.task.program, limits, pending.twins);
+  if (!pending.task.twin && pending.hygiene.flaw == Flaw::kNone)
+    pending.hygiene = {Flaw::kNoTwin, "no sizes in the twins' window"};
+}
+
+class CleanTasks {
+ public:
+  CleanTasks(const SynthOptions& options, const HygieneOptions& hygiene, Examiner& examiner,
+             SynthCounts& counts)
+      : options_(options), hygiene_(hygiene), examiner_(examiner), counts_(counts) {}
+
+  void round(std::deque<Pending>& pending) {
+    std::vector<Pending*> asked;
+    for (Pending& each : pending) {
+      if (!each.done) asked.push_back(&each);
+    }
+    for (Pending* each : asked) draw(options_, hygiene_, *each, counts_);
+    const bool twins = has_twin(options_, hygiene_);
+    if (twins) examine(asked, true, true);
+    examine(asked, false, hygiene_.full_size || !twins);
+    for (Pending* each : asked) settle(*each);
+  }
+
+ private:
+  void examine(const std::vector<Pending*>& asked, bool twins, bool judge) {
+    std::vector<Examiner::Model> models;
+    std::vector<Pending*> owners;
+    for (Pending* each : asked) {
+      if (each->hygiene.flaw != Flaw::kNone) continue;
+      const SynthProgram& program = twins ? *each->task.twin : each->task.program;
+      models.push_back({synth_id(options_, each->task.index) + ".py", model_text(program),
+                        each->examinations.bits(), judge});
+      owners.push_back(each);
+    }
+    std::vector<Examiner::Examined> examined = examiner_.examine(models);
+    for (size_t i = 0; i < owners.size(); ++i) {
+      owners[i]->hygiene = std::move(examined[i].hygiene);
+      if (!twins) owners[i]->task.recorded = std::move(examined[i].task);
+    }
+  }
+
+  void settle(Pending& pending) {
+    SynthTask& task = pending.task;
+    pending.done = pending.hygiene.flaw == Flaw::kNone;
+    if (pending.done) return;
+    RejectedProgram& rejected = task.rejected.emplace_back();
+    rejected.flaw = pending.hygiene.flaw;
+    rejected.reason = std::move(pending.hygiene.reason);
+    for (const SynthStep& step : task.program.skeleton) {
+      rejected.operators.emplace_back(step.op->name);
+    }
+    if (task.rejected.size() < kMostRejected) return;
+    throw InputError(
+        "task " + std::to_string(task.index) + ": " + std::to_string(kMostRejected) +
+        " programs in a row are no fair tasks, the last: " + std::string(flaw_name(rejected.flaw)) +
+        ": " + rejected.reason + " (--no-hygiene takes programs as they are drawn)");
+  }
+
+  const SynthOptions& options_;
+  const HygieneOptions& hygiene_;
+  Examiner& examiner_;
+  SynthCounts& counts_;
+};
+
+}  // namespace
+
+SynthTask redraw(const SynthOptions& options, const HygieneOptions& hygiene, uint64_t index,
+                 size_t rejected, SynthCounts& counts) {
+  Pending pending(options, index);
+  for (size_t i = 0; i <= rejected; ++i) draw(options, hygiene, pending, counts);
+  return std::move(pending.task);
+}
+
+void draw_clean(const SynthOptions& options, const HygieneOptions& hygiene, uint64_t begin,
+                uint64_t end, Examiner& examiner, SynthCounts& counts,
+                const std::function<void(SynthTask)>& done) {
+  CleanTasks tasks(options, hygiene, examiner, counts);
+  std::deque<Pending> pending;
+  for (uint64_t next = begin; next < end || !pending.empty();) {
+    while (next < end && pending.size() < examiner.at_once()) pending.emplace_back(options, next++);
+    tasks.round(pending);
+    for (; !pending.empty() && pending.front().done; pending.pop_front()) {
+      done(std::move(pending.front().task));
+    }
+  }
+}
+
+}  // namespace kw

@@ -1,0 +1,46 @@
+// A supply of clean tasks: programs are drawn anew until one passes the examination
+// (docs/synthesis.md, "Hygiene").
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "synth/hygiene.h"
+#include "synth/program.h"
+
+namespace kw {
+
+// A program that was drawn and not taken.
+struct RejectedProgram {
+  Flaw flaw = Flaw::kNone;
+  std::string reason;
+  std::vector<std::string> operators;  // in order
+};
+
+struct SynthTask {
+  uint64_t index = 0;
+  SynthProgram program;
+  std::optional<SynthProgram> twin;       // the same in other sizes
+  std::optional<Task> recorded;           // of the program at full size
+  std::vector<RejectedProgram> rejected;  // before it, at this index
+};
+
+struct HygieneOptions {
+  double twin_low = 0x1p16, twin_high = 0x1p20;  // FLOPs: the window of twins
+  bool full_size = false;  // examine programs as they are too; else twins alone
+};
+
+// The task of an index as drawn after so many that were rejected; not examined, nor recorded.
+SynthTask redraw(const SynthOptions& options, const HygieneOptions& hygiene, uint64_t index,
+                 size_t rejected, SynthCounts& counts);
+
+// The tasks of indices [begin, end), handed to `done` in order. What is drawn at an index hangs on
+// the options and the index alone; which of them is taken, on what the examiner's arithmetic finds.
+// InputError where hundreds in a row are rejected at one index.
+void draw_clean(const SynthOptions& options, const HygieneOptions& hygiene, uint64_t begin,
+                uint64_t end, Examiner& examiner, SynthCounts& counts,
+                const std::function<void(SynthTask)>& done);
+
+}  // namespace kw
