@@ -3,8 +3,8 @@
 # torch and triton, g++, cmake and ninja; no registry (carry .deps-stage there: scripts/stage-deps).
 #
 #   bench/gpu.sh [STEP...]      steps: machine setup build doctor test parity teacher families examples
-#                               agreement warm verdicts selftest throughput intervals numerics profile
-#                               products (default: all but the last two)
+#                               agreement warm verdicts selftest throughput intervals numerics replay
+#                               suites profile products (default: all but the last three)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
 # cores), OUT (default: bench/out): results,
@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.." || exit
 steps=("$@")
 [ ${#steps[@]} -gt 0 ] ||
   steps=(machine setup build doctor test parity teacher families examples agreement warm
-         verdicts selftest throughput intervals numerics)
+         verdicts selftest throughput intervals numerics replay)
 out=${OUT:-bench/out}
 mkdir -p "$out"
 export PYTHON=${PYTHON:-$(command -v python3)} BUILD=build-gpu
@@ -127,6 +127,32 @@ step_throughput() {  # verdicts a second; CLASSES="small,products": of these, SC
 
 step_intervals() {  # ten tasks timed five times: do the intervals contain what they should
   "$PYTHON" bench/intervals.py "$BUILD/kernelwright" --out "$out/intervals.json"
+}
+
+step_suites() {  # suites/ anew: a hundred tasks of each level for tests, clean at full size
+  mkdir -p "$out/suites"
+  local code=0 level cover
+  for level in ${LEVELS:-1 2 5 20}; do
+    cover=--cover
+    [ "$level" -le 2 ] || cover=
+    # shellcheck disable=SC2086
+    "$BUILD/kernelwright" synth --level "$level" $cover --split test --count "${COUNT:-100}" \
+      --seed 2026 --twin 2^24:2^28 --backend cuda --out "$out/suites/level$level.jsonl" || code=1
+  done
+  (cd "$out" && tar czf suites.tar.gz suites)
+  return $code
+}
+
+step_replay() {  # suites/ on other inputs, and what the teacher makes of them by itself
+  local code=0 level
+  for level in ${LEVELS:-1 2 5 20}; do
+    echo "level $level"
+    "$BUILD/kernelwright" synth --check "suites/level$level.jsonl" --seed "${SEED:-$RANDOM}" \
+      --backend cuda 2>/dev/null | tee -a "$out/replay.txt" || code=1
+    "$BUILD/kernelwright" eval "suites/level$level.jsonl" --backend cuda --coverage pure --no-time \
+      --samples "${SAMPLES:-3}" --json >>"$out/suites_teacher.jsonl" || code=1
+  done
+  return $code
 }
 
 step_products() {  # what fetching operands by the TMA is worth, in kernels written by hand

@@ -4,7 +4,9 @@
 #include <deque>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <optional>
+#include <ranges>
 #include <thread>
 
 #include "cli/commands.h"
@@ -12,6 +14,7 @@
 #include "formats/error.h"
 #include "policy/teacher/teacher.h"
 #include "search/suite.h"
+#include "synth/task_row.h"
 #include "verify/baselines.h"
 
 namespace kw {
@@ -23,7 +26,7 @@ struct Flags {
   std::vector<std::string> models;
   std::string cls = "Model", policy = "teacher", coverage = "hybrid", out, schedules;
   int samples = 1, trials = 0, batch = 64;
-  bool json = false, no_time = false, side_by_side = false, baseline = false;
+  bool json = false, no_time = false, side_by_side = false, baseline = false, twins = false;
   double explore = 0;
   uint64_t seed = 0;
   MachineFlags machine;
@@ -46,6 +49,21 @@ std::vector<std::string> model_files(const std::vector<std::string>& names) {
     out.insert(out.end(), inside.begin(), inside.end());
   }
   return out;
+}
+
+// The models of a file of tasks, or their twins.
+std::vector<RecordRequest> requests_of_tasks(const std::string& path, const Flags& flags,
+                                             const DeviceProfile& profile) {
+  std::vector<RecordRequest> requests;
+  for (const StoredTask& task : read_tasks(read_text(path), path)) {
+    if (flags.twins && task.twin.empty()) throw InputError(path + ": " + task.id + " has no twin");
+    RecordRequest& request = requests.emplace_back();
+    request.file = task.id + ".py";
+    request.text = flags.twins ? task.twin : task.model;
+    request.cls = flags.cls;
+    request.profile = profile;
+  }
+  return requests;
 }
 
 // What was accepted as ModelNew of the model's file, the rest as the policy wrote it.
@@ -81,7 +99,12 @@ int run(const Flags& flags) {
   Machine machine(flags.machine, files);
   std::vector<RecordRequest> requests;
   for (const std::string& file : files) {
-    requests.push_back(request_for_file(file, flags.cls, flags.machine, machine.profile));
+    if (fs::path(file).extension() == ".jsonl") {
+      std::ranges::move(requests_of_tasks(file, flags, machine.profile),
+                        std::back_inserter(requests));
+    } else {
+      requests.push_back(request_for_file(file, flags.cls, flags.machine, machine.profile));
+    }
   }
   SuiteOptions options;
   options.samples = flags.samples;
@@ -122,7 +145,8 @@ int run(const Flags& flags) {
         }
         if (!flags.out.empty()) write_sources(result, flags.out);
       });
-  std::string summary = std::to_string(files.size()) + (files.size() == 1 ? " model" : " models");
+  std::string summary =
+      std::to_string(requests.size()) + (requests.size() == 1 ? " model" : " models");
   for (const auto& [outcome, count] : outcomes) {
     summary += ", " + std::to_string(count) + " " + outcome;
   }
@@ -135,9 +159,11 @@ int run(const Flags& flags) {
 Command add_eval(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   app.add_option("model", flags->models,
-                 "files with Model, get_inputs() and get_init_inputs(), or folders of them")
+                 "files with Model, get_inputs() and get_init_inputs(), folders of them, or files "
+                 "of tasks (*.jsonl) as kernelwright synth writes them")
       ->required();
   app.add_option("--class", flags->cls, "the class to write kernels for")->capture_default_str();
+  app.add_flag("--twins", flags->twins, "of tasks, the models in small sizes");
   app.add_option("--policy", flags->policy, "who writes the kernels")
       ->check(CLI::IsMember({"teacher"}))
       ->capture_default_str();

@@ -26,9 +26,10 @@ using Clock = std::chrono::steady_clock;
 struct Flags {
   int level = 5;
   uint64_t count = 100, seed = 1;
-  std::string dtype = "float32", window, twin = "2^16:2^20", out;
+  std::string dtype = "float32", window, twin = "2^16:2^20", out, check;
   std::vector<std::string> only;
-  bool no_hygiene = false;
+  std::string split = "all";
+  bool no_hygiene = false, cover = false;
   MachineFlags machine;
 };
 
@@ -68,6 +69,8 @@ SynthOptions options_of(const Flags& flags) {
   options.level = flags.level;
   options.seed = flags.seed;
   options.dtype = parse_dtype(flags.dtype);
+  options.cover = flags.cover;
+  if (flags.split != "all") options.split = parse_split(flags.split);
   if (!flags.window.empty()) {
     std::tie(options.limits.low_flops, options.limits.high_flops) =
         window(flags.window, "--window");
@@ -87,21 +90,27 @@ SynthOptions options_of(const Flags& flags) {
 
 // What a run draws, and how.
 struct Drawing {
-  SynthOptions options;
+  Synthesiser synthesiser;
   std::optional<HygieneOptions> hygiene;
 };
+
+SynthTask draw_unexamined(const Synthesiser& synthesiser, uint64_t index, SynthCounts& counts) {
+  SynthTask task;
+  task.index = index;
+  Random random = synthesiser.random(index);
+  task.program = synthesiser.draw(index, random, counts);
+  return task;
+}
 
 // The row of an index before it is examined, for comparison.
 Json drawn_row(const Drawing& drawing, uint64_t index, size_t rejected, SynthCounts& counts) {
   SynthTask task;
   if (drawing.hygiene) {
-    task = redraw(drawing.options, *drawing.hygiene, index, rejected, counts);
+    task = redraw(drawing.synthesiser, *drawing.hygiene, index, rejected, counts);
   } else {
-    Random random(drawing.options.seed, index);
-    task.index = index;
-    task.program = synthesise(drawing.options, random, counts);
+    task = draw_unexamined(drawing.synthesiser, index, counts);
   }
-  return Json::parse(synth_row(task, drawing.options));
+  return Json::parse(synth_row(task, drawing.synthesiser.options()));
 }
 
 // Whether a row is what these flags give at this index.
@@ -250,41 +259,71 @@ void print_drawing(const SynthCounts& counts, std::vector<double> seconds) {
               static_cast<long long>(counts.unsolved + counts.timed_out + counts.words_given_up));
 }
 
-void draw_unexamined(const SynthOptions& options, uint64_t begin, uint64_t end, RowWriter& rows) {
+void write_unexamined(const Synthesiser& synthesiser, uint64_t begin, uint64_t end,
+                      RowWriter& rows) {
   SynthCounts counts;
   std::vector<double> seconds;
   for (uint64_t index = begin; index < end; ++index) {
     const Clock::time_point start = Clock::now();
-    Random random(options.seed, index);
-    SynthTask task;
-    task.index = index;
-    task.program = synthesise(options, random, counts);
+    const SynthTask task = draw_unexamined(synthesiser, index, counts);
     seconds.push_back(seconds_since(start));
-    rows.write(synth_row(task, options));
+    rows.write(synth_row(task, synthesiser.options()));
   }
   rows.finish();
   print_drawing(counts, std::move(seconds));
 }
 
-void draw_examined(const Drawing& drawing, const MachineFlags& machine_flags, uint64_t begin,
-                   uint64_t end, RowWriter& rows) {
+void write_examined(const Drawing& drawing, const MachineFlags& machine_flags, uint64_t begin,
+                    uint64_t end, RowWriter& rows) {
   Machine machine(machine_flags, {});
   machine.executor.hello();
   Examiner examiner(machine.pool, machine.executor, machine.profile);
   SynthCounts counts;
   HygieneCounts hygiene;
-  draw_clean(drawing.options, *drawing.hygiene, begin, end, examiner, counts,
+  draw_clean(drawing.synthesiser, *drawing.hygiene, begin, end, examiner, counts,
              [&](const SynthTask& task) {
                hygiene.add(task);
-               rows.write(synth_row(task, drawing.options));
+               rows.write(synth_row(task, drawing.synthesiser.options()));
              });
   rows.finish();
   hygiene.print();
   print_drawing(counts, {});
 }
 
+// Tasks that are there, examined on other inputs.
+int check(const Flags& flags) {
+  const std::vector<StoredTask> tasks = read_tasks(read_text(flags.check), flags.check);
+  const bool full_size = flags.machine.chosen_backend() == "cuda";
+  Machine machine(flags.machine, {});
+  machine.executor.hello();
+  Examiner examiner(machine.pool, machine.executor, machine.profile);
+  size_t flawed = 0;
+  for (size_t begin = 0; begin < tasks.size(); begin += examiner.at_once()) {
+    const size_t end = std::min(tasks.size(), begin + examiner.at_once());
+    std::vector<Examiner::Model> models;
+    for (size_t i = begin; i < end; ++i) {
+      const std::string& text = full_size || tasks[i].twin.empty() ? tasks[i].model : tasks[i].twin;
+      models.push_back({tasks[i].id + ".py", text, Random(flags.seed, i).bits()});
+    }
+    const std::vector<Examiner::Examined> examined = examiner.examine(models);
+    for (size_t i = 0; i < examined.size(); ++i) {
+      const Hygiene& found = examined[i].hygiene;
+      if (found.flaw == Flaw::kNone) continue;
+      ++flawed;
+      std::printf("%s: %s: %s\n", tasks[begin + i].id.c_str(),
+                  std::string(flaw_name(found.flaw)).c_str(), found.reason.c_str());
+    }
+    std::fprintf(stderr, "%zu of %zu\n", end, tasks.size());
+  }
+  std::printf("%zu tasks examined %s, %zu are no fair tasks on these inputs\n", tasks.size(),
+              full_size ? "at full size" : "by their twins", flawed);
+  return 0;
+}
+
 int run(const Flags& flags) {
-  Drawing drawing{options_of(flags), std::nullopt};
+  if (!flags.check.empty()) return check(flags);
+  if (flags.out.empty()) throw InputError("--out is required: the file to write");
+  Drawing drawing{Synthesiser(options_of(flags)), std::nullopt};
   if (!flags.no_hygiene) {
     const auto [low, high] = window(flags.twin, "--twin");
     drawing.hygiene = {low, high, flags.machine.chosen_backend() == "cuda"};
@@ -294,9 +333,9 @@ int run(const Flags& flags) {
   if (before == flags.count) {
     rows.finish();
   } else if (flags.no_hygiene) {
-    draw_unexamined(drawing.options, before, flags.count, rows);
+    write_unexamined(drawing.synthesiser, before, flags.count, rows);
   } else {
-    draw_examined(drawing, flags.machine, before, flags.count, rows);
+    write_examined(drawing, flags.machine, before, flags.count, rows);
   }
   return 0;
 }
@@ -333,13 +372,24 @@ Command add_synth(CLI::App& app) {
                  "lowered to a quarter of what a program can reach");
   app.add_option("--only", flags->only, "operators to draw from, separated by commas")
       ->delimiter(',');
+  app.add_option("--split", flags->split,
+                 "programs of one split alone: train, validation and test share no structure, and "
+                 "in those of unseen a step reads a result by a pair of operators that none of the "
+                 "others has")
+      ->check(CLI::IsMember({"all", "train", "validation", "test", "unseen"}))
+      ->capture_default_str();
+  app.add_flag(
+      "--cover", flags->cover,
+      "go through all operators (level 1) or ordered pairs (level 2), in a shuffled order");
   app.add_option("--twin", flags->twin,
                  "operations of the twin, in which a program is examined on the CPU, LOW:HIGH")
       ->capture_default_str();
   app.add_flag("--no-hygiene", flags->no_hygiene,
                "take programs as they are drawn: thousands a second, and nothing is run");
   flags->machine.add_backend_to(app);
-  app.add_option("--out", flags->out, "the file to write")->required();
+  app.add_option("--out", flags->out, "the file to write");
+  app.add_option("--check", flags->check,
+                 "draw nothing: examine the tasks of this file, on inputs drawn from --seed");
   return [flags] { return run(*flags); };
 }
 

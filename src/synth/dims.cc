@@ -12,7 +12,7 @@ DimsSpace::DimsSpace(const ShapedSkeleton& skeleton, const DimsLimits& limits)
   bounds_ = find_bounds(problem_, low_flops_);
   std::vector<const Bound*> all;
   for (const Bound& bound : bounds_.above) all.push_back(&bound);
-  Proposal proposal(problem_, std::move(all));
+  SizeProposal proposal(problem_, std::move(all));
   if (!proposal.empty()) proposals_.push_back({std::move(proposal), -1, 1});
 }
 
@@ -26,7 +26,7 @@ void DimsSpace::divide() {
   for (const auto& [leading, floor] : bounds_.leading) {
     std::vector<const Bound*> bounds{&floor};
     for (const Bound& bound : bounds_.above) bounds.push_back(&bound);
-    Proposal proposal(problem_, std::move(bounds));
+    SizeProposal proposal(problem_, std::move(bounds));
     if (proposal.empty()) continue;
     total += portable_exp2(std::max(proposal.log2_mass() - all, -1000.0));
     if (total >= 1 && problem_.limits().tries_for_all > 0) return;

@@ -34,7 +34,7 @@ class DimsSpace {
 
  private:
   struct Choice {
-    Proposal proposal;
+    SizeProposal proposal;
     int leading;   // for assignments whose FLOPs hang most on this monomial; -1: for all
     double up_to;  // masses of this and those before it
   };

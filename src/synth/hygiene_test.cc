@@ -77,13 +77,13 @@ TEST(Hygiene, AnInputOfOneResult) {
 }
 
 TEST(Twins, AreTheSameSkeletonInTheirWindow) {
-  SynthOptions options;
+  const Synthesiser synthesiser{SynthOptions()};
   SynthCounts counts;
   const HygieneOptions hygiene{0x1p16, 0x1p20, false};
   for (uint64_t index = 0; index < 50; ++index) {
-    const SynthTask task = redraw(options, hygiene, index, 0, counts);
+    const SynthTask task = redraw(synthesiser, hygiene, index, 0, counts);
     if (!task.twin) continue;
-    EXPECT_EQ(synth_structure(*task.twin), synth_structure(task.program));
+    EXPECT_EQ(structure_hash(task.twin->skeleton), structure_hash(task.program.skeleton));
     EXPECT_LE(task.twin->flops, 0x1p20);
     EXPECT_LE(task.twin->low_flops, 0x1p16);
     for (const auto& shape : task.twin->shapes) {
@@ -92,10 +92,10 @@ TEST(Twins, AreTheSameSkeletonInTheirWindow) {
       EXPECT_LE(elements, 0x1p20);
     }
     // Programs are those that are drawn without twins.
-    Random random(options.seed, index);
-    EXPECT_EQ(synthesise(options, random, counts).shapes, task.program.shapes);
-    const SynthTask next = redraw(options, hygiene, index, 1, counts);
-    EXPECT_EQ(synthesise(options, random, counts).shapes, next.program.shapes);
+    Random random = synthesiser.random(index);
+    EXPECT_EQ(synthesiser.draw(index, random, counts).shapes, task.program.shapes);
+    const SynthTask next = redraw(synthesiser, hygiene, index, 1, counts);
+    EXPECT_EQ(synthesiser.draw(index, random, counts).shapes, next.program.shapes);
   }
 }
 

@@ -1,7 +1,8 @@
 #include "synth/program.h"
 
+#include <algorithm>
+
 #include "formats/error.h"
-#include "formats/sha256.h"
 
 namespace kw {
 namespace {
@@ -9,6 +10,11 @@ namespace {
 // A word whose every skeleton seems to contradict itself.
 constexpr int kMostSkeletons = 10'000;
 constexpr int kMostWords = 10'000;
+// Programs of other splits in a row: of a hundred programs one or two are for tests.
+constexpr int kMostElsewhere = 100'000;
+
+// Beside the streams that programs are drawn from.
+constexpr uint64_t kShuffles = 0x636f766572;
 
 void take(SynthProgram& program, const DimsSpace& dims, DimsSpace::Draw draw) {
   program.shapes = std::move(draw.shapes);
@@ -25,6 +31,7 @@ SynthCounts& SynthCounts::operator+=(const SynthCounts& other) {
   skeletons += other.skeletons;
   contradictions += other.contradictions;
   empty += other.empty;
+  of_other_splits += other.of_other_splits;
   unsolved += other.unsolved;
   timed_out += other.timed_out;
   words_given_up += other.words_given_up;
@@ -32,52 +39,114 @@ SynthCounts& SynthCounts::operator+=(const SynthCounts& other) {
   return *this;
 }
 
-SynthProgram synthesise(const SynthOptions& options, Random& random, SynthCounts& counts) {
-  int fruitless = 0;  // words in a row
-  for (;; ++fruitless) {
-    if (fruitless == kMostWords) {
-      throw InputError("found no program of " + std::to_string(options.level) +
-                       " operators from those given: after each but the last something must read "
-                       "its result, and sizes must agree");
-    }
-    ++counts.words;
-    const SkeletonSpace space(draw_word(options.level, options.operators, random));
-    if (space.count() == 0) {
-      ++counts.words_without_ranks;
+Synthesiser::Synthesiser(SynthOptions options) : options_(std::move(options)) {
+  if (options_.level == 1) options_.split.reset();
+  if (options_.cover) find_cycle();
+}
+
+// Words that have a program, as far as drawing ten times as many skeletons as there are can tell.
+void Synthesiser::find_cycle() {
+  if (options_.level > 2) throw InputError("only operators and ordered pairs can be covered");
+  for (const SynthOperator* first : options_.operators) {
+    if (options_.level == 1) {
+      cycle_.push_back({first});
       continue;
     }
-    for (int drawn = 0;; ++drawn) {
-      if (drawn == kMostSkeletons) {
-        ++counts.words_given_up;
-        break;
-      }
-      ++counts.skeletons;
-      SynthProgram program{space.draw(random), {}, {}, options.dtype};
-      program.shaped = shape(program.skeleton);
-      const Solved solved = program.shaped.sizes.solved();
-      if (solved == Solved::kContradiction) {
-        ++counts.contradictions;
-        continue;
-      }
-      if (solved == Solved::kUnsolved) {
-        ++counts.unsolved;
-        break;
-      }
-      DimsSpace dims(program.shaped, options.limits);
-      if (dims.empty()) {
-        ++counts.empty;
-        continue;
-      }
-      std::optional<DimsSpace::Draw> draw = dims.draw(random);
-      counts.tries += draw ? draw->tries : options.limits.tries;
-      if (!draw) {
-        ++counts.timed_out;
-        break;
-      }
-      take(program, dims, std::move(*draw));
-      return program;
+    for (const SynthOperator* second : options_.operators) {
+      const bool other =
+          options_.split && is_held_out(*first, *second) != (*options_.split == Split::kUnseen);
+      if (!other) cycle_.push_back({first, second});
     }
   }
+  uint64_t at = 0;
+  std::erase_if(cycle_, [&](const Word& word) {
+    const SkeletonSpace space(word);
+    Random numbers = random(at++, kShuffles);
+    if (space.count() == 0 || only_views(space.draw(numbers))) return true;
+    const auto most = static_cast<int64_t>(std::min(1000.0, 10 * space.count()));
+    for (SynthCounts counts; counts.skeletons < most;) {
+      const int64_t left = most - counts.skeletons;
+      if (of_word(space, Elsewhere::kDrawAgain, left, numbers, counts)) return false;
+    }
+    return true;
+  });
+  if (cycle_.empty()) throw InputError("there is no word with a program to cover");
+}
+
+const Word& Synthesiser::covered(uint64_t index) const {
+  // As far of a shuffle of this time around as is needed.
+  Random numbers = random(index / cycle_.size(), kShuffles + 1);
+  std::vector<size_t> order(cycle_.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const size_t place = index % cycle_.size();
+  for (size_t i = 0; i <= place; ++i) {
+    std::swap(order[i], order[i + numbers.below(order.size() - i)]);
+  }
+  return cycle_[order[place]];
+}
+
+std::optional<SynthProgram> Synthesiser::of_word(const SkeletonSpace& space, Elsewhere elsewhere,
+                                                 int64_t most, Random& random,
+                                                 SynthCounts& counts) const {
+  for (int64_t drawn = 0; drawn < most; ++drawn) {
+    ++counts.skeletons;
+    SynthProgram program{space.draw(random), {}, {}, options_.dtype};
+    program.shaped = shape(program.skeleton);
+    const Solved solved = program.shaped.sizes.solved();
+    if (solved == Solved::kContradiction) {
+      ++counts.contradictions;
+      continue;
+    }
+    if (solved == Solved::kUnsolved) {
+      ++counts.unsolved;
+      return std::nullopt;
+    }
+    DimsSpace dims(program.shaped, options_.limits);
+    if (dims.empty()) {
+      ++counts.empty;
+      continue;
+    }
+    if (options_.split && split_of(program.skeleton) != *options_.split) {
+      ++counts.of_other_splits;
+      if (elsewhere == Elsewhere::kEnd) return std::nullopt;
+      continue;
+    }
+    std::optional<DimsSpace::Draw> draw = dims.draw(random);
+    counts.tries += draw ? draw->tries : options_.limits.tries;
+    if (!draw) {
+      ++counts.timed_out;
+      return std::nullopt;
+    }
+    take(program, dims, std::move(*draw));
+    return program;
+  }
+  ++counts.words_given_up;
+  return std::nullopt;
+}
+
+SynthProgram Synthesiser::draw(uint64_t index, Random& random, SynthCounts& counts) const {
+  const bool cover = !cycle_.empty();
+  const int64_t elsewhere = counts.of_other_splits;
+  for (int fruitless = 0;
+       fruitless < kMostWords && counts.of_other_splits < elsewhere + kMostElsewhere;) {
+    ++counts.words;
+    const SkeletonSpace space(cover ? covered(index)
+                                    : draw_word(options_.level, options_.operators, random));
+    if (space.count() == 0) {
+      ++counts.words_without_ranks;
+      ++fruitless;
+      continue;
+    }
+    const int64_t others = counts.of_other_splits;
+    const Elsewhere then = cover ? Elsewhere::kDrawAgain : Elsewhere::kEnd;
+    if (auto program = of_word(space, then, kMostSkeletons, random, counts)) {
+      return std::move(*program);
+    }
+    fruitless += counts.of_other_splits == others;
+  }
+  throw InputError("found no program of " + std::to_string(options_.level) +
+                   " operators from those given: after each but the last something must read "
+                   "its result, sizes must agree, and it must be of the split that was asked for");
 }
 
 std::optional<SynthProgram> resize(const SynthProgram& program, const DimsLimits& limits,
@@ -89,26 +158,6 @@ std::optional<SynthProgram> resize(const SynthProgram& program, const DimsLimits
   SynthProgram resized = program;
   take(resized, dims, std::move(*draw));
   return resized;
-}
-
-std::string synth_structure(const SynthProgram& program) {
-  std::string text;
-  for (size_t i = 0; i < program.skeleton.size(); ++i) {
-    const SynthStep& step = program.skeleton[i];
-    text += "\n" + std::string(step.op->name);
-    for (const Operand& operand : step.operands) {
-      text += " " + std::to_string(operand.step) + ":" + std::to_string(operand.rank) + ":" +
-              std::to_string(operand.mask);
-    }
-    const Parameters& p = *step.parameters;
-    for (int value :
-         {p.dim, p.dim1, int{p.keepdim}, p.kernel, p.stride, p.padding, p.dilation,
-          p.output_padding, p.groups, p.normalized, p.diagonal, int{p.affine}, int{p.training}}) {
-      text += "," + std::to_string(value);
-    }
-    for (std::string_view value : p.chosen) text += "," + std::string(value);
-  }
-  return sha256_hex(text);
 }
 
 }  // namespace kw

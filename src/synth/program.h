@@ -8,6 +8,7 @@
 #include "ops/dtype.h"
 #include "synth/dims.h"
 #include "synth/skeleton.h"
+#include "synth/split.h"
 
 namespace kw {
 
@@ -26,12 +27,17 @@ struct SynthOptions {
   DType dtype = DType::kFloat32;
   DimsLimits limits;
   std::vector<const SynthOperator*> operators = all_synth_operators();
+  std::optional<Split> split;  // programs of this split alone, from level 2 on
+  // Words are no draws: they go through all operators (level 1) or ordered pairs of them (level 2),
+  // shuffled anew for each time around.
+  bool cover = false;
 };
 
 // What it took, over all programs drawn so far.
 struct SynthCounts {
   int64_t words = 0, words_without_ranks = 0;
   int64_t skeletons = 0, contradictions = 0, empty = 0;
+  int64_t of_other_splits = 0;  // programs
   // Not proved to have no sizes, and given up: sizes that must agree and could not be solved, draws
   // whose tries were used up, words none of whose skeletons had sizes. The only rejections that are
   // not exact.
@@ -40,17 +46,35 @@ struct SynthCounts {
   SynthCounts& operator+=(const SynthCounts& other);
 };
 
-// The next program of a sequence: it hangs on the options and on `random` alone. InputError where
-// thousands of words give none.
-SynthProgram synthesise(const SynthOptions& options, Random& random, SynthCounts& counts);
+class Synthesiser {
+ public:
+  // InputError where there is nothing to cover.
+  explicit Synthesiser(SynthOptions options);
+  const SynthOptions& options() const { return options_; }
+  // The numbers of an index, from which its programs are drawn, one after the other.
+  Random random(uint64_t index, uint64_t stream = 0) const {
+    return Random(options_.seed, index, stream);
+  }
+  // The next program of an index: it hangs on the options and on `random` alone. InputError where
+  // thousands of words give none.
+  SynthProgram draw(uint64_t index, Random& random, SynthCounts& counts) const;
+
+ private:
+  void find_cycle();
+  const Word& covered(uint64_t index) const;
+  // Uniform over skeletons of the word that have sizes, of at most so many that are drawn; nothing
+  // where none is found. One of another split is drawn again, or ends it.
+  enum class Elsewhere { kDrawAgain, kEnd };
+  std::optional<SynthProgram> of_word(const SkeletonSpace& space, Elsewhere elsewhere, int64_t most,
+                                      Random& random, SynthCounts& counts) const;
+
+  SynthOptions options_;
+  std::vector<Word> cycle_;  // none where words are drawn
+};
 
 // The same skeleton in other sizes; none where it has none within the limits.
 std::optional<SynthProgram> resize(const SynthProgram& program, const DimsLimits& limits,
                                    Random& random);
-
-// The same for programs that differ in sizes and dtype alone: operators, what reads what,
-// parameters, and which sizes are equal. SHA-256.
-std::string synth_structure(const SynthProgram& program);
 
 // What the texts call each tensor: x0.. inputs, w0.. parameters and buffers, t0.. results.
 std::vector<std::string> tensor_names(const SynthProgram& program);

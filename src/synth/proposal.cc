@@ -11,7 +11,7 @@ constexpr double kNone = -100;
 
 }  // namespace
 
-Proposal::Proposal(const SizeProblem& problem, std::vector<const Bound*> bounds)
+SizeProposal::SizeProposal(const SizeProblem& problem, std::vector<const Bound*> bounds)
     : problem_(problem),
       bounds_(std::move(bounds)),
       sources_(problem.free().size()),
@@ -25,7 +25,7 @@ Proposal::Proposal(const SizeProblem& problem, std::vector<const Bound*> bounds)
 }
 
 // What each bound leaves to each size, the rest being at its least. False: nothing.
-bool Proposal::narrow() {
+bool SizeProposal::narrow() {
   const std::vector<SizeProblem::Free>& free = problem_.free();
   std::vector<double> low(free.size()), high(free.size());
   for (size_t i = 0; i < free.size(); ++i) {
@@ -64,7 +64,7 @@ bool Proposal::narrow() {
 
 // Sizes that no bound has together, and each to the first degree: given the others, each may be
 // anything in an interval.
-void Proposal::choose_last() {
+void SizeProposal::choose_last() {
   const std::vector<SizeProblem::Free>& free = problem_.free();
   std::vector<size_t> order;
   for (size_t i = 0; i < free.size(); ++i) {
@@ -103,7 +103,7 @@ void Proposal::choose_last() {
 // size's tilt is the sum of the weights of the bounds that it is in, times its degree there. The
 // weights make proposals likely to be taken: they minimise top times the sum over all proposals of
 // size^-tilt, in steps of an eighth.
-void Proposal::choose_weights() {
+void SizeProposal::choose_weights() {
   const std::vector<SizeProblem::Free>& free = problem_.free();
   const size_t count = free.size();
   std::vector<int> weights(bounds_.size()), tilt(count);
@@ -192,7 +192,7 @@ void Proposal::choose_weights() {
 }
 
 // Of what a bound is on, without one size.
-double Proposal::product(const Bound& bound, int but, const std::vector<int64_t>& slots) const {
+double SizeProposal::product(const Bound& bound, int but, const std::vector<int64_t>& slots) const {
   double product = 1;
   for (size_t i = 0; i < bound.degree.size(); ++i) {
     if (static_cast<int>(i) == but) continue;
@@ -202,7 +202,7 @@ double Proposal::product(const Bound& bound, int but, const std::vector<int64_t>
 }
 
 // The sizes that come last; their numbers of choices go into the weight.
-bool Proposal::draw_last(std::vector<int64_t>& slots, double& weight, Random& random) const {
+bool SizeProposal::draw_last(std::vector<int64_t>& slots, double& weight, Random& random) const {
   for (const Last& last : last_) {
     int64_t low = sources_[last.size].low, high = sources_[last.size].high;
     for (const Bound* bound : last.above) {
@@ -220,7 +220,7 @@ bool Proposal::draw_last(std::vector<int64_t>& slots, double& weight, Random& ra
   return true;
 }
 
-bool Proposal::draw(std::vector<int64_t>& slots, Random& random) const {
+bool SizeProposal::draw(std::vector<int64_t>& slots, Random& random) const {
   double weight = 1;
   for (size_t i = 0; i < sources_.size(); ++i) {
     const Source& source = sources_[i];

@@ -9,10 +9,10 @@
 
 namespace kw {
 
-class Proposal {
+class SizeProposal {
  public:
   // Borrows all. Good for the assignments within `bounds`.
-  Proposal(const SizeProblem& problem, std::vector<const Bound*> bounds);
+  SizeProposal(const SizeProblem& problem, std::vector<const Bound*> bounds);
 
   // None is within the bounds: proved.
   bool empty() const { return empty_; }

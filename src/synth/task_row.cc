@@ -1,7 +1,9 @@
 #include "synth/task_row.h"
 
 #include <cstdio>
+#include <sstream>
 
+#include "formats/error.h"
 #include "formats/json.h"
 #include "program/task_json.h"
 
@@ -35,11 +37,11 @@ Json sized_to_json(const SynthProgram& program, const std::vector<std::string>& 
 }  // namespace
 
 std::string synth_id(const SynthOptions& options, uint64_t index) {
-  char id[80];
-  std::snprintf(id, sizeof id, "level%d-seed%llu-%06llu", options.level,
-                static_cast<unsigned long long>(options.seed),
-                static_cast<unsigned long long>(index));
-  return id;
+  char number[40];
+  std::snprintf(number, sizeof number, "%06llu", static_cast<unsigned long long>(index));
+  return "level" + std::to_string(options.level) +
+         (options.split ? "-" + std::string(split_name(*options.split)) : "") +
+         (options.cover ? "-cover" : "") + "-seed" + std::to_string(options.seed) + "-" + number;
 }
 
 std::string synth_row(const SynthTask& task, const SynthOptions& options) {
@@ -49,7 +51,8 @@ std::string synth_row(const SynthTask& task, const SynthOptions& options) {
   row["id"] = synth_id(options, task.index);
   row["level"] = options.level;
   row["dtype"] = dtype_name(program.dtype);
-  row["structure"] = synth_structure(program);
+  row["structure"] = structure_hash(program.skeleton);
+  row["split"] = options.level == 1 ? Json() : Json(split_name(split_of(program.skeleton)));
   row["steps"] = steps_to_json(program, names);
   if (task.twin) row["twin"] = sized_to_json(*task.twin, names);
   if (task.recorded) {
@@ -62,6 +65,21 @@ std::string synth_row(const SynthTask& task, const SynthOptions& options) {
     row["rejected"] = std::move(rejected);
   }
   return row.dump();
+}
+
+std::vector<StoredTask> read_tasks(const std::string& text, const std::string& name) {
+  std::vector<StoredTask> tasks;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string place = name + ":" + std::to_string(tasks.size() + 1);
+    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (json.is_discarded()) throw InputError(place + ": is no line of JSON");
+    const JsonReader row(json, place);
+    tasks.push_back({row.at("id").string(), row.at("model").string(),
+                     row.has("twin") ? row.at("twin").at("model").string() : ""});
+  }
+  if (tasks.empty()) throw InputError(name + ": has no tasks");
+  return tasks;
 }
 
 }  // namespace kw

@@ -21,10 +21,10 @@ bool has_twin(const SynthOptions& options, const HygieneOptions& hygiene) {
 
 // One index on its way.
 struct Pending {
-  Pending(const SynthOptions& options, uint64_t index)
-      : random(options.seed, index),
-        twins(options.seed, index, kTwins),
-        examinations(options.seed, index, kExaminations) {
+  Pending(const Synthesiser& synthesiser, uint64_t index)
+      : random(synthesiser.random(index)),
+        twins(synthesiser.random(index, kTwins)),
+        examinations(synthesiser.random(index, kExaminations)) {
     task.index = index;
   }
   Random random, twins, examinations;
@@ -33,10 +33,11 @@ struct Pending {
   bool done = false;
 };
 
-void draw(const SynthOptions& options, const HygieneOptions& hygiene, Pending& pending,
+void draw(const Synthesiser& synthesiser, const HygieneOptions& hygiene, Pending& pending,
           SynthCounts& counts) {
   pending.hygiene = {};
-  pending.task.program = synthesise(options, pending.random, counts);
+  const SynthOptions& options = synthesiser.options();
+  pending.task.program = synthesiser.draw(pending.task.index, pending.random, counts);
   if (only_views(pending.task.program.skeleton)) {
     pending.hygiene = {Flaw::kNothing, "its results are views of its inputs"};
   }
@@ -54,17 +55,17 @@ void draw(const SynthOptions& options, const HygieneOptions& hygiene, Pending& p
 
 class CleanTasks {
  public:
-  CleanTasks(const SynthOptions& options, const HygieneOptions& hygiene, Examiner& examiner,
+  CleanTasks(const Synthesiser& synthesiser, const HygieneOptions& hygiene, Examiner& examiner,
              SynthCounts& counts)
-      : options_(options), hygiene_(hygiene), examiner_(examiner), counts_(counts) {}
+      : synthesiser_(synthesiser), hygiene_(hygiene), examiner_(examiner), counts_(counts) {}
 
   void round(std::deque<Pending>& pending) {
     std::vector<Pending*> asked;
     for (Pending& each : pending) {
       if (!each.done) asked.push_back(&each);
     }
-    for (Pending* each : asked) draw(options_, hygiene_, *each, counts_);
-    const bool twins = has_twin(options_, hygiene_);
+    for (Pending* each : asked) draw(synthesiser_, hygiene_, *each, counts_);
+    const bool twins = has_twin(synthesiser_.options(), hygiene_);
     if (twins) examine(asked, true, true);
     examine(asked, false, hygiene_.full_size || !twins);
     for (Pending* each : asked) settle(*each);
@@ -77,8 +78,8 @@ class CleanTasks {
     for (Pending* each : asked) {
       if (each->hygiene.flaw != Flaw::kNone) continue;
       const SynthProgram& program = twins ? *each->task.twin : each->task.program;
-      models.push_back({synth_id(options_, each->task.index) + ".py", model_text(program),
-                        each->examinations.bits(), judge});
+      models.push_back({synth_id(synthesiser_.options(), each->task.index) + ".py",
+                        model_text(program), each->examinations.bits(), judge});
       owners.push_back(each);
     }
     std::vector<Examiner::Examined> examined = examiner_.examine(models);
@@ -105,7 +106,7 @@ class CleanTasks {
         ": " + rejected.reason + " (--no-hygiene takes programs as they are drawn)");
   }
 
-  const SynthOptions& options_;
+  const Synthesiser& synthesiser_;
   const HygieneOptions& hygiene_;
   Examiner& examiner_;
   SynthCounts& counts_;
@@ -113,20 +114,21 @@ class CleanTasks {
 
 }  // namespace
 
-SynthTask redraw(const SynthOptions& options, const HygieneOptions& hygiene, uint64_t index,
+SynthTask redraw(const Synthesiser& synthesiser, const HygieneOptions& hygiene, uint64_t index,
                  size_t rejected, SynthCounts& counts) {
-  Pending pending(options, index);
-  for (size_t i = 0; i <= rejected; ++i) draw(options, hygiene, pending, counts);
+  Pending pending(synthesiser, index);
+  for (size_t i = 0; i <= rejected; ++i) draw(synthesiser, hygiene, pending, counts);
   return std::move(pending.task);
 }
 
-void draw_clean(const SynthOptions& options, const HygieneOptions& hygiene, uint64_t begin,
+void draw_clean(const Synthesiser& synthesiser, const HygieneOptions& hygiene, uint64_t begin,
                 uint64_t end, Examiner& examiner, SynthCounts& counts,
                 const std::function<void(SynthTask)>& done) {
-  CleanTasks tasks(options, hygiene, examiner, counts);
+  CleanTasks tasks(synthesiser, hygiene, examiner, counts);
   std::deque<Pending> pending;
   for (uint64_t next = begin; next < end || !pending.empty();) {
-    while (next < end && pending.size() < examiner.at_once()) pending.emplace_back(options, next++);
+    while (next < end && pending.size() < examiner.at_once())
+      pending.emplace_back(synthesiser, next++);
     tasks.round(pending);
     for (; !pending.empty() && pending.front().done; pending.pop_front()) {
       done(std::move(pending.front().task));

@@ -33,13 +33,13 @@ struct HygieneOptions {
 };
 
 // The task of an index as drawn after so many that were rejected; not examined, nor recorded.
-SynthTask redraw(const SynthOptions& options, const HygieneOptions& hygiene, uint64_t index,
+SynthTask redraw(const Synthesiser& synthesiser, const HygieneOptions& hygiene, uint64_t index,
                  size_t rejected, SynthCounts& counts);
 
 // The tasks of indices [begin, end), handed to `done` in order. What is drawn at an index hangs on
 // the options and the index alone; which of them is taken, on what the examiner's arithmetic finds.
 // InputError where hundreds in a row are rejected at one index.
-void draw_clean(const SynthOptions& options, const HygieneOptions& hygiene, uint64_t begin,
+void draw_clean(const Synthesiser& synthesiser, const HygieneOptions& hygiene, uint64_t begin,
                 uint64_t end, Examiner& examiner, SynthCounts& counts,
                 const std::function<void(SynthTask)>& done);
 
