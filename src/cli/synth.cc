@@ -98,7 +98,7 @@ SynthTask draw_unexamined(const Synthesiser& synthesiser, uint64_t index, SynthC
   SynthTask task;
   task.index = index;
   Random random = synthesiser.random(index);
-  task.program = synthesiser.draw(index, random, counts);
+  task.program = synthesiser.draw(index, 0, random, counts);
   return task;
 }
 

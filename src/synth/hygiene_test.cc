@@ -93,9 +93,9 @@ TEST(Twins, AreTheSameSkeletonInTheirWindow) {
     }
     // Programs are those that are drawn without twins.
     Random random = synthesiser.random(index);
-    EXPECT_EQ(synthesiser.draw(index, random, counts).shapes, task.program.shapes);
+    EXPECT_EQ(synthesiser.draw(index, 0, random, counts).shapes, task.program.shapes);
     const SynthTask next = redraw(synthesiser, hygiene, index, 1, counts);
-    EXPECT_EQ(synthesiser.draw(index, random, counts).shapes, next.program.shapes);
+    EXPECT_EQ(synthesiser.draw(index, 0, random, counts).shapes, next.program.shapes);
   }
 }
 

@@ -124,13 +124,14 @@ std::optional<SynthProgram> Synthesiser::of_word(const SkeletonSpace& space, Els
   return std::nullopt;
 }
 
-SynthProgram Synthesiser::draw(uint64_t index, Random& random, SynthCounts& counts) const {
+SynthProgram Synthesiser::draw(uint64_t index, uint64_t before, Random& random,
+                               SynthCounts& counts) const {
   const bool cover = !cycle_.empty();
   const int64_t elsewhere = counts.of_other_splits;
   for (int fruitless = 0;
        fruitless < kMostWords && counts.of_other_splits < elsewhere + kMostElsewhere;) {
     ++counts.words;
-    const SkeletonSpace space(cover ? covered(index)
+    const SkeletonSpace space(cover ? covered(index + before / kMostOfWord * cycle_.size())
                                     : draw_word(options_.level, options_.operators, random));
     if (space.count() == 0) {
       ++counts.words_without_ranks;

@@ -55,9 +55,11 @@ class Synthesiser {
   Random random(uint64_t index, uint64_t stream = 0) const {
     return Random(options_.seed, index, stream);
   }
-  // The next program of an index: it hangs on the options and on `random` alone. InputError where
-  // thousands of words give none.
-  SynthProgram draw(uint64_t index, Random& random, SynthCounts& counts) const;
+  // The next program of an index, after `before` others: it hangs on the options and on `random`
+  // alone. Where words are covered, one that so many programs were in vain for gives its place to
+  // another. InputError where thousands of words give none.
+  static constexpr uint64_t kMostOfWord = 64;
+  SynthProgram draw(uint64_t index, uint64_t before, Random& random, SynthCounts& counts) const;
 
  private:
   void find_cycle();

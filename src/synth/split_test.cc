@@ -23,7 +23,7 @@ TEST(Split, SharesAreAsStatedAndPairsAreApart) {
   std::map<std::string, Split> by_structure;
   for (uint64_t index = 0; index < kPrograms; ++index) {
     Random random = synthesiser.random(index);
-    const Skeleton skeleton = synthesiser.draw(index, random, counts).skeleton;
+    const Skeleton skeleton = synthesiser.draw(index, 0, random, counts).skeleton;
     const Split split = split_of(skeleton);
     ++of[split];
     const auto [known, fresh] = by_structure.emplace(structure_hash(skeleton), split);
@@ -64,7 +64,7 @@ TEST(Split, IsWhatWasAskedFor) {
     SynthCounts counts;
     for (uint64_t index = 0; index < 20; ++index) {
       Random random = synthesiser.random(index);
-      EXPECT_EQ(split_of(synthesiser.draw(index, random, counts).skeleton), split);
+      EXPECT_EQ(split_of(synthesiser.draw(index, 0, random, counts).skeleton), split);
     }
   }
   EXPECT_THROW(parse_split("tset"), InputError);
@@ -79,7 +79,7 @@ TEST(Cover, GoesThroughAllOperators) {
   std::vector<std::string> names;
   for (uint64_t index = 0; index < 120; ++index) {
     Random random = synthesiser.random(index);
-    names.emplace_back(synthesiser.draw(index, random, counts).skeleton[0].op->name);
+    names.emplace_back(synthesiser.draw(index, 0, random, counts).skeleton[0].op->name);
   }
   // All but transposition, which computes nothing; then all of them again, in another order.
   const std::set<std::string> first(names.begin(), names.begin() + 60);
@@ -104,10 +104,25 @@ TEST(Cover, GoesThroughPairs) {
   std::set<std::pair<std::string, std::string>> pairs;
   for (uint64_t index = 0; index < 20; ++index) {  // whatever reads ArgMax is none
     Random random = synthesiser.random(index);
-    const Skeleton skeleton = synthesiser.draw(index, random, counts).skeleton;
+    const Skeleton skeleton = synthesiser.draw(index, 0, random, counts).skeleton;
     pairs.emplace(skeleton[0].op->name, skeleton[1].op->name);
   }
   EXPECT_EQ(pairs.size(), 20u);
+}
+
+// A word that gives no fair task makes room for another, and the rest of the cycle stays.
+TEST(Cover, PassesOverAWord) {
+  SynthOptions options;
+  options.level = 1;
+  options.cover = true;
+  const Synthesiser synthesiser(options);
+  SynthCounts counts;
+  const auto name = [&](uint64_t index, uint64_t before) {
+    Random random = synthesiser.random(index);
+    return synthesiser.draw(index, before, random, counts).skeleton[0].op->name;
+  };
+  EXPECT_EQ(name(7, 0), name(7, Synthesiser::kMostOfWord - 1));
+  EXPECT_EQ(name(7, Synthesiser::kMostOfWord), name(7 + 60, 0));
 }
 
 TEST(Cover, IsForOneAndTwo) {
@@ -130,7 +145,7 @@ TEST(Split, NothingToDrawIsSaid) {
   SynthCounts counts;
   const Synthesiser synthesiser(options);
   Random random = synthesiser.random(0);
-  EXPECT_THROW(synthesiser.draw(0, random, counts), InputError);
+  EXPECT_THROW(synthesiser.draw(0, 0, random, counts), InputError);
   options.cover = true;
   EXPECT_THROW(Synthesiser{options}, InputError);
 }

@@ -29,6 +29,7 @@ struct Pending {
   }
   Random random, twins, examinations;
   SynthTask task;
+  uint64_t before = 0;  // programs drawn
   Hygiene hygiene;
   bool done = false;
 };
@@ -37,7 +38,8 @@ void draw(const Synthesiser& synthesiser, const HygieneOptions& hygiene, Pending
           SynthCounts& counts) {
   pending.hygiene = {};
   const SynthOptions& options = synthesiser.options();
-  pending.task.program = synthesiser.draw(pending.task.index, pending.random, counts);
+  pending.task.program =
+      synthesiser.draw(pending.task.index, pending.before++, pending.random, counts);
   if (only_views(pending.task.program.skeleton)) {
     pending.hygiene = {Flaw::kNothing, "its results are views of its inputs"};
   }
