@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = ["README.md", "docs/status.md", "docs/performance.md", "docs/timing.md",
-             "docs/numerics.md"]
+             "docs/numerics.md", "docs/synthesis.md"]
 
 
 def ratio(interval):
@@ -263,6 +263,60 @@ def throughput() -> str:
     return "\n".join(lines)
 
 
+def milliseconds(seconds) -> str:
+    return "%.0f" % (1e3 * seconds) if seconds >= 0.1 else "%.2g" % (1e3 * seconds)
+
+
+def cpsat() -> str:
+    """The sampler of sizes and CP-SAT on the same constraints, from bench/cpu/synth_cpsat.json."""
+    path = ROOT / "bench/cpu/synth_cpsat.json"
+    if not path.exists():
+        return "Not measured yet."
+    runs = json.loads(path.read_text())
+    lines = ["| level | window | programs | sampler: sizes/s (median, p99, most in ms) | CP-SAT: sizes/s "
+             "(median, p99, most in ms) | building alone: median | drawn again | solved | stated and solved | sampler over "
+             "CP-SAT: rates, medians (least of all ways) | sampler with words and skeletons: programs/s |",
+             "|---|---|---|---|---|---|---|---|---|---|---|"]
+
+    def cell(times):
+        return "%.*f (%s)" % (times["per_s"] < 100, times["per_s"], ", ".join(
+            milliseconds(times[key]) for key in ("median_s", "p99_s", "most_s")))
+
+    for row in runs["rows"]:
+        ours, best = row["sampler"], next(r for r in row["cpsat"] if r["way"] == row["best_way"])
+        both = best["build_and_solve"]
+        lines.append("| %d | %s | %d | %s | %s | %s | %s | %d of %d | %s | %.0f, %.0f | %.0f |" % (
+            row["level"], "%g times" % row["window"] if row["window"] else "usual", row["programs"],
+            cell(ours["sizes"]), cell(both), milliseconds(best["build"]["median_s"]),
+            "%d of %d" % (ours["drawn_again"], ours["of"]), best["solved"], best["of"], row["best_way"],
+            ours["sizes"]["per_s"] / both["per_s"],
+            min(r["build_and_solve"]["median_s"] for r in row["cpsat"]) / ours["sizes"]["median_s"],
+            ours["programs"]["per_s"]))
+    # Sizes at an end of what they may be, and different answers of several seeds: each row, then together.
+    def ends(found):
+        shares = [100 * share for share in found if share is not None]
+        return "%.0f to %.0f %%" % (min(shares), max(shares))
+
+    seeds = [row["other_seeds"] for row in runs["rows"]]
+    models = [row["models"] for row in runs["rows"]]
+    environment, loads = runs["environment"], [row["load_before"] for row in runs["rows"]]
+    lines += ["", "Of free sizes that may be 64 things or more, the sampler's are the least or the most in %s, "
+              "CP-SAT's in %s; %d seeds, on %d programs of each row, give %.1f different answers in the mean. "
+              "%d models fixed at the sampler's draw have an answer, and %d fixed at wrong sizes none. "
+              "Skeletons that the sampler gave up before these programs: %d." % (
+                  ends(row["sampler"]["free_sizes_at_an_end"] for row in runs["rows"]),
+                  ends(way["free_sizes_at_an_end"] for row in runs["rows"] for way in row["cpsat"]),
+                  seeds[0]["seeds"], len(seeds[0]["different_answers"]),
+                  statistics.mean(n for each in seeds for n in each["different_answers"]),
+                  *[sum(each[key] for each in models) for key in ("drawn_taken", "wrong_refused")],
+                  sum(row["sampler"]["given_up_before"] for row in runs["rows"])),
+              "", "%s, %s, CPU time; other work ran on the machine (load %.1f to %.1f with this). OR-tools %s, "
+              "Python %s; `%s` at %s." % (
+                  environment["device"], environment["used"], min(loads), max(loads),
+                  environment["ortools"], environment["python"], runs["command"], runs["commit"])]
+    return "\n".join(lines)
+
+
 def intervals() -> str:
     """What intervals of speedups are worth, from bench/h200/intervals.json."""
     path = ROOT / "bench/h200/intervals.json"
@@ -303,7 +357,7 @@ def grid(part: str, across: str, *names: str) -> str:
     return "\n".join(lines[:-1])
 
 
-TABLES = {"corpora": corpora, "throughput": throughput, "intervals": intervals,
+TABLES = {"corpora": corpora, "throughput": throughput, "intervals": intervals, "cpsat": cpsat,
           "examples": examples, "agreement": agreement, "phases": phases, "profiles": profiles,
           "verdicts": verdicts, "families": families,
           "products": lambda: grid("products", "length", "how"),

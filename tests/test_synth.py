@@ -6,7 +6,7 @@ import json
 import pytest
 import torch
 
-from command import run
+from command import ROOT, run
 
 
 def draw(path, *flags):
@@ -251,3 +251,58 @@ def test_examined_runs_go_on(tmp_path):
         process = run("synth", "--out", whole, *flags, 12, *other)
         assert process.returncode == 2 and "other tasks" in process.stderr
         assert whole.read_bytes() == text
+
+
+def test_splits_share_nothing(tmp_path):
+    splits = ("train", "validation", "test", "unseen")
+    structures = {}
+    for split in splits:
+        rows = draw(tmp_path / (split + ".jsonl"), "--level", 2, "--count", 150, "--split", split)
+        assert {row["split"] for row in rows} == {split}
+        assert all(split in row["id"] for row in rows)
+        structures[split] = {row["structure"] for row in rows}
+    for split in splits:
+        for other in splits:
+            assert split == other or not structures[split] & structures[other]
+
+
+def test_pairs_are_covered(tmp_path):
+    operators = "Add,ReLU,Matmul,Softmax"
+    rows = draw(tmp_path / "tasks.jsonl", "--level", 2, "--count", 16, "--cover", "--only", operators)
+    pairs = {tuple(step["operator"] for step in row["steps"]) for row in rows}
+    assert len(pairs) == 16
+
+
+def test_tasks_are_examined_again(tmp_path):
+    path = tmp_path / "tasks.jsonl"
+    rows = examined(path, "--level", 2, "--count", 6, *SMALL)
+    process = run("synth", "--check", path, "--seed", 5, "--backend", "cpu")
+    assert process.returncode == 0 and "6 tasks examined by their twins" in process.stdout
+    # A result that is always the same, and a model that cannot run.
+    rows[1]["twin"]["model"] = rows[1]["twin"]["model"].replace("    return ", "    return 0 * ", 1)
+    rows[2]["twin"]["model"] = rows[2]["twin"]["model"].replace("return t", "return nowhere, t")
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    process = run("synth", "--check", path, "--seed", 5, "--backend", "cpu")
+    said = {line.split(":")[0]: line.split(": ")[1] for line in process.stdout.splitlines()
+            if line.startswith("level")}
+    assert said.get(rows[2]["id"]) == "does not run", process.stdout
+    path.write_text("{}\n")
+    process = run("synth", "--check", path, "--backend", "cpu")
+    assert process.returncode == 2 and "tasks.jsonl:1" in process.stderr
+
+
+def test_suites_are_whole():
+    """What the repository holds: a hundred tasks of each level, clean, with twins, of the test split."""
+    for level, least in ((1, 60), (2, 99), (5, 100), (20, 100)):
+        rows = [json.loads(line) for line in
+                (ROOT / "suites" / ("level%d.jsonl" % level)).read_text().splitlines()]
+        assert len(rows) == len({row["id"] for row in rows}) == 100
+        assert {row["level"] for row in rows} == {level}
+        assert {row["split"] for row in rows} == ({None} if level == 1 else {"test"})
+        words = {tuple(step["operator"] for step in row["steps"]) for row in rows}
+        assert len(words) >= least
+        for row in rows:
+            assert shapes_in_pytorch(row) == row["tensors"]
+            assert shapes_in_pytorch(row["twin"]) == row["twin"]["tensors"]
+            assert row["twin"]["flops"] <= 2 ** 28
+            assert row["program"]["forward"]["steps"]

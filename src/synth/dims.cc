@@ -1,6 +1,7 @@
 #include "synth/dims.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace kw {
 
@@ -59,6 +60,7 @@ std::optional<DimsSpace::Draw> DimsSpace::draw(Random& random) {
     if (drawn.flops < low_flops_ || drawn.flops > limits.high_flops) continue;
     if (choice.leading >= 0 && leading != choice.leading) continue;
     drawn.shapes = problem_.shapes(slots);
+    drawn.slots = std::move(slots);
     return drawn;
   }
   return std::nullopt;

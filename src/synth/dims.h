@@ -26,6 +26,7 @@ class DimsSpace {
 
   struct Draw {
     std::vector<std::vector<int64_t>> shapes;  // of the skeleton's tensors
+    std::vector<int64_t> slots;                // of its SizeProblem: what these come from
     double flops = 0;
     int64_t tries = 0;
   };

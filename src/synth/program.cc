@@ -18,6 +18,7 @@ constexpr uint64_t kShuffles = 0x636f766572;
 
 void take(SynthProgram& program, const DimsSpace& dims, DimsSpace::Draw draw) {
   program.shapes = std::move(draw.shapes);
+  program.slots = std::move(draw.slots);
   program.flops = draw.flops;
   program.low_flops = dims.low_flops();
   program.high_flops = dims.high_flops();
@@ -90,7 +91,7 @@ std::optional<SynthProgram> Synthesiser::of_word(const SkeletonSpace& space, Els
                                                  SynthCounts& counts) const {
   for (int64_t drawn = 0; drawn < most; ++drawn) {
     ++counts.skeletons;
-    SynthProgram program{space.draw(random), {}, {}, options_.dtype};
+    SynthProgram program{.skeleton = space.draw(random), .dtype = options_.dtype};
     program.shaped = shape(program.skeleton);
     const Solved solved = program.shaped.sizes.solved();
     if (solved == Solved::kContradiction) {

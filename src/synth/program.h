@@ -16,6 +16,7 @@ struct SynthProgram {
   Skeleton skeleton;
   ShapedSkeleton shaped;
   std::vector<std::vector<int64_t>> shapes;  // by tensor of `shaped`
+  std::vector<int64_t> slots;                // of its SizeProblem: what `shapes` come from
   DType dtype = DType::kFloat32;             // of every tensor but indices
   double flops = 0;
   double low_flops = 0, high_flops = 0;  // the window

@@ -60,6 +60,29 @@ class SizeProblem {
   };
   const std::vector<Monomial>& monomials() const { return monomials_; }
 
+  struct Check {
+    int slot;
+    int64_t low, high;
+  };
+  const std::vector<Check>& checks() const { return checks_; }
+
+  struct Product {  // factor times a monomial
+    int monomial = -1;
+    double factor = 0;
+  };
+  // FLOPs: the coefficient times the larger product.
+  struct Term {
+    double coefficient = 0;
+    Product a, b;  // b.monomial -1: `a` alone
+  };
+  const std::vector<Term>& terms() const { return terms_; }
+
+  struct Dim {
+    int slot = -1;  // -1: a constant
+    int64_t constant = 1;
+  };
+  const std::vector<std::vector<Dim>>& tensors() const { return tensors_; }
+
   // Whether all slots are in their ranges.
   bool checked(const std::vector<int64_t>& slots) const;
   // False where checked slots pass a limit on elements. FLOPs are written, and which monomial most
@@ -69,23 +92,6 @@ class SizeProblem {
   std::vector<std::vector<int64_t>> shapes(const std::vector<int64_t>& slots) const;
 
  private:
-  struct Check {
-    int slot;
-    int64_t low, high;
-  };
-  struct Product {  // factor times a monomial
-    int monomial = -1;
-    double factor = 0;
-  };
-  struct Term {
-    double coefficient = 0;
-    Product a, b;  // the larger counts
-  };
-  struct Dim {
-    int slot = -1;  // -1: a constant
-    int64_t constant = 1;
-  };
-
   void compile(const ShapedSkeleton& skeleton);
   int slot(const Sizes& sizes, SizeId size);
   Product product(const Sizes& sizes, const Shape& shape);
