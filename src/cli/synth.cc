@@ -176,7 +176,7 @@ class RowWriter {
   void finish() {
     if (done_ > before_ && !out_.flush()) fail();
     const double seconds = seconds_since(start_);
-    std::printf("%llu programs (%llu were there), %.0f/s\n", static_cast<unsigned long long>(done_),
+    std::printf("%llu programs (%llu were there), %.3g/s\n", static_cast<unsigned long long>(done_),
                 static_cast<unsigned long long>(before_),
                 seconds > 0 ? static_cast<double>(done_ - before_) / seconds : 0.0);
   }
