@@ -363,6 +363,7 @@ ExamineReport examine_report_from_json(const JsonReader& in) {
     if (changes.size() != report.outputs.size()) in.at("changes").fail("expected one an output");
   }
   report.seconds = number_from_json(in.at("seconds"));
+  if (!(report.seconds >= 0)) in.at("seconds").fail("expected a number from 0 on");
   report.peak_bytes = in.at("peak_bytes").integer(0, INT64_MAX);
   return report;
 }

@@ -53,6 +53,23 @@ std::vector<Line> lines_of(const SizeProblem& problem) {
 
 }  // namespace
 
+namespace {
+
+// Where parts, each at most its `most`, make up a sum of `low`, the largest is at least this: were
+// it less, all parts, each at most the largest, would be less than `low` together.
+double least_leader(std::vector<double> most, double low) {
+  std::sort(most.begin(), most.end());
+  double rest = low;  // without the parts that are at their most
+  for (size_t i = 0; i < most.size(); ++i) {
+    const double level = rest / static_cast<double>(most.size() - i);
+    if (level <= most[i]) return level * (1 - 1e-12);
+    rest -= most[i];
+  }
+  return low;  // they never are: any answer is right
+}
+
+}  // namespace
+
 Bounds find_bounds(const SizeProblem& problem, double low_flops) {
   const std::vector<SizeProblem::Free>& free = problem.free();
   const std::vector<int64_t>&least = problem.least(), &most = problem.most();
@@ -73,18 +90,27 @@ Bounds find_bounds(const SizeProblem& problem, double low_flops) {
     const Line& line = all[at];
     return line.slope + std::max(line.most / low(line), line.most / high(line));
   };
-  int with_flops = 0;
-  for (const SizeProblem::Monomial& monomial : problem.monomials())
-    with_flops += monomial.flops > 0;
-  for (size_t i = 0; i < problem.monomials().size(); ++i) {
-    const SizeProblem::Monomial& monomial = problem.monomials()[i];
+  const auto limit_of = [&](const SizeProblem::Monomial& monomial) {
     double limit = HUGE_VAL;
     if (monomial.largest > 0) limit = std::min(limit, limits.tensor / monomial.largest);
     if (monomial.total > 0) limit = std::min(limit, limits.total / monomial.total);
     if (monomial.flops > 0) limit = std::min(limit, limits.high_flops / monomial.flops);
+    return limit;
+  };
+  std::vector<double> most_flops;  // that each monomial can have
+  for (const SizeProblem::Monomial& monomial : problem.monomials()) {
+    double product = 1;
+    for (int at : monomial.slots) product *= static_cast<double>(most[at]);
+    if (monomial.flops > 0) {
+      most_flops.push_back(monomial.flops * std::min(product, limit_of(monomial)));
+    }
+  }
+  const double needed = least_leader(std::move(most_flops), low_flops);
+  for (size_t i = 0; i < problem.monomials().size(); ++i) {
+    const SizeProblem::Monomial& monomial = problem.monomials()[i];
+    const double limit = limit_of(monomial);
     Bound cap{std::vector<int>(free.size()), portable_log2(limit)};
     Bound floor{std::vector<int>(free.size()), 0};
-    const double needed = low_flops / with_flops;
     const bool may_lead = monomial.flops > 0 && needed > 0 && limit * monomial.flops >= needed;
     if (may_lead) floor.log2_limit = portable_log2(monomial.flops / needed);
     bool any = false;

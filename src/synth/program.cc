@@ -91,8 +91,13 @@ std::optional<SynthProgram> Synthesiser::of_word(const SkeletonSpace& space, Els
                                                  SynthCounts& counts) const {
   for (int64_t drawn = 0; drawn < most; ++drawn) {
     ++counts.skeletons;
-    SynthProgram program{.skeleton = space.draw(random), .dtype = options_.dtype};
-    program.shaped = shape(program.skeleton);
+    SynthProgram program{.dtype = options_.dtype};
+    Shaper shaper;
+    space.draw(random, [&](SynthStep step) {
+      program.skeleton.push_back(std::move(step));
+      return shaper.add(program.skeleton.back());
+    });
+    program.shaped = shaper.finish();
     const Solved solved = program.shaped.sizes.solved();
     if (solved == Solved::kContradiction) {
       ++counts.contradictions;

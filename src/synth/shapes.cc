@@ -23,96 +23,59 @@ const std::vector<const OperatorRow*>& rows_of(const SynthOperator& op) {
   return table.at(&op - synth_operators().data());
 }
 
-class Shaper {
- public:
-  explicit Shaper(const Skeleton& skeleton) : skeleton_(skeleton) {}
+}  // namespace
 
-  ShapedSkeleton run() {
-    for (const SynthStep& step : skeleton_) {
-      out_.steps.emplace_back();
-      apply(step);
-      if (sizes().solved() == Solved::kContradiction) return std::move(out_);
-    }
-    for (const Shape& tensor : out_.tensors) {
-      for (SizeId size : tensor) sizes().at_least(size, 1);
-    }
-    return std::move(out_);
+void Shaper::add_new(Role role, const Shape& shape) {
+  out_.steps.back().operands.push_back(static_cast<int>(out_.tensors.size()));
+  out_.tensors.push_back(shape);
+  out_.fresh_of.push_back(static_cast<int>(out_.fresh.size()));
+  out_.fresh.push_back({role, static_cast<int>(out_.steps.size()) - 1});
+}
+
+void Shaper::add_result(Shape shape) {
+  out_.tensors.push_back(std::move(shape));
+  out_.fresh_of.push_back(-1);
+  out_.steps.back().result = static_cast<int>(out_.tensors.size()) - 1;
+}
+
+Shape Shaper::free_shape(int rank) {
+  Shape shape;
+  for (int i = 0; i < rank; ++i) shape.push_back(sizes().variable());
+  return shape;
+}
+
+// The result that an operand names, or a new tensor of this shape.
+Shape Shaper::take(const Operand& operand, Role role, const auto& make_shape) {
+  if (operand.step >= 0) {
+    const int id = out_.steps[operand.step].result;
+    out_.steps.back().operands.push_back(id);
+    return tensor(id);
   }
+  const Shape shape = make_shape();
+  add_new(role, shape);
+  return shape;
+}
+Shape Shaper::take(const Operand& operand) {
+  return take(operand, Role::kInput, [&] { return free_shape(operand.rank); });
+}
 
- private:
-  Sizes& sizes() { return out_.sizes; }
-  const Shape& tensor(int id) const { return out_.tensors[id]; }
-  const SynthStep& step() const { return skeleton_[out_.steps.size() - 1]; }
-
-  void add(Role role, const Shape& shape) {
-    out_.steps.back().operands.push_back(static_cast<int>(out_.tensors.size()));
-    out_.tensors.push_back(shape);
-    out_.fresh_of.push_back(static_cast<int>(out_.fresh.size()));
-    out_.fresh.push_back({role, static_cast<int>(out_.steps.size()) - 1});
-  }
-  void add_result(Shape shape) {
-    out_.tensors.push_back(std::move(shape));
-    out_.fresh_of.push_back(-1);
-    out_.steps.back().result = static_cast<int>(out_.tensors.size()) - 1;
-  }
-
-  Shape free_shape(int rank) {
-    Shape shape;
-    for (int i = 0; i < rank; ++i) shape.push_back(sizes().variable());
-    return shape;
-  }
-
-  // The result that an operand names, or a new tensor of this shape.
-  Shape take(const Operand& operand, Role role, const auto& make_shape) {
-    if (operand.step >= 0) {
-      const int id = out_.steps[operand.step].result;
-      out_.steps.back().operands.push_back(id);
-      return tensor(id);
-    }
-    const Shape shape = make_shape();
-    add(role, shape);
-    return shape;
-  }
-  Shape take(const Operand& operand) {
-    return take(operand, Role::kInput, [&] { return free_shape(operand.rank); });
-  }
-
-  // A result must have this shape; a new tensor is given it.
-  void take_as(const Operand& operand, const Shape& wanted, Role role = Role::kInput) {
-    const Shape shape = take(operand, role, [&] { return wanted; });
-    for (size_t d = 0; d < wanted.size(); ++d) sizes().equal(shape[d], wanted[d]);
-  }
-
-  SizeId one() { return sizes().constant(1); }
-  static uint32_t bit(const Shape& shape, size_t dim) { return 1u << (shape.size() - 1 - dim); }
-
-  Shape broadcast();
-  Shape matmul();
-  Shape reduce();
-  Shape normalise();
-  Shape window();
-  Shape convolve();
-  Shape join();
-  Shape result_of(const SynthStep& step);
-  void apply(const SynthStep& step);
-  void add_flops(const SynthOperator& op);
-  void add_affine(const Shape& shape, bool scale);
-
-  const Skeleton& skeleton_;
-  ShapedSkeleton out_;
-};
+// A result must have this shape; a new tensor is given it.
+void Shaper::take_as(const Operand& operand, const Shape& wanted, Role role) {
+  const Shape shape = take(operand, role, [&] { return wanted; });
+  for (size_t d = 0; d < wanted.size(); ++d) sizes().equal(shape[d], wanted[d]);
+}
 
 // Aligned at the last dim. A new operand has what its mask says: a one, or what the other has
 // there, or, where that has no dim or is known to be one, a size of its own. Two results must agree
 // where neither is known to be one.
 Shape Shaper::broadcast() {
-  const std::vector<Operand>& operands = step().operands;
+  const std::vector<Operand>& operands = step_->operands;
   const bool both_new = operands[0].step < 0 && operands[1].step < 0;
   const size_t rank = std::max(operands[0].rank, operands[1].rank);
   Shape shapes[2];
   for (int i : {0, 1}) {
     if (operands[i].step >= 0)
-      shapes[i] = tensor(out_.steps[operands[i].step].result);
+      shapes[i] = result_of_step(operands[i].step);
     else
       shapes[i].assign(operands[i].rank, -1);
   }
@@ -160,10 +123,10 @@ Shape Shaper::broadcast() {
 
 // (..., M, K) with (K, N), or with (..., K, N) of the same leading dims.
 Shape Shaper::matmul() {
-  const std::vector<Operand>& operands = step().operands;
+  const std::vector<Operand>& operands = step_->operands;
   const size_t left_rank = operands[0].rank, right_rank = operands[1].rank;
   const auto shape_of = [&](const Operand& operand) {
-    return operand.step >= 0 ? tensor(out_.steps[operand.step].result) : Shape();
+    return operand.step >= 0 ? result_of_step(operand.step) : Shape();
   };
   Shape left = shape_of(operands[0]);
   const Shape right = shape_of(operands[1]);
@@ -186,9 +149,9 @@ Shape Shaper::matmul() {
 }
 
 Shape Shaper::reduce() {
-  Shape shape = take(step().operands[0]);
-  const Parameters& parameters = *step().parameters;
-  if (step().op->domain == Domain::kSpread) sizes().at_least(shape[parameters.dim], 2);
+  Shape shape = take(step_->operands[0]);
+  const Parameters& parameters = *step_->parameters;
+  if (step_->op->domain == Domain::kSpread) sizes().at_least(shape[parameters.dim], 2);
   if (parameters.keepdim) {
     shape[parameters.dim] = one();
   } else {
@@ -198,21 +161,21 @@ Shape Shaper::reduce() {
 }
 
 void Shaper::add_affine(const Shape& shape, bool scale) {
-  if (scale) add(Role::kScale, shape);
-  add(Role::kBias, shape);
+  if (scale) add_new(Role::kScale, shape);
+  add_new(Role::kBias, shape);
 }
 
 Shape Shaper::normalise() {
-  const Parameters& parameters = *step().parameters;
-  const Shape shape = take(step().operands[0]);
+  const Parameters& parameters = *step_->parameters;
+  const Shape shape = take(step_->operands[0]);
   Shape weight{shape.size() > 1 ? shape[1] : shape[0]};
-  switch (step().op->domain) {
+  switch (step_->op->domain) {
     case Domain::kBatchNorm:
       if (parameters.training) {  // more than one element of each channel
         sizes().at_least(shape[0], 2);
       } else {
-        add(Role::kRunningMean, weight);
-        add(Role::kRunningVar, weight);
+        add_new(Role::kRunningMean, weight);
+        add_new(Role::kRunningVar, weight);
       }
       break;
     case Domain::kLayerNorm:
@@ -233,11 +196,11 @@ Shape Shaper::normalise() {
 }
 
 Shape Shaper::window() {
-  const Parameters& parameters = *step().parameters;
-  Shape shape = take(step().operands[0]);
+  const Parameters& parameters = *step_->parameters;
+  Shape shape = take(step_->operands[0]);
   const int64_t extent = int64_t{parameters.dilation} * (parameters.kernel - 1) + 1;
   // PyTorch's avg_pool3d alone asks that a window fits without the padding.
-  const bool whole = step().op->domain == Domain::kAvgPool && step().op->spatial == 3;
+  const bool whole = step_->op->domain == Domain::kAvgPool && step_->op->spatial == 3;
   for (size_t d = 2; d < shape.size(); ++d) {
     if (whole) sizes().at_least(shape[d], extent);
     shape[d] = sizes().window(shape[d], extent, parameters.stride, parameters.padding);
@@ -247,9 +210,9 @@ Shape Shaper::window() {
 
 // (N, C, ...) with weights (Cout, C / groups, k, ...); transposed with (C, Cout / groups, k, ...).
 Shape Shaper::convolve() {
-  const Parameters& parameters = *step().parameters;
-  const bool transposed = step().op->domain == Domain::kConvTranspose;
-  const Shape input = take(step().operands[0]);
+  const Parameters& parameters = *step_->parameters;
+  const bool transposed = step_->op->domain == Domain::kConvTranspose;
+  const Shape input = take(step_->operands[0]);
   const auto grouped = [&](SizeId size) {  // a group's share
     if (parameters.groups == 1) return size;
     const SizeId share = sizes().variable();
@@ -262,7 +225,7 @@ Shape Shaper::convolve() {
   const SizeId kernel = sizes().constant(parameters.kernel);
   Shape weight = transposed ? Shape{input[1], share_out} : Shape{out, share_in};
   weight.resize(input.size(), kernel);
-  take_as(step().operands[1], weight, Role::kWeight);
+  take_as(step_->operands[1], weight, Role::kWeight);
   if (parameters.affine) add_affine({out}, false);
 
   const int64_t extent = int64_t{parameters.dilation} * (parameters.kernel - 1) + 1;
@@ -282,18 +245,18 @@ Shape Shaper::convolve() {
 }
 
 Shape Shaper::join() {
-  const std::vector<Operand>& operands = step().operands;
-  const Parameters& parameters = *step().parameters;
-  const bool stack = step().op->domain == Domain::kStack;
+  const std::vector<Operand>& operands = step_->operands;
+  const Parameters& parameters = *step_->parameters;
+  const bool stack = step_->op->domain == Domain::kStack;
   // The other's shape, where the first is new and the second is not.
   const Operand& lead = operands[0].step < 0 && operands[1].step >= 0 ? operands[1] : operands[0];
-  const Shape known = lead.step >= 0 ? tensor(out_.steps[lead.step].result) : free_shape(lead.rank);
+  const Shape known = lead.step >= 0 ? result_of_step(lead.step) : free_shape(lead.rank);
   Shape shapes[2] = {known, known};
   if (!stack) {
     for (int i : {0, 1}) {
       if (&operands[i] == &lead) continue;
       shapes[i][parameters.dim] = operands[i].step >= 0
-                                      ? tensor(out_.steps[operands[i].step].result)[parameters.dim]
+                                      ? result_of_step(operands[i].step)[parameters.dim]
                                       : sizes().variable();
     }
   }
@@ -307,20 +270,20 @@ Shape Shaper::join() {
   return result;
 }
 
-Shape Shaper::result_of(const SynthStep& made) {
-  switch (made.op->domain) {
+Shape Shaper::result() {
+  switch (step_->op->domain) {
     case Domain::kUnary:
     case Domain::kScan:
     case Domain::kTriangle:
-      return take(made.operands[0]);
+      return take(step_->operands[0]);
     case Domain::kSoftmax: {
-      const Shape shape = take(made.operands[0]);
-      sizes().at_least(shape[made.parameters->dim], 2);
+      const Shape shape = take(step_->operands[0]);
+      sizes().at_least(shape[step_->parameters->dim], 2);
       return shape;
     }
     case Domain::kTranspose: {
-      Shape shape = take(made.operands[0]);
-      std::swap(shape[made.parameters->dim], shape[made.parameters->dim1]);
+      Shape shape = take(step_->operands[0]);
+      std::swap(shape[step_->parameters->dim], shape[step_->parameters->dim1]);
       return shape;
     }
     case Domain::kBinary:
@@ -352,7 +315,8 @@ Shape Shaper::result_of(const SynthStep& made) {
 
 // As program/cost.h counts: for each multiply-add of products and convolutions, elsewhere for each
 // element of the largest tensor of the step.
-void Shaper::add_flops(const SynthOperator& op) {
+void Shaper::add_flops() {
+  const SynthOperator& op = *step_->op;
   const ShapedStep& made = out_.steps.back();
   const Shape& result = tensor(made.result);
   const Shape& first = tensor(made.operands[0]);
@@ -372,13 +336,20 @@ void Shaper::add_flops(const SynthOperator& op) {
   }
 }
 
-void Shaper::apply(const SynthStep& made) {
-  const Shape result = result_of(made);
-  add_result(result);
-  add_flops(*made.op);
+bool Shaper::add(const SynthStep& step) {
+  step_ = &step;
+  out_.steps.emplace_back();
+  add_result(result());
+  add_flops();
+  return sizes().solved() != Solved::kContradiction;
 }
 
-}  // namespace
+ShapedSkeleton Shaper::finish() {
+  for (const Shape& tensor : out_.tensors) {
+    for (SizeId size : tensor) sizes().at_least(size, 1);
+  }
+  return std::move(out_);
+}
 
 bool only_views(const Skeleton& skeleton) {
   return std::all_of(skeleton.begin(), skeleton.end(), [](const SynthStep& step) {
@@ -388,6 +359,12 @@ bool only_views(const Skeleton& skeleton) {
   });
 }
 
-ShapedSkeleton shape(const Skeleton& skeleton) { return Shaper(skeleton).run(); }
+ShapedSkeleton shape(const Skeleton& skeleton) {
+  Shaper shaper;
+  for (const SynthStep& step : skeleton) {
+    if (!shaper.add(step)) break;
+  }
+  return shaper.finish();
+}
 
 }  // namespace kw

@@ -48,6 +48,41 @@ struct ShapedSkeleton {
 // Whether no step computes or moves anything: results are views of what is read.
 bool only_views(const Skeleton& skeleton);
 
+// Applies the rules, step by step.
+class Shaper {
+ public:
+  // False where the steps so far have no sizes: `sizes` is a contradiction then.
+  bool add(const SynthStep& step);
+  // After the last step.
+  ShapedSkeleton finish();
+
+ private:
+  Sizes& sizes() { return out_.sizes; }
+  const Shape& tensor(int id) const { return out_.tensors[id]; }
+  const Shape& result_of_step(int step) const { return tensor(out_.steps[step].result); }
+  void add_new(Role role, const Shape& shape);
+  void add_result(Shape shape);
+  Shape free_shape(int rank);
+  SizeId one() { return sizes().constant(1); }
+  Shape take(const Operand& operand, Role role, const auto& make_shape);
+  Shape take(const Operand& operand);
+  void take_as(const Operand& operand, const Shape& wanted, Role role = Role::kInput);
+
+  Shape broadcast();
+  Shape matmul();
+  Shape reduce();
+  Shape normalise();
+  Shape window();
+  Shape convolve();
+  Shape join();
+  Shape result();
+  void add_flops();
+  void add_affine(const Shape& shape, bool scale);
+
+  const SynthStep* step_ = nullptr;  // that is being added
+  ShapedSkeleton out_;
+};
+
 // Every rule applied. The skeleton has no sizes where `sizes` ended in a contradiction.
 ShapedSkeleton shape(const Skeleton& skeleton);
 

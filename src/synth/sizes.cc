@@ -1,6 +1,8 @@
 #include "synth/sizes.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <numeric>
 
 namespace kw {
@@ -202,6 +204,32 @@ void Sizes::replace(SizeId variable, SizeId by) {
   checks_.push_back({by, old.low, old.high});
 }
 
+Sizes::Growth Sizes::growth(SizeId x) const {
+  x = resolve(x);
+  const Node& node = nodes_[x];
+  const auto times = [](double factor, Growth g) {
+    return Growth{factor * g.rate, factor * g.jump};
+  };
+  const auto plus = [](Growth a, Growth b) { return Growth{a.rate + b.rate, a.jump + b.jump}; };
+  const auto mul = static_cast<double>(node.mul);
+  switch (node.kind) {
+    case Kind::kConstant:
+      return {0, 0};
+    case Kind::kVariable:
+      return {1, 0};
+    case Kind::kAffine: {  // a floor may be just short of its next step
+      Growth divided = times(1.0 / static_cast<double>(node.div), growth(node.a));
+      if (node.div > 1) divided.jump += 1;
+      return times(mul, divided);
+    }
+    case Kind::kSum:
+      return plus(growth(node.a), growth(node.b));
+    case Kind::kSplit:
+      return plus(times(mul, growth(node.a)), growth(node.b));
+  }
+  return {0, 0};
+}
+
 // Values of the only variable of both at which they are the same.
 void Sizes::enumerate(SizeId variable, SizeId a, SizeId b) {
   Variable& domain = variable_at(variable);
@@ -224,10 +252,20 @@ void Sizes::enumerate(SizeId variable, SizeId a, SizeId b) {
     for (int64_t by; low <= high && (by = differ(low)) > 0;) low += by;
     for (int64_t by; low <= high && (by = differ(high)) < 0;) high += by;
   }
-  const int64_t count = listed ? static_cast<int64_t>(domain.values.size()) : high - low + 1;
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t at = listed ? domain.values[i] : low + i;
-    if (differ(at) == 0) kept.push_back(at);
+  if (listed) {
+    std::copy_if(domain.values.begin(), domain.values.end(), std::back_inserter(kept),
+                 [&](int64_t at) { return differ(at) == 0; });
+  } else {
+    // Neither falls: where one is ahead, the other has to grow by as much.
+    const Growth left = growth(a), right = growth(b);
+    for (int64_t at = low; at <= high;) {
+      const int64_t by = differ(at);
+      if (by == 0) kept.push_back(at);
+      const Growth& behind = by > 0 ? left : right;
+      const double short_of = std::abs(static_cast<double>(by)) - behind.jump;
+      if (behind.rate * static_cast<double>(high - at) < short_of) break;
+      at += std::max<int64_t>(1, static_cast<int64_t>(short_of / behind.rate));
+    }
   }
   if (kept.empty()) return contradiction();
   if (kept.size() == 1) {

@@ -76,6 +76,11 @@ class Sizes {
   // What x is where value_of(variable) is what each variable is.
   int64_t value(SizeId x, const auto& value_of) const;
   int64_t extreme(SizeId x, bool most) const;
+  // x grows by at most rate * n + jump where its only variable grows by n.
+  struct Growth {
+    double rate, jump;
+  };
+  Growth growth(SizeId x) const;
   void equal_to_constant(SizeId x, int64_t value);
   void equal_floors(SizeId a, SizeId b);
   // x, before it was shifted and divided, is what gives `quotient`.

@@ -232,8 +232,7 @@ SkeletonSpace::SkeletonSpace(Word word) : word_(std::move(word)), remaining_(wor
   }
 }
 
-Skeleton SkeletonSpace::draw(Random& random) const {
-  Skeleton skeleton;
+void SkeletonSpace::draw(Random& random, const std::function<bool(SynthStep)>& take) const {
   Histogram results{};
   std::array<std::vector<int>, kRanks + 1> by_rank;
   for (size_t step = 0; step < word_.size(); ++step) {
@@ -260,8 +259,16 @@ Skeleton SkeletonSpace::draw(Random& random) const {
       ++results[pattern.rank];
       by_rank[pattern.rank].push_back(static_cast<int>(step));
     }
-    skeleton.push_back(std::move(made));
+    if (!take(std::move(made))) return;
   }
+}
+
+Skeleton SkeletonSpace::draw(Random& random) const {
+  Skeleton skeleton;
+  draw(random, [&](SynthStep step) {
+    skeleton.push_back(std::move(step));
+    return true;
+  });
   return skeleton;
 }
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "synth/operators.h"
@@ -40,7 +41,9 @@ class SkeletonSpace {
 
   // Skeletons of the word, to 13 digits; 0: no operator order gives the ranks that it needs.
   double count() const { return count_; }
-  // Uniform over them. There must be some.
+  // Uniform over them; there must be some. Each step is given away as soon as it is drawn, and
+  // where one is not taken, the rest is not drawn.
+  void draw(Random& random, const std::function<bool(SynthStep)>& take) const;
   Skeleton draw(Random& random) const;
 
  private:
