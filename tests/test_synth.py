@@ -306,3 +306,8 @@ def test_suites_are_whole():
             assert shapes_in_pytorch(row["twin"]) == row["twin"]["tensors"]
             assert row["twin"]["flops"] <= 2 ** 28
             assert row["program"]["forward"]["steps"]
+
+
+def test_a_folder_that_is_not_there_is_said(tmp_path):
+    process = run("synth", "--no-hygiene", "--out", tmp_path / "nowhere" / "tasks.jsonl", "--count", 5)
+    assert process.returncode == 3 and "nowhere" in process.stderr and "disk" not in process.stderr

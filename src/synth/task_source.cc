@@ -9,8 +9,6 @@
 namespace kw {
 namespace {
 
-constexpr size_t kMostRejected = 1000;
-
 // Streams of random numbers beside the one that programs are drawn from.
 enum Stream : uint64_t { kTwins = 1, kExaminations = 2 };
 

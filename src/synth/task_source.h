@@ -32,6 +32,9 @@ struct HygieneOptions {
   bool full_size = false;  // examine programs as they are too; else twins alone
 };
 
+// Programs at one index, in vain, before it is said that there is no task.
+constexpr size_t kMostRejected = 1000;
+
 // The task of an index as drawn after so many that were rejected; not examined, nor recorded.
 SynthTask redraw(const Synthesiser& synthesiser, const HygieneOptions& hygiene, uint64_t index,
                  size_t rejected, SynthCounts& counts);

@@ -1,0 +1,104 @@
+#include "cli/synth_file.h"
+
+#include <cstdio>
+
+#include "formats/error.h"
+#include "formats/json.h"
+#include "synth/task_row.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+double seconds_between(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// The row of an index before it is examined, for comparison.
+Json drawn_row(const Drawing& drawing, uint64_t index, size_t rejected, SynthCounts& counts) {
+  SynthTask task;
+  if (drawing.hygiene) {
+    task = redraw(drawing.synthesiser, *drawing.hygiene, index, rejected, counts);
+  } else {
+    task = draw_unexamined(drawing.synthesiser, index, counts);
+  }
+  return Json::parse(synth_row(task, drawing.synthesiser.options()));
+}
+
+// Whether a row is what these flags give at this index.
+bool is_row(const std::string& line, const Drawing& drawing, uint64_t index) {
+  Json row = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!row.is_object() || row.contains("rejected") != drawing.hygiene.has_value()) return false;
+  size_t rejected = 0;
+  if (drawing.hygiene) {
+    if (!row["rejected"].is_array()) return false;
+    rejected = row["rejected"].size();
+    if (rejected > kMostRejected) return false;
+    row.erase("rejected");
+    row.erase("program");
+  }
+  SynthCounts counts;
+  return row == drawn_row(drawing, index, rejected, counts);
+}
+
+}  // namespace
+
+uint64_t rows_before(const fs::path& file, const Drawing& drawing, uint64_t count) {
+  std::ifstream in(file);
+  if (!in || !fs::is_regular_file(file)) return 0;
+  const auto other = [&] {
+    return InputError(file.string() +
+                      ": holds other tasks than these flags give; choose another --out");
+  };
+  std::string line, first, last;
+  uint64_t rows = 0;
+  uintmax_t bytes = 0;
+  while (std::getline(in, line) && !in.eof()) {  // a last line without its end is not whole
+    if (rows++ == 0) first = line;
+    bytes += line.size() + 1;
+    last = std::move(line);
+  }
+  if (rows > count) throw other();
+  if (rows > 0 && (!is_row(first, drawing, 0) || !is_row(last, drawing, rows - 1))) throw other();
+  if (rows == 0 && fs::file_size(file) > 0 && !line.starts_with("{")) throw other();
+  fs::resize_file(file, bytes);
+  return rows;
+}
+
+SynthTask draw_unexamined(const Synthesiser& synthesiser, uint64_t index, SynthCounts& counts) {
+  SynthTask task;
+  task.index = index;
+  Random random = synthesiser.random(index);
+  task.program = synthesiser.draw(index, 0, random, counts);
+  return task;
+}
+
+void RowWriter::write(const std::string& row) {
+  if (!out_.is_open()) {  // not before there is something
+    out_.open(path_, std::ios::app);
+    if (!out_) throw EnvironmentError("cannot write " + path_);
+  }
+  out_ << row << '\n';
+  if (!out_) fail();
+  ++done_;
+  if (seconds_between(shown_) < 2) return;
+  shown_ = Clock::now();
+  out_.flush();  // a run that is killed goes on from here
+  std::fprintf(stderr, "%llu of %llu\n", static_cast<unsigned long long>(done_),
+               static_cast<unsigned long long>(count_));
+}
+
+void RowWriter::finish() {
+  if (done_ > before_ && !out_.flush()) fail();
+  const double seconds = seconds_between(start_);
+  std::printf("%llu programs (%llu were there), %.3g/s\n", static_cast<unsigned long long>(done_),
+              static_cast<unsigned long long>(before_),
+              seconds > 0 ? static_cast<double>(done_ - before_) / seconds : 0.0);
+}
+
+void RowWriter::fail() const {
+  throw EnvironmentError("cannot write " + path_ + ": is the disk full?");
+}
+
+}  // namespace kw
