@@ -129,6 +129,32 @@ def test_the_same_flags_give_the_same_bytes(tmp_path):
     assert text != (tmp_path / "c.jsonl").read_bytes()
 
 
+def test_the_published_window(tmp_path):
+    """Its lower end is halved until a program reaches it, and no further."""
+    flags = ("--level", 1, "--count", 150, "--window")
+    halved = set()
+    for row in draw(tmp_path / "published.jsonl", *flags, "published"):
+        low, high = row["window"]
+        assert low <= row["flops"] <= high == 2 ** 35
+        if low > 0:  # views have none
+            halved.add(2 ** 34 / low)
+            assert (2 ** 34 / low).is_integer() and int(2 ** 34 / low).bit_count() == 1
+    assert len(halved) > 2
+
+
+def test_measures(tmp_path):
+    """Weighed by one over each size, sizes are small."""
+    flags = ("--level", 1, "--count", 200, "--only", "ReLU,Add", "--measure")
+
+    def median(rows):
+        sizes = sorted(max(row["tensors"]["x0"]) for row in rows)
+        return sizes[len(sizes) // 2]
+
+    uniform = draw(tmp_path / "uniform.jsonl", *flags, "uniform", "--window", "1:2^30")
+    log = draw(tmp_path / "log.jsonl", *flags, "log", "--window", "1:2^30")
+    assert median(uniform) > 4 * median(log)
+
+
 @pytest.mark.parametrize("kept", [0, 1, 700, 20000])
 def test_a_killed_run_goes_on(tmp_path, kept):
     whole, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"

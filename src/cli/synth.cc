@@ -26,7 +26,7 @@ struct Flags {
   uint64_t count = 100, seed = 1;
   std::string dtype = "float32", window, twin = "2^16:2^20", out, check;
   std::vector<std::string> only;
-  std::string split = "all";
+  std::string split = "all", measure = "uniform";
   bool no_hygiene = false, cover = false;
   MachineFlags machine;
 };
@@ -67,9 +67,12 @@ SynthOptions options_of(const Flags& flags) {
   options.level = flags.level;
   options.seed = flags.seed;
   options.dtype = parse_dtype(flags.dtype);
+  options.limits.log_measure = flags.measure == "log";
   options.cover = flags.cover;
   if (flags.split != "all") options.split = parse_split(flags.split);
-  if (!flags.window.empty()) {
+  if (flags.window == "published") {
+    options.limits.halve_low = true;
+  } else if (!flags.window.empty()) {
     std::tie(options.limits.low_flops, options.limits.high_flops) =
         window(flags.window, "--window");
   }
@@ -263,11 +266,19 @@ Command add_synth(CLI::App& app) {
   app.add_option("--dtype", flags->dtype, "of all tensors: float32, float16 or bfloat16")
       ->check(CLI::IsMember({"float32", "float16", "bfloat16"}))
       ->capture_default_str();
-  app.add_option("--window", flags->window,
-                 "floating-point operations of a program, LOW:HIGH (default: 2^34:2^35); LOW is "
-                 "lowered to a quarter of what a program can reach");
+  app.add_option(
+      "--window", flags->window,
+      "floating-point operations of a program, LOW:HIGH (default: 2^34:2^35); LOW is "
+      "lowered to a quarter of what a program can reach. published: 2^34:2^35, and LOW is "
+      "halved until a program reaches it");
   app.add_option("--only", flags->only, "operators to draw from, separated by commas")
       ->delimiter(',');
+  app.add_option(
+         "--measure", flags->measure,
+         "of sizes: uniform over all that fit, most of which are large; log weighs each size "
+         "x by 1/x")
+      ->check(CLI::IsMember({"uniform", "log"}))
+      ->capture_default_str();
   app.add_option("--split", flags->split,
                  "programs of one split alone: train, validation and test share no structure, and "
                  "in those of unseen a step reads a result by a pair of operators that none of the "

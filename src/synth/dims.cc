@@ -8,8 +8,13 @@ namespace kw {
 DimsSpace::DimsSpace(const ShapedSkeleton& skeleton, const DimsLimits& limits)
     : problem_(skeleton, limits) {
   if (problem_.empty()) return;
-  // A program that reaches four times the lower end keeps it: how much more it can says nothing.
-  low_flops_ = std::min(limits.low_flops, climb_flops(problem_, 4 * limits.low_flops) / 4);
+  if (limits.halve_low) {
+    const double most = climb_flops(problem_, limits.low_flops);
+    for (low_flops_ = limits.low_flops; low_flops_ > most;) low_flops_ /= 2;
+  } else {
+    // A program that reaches four times the lower end keeps it: how much more it can says nothing.
+    low_flops_ = std::min(limits.low_flops, climb_flops(problem_, 4 * limits.low_flops) / 4);
+  }
   bounds_ = find_bounds(problem_, low_flops_);
   std::vector<const Bound*> all;
   for (const Bound& bound : bounds_.above) all.push_back(&bound);

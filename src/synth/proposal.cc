@@ -65,6 +65,7 @@ bool SizeProposal::narrow() {
 // Sizes that no bound has together, and each to the first degree: given the others, each may be
 // anything in an interval.
 void SizeProposal::choose_last() {
+  if (by_log()) return;  // what the others leave would have to be weighed
   const std::vector<SizeProblem::Free>& free = problem_.free();
   std::vector<size_t> order;
   for (size_t i = 0; i < free.size(); ++i) {
@@ -98,6 +99,11 @@ void SizeProposal::choose_last() {
   }
 }
 
+// Proposes sizes of this tilt: by their weight over size^tilt.
+const PowerTable& SizeProposal::table(size_t size, int tilt) const {
+  return PowerTable::of(sources_[size].low > 1 ? 2 : 1, tilt + (by_log() ? 8 : 0));
+}
+
 // For any weights of the bounds: the product of all bounds, each to its weight, is no less than
 // that of what they bound, and so, for every assignment, than the product of all size^tilt, where a
 // size's tilt is the sum of the weights of the bounds that it is in, times its degree there. The
@@ -107,9 +113,6 @@ void SizeProposal::choose_weights() {
   const std::vector<SizeProblem::Free>& free = problem_.free();
   const size_t count = free.size();
   std::vector<int> weights(bounds_.size()), tilt(count);
-  const auto table = [&](size_t i) -> const PowerTable& {
-    return PowerTable::of(sources_[i].low > 1 ? 2 : 1, tilt[i]);
-  };
   // log2 of top, and of the sum over proposals.
   const auto log2_top = [&] {
     double sum = 0;
@@ -122,7 +125,9 @@ void SizeProposal::choose_weights() {
     if (is_last_[i]) {
       return (1 - tilt[i] / 8.0) * portable_log2(static_cast<double>(sources_[i].high));
     }
-    return free[i].few() ? 0 : portable_log2(table(i).total(sources_[i].low, sources_[i].high));
+    return free[i].few()
+               ? 0
+               : portable_log2(table(i, tilt[i]).total(sources_[i].low, sources_[i].high));
   };
   std::vector<double> sums(count);
   for (size_t i = 0; i < count; ++i) sums[i] = log2_sum(i);
@@ -144,7 +149,7 @@ void SizeProposal::choose_weights() {
     bool fits = true;
     for (auto [cap, by] : changes) fits = fits && weights[cap] >= 0;
     for (size_t i = 0; i < count; ++i) {
-      const int most = is_last_[i] ? 8 : PowerTable::kMost;
+      const int most = is_last_[i] ? 8 : PowerTable::kMost - (by_log() ? 8 : 0);
       fits = fits && tilt[i] >= PowerTable::kLeast && tilt[i] <= most;
     }
     if (fits) {
@@ -186,7 +191,7 @@ void SizeProposal::choose_weights() {
   for (size_t i = 0; i < count; ++i) {
     if (free[i].few() || is_last_[i]) continue;
     Source& source = sources_[i];
-    source.table = &table(i);
+    source.table = &table(i, tilt[i]);
     source.share = source.table->share(source.low, source.high);
   }
 }
@@ -228,8 +233,12 @@ bool SizeProposal::draw(std::vector<int64_t>& slots, Random& random) const {
     if (source.table) {
       slots[i] = source.table->draw(source.low, source.high, source.share, random);
       weight *= source.table->power(slots[i]);
+      if (by_log()) weight /= static_cast<double>(slots[i]);
     } else if (!is_last_[i]) {
       slots[i] = free.at(static_cast<int64_t>(random.below(free.count())));
+      if (by_log() && free.low > 0) {
+        weight *= static_cast<double>(free.low) / static_cast<double>(slots[i]);
+      }
     }
   }
   return draw_last(slots, weight, random) && random.uniform() * top_ < weight;

@@ -16,11 +16,11 @@ class SizeProposal {
 
   // None is within the bounds: proved.
   bool empty() const { return empty_; }
-  // log2 of how many assignments there can be at most, those of free sizes of few values aside:
-  // what is proposed is taken as often as there are so many.
+  // log2 of what all assignments can weigh at most, free sizes of few values aside: what is
+  // proposed is taken as often as they weigh so much.
   double log2_mass() const { return log2_mass_; }
-  // Writes the free sizes. False: not taken. What is taken has the same probability everywhere, 1
-  // over the mass.
+  // Writes the free sizes. False: not taken. What is taken has the probability of its weight over
+  // the mass.
   bool draw(std::vector<int64_t>& slots, Random& random) const;
 
  private:
@@ -39,6 +39,8 @@ class SizeProposal {
   void choose_weights();
   bool draw_last(std::vector<int64_t>& slots, double& weight, Random& random) const;
   double product(const Bound& bound, int but, const std::vector<int64_t>& slots) const;
+  bool by_log() const { return problem_.limits().log_measure; }
+  const PowerTable& table(size_t size, int tilt) const;
 
   const SizeProblem& problem_;
   std::vector<const Bound*> bounds_;

@@ -14,9 +14,13 @@ struct DimsLimits {
   double tensor = 0x1p30;  // elements of any tensor
   double total = 0x1p32;   // elements of all tensors
   double low_flops = 0x1p34, high_flops = 0x1p35;
+  bool halve_low = false;  // until it can be reached, as the published driver does; else a quarter
+                           // of what can be reached takes its place where that is less
   int64_t tries = 1'000'000;  // before a draw is given up
   // Before assignments are divided by what leads, if that saves tries; 0: at once, in any case.
   int64_t tries_for_all = 100;
+  // Each assignment weighs the product of 1 / x over its free sizes x, and not 1; remainders aside.
+  bool log_measure = false;
 };
 
 class SizeProblem {

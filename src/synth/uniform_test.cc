@@ -27,33 +27,35 @@ double tail(double chi_square, double freedom) {
   return 0.5 * std::erfc(z / std::sqrt(2.0));
 }
 
-// The probability of counts so uneven, or more so, were each outcome of `space` as likely as any.
-double evenness(const std::set<Outcome>& space, const std::function<Outcome()>& draw, int draws) {
-  std::map<Outcome, int> counts;
-  for (int i = 0; i < draws; ++i) {
-    const Outcome outcome = draw();
-    if (!space.contains(outcome)) {
-      ADD_FAILURE() << "not in the space: " << testing::PrintToString(outcome);
-      return 0;
-    }
-    ++counts[outcome];
-  }
-  const double expected = static_cast<double>(draws) / static_cast<double>(space.size());
-  double chi_square = 0;
-  for (const Outcome& outcome : space) {
-    const auto found = counts.find(outcome);
-    const double count = found == counts.end() ? 0 : found->second;
-    chi_square += (count - expected) * (count - expected) / expected;
-  }
-  return tail(chi_square, static_cast<double>(space.size()) - 1);
-}
-
 struct Space {
   std::string name;
   std::set<Outcome> outcomes;
   std::function<Outcome()> draw;
   std::map<Outcome, double> flops = {};  // of candidates, before the window
+  std::function<double(const Outcome&)> weight = [](const Outcome&) { return 1; };
 };
+
+// The probability of counts so uneven, or more so, were each outcome as likely as it weighs.
+double evenness(const Space& space, const std::function<Outcome()>& draw, int draws) {
+  std::map<Outcome, int> counts;
+  for (int i = 0; i < draws; ++i) {
+    const Outcome outcome = draw();
+    if (!space.outcomes.contains(outcome)) {
+      ADD_FAILURE() << "not in the space: " << testing::PrintToString(outcome);
+      return 0;
+    }
+    ++counts[outcome];
+  }
+  double all = 0, chi_square = 0;
+  for (const Outcome& outcome : space.outcomes) all += space.weight(outcome);
+  for (const Outcome& outcome : space.outcomes) {
+    const double expected = draws * space.weight(outcome) / all;
+    const auto found = counts.find(outcome);
+    const double count = found == counts.end() ? 0 : found->second;
+    chi_square += (count - expected) * (count - expected) / expected;
+  }
+  return tail(chi_square, static_cast<double>(space.outcomes.size()) - 1);
+}
 
 // Holm: sorted, the k-th least of n has to be under alpha / (n - k) for its space to be uneven.
 std::set<std::string> uneven(std::vector<std::pair<double, std::string>> found) {
@@ -120,28 +122,41 @@ void apply_window(Space& space, const Sampler& sampler, double low, double high)
 }
 
 DimsLimits small_limits(double tensor, double total, double low, double high) {
-  return {tensor, total, low, high, 10'000'000, 100};
+  return {
+      .tensor = tensor, .total = total, .low_flops = low, .high_flops = high, .tries = 10'000'000};
 }
 
-Space matrix() {  // relu of a matrix: its FLOPs are its elements
-  auto sampler = std::make_shared<Sampler>(
-      std::initializer_list<const char*>{"ReLU"}, small_limits(40, 1000, 20, 1000),
-      [](const Skeleton& s) { return s[0].operands[0].rank == 2; });
-  Space space{"matrix", {}, [sampler] { return sampler->draw(); }};
+Space matrix_of(const char* name, bool by_log) {  // relu: its FLOPs are its elements
+  DimsLimits limits = small_limits(40, 1000, 20, 1000);
+  limits.log_measure = by_log;
+  auto sampler =
+      std::make_shared<Sampler>(std::initializer_list<const char*>{"ReLU"}, limits,
+                                [](const Skeleton& s) { return s[0].operands[0].rank == 2; });
+  Space space{name, {}, [sampler] { return sampler->draw(); }};
   for (int64_t a = 1; a <= 40; ++a) {
     for (int64_t b = 1; a * b <= 40; ++b) {
       space.flops[{a, b}] = static_cast<double>(a * b);
     }
   }
+  if (by_log) {
+    space.weight = [](const Outcome& s) { return 1.0 / static_cast<double>(s[0] * s[1]); };
+  }
   apply_window(space, *sampler, 20, 1000);
   return space;
 }
+Space matrix() { return matrix_of("matrix", false); }
+Space matrix_by_log() { return matrix_of("matrix, by log", true); }
 
-Space product() {  // (M, K) by (K, N)
-  auto sampler = std::make_shared<Sampler>(
-      std::initializer_list<const char*>{"Matmul"}, small_limits(30, 70, 40, 160),
-      [](const Skeleton& s) { return s[0].operands[0].rank == 2; });
-  Space space{"product", {}, [sampler] { return sampler->draw(); }};
+Space product_of(const char* name, bool by_log) {  // (M, K) by (K, N)
+  DimsLimits limits = small_limits(30, 70, 40, 160);
+  limits.log_measure = by_log;
+  auto sampler =
+      std::make_shared<Sampler>(std::initializer_list<const char*>{"Matmul"}, limits,
+                                [](const Skeleton& s) { return s[0].operands[0].rank == 2; });
+  Space space{name, {}, [sampler] { return sampler->draw(); }};
+  if (by_log) {
+    space.weight = [](const Outcome& s) { return 1.0 / static_cast<double>(s[0] * s[1] * s[3]); };
+  }
   for (int64_t m = 1; m <= 30; ++m) {
     for (int64_t k = 1; k <= 30; ++k) {
       for (int64_t n = 1; n <= 30; ++n) {
@@ -153,6 +168,8 @@ Space product() {  // (M, K) by (K, N)
   apply_window(space, *sampler, 40, 160);
   return space;
 }
+Space product() { return product_of("product", false); }
+Space product_by_log() { return product_of("product, by log", true); }
 
 Space convolution() {  // kernel 3, stride 2, padding 1: sizes of the input that give the same
                        // output
@@ -241,12 +258,13 @@ Space added() {  // a sum of a matrix's rows, added to a tensor of three dims wh
 
 // A matrix, what GELU costs on it, and its product with another: divided by which of them leads.
 Space divided() {
-  auto sampler =
-      std::make_shared<Sampler>(std::initializer_list<const char*>{"GELU", "Matmul"},
-                                DimsLimits{24, 100, 60, 240, 10'000'000, 0}, [](const Skeleton& s) {
-                                  return s[0].operands[0].rank == 2 && s[1].operands[0].step == 0 &&
-                                         s[1].operands[1].step < 0 && s[1].operands[1].rank == 2;
-                                });
+  DimsLimits limits = small_limits(24, 100, 60, 240);
+  limits.tries_for_all = 0;
+  auto sampler = std::make_shared<Sampler>(
+      std::initializer_list<const char*>{"GELU", "Matmul"}, limits, [](const Skeleton& s) {
+        return s[0].operands[0].rank == 2 && s[1].operands[0].step == 0 &&
+               s[1].operands[1].step < 0 && s[1].operands[1].rank == 2;
+      });
   sampler->draw();
   EXPECT_GT(sampler->proposals(), 1u);
   const double each = find_operator("aten.gelu.default")->flops;
@@ -330,12 +348,12 @@ Space wirings() {  // relu, tanh, and a product that reads one or two results, o
 
 TEST(Uniform, EverySpaceIsDrawnEvenly) {
   std::vector<std::pair<double, std::string>> found, biased;
-  for (const auto make :
-       {matrix, product, convolution, pool, joined, added, divided, reductions, wirings}) {
+  for (const auto make : {matrix, product, convolution, pool, joined, added, divided, reductions,
+                          wirings, matrix_by_log, product_by_log}) {
     const Space space = make();
     ASSERT_GT(space.outcomes.size(), 8u) << space.name;
     const int draws = 100'000;
-    found.emplace_back(evenness(space.outcomes, space.draw, draws), space.name);
+    found.emplace_back(evenness(space, space.draw, draws), space.name);
     std::printf("%s: %zu outcomes, %d draws, p = %.3f\n", space.name.c_str(), space.outcomes.size(),
                 draws, found.back().first);
     // Half of the outcomes 5 % less likely than the others.
@@ -350,7 +368,7 @@ TEST(Uniform, EverySpaceIsDrawnEvenly) {
         if (!less.contains(outcome) || random.uniform() >= 0.05) return outcome;
       }
     };
-    biased.emplace_back(evenness(space.outcomes, draw, 3 * draws), space.name);
+    biased.emplace_back(evenness(space, draw, 3 * draws), space.name);
   }
   EXPECT_TRUE(uneven(found).empty()) << testing::PrintToString(uneven(found));
   EXPECT_EQ(uneven(biased).size(), biased.size());
