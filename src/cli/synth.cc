@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/synth_file.h"
+#include "cli/synth_stats.h"
 #include "formats/error.h"
 #include "synth/task_row.h"
 
@@ -24,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 struct Flags {
   int level = 5;
   uint64_t count = 100, seed = 1;
-  std::string dtype = "float32", window, twin = "2^16:2^20", out, check;
+  std::string dtype = "float32", window, twin = "2^16:2^20", out, check, stats;
   std::vector<std::string> only;
   std::string split = "all", measure = "uniform";
   bool no_hygiene = false, cover = false;
@@ -220,6 +221,7 @@ int check(const Flags& flags) {
 }
 
 int run(const Flags& flags) {
+  if (!flags.stats.empty()) return synth_stats(flags.stats, flags.out);
   if (!flags.check.empty()) return check(flags);
   if (flags.out.empty()) throw InputError("--out is required: the file to write");
   Drawing drawing{Synthesiser(options_of(flags)), std::nullopt};
@@ -255,7 +257,8 @@ Command add_synth(CLI::App& app) {
       "killed goes on where it was.\n\n"
       "  kernelwright synth --level 5 --count 1000 --out tasks.jsonl\n"
       "  kernelwright synth --level 2 --window 2^24:2^28 --out small.jsonl     for training\n"
-      "  kernelwright synth --level 5 --count 100000 --no-hygiene --out many.jsonl");
+      "  kernelwright synth --level 5 --count 100000 --no-hygiene --out many.jsonl\n"
+      "  kernelwright synth --stats many.jsonl --out many.html             what they cover");
   app.add_option("--level", flags->level, "operators of each program")
       ->check(CLI::Range(1, 40))
       ->capture_default_str();
@@ -295,8 +298,12 @@ Command add_synth(CLI::App& app) {
                "take programs as they are drawn: thousands a second, and nothing is run");
   flags->machine.add_backend_to(app);
   app.add_option("--out", flags->out, "the file to write");
-  app.add_option("--check", flags->check,
-                 "draw nothing: examine the tasks of this file, on inputs drawn from --seed");
+  CLI::Option* check =
+      app.add_option("--check", flags->check,
+                     "draw nothing: examine the tasks of this file, on inputs drawn from --seed");
+  app.add_option("--stats", flags->stats,
+                 "draw nothing: say what the tasks of this file cover; --out is a page with more")
+      ->excludes(check);
   return [flags] { return run(*flags); };
 }
 

@@ -7,20 +7,6 @@
 namespace kw {
 namespace {
 
-// One figure with what it means under it.
-class Card {
- public:
-  Card(Markup& out, const std::string& figure, const std::string& meaning,
-       const std::string& style = "")
-      : scope_(out.element("div", {{"class", style.empty() ? "card" : "card " + style}})) {
-    out.leaf("div", figure, {{"class", "figure"}});
-    out.leaf("div", meaning, {{"class", "meaning"}});
-  }
-
- private:
-  Markup::Scope scope_;
-};
-
 void write_measured_card(Markup& out, const Interval& interval, const std::string& baseline) {
   const bool faster = interval.estimate >= 1;
   // A speedup counts by its lower bound.

@@ -30,19 +30,6 @@ void write_json(Markup& out, const Json& json, int depth) {
   }
 }
 
-void write_head(Markup& out, const OptimizeResult& result) {
-  const auto head = out.element("head");
-  out.empty("meta", {{"charset", "utf-8"}});
-  out.empty("meta", {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}});
-  // Nothing is loaded and nothing runs, whatever the text on the page says.
-  out.empty("meta", {{"http-equiv", "Content-Security-Policy"},
-                     {"content", "default-src 'none'; style-src 'unsafe-inline'"}});
-  const std::string& file = result.reference.source.file;
-  out.leaf("title", file.empty() ? "Kernelwright" : file + " · Kernelwright");
-  const auto style = out.element("style");
-  out.trusted(kPageStyle);
-}
-
 void write_nav(Markup& out, const ReportContext& c) {
   const bool judged = !c.result.verdict.stages.empty();
   struct Link {
@@ -63,6 +50,19 @@ void write_nav(Markup& out, const ReportContext& c) {
 }
 
 }  // namespace
+
+void write_head(Markup& out, const std::string& title, std::string_view more_style) {
+  const auto head = out.element("head");
+  out.empty("meta", {{"charset", "utf-8"}});
+  out.empty("meta", {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}});
+  // Nothing is loaded and nothing runs, whatever the text on the page says.
+  out.empty("meta", {{"http-equiv", "Content-Security-Policy"},
+                     {"content", "default-src 'none'; style-src 'unsafe-inline'"}});
+  out.leaf("title", title.empty() ? "Kernelwright" : title + " · Kernelwright");
+  const auto style = out.element("style");
+  out.trusted(kPageStyle);
+  out.trusted(more_style);
+}
 
 void write_sources(Markup& out, const ReportContext& c) {
   const auto section = out.element("section", {{"id", "sources"}});
@@ -93,7 +93,7 @@ std::string report_html(const OptimizeResult& result) {
   {
     const ReportContext context(result);
     const auto html = out.element("html", {{"lang", "en"}});
-    write_head(out, result);
+    write_head(out, result.reference.source.file);
     const auto body = out.element("body");
     write_headline(out, context);
     write_nav(out, context);

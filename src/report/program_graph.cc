@@ -69,7 +69,7 @@ class GraphBuilder {
     }
     graph_.nodes.push_back(node);
     const Step& s = text_.program().steps[step];
-    for (const Operand& operand : text_.operands(step)) connect(operand, index);
+    for (const TensorArgument& operand : text_.operands(step)) connect(operand, index);
     for (ValueId id : step_writes(s, text_.task().kernels)) {
       storages_[storage(id)] = {index, id};
     }
@@ -106,7 +106,7 @@ class GraphBuilder {
   void provide(ValueId id) { makers_[id] = {static_cast<int>(graph_.nodes.size()) - 1, id}; }
 
   // An edge from whatever last made or wrote the operand; parameters become a row of the box.
-  void connect(const Operand& operand, int to) {
+  void connect(const TensorArgument& operand, int to) {
     Source source;
     if (auto it = makers_.find(operand.value); it != makers_.end()) source = it->second;
     if (auto it = storages_.find(storage(operand.value));

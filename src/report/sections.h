@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/markup.h"
@@ -41,6 +42,21 @@ void write_attempts(Markup& out, const ReportContext& context);   // rejected, a
 void write_sources(Markup& out, const ReportContext& context);    // optimized.py, the user's file
 void write_environment(Markup& out, const ReportContext& context);
 
+// The page's <head>: `title` and the style sheet, with `more_style` of ours after it.
+void write_head(Markup& out, const std::string& title, std::string_view more_style = "");
+// One figure with what it means under it.
+class Card {
+ public:
+  Card(Markup& out, const std::string& figure, const std::string& meaning,
+       const std::string& style = "")
+      : scope_(out.element("div", {{"class", style.empty() ? "card" : "card " + style}})) {
+    out.leaf("div", figure, {{"class", "figure"}});
+    out.leaf("div", meaning, {{"class", "meaning"}});
+  }
+
+ private:
+  Markup::Scope scope_;
+};
 // "measured", or "modelled, not measured": stands wherever a time does.
 void write_origin(Markup& out, bool measured);
 // A cell with bars below one another; lengths from 0 to 1.

@@ -50,7 +50,7 @@ std::vector<std::string> argument_names(const Task& task) {
   return names;
 }
 
-void tensors_of(const Arg& arg, const std::string& role, std::vector<Operand>& out) {
+void tensors_of(const Arg& arg, const std::string& role, std::vector<TensorArgument>& out) {
   if (arg.is_value()) out.push_back({role, arg.value()});
   if (const auto* list = std::get_if<ArgList>(&arg.v)) {
     for (const Arg& item : *list) tensors_of(item, role, out);
@@ -191,7 +191,7 @@ std::string StepText::attributes(int step) const {
   std::vector<std::string> parts;
   if (const AtenCall* call = as_call(s)) {
     for (const auto& [name, arg] : ordered_args(*call)) {
-      std::vector<Operand> tensors;
+      std::vector<TensorArgument> tensors;
       tensors_of(*arg, name, tensors);
       if (tensors.empty()) parts.push_back(name + "=" + ellipsis(arg_text(*arg), kLongestArgument));
     }
@@ -203,9 +203,9 @@ std::string StepText::attributes(int step) const {
   return joined(parts);
 }
 
-std::vector<Operand> StepText::operands(int step) const {
+std::vector<TensorArgument> StepText::operands(int step) const {
   const Step& s = program().steps[step];
-  std::vector<Operand> out;
+  std::vector<TensorArgument> out;
   if (const AtenCall* call = as_call(s)) {
     for (const auto& [name, arg] : ordered_args(*call)) tensors_of(*arg, name, out);
     return out;
@@ -226,7 +226,7 @@ std::string StepText::line(int step) const {
   if (const AtenCall* call = as_call(s)) {
     bool named = false;
     for (const auto& [name, arg] : ordered_args(*call)) {
-      std::vector<Operand> tensors;
+      std::vector<TensorArgument> tensors;
       tensors_of(*arg, name, tensors);
       named = named || tensors.empty();  // numbers read better with their names
       args.push_back((named ? name + "=" : "") + ellipsis(arg_text(*arg), kLongestArgument));

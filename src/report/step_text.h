@@ -14,7 +14,7 @@ std::string ellipsis(const std::string& text, size_t length);  // at most `lengt
 size_t code_points(const std::string& text);
 
 // One tensor among the arguments of a step.
-struct Operand {
+struct TensorArgument {
   std::string role;  // name in the operator's schema, or of the kernel's parameter
   ValueId value = -1;
 };
@@ -33,7 +33,7 @@ class StepText {
 
   std::string op(int step) const;          // "linear"; the kernel's name for a launch
   std::string attributes(int step) const;  // arguments other than tensors: "dim=-1, keepdim=True"
-  std::vector<Operand> operands(int step) const;
+  std::vector<TensorArgument> operands(int step) const;
   std::string line(int step) const;  // "t2 = linear(x, fc.weight)"
   bool is_view(int step) const;
   bool is_computing(int step) const;  // launches are

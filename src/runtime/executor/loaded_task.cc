@@ -58,7 +58,7 @@ at::Tensor draw_scale(at::IntArrayRef shape, bool any_sign) {
 }
 
 // Of what constructors leave at 0 or 1.
-Affine change_of_constant(const at::Tensor& tensor, bool any_sign) {
+ScaleShift change_of_constant(const at::Tensor& tensor, bool any_sign) {
   const auto options = at::TensorOptions().dtype(at::kFloat);
   const at::Tensor scale = draw_scale(tensor.sizes(), any_sign);
   // Wide enough that what follows a bias saturates, is clamped and changes sign. Elements of a
@@ -73,7 +73,7 @@ Affine change_of_constant(const at::Tensor& tensor, bool any_sign) {
 // Every index of the first dimension gets a factor, every one of the last an addend of a tenth of
 // the tensor's size: nothing that a constructor leaves there (zeros off a diagonal, copies of
 // another parameter) stays, and a large matrix costs two vectors.
-Affine change_of_parameter(const at::Tensor& tensor) {
+ScaleShift change_of_parameter(const at::Tensor& tensor) {
   std::vector<int64_t> first(static_cast<size_t>(tensor.dim()), 1), last = first;
   first.front() = tensor.size(0);
   last.back() = tensor.size(-1);
@@ -173,7 +173,7 @@ AffineChange LoadedTask::choose_affine(const std::vector<at::Tensor>& state, uin
     if (entry.kind == "constant" || entry.names.empty() || is_fixed(i, varied)) continue;
     if (!state[i].is_floating_point() || state[i].numel() == 0) continue;
     const bool any_sign = all_parameters && entry.kind == "parameter";
-    Affine affine;
+    ScaleShift affine;
     if (is_constant(state[i])) {
       affine = change_of_constant(state[i], any_sign);
     } else if (any_sign) {

@@ -29,10 +29,10 @@ namespace kw {
 constexpr int kEarlierCalls = 3;
 
 // Factor and addend by qualified name.
-struct Affine {
+struct ScaleShift {
   at::Tensor scale, shift;
 };
-using AffineChange = std::map<std::string, Affine>;
+using AffineChange = std::map<std::string, ScaleShift>;
 
 // How a draw is varied: TrialRequest.
 struct Varied {
