@@ -79,6 +79,20 @@ const Feeding& feeding(const SynthOperator& op) {
   return table.at(&op - synth_operators().data());
 }
 
+// Ranks that its result can have; none where nothing may read it.
+std::vector<int> result_ranks(const SynthOperator& op) {
+  std::vector<int> ranks;
+  for (int rank = 1; rank <= kRanks; ++rank) {
+    const auto gives = [&](const Pattern& pattern) { return pattern.rank == rank; };
+    const Feeding& fed = feeding(op);
+    if (std::any_of(fed.first.begin(), fed.first.end(), gives) ||
+        std::any_of(fed.later.begin(), fed.later.end(), gives)) {
+      ranks.push_back(rank);
+    }
+  }
+  return ranks;
+}
+
 // n over k, for k up to 4.
 struct Binomials {
   static constexpr int kMost = 128;
@@ -153,15 +167,19 @@ size_t SkeletonSpace::index(const Histogram& results) {
 // States in order, each with the places of the five that one more result leads to: in sums of first
 // parts, one more of rank r raises those from r on by one. Along the sum of the first part alone
 // the numbers of results of rank 1 and 2 change, by one each, so that ways are polynomials in it.
-void SkeletonSpace::count_step(int step, int readable) {
+// States that no choices lead to keep their zeros.
+void SkeletonSpace::count_step(int step, int readable, const Histogram& least,
+                               const Histogram& most) {
   const std::vector<Term>& terms = feeding(*word_[step]).terms;
   const auto& choose = binomials().of;
   const double* next = remaining_[step + 1].data();
   double* out = remaining_[step].data();
   const bool unread = word_[step]->domain == Domain::kArg;  // its results stay out of the sums
-  for (int s4 = 0; s4 <= readable; ++s4) {
-    for (int s3 = 0; s3 <= s4; ++s3) {
-      for (int s2 = 0; s2 <= s3; ++s2) {
+  const auto from = [&](int sum, int rank) { return std::max(0, sum - most[rank]); };
+  const auto to = [&](int sum, int rank) { return sum - least[rank]; };
+  for (int s4 = from(readable, 5); s4 <= to(readable, 5); ++s4) {
+    for (int s3 = from(s4, 4); s3 <= to(s4, 4); ++s3) {
+      for (int s2 = from(s3, 3); s2 <= to(s3, 3); ++s2) {
         // Results of each rank: start + slope * s1; of rank 0, which stands for no result, one.
         const double start[kRanks + 1] = {1,
                                           0,
@@ -181,7 +199,8 @@ void SkeletonSpace::count_step(int step, int readable) {
         const size_t at4 = at + choose[s4 + 4][4] - choose[s4 + 3][4];
         const size_t at3 = at4 + choose[s3 + 3][3] - choose[s3 + 2][3];
         const size_t at2 = at3 + choose[s2 + 2][2] - choose[s2 + 1][2];
-        for (int s1 = 0; s1 <= s2; ++s1) {
+        const int first = std::max(from(s2, 2), least[1]), last = std::min(to(s2, 2), most[1]);
+        for (int s1 = first; s1 <= last; ++s1) {
           const auto count = [&](int rank) {
             return ways[rank][0] + s1 * (ways[rank][1] + s1 * ways[rank][2]);
           };
@@ -215,15 +234,22 @@ bool SkeletonSpace::any() const {
 
 SkeletonSpace::SkeletonSpace(Word word) : word_(std::move(word)), remaining_(word_.size() + 1) {
   const int length = static_cast<int>(word_.size());
-  std::vector<int> readable(length + 1);  // results before each step that may be read
+  // Before each step: results that may be read, and how many can have each rank.
+  std::vector<int> readable(length + 1);
+  std::vector<Histogram> least(length + 1), most(length + 1);
   for (int step = 0; step < length; ++step) {
     readable[step + 1] = readable[step] + (word_[step]->domain != Domain::kArg);
+    const std::vector<int> ranks = result_ranks(*word_[step]);
+    least[step + 1] = least[step];
+    most[step + 1] = most[step];
+    if (ranks.size() == 1) ++least[step + 1][ranks[0]];
+    for (int rank : ranks) ++most[step + 1][rank];
   }
   if (!any()) return;
   remaining_[length].assign(binomials().of[readable[length] + 4][4], 1.0);
   for (int step = length - 1; step >= 1; --step) {
     remaining_[step].assign(binomials().of[readable[step] + 4][4], 0.0);
-    count_step(step, readable[step]);
+    count_step(step, readable[step], least[step], most[step]);
   }
   for (const Pattern& pattern : feeding(*word_[0]).first) {
     Histogram results{};

@@ -53,7 +53,7 @@ class SkeletonSpace {
     return remaining_[step][index(results)];
   }
   static size_t index(const Histogram& results);
-  void count_step(int step, int readable);
+  void count_step(int step, int readable, const Histogram& least, const Histogram& most);
   bool any() const;
 
   Word word_;
