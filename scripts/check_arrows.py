@@ -1,4 +1,5 @@
-"""Checks which folders of src/ include which, and where torch's headers may be included."""
+"""Checks which folders of src/ include which, where torch's headers may be included, and that no two
+headers of one program define a type of the same name."""
 
 import pathlib
 import re
@@ -12,6 +13,9 @@ ORDER = (
 APART = [{"policy", "verify"}, {"policy", "runtime"}, {"store", "worker"}, {"store", "runtime"}]
 TORCH_FOLDERS = ("runtime/executor/", "worker/native/")
 TORCH_HEADER = re.compile(r"(ATen|c10|torch|caffe2)/")
+DEFINITION = re.compile(r"^(?:struct|class) (\w+)(?: final)?(?: :.*)?\s*\{")
+# The executor is a program of its own, without these.
+NOT_IN_EXECUTOR = {"cli", "report", "search", "policy", "synth", "verify", "store"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -35,6 +39,24 @@ def check_include(path, quote, header):
     return None
 
 
+def check_names(root):
+    """Complaints: two types of one name break C++'s one-definition rule, and nothing says so."""
+    defined = {}
+    for file in sorted(root.rglob("*.h")):
+        path = file.relative_to(root).as_posix()
+        for line in file.read_text().splitlines():
+            match = DEFINITION.match(line)
+            if match:
+                defined.setdefault(match[1], []).append(path)
+    for name, paths in sorted(defined.items()):
+        for i, path in enumerate(paths):
+            for other in paths[:i]:
+                folders = {path.split("/")[0], other.split("/")[0]}
+                in_executor = any(each.startswith("runtime/executor/") for each in (path, other))
+                if not (in_executor and folders & NOT_IN_EXECUTOR):
+                    yield f"src/{path}: {name} is defined in src/{other} too"
+
+
 def main():
     root = pathlib.Path(__file__).resolve().parent.parent / "src"
     complaints = 0
@@ -52,6 +74,9 @@ def main():
             if complaint:
                 print(f"src/{path}:{number}: {complaint}")
                 complaints += 1
+    for complaint in check_names(root):
+        print(complaint)
+        complaints += 1
     return 1 if complaints else 0
 
 
