@@ -311,6 +311,7 @@ def test_tasks_are_examined_again(tmp_path):
     process = run("synth", "--check", path, "--seed", 5, "--backend", "cpu")
     said = {line.split(":")[0]: line.split(": ")[1] for line in process.stdout.splitlines()
             if line.startswith("level")}
+    assert said.get(rows[1]["id"]) == "constant", process.stdout
     assert said.get(rows[2]["id"]) == "does not run", process.stdout
     path.write_text("{}\n")
     process = run("synth", "--check", path, "--backend", "cpu")

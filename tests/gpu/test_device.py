@@ -233,3 +233,18 @@ def test_steps_with_inputs_of_their_own_are_measured(tmp_path):
                 "aten.sum.dim_IntList": lambda: y.sum(1)}
     pairs = {name: (steps[name]["seconds"], device_seconds(call)) for name, call in expected.items()}
     assert all(0.5 < ours / theirs < 2 for ours, theirs in pairs.values()), pairs
+
+
+def test_tasks_are_examined_at_full_size(tmp_path):
+    """Programs and twins both; a result that is always the same is found."""
+    path = tmp_path / "tasks.jsonl"
+    drawn = run("synth", "--level", 3, "--count", 8, "--only", "Softmax,Sum,Matmul,Conv2d,Add",
+                "--window", "2^24:2^28", "--out", path)
+    assert drawn.returncode == 0, drawn.stderr
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert len(rows) == 8 and all(row["flops"] <= 2 ** 28 and row["twin"] for row in rows)
+    rows[3]["model"] = rows[3]["model"].replace("    return ", "    return 0 * ", 1)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    again = run("synth", "--check", path, "--seed", 5)
+    assert again.returncode == 0 and "8 tasks examined at full size" in again.stdout, again.stderr
+    assert rows[3]["id"] + ": constant" in again.stdout
