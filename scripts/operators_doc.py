@@ -63,6 +63,38 @@ def rows():
     return found
 
 
+SYNTH_OPERATORS = ROOT / "src/synth/operators.cc"
+SYNTH_ROWS = ROOT / "src/synth/rows.cc"
+STRING = r'"((?:[^"\\]|\\.)*)"'
+
+
+def drawn():
+    """Name of a row less "aten.": the synthesised calls that are made of it."""
+    calls = {}
+    pattern = r"\{" + STRING + r",\s*Domain::\w+,\s*\d,\s*" + r",\s*".join([STRING] * 3) + r"\}"
+    for name, _, _, made_of in re.findall(pattern, SYNTH_OPERATORS.read_text()):
+        for row in made_of.split():
+            calls.setdefault(row, []).append(name)
+    return calls
+
+
+def reasons():
+    """Why rows are in no call: (pattern of names, reason), and by class."""
+    text = SYNTH_ROWS.read_text()
+    named = dict(re.findall(r"constexpr std::string_view (k\w+) =\s*" + STRING + ";", text))
+    found = re.findall(r"\{" + STRING + r",\s*(?:" + STRING + r"|(k\w+))\}", text)
+    of_class = re.findall(r"case OpClass::k(\w+):\s*return " + STRING + ";", text)
+    return [(pattern, why or named[name]) for pattern, why, name in found], dict(of_class)
+
+
+def synthesis(row, calls, patterns, of_class):
+    name = row["name"].removeprefix("aten.")
+    if name in calls:
+        return ", ".join(calls[name])
+    why = next((why for pattern, why in patterns if fnmatch(name, pattern)), None)
+    return "- (%s)" % (why or of_class[row["cls"]])
+
+
 def unwritten(row):
     """The reason for no teacher family, or None."""
     for pattern, reason in UNWRITTEN:
@@ -99,18 +131,21 @@ def document():
         "%d, or all that they are taken apart into."
         % sum(row["recorded"] == "Decompose" or unwritten(row) is None for row in table),
     ]
+    lines += ["Synthesis: the calls of synthesised programs ([synthesis.md](synthesis.md)) that it is in, or"
+              " why it", "is in none: %d are." % sum(row["name"].removeprefix("aten.") in drawn() for row in table)]
+    calls, (patterns, of_class) = drawn(), reasons()
     classes = list(dict.fromkeys(row["cls"] for row in table))
     for cls in classes:
         mine = [row for row in table if row["cls"] == cls]
         lines += ["", "## %s" % CLASS_NAMES.get(cls, cls.lower()).capitalize(), "",
-                  "| operator | schema | recorded | numerics | flops | teacher |",
-                  "|---|---|---|---|---|---|"]
+                  "| operator | schema | recorded | numerics | flops | teacher | synthesis |",
+                  "|---|---|---|---|---|---|---|"]
         for row in mine:
             schema = row["schema"].replace('\\"', '"').replace("|", "\\|")
-            lines.append("| %s | `%s` | %s | %s | %s | %s |" % (
+            lines.append("| %s | `%s` | %s | %s | %s | %s | %s |" % (
                 short(row["name"]), schema,
                 row["recorded"].lower(), row["numerics"].lower() + (" + integers" if row["integers"] == "true" else ""), row["flops"],
-                teacher(row)))
+                teacher(row), synthesis(row, calls, patterns, of_class)))
     lines += ["", "## Fused operators", "",
               "The steps that a program without the operator takes: what it is worth in Triton's share",
               "([verdict.md](formats/verdict.md)). Names that stand here too are made of steps themselves.",

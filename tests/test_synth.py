@@ -2,6 +2,7 @@
 and is the same for the same flags."""
 
 import json
+import re
 
 import pytest
 import torch
@@ -240,6 +241,15 @@ def test_tasks_are_clean(tmp_path):
             assert far(other, a) > 1e-3 or a.numel() < 64, row["id"]
 
 
+def test_what_only_moves_elements_has_a_small_twin(tmp_path):
+    """It counts no operations, and a small window bounds nothing."""
+    flags = ("--level", 1, "--count", 6, "--only", "Cat,Triu", "--backend", "cpu",
+             "--window", "2^10:2^14", "--twin", "2^10:2^14")
+    for row in examined(tmp_path / "tasks.jsonl", *flags):
+        small = row.get("twin", row)["tensors"].values()
+        assert all(torch.Size(shape).numel() <= 2 ** 14 for shape in small), row["id"]
+
+
 def test_rows_hold_the_recorded_program(tmp_path):
     [row] = examined(tmp_path / "tasks.jsonl", "--level", 3, "--count", 1, *SMALL)
     model = tmp_path / (row["id"] + ".py")
@@ -248,6 +258,40 @@ def test_rows_hold_the_recorded_program(tmp_path):
     recorded = json.loads((tmp_path / "bundle" / "program.json").read_text())
     recorded["source"]["file"] = row["program"]["source"]["file"]
     assert {key: recorded[key] for key in row["program"]} == row["program"]
+
+
+def operator_table():
+    """Of docs/operators.md: name -> (class, FLOPs, the calls that are made of it)."""
+    table, cls = {}, None
+    for line in (ROOT / "docs/operators.md").read_text().splitlines():
+        cls = line[3:] if line.startswith("## ") else cls
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)][1:-1]
+        if len(cells) == 7 and cells[0] not in ("operator", "---"):
+            name = cells[0] if "." in cells[0] else cells[0] + ".default"
+            table["aten." + name] = cls, float(cells[4]), cells[6].split(", ")
+    return table
+
+
+def test_calls_are_recorded_as_the_rows_that_they_name(tmp_path):
+    """Every operator, once: what PyTorch runs is what its row names, and costs what is counted."""
+    table, seen = operator_table(), set()
+    small = ("--window", "2^8:2^14", "--twin", "2^8:2^14", "--backend", "cpu")
+    rows = examined(tmp_path / "tasks.jsonl", "--level", 1, "--count", 150, "--cover", "--operators", "all", *small)
+    for row in rows:
+        [step] = row["steps"]
+        seen.add(step["operator"])
+        forward, flops = row["program"]["forward"], 0
+        numel = [torch.Size(value["shape"]).numel() for value in forward["values"]]
+        for each in forward["steps"]:
+            cls, cost, calls = table[each["op"]]
+            if cls in ("View", "Factory") or step["operator"] == "Normalize" and each["op"] == "aten.clamp_min.default":
+                continue  # the norms alone, of which there are few
+            assert step["operator"] in calls or each["op"] == "aten.clone.default", (row["id"], each["op"])
+            read = [arg["v"] for arg in each["args"].values() if isinstance(arg, dict) and "v" in arg]
+            flops += cost * max(numel[value] for value in read + each["results"] if value is not None)
+        if cls not in ("Matmul", "Convolution", "Attention"):
+            assert flops == row["flops"], row["id"]
+    assert len(seen) >= 140  # some give no task at times
 
 
 @pytest.mark.parametrize("level, operators, flaw", [

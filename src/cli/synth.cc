@@ -3,10 +3,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <map>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <tuple>
 #include <vector>
 
@@ -15,6 +13,7 @@
 #include "cli/synth_file.h"
 #include "cli/synth_stats.h"
 #include "formats/error.h"
+#include "report/synth_summary.h"
 #include "synth/task_row.h"
 
 namespace kw {
@@ -26,6 +25,7 @@ struct Flags {
   int level = 5;
   uint64_t count = 100, seed = 1;
   std::string dtype = "float32", window, twin = "2^16:2^20", out, check, stats;
+  std::string operators = "csp-dag";
   std::vector<std::string> only;
   std::string split = "all", measure = "uniform";
   bool no_hygiene = false, cover = false;
@@ -77,6 +77,7 @@ SynthOptions options_of(const Flags& flags) {
     std::tie(options.limits.low_flops, options.limits.high_flops) =
         window(flags.window, "--window");
   }
+  if (flags.operators == "all") options.operators = pointers(synth_operators());
   if (!flags.only.empty()) options.operators.clear();
   for (const std::string& name : flags.only) {
     const SynthOperator* op = find_synth_operator(name);
@@ -89,53 +90,6 @@ SynthOptions options_of(const Flags& flags) {
   }
   return options;
 }
-
-// How many programs were examined, and what was wrong with those that were not taken.
-class HygieneCounts {
- public:
-  void add(const SynthTask& task) {
-    std::vector<std::string> operators;
-    for (const SynthStep& step : task.program.skeleton) operators.emplace_back(step.op->name);
-    add(operators, Flaw::kNone);
-    for (const RejectedProgram& rejected : task.rejected) add(rejected.operators, rejected.flaw);
-  }
-  void print() const {
-    const int rejected = examined_ - flaws_.at(Flaw::kNone);
-    std::printf("examined %d, rejected %d (%.0f %%):", examined_, rejected,
-                100.0 * rejected / examined_);
-    for (const auto& [flaw, count] : flaws_) {
-      if (flaw != Flaw::kNone) std::printf(" %s %d", std::string(flaw_name(flaw)).c_str(), count);
-    }
-    std::printf("\n");
-    std::vector<std::pair<double, std::string>> worst;
-    for (const auto& [name, of] : operators_) {
-      if (of.rejected > 0) worst.emplace_back(-1.0 * of.rejected / of.examined, name);
-    }
-    std::sort(worst.begin(), worst.end());
-    if (worst.empty()) return;
-    std::printf("most often those with");
-    for (size_t i = 0; i < std::min<size_t>(worst.size(), 6); ++i) {
-      std::printf("%s %s (%.0f %%)", i ? "," : "", worst[i].second.c_str(), -100 * worst[i].first);
-    }
-    std::printf("\n");
-  }
-
- private:
-  void add(const std::vector<std::string>& operators, Flaw flaw) {
-    ++examined_;
-    ++flaws_[flaw];
-    for (const std::string& name : std::set(operators.begin(), operators.end())) {
-      ++operators_[name].examined;
-      operators_[name].rejected += flaw != Flaw::kNone;
-    }
-  }
-  struct OfOperator {
-    int examined = 0, rejected = 0;  // programs that it is in
-  };
-  int examined_ = 0;
-  std::map<Flaw, int> flaws_;
-  std::map<std::string, OfOperator> operators_;
-};
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -179,14 +133,15 @@ void write_examined(const Drawing& drawing, const MachineFlags& machine_flags, u
   machine.executor.hello();
   Examiner examiner(machine.pool, machine.executor, machine.profile);
   SynthCounts counts;
-  HygieneCounts hygiene;
+  SynthCoverage coverage;
   draw_clean(drawing.synthesiser, *drawing.hygiene, begin, end, examiner, counts,
              [&](const SynthTask& task) {
-               hygiene.add(task);
-               rows.write(synth_row(task, drawing.synthesiser.options()));
+               const std::string row = synth_row(task, drawing.synthesiser.options());
+               coverage.add(JsonReader(Json::parse(row), "row"));
+               rows.write(row);
              });
   rows.finish();
-  hygiene.print();
+  std::fputs(examined_text(coverage).c_str(), stdout);
   print_drawing(counts, {});
 }
 
@@ -274,8 +229,14 @@ Command add_synth(CLI::App& app) {
       "floating-point operations of a program, LOW:HIGH (default: 2^34:2^35); LOW is "
       "lowered to a quarter of what a program can reach. published: 2^34:2^35, and LOW is "
       "halved until a program reaches it");
-  app.add_option("--only", flags->only, "operators to draw from, separated by commas")
-      ->delimiter(',');
+  CLI::Option* operators =
+      app.add_option("--operators", flags->operators,
+                     "what to draw from: the 61 operators of CSP-DAG, or all that there are")
+          ->check(CLI::IsMember({"csp-dag", "all"}))
+          ->capture_default_str();
+  app.add_option("--only", flags->only, "operators to draw from, by name, separated by commas")
+      ->delimiter(',')
+      ->excludes(operators);
   app.add_option(
          "--measure", flags->measure,
          "of sizes: uniform over all that fit, most of which are large; log weighs each size "

@@ -66,6 +66,12 @@ int64_t total(const Histogram& histogram) {
   return sum;
 }
 
+int64_t total(const std::map<std::string, int64_t>& counts) {
+  int64_t sum = 0;
+  for (const auto& [name, count] : counts) sum += count;
+  return sum;
+}
+
 int64_t median(const Histogram& histogram) {
   int64_t left = (total(histogram) + 1) / 2;
   for (const auto& [value, count] : histogram) {
@@ -98,6 +104,14 @@ void SynthCoverage::add(const JsonReader& row) {
   add_cost(row);
   add_structure(row, steps);
   add_examined(row, steps);
+}
+
+size_t SynthCoverage::operators_meant() const {
+  const size_t first = csp_dag_operators().size();
+  const bool others =
+      std::any_of(operators.begin() + static_cast<ptrdiff_t>(first), operators.end(),
+                  [](const OperatorCounts& counts) { return counts.steps + counts.examined > 0; });
+  return others ? operators.size() : first;
 }
 
 std::vector<SynthCoverage::Step> SynthCoverage::read_steps(const JsonReader& row) {

@@ -17,6 +17,7 @@ namespace kw {
 using Histogram = std::map<int64_t, int64_t>;  // value or bucket: how often
 
 int64_t total(const Histogram& histogram);
+int64_t total(const std::map<std::string, int64_t>& counts);
 // The least value that half of the counts are at or below; 0 of none.
 int64_t median(const Histogram& histogram);
 
@@ -70,6 +71,8 @@ class SynthCoverage {
   int64_t examined = 0;                     // programs of rows that were examined, taken or not
   std::map<std::string, int64_t> rejected;  // of those, by flaw
 
+  // Operators that are meant: CSP-DAG's, which are the first, where no other one occurs; else all.
+  size_t operators_meant() const;
   int64_t structures() const { return static_cast<int64_t>(rows_of_structure_.size()); }
   // Those of the most rows first.
   std::vector<RepeatedStructure> most_repeated(size_t most) const;

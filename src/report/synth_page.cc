@@ -151,7 +151,7 @@ void Page::write_operators() {
   const auto body = out_.element("tbody");
   int64_t most = 1;
   for (const OperatorCounts& counts : coverage_.operators) most = std::max(most, counts.steps);
-  for (size_t i = 0; i < coverage_.operators.size(); ++i) write_operator(i, most);
+  for (size_t i = 0; i < coverage_.operators_meant(); ++i) write_operator(i, most);
 }
 
 void Page::write_operator(size_t place, int64_t most) {
@@ -177,7 +177,7 @@ void Page::write_pairs() {
   std::vector<std::string> names;
   std::vector<std::vector<std::optional<HeatCell>>> cells;
   int64_t most = 0;
-  const auto operators = synth_operators();
+  const auto operators = synth_operators().first(coverage_.operators_meant());
   for (size_t producer = 0; producer < operators.size(); ++producer) {
     names.push_back(operator_name(producer));
     cells.emplace_back(operators.size());
@@ -204,7 +204,7 @@ void Page::write_pairs() {
 
 // Pairs that drawing more could give, by producer.
 void Page::write_missing() {
-  std::vector<std::string> readers(coverage_.operators.size());
+  std::vector<std::string> readers(coverage_.operators_meant());
   for (const OperatorPair& pair : summary_.missing) {
     const auto operators = synth_operators();
     if (is_held_out(operators[pair.producer], operators[pair.consumer])) continue;

@@ -238,7 +238,7 @@ TEST(SynthSummary, ForTheTerminal) {
   const SynthCoverage c = sample();
   const SynthSummary summary(c);
   const std::string text = summary_text(c);
-  const std::string all = std::to_string(synth_operators().size());
+  const std::string all = std::to_string(csp_dag_operators().size());
   for (const std::string& line :
        {std::string("3 programs: level 3; float32 (2), float16 (1); split train (2), unseen (1)\n"),
         std::string("structures: 2 distinct; rows that repeat an earlier one's: 1 (the most "

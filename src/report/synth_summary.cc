@@ -36,7 +36,8 @@ std::string extremes_text(const SynthCoverage& coverage) {
     return std::string(synth_operators()[found - coverage.operators.begin()].name) + " (" +
            std::to_string(found->steps);
   };
-  const auto begin = coverage.operators.begin(), end = coverage.operators.end();
+  const auto begin = coverage.operators.begin();
+  const auto end = begin + static_cast<ptrdiff_t>(coverage.operators_meant());
   return "most often " + text(std::max_element(begin, end, fewer)) + " steps), least often " +
          text(std::min_element(begin, end, fewer)) + ")";
 }
@@ -46,7 +47,7 @@ std::string extremes_text(const SynthCoverage& coverage) {
 SynthSummary::SynthSummary(const SynthCoverage& coverage)
     : structures(coverage.structures()),
       repeats(coverage.programs - structures),
-      all_operators(coverage.operators.size()) {
+      all_operators(coverage.operators_meant()) {
   for (size_t producer = 0; producer < all_operators; ++producer) {
     operators += coverage.operators[producer].steps > 0;
     for (size_t consumer = 0; consumer < all_operators; ++consumer) {
@@ -60,7 +61,7 @@ SynthSummary::SynthSummary(const SynthCoverage& coverage)
       missing_held_out += is_held_out(synth_operators()[producer], synth_operators()[consumer]);
     }
   }
-  for (const auto& [flaw, count] : coverage.rejected) rejected += count;
+  rejected = total(coverage.rejected);
 }
 
 std::string counts_text(const std::map<std::string, int64_t>& counts) {
@@ -90,6 +91,31 @@ std::string missing_text(const SynthSummary& summary) {
   return text;
 }
 
+std::string examined_text(const SynthCoverage& coverage) {
+  if (coverage.examined == 0) return {};
+  const auto share = [](int64_t rejected, int64_t examined) {
+    return static_cast<double>(rejected) / static_cast<double>(examined);
+  };
+  const int64_t rejected = total(coverage.rejected);
+  std::string text = "examined " + std::to_string(coverage.examined) + ", rejected " +
+                     std::to_string(rejected) + " (" +
+                     percent_text(share(rejected, coverage.examined)) + ")";
+  if (rejected == 0) return text + "\n";
+  text += ": " + counts_text(coverage.rejected) + "\nmost often those with";
+  std::vector<std::pair<double, size_t>> worst;
+  for (size_t op = 0; op < coverage.operators.size(); ++op) {
+    const int64_t of_it = total(coverage.operators[op].rejected);
+    if (of_it > 0) worst.emplace_back(-share(of_it, coverage.operators[op].examined), op);
+  }
+  std::sort(worst.begin(), worst.end());
+  constexpr size_t kMost = 6;
+  for (size_t i = 0; i < std::min(worst.size(), kMost); ++i) {
+    text += (i ? ", " : " ") + std::string(synth_operators()[worst[i].second].name) + " (" +
+            percent_text(-worst[i].first) + ")";
+  }
+  return text + "\n";
+}
+
 std::string summary_text(const SynthCoverage& coverage) {
   const SynthSummary summary(coverage);
   std::ostringstream out;
@@ -112,14 +138,7 @@ std::string summary_text(const SynthCoverage& coverage) {
       << octave_text(coverage.flops.rbegin()->first) << ", median "
       << octave_text(median(coverage.flops)) << "; elements of the largest tensor: median "
       << octave_text(median(coverage.largest)) << " (powers rounded down)\n";
-  if (coverage.examined > 0) {
-    out << "examined " << coverage.examined << ", rejected " << summary.rejected << " ("
-        << percent_text(static_cast<double>(summary.rejected) /
-                        static_cast<double>(coverage.examined))
-        << ")";
-    if (summary.rejected > 0) out << ": " << counts_text(coverage.rejected);
-    out << "\n";
-  }
+  out << examined_text(coverage);
   return out.str();
 }
 

@@ -33,6 +33,8 @@ std::string octave_text(int64_t octave);
 // "12 in no program, 3 of them held out for unseen"; empty where all occur.
 std::string missing_text(const SynthSummary& summary);
 
+// What was examined, and what of it was no task, by flaw and by operator; empty where nothing was.
+std::string examined_text(const SynthCoverage& coverage);
 // For the terminal: a few lines.
 std::string summary_text(const SynthCoverage& coverage);
 

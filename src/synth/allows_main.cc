@@ -5,7 +5,8 @@
 //
 // A line: {"operator": "Conv2d", "shapes": [[1, 3, 8, 8], [4, 3, 3, 3]], "parameters": {"stride":
 // 2,
-// ...}}. Parameters are all of the operator's: those of its call, and "affine" and "normalized".
+// ...}}. Parameters are all of the operator's: those of its call, and "affine" and "normalized";
+// "index" is the shape of its own indices.
 // The answer's line: the result's shape, or null.
 #include <iostream>
 
@@ -26,6 +27,10 @@ std::string text_of(const Json& value) {
 
 bool is_set(const SynthOperator& op, const Parameters& set, const Json& wanted) {
   for (const auto& [key, value] : wanted.items()) {
+    if (key == "index") {
+      if (set.index_rank != 0 && set.index_rank != static_cast<int>(value.size())) return false;
+      continue;
+    }
     const std::string text = key == "affine"       ? (set.affine ? "True" : "False")
                              : key == "normalized" ? std::to_string(set.normalized)
                                                    : parameter_text(op, set, key);
@@ -70,6 +75,15 @@ Json answer(const Json& line) {
     const Shape dims = shaped.tensors[shaped.steps[0].operands[i]];
     for (size_t d = 0; d < dims.size(); ++d) {
       shaped.sizes.equal(dims[d], shaped.sizes.constant(shapes[i][d]));
+    }
+  }
+  for (const int id : shaped.steps[0].operands) {
+    if (shaped.fresh[shaped.fresh_of[id]].role != Role::kIndex) continue;
+    if (!in.at("parameters").has("index")) continue;
+    const std::vector<int64_t> index = in.at("parameters").at("index").integers();
+    if (index.size() != shaped.tensors[id].size()) return nullptr;
+    for (size_t d = 0; d < index.size(); ++d) {
+      shaped.sizes.equal(shaped.tensors[id][d], shaped.sizes.constant(index[d]));
     }
   }
   if (shaped.sizes.solved() == Solved::kUnsolved) throw InputError("not solved: " + line.dump());

@@ -1,14 +1,15 @@
 #include "synth/operators.h"
 
+#include <algorithm>
 #include <array>
-#include <map>
-#include <sstream>
+#include <iterator>
 
 namespace kw {
 namespace {
 
 // clang-format off
-constexpr SynthOperator kOperators[] = {
+// CSP-DAG's, by its names.
+constexpr SynthOperator kCspDag[] = {
     {"Add", Domain::kBinary, 0, "{0} + {1}",
      "", "add.Tensor"},
     {"Sub", Domain::kBinary, 0, "{0} - {1}",
@@ -132,218 +133,237 @@ constexpr SynthOperator kOperators[] = {
     {"Stack", Domain::kStack, 0, "torch.stack([{0}, {1}], dim={dim})",
      "", "stack.default"},
 };
+
+// Others, of the operator table.
+constexpr SynthOperator kFurther[] = {
+    {"Neg", Domain::kUnary, 0, "-{0}",
+     "", "neg.default"},
+    {"Scale", Domain::kUnary, 0, "{0} * {factor}",
+     "factor=0.125,0.5,2.0", "mul.Tensor"},
+    {"Shift", Domain::kUnary, 0, "{0} + {addend}",
+     "addend=-1.0,0.5,1.0", "add.Tensor"},
+    {"Pow", Domain::kUnary, 0, "torch.pow({0}, {exponent})",
+     "exponent=2,3", "pow.Tensor_Scalar"},
+    {"Exp", Domain::kUnary, 0, "torch.exp({0})",
+     "", "exp.default"},
+    {"Expm1", Domain::kUnary, 0, "torch.expm1({0})",
+     "", "expm1.default"},
+    {"Log", Domain::kUnary, 0, "torch.log(torch.abs({0}) + {eps})",
+     "eps=0.01,0.1,1.0", "abs.default add.Tensor log.default"},
+    {"Log1p", Domain::kUnary, 0, "torch.log1p(torch.abs({0}))",
+     "", "abs.default log1p.default"},
+    {"Sqrt", Domain::kUnary, 0, "torch.sqrt(torch.abs({0}))",
+     "", "abs.default sqrt.default"},
+    {"Rsqrt", Domain::kUnary, 0, "torch.rsqrt({0} * {0} + {eps})",
+     "eps=0.01,0.1,1.0", "mul.Tensor add.Tensor rsqrt.default"},
+    {"Reciprocal", Domain::kUnary, 0, "torch.reciprocal(torch.abs({0}) + {eps})",
+     "eps=0.1,0.5,1.0", "abs.default add.Tensor reciprocal.default"},
+    {"Erf", Domain::kUnary, 0, "torch.erf({0})",
+     "", "erf.default"},
+    {"Erfc", Domain::kUnary, 0, "torch.erfc({0})",
+     "", "erfc.default"},
+    {"Atan", Domain::kUnary, 0, "torch.atan({0})",
+     "", "atan.default"},
+    {"Asinh", Domain::kUnary, 0, "torch.asinh({0})",
+     "", "asinh.default"},
+    {"Sinh", Domain::kUnary, 0, "torch.sinh({0})",
+     "", "sinh.default"},
+    {"Cosh", Domain::kUnary, 0, "torch.cosh({0})",
+     "", "cosh.default"},
+    {"Sinc", Domain::kUnary, 0, "torch.sinc({0})",
+     "", "sinc.default"},
+    {"Hardswish", Domain::kUnary, 0, "F.hardswish({0})",
+     "", "hardswish.default"},
+    {"Mish", Domain::kUnary, 0, "F.mish({0})",
+     "", "mish.default"},
+    {"ReLU6", Domain::kUnary, 0, "F.relu6({0})",
+     "", "hardtanh.default"},
+    {"CELU", Domain::kUnary, 0, "F.celu({0}, {alpha})",
+     "alpha=0.5,1.0,2.0", "celu.default"},
+    {"Hardshrink", Domain::kUnary, 0, "F.hardshrink({0}, {lambd})",
+     "lambd=0.25,0.5,1.0", "hardshrink.default"},
+    {"Softshrink", Domain::kUnary, 0, "F.softshrink({0}, {lambd})",
+     "lambd=0.25,0.5,1.0", "softshrink.default"},
+    {"Tanhshrink", Domain::kUnary, 0, "F.tanhshrink({0})",
+     "", "tanh.default sub.Tensor"},
+    {"Threshold", Domain::kUnary, 0, "F.threshold({0}, {threshold}, {value})",
+     "threshold=-0.5,0.0,0.5 value=-1.0,0.0", "threshold.default"},
+    {"ClampMin", Domain::kUnary, 0, "torch.clamp_min({0}, {min})",
+     "min=-1.0,-0.5,0.0", "clamp_min.default"},
+    {"ClampMax", Domain::kUnary, 0, "torch.clamp_max({0}, {max})",
+     "max=0.0,0.5,1.0", "clamp_max.default"},
+    {"PReLU", Domain::kPrelu, 0, "F.prelu({0}, {weight})",
+     "", "_prelu_kernel.default"},
+    {"AddScaled", Domain::kBinary, 0, "torch.add({0}, {1}, alpha={alpha})",
+     "alpha=-0.5,0.5,2.0", "add.Tensor"},
+    {"AddCMul", Domain::kBinary, 0, "torch.addcmul({0}, {1}, {1}, value={value})",
+     "value=-1.0,0.5,1.0", "addcmul.default"},
+    {"Atan2", Domain::kBinary, 0, "torch.atan2({0}, {1})",
+     "", "atan2.default"},
+    {"Hypot", Domain::kBinary, 0, "torch.hypot({0}, {1})",
+     "", "hypot.default"},
+    {"LogAddExp", Domain::kBinary, 0, "torch.logaddexp({0}, {1})",
+     "", "logaddexp.default"},
+    {"Copysign", Domain::kBinary, 0, "torch.copysign({0}, {1})",
+     "", "copysign.Tensor"},
+    {"Where", Domain::kBinary, 0, "torch.where({0} > {1}, {0}, {value})",
+     "value=-1.0,0.0", "gt.Tensor where.self"},
+    {"AMax", Domain::kReduce, 0, "{0}.amax(dim={dim}, keepdim={keepdim})",
+     "", "amax.default"},
+    {"AMin", Domain::kReduce, 0, "{0}.amin(dim={dim}, keepdim={keepdim})",
+     "", "amin.default"},
+    {"Std", Domain::kSpread, 0, "{0}.std(dim={dim}, keepdim={keepdim})",
+     "", "std.correction"},
+    {"LogSumExp", Domain::kReduce, 0, "torch.logsumexp({0}, dim={dim}, keepdim={keepdim})",
+     "", "logsumexp.default"},
+    {"Median", Domain::kReduce, 0, "{0}.median(dim={dim}, keepdim={keepdim}).values",
+     "", "median.dim"},
+    {"SumAll", Domain::kTotal, 0, "{0}.sum()",
+     "", "sum.default"},
+    {"MeanAll", Domain::kTotal, 0, "{0}.mean()",
+     "", "mean.default"},
+    {"MaxAll", Domain::kTotal, 0, "{0}.max()",
+     "", "max.default"},
+    {"MinAll", Domain::kTotal, 0, "{0}.min()",
+     "", "min.default"},
+    {"LogCumSumExp", Domain::kScan, 0, "torch.logcumsumexp({0}, dim={dim})",
+     "", "logcumsumexp.default"},
+    {"Sort", Domain::kScan, 0, "{0}.sort(dim={dim}).values",
+     "", "sort.default"},
+    {"Flip", Domain::kScan, 0, "{0}.flip({dim})",
+     "", "flip.default"},
+    {"Roll", Domain::kScan, 0, "{0}.roll({shift}, {dim})",
+     "shift=-2,1,3", "roll.default"},
+    {"TopK", Domain::kTop, 0, "{0}.topk({size}, dim={dim}).values",
+     "", "topk.default"},
+    {"Softmin", Domain::kSoftmax, 0, "F.softmin({0}, dim={dim})",
+     "", "neg.default softmax.int"},
+    {"Normalize", Domain::kSoftmax, 0, "F.normalize({0}, dim={dim})",
+     "", "linalg_vector_norm.default div.Tensor"},
+    {"RMSNorm", Domain::kRmsNorm, 0, "F.rms_norm({0}, {shape}, {weight})",
+     "", "rms_norm.default"},
+    {"AdaptiveAvgPool1d", Domain::kAdaptivePool, 1, "F.adaptive_avg_pool1d({0}, {size})",
+     "", "_adaptive_avg_pool2d.default"},
+    {"AdaptiveAvgPool2d", Domain::kAdaptivePool, 2, "F.adaptive_avg_pool2d({0}, {size})",
+     "", "_adaptive_avg_pool2d.default"},
+    {"AdaptiveAvgPool3d", Domain::kAdaptivePool, 3, "F.adaptive_avg_pool3d({0}, {size})",
+     "", "_adaptive_avg_pool3d.default"},
+    {"AdaptiveMaxPool1d", Domain::kAdaptivePool, 1, "F.adaptive_max_pool1d({0}, {size})",
+     "", "adaptive_max_pool2d.default"},
+    {"AdaptiveMaxPool2d", Domain::kAdaptivePool, 2, "F.adaptive_max_pool2d({0}, {size})",
+     "", "adaptive_max_pool2d.default"},
+    {"AdaptiveMaxPool3d", Domain::kAdaptivePool, 3, "F.adaptive_max_pool3d({0}, {size})",
+     "", "adaptive_max_pool3d.default"},
+    {"GlobalAvgPool1d", Domain::kGlobalPool, 1, "F.adaptive_avg_pool1d({0}, 1)",
+     "", "mean.dim"},
+    {"GlobalAvgPool2d", Domain::kGlobalPool, 2, "F.adaptive_avg_pool2d({0}, 1)",
+     "", "mean.dim"},
+    {"GlobalAvgPool3d", Domain::kGlobalPool, 3, "F.adaptive_avg_pool3d({0}, 1)",
+     "", "mean.dim"},
+    {"UpsampleNearest1d", Domain::kUpsample, 1, "F.interpolate({0}, scale_factor={scale}, mode='nearest')",
+     "", "upsample_nearest1d.default"},
+    {"UpsampleNearest2d", Domain::kUpsample, 2, "F.interpolate({0}, scale_factor={scale}, mode='nearest')",
+     "", "upsample_nearest2d.default"},
+    {"UpsampleNearest3d", Domain::kUpsample, 3, "F.interpolate({0}, scale_factor={scale}, mode='nearest')",
+     "", "upsample_nearest3d.default"},
+    {"UpsampleLinear1d", Domain::kUpsample, 1, "F.interpolate({0}, scale_factor={scale}, mode='linear')",
+     "", "upsample_linear1d.default"},
+    {"UpsampleBilinear2d", Domain::kUpsample, 2, "F.interpolate({0}, scale_factor={scale}, mode='bilinear')",
+     "", "upsample_bilinear2d.default"},
+    {"UpsampleTrilinear3d", Domain::kUpsample, 3, "F.interpolate({0}, scale_factor={scale}, mode='trilinear')",
+     "", "upsample_trilinear3d.default"},
+    {"UpsampleBicubic2d", Domain::kUpsample, 2, "F.interpolate({0}, scale_factor={scale}, mode='bicubic')",
+     "", "upsample_bicubic2d.default"},
+    {"Pad", Domain::kPad, 0, "F.pad({0}, ({before}, {after}))",
+     "", "constant_pad_nd.default"},
+    {"ReflectionPad1d", Domain::kReflect, 1, "F.pad({0}, [{padding}] * 2, mode='reflect')",
+     "", "reflection_pad1d.default"},
+    {"ReflectionPad2d", Domain::kReflect, 2, "F.pad({0}, [{padding}] * 4, mode='reflect')",
+     "", "reflection_pad2d.default"},
+    {"ReflectionPad3d", Domain::kReflect, 3, "F.pad({0}, [{padding}] * 6, mode='reflect')",
+     "", "reflection_pad3d.default"},
+    {"ReplicationPad1d", Domain::kReplicate, 1, "F.pad({0}, [{padding}] * 2, mode='replicate')",
+     "", "replication_pad1d.default"},
+    {"ReplicationPad2d", Domain::kReplicate, 2, "F.pad({0}, [{padding}] * 4, mode='replicate')",
+     "", "replication_pad2d.default"},
+    {"ReplicationPad3d", Domain::kReplicate, 3, "F.pad({0}, [{padding}] * 6, mode='replicate')",
+     "", "replication_pad3d.default"},
+    {"CircularPad1d", Domain::kWrap, 1, "F.pad({0}, [{padding}] * 2, mode='circular')",
+     "", "_pad_circular.default"},
+    {"CircularPad2d", Domain::kWrap, 2, "F.pad({0}, [{padding}] * 4, mode='circular')",
+     "", "_pad_circular.default"},
+    {"CircularPad3d", Domain::kWrap, 3, "F.pad({0}, [{padding}] * 6, mode='circular')",
+     "", "_pad_circular.default"},
+    {"RepeatInterleave", Domain::kRepeat, 0, "{0}.repeat_interleave({scale}, dim={dim})",
+     "", "repeat_interleave.self_int"},
+    {"PixelShuffle", Domain::kPixelShuffle, 0, "F.pixel_shuffle({0}, {scale})",
+     "", "pixel_shuffle.default"},
+    {"PixelUnshuffle", Domain::kPixelUnshuffle, 0, "F.pixel_unshuffle({0}, {scale})",
+     "", "pixel_unshuffle.default"},
+    {"ChannelShuffle", Domain::kChannelShuffle, 0, "F.channel_shuffle({0}, {groups})",
+     "", "channel_shuffle.default"},
+    {"Permute", Domain::kPermute, 0, "{0}.permute({order})",
+     "", "permute.default"},
+    {"Unsqueeze", Domain::kUnsqueeze, 0, "{0}.unsqueeze({dim})",
+     "", "unsqueeze.default"},
+    {"GLU", Domain::kGlu, 0, "F.glu({0}, dim={dim})",
+     "", "sigmoid.default mul.Tensor"},
+    {"Linear", Domain::kLinear, 0, "F.linear({0}, {1}, {bias})",
+     "", "linear.default"},
+    {"MatVec", Domain::kMatVec, 0, "torch.mv({0}, {1})",
+     "", "mv.default"},
+    {"Addmm", Domain::kAddmm, 0, "torch.addmm({bias}, {0}, {1})",
+     "", "addmm.default"},
+    {"Baddbmm", Domain::kBaddbmm, 0, "torch.baddbmm({bias}, {0}, {1})",
+     "", "baddbmm.default"},
+    {"Attention", Domain::kAttention, 0, "F.scaled_dot_product_attention({0}, {1}, {1}, is_causal={causal})",
+     "causal=False,True", "scaled_dot_product_attention.default"},
+    {"Embedding", Domain::kEmbedding, 0, "F.embedding({index}, {0})",
+     "", "embedding.default"},
+    {"IndexSelect", Domain::kIndexSelect, 0, "{0}.index_select({dim}, {index})",
+     "", "index_select.default"},
+    {"Gather", Domain::kGather, 0, "{0}.gather({dim}, {index})",
+     "", "gather.default"},
+    {"MSELoss", Domain::kLoss, 0, "F.mse_loss({0}, {1}, reduction='{reduction}')",
+     "reduction=mean,sum", "mse_loss.default"},
+    {"SmoothL1Loss", Domain::kLoss, 0, "F.smooth_l1_loss({0}, {1}, reduction='{reduction}')",
+     "reduction=mean,sum", "smooth_l1_loss.default"},
+    {"HuberLoss", Domain::kLoss, 0, "F.huber_loss({0}, {1}, reduction='{reduction}')",
+     "reduction=mean,sum", "huber_loss.default"},
+    {"SoftMarginLoss", Domain::kLoss, 0, "F.soft_margin_loss({0}, {1}, reduction='{reduction}')",
+     "reduction=mean,sum", "soft_margin_loss.default"},
+    {"BCEWithLogitsLoss", Domain::kLoss, 0, "F.binary_cross_entropy_with_logits({0}, {1}, reduction='{reduction}')",
+     "reduction=mean,sum", "binary_cross_entropy_with_logits.default"},
+    {"CrossEntropy", Domain::kClassLoss, 0, "F.cross_entropy({0}, {index}, reduction='{reduction}')",
+     "reduction=mean,sum", "log_softmax.int nll_loss_forward.default"},
+};
 // clang-format on
 
-constexpr int kGroups[] = {1, 2, 4, 8};
-
-// The windows of pooling and convolution: kernel, stride, padding, dilation.
-std::vector<Parameters> windows(int least_kernel, bool dilated) {
-  std::vector<Parameters> sets;
-  for (int kernel = least_kernel; kernel <= 5; ++kernel) {
-    for (int stride = 1; stride <= 3; ++stride) {
-      for (int padding = 0; 2 * padding <= kernel; ++padding) {
-        for (int dilation = 1; dilation <= (dilated && kernel > 1 ? 2 : 1); ++dilation) {
-          sets.push_back(
-              {.kernel = kernel, .stride = stride, .padding = padding, .dilation = dilation});
-        }
-      }
-    }
-  }
-  return sets;
-}
-
-// Each of `sets` with each of `values` in the member.
-template <typename T, typename Values>
-std::vector<Parameters> times(const std::vector<Parameters>& sets, T Parameters::*member,
-                              const Values& values) {
-  std::vector<Parameters> product;
-  for (const Parameters& set : sets) {
-    for (const auto& value : values) {
-      product.push_back(set);
-      product.back().*member = value;
-    }
-  }
-  return product;
-}
-
-std::vector<int> up_to(int count) {
-  std::vector<int> numbers(count);
-  for (int i = 0; i < count; ++i) numbers[i] = i;
-  return numbers;
-}
-
-std::vector<Parameters> with_rank(std::vector<Parameters> sets, int rank) {
-  for (Parameters& set : sets) set.rank = rank;
-  return sets;
-}
-
-constexpr std::array<bool, 2> kBoth = {false, true};
-
-// Over one dim, which stays as a one with keepdim; never down to no dim at all.
-std::vector<Parameters> reductions(int rank) {
-  std::vector<Parameters> sets;
-  for (int dim = 0; dim < rank; ++dim) {
-    for (bool keepdim : kBoth) {
-      if (rank == 1 && !keepdim) continue;
-      sets.push_back({.dim = dim, .keepdim = keepdim, .rank = keepdim ? rank : rank - 1});
-    }
-  }
-  return sets;
-}
-
-std::vector<Parameters> transposed_windows() {
-  std::vector<Parameters> sets;
-  for (const Parameters& window : windows(1, true)) {
-    for (int more = 0; more < window.stride; ++more) {  // output_padding is below the stride
-      sets.push_back(window);
-      sets.back().output_padding = more;
-    }
-  }
-  return sets;
-}
-
-std::vector<Parameters> base_sets(const SynthOperator& op, int a, int b) {
-  const std::vector<Parameters> one(1);
-  switch (op.domain) {
-    case Domain::kUnary:
-      return with_rank(one, a);
-    case Domain::kBinary:
-      return with_rank(one, std::max(a, b));
-    case Domain::kMatmul:
-      if (a < 2 || (b != 2 && b != a)) return {};
-      return with_rank(one, a);
-    case Domain::kBmm:
-      if (a != 3 || b != 3) return {};
-      return with_rank(one, 3);
-    case Domain::kTranspose: {
-      std::vector<Parameters> sets;
-      for (int dim = 0; dim < a; ++dim) {
-        for (int dim1 = dim + 1; dim1 < a; ++dim1) sets.push_back({.dim = dim, .dim1 = dim1});
-      }
-      return with_rank(sets, a);
-    }
-    case Domain::kReduce:
-    case Domain::kSpread:
-      return reductions(a);
-    case Domain::kArg:
-      return with_rank(reductions(a), 0);
-    case Domain::kScan:
-    case Domain::kSoftmax:
-      return with_rank(times(one, &Parameters::dim, up_to(a)), a);
-    case Domain::kBatchNorm:
-      if (a < 2) return {};
-      return with_rank(times(times(one, &Parameters::affine, kBoth), &Parameters::training, kBoth),
-                       a);
-    case Domain::kLayerNorm: {
-      std::vector<int> counts;
-      for (int count = 1; count <= a; ++count) counts.push_back(count);
-      return with_rank(
-          times(times(one, &Parameters::affine, kBoth), &Parameters::normalized, counts), a);
-    }
-    case Domain::kGroupNorm:
-      if (a < 2) return {};
-      return with_rank(times(times(one, &Parameters::affine, kBoth), &Parameters::groups, kGroups),
-                       a);
-    case Domain::kInstanceNorm:
-      if (a < 3) return {};
-      return with_rank(times(one, &Parameters::affine, kBoth), a);
-    case Domain::kAvgPool:
-    case Domain::kMaxPool:
-      if (a != op.spatial + 2) return {};
-      return with_rank(windows(2, op.domain == Domain::kMaxPool), a);
-    case Domain::kConv:
-    case Domain::kConvTranspose:
-      if (a != op.spatial + 2 || b != a) return {};
-      return with_rank(
-          times(times(op.domain == Domain::kConv ? windows(1, true) : transposed_windows(),
-                      &Parameters::affine, kBoth),
-                &Parameters::groups, kGroups),
-          a);
-    case Domain::kTriangle: {
-      if (a < 2) return {};
-      return with_rank(times(one, &Parameters::diagonal, std::array{-3, -2, -1, 0, 1, 2, 3}), a);
-    }
-    case Domain::kCat:
-      if (b != a) return {};
-      return with_rank(times(one, &Parameters::dim, up_to(a)), a);
-    case Domain::kStack:
-      if (b != a || a == kRanks) return {};
-      return with_rank(times(one, &Parameters::dim, up_to(a + 1)), a + 1);
-  }
-  return {};
-}
-
-struct Choice {
-  std::string_view name;
-  std::vector<std::string_view> values;
-};
-
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(at), text.size());
-    if (end > 0) parts.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
-
-std::vector<Choice> choices_of(const SynthOperator& op) {
-  std::vector<Choice> choices;
-  for (std::string_view item : split(op.choices, ' ')) {
-    const size_t equals = item.find('=');
-    choices.push_back({item.substr(0, equals), split(item.substr(equals + 1), ',')});
-  }
-  return choices;
-}
-
-std::vector<Parameters> all_sets(const SynthOperator& op, int a, int b) {
-  std::vector<Parameters> sets = base_sets(op, a, b);
-  for (const Choice& choice : choices_of(op)) {
-    std::vector<Parameters> product;
-    for (const Parameters& set : sets) {
-      for (std::string_view value : choice.values) {
-        product.push_back(set);
-        product.back().chosen.push_back(value);
-      }
-    }
-    sets = std::move(product);
-  }
-  return sets;
-}
-
-// [operator][a][b]
-using SetTable =
-    std::vector<std::array<std::array<std::vector<Parameters>, kRanks + 1>, kRanks + 1>>;
-
-SetTable make_sets() {
-  SetTable table(std::size(kOperators));
-  for (size_t i = 0; i < table.size(); ++i) {
-    const bool two = operand_count(kOperators[i].domain) == 2;
-    for (int a = 1; a <= kRanks; ++a) {
-      for (int b = two ? 1 : 0; b <= (two ? kRanks : 0); ++b) {
-        table[i][a][b] = all_sets(kOperators[i], a, b);
-      }
-    }
-  }
-  return table;
-}
+constexpr auto kOperators = [] {
+  std::array<SynthOperator, std::size(kCspDag) + std::size(kFurther)> all{};
+  std::copy(std::begin(kCspDag), std::end(kCspDag), all.begin());
+  std::copy(std::begin(kFurther), std::end(kFurther), all.begin() + std::size(kCspDag));
+  return all;
+}();
 
 }  // namespace
 
 std::span<const SynthOperator> synth_operators() { return kOperators; }
 
-std::vector<const SynthOperator*> all_synth_operators() {
+std::span<const SynthOperator> csp_dag_operators() {
+  return synth_operators().first(std::size(kCspDag));
+}
+
+std::vector<const SynthOperator*> pointers(std::span<const SynthOperator> operators) {
   std::vector<const SynthOperator*> all;
-  for (const SynthOperator& op : kOperators) all.push_back(&op);
+  for (const SynthOperator& op : operators) all.push_back(&op);
   return all;
 }
 
 const SynthOperator* find_synth_operator(std::string_view name) {
-  for (const SynthOperator& op : kOperators) {
-    if (op.name == name) return &op;
-  }
-  return nullptr;
+  const auto found = std::find_if(kOperators.begin(), kOperators.end(),
+                                  [&](const SynthOperator& op) { return op.name == name; });
+  return found == kOperators.end() ? nullptr : &*found;
 }
 
 int operand_count(Domain domain) {
@@ -355,36 +375,21 @@ int operand_count(Domain domain) {
     case Domain::kConvTranspose:
     case Domain::kCat:
     case Domain::kStack:
+    case Domain::kLoss:
+    case Domain::kLinear:
+    case Domain::kMatVec:
+    case Domain::kAddmm:
+    case Domain::kBaddbmm:
+    case Domain::kAttention:
       return 2;
     default:
       return 1;
   }
 }
 
-const std::vector<Parameters>& parameter_sets(const SynthOperator& op, int a, int b) {
-  static const SetTable table = make_sets();
-  return table.at(&op - kOperators).at(a).at(b);
-}
-
-std::string parameter_text(const SynthOperator& op, const Parameters& parameters,
-                           std::string_view key) {
-  const std::map<std::string_view, int> numbers = {
-      {"dim", parameters.dim},           {"dim1", parameters.dim1},
-      {"kernel", parameters.kernel},     {"stride", parameters.stride},
-      {"padding", parameters.padding},   {"dilation", parameters.dilation},
-      {"groups", parameters.groups},     {"output_padding", parameters.output_padding},
-      {"diagonal", parameters.diagonal},
-  };
-  if (const auto number = numbers.find(key); number != numbers.end()) {
-    return std::to_string(number->second);
-  }
-  if (key == "keepdim") return parameters.keepdim ? "True" : "False";
-  if (key == "training") return parameters.training ? "True" : "False";
-  const std::vector<Choice> choices = choices_of(op);
-  for (size_t i = 0; i < choices.size(); ++i) {
-    if (choices[i].name == key) return std::string(parameters.chosen.at(i));
-  }
-  return {};
+bool is_readable(Domain domain) {
+  return domain != Domain::kArg && domain != Domain::kTotal && domain != Domain::kLoss &&
+         domain != Domain::kClassLoss;
 }
 
 }  // namespace kw

@@ -27,7 +27,7 @@ struct SynthOptions {
   uint64_t seed = 1;
   DType dtype = DType::kFloat32;
   DimsLimits limits;
-  std::vector<const SynthOperator*> operators = all_synth_operators();
+  std::vector<const SynthOperator*> operators = pointers(csp_dag_operators());
   std::optional<Split> split;  // programs of this split alone, from level 2 on
   // Words are no draws: they go through all operators (level 1) or ordered pairs of them (level 2),
   // shuffled anew for each time around.

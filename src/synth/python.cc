@@ -8,6 +8,8 @@
 namespace kw {
 namespace {
 
+bool is_input(Role role) { return role == Role::kInput || role == Role::kIndex; }
+
 class Writer {
  public:
   // With `members`, parameters and buffers are attributes of self; else all tensors are arguments.
@@ -16,7 +18,7 @@ class Writer {
 
   bool is_member(size_t tensor) const {
     const int fresh = program_.shaped.fresh_of[tensor];
-    return fresh >= 0 && program_.shaped.fresh[fresh].role != Role::kInput;
+    return fresh >= 0 && !is_input(program_.shaped.fresh[fresh].role);
   }
 
   std::string arguments() const {
@@ -77,6 +79,8 @@ std::string Writer::call(size_t step) const {
       text += name(operands[key[0] - '0']);
     } else if (key == "bias") {
       text += own(step, Role::kBias);
+    } else if (key == "index") {
+      text += own(step, Role::kIndex);
     } else if (key == "mean") {
       text += own(step, Role::kRunningMean);
     } else if (key == "var") {
@@ -113,6 +117,8 @@ std::string Writer::body(const std::string& indent) const {
 // In each result of a product or convolution with a weight of this shape.
 double products_added(const SynthStep& step, const std::vector<int64_t>& weight) {
   const Parameters& parameters = *step.parameters;
+  const bool last = step.op->domain == Domain::kLinear || step.op->domain == Domain::kMatVec;
+  if (last) return static_cast<double>(weight.back());
   if (step.op->spatial == 0) return static_cast<double>(weight[weight.size() - 2]);
   const double taps = std::pow(parameters.kernel, step.op->spatial);
   if (step.op->domain == Domain::kConv) return static_cast<double>(weight[1]) * taps;
@@ -137,6 +143,11 @@ std::string Writer::making(size_t tensor) const {
       char scale[32];
       std::snprintf(scale, sizeof scale, "%.6g", 1 / std::sqrt(sum));
       return scale + (" * torch.randn(" + sizes) + ")";
+    }
+    case Role::kIndex: {
+      const int from = program_.shaped.steps[made.step].operands[0];
+      return "torch.randint(" + std::to_string(program_.shapes[from][made.indexed]) + ", [" +
+             sizes_text(program_.shapes[tensor]) + "])";
     }
     case Role::kScale:
     case Role::kRunningVar:
@@ -180,7 +191,7 @@ std::vector<std::string> tensor_names(const SynthProgram& program) {
   for (int fresh : shaped.fresh_of) {
     if (fresh < 0) {
       names.push_back("t" + std::to_string(results++));
-    } else if (shaped.fresh[fresh].role == Role::kInput) {
+    } else if (is_input(shaped.fresh[fresh].role)) {
       names.push_back("x" + std::to_string(inputs++));
     } else {
       names.push_back("w" + std::to_string(weights++));

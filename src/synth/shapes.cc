@@ -1,35 +1,15 @@
 #include "synth/shapes.h"
 
 #include <algorithm>
-#include <sstream>
-#include <string>
 
 #include "ops/operator.h"
 
 namespace kw {
-namespace {
-
-// The rows of the operator table that a call is made of.
-const std::vector<const OperatorRow*>& rows_of(const SynthOperator& op) {
-  static const std::vector<std::vector<const OperatorRow*>> table = [] {
-    std::vector<std::vector<const OperatorRow*>> all;
-    for (const SynthOperator& each : synth_operators()) {
-      std::istringstream names{std::string(each.rows)};
-      all.emplace_back();
-      for (std::string name; names >> name;) all.back().push_back(find_operator("aten." + name));
-    }
-    return all;
-  }();
-  return table.at(&op - synth_operators().data());
-}
-
-}  // namespace
-
-void Shaper::add_new(Role role, const Shape& shape) {
+void Shaper::add_new(Role role, const Shape& shape, int indexed) {
   out_.steps.back().operands.push_back(static_cast<int>(out_.tensors.size()));
   out_.tensors.push_back(shape);
   out_.fresh_of.push_back(static_cast<int>(out_.fresh.size()));
-  out_.fresh.push_back({role, static_cast<int>(out_.steps.size()) - 1});
+  out_.fresh.push_back({role, static_cast<int>(out_.steps.size()) - 1, indexed});
 }
 
 void Shaper::add_result(Shape shape) {
@@ -121,30 +101,68 @@ Shape Shaper::broadcast() {
   return result;
 }
 
-// (..., M, K) with (K, N), or with (..., K, N) of the same leading dims.
-Shape Shaper::matmul() {
+// Results have these dims in common; a new tensor has what the other one asks for, and dims of its
+// own elsewhere.
+std::array<Shape, 2> Shaper::take_two(std::span<const SameDim> same, Role right_role) {
   const std::vector<Operand>& operands = step_->operands;
-  const size_t left_rank = operands[0].rank, right_rank = operands[1].rank;
-  const auto shape_of = [&](const Operand& operand) {
-    return operand.step >= 0 ? result_of_step(operand.step) : Shape();
-  };
-  Shape left = shape_of(operands[0]);
-  const Shape right = shape_of(operands[1]);
+  const auto at = [](Shape& shape, int dim) -> SizeId& { return shape[shape.size() + dim]; };
+  Shape left = operands[0].step >= 0 ? result_of_step(operands[0].step) : Shape();
+  Shape right = operands[1].step >= 0 ? result_of_step(operands[1].step) : Shape();
   if (left.empty()) {
-    left = free_shape(static_cast<int>(left_rank));
+    left = free_shape(operands[0].rank);
     if (!right.empty()) {
-      if (right_rank == left_rank) std::copy(right.begin(), right.end() - 2, left.begin());
-      left.back() = right[right_rank - 2];
+      for (const SameDim& dims : same) at(left, dims.left) = at(right, dims.right);
     }
   }
-  Shape wanted(right_rank);
-  if (right_rank == left_rank) std::copy(left.begin(), left.end() - 2, wanted.begin());
-  wanted[right_rank - 2] = left.back();
-  wanted[right_rank - 1] = right.empty() ? sizes().variable() : right.back();
+  if (right.empty()) right.assign(operands[1].rank, -1);
+  for (const SameDim& dims : same) at(right, dims.right) = at(left, dims.left);
+  for (SizeId& size : right) {
+    if (size < 0) size = sizes().variable();
+  }
   take(operands[0], Role::kInput, [&] { return left; });
-  take_as(operands[1], wanted, Role::kWeight);
+  take_as(operands[1], right, right_role);
+  return {left, right};
+}
+
+// (..., M, K) with (K, N), or with (..., K, N) of the same leading dims; a linear layer's weight is
+// (N, K), and attention takes (..., L, E) with (..., S, E).
+Shape Shaper::product() {
+  const Domain domain = step_->op->domain;
+  const int left_rank = step_->operands[0].rank, right_rank = step_->operands[1].rank;
+  const bool turned = domain == Domain::kLinear || domain == Domain::kAttention;
+  const int contracted = turned || domain == Domain::kMatVec ? -1 : -2;
+  std::vector<SameDim> same{{-1, contracted}};
+  if (right_rank > 2) {
+    for (int dim = 3; dim <= left_rank; ++dim) same.push_back({-dim, -dim});
+  }
+  const bool attention = domain == Domain::kAttention;
+  const auto [left, right] = take_two(same, attention ? Role::kInput : Role::kWeight);
   Shape result = left;
-  result.back() = wanted.back();
+  if (domain == Domain::kMatVec) {
+    result.pop_back();
+  } else if (!attention) {
+    result.back() = right[right_rank - (turned ? 2 : 1)];
+  }
+  if (step_->parameters->affine || domain == Domain::kAddmm || domain == Domain::kBaddbmm) {
+    add_new(Role::kBias, {result.back()});
+  }
+  return result;
+}
+
+// What indices of the call's own pick out.
+Shape Shaper::lookup() {
+  const Parameters& parameters = *step_->parameters;
+  const Shape shape = take(step_->operands[0]);
+  Shape index, result = shape;
+  if (step_->op->domain == Domain::kEmbedding) {
+    index = free_shape(parameters.index_rank);
+    result = index;
+    result.push_back(shape[1]);
+  } else {
+    result[parameters.dim] = sizes().variable();
+    index = step_->op->domain == Domain::kGather ? result : Shape{result[parameters.dim]};
+  }
+  add_new(Role::kIndex, index, parameters.dim);
   return result;
 }
 
@@ -179,6 +197,7 @@ Shape Shaper::normalise() {
       }
       break;
     case Domain::kLayerNorm:
+    case Domain::kRmsNorm:
       weight.assign(shape.end() - parameters.normalized, shape.end());
       sizes().at_least(shape.back(), 2);
       break;
@@ -191,7 +210,11 @@ Shape Shaper::normalise() {
     default:
       sizes().at_least(shape.back(), 2);
   }
-  if (parameters.affine) add_affine(weight, true);
+  if (step_->op->domain == Domain::kRmsNorm) {
+    if (parameters.affine) add_new(Role::kScale, weight);
+  } else if (parameters.affine) {
+    add_affine(weight, true);
+  }
   return shape;
 }
 
@@ -245,29 +268,99 @@ Shape Shaper::convolve() {
 }
 
 Shape Shaper::join() {
-  const std::vector<Operand>& operands = step_->operands;
   const Parameters& parameters = *step_->parameters;
-  const bool stack = step_->op->domain == Domain::kStack;
-  // The other's shape, where the first is new and the second is not.
-  const Operand& lead = operands[0].step < 0 && operands[1].step >= 0 ? operands[1] : operands[0];
-  const Shape known = lead.step >= 0 ? result_of_step(lead.step) : free_shape(lead.rank);
-  Shape shapes[2] = {known, known};
-  if (!stack) {
-    for (int i : {0, 1}) {
-      if (&operands[i] == &lead) continue;
-      shapes[i][parameters.dim] = operands[i].step >= 0
-                                      ? result_of_step(operands[i].step)[parameters.dim]
-                                      : sizes().variable();
-    }
+  const bool cat = step_->op->domain == Domain::kCat;
+  const int rank = step_->operands[0].rank;
+  std::vector<SameDim> same;
+  for (int dim = 0; dim < rank; ++dim) {
+    if (!cat || dim != parameters.dim) same.push_back({dim - rank, dim - rank});
   }
-  for (int i : {0, 1}) take_as(operands[i], shapes[i]);
-  Shape result = known;
-  if (stack) {
+  const auto [left, right] = take_two(same);
+  Shape result = left;
+  if (cat) {
+    result[parameters.dim] = sizes().sum(left[parameters.dim], right[parameters.dim]);
+  } else if (step_->op->domain == Domain::kStack) {
     result.insert(result.begin() + parameters.dim, sizes().constant(2));
   } else {
-    result[parameters.dim] = sizes().sum(shapes[0][parameters.dim], shapes[1][parameters.dim]);
+    result.clear();  // a loss
   }
   return result;
+}
+
+// Dims in another order, or parted, or put together by a constant number.
+Shape Shaper::rearrange() {
+  const Parameters& parameters = *step_->parameters;
+  const Shape shape = take(step_->operands[0]);
+  const auto times = [&](SizeId size, int64_t by) { return sizes().affine(size, 0, 1, by, 0); };
+  const auto part = [&](SizeId size, int64_t by) {  // one of `by` equal ones
+    const SizeId share = sizes().variable();
+    sizes().equal(size, times(share, by));
+    return share;
+  };
+  const int64_t scale = parameters.scale;
+  Shape result = shape;
+  switch (step_->op->domain) {
+    case Domain::kTranspose:
+      std::swap(result[parameters.dim], result[parameters.dim1]);
+      break;
+    case Domain::kPermute:
+      for (size_t d = 0; d < shape.size(); ++d) result[d] = shape[parameters.order[d]];
+      break;
+    case Domain::kUnsqueeze:
+      result.insert(result.begin() + parameters.dim, one());
+      break;
+    case Domain::kGlu:
+      result[parameters.dim] = part(shape[parameters.dim], 2);
+      break;
+    case Domain::kRepeat:
+      result[parameters.dim] = times(shape[parameters.dim], scale);
+      break;
+    case Domain::kChannelShuffle:
+      part(shape[1], parameters.groups);
+      break;
+    case Domain::kPixelShuffle:
+      result[1] = part(shape[1], scale * scale);
+      for (size_t d : {2, 3}) result[d] = times(shape[d], scale);
+      break;
+    default:  // kPixelUnshuffle
+      result[1] = times(shape[1], scale * scale);
+      for (size_t d : {2, 3}) result[d] = part(shape[d], scale);
+  }
+  return result;
+}
+
+// Dims that become larger, or have a size that is given.
+Shape Shaper::resize() {
+  const Parameters& parameters = *step_->parameters;
+  Shape shape = take(step_->operands[0]);
+  const auto longer = [&](SizeId& size, int64_t by) { size = sizes().affine(size, 0, 1, 1, by); };
+  const auto given = [&](SizeId& size, int64_t least) {
+    sizes().at_least(size, least);
+    size = sizes().constant(least);
+  };
+  const Domain domain = step_->op->domain;
+  if (domain == Domain::kTop) {
+    given(shape[parameters.dim], parameters.size);
+  } else if (domain == Domain::kPad) {
+    longer(shape.back(), parameters.before + parameters.after);
+  } else {
+    for (size_t d = 2; d < shape.size(); ++d) {
+      if (domain == Domain::kAdaptivePool) {
+        given(shape[d], parameters.size);
+      } else if (domain == Domain::kGlobalPool) {
+        given(shape[d], 1);
+      } else if (domain == Domain::kUpsample) {
+        shape[d] = sizes().affine(shape[d], 0, 1, parameters.scale, 0);
+      } else {
+        // A reflection leaves out the element at the edge.
+        if (domain != Domain::kReplicate) {
+          sizes().at_least(shape[d], parameters.padding + (domain == Domain::kReflect));
+        }
+        longer(shape[d], 2 * parameters.padding);
+      }
+    }
+  }
+  return shape;
 }
 
 Shape Shaper::result() {
@@ -281,16 +374,25 @@ Shape Shaper::result() {
       sizes().at_least(shape[step_->parameters->dim], 2);
       return shape;
     }
-    case Domain::kTranspose: {
-      Shape shape = take(step_->operands[0]);
-      std::swap(shape[step_->parameters->dim], shape[step_->parameters->dim1]);
-      return shape;
-    }
+    case Domain::kTranspose:
+    case Domain::kPermute:
+    case Domain::kUnsqueeze:
+    case Domain::kGlu:
+    case Domain::kRepeat:
+    case Domain::kPixelShuffle:
+    case Domain::kPixelUnshuffle:
+    case Domain::kChannelShuffle:
+      return rearrange();
     case Domain::kBinary:
       return broadcast();
     case Domain::kMatmul:
     case Domain::kBmm:
-      return matmul();
+    case Domain::kLinear:
+    case Domain::kMatVec:
+    case Domain::kAddmm:
+    case Domain::kBaddbmm:
+    case Domain::kAttention:
+      return product();
     case Domain::kReduce:
     case Domain::kSpread:
     case Domain::kArg:
@@ -299,6 +401,7 @@ Shape Shaper::result() {
     case Domain::kLayerNorm:
     case Domain::kGroupNorm:
     case Domain::kInstanceNorm:
+    case Domain::kRmsNorm:
       return normalise();
     case Domain::kAvgPool:
     case Domain::kMaxPool:
@@ -308,13 +411,41 @@ Shape Shaper::result() {
       return convolve();
     case Domain::kCat:
     case Domain::kStack:
+    case Domain::kLoss:
       return join();
+    case Domain::kTotal:
+      take(step_->operands[0]);
+      return {};
+    case Domain::kClassLoss: {
+      const Shape shape = take(step_->operands[0]);
+      sizes().at_least(shape[1], 2);
+      add_new(Role::kIndex, {shape[0]}, 1);
+      return {};
+    }
+    case Domain::kPrelu: {
+      const Shape shape = take(step_->operands[0]);
+      add_new(Role::kScale, {shape[1]});
+      return shape;
+    }
+    case Domain::kTop:
+    case Domain::kAdaptivePool:
+    case Domain::kGlobalPool:
+    case Domain::kUpsample:
+    case Domain::kPad:
+    case Domain::kReflect:
+    case Domain::kReplicate:
+    case Domain::kWrap:
+      return resize();
+    case Domain::kEmbedding:
+    case Domain::kIndexSelect:
+    case Domain::kGather:
+      return lookup();
   }
   return {};
 }
 
-// As program/cost.h counts: for each multiply-add of products and convolutions, elsewhere for each
-// element of the largest tensor of the step.
+// As program/cost.h counts: for each multiply-add of products, attention and convolutions,
+// elsewhere for each element of the largest tensor of the step.
 void Shaper::add_flops() {
   const SynthOperator& op = *step_->op;
   const ShapedStep& made = out_.steps.back();
@@ -325,11 +456,14 @@ void Shaper::add_flops() {
     FlopsTerm term{row->flops, result, {}};
     if (row->cls == OpClass::kMatmul) {
       term.a.push_back(first.back());
+    } else if (row->cls == OpClass::kAttention) {
+      const Shape& keys = tensor(made.operands[1]);
+      term.a.push_back(keys[keys.size() - 2]);
     } else if (row->cls == OpClass::kConv) {
       const Shape& weight = tensor(made.operands[1]);
       if (op.domain == Domain::kConvTranspose) term.a = first;
       term.a.insert(term.a.end(), weight.begin() + 1, weight.end());
-    } else {
+    } else if (op.domain != Domain::kGlu) {  // whose parts work on halves
       term.b = first;
     }
     out_.flops.push_back(std::move(term));

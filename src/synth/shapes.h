@@ -1,6 +1,8 @@
 // The shape rules: what a skeleton asks of its tensors' sizes, and what it costs in terms of them.
 #pragma once
 
+#include <array>
+#include <span>
 #include <vector>
 
 #include "synth/sizes.h"
@@ -18,11 +20,13 @@ enum class Role {
   kBias,
   kRunningMean,  // buffers
   kRunningVar,   // positive
+  kIndex,        // an input: integers
 };
 
 struct NewTensor {
   Role role = Role::kInput;
-  int step = -1;  // whose operand it is
+  int step = -1;     // whose operand it is
+  int indexed = -1;  // kIndex: the dim of the step's first operand that it picks from
 };
 
 // coefficient times the larger number of elements of `a` and `b`, floating-point operations.
@@ -60,7 +64,7 @@ class Shaper {
   Sizes& sizes() { return out_.sizes; }
   const Shape& tensor(int id) const { return out_.tensors[id]; }
   const Shape& result_of_step(int step) const { return tensor(out_.steps[step].result); }
-  void add_new(Role role, const Shape& shape);
+  void add_new(Role role, const Shape& shape, int indexed = -1);
   void add_result(Shape shape);
   Shape free_shape(int rank);
   SizeId one() { return sizes().constant(1); }
@@ -68,8 +72,17 @@ class Shaper {
   Shape take(const Operand& operand);
   void take_as(const Operand& operand, const Shape& wanted, Role role = Role::kInput);
 
+  // A dim of the left operand and one of the right that have one size; from the end, -1 the last.
+  struct SameDim {
+    int left, right;
+  };
+  std::array<Shape, 2> take_two(std::span<const SameDim> same, Role right = Role::kInput);
+
   Shape broadcast();
-  Shape matmul();
+  Shape product();
+  Shape lookup();
+  Shape rearrange();
+  Shape resize();
   Shape reduce();
   Shape normalise();
   Shape window();

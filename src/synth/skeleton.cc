@@ -174,7 +174,7 @@ void SkeletonSpace::count_step(int step, int readable, const Histogram& least,
   const auto& choose = binomials().of;
   const double* next = remaining_[step + 1].data();
   double* out = remaining_[step].data();
-  const bool unread = word_[step]->domain == Domain::kArg;  // its results stay out of the sums
+  const bool unread = !is_readable(word_[step]->domain);  // its results stay out of the sums
   const auto from = [&](int sum, int rank) { return std::max(0, sum - most[rank]); };
   const auto to = [&](int sum, int rank) { return sum - least[rank]; };
   for (int s4 = from(readable, 5); s4 <= to(readable, 5); ++s4) {
@@ -238,7 +238,7 @@ SkeletonSpace::SkeletonSpace(Word word) : word_(std::move(word)), remaining_(wor
   std::vector<int> readable(length + 1);
   std::vector<Histogram> least(length + 1), most(length + 1);
   for (int step = 0; step < length; ++step) {
-    readable[step + 1] = readable[step] + (word_[step]->domain != Domain::kArg);
+    readable[step + 1] = readable[step] + is_readable(word_[step]->domain);
     const std::vector<int> ranks = result_ranks(*word_[step]);
     least[step + 1] = least[step];
     most[step + 1] = most[step];

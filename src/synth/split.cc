@@ -69,6 +69,16 @@ std::string structure_hash(const Skeleton& skeleton) {
           p.output_padding, p.groups, p.normalized, p.diagonal, int{p.affine}, int{p.training}}) {
       text += "," + std::to_string(value);
     }
+    // Named where they are not what most calls have: hashes do not change with new operators.
+    const auto named = [&](std::string_view name, int value, int usual) {
+      if (value != usual) text += "," + std::string(name) + "=" + std::to_string(value);
+    };
+    named("size", p.size, 0);
+    named("scale", p.scale, 1);
+    named("before", p.before, 0);
+    named("after", p.after, 0);
+    named("index_rank", p.index_rank, 0);
+    for (int dim : p.order) named("order", dim, 0);
     for (std::string_view value : p.chosen) text += "," + std::string(value);
   }
   return sha256_hex(text);

@@ -84,7 +84,7 @@ TEST(Cover, GoesThroughAllOperators) {
   // All but transposition, which computes nothing; then all of them again, in another order.
   const std::set<std::string> first(names.begin(), names.begin() + 60);
   const std::set<std::string> second(names.begin() + 60, names.end());
-  EXPECT_EQ(first.size(), synth_operators().size() - 1);
+  EXPECT_EQ(first.size(), csp_dag_operators().size() - 1);
   EXPECT_FALSE(first.contains("Transpose"));
   EXPECT_EQ(first, second);
   EXPECT_NE(std::vector(names.begin(), names.begin() + 60),

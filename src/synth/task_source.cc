@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
+#include <numeric>
 
 #include "formats/error.h"
 #include "synth/task_row.h"
@@ -12,9 +14,26 @@ namespace {
 // Streams of random numbers beside the one that programs are drawn from.
 enum Stream : uint64_t { kTwins = 1, kExaminations = 2 };
 
-// A program whose window is no larger than the twins' is its own twin.
-bool has_twin(const SynthOptions& options, const HygieneOptions& hygiene) {
-  return options.limits.high_flops > hygiene.twin_high;
+// What only moves elements counts no operations, and is to be small too.
+DimsLimits twin_limits(const SynthOptions& options, const HygieneOptions& hygiene) {
+  DimsLimits limits = options.limits;
+  limits.low_flops = hygiene.twin_low;
+  limits.high_flops = hygiene.twin_high;
+  limits.tensor = std::min(limits.tensor, hygiene.twin_high);
+  limits.total = std::min(limits.total, 8 * hygiene.twin_high);
+  return limits;
+}
+
+// A program is its own twin where its window is no larger than the twins', and so are its tensors.
+bool needs_twin(const SynthOptions& options, const DimsLimits& twins, const SynthProgram& program) {
+  if (options.limits.high_flops > twins.high_flops) return true;
+  double total = 0;
+  for (const std::vector<int64_t>& shape : program.shapes) {
+    const double elements = std::accumulate(shape.begin(), shape.end(), 1.0, std::multiplies());
+    if (elements > twins.tensor) return true;
+    total += elements;
+  }
+  return total > twins.total;
 }
 
 // One index on its way.
@@ -41,13 +60,9 @@ void draw(const Synthesiser& synthesiser, const HygieneOptions& hygiene, Pending
   if (only_views(pending.task.program.skeleton)) {
     pending.hygiene = {Flaw::kNothing, "its results are views of its inputs"};
   }
-  if (!has_twin(options, hygiene)) return;
-  DimsLimits limits = options.limits;
-  limits.low_flops = hygiene.twin_low;
-  limits.high_flops = hygiene.twin_high;
-  // What only moves elements counts no operations, and is to be small too.
-  limits.tensor = std::min(limits.tensor, hygiene.twin_high);
-  limits.total = std::min(limits.total, 8 * hygiene.twin_high);
+  pending.task.twin.reset();
+  const DimsLimits limits = twin_limits(options, hygiene);
+  if (!needs_twin(options, limits, pending.task.program)) return;
   pending.task.twin = resize(pending.task.program, limits, pending.twins);
   if (!pending.task.twin && pending.hygiene.flaw == Flaw::kNone)
     pending.hygiene = {Flaw::kNoTwin, "no sizes in the twins' window"};
@@ -65,18 +80,19 @@ class CleanTasks {
       if (!each.done) asked.push_back(&each);
     }
     for (Pending* each : asked) draw(synthesiser_, hygiene_, *each, counts_);
-    const bool twins = has_twin(synthesiser_.options(), hygiene_);
-    if (twins) examine(asked, true, true);
-    examine(asked, false, hygiene_.full_size || !twins);
+    examine(asked, true);
+    examine(asked, false);
     for (Pending* each : asked) settle(*each);
   }
 
  private:
-  void examine(const std::vector<Pending*>& asked, bool twins, bool judge) {
+  // All twins, or all programs: those that have no twin are judged, and at full size all are.
+  void examine(const std::vector<Pending*>& asked, bool twins) {
     std::vector<Examiner::Model> models;
     std::vector<Pending*> owners;
     for (Pending* each : asked) {
-      if (each->hygiene.flaw != Flaw::kNone) continue;
+      if (each->hygiene.flaw != Flaw::kNone || (twins && !each->task.twin)) continue;
+      const bool judge = twins || hygiene_.full_size || !each->task.twin;
       const SynthProgram& program = twins ? *each->task.twin : each->task.program;
       models.push_back({synth_id(synthesiser_.options(), each->task.index) + ".py",
                         model_text(program), each->examinations.bits(), judge});

@@ -283,6 +283,45 @@ Space divided() {
   return space;
 }
 
+// Half of a matrix's columns gates the other, and rows are gathered, so many as there are indices.
+Space halved() {
+  auto sampler = std::make_shared<Sampler>(
+      std::initializer_list<const char*>{"GLU", "Gather"}, small_limits(40, 100, 1, 1e6),
+      [](const Skeleton& s) {
+        return s[0].operands[0].rank == 2 && s[0].parameters->dim == 1 && s[1].parameters->dim == 0;
+      });
+  Space space{"halved", {}, [sampler] { return sampler->draw(); }};
+  for (int64_t rows = 1; rows <= 40; ++rows) {
+    for (int64_t half = 1; rows * 2 * half <= 40; ++half) {
+      for (int64_t picked = 1; picked * half <= 40; ++picked) {
+        if (rows * 3 * half + 2 * picked * half > 100) continue;
+        space.outcomes.insert({rows, 2 * half, picked, half});
+      }
+    }
+  }
+  return space;
+}
+
+Space attended() {  // (B, L, E) with (B, S, E): two products over E and S
+  auto sampler = std::make_shared<Sampler>(
+      std::initializer_list<const char*>{"Attention"}, small_limits(24, 60, 40, 400),
+      [](const Skeleton& s) { return s[0].operands[0].rank == 3; });
+  const double each = find_operator("aten.scaled_dot_product_attention.default")->flops;
+  Space space{"attended", {}, [sampler] { return sampler->draw(); }};
+  for (int64_t b = 1; b <= 24; ++b) {
+    for (int64_t e = 1; b * e <= 24; ++e) {
+      for (int64_t l = 1; b * l * e <= 24; ++l) {
+        for (int64_t s = 1; b * s * e <= 24; ++s) {
+          if (2 * b * l * e + b * s * e > 60) continue;
+          space.flops[{b, l, e, b, s, e}] = each * static_cast<double>(b * l * e * s);
+        }
+      }
+    }
+  }
+  apply_window(space, *sampler, 40, 400);
+  return space;
+}
+
 // What a skeleton is, by numbers.
 Outcome numbers(const Skeleton& skeleton) {
   Outcome all;
@@ -349,7 +388,7 @@ Space wirings() {  // relu, tanh, and a product that reads one or two results, o
 TEST(Uniform, EverySpaceIsDrawnEvenly) {
   std::vector<std::pair<double, std::string>> found, biased;
   for (const auto make : {matrix, product, convolution, pool, joined, added, divided, reductions,
-                          wirings, matrix_by_log, product_by_log}) {
+                          wirings, matrix_by_log, product_by_log, halved, attended}) {
     const Space space = make();
     ASSERT_GT(space.outcomes.size(), 8u) << space.name;
     const int draws = 100'000;
