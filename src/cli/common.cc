@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "formats/error.h"
+#include "formats/model_constants.h"
 
 namespace kw {
 
@@ -53,35 +54,21 @@ WorkerConfig worker_config(const MachineFlags& flags, const std::vector<std::str
 
 namespace {
 
-// Applies NAME=INTEGER to the module-level line `NAME = 123` of a model file, so that whatever is
-// made of the text afterwards (records, baselines, optimized.py) agrees on it. Line numbers stay.
+// Applies NAME=INTEGER to a model file's text, so that whatever is made of the text afterwards
+// (records, baselines, optimized.py) agrees on it.
 void override_constant(std::string& text, const std::string& item, const std::string& file) {
-  static const std::regex kItem("([A-Za-z_][A-Za-z0-9_]*)=(-?[0-9]+)");
-  static const std::regex kConstant("^([A-Za-z_][A-Za-z0-9_]*) *= *(-?[0-9][0-9_]*) *$");
-  constexpr size_t kLongest = 1000;  // a match recurses for each character: a line could end us
-  std::smatch wanted, found;
+  static const std::regex kItem("([A-Za-z_][A-Za-z0-9_]*)=(-?[0-9]{1,18})");
+  std::smatch wanted;
   if (!std::regex_match(item, wanted, kItem)) {
     throw InputError("--set " + item + ": expected NAME=INTEGER");
   }
-  std::istringstream lines(text);
-  std::string out, names;
-  bool replaced = false;
-  for (std::string line; std::getline(lines, line);) {
-    const std::string code = line.substr(0, line.find('#'));
-    if (code.size() < kLongest && std::regex_match(code, found, kConstant)) {
-      names += (names.empty() ? "" : ", ") + found.str(1);
-      if (found[1] == wanted[1]) {
-        line = found.str(1) + " = " + wanted.str(2);
-        replaced = true;
-      }
-    }
-    out += line + "\n";
+  if (set_model_constant(text, {wanted.str(1), std::stoll(wanted.str(2))})) return;
+  std::string names;
+  for (const ModelConstant& constant : model_constants(text)) {
+    names += (names.empty() ? "" : ", ") + constant.name;
   }
-  if (!replaced) {
-    throw InputError("--set " + item + ": " + file + " has no module-level line `" + wanted.str(1) +
-                     " = <integer>`" + (names.empty() ? "" : " (it has " + names + ")"));
-  }
-  text = out;
+  throw InputError("--set " + item + ": " + file + " has no module-level line `" + wanted.str(1) +
+                   " = <integer>`" + (names.empty() ? "" : " (it has " + names + ")"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/synth_augment.h"
 #include "cli/synth_file.h"
 #include "cli/synth_stats.h"
 #include "formats/error.h"
@@ -24,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 struct Flags {
   int level = 5;
   uint64_t count = 100, seed = 1;
-  std::string dtype = "float32", window, twin = "2^16:2^20", out, check, stats;
+  std::string dtype = "float32", window, twin = "2^16:2^20", out, check, stats, augment;
   std::string operators = "csp-dag";
   std::vector<std::string> only;
   std::string split = "all", measure = "uniform";
@@ -179,6 +180,10 @@ int run(const Flags& flags) {
   if (!flags.stats.empty()) return synth_stats(flags.stats, flags.out);
   if (!flags.check.empty()) return check(flags);
   if (flags.out.empty()) throw InputError("--out is required: the file to write");
+  if (!flags.augment.empty()) {
+    return synth_augment(flags.augment, flags.out, flags.count, flags.seed, !flags.no_hygiene,
+                         flags.machine);
+  }
   Drawing drawing{Synthesiser(options_of(flags)), std::nullopt};
   if (!flags.no_hygiene) {
     const auto [low, high] = window(flags.twin, "--twin");
@@ -213,7 +218,8 @@ Command add_synth(CLI::App& app) {
       "  kernelwright synth --level 5 --count 1000 --out tasks.jsonl\n"
       "  kernelwright synth --level 2 --window 2^24:2^28 --out small.jsonl     for training\n"
       "  kernelwright synth --level 5 --count 100000 --no-hygiene --out many.jsonl\n"
-      "  kernelwright synth --stats many.jsonl --out many.html             what they cover");
+      "  kernelwright synth --stats many.jsonl --out many.html             what they cover\n"
+      "  kernelwright synth --augment model.py --count 10 --out sizes.jsonl");
   app.add_option("--level", flags->level, "operators of each program")
       ->check(CLI::Range(1, 40))
       ->capture_default_str();
@@ -257,14 +263,21 @@ Command add_synth(CLI::App& app) {
       ->capture_default_str();
   app.add_flag("--no-hygiene", flags->no_hygiene,
                "take programs as they are drawn: thousands a second, and nothing is run");
-  flags->machine.add_backend_to(app);
+  flags->machine.add_to(app);
   app.add_option("--out", flags->out, "the file to write");
   CLI::Option* check =
       app.add_option("--check", flags->check,
                      "draw nothing: examine the tasks of this file, on inputs drawn from --seed");
+  CLI::Option* augment =
+      app.add_option(
+             "--augment", flags->augment,
+             "draw no programs: this model file in other sizes, by its module-level integer "
+             "constants")
+          ->excludes(check);
   app.add_option("--stats", flags->stats,
                  "draw nothing: say what the tasks of this file cover; --out is a page with more")
-      ->excludes(check);
+      ->excludes(check)
+      ->excludes(augment);
   return [flags] { return run(*flags); };
 }
 

@@ -5,6 +5,7 @@
 
 #include "formats/error.h"
 #include "formats/frame.h"
+#include "formats/model_constants.h"
 #include "formats/sha256.h"
 
 namespace kw {
@@ -151,6 +152,35 @@ TEST(Json, ComplaintsNameThePlace) {
   }
   EXPECT_THROW(JsonReader(json, "").at("c"), InputError);
   EXPECT_THROW(JsonReader(json, "").at("a").at(2), InputError);
+}
+
+TEST(ModelConstants, AreLinesOfTheirOwn) {
+  std::string text =
+      "import torch\n"
+      "N = 4\n"
+      "WIDTH=8_192  # columns\n"
+      "AREA = 16 * 3 *2\n"
+      "SCALE = 0.5\n"
+      "    inner = 3\n"
+      "HUGE = 99999999999999999999\n"
+      "N = 5\n"
+      "a = b = 7\n";
+  std::vector<std::pair<std::string, int64_t>> found;
+  for (const ModelConstant& constant : model_constants(text)) {
+    found.emplace_back(constant.name, constant.value);
+  }
+  EXPECT_EQ(found, (std::vector<std::pair<std::string, int64_t>>{
+                       {"N", 5}, {"WIDTH", 8192}, {"AREA", 96}}));
+  EXPECT_FALSE(set_model_constant(text, {"SCALE", 2}));
+  EXPECT_FALSE(set_model_constant(text, {"inner", 2}));
+  EXPECT_TRUE(set_model_constant(text, {"N", 9}));
+  EXPECT_TRUE(set_model_constant(text, {"AREA", -1}));
+  EXPECT_EQ(text,
+            "import torch\nN = 9\nWIDTH=8_192  # columns\nAREA = -1\nSCALE = 0.5\n    inner = 3\n"
+            "HUGE = 99999999999999999999\nN = 9\na = b = 7\n");
+  EXPECT_TRUE(model_constants("").empty());
+  std::string line = "X = 1" + std::string(100'000, ' ') + "\n";  // not by recursion
+  EXPECT_TRUE(model_constants(line).empty());
 }
 
 }  // namespace

@@ -1,0 +1,138 @@
+#include "cli/synth_augment.h"
+
+#include <cstdio>
+#include <fstream>
+
+#include "cli/synth_file.h"
+#include "formats/error.h"
+#include "formats/sha256.h"
+#include "program/task_json.h"
+#include "synth/augment.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+// In a row without any that is taken: the sizes cannot be had.
+constexpr uint64_t kMostInVain = 200;
+
+Json constants_to_json(const std::vector<ModelConstant>& constants) {
+  Json json = Json::object();
+  for (const ModelConstant& constant : constants) json[constant.name] = constant.value;
+  return json;
+}
+
+// Rows of one model, seed and way to choose.
+class Rows {
+ public:
+  Rows(const std::string& model, const AugmentOptions& options)
+      : stem_(fs::path(model).stem().string()),
+        of_(sha256_hex(options.text)),
+        seed_(options.seed),
+        hygiene_(options.hygiene) {}
+
+  std::string row(const Augmented& task, const Json& rejected, uint64_t index) const {
+    char number[40];
+    std::snprintf(number, sizeof number, "%06llu", static_cast<unsigned long long>(index));
+    const Json row = {
+        {"id", stem_ + "-shapes-seed" + std::to_string(seed_) + "-" + number},
+        {"of", of_},
+        {"seed", seed_},
+        {"hygiene", hygiene_},
+        {"proposal", task.proposal},
+        {"constants", constants_to_json(task.constants)},
+        {"shapes", shapes_of(task.task)},
+        {"flops", task.flops},
+        {"model", task.text},
+        {"program", to_json(task.task)},
+        {"rejected", rejected},
+    };
+    return row.dump();
+  }
+
+  // What the file holds of this run: its rows, their shapes, and the proposal after the last.
+  // Whatever a killed run left of a last line is cut off.
+  struct Before {
+    uint64_t rows = 0, next = 0;
+    std::set<std::string> shapes;
+  };
+  Before before(const std::string& path) const {
+    Before found;
+    std::ifstream in(path);
+    if (!in || !fs::is_regular_file(path)) return found;
+    uintmax_t bytes = 0;
+    for (std::string line; std::getline(in, line) && !in.eof(); ++found.rows) {
+      const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+      const bool ours = json.is_object() && json.value("of", "") == of_ &&
+                        json.value("seed", uint64_t{0}) == seed_ &&
+                        json.value("hygiene", !hygiene_) == hygiene_;
+      if (!ours) {
+        throw InputError(path + ":" + std::to_string(found.rows + 1) +
+                         ": is no task of this model, these constants and this seed; choose "
+                         "another --out");
+      }
+      const JsonReader row(json, path + ":" + std::to_string(found.rows + 1));
+      found.next = static_cast<uint64_t>(row.at("proposal").integer()) + 1;
+      found.shapes.insert(row.at("shapes").string());
+      bytes += line.size() + 1;
+    }
+    in.close();
+    if (found.rows == 0 && fs::file_size(path) > 0) {
+      std::ifstream again(path);
+      if (again.get() != '{') throw InputError(path + ": holds no tasks; choose another --out");
+    }
+    fs::resize_file(path, bytes);
+    return found;
+  }
+
+ private:
+  std::string stem_, of_;
+  uint64_t seed_;
+  bool hygiene_;
+};
+
+}  // namespace
+
+int synth_augment(const std::string& model, const std::string& out, uint64_t count, uint64_t seed,
+                  bool hygiene, const MachineFlags& flags) {
+  Machine machine(flags, {model});
+  const RecordRequest request = request_for_file(model, "Model", flags, machine.profile);
+  const AugmentOptions options{request.file, request.text, seed, hygiene};
+  const Rows rows(model, options);
+  Rows::Before before = rows.before(out);
+  if (before.rows >= count) {
+    std::printf("%llu tasks are there already\n", static_cast<unsigned long long>(before.rows));
+    return 0;
+  }
+  machine.executor.hello();
+  Examiner examiner(machine.pool, machine.executor, machine.profile);
+  Augmenter augmenter(options, examiner);
+  RowWriter writer(out, before.rows, count);
+  Json rejected = Json::array();
+  uint64_t done = before.rows, in_vain = 0;
+  for (uint64_t next = before.next; done < count && in_vain < kMostInVain;) {
+    for (const Augmented& task : augmenter.next(next, count - done, before.shapes)) {
+      next = task.proposal + 1;
+      if (task.reason.empty()) {
+        writer.write(rows.row(task, rejected, done++));
+        rejected = Json::array();
+        in_vain = 0;
+      } else {
+        rejected.push_back(
+            {{"constants", constants_to_json(task.constants)}, {"reason", task.reason}});
+        ++in_vain;
+      }
+    }
+  }
+  writer.finish();
+  if (done < count) {
+    std::printf("%llu proposals in a row gave no other, the last: %s\n",
+                static_cast<unsigned long long>(in_vain),
+                rejected.back()["reason"].get<std::string>().c_str());
+  }
+  if (done == 0) throw InputError(model + ": none of its sizes could be changed");
+  return 0;
+}
+
+}  // namespace kw
