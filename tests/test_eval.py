@@ -53,6 +53,25 @@ def test_reasons(results):
     assert "unusable.py:6" in found["unusable"]["reason"]
 
 
+def test_judging_can_end_with_the_first_that_is_accepted(tmp_path):
+    model = tmp_path / "pointwise.py"
+    body, inputs = MODELS["pointwise"]
+    model.write_text(
+        "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, a0, a1):\n"
+        "        %s\n\n\ndef get_inputs():\n    return [%s]\n\n\n"
+        "def get_init_inputs():\n    return []\n" % (body, inputs))
+    flags = ("--backend", "cpu", "--samples", "3", "--trials", "1", "--seed", "5", "--json")
+    [all_of_them] = [json.loads(run("eval", model, *flags).stdout)]
+    [some] = [json.loads(run("eval", model, *flags, "--until-accepted").stdout)]
+    outcomes = [sample["outcome"] for sample in all_of_them["samples"]]
+    first = outcomes.index("accepted")
+    assert len(outcomes) > first + 1
+    assert [(s["plan"], s["outcome"]) for s in some["samples"]] == [
+        (s["plan"], s["outcome"]) for s in all_of_them["samples"][:first + 1]]
+    assert some["outcome"] == "verified"
+    assert run("eval", model, "--until-accepted", "--side-by-side").returncode == 2
+
+
 def test_what_is_written_stands_for_the_model(tmp_path):
     """Whatever the order in which the program reads its arguments, and whichever it leaves alone."""
     bodies = {"order": "return a1 - self.w * a0", "unused": "return torch.tanh(a1) * 2"}

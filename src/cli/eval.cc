@@ -26,7 +26,8 @@ struct Flags {
   std::vector<std::string> models;
   std::string cls = "Model", policy = "teacher", coverage = "hybrid", out, schedules;
   int samples = 1, trials = 0, batch = 64;
-  bool json = false, no_time = false, side_by_side = false, baseline = false, twins = false;
+  bool json = false, no_time = false, side_by_side = false, until_accepted = false,
+       baseline = false, twins = false;
   double explore = 0;
   uint64_t seed = 0;
   MachineFlags machine;
@@ -114,6 +115,7 @@ int run(const Flags& flags) {
   options.verify.seed = flags.seed ? flags.seed : secret_seed();
   options.verify.time = flags.machine.chosen_backend() == "cuda" && !flags.no_time;
   options.side_by_side = flags.side_by_side;
+  options.until_accepted = flags.until_accepted;
   options.batch = flags.batch;
   options.progress = [](const std::string& text) {
     std::fprintf(stderr, "eval: %s\n", text.c_str());
@@ -180,8 +182,12 @@ Command add_eval(CLI::App& app) {
                  "share of the samples drawn at random from beyond the policy's best guesses")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  app.add_flag("--side-by-side", flags->side_by_side,
-               "compare samples: try each once, time all in one run, judge the fastest in full");
+  CLI::Option* side_by_side = app.add_flag(
+      "--side-by-side", flags->side_by_side,
+      "compare samples: try each once, time all in one run, judge the fastest in full");
+  app.add_flag("--until-accepted", flags->until_accepted,
+               "judge samples in order until one is accepted, and leave out the rest")
+      ->excludes(side_by_side);
   app.add_flag("--baseline", flags->baseline, "compare with torch.compile too");
   app.add_option("--batch", flags->batch, "models that are built together, before they are judged")
       ->check(CLI::Range(1, 1000))

@@ -235,7 +235,7 @@ void Suite::judge(Asked& asked, const SuiteOptions& options) {
     if (options.side_by_side) {
       judge_side_by_side(asked, reference, verify);
     } else {
-      judge_each(asked, reference, verify);
+      judge_each(asked, reference, verify, options.until_accepted);
     }
   } catch (const InputError& error) {  // the model itself does not run
     asked.result.fault = error.what();
@@ -256,7 +256,8 @@ void Suite::put_in_place(Asked& asked) {
   }
 }
 
-void Suite::judge_each(Asked& asked, const Reference& reference, const VerifyOptions& options) {
+void Suite::judge_each(Asked& asked, const Reference& reference, const VerifyOptions& options,
+                       bool until_accepted) {
   Verifier verifier(pool_, executor_, profile_);
   for (size_t k = 0; k < asked.built.size(); ++k) {
     if (!asked.built[k]) continue;
@@ -264,6 +265,10 @@ void Suite::judge_each(Asked& asked, const Reference& reference, const VerifyOpt
     auto& [request, built] = *asked.built[k];
     verifier.judge_built(reference, request, options, built, sample.verdict);
     sample.in_full = true;
+    if (until_accepted && sample.verdict.outcome == Verdict::Outcome::kAccepted) {
+      asked.result.samples.resize(k + 1);
+      asked.built.resize(k + 1);
+    }
   }
 }
 

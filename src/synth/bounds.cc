@@ -14,15 +14,31 @@ struct Line {
   double slope = 0, least = 0, most = 0;
 };
 
-std::vector<Line> lines_of(const SizeProblem& problem) {
+// Slots of the assignments of a box: ends, and lines.
+struct Slots {
+  std::vector<int64_t> least, most;
+  std::vector<Line> lines;
+};
+
+Slots slots_of(const SizeProblem& problem, const Box& box) {
   const std::vector<SizeProblem::Free>& free = problem.free();
   const std::vector<SizeProblem::Instruction>& code = problem.code();
   const size_t count = free.size();
-  std::vector<Line> lines(count + code.size());
+  Slots slots;
+  slots.least.resize(problem.slots());
+  slots.most.resize(problem.slots());
   for (size_t i = 0; i < count; ++i) {
-    lines[i] = free[i].few() ? Line{-1, 0, static_cast<double>(free[i].low),
-                                    static_cast<double>(free[i].high)}
-                             : Line{static_cast<int>(i), 1, 0, 0};
+    slots.least[i] = box[i].low;
+    slots.most[i] = box[i].high;
+  }
+  problem.fill(slots.least);
+  problem.fill(slots.most);
+  std::vector<Line>& lines = slots.lines;
+  lines.resize(problem.slots());
+  for (size_t i = 0; i < count; ++i) {
+    lines[i] = free[i].few()
+                   ? Line{-1, 0, static_cast<double>(box[i].low), static_cast<double>(box[i].high)}
+                   : Line{static_cast<int>(i), 1, 0, 0};
   }
   for (size_t i = 0; i < code.size(); ++i) {
     const SizeProblem::Instruction& made = code[i];
@@ -36,121 +52,203 @@ std::vector<Line> lines_of(const SizeProblem& problem) {
       line.most = mul * (line.most + add) / div + plus;
     } else if (made.kind == Sizes::Kind::kConstant) {
       line.least = line.most = plus;
-    } else {  // one part stays, of the other the least and the most
+    } else {  // the larger part stays, of the other the least and the most
       const double factor = made.kind == Sizes::Kind::kSplit ? mul : 1;
       const double offset = made.kind == Sizes::Kind::kSplit ? plus : 0;
-      const bool stays = lines[made.a].size >= 0 || lines[made.b].size < 0;
+      const bool stays = lines[made.b].size < 0 ||
+                         (lines[made.a].size >= 0 && slots.most[made.a] >= slots.most[made.b]);
       line = lines[stays ? made.a : made.b];
       const int other = stays ? made.b : made.a;
       const double own = stays ? factor : 1, others = stays ? 1 : factor;
       line.slope *= own;
-      line.least = own * line.least + others * static_cast<double>(problem.least()[other]) + offset;
-      line.most = own * line.most + others * static_cast<double>(problem.most()[other]) + offset;
+      line.least = own * line.least + others * static_cast<double>(slots.least[other]) + offset;
+      line.most = own * line.most + others * static_cast<double>(slots.most[other]) + offset;
     }
   }
-  return lines;
+  return slots;
 }
 
-}  // namespace
-
-namespace {
-
-// Where parts, each at most its `most`, make up a sum of `low`, the largest is at least this: were
-// it less, all parts, each at most the largest, would be less than `low` together.
-double least_leader(std::vector<double> most, double low) {
-  std::sort(most.begin(), most.end());
-  double rest = low;  // without the parts that are at their most
-  for (size_t i = 0; i < most.size(); ++i) {
-    const double level = rest / static_cast<double>(most.size() - i);
-    if (level <= most[i]) return level * (1 - 1e-12);
-    rest -= most[i];
-  }
-  return low;  // they never are: any answer is right
+// The slot over its free size, at most: the line falls or rises with the size.
+double slot_over_size(const Line& line, const Range& range) {
+  return line.slope + std::max(line.most / static_cast<double>(range.low),
+                               line.most / static_cast<double>(range.high));
 }
 
-}  // namespace
+// The largest size over slot: at the ends, or where the line meets what the slot is at least.
+double size_over_slot(const Line& line, const Range& range, double bottom) {
+  const auto low = static_cast<double>(range.low), high = static_cast<double>(range.high);
+  const double meets = std::clamp((bottom - line.least) / line.slope, low, high);
+  const auto over = [&](double x) { return x / std::max(bottom, line.slope * x + line.least); };
+  return std::max({over(low), over(meets), over(high)});
+}
 
-Bounds find_bounds(const SizeProblem& problem, double low_flops) {
-  const std::vector<SizeProblem::Free>& free = problem.free();
-  const std::vector<int64_t>&least = problem.least(), &most = problem.most();
-  const DimsLimits& limits = problem.limits();
-  Bounds bounds;
-  const std::vector<Line> all = lines_of(problem);
-  const auto low = [&](const Line& line) { return static_cast<double>(free[line.size].low); };
-  const auto high = [&](const Line& line) { return static_cast<double>(free[line.size].high); };
-  // The largest size over slot: at the ends, or where the line meets what the slot is at least.
-  const auto size_over_slot = [&](int at) {
-    const Line& line = all[at];
-    const double bottom = std::max<double>(1, static_cast<double>(least[at]));
-    const double meets = std::clamp((bottom - line.least) / line.slope, low(line), high(line));
-    const auto over = [&](double x) { return x / std::max(bottom, line.slope * x + line.least); };
-    return std::max({over(low(line)), over(meets), over(high(line))});
-  };
-  const auto slot_over_size = [&](int at) {
-    const Line& line = all[at];
-    return line.slope + std::max(line.most / low(line), line.most / high(line));
-  };
-  const auto limit_of = [&](const SizeProblem::Monomial& monomial) {
-    double limit = HUGE_VAL;
-    if (monomial.largest > 0) limit = std::min(limit, limits.tensor / monomial.largest);
-    if (monomial.total > 0) limit = std::min(limit, limits.total / monomial.total);
-    if (monomial.flops > 0) limit = std::min(limit, limits.high_flops / monomial.flops);
-    return limit;
-  };
-  std::vector<double> most_flops;  // that each monomial can have
-  for (const SizeProblem::Monomial& monomial : problem.monomials()) {
-    double product = 1;
-    for (int at : monomial.slots) product *= static_cast<double>(most[at]);
-    if (monomial.flops > 0) {
-      most_flops.push_back(monomial.flops * std::min(product, limit_of(monomial)));
-    }
-  }
-  const double needed = least_leader(std::move(most_flops), low_flops);
-  for (size_t i = 0; i < problem.monomials().size(); ++i) {
-    const SizeProblem::Monomial& monomial = problem.monomials()[i];
-    const double limit = limit_of(monomial);
-    Bound cap{std::vector<int>(free.size()), portable_log2(limit)};
-    Bound floor{std::vector<int>(free.size()), 0};
-    const bool may_lead = monomial.flops > 0 && needed > 0 && limit * monomial.flops >= needed;
-    if (may_lead) floor.log2_limit = portable_log2(monomial.flops / needed);
-    bool any = false;
-    for (int at : monomial.slots) {
-      const Line& line = all[at];
-      if (line.size >= 0 && line.slope > 0) {
-        ++cap.degree[line.size];
-        --floor.degree[line.size];
-        cap.log2_limit += portable_log2(size_over_slot(at)) + 1e-9;
-        floor.log2_limit += portable_log2(slot_over_size(at)) + 1e-9;
-        any = true;
-      } else {
-        cap.log2_limit -= portable_log2(std::max<double>(1, static_cast<double>(least[at]))) - 1e-9;
-        floor.log2_limit += portable_log2(static_cast<double>(most[at])) + 1e-9;
-      }
-    }
-    if (!any) continue;
-    cap.limit = portable_exp2(cap.log2_limit);
-    floor.limit = portable_exp2(floor.log2_limit);
-    bounds.above.push_back(std::move(cap));
-    if (may_lead) bounds.leading.push_back({static_cast<int>(i), std::move(floor)});
-  }
-  // What another bound implies says nothing.
+double limit_of(const SizeProblem::Monomial& monomial, const DimsLimits& limits) {
+  double limit = HUGE_VAL;
+  if (monomial.largest > 0) limit = std::min(limit, limits.tensor / monomial.largest);
+  if (monomial.total > 0) limit = std::min(limit, limits.total / monomial.total);
+  if (monomial.flops > 0) limit = std::min(limit, limits.high_flops / monomial.flops);
+  return limit;
+}
+
+// What another bound implies says nothing.
+void leave_out_implied(std::vector<Bound>& bounds) {
   const auto implies = [](const Bound& a, const Bound& b) {
     return a.log2_limit <= b.log2_limit &&
            std::equal(a.degree.begin(), a.degree.end(), b.degree.begin(),
                       [](int x, int y) { return x >= y; });
   };
-  for (size_t i = 0; i < bounds.above.size();) {
+  for (size_t i = 0; i < bounds.size();) {
     bool implied = false;
-    for (size_t j = 0; j < bounds.above.size() && !implied; ++j) {
-      implied = i != j && implies(bounds.above[j], bounds.above[i]);
+    for (size_t j = 0; j < bounds.size() && !implied; ++j) {
+      implied = i != j && implies(bounds[j], bounds[i]);
     }
     if (implied) {
-      bounds.above.erase(bounds.above.begin() + static_cast<std::ptrdiff_t>(i));
+      bounds.erase(bounds.begin() + static_cast<std::ptrdiff_t>(i));
     } else {
       ++i;
     }
   }
+}
+
+// A monomial in terms of free sizes: never above 2^log2_factor times the product of these to their
+// degrees.
+struct Power {
+  double flops = 0;  // of the monomial
+  std::vector<int> degree;
+  double log2_factor = 0;
+  double most = 0;  // of the monomial, in the box and below all bounds
+};
+
+Power power_of(const SizeProblem& problem, const SizeProblem::Monomial& monomial,
+               const Slots& slots, const Box& box) {
+  Power power{monomial.flops, std::vector<int>(box.size()), 0, 1};
+  for (int at : monomial.slots) {
+    const Line& line = slots.lines[at];
+    const auto most = static_cast<double>(slots.most[at]);
+    power.most *= most;
+    if (line.size >= 0 && line.slope > 0) {
+      ++power.degree[line.size];
+      power.log2_factor += portable_log2(slot_over_size(line, box[line.size])) + 1e-9;
+    } else {
+      power.log2_factor += portable_log2(most) + 1e-9;
+    }
+  }
+  power.most = std::min(power.most, limit_of(monomial, problem.limits()));
+  return power;
+}
+
+}  // namespace
+
+Box whole_box(const SizeProblem& problem) {
+  Box box;
+  for (const SizeProblem::Free& free : problem.free()) box.push_back({free.low, free.high});
+  return box;
+}
+
+std::vector<Bound> upper_bounds(const SizeProblem& problem, const Box& box) {
+  const Slots slots = slots_of(problem, box);
+  std::vector<Bound> bounds;
+  for (const SizeProblem::Monomial& monomial : problem.monomials()) {
+    Bound bound{std::vector<int>(box.size()), portable_log2(limit_of(monomial, problem.limits()))};
+    bool any = false;
+    for (int at : monomial.slots) {
+      const Line& line = slots.lines[at];
+      const double bottom = std::max<double>(1, static_cast<double>(slots.least[at]));
+      if (line.size >= 0 && line.slope > 0) {
+        ++bound.degree[line.size];
+        bound.log2_limit += portable_log2(size_over_slot(line, box[line.size], bottom)) + 1e-9;
+        any = true;
+      } else {
+        bound.log2_limit -= portable_log2(bottom) - 1e-9;
+      }
+    }
+    if (!any) continue;
+    bound.limit = portable_exp2(bound.log2_limit);
+    bounds.push_back(std::move(bound));
+  }
+  leave_out_implied(bounds);
   return bounds;
+}
+
+std::optional<std::vector<Bound>> lower_bounds(const SizeProblem& problem,
+                                               const std::vector<Bound>& above, const Box& box,
+                                               double low_flops) {
+  const Slots slots = slots_of(problem, box);
+  std::vector<double> low(box.size()), high(box.size());
+  for (size_t i = 0; i < box.size(); ++i) {
+    low[i] = portable_log2(std::max<double>(1, static_cast<double>(box[i].low)));
+    high[i] = portable_log2(std::max<double>(1, static_cast<double>(box[i].high)));
+  }
+  std::vector<Power> powers;
+  double most_flops = 0;
+  for (const SizeProblem::Monomial& monomial : problem.monomials()) {
+    if (monomial.flops == 0) continue;
+    Power power = power_of(problem, monomial, slots, box);
+    for (const Bound& bound : above) {  // the monomial over what is bounded, times the limit
+      double most = power.log2_factor + bound.log2_limit;
+      for (size_t i = 0; i < box.size(); ++i) {
+        const int more = power.degree[i] - bound.degree[i];
+        if (more != 0) most += more * (more > 0 ? high[i] : low[i]);
+      }
+      if (most < 60) power.most = std::min(power.most, portable_exp2(most + 1e-9));
+    }
+    most_flops += power.flops * power.most;
+    powers.push_back(std::move(power));
+  }
+  if (most_flops * (1 + 1e-9) < low_flops) return std::nullopt;
+  std::vector<Bound> bounds;
+  for (const Power& power : powers) {
+    const double others = (most_flops - power.flops * power.most) * (1 + 1e-9);
+    const double needed = low_flops - others;
+    constexpr double kLeast = 1.0 / 64;  // of what it can be: below that it says little
+    if (needed < kLeast * power.flops * power.most) continue;
+    Bound bound{power.degree, power.log2_factor + portable_log2(power.flops / needed) + 1e-9};
+    bool any = false;
+    for (int& degree : bound.degree) {
+      any = any || degree != 0;
+      degree = -degree;
+    }
+    if (!any) continue;
+    bound.limit = portable_exp2(bound.log2_limit);
+    bounds.push_back(std::move(bound));
+  }
+  leave_out_implied(bounds);
+  return bounds;
+}
+
+bool narrow(const SizeProblem& problem, const std::vector<const Bound*>& bounds, Box& box) {
+  const std::vector<SizeProblem::Free>& free = problem.free();
+  std::vector<double> low(free.size()), high(free.size());
+  for (size_t i = 0; i < free.size(); ++i) {
+    if (free[i].few()) continue;
+    low[i] = portable_log2(static_cast<double>(box[i].low));
+    high[i] = portable_log2(static_cast<double>(box[i].high));
+  }
+  for (int round = 0; round < 3; ++round) {
+    for (const Bound* bound : bounds) {
+      double left = bound->log2_limit + 1e-9;
+      const auto least = [&](size_t i) {
+        return bound->degree[i] * (bound->degree[i] > 0 ? low[i] : high[i]);
+      };
+      for (size_t i = 0; i < free.size(); ++i) left -= least(i);
+      if (left < 0) return false;
+      for (size_t i = 0; i < free.size(); ++i) {
+        if (bound->degree[i] == 0) continue;
+        const double end = (left + least(i)) / bound->degree[i];
+        Range& range = box[i];
+        if (bound->degree[i] > 0 && end < high[i]) {
+          range.high = std::min(range.high, static_cast<int64_t>(portable_exp2(end) + 1e-6));
+          high[i] = end;
+        } else if (bound->degree[i] < 0 && end > low[i]) {
+          range.low =
+              std::max(range.low, static_cast<int64_t>(std::ceil(portable_exp2(end) - 1e-6)));
+          low[i] = end;
+        }
+        if (range.low > range.high) return false;
+      }
+    }
+  }
+  return true;
 }
 
 }  // namespace kw

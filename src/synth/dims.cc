@@ -1,6 +1,8 @@
 #include "synth/dims.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace kw {
@@ -15,55 +17,106 @@ DimsSpace::DimsSpace(const ShapedSkeleton& skeleton, const DimsLimits& limits)
     // A program that reaches four times the lower end keeps it: how much more it can says nothing.
     low_flops_ = std::min(limits.low_flops, climb_flops(problem_, 4 * limits.low_flops) / 4);
   }
-  bounds_ = find_bounds(problem_, low_flops_);
+  // The lower end of the window is left to chance at first: most often that is enough.
+  if (std::optional<Part> all = part_of(whole_box(problem_), false)) {
+    log2_mass_ = all->proposal.log2_mass();
+    all->mass = 1;
+    parts_.push_back(std::move(*all));
+  }
+}
+
+// Nothing where the box has no assignment; with `reaches`, none whose FLOPs reach the window.
+std::optional<DimsSpace::Part> DimsSpace::part_of(Box box, bool reaches) const {
+  auto bounds = std::make_unique<std::vector<Bound>>();
   std::vector<const Bound*> all;
-  for (const Bound& bound : bounds_.above) all.push_back(&bound);
-  SizeProposal proposal(problem_, std::move(all));
-  if (!proposal.empty()) proposals_.push_back({std::move(proposal), -1, 1});
+  for (int round = 0; round < (reaches ? 2 : 1); ++round) {  // a narrower box asks for more
+    *bounds = upper_bounds(problem_, box);
+    if (reaches) {
+      std::optional<std::vector<Bound>> below = lower_bounds(problem_, *bounds, box, low_flops_);
+      if (!below) return std::nullopt;
+      std::move(below->begin(), below->end(), std::back_inserter(*bounds));
+    }
+    all.clear();
+    for (const Bound& bound : *bounds) all.push_back(&bound);
+    if (!narrow(problem_, all, box)) return std::nullopt;
+  }
+  SizeProposal proposal(problem_, box, std::move(all));
+  if (proposal.empty()) return std::nullopt;
+  const double mass = portable_exp2(std::max(proposal.log2_mass() - log2_mass_, -1000.0));
+  return Part{std::move(box), std::move(bounds), std::move(proposal), mass};
 }
 
-// One proposal for each monomial that may lead, where they propose less than the one for all does;
-// an assignment is then taken from the one that leads in it.
+// How far a size goes in the box, by logarithm, times the degrees that bounds have in it.
+double DimsSpace::reach(const Part& part, size_t size) const {
+  const SizeProblem::Free& free = problem_.free()[size];
+  const auto [low, high] = part.box[size];
+  if (free.few() || !free.values.empty() || low == high) return 0;
+  int degrees = 0;
+  for (const Bound& bound : *part.bounds) degrees += std::abs(bound.degree[size]);
+  return portable_log2(static_cast<double>(high) / static_cast<double>(low)) * degrees;
+}
+
+// The part that most is proposed from, in two, by the size that goes furthest in it: each then has
+// bounds of its own, and what cannot reach the window is left out. A part that cannot be divided
+// is given the window's lower end once, and stays.
 void DimsSpace::divide() {
-  divided_ = true;
-  const double all = proposals_[0].proposal.log2_mass();
-  std::vector<Choice> choices;
-  double total = 0;  // over what the one for all proposes
-  for (const auto& [leading, floor] : bounds_.leading) {
-    std::vector<const Bound*> bounds{&floor};
-    for (const Bound& bound : bounds_.above) bounds.push_back(&bound);
-    SizeProposal proposal(problem_, std::move(bounds));
-    if (proposal.empty()) continue;
-    total += portable_exp2(std::max(proposal.log2_mass() - all, -1000.0));
-    if (total >= 1 && problem_.limits().tries_for_all > 0) return;
-    choices.push_back({std::move(proposal), leading, total});
+  const auto less = [](const Part& a, const Part& b) {
+    return (a.whole ? 0 : a.mass) < (b.whole ? 0 : b.mass);
+  };
+  const auto most = std::max_element(parts_.begin(), parts_.end(), less);
+  if (most->whole) return;
+  size_t size = 0;
+  double furthest = 0;
+  for (size_t i = 0; i < most->box.size(); ++i) {
+    const double far = reach(*most, i);
+    if (far > furthest) {
+      furthest = far;
+      size = i;
+    }
   }
-  if (!choices.empty()) proposals_ = std::move(choices);
+  std::vector<Box> boxes{most->box};
+  if (furthest > 0) {
+    const auto [low, high] = most->box[size];
+    const double middle = std::sqrt(static_cast<double>(low) * static_cast<double>(high));
+    boxes.push_back(most->box);
+    boxes[0][size].high = std::clamp(static_cast<int64_t>(middle), low, high - 1);
+    boxes[1][size].low = boxes[0][size].high + 1;
+  }
+  parts_.erase(most);
+  for (Box& box : boxes) {
+    std::optional<Part> part = part_of(std::move(box), true);
+    if (!part) continue;
+    part->whole = furthest == 0;
+    parts_.push_back(std::move(*part));
+  }
+  double total = 0;
+  for (Part& part : parts_) part.up_to = total += part.mass;
 }
 
-const DimsSpace::Choice& DimsSpace::choose(Random& random) const {
-  if (proposals_.size() == 1) return proposals_[0];
-  const double at = random.uniform() * proposals_.back().up_to;
-  for (const Choice& choice : proposals_) {
-    if (at < choice.up_to) return choice;
-  }
-  return proposals_.back();
+const DimsSpace::Part& DimsSpace::choose(Random& random) const {
+  if (parts_.size() == 1) return parts_[0];
+  const double at = random.uniform() * parts_.back().up_to;
+  const auto found =
+      std::upper_bound(parts_.begin(), parts_.end(), at,
+                       [](double value, const Part& part) { return value < part.up_to; });
+  return found == parts_.end() ? parts_.back() : *found;
 }
 
 std::optional<DimsSpace::Draw> DimsSpace::draw(Random& random) {
   const DimsLimits& limits = problem_.limits();
   std::vector<int64_t> slots(problem_.slots());
   Draw drawn;
-  while (++drawn.tries <= limits.tries) {
-    // The lower end of the window is left to chance at first: most often that is enough.
-    if (drawn.tries > limits.tries_for_all && !divided_) divide();
-    const Choice& choice = choose(random);
-    if (!choice.proposal.draw(slots, random)) continue;
+  int64_t next_division = limits.tries_for_all;
+  while (++drawn.tries <= limits.tries && !parts_.empty()) {
+    if (drawn.tries > next_division) {
+      divide();
+      next_division += limits.tries_for_part;
+      if (parts_.empty()) break;
+    }
+    if (!choose(random).proposal.draw(slots, random)) continue;
     problem_.fill(slots);
-    int leading = -1;
-    if (!problem_.checked(slots) || !problem_.bounded(slots, drawn.flops, &leading)) continue;
+    if (!problem_.checked(slots) || !problem_.bounded(slots, drawn.flops)) continue;
     if (drawn.flops < low_flops_ || drawn.flops > limits.high_flops) continue;
-    if (choice.leading >= 0 && leading != choice.leading) continue;
     drawn.shapes = problem_.shapes(slots);
     drawn.slots = std::move(slots);
     return drawn;

@@ -2,6 +2,7 @@
 // tensors and memory, and the FLOPs window (docs/synthesis.md, "Dims": the method and its proof).
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -17,12 +18,12 @@ class DimsSpace {
   DimsSpace& operator=(const DimsSpace&) = delete;
 
   // No assignment at all: proved.
-  bool empty() const { return proposals_.empty(); }
+  bool empty() const { return parts_.empty(); }
   // Of the window: the smaller of what the limits say and a quarter of what can be reached.
   double low_flops() const { return low_flops_; }
   double high_flops() const { return problem_.limits().high_flops; }
-  // Ways to propose: more than one where assignments were divided.
-  size_t proposals() const { return proposals_.size(); }
+  // Boxes that are proposed from: more than one where assignments were divided.
+  size_t parts() const { return parts_.size(); }
 
   struct Draw {
     std::vector<std::vector<int64_t>> shapes;  // of the skeleton's tensors
@@ -34,19 +35,23 @@ class DimsSpace {
   std::optional<Draw> draw(Random& random);
 
  private:
-  struct Choice {
+  struct Part {
+    Box box;
+    std::unique_ptr<std::vector<Bound>> bounds;
     SizeProposal proposal;
-    int leading;   // for assignments whose FLOPs hang most on this monomial; -1: for all
-    double up_to;  // masses of this and those before it
+    double mass = 1;     // over that of all assignments at first
+    double up_to = 1;    // masses of this and those before it
+    bool whole = false;  // it has nothing to be divided by
   };
-  const Choice& choose(Random& random) const;
+  std::optional<Part> part_of(Box box, bool reaches) const;
+  const Part& choose(Random& random) const;
+  double reach(const Part& part, size_t size) const;
   void divide();
 
   SizeProblem problem_;
   double low_flops_ = 0;
-  Bounds bounds_;
-  std::vector<Choice> proposals_;
-  bool divided_ = false;
+  double log2_mass_ = 0;  // of all assignments at first
+  std::vector<Part> parts_;
 };
 
 }  // namespace kw

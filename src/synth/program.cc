@@ -89,14 +89,22 @@ const Word& Synthesiser::covered(uint64_t index) const {
 std::optional<SynthProgram> Synthesiser::of_word(const SkeletonSpace& space, Elsewhere elsewhere,
                                                  int64_t most, Random& random,
                                                  SynthCounts& counts) const {
+  Shaper shaper;
+  Skeleton skeleton;
   for (int64_t drawn = 0; drawn < most; ++drawn) {
     ++counts.skeletons;
-    SynthProgram program{.dtype = options_.dtype};
-    Shaper shaper;
+    shaper.restart();
+    skeleton.clear();
+    bool fits = true;
     space.draw(random, [&](SynthStep step) {
-      program.skeleton.push_back(std::move(step));
-      return shaper.add(program.skeleton.back());
+      skeleton.push_back(std::move(step));
+      return fits = shaper.add(skeleton.back());
     });
+    if (!fits) {  // of most skeletons
+      ++counts.contradictions;
+      continue;
+    }
+    SynthProgram program{.skeleton = std::move(skeleton), .dtype = options_.dtype};
     program.shaped = shaper.finish();
     const Solved solved = program.shaped.sizes.solved();
     if (solved == Solved::kContradiction) {

@@ -11,62 +11,25 @@ constexpr double kNone = -100;
 
 }  // namespace
 
-SizeProposal::SizeProposal(const SizeProblem& problem, std::vector<const Bound*> bounds)
-    : problem_(problem),
+SizeProposal::SizeProposal(const SizeProblem& problem, const Box& box,
+                           std::vector<const Bound*> bounds)
+    : problem_(&problem),
       bounds_(std::move(bounds)),
       sources_(problem.free().size()),
       is_last_(problem.free().size()) {
-  if (!narrow()) {
-    empty_ = true;
-    return;
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    sources_[i].low = box[i].low;
+    sources_[i].high = box[i].high;
   }
   choose_last();
   choose_weights();
-}
-
-// What each bound leaves to each size, the rest being at its least. False: nothing.
-bool SizeProposal::narrow() {
-  const std::vector<SizeProblem::Free>& free = problem_.free();
-  std::vector<double> low(free.size()), high(free.size());
-  for (size_t i = 0; i < free.size(); ++i) {
-    sources_[i].low = free[i].low;
-    sources_[i].high = free[i].high;
-    if (free[i].few()) continue;
-    low[i] = portable_log2(static_cast<double>(free[i].low));
-    high[i] = portable_log2(static_cast<double>(free[i].high));
-  }
-  for (int round = 0; round < 3; ++round) {
-    for (const Bound* bound : bounds_) {
-      double left = bound->log2_limit + 1e-9;
-      const auto least = [&](size_t i) {
-        return bound->degree[i] * (bound->degree[i] > 0 ? low[i] : high[i]);
-      };
-      for (size_t i = 0; i < free.size(); ++i) left -= least(i);
-      if (left < 0) return false;
-      for (size_t i = 0; i < free.size(); ++i) {
-        if (bound->degree[i] == 0) continue;
-        const double end = (left + least(i)) / bound->degree[i];
-        Source& source = sources_[i];
-        if (bound->degree[i] > 0 && end < high[i]) {
-          source.high = std::min(source.high, static_cast<int64_t>(portable_exp2(end) + 1e-6));
-          high[i] = end;
-        } else if (bound->degree[i] < 0 && end > low[i]) {
-          source.low =
-              std::max(source.low, static_cast<int64_t>(std::ceil(portable_exp2(end) - 1e-6)));
-          low[i] = end;
-        }
-        if (source.low > source.high) return false;
-      }
-    }
-  }
-  return true;
 }
 
 // Sizes that no bound has together, and each to the first degree: given the others, each may be
 // anything in an interval.
 void SizeProposal::choose_last() {
   if (by_log()) return;  // what the others leave would have to be weighed
-  const std::vector<SizeProblem::Free>& free = problem_.free();
+  const std::vector<SizeProblem::Free>& free = problem_->free();
   std::vector<size_t> order;
   for (size_t i = 0; i < free.size(); ++i) {
     const bool plain = std::all_of(bounds_.begin(), bounds_.end(), [&](const Bound* bound) {
@@ -110,7 +73,7 @@ const PowerTable& SizeProposal::table(size_t size, int tilt) const {
 // weights make proposals likely to be taken: they minimise top times the sum over all proposals of
 // size^-tilt, in steps of an eighth.
 void SizeProposal::choose_weights() {
-  const std::vector<SizeProblem::Free>& free = problem_.free();
+  const std::vector<SizeProblem::Free>& free = problem_->free();
   const size_t count = free.size();
   std::vector<int> weights(bounds_.size()), tilt(count);
   // log2 of top, and of the sum over proposals.
@@ -229,7 +192,7 @@ bool SizeProposal::draw(std::vector<int64_t>& slots, Random& random) const {
   double weight = 1;
   for (size_t i = 0; i < sources_.size(); ++i) {
     const Source& source = sources_[i];
-    const SizeProblem::Free& free = problem_.free()[i];
+    const SizeProblem::Free& free = problem_->free()[i];
     if (source.table) {
       slots[i] = source.table->draw(source.low, source.high, source.share, random);
       weight *= source.table->power(slots[i]);

@@ -11,8 +11,8 @@ namespace kw {
 
 class SizeProposal {
  public:
-  // Borrows all. Good for the assignments within `bounds`.
-  SizeProposal(const SizeProblem& problem, std::vector<const Bound*> bounds);
+  // Good for the assignments of the box within `bounds`, which are borrowed, as the problem is.
+  SizeProposal(const SizeProblem& problem, const Box& box, std::vector<const Bound*> bounds);
 
   // None is within the bounds: proved.
   bool empty() const { return empty_; }
@@ -34,15 +34,14 @@ class SizeProposal {
     std::vector<const Bound*> above, below;
   };
 
-  bool narrow();
   void choose_last();
   void choose_weights();
   bool draw_last(std::vector<int64_t>& slots, double& weight, Random& random) const;
   double product(const Bound& bound, int but, const std::vector<int64_t>& slots) const;
-  bool by_log() const { return problem_.limits().log_measure; }
+  bool by_log() const { return problem_->limits().log_measure; }
   const PowerTable& table(size_t size, int tilt) const;
 
-  const SizeProblem& problem_;
+  const SizeProblem* problem_;
   std::vector<const Bound*> bounds_;
   std::vector<Source> sources_;
   std::vector<Last> last_;

@@ -470,6 +470,15 @@ void Shaper::add_flops() {
   }
 }
 
+void Shaper::restart() {
+  out_.sizes.clear();
+  out_.tensors.clear();
+  out_.fresh.clear();
+  out_.fresh_of.clear();
+  out_.steps.clear();
+  out_.flops.clear();
+}
+
 bool Shaper::add(const SynthStep& step) {
   step_ = &step;
   out_.steps.emplace_back();

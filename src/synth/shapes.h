@@ -55,6 +55,8 @@ bool only_views(const Skeleton& skeleton);
 // Applies the rules, step by step.
 class Shaper {
  public:
+  // Leaves the steps so far; the memory stays.
+  void restart();
   // False where the steps so far have no sizes: `sizes` is a contradiction then.
   bool add(const SynthStep& step);
   // After the last step.

@@ -141,9 +141,9 @@ bool SizeProblem::checked(const std::vector<int64_t>& slots) const {
   });
 }
 
-bool SizeProblem::bounded(const std::vector<int64_t>& slots, double& flops, int* leading) const {
+bool SizeProblem::bounded(const std::vector<int64_t>& slots, double& flops) const {
   double total = 0;
-  thread_local std::vector<double> products, shares;
+  thread_local std::vector<double> products;
   products.resize(monomials_.size());
   for (size_t i = 0; i < monomials_.size(); ++i) {
     const Monomial& monomial = monomials_[i];
@@ -155,19 +155,12 @@ bool SizeProblem::bounded(const std::vector<int64_t>& slots, double& flops, int*
   }
   if (total > limits_.total) return false;
   flops = 0;
-  shares.assign(monomials_.size(), 0);
   for (const Term& term : terms_) {
-    const Product* larger = &term.a;
-    if (term.b.monomial >= 0 &&
-        products[term.b.monomial] * term.b.factor > products[term.a.monomial] * term.a.factor) {
-      larger = &term.b;
+    double larger = products[term.a.monomial] * term.a.factor;
+    if (term.b.monomial >= 0) {
+      larger = std::max(larger, products[term.b.monomial] * term.b.factor);
     }
-    const double operations = term.coefficient * (products[larger->monomial] * larger->factor);
-    flops += operations;
-    shares[larger->monomial] += operations;
-  }
-  if (leading) {
-    *leading = static_cast<int>(std::max_element(shares.begin(), shares.end()) - shares.begin());
+    flops += term.coefficient * larger;
   }
   return true;
 }

@@ -17,8 +17,8 @@ struct DimsLimits {
   bool halve_low = false;  // until it can be reached, as the published driver does; else a quarter
                            // of what can be reached takes its place where that is less
   int64_t tries = 1'000'000;  // before a draw is given up
-  // Before assignments are divided by what leads, if that saves tries; 0: at once, in any case.
-  int64_t tries_for_all = 100;
+  // Before assignments are divided, and between two divisions.
+  int64_t tries_for_all = 100, tries_for_part = 200;
   // Each assignment weighs the product of 1 / x over its free sizes x, and not 1; remainders aside.
   bool log_measure = false;
 };
@@ -89,9 +89,8 @@ class SizeProblem {
 
   // Whether all slots are in their ranges.
   bool checked(const std::vector<int64_t>& slots) const;
-  // False where checked slots pass a limit on elements. FLOPs are written, and which monomial most
-  // of them hang on.
-  bool bounded(const std::vector<int64_t>& slots, double& flops, int* leading = nullptr) const;
+  // False where checked slots pass a limit on elements. FLOPs are written.
+  bool bounded(const std::vector<int64_t>& slots, double& flops) const;
 
   std::vector<std::vector<int64_t>> shapes(const std::vector<int64_t>& slots) const;
 

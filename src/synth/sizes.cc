@@ -38,6 +38,15 @@ SizeId Sizes::intern(const Node& node) {
   return known_[at] = static_cast<SizeId>(nodes_.size()) - 1;
 }
 
+void Sizes::clear() {
+  nodes_.clear();
+  replaced_.clear();
+  std::fill(known_.begin(), known_.end(), -1);
+  variables_.clear();
+  checks_.clear();
+  solved_ = Solved::kYes;
+}
+
 SizeId Sizes::constant(int64_t value) { return intern({.kind = Kind::kConstant, .plus = value}); }
 
 SizeId Sizes::variable(int64_t low) {

@@ -26,6 +26,9 @@ class Sizes {
  public:
   static constexpr int64_t kMost = 8192;  // of any size
 
+  // None; the memory stays.
+  void clear();
+
   SizeId constant(int64_t value);
   SizeId variable(int64_t low = 1);
   // mul * floor((x + add) / div) + plus; div and mul are positive.

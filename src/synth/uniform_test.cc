@@ -32,6 +32,7 @@ struct Space {
   std::set<Outcome> outcomes;
   std::function<Outcome()> draw;
   std::map<Outcome, double> flops = {};  // of candidates, before the window
+  std::function<size_t()> parts = {};    // that assignments are divided into
   std::function<double(const Outcome&)> weight = [](const Outcome&) { return 1; };
 };
 
@@ -101,7 +102,7 @@ class Sampler {
     return sizes;
   }
   double low_flops() const { return dims_->low_flops(); }
-  size_t proposals() const { return dims_->proposals(); }
+  size_t parts() const { return dims_->parts(); }
 
  private:
   Random random_;
@@ -121,9 +122,18 @@ void apply_window(Space& space, const Sampler& sampler, double low, double high)
   }
 }
 
+// Whether assignments are divided further after each try, from the first on; else not at all.
+bool divides = false;
+
 DimsLimits small_limits(double tensor, double total, double low, double high) {
-  return {
-      .tensor = tensor, .total = total, .low_flops = low, .high_flops = high, .tries = 10'000'000};
+  constexpr int64_t kTries = 10'000'000;
+  return {.tensor = tensor,
+          .total = total,
+          .low_flops = low,
+          .high_flops = high,
+          .tries = kTries,
+          .tries_for_all = divides ? 0 : kTries,
+          .tries_for_part = 1};
 }
 
 Space matrix_of(const char* name, bool by_log) {  // relu: its FLOPs are its elements
@@ -133,6 +143,7 @@ Space matrix_of(const char* name, bool by_log) {  // relu: its FLOPs are its ele
       std::make_shared<Sampler>(std::initializer_list<const char*>{"ReLU"}, limits,
                                 [](const Skeleton& s) { return s[0].operands[0].rank == 2; });
   Space space{name, {}, [sampler] { return sampler->draw(); }};
+  space.parts = [sampler] { return sampler->parts(); };
   for (int64_t a = 1; a <= 40; ++a) {
     for (int64_t b = 1; a * b <= 40; ++b) {
       space.flops[{a, b}] = static_cast<double>(a * b);
@@ -154,6 +165,7 @@ Space product_of(const char* name, bool by_log) {  // (M, K) by (K, N)
       std::make_shared<Sampler>(std::initializer_list<const char*>{"Matmul"}, limits,
                                 [](const Skeleton& s) { return s[0].operands[0].rank == 2; });
   Space space{name, {}, [sampler] { return sampler->draw(); }};
+  space.parts = [sampler] { return sampler->parts(); };
   if (by_log) {
     space.weight = [](const Outcome& s) { return 1.0 / static_cast<double>(s[0] * s[1] * s[3]); };
   }
@@ -181,6 +193,7 @@ Space convolution() {  // kernel 3, stride 2, padding 1: sizes of the input that
                                                     p.groups == 1 && !p.affine;
                                            });
   Space space{"convolution", {}, [sampler] { return sampler->draw(); }};
+  space.parts = [sampler] { return sampler->parts(); };
   for (int64_t n = 1; n <= 24; ++n) {
     for (int64_t c = 1; n * c <= 24; ++c) {
       for (int64_t l = 1; n * c * l <= 24; ++l) {
@@ -207,6 +220,7 @@ Space pool() {  // kernel 2, stride 3: a remainder that no window reads, then a 
                                          p.dilation == 1 && s[1].parameters->dim == 2;
                                 });
   Space space{"pool", {}, [sampler] { return sampler->draw(); }};
+  space.parts = [sampler] { return sampler->parts(); };
   for (int64_t n = 1; n <= 60; ++n) {
     for (int64_t c = 1; n * c <= 60; ++c) {
       for (int64_t l = 2; n * c * l <= 60; ++l) {
@@ -225,6 +239,7 @@ Space joined() {  // two matrices side by side, with their rows divided into two
                                          s[1].parameters->groups == 2 && !s[1].parameters->affine;
                                 });
   Space space{"joined", {}, [sampler] { return sampler->draw(); }};
+  space.parts = [sampler] { return sampler->parts(); };
   for (int64_t a = 1; a <= 40; ++a) {
     for (int64_t b = 1; b <= 40; ++b) {
       for (int64_t c = 4; (a + b) * c <= 40; ++c) {
@@ -245,6 +260,7 @@ Space added() {  // a sum of a matrix's rows, added to a tensor of three dims wh
                s[1].operands[1].rank == 3 && s[1].operands[1].mask == 0b011;
       });
   Space space{"added", {}, [sampler] { return sampler->draw(); }};
+  space.parts = [sampler] { return sampler->parts(); };
   for (int64_t a = 1; a <= 30; ++a) {
     for (int64_t b = 2; a * b <= 30; ++b) {
       for (int64_t c = 2; c * b <= 30; ++c) {  // beside the row, which keeps a dim of one
@@ -256,19 +272,17 @@ Space added() {  // a sum of a matrix's rows, added to a tensor of three dims wh
   return space;
 }
 
-// A matrix, what GELU costs on it, and its product with another: divided by which of them leads.
-Space divided() {
-  DimsLimits limits = small_limits(24, 100, 60, 240);
-  limits.tries_for_all = 0;
+// A matrix, what GELU costs on it, and its product with another.
+Space two_costs() {
+  const DimsLimits limits = small_limits(24, 100, 60, 240);
   auto sampler = std::make_shared<Sampler>(
       std::initializer_list<const char*>{"GELU", "Matmul"}, limits, [](const Skeleton& s) {
         return s[0].operands[0].rank == 2 && s[1].operands[0].step == 0 &&
                s[1].operands[1].step < 0 && s[1].operands[1].rank == 2;
       });
-  sampler->draw();
-  EXPECT_GT(sampler->proposals(), 1u);
   const double each = find_operator("aten.gelu.default")->flops;
-  Space space{"divided", {}, [sampler] { return sampler->draw(); }};
+  Space space{"two costs", {}, [sampler] { return sampler->draw(); }};
+  space.parts = [sampler] { return sampler->parts(); };
   for (int64_t m = 1; m <= 30; ++m) {
     for (int64_t k = 1; k <= 30; ++k) {
       for (int64_t n = 1; n <= 30; ++n) {
@@ -291,6 +305,7 @@ Space halved() {
         return s[0].operands[0].rank == 2 && s[0].parameters->dim == 1 && s[1].parameters->dim == 0;
       });
   Space space{"halved", {}, [sampler] { return sampler->draw(); }};
+  space.parts = [sampler] { return sampler->parts(); };
   for (int64_t rows = 1; rows <= 40; ++rows) {
     for (int64_t half = 1; rows * 2 * half <= 40; ++half) {
       for (int64_t picked = 1; picked * half <= 40; ++picked) {
@@ -308,6 +323,7 @@ Space attended() {  // (B, L, E) with (B, S, E): two products over E and S
       [](const Skeleton& s) { return s[0].operands[0].rank == 3; });
   const double each = find_operator("aten.scaled_dot_product_attention.default")->flops;
   Space space{"attended", {}, [sampler] { return sampler->draw(); }};
+  space.parts = [sampler] { return sampler->parts(); };
   for (int64_t b = 1; b <= 24; ++b) {
     for (int64_t e = 1; b * e <= 24; ++e) {
       for (int64_t l = 1; b * l * e <= 24; ++l) {
@@ -387,7 +403,8 @@ Space wirings() {  // relu, tanh, and a product that reads one or two results, o
 
 TEST(Uniform, EverySpaceIsDrawnEvenly) {
   std::vector<std::pair<double, std::string>> found, biased;
-  for (const auto make : {matrix, product, convolution, pool, joined, added, divided, reductions,
+  divides = false;
+  for (const auto make : {matrix, product, convolution, pool, joined, added, two_costs, reductions,
                           wirings, matrix_by_log, product_by_log, halved, attended}) {
     const Space space = make();
     ASSERT_GT(space.outcomes.size(), 8u) << space.name;
@@ -411,6 +428,22 @@ TEST(Uniform, EverySpaceIsDrawnEvenly) {
   }
   EXPECT_TRUE(uneven(found).empty()) << testing::PrintToString(uneven(found));
   EXPECT_EQ(uneven(biased).size(), biased.size());
+}
+
+// The same where assignments are divided as far as that goes.
+TEST(Uniform, SoIsEverySpaceInParts) {
+  std::vector<std::pair<double, std::string>> found;
+  divides = true;
+  for (const auto make : {matrix, product, convolution, pool, joined, added, two_costs,
+                          matrix_by_log, product_by_log, halved, attended}) {
+    const Space space = make();
+    const int draws = 100'000;
+    found.emplace_back(evenness(space, space.draw, draws), space.name);
+    EXPECT_GT(space.parts(), 1u) << space.name;
+    std::printf("%s: %zu parts, %d draws, p = %.3f\n", space.name.c_str(), space.parts(), draws,
+                found.back().first);
+  }
+  EXPECT_TRUE(uneven(found).empty()) << testing::PrintToString(uneven(found));
 }
 
 }  // namespace
