@@ -82,10 +82,30 @@ double size_over_slot(const Line& line, const Range& range, double bottom) {
   return std::max({over(low), over(meets), over(high)});
 }
 
-double limit_of(const SizeProblem::Monomial& monomial, const DimsLimits& limits) {
+// Of each monomial.
+std::vector<double> products(const SizeProblem& problem, const std::vector<int64_t>& slots) {
+  std::vector<double> products;
+  for (const SizeProblem::Monomial& monomial : problem.monomials()) {
+    double product = 1;
+    for (int at : monomial.slots) product *= static_cast<double>(std::max<int64_t>(1, slots[at]));
+    products.push_back(product);
+  }
+  return products;
+}
+
+// Memory that the least of all monomials leaves.
+double memory_left(const SizeProblem& problem, const std::vector<double>& least) {
+  double left = problem.limits().total;
+  for (size_t i = 0; i < least.size(); ++i) left -= problem.monomials()[i].total * least[i];
+  return left;
+}
+
+// The most that a monomial can be beside the least of the others. `left`: memory_left.
+double limit_of(const SizeProblem::Monomial& monomial, const DimsLimits& limits, double left,
+                double least) {
   double limit = HUGE_VAL;
   if (monomial.largest > 0) limit = std::min(limit, limits.tensor / monomial.largest);
-  if (monomial.total > 0) limit = std::min(limit, limits.total / monomial.total);
+  if (monomial.total > 0) limit = std::min(limit, least + std::max(left, 0.0) / monomial.total);
   if (monomial.flops > 0) limit = std::min(limit, limits.high_flops / monomial.flops);
   return limit;
 }
@@ -113,19 +133,35 @@ void leave_out_implied(std::vector<Bound>& bounds) {
 // A monomial in terms of free sizes: never above 2^log2_factor times the product of these to their
 // degrees.
 struct Power {
-  double flops = 0;  // of the monomial
+  double flops = 0, memory = 0;  // of each unit of the monomial
   std::vector<int> degree;
   double log2_factor = 0;
-  double most = 0;  // of the monomial, in the box and below all bounds
+  double least = 1, most = 0;  // of the monomial, in the box and below all bounds
 };
 
-Power power_of(const SizeProblem& problem, const SizeProblem::Monomial& monomial,
-               const Slots& slots, const Box& box) {
-  Power power{monomial.flops, std::vector<int>(box.size()), 0, 1};
+// The most FLOPs that these can have together in so much memory beside the least of all, where all
+// but the least of one is left out (-1: of none): most FLOPs for each element first.
+double most_flops(const std::vector<Power>& by_yield, double left, int without) {
+  double flops = 0;
+  for (size_t i = 0; i < by_yield.size(); ++i) {
+    const Power& power = by_yield[i];
+    flops += power.flops * power.least;
+    if (static_cast<int>(i) == without) continue;
+    double more = power.most - power.least;
+    if (power.memory > 0) more = std::min(more, left / power.memory);
+    if (more <= 0) continue;
+    flops += power.flops * more;
+    left -= power.memory * more;
+  }
+  return flops * (1 + 1e-9);
+}
+
+Power power_of(const SizeProblem::Monomial& monomial, const Slots& slots, const Box& box) {
+  Power power{
+      .flops = monomial.flops, .memory = monomial.total, .degree = std::vector<int>(box.size())};
   for (int at : monomial.slots) {
     const Line& line = slots.lines[at];
     const auto most = static_cast<double>(slots.most[at]);
-    power.most *= most;
     if (line.size >= 0 && line.slope > 0) {
       ++power.degree[line.size];
       power.log2_factor += portable_log2(slot_over_size(line, box[line.size])) + 1e-9;
@@ -133,7 +169,6 @@ Power power_of(const SizeProblem& problem, const SizeProblem::Monomial& monomial
       power.log2_factor += portable_log2(most) + 1e-9;
     }
   }
-  power.most = std::min(power.most, limit_of(monomial, problem.limits()));
   return power;
 }
 
@@ -147,9 +182,13 @@ Box whole_box(const SizeProblem& problem) {
 
 std::vector<Bound> upper_bounds(const SizeProblem& problem, const Box& box) {
   const Slots slots = slots_of(problem, box);
+  const std::vector<double> least = products(problem, slots.least);
+  const double left = memory_left(problem, least);
   std::vector<Bound> bounds;
-  for (const SizeProblem::Monomial& monomial : problem.monomials()) {
-    Bound bound{std::vector<int>(box.size()), portable_log2(limit_of(monomial, problem.limits()))};
+  for (size_t i = 0; i < least.size(); ++i) {
+    const SizeProblem::Monomial& monomial = problem.monomials()[i];
+    const double limit = limit_of(monomial, problem.limits(), left, least[i]);
+    Bound bound{std::vector<int>(box.size()), portable_log2(limit)};
     bool any = false;
     for (int at : monomial.slots) {
       const Line& line = slots.lines[at];
@@ -179,27 +218,37 @@ std::optional<std::vector<Bound>> lower_bounds(const SizeProblem& problem,
     low[i] = portable_log2(std::max<double>(1, static_cast<double>(box[i].low)));
     high[i] = portable_log2(std::max<double>(1, static_cast<double>(box[i].high)));
   }
+  const std::vector<double> least = products(problem, slots.least);
+  const std::vector<double> most = products(problem, slots.most);
+  const double left = memory_left(problem, least);
+  if (left < -1e-9 * problem.limits().total) return std::nullopt;
   std::vector<Power> powers;
-  double most_flops = 0;
-  for (const SizeProblem::Monomial& monomial : problem.monomials()) {
+  for (size_t m = 0; m < least.size(); ++m) {
+    const SizeProblem::Monomial& monomial = problem.monomials()[m];
     if (monomial.flops == 0) continue;
-    Power power = power_of(problem, monomial, slots, box);
+    Power power = power_of(monomial, slots, box);
+    power.least = least[m];
+    power.most = std::min(most[m], limit_of(monomial, problem.limits(), left, least[m]));
     for (const Bound& bound : above) {  // the monomial over what is bounded, times the limit
-      double most = power.log2_factor + bound.log2_limit;
+      double log2_most = power.log2_factor + bound.log2_limit;
       for (size_t i = 0; i < box.size(); ++i) {
         const int more = power.degree[i] - bound.degree[i];
-        if (more != 0) most += more * (more > 0 ? high[i] : low[i]);
+        if (more != 0) log2_most += more * (more > 0 ? high[i] : low[i]);
       }
-      if (most < 60) power.most = std::min(power.most, portable_exp2(most + 1e-9));
+      if (log2_most < 60) power.most = std::min(power.most, portable_exp2(log2_most + 1e-9));
     }
-    most_flops += power.flops * power.most;
+    if (power.most < power.least * (1 - 1e-9)) return std::nullopt;
     powers.push_back(std::move(power));
   }
-  if (most_flops * (1 + 1e-9) < low_flops) return std::nullopt;
+  std::stable_sort(powers.begin(), powers.end(), [](const Power& a, const Power& b) {
+    return a.flops * b.memory > b.flops * a.memory;
+  });
+  if (most_flops(powers, left, -1) < low_flops) return std::nullopt;
   std::vector<Bound> bounds;
-  for (const Power& power : powers) {
-    const double others = (most_flops - power.flops * power.most) * (1 + 1e-9);
-    const double needed = low_flops - others;
+  for (size_t m = 0; m < powers.size(); ++m) {
+    const Power& power = powers[m];
+    const double own = power.flops * power.least;
+    const double needed = low_flops - (most_flops(powers, left, static_cast<int>(m)) - own);
     constexpr double kLeast = 1.0 / 64;  // of what it can be: below that it says little
     if (needed < kLeast * power.flops * power.most) continue;
     Bound bound{power.degree, power.log2_factor + portable_log2(power.flops / needed) + 1e-9};

@@ -50,7 +50,8 @@ std::optional<DimsSpace::Part> DimsSpace::part_of(Box box, bool reaches) const {
 double DimsSpace::reach(const Part& part, size_t size) const {
   const SizeProblem::Free& free = problem_.free()[size];
   const auto [low, high] = part.box[size];
-  if (free.few() || !free.values.empty() || low == high) return 0;
+  if (!free.values.empty() || low == high) return 0;
+  if (free.few()) return portable_log2(static_cast<double>(high - low + 1));
   int degrees = 0;
   for (const Bound& bound : *part.bounds) degrees += std::abs(bound.degree[size]);
   return portable_log2(static_cast<double>(high) / static_cast<double>(low)) * degrees;
@@ -64,7 +65,8 @@ void DimsSpace::divide() {
     return (a.whole ? 0 : a.mass) < (b.whole ? 0 : b.mass);
   };
   const auto most = std::max_element(parts_.begin(), parts_.end(), less);
-  if (most->whole) return;
+  constexpr size_t kMostParts = 1000;
+  if (most->whole || parts_.size() >= kMostParts) return;
   size_t size = 0;
   double furthest = 0;
   for (size_t i = 0; i < most->box.size(); ++i) {
@@ -77,7 +79,9 @@ void DimsSpace::divide() {
   std::vector<Box> boxes{most->box};
   if (furthest > 0) {
     const auto [low, high] = most->box[size];
-    const double middle = std::sqrt(static_cast<double>(low) * static_cast<double>(high));
+    // Remainders start from 0.
+    const double middle =
+        std::sqrt(static_cast<double>(std::max<int64_t>(low, 1)) * static_cast<double>(high));
     boxes.push_back(most->box);
     boxes[0][size].high = std::clamp(static_cast<int64_t>(middle), low, high - 1);
     boxes[1][size].low = boxes[0][size].high + 1;

@@ -88,9 +88,11 @@ void SizeProposal::choose_weights() {
     if (is_last_[i]) {
       return (1 - tilt[i] / 8.0) * portable_log2(static_cast<double>(sources_[i].high));
     }
-    return free[i].few()
-               ? 0
-               : portable_log2(table(i, tilt[i]).total(sources_[i].low, sources_[i].high));
+    if (!free[i].values.empty()) return 0.0;  // all parts have them
+    if (free[i].few()) {
+      return portable_log2(static_cast<double>(sources_[i].high - sources_[i].low + 1));
+    }
+    return portable_log2(table(i, tilt[i]).total(sources_[i].low, sources_[i].high));
   };
   std::vector<double> sums(count);
   for (size_t i = 0; i < count; ++i) sums[i] = log2_sum(i);
@@ -198,7 +200,10 @@ bool SizeProposal::draw(std::vector<int64_t>& slots, Random& random) const {
       weight *= source.table->power(slots[i]);
       if (by_log()) weight /= static_cast<double>(slots[i]);
     } else if (!is_last_[i]) {
-      slots[i] = free.at(static_cast<int64_t>(random.below(free.count())));
+      const bool listed = !free.values.empty();
+      const auto count = listed ? free.count() : source.high - source.low + 1;
+      const auto at = static_cast<int64_t>(random.below(count));
+      slots[i] = listed ? free.at(at) : source.low + at;
       if (by_log() && free.low > 0) {
         weight *= static_cast<double>(free.low) / static_cast<double>(slots[i]);
       }
