@@ -39,7 +39,7 @@ REDUCTIONS = {"AMax": torch.amax, "AMin": torch.amin, "Std": torch.std, "LogSumE
               "Median": lambda x, dim, keepdim: x.median(dim, keepdim).values}
 ALONG = {
     "LogCumSumExp": torch.logcumsumexp, "Sort": lambda x, dim: x.sort(dim).values, "Flip": torch.flip,
-    "Softmin": lambda x, dim: F.softmin(x, dim), "Normalize": lambda x, dim: F.normalize(x, dim=dim),
+    "Softmin": lambda x, dim: F.softmin(x, dim), "Normalize": lambda x, dim: x / x.norm(dim=dim, keepdim=True),
 }
 TOTALS = {"SumAll": torch.sum, "MeanAll": torch.mean, "MaxAll": torch.max, "MinAll": torch.min}
 LOSSES = {"MSELoss": F.mse_loss, "SmoothL1Loss": F.smooth_l1_loss, "HuberLoss": F.huber_loss,

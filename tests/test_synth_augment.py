@@ -68,7 +68,7 @@ def test_other_shapes_of_a_model(tmp_path):
         assert row["constants"]["WIDTH"] <= 4 * 72 and row["constants"]["ROWS"] <= 4 * 37
     # Tasks of any kind are examined on other inputs, and judged, by the same commands.
     process = run("synth", "--check", tmp_path / "tasks.jsonl", "--seed", 7, "--backend", "cpu")
-    assert process.returncode == 0 and "12 tasks examined" in process.stdout
+    assert process.returncode == 0 and "12 tasks examined at full size" in process.stdout
 
 
 def test_a_killed_run_goes_on(tmp_path):
@@ -84,6 +84,16 @@ def test_a_killed_run_goes_on(tmp_path):
         process = augment(MODEL, part, "--count", 9, *flags)
         assert process.returncode == 2 and "choose another --out" in process.stderr, flags
     assert len(rows_of(part)) == 7
+
+
+@pytest.mark.parametrize("content", ['{"a": 1, "precious": [1, 2, 3]}', '{"of": 1}\n', '{"of": null}\n', "hello"])
+@pytest.mark.parametrize("flags", [("--augment", MODEL, "--backend", "cpu"), ("--level", 1, "--no-hygiene")])
+def test_other_files_stay(tmp_path, content, flags):
+    file = tmp_path / "config.json"
+    file.write_text(content)
+    process = run("synth", *flags, "--count", 1, "--out", file)
+    assert process.returncode == 2 and "choose another --out" in process.stderr, process.stderr
+    assert file.read_text() == content
 
 
 def test_what_does_not_run_is_told(tmp_path):
@@ -102,6 +112,8 @@ def test_what_does_not_run_is_told(tmp_path):
 @pytest.mark.parametrize("text, words", [
     (HEADS % "* 0", "is no fair task: constant"),
     (HEADS.replace("WIDTH // HEADS", "WIDTH") % "", "does not run"),
+    ("N = 9223372036854775807\nM = 0\n" + HEADS.replace("BATCH = 3", "BATCH = 3 + 0")
+     .replace("WIDTH = 48", "WIDTH = int(48)").replace("HEADS = 4", "HEADS = 2 + 2") % "", "no sizes to vary"),
     (HEADS.replace("BATCH = 3", "BATCH = 3 + 0").replace("WIDTH = 48", "WIDTH = int(48)")
      .replace("HEADS = 4", "HEADS = 2 + 2") % "", "no sizes to vary"),
 ])
@@ -128,4 +140,4 @@ def test_sizes_that_cannot_change_end_the_run(tmp_path):
     model.write_text(text.replace("BATCH, HEADS, WIDTH // HEADS", "3, 4, 12") % "")
     process = augment(model, tmp_path / "tasks.jsonl", "--count", 2)
     assert process.returncode == 2 and "none of its sizes could be changed" in process.stderr
-    assert "has shapes that are there" in process.stdout
+    assert "200 proposals in a row" in process.stdout and "has shapes that are there" in process.stdout

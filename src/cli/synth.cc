@@ -153,12 +153,14 @@ int check(const Flags& flags) {
   Machine machine(flags.machine, {});
   machine.executor.hello();
   Examiner examiner(machine.pool, machine.executor, machine.profile);
-  size_t flawed = 0;
+  size_t flawed = 0, twins = 0;
   for (size_t begin = 0; begin < tasks.size(); begin += examiner.at_once()) {
     const size_t end = std::min(tasks.size(), begin + examiner.at_once());
     std::vector<Examiner::Model> models;
     for (size_t i = begin; i < end; ++i) {
-      const std::string& text = full_size || tasks[i].twin.empty() ? tasks[i].model : tasks[i].twin;
+      const bool twin = !full_size && !tasks[i].twin.empty();
+      twins += twin;
+      const std::string& text = twin ? tasks[i].twin : tasks[i].model;
       models.push_back({tasks[i].id + ".py", text, Random(flags.seed, i).bits()});
     }
     const std::vector<Examiner::Examined> examined = examiner.examine(models);
@@ -171,8 +173,12 @@ int check(const Flags& flags) {
     }
     std::fprintf(stderr, "%zu of %zu\n", end, tasks.size());
   }
+  const size_t whole = tasks.size() - twins;
+  const std::string how = twins == 0   ? "at full size"
+                          : whole == 0 ? "by their twins"
+                                       : "by their twins (" + std::to_string(whole) + " have none)";
   std::printf("%zu tasks examined %s, %zu are no fair tasks on these inputs\n", tasks.size(),
-              full_size ? "at full size" : "by their twins", flawed);
+              how.c_str(), flawed);
   return 0;
 }
 

@@ -64,9 +64,10 @@ class Rows {
     uintmax_t bytes = 0;
     for (std::string line; std::getline(in, line) && !in.eof(); ++found.rows) {
       const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-      const bool ours = json.is_object() && json.value("of", "") == of_ &&
-                        json.value("seed", uint64_t{0}) == seed_ &&
-                        json.value("hygiene", !hygiene_) == hygiene_;
+      const auto is = [&](const char* member, const Json& value) {
+        return json.is_object() && json.contains(member) && json[member] == value;
+      };
+      const bool ours = is("of", of_) && is("seed", seed_) && is("hygiene", hygiene_);
       if (!ours) {
         throw InputError(path + ":" + std::to_string(found.rows + 1) +
                          ": is no task of this model, these constants and this seed; choose "
@@ -78,9 +79,8 @@ class Rows {
       bytes += line.size() + 1;
     }
     in.close();
-    if (found.rows == 0 && fs::file_size(path) > 0) {
-      std::ifstream again(path);
-      if (again.get() != '{') throw InputError(path + ": holds no tasks; choose another --out");
+    if (found.rows == 0 && !is_cut_row(path)) {
+      throw InputError(path + ": holds no tasks; choose another --out");
     }
     fs::resize_file(path, bytes);
     return found;
@@ -96,6 +96,7 @@ class Rows {
 
 int synth_augment(const std::string& model, const std::string& out, uint64_t count, uint64_t seed,
                   bool hygiene, const MachineFlags& flags) {
+  if (fs::is_directory(out)) throw InputError(out + ": is a folder");
   Machine machine(flags, {model});
   const RecordRequest request = request_for_file(model, "Model", flags, machine.profile);
   const AugmentOptions options{request.file, request.text, seed, hygiene};
@@ -113,6 +114,7 @@ int synth_augment(const std::string& model, const std::string& out, uint64_t cou
   uint64_t done = before.rows, in_vain = 0;
   for (uint64_t next = before.next; done < count && in_vain < kMostInVain;) {
     for (const Augmented& task : augmenter.next(next, count - done, before.shapes)) {
+      if (in_vain == kMostInVain) break;  // however many are proposed at once
       next = task.proposal + 1;
       if (task.reason.empty()) {
         writer.write(rows.row(task, rejected, done++));

@@ -24,6 +24,9 @@ SynthTask draw_unexamined(const Synthesiser& synthesiser, uint64_t index, SynthC
 // where it holds anything else than the first rows of this run.
 uint64_t rows_before(const std::filesystem::path& file, const Drawing& drawing, uint64_t count);
 
+// Of a file without a whole line: whether it may be what a killed run left of its first row.
+bool is_cut_row(const std::filesystem::path& file);
+
 // Appends rows to the file, and says now and then how far it is.
 class RowWriter {
  public:

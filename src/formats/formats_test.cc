@@ -179,6 +179,19 @@ TEST(ModelConstants, AreLinesOfTheirOwn) {
             "import torch\nN = 9\nWIDTH=8_192  # columns\nAREA = -1\nSCALE = 0.5\n    inner = 3\n"
             "HUGE = 99999999999999999999\nN = 9\na = b = 7\n");
   EXPECT_TRUE(model_constants("").empty());
+  // Not in strings of several lines.
+  std::string quoted = R"(x = '"'
+"""Sizes:
+N = 512
+'''
+"""
+N = 4  # """
+M = 2
+)";
+  ASSERT_EQ(model_constants(quoted).size(), 2u);
+  EXPECT_EQ(model_constants(quoted)[0].value, 4);
+  EXPECT_TRUE(set_model_constant(quoted, {"N", 7}));
+  EXPECT_NE(quoted.find("N = 512"), std::string::npos);
   std::string line = "X = 1" + std::string(100'000, ' ') + "\n";  // not by recursion
   EXPECT_TRUE(model_constants(line).empty());
 }

@@ -38,13 +38,40 @@ std::optional<ModelConstant> constant_of(const std::string& line) {
   return ModelConstant{found.str(1), *value};
 }
 
+// Goes through lines; knows which begin inside of a string of three quotes.
+class Lines {
+ public:
+  // The constant that a line of code is.
+  std::optional<ModelConstant> constant(const std::string& line) {
+    const bool inside = !quotes_.empty();
+    for (size_t at = 0; at < line.size();) {
+      if (quotes_.empty() && line[at] == '#') break;
+      const std::string three = line.substr(at, 3);
+      if (three == quotes_) {
+        quotes_.clear();
+        at += 3;
+      } else if (quotes_.empty() && (three == R"(""")" || three == "'''")) {
+        quotes_ = three;
+        at += 3;
+      } else {
+        ++at;
+      }
+    }
+    return inside ? std::nullopt : constant_of(line);
+  }
+
+ private:
+  std::string quotes_;  // that end the string we are in
+};
+
 }  // namespace
 
 std::vector<ModelConstant> model_constants(const std::string& text) {
   std::vector<ModelConstant> constants;
   std::istringstream lines(text);
+  Lines state;
   for (std::string line; std::getline(lines, line);) {
-    const std::optional<ModelConstant> found = constant_of(line);
+    const std::optional<ModelConstant> found = state.constant(line);
     if (!found) continue;
     const auto same =
         std::find_if(constants.begin(), constants.end(),
@@ -60,10 +87,11 @@ std::vector<ModelConstant> model_constants(const std::string& text) {
 
 bool set_model_constant(std::string& text, const ModelConstant& constant) {
   std::istringstream lines(text);
+  Lines state;
   std::string out;
   bool replaced = false;
   for (std::string line; std::getline(lines, line);) {
-    const std::optional<ModelConstant> found = constant_of(line);
+    const std::optional<ModelConstant> found = state.constant(line);
     if (found && found->name == constant.name) {
       line = constant.name + " = " + std::to_string(constant.value);
       replaced = true;

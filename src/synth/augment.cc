@@ -62,10 +62,13 @@ Augmenter::Augmenter(AugmentOptions options, Examiner& examiner)
     : options_(std::move(options)),
       examiner_(examiner),
       constants_(model_constants(options_.text)) {
-  std::erase_if(constants_, [](const ModelConstant& constant) { return constant.value < 1; });
+  constexpr int64_t kMost = int64_t{1} << 40;
+  std::erase_if(constants_, [](const ModelConstant& constant) {
+    return constant.value < 1 || constant.value > kMost;
+  });
   if (constants_.empty()) {
     throw InputError(options_.file +
-                     ": has no sizes to vary: no module-level line NAME = <integer>");
+                     ": has no sizes to vary: no module-level line NAME = <integer> from 1 on");
   }
   const Examiner::Examined original =
       examiner_.examine({{options_.file, options_.text, options_.seed, options_.hygiene}}).at(0);

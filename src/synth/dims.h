@@ -17,7 +17,7 @@ class DimsSpace {
   DimsSpace(const DimsSpace&) = delete;
   DimsSpace& operator=(const DimsSpace&) = delete;
 
-  // No assignment at all: proved.
+  // No assignment at all: proved, at once or by draws that divide.
   bool empty() const { return parts_.empty(); }
   // Of the window: the smaller of what the limits say and a quarter of what can be reached.
   double low_flops() const { return low_flops_; }
@@ -31,7 +31,7 @@ class DimsSpace {
     double flops = 0;
     int64_t tries = 0;
   };
-  // Uniform; nothing when the tries are used up. There must be some assignment.
+  // Uniform; nothing when the tries are used up, or there is no assignment.
   std::optional<Draw> draw(Random& random);
 
  private:

@@ -238,7 +238,7 @@ constexpr SynthOperator kFurther[] = {
      "", "topk.default"},
     {"Softmin", Domain::kSoftmax, 0, "F.softmin({0}, dim={dim})",
      "", "neg.default softmax.int"},
-    {"Normalize", Domain::kSoftmax, 0, "F.normalize({0}, dim={dim})",
+    {"Normalize", Domain::kSoftmax, 0, "{0} / torch.linalg.vector_norm({0}, dim={dim}, keepdim=True)",
      "", "linalg_vector_norm.default div.Tensor"},
     {"RMSNorm", Domain::kRmsNorm, 0, "F.rms_norm({0}, {shape}, {weight})",
      "", "rms_norm.default"},

@@ -126,6 +126,10 @@ std::optional<SynthProgram> Synthesiser::of_word(const SkeletonSpace& space, Els
       continue;
     }
     std::optional<DimsSpace::Draw> draw = dims.draw(random);
+    if (dims.empty()) {  // proved on the way
+      ++counts.empty;
+      continue;
+    }
     counts.tries += draw ? draw->tries : options_.limits.tries;
     if (!draw) {
       ++counts.timed_out;
