@@ -52,22 +52,45 @@ def near(draw, sizes):
     return sizes
 
 
-def scalars(draw, name):
-    return {key: draw.choice(values) for key, values in SCALARS.get(name, {}).items()}
+def scalars(draw, choices):
+    return {key: draw.choice(values) for key, values in choices.items()}
 
 
 # Of each: (shapes, parameters, run on tensors, whether docs/synthesis.md has it in the domain).
-def unary(draw, name):
-    parameters = scalars(draw, name)
-    return [shape(draw)], parameters, lambda x: UNARY[name](x, **parameters), True
+def unary_of(functions, choices):
+    def unary(draw, name):
+        parameters = scalars(draw, choices.get(name, {}))
+        return [shape(draw)], parameters, lambda x: functions[name](x, **parameters), True
+    return {name: unary for name in functions}
 
 
-def binary_call(draw, name):
-    parameters, a = scalars(draw, name), shape(draw)
-    b = [size if draw.random() < 0.7 else draw.choice((1, size, draw.randint(1, 6))) for size in a]
-    b = b[draw.randint(0, len(b) - 1):]
-    shapes = [a, b] if draw.random() < 0.5 else [b, a]
-    return shapes, parameters, lambda x, y: BINARY[name](x, y, **parameters), True
+def binary_of(functions, choices):
+    def call(draw, name):
+        parameters, a = scalars(draw, choices.get(name, {})), shape(draw)
+        b = [size if draw.random() < 0.7 else draw.choice((1, size, draw.randint(1, 6))) for size in a]
+        b = b[draw.randint(0, len(b) - 1):]
+        shapes = [a, b] if draw.random() < 0.5 else [b, a]
+        return shapes, parameters, lambda x, y: functions[name](x, y, **parameters), True
+    return {name: call for name in functions}
+
+
+def reductions_of(functions, of_two):
+    """`of_two`: those that need two elements; so of `along_of`."""
+    def reduction(draw, name):
+        a = shape(draw)
+        parameters = {"dim": draw.randrange(len(a)), "keepdim": draw.random() < 0.5}
+        enough = name not in of_two or a[parameters["dim"]] > 1
+        domain = (len(a) > 1 or parameters["keepdim"]) and enough
+        return [a], parameters, lambda x: functions[name](x, **parameters), domain
+    return {name: reduction for name in functions}
+
+
+def along_of(functions, of_two):
+    def along(draw, name):
+        a = shape(draw)
+        dim = draw.randrange(len(a))
+        return [a], {"dim": dim}, lambda x: functions[name](x, dim=dim), name not in of_two or a[dim] > 1
+    return {name: along for name in functions}
 
 
 def matmul(draw, name):
@@ -84,19 +107,6 @@ def transpose(draw, name):
     a = shape(draw, draw.randint(2, 5))
     dim, dim1 = sorted(draw.sample(range(len(a)), 2))
     return [a], {"dim": dim, "dim1": dim1}, lambda x: x.transpose(dim, dim1), True
-
-
-def reduction(draw, name):
-    a = shape(draw)
-    parameters = {"dim": draw.randrange(len(a)), "keepdim": draw.random() < 0.5}
-    domain = (len(a) > 1 or parameters["keepdim"]) and (name != "Var" or a[parameters["dim"]] > 1)
-    return [a], parameters, lambda x: REDUCTIONS[name](x, **parameters), domain
-
-
-def along(draw, name):
-    a = shape(draw)
-    dim = draw.randrange(len(a))
-    return [a], {"dim": dim}, lambda x: ALONG[name](x, dim=dim), "Soft" not in name or a[dim] > 1
 
 
 def norm(draw, name):
@@ -176,8 +186,8 @@ def join(draw, name):
 
 
 CSP_DAG = {
-    **{name: unary for name in UNARY}, **{name: binary_call for name in BINARY},
-    **{name: reduction for name in REDUCTIONS}, **{name: along for name in ALONG},
+    **unary_of(UNARY, SCALARS), **binary_of(BINARY, SCALARS), **reductions_of(REDUCTIONS, {"Var"}),
+    **along_of(ALONG, {"Softmax", "LogSoftmax"}),
     "Matmul": matmul, "Bmm": matmul, "Transpose": transpose, "Triu": triangle, "Tril": triangle,
     "Cat": join, "Stack": join,
     **{name: norm for name in ("BatchNorm", "LayerNorm", "GroupNorm", "InstanceNorm")},

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from synth_calls import near, shape
+from synth_calls import along_of, binary_of, near, reductions_of, shape, unary_of
 
 UNARY = {
     "Neg": torch.neg, "Exp": torch.exp, "Expm1": torch.expm1, "Erf": torch.erf, "Erfc": torch.erfc,
@@ -38,7 +38,7 @@ SCALARS = {
 REDUCTIONS = {"AMax": torch.amax, "AMin": torch.amin, "Std": torch.std, "LogSumExp": torch.logsumexp,
               "Median": lambda x, dim, keepdim: x.median(dim, keepdim).values}
 ALONG = {
-    "LogCumSumExp": torch.logcumsumexp, "Sort": lambda x, dim: x.sort(dim).values, "Flip": torch.flip,
+    "LogCumSumExp": torch.logcumsumexp, "Sort": lambda x, dim: x.sort(dim).values, "Flip": lambda x, dim: x.flip(dim),
     "Softmin": lambda x, dim: F.softmin(x, dim), "Normalize": lambda x, dim: x / x.norm(dim=dim, keepdim=True),
 }
 TOTALS = {"SumAll": torch.sum, "MeanAll": torch.mean, "MaxAll": torch.max, "MinAll": torch.min}
@@ -46,40 +46,7 @@ LOSSES = {"MSELoss": F.mse_loss, "SmoothL1Loss": F.smooth_l1_loss, "HuberLoss": 
           "SoftMarginLoss": F.soft_margin_loss, "BCEWithLogitsLoss": F.binary_cross_entropy_with_logits}
 
 
-def scalars(draw, name):
-    return {key: draw.choice(values) for key, values in SCALARS.get(name, {}).items()}
-
-
 # Of each: (shapes, parameters, run on tensors, whether docs/synthesis.md has it in the domain).
-def unary(draw, name):
-    parameters = scalars(draw, name)
-    return [shape(draw)], parameters, lambda x: UNARY[name](x, **parameters), True
-
-
-def binary_call(draw, name):
-    parameters, a = scalars(draw, name), shape(draw)
-    b = [size if draw.random() < 0.7 else draw.choice((1, size, draw.randint(1, 6))) for size in a]
-    b = b[draw.randint(0, len(b) - 1):]
-    shapes = [a, b] if draw.random() < 0.5 else [b, a]
-    return shapes, parameters, lambda x, y: BINARY[name](x, y, **parameters), True
-
-
-def reduction(draw, name):
-    a = shape(draw)
-    dim, keepdim = draw.randrange(len(a)), draw.random() < 0.5
-    domain = (len(a) > 1 or keepdim) and (name != "Std" or a[dim] > 1)
-    return [a], {"dim": dim, "keepdim": keepdim}, lambda x: REDUCTIONS[name](x, dim=dim, keepdim=keepdim), domain
-
-
-def along(draw, name):
-    a = shape(draw)
-    dim = draw.randrange(len(a))
-    domain = name not in ("Softmin", "Normalize") or a[dim] > 1
-    if name == "Flip":
-        return [a], {"dim": dim}, lambda x: x.flip(dim), domain
-    return [a], {"dim": dim}, lambda x: ALONG[name](x, dim=dim), domain
-
-
 def roll(draw, name):
     a, shift = shape(draw), draw.choice((-2, 1, 3))
     dim = draw.randrange(len(a))
@@ -257,8 +224,8 @@ def embedding(draw, name):
 
 
 FURTHER = {
-    **{name: unary for name in UNARY}, **{name: binary_call for name in BINARY},
-    **{name: reduction for name in REDUCTIONS}, **{name: along for name in ALONG}, "Roll": roll,
+    **unary_of(UNARY, SCALARS), **binary_of(BINARY, SCALARS), **reductions_of(REDUCTIONS, {"Std"}),
+    **along_of(ALONG, {"Softmin", "Normalize"}), "Roll": roll,
     **{name: total for name in TOTALS}, **{name: loss for name in LOSSES}, "CrossEntropy": cross_entropy,
     "RMSNorm": rms_norm, "PReLU": prelu, "TopK": top_k,
     **{"Adaptive%sPool%dd" % (kind, n): adaptive_pool for kind in ("Avg", "Max") for n in (1, 2, 3)},

@@ -15,14 +15,18 @@ MODELS = {
 }
 
 
+def write_model(path, body, inputs):
+    path.write_text(
+        "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, a0, a1):\n"
+        "        %s\n\n\ndef get_inputs():\n    return [%s]\n\n\n"
+        "def get_init_inputs():\n    return []\n" % (body, inputs))
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("suite")
     for name, (body, inputs) in MODELS.items():
-        (folder / (name + ".py")).write_text(
-            "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, a0, a1):\n"
-            "        %s\n\n\ndef get_inputs():\n    return [%s]\n\n\n"
-            "def get_init_inputs():\n    return []\n" % (body, inputs))
+        write_model(folder / (name + ".py"), body, inputs)
     out = tmp_path_factory.mktemp("written")
     process = run("eval", folder, "--backend", "cpu", "--coverage", "pure", "--samples", "2",
                   "--trials", "1", "--json", "--out", out)
@@ -55,14 +59,10 @@ def test_reasons(results):
 
 def test_judging_can_end_with_the_first_that_is_accepted(tmp_path):
     model = tmp_path / "pointwise.py"
-    body, inputs = MODELS["pointwise"]
-    model.write_text(
-        "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, a0, a1):\n"
-        "        %s\n\n\ndef get_inputs():\n    return [%s]\n\n\n"
-        "def get_init_inputs():\n    return []\n" % (body, inputs))
+    write_model(model, *MODELS["pointwise"])
     flags = ("--backend", "cpu", "--samples", "3", "--trials", "1", "--seed", "5", "--json")
-    [all_of_them] = [json.loads(run("eval", model, *flags).stdout)]
-    [some] = [json.loads(run("eval", model, *flags, "--until-accepted").stdout)]
+    all_of_them = json.loads(run("eval", model, *flags).stdout)
+    some = json.loads(run("eval", model, *flags, "--until-accepted").stdout)
     outcomes = [sample["outcome"] for sample in all_of_them["samples"]]
     first = outcomes.index("accepted")
     assert len(outcomes) > first + 1

@@ -86,6 +86,18 @@ def test_a_killed_run_goes_on(tmp_path):
     assert len(rows_of(part)) == 7
 
 
+@pytest.mark.parametrize("flags", [("--augment", MODEL, "--backend", "cpu"), ("--level", 1, "--no-hygiene")])
+def test_half_of_a_first_row_is_made_anew(tmp_path, flags):
+    """Whatever stands first in a row: it is told from another's file."""
+    whole = tmp_path / "whole.jsonl"
+    assert run("synth", *flags, "--count", 1, "--out", whole).returncode == 0
+    for length in (0, 5, 60):
+        part = tmp_path / ("part%d.jsonl" % length)
+        part.write_text(whole.read_text()[:length])
+        assert run("synth", *flags, "--count", 1, "--out", part).returncode == 0
+        assert part.read_text() == whole.read_text()
+
+
 @pytest.mark.parametrize("content", ['{"a": 1, "precious": [1, 2, 3]}', '{"of": 1}\n', '{"of": null}\n', "hello"])
 @pytest.mark.parametrize("flags", [("--augment", MODEL, "--backend", "cpu"), ("--level", 1, "--no-hygiene")])
 def test_other_files_stay(tmp_path, content, flags):

@@ -122,7 +122,7 @@ void write_unexamined(const Synthesiser& synthesiser, uint64_t begin, uint64_t e
     const Clock::time_point start = Clock::now();
     const SynthTask task = draw_unexamined(synthesiser, index, counts);
     seconds.push_back(seconds_since(start));
-    rows.write(synth_row(task, synthesiser.options()));
+    rows.write(synth_row(task, synthesiser.options()).dump());
   }
   rows.finish();
   print_drawing(counts, std::move(seconds));
@@ -137,9 +137,9 @@ void write_examined(const Drawing& drawing, const MachineFlags& machine_flags, u
   SynthCoverage coverage;
   draw_clean(drawing.synthesiser, *drawing.hygiene, begin, end, examiner, counts,
              [&](const SynthTask& task) {
-               const std::string row = synth_row(task, drawing.synthesiser.options());
-               coverage.add(JsonReader(Json::parse(row), "row"));
-               rows.write(row);
+               const Json row = synth_row(task, drawing.synthesiser.options());
+               coverage.add(JsonReader(row, "row"));
+               rows.write(row.dump());
              });
   rows.finish();
   std::fputs(examined_text(coverage).c_str(), stdout);

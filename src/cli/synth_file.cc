@@ -25,7 +25,7 @@ Json drawn_row(const Drawing& drawing, uint64_t index, size_t rejected, SynthCou
   } else {
     task = draw_unexamined(drawing.synthesiser, index, counts);
   }
-  return Json::parse(synth_row(task, drawing.synthesiser.options()));
+  return synth_row(task, drawing.synthesiser.options());
 }
 
 // Whether a row is what these flags give at this index.

@@ -116,8 +116,7 @@ std::vector<Augmented> Augmenter::next(uint64_t begin, uint64_t most,
       each.reason =
           "is larger than " + std::to_string(static_cast<int>(kMostTimes)) + " times the original";
     } else if (options_.hygiene) {
-      models[i].examine = true;
-      const Hygiene hygiene = examiner_.examine({models[i]}).at(0).hygiene;
+      const Hygiene hygiene = examiner_.examine(recorded[i].task, models[i].seed);
       if (hygiene.flaw != Flaw::kNone) {
         each.reason = std::string(flaw_name(hygiene.flaw)) + ": " + hygiene.reason;
       }

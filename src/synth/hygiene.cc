@@ -126,13 +126,16 @@ std::vector<Examiner::Examined> Examiner::examine(const std::vector<Model>& mode
       continue;
     }
     examined[i].task = std::move(recorded[i].value->task);
-    if (!models[i].examine) continue;
-    const int id = executor_.load(examined[i].task);
-    const ExamineReport report = executor_.examine({id, models[i].seed}, kExamineDeadline);
-    executor_.unload(id);
-    examined[i].hygiene = judge_hygiene(report, examined[i].task);
+    if (models[i].examine) examined[i].hygiene = examine(examined[i].task, models[i].seed);
   }
   return examined;
+}
+
+Hygiene Examiner::examine(const Task& task, uint64_t seed) {
+  const int id = executor_.load(task);
+  const ExamineReport report = executor_.examine({id, seed}, kExamineDeadline);
+  executor_.unload(id);
+  return judge_hygiene(report, task);
 }
 
 }  // namespace kw

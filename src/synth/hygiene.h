@@ -53,6 +53,8 @@ class Examiner {
   // Recorded as far in parallel as the pool goes, examined one after the other; in order.
   // EnvironmentError where a worker or the executor is at fault.
   std::vector<Examined> examine(const std::vector<Model>& models);
+  // One that is recorded.
+  Hygiene examine(const Task& task, uint64_t seed);
   // So many go through at once.
   size_t at_once() const { return 4 * static_cast<size_t>(pool_.parallel()); }
 

@@ -44,7 +44,7 @@ std::string synth_id(const SynthOptions& options, uint64_t index) {
          (options.cover ? "-cover" : "") + "-seed" + std::to_string(options.seed) + "-" + number;
 }
 
-std::string synth_row(const SynthTask& task, const SynthOptions& options) {
+Json synth_row(const SynthTask& task, const SynthOptions& options) {
   const SynthProgram& program = task.program;
   const std::vector<std::string> names = tensor_names(program);
   Json row = sized_to_json(program, names);
@@ -64,7 +64,7 @@ std::string synth_row(const SynthTask& task, const SynthOptions& options) {
     }
     row["rejected"] = std::move(rejected);
   }
-  return row.dump();
+  return row;
 }
 
 std::vector<StoredTask> read_tasks(const std::string& text, const std::string& name) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/json.h"
 #include "synth/program.h"
 #include "synth/task_source.h"
 
@@ -14,7 +15,7 @@ std::string synth_id(const SynthOptions& options, uint64_t index);
 
 // Of a program that was not examined (only `index` and `program` are there), without "program",
 // "twin" and "hygiene".
-std::string synth_row(const SynthTask& task, const SynthOptions& options);
+Json synth_row(const SynthTask& task, const SynthOptions& options);
 
 // What others need of a row.
 struct StoredTask {
