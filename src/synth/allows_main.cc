@@ -40,7 +40,7 @@ bool is_set(const SynthOperator& op, const Parameters& set, const Json& wanted) 
 }
 
 // Which dims of two new operands are as large as the result's: those above one, and equal ones.
-void set_masks(std::vector<Operand>& operands, const Shapes& shapes) {
+void set_masks(Operands& operands, const Shapes& shapes) {
   for (size_t i : {0u, 1u}) {
     const auto &own = shapes[i], &other = shapes[1 - i];
     for (size_t back = 0; back < own.size(); ++back) {

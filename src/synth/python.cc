@@ -56,7 +56,7 @@ std::string sizes_text(const std::vector<int64_t>& shape) {
 // What a step's own tensor of this role is called; None where it has none.
 std::string Writer::own(size_t step, Role role) const {
   const ShapedSkeleton& shaped = program_.shaped;
-  const std::vector<int>& operands = shaped.steps[step].operands;
+  const auto& operands = shaped.steps[step].operands;
   for (size_t i = program_.skeleton[step].operands.size(); i < operands.size(); ++i) {
     if (shaped.fresh[shaped.fresh_of[operands[i]]].role == role) return name(operands[i]);
   }
@@ -65,7 +65,7 @@ std::string Writer::own(size_t step, Role role) const {
 
 std::string Writer::call(size_t step) const {
   const SynthStep& made = program_.skeleton[step];
-  const std::vector<int>& operands = program_.shaped.steps[step].operands;
+  const auto& operands = program_.shaped.steps[step].operands;
   std::string text;
   std::string_view rest = made.op->call;
   while (!rest.empty()) {

@@ -12,8 +12,8 @@ void Shaper::add_new(Role role, const Shape& shape, int indexed) {
   out_.fresh.push_back({role, static_cast<int>(out_.steps.size()) - 1, indexed});
 }
 
-void Shaper::add_result(Shape shape) {
-  out_.tensors.push_back(std::move(shape));
+void Shaper::add_result(const Shape& shape) {
+  out_.tensors.push_back(shape);
   out_.fresh_of.push_back(-1);
   out_.steps.back().result = static_cast<int>(out_.tensors.size()) - 1;
 }
@@ -49,7 +49,7 @@ void Shaper::take_as(const Operand& operand, const Shape& wanted, Role role) {
 // there, or, where that has no dim or is known to be one, a size of its own. Two results must agree
 // where neither is known to be one.
 Shape Shaper::broadcast() {
-  const std::vector<Operand>& operands = step_->operands;
+  const Operands& operands = step_->operands;
   const bool both_new = operands[0].step < 0 && operands[1].step < 0;
   const size_t rank = std::max(operands[0].rank, operands[1].rank);
   Shape shapes[2];
@@ -59,7 +59,8 @@ Shape Shaper::broadcast() {
     else
       shapes[i].assign(operands[i].rank, -1);
   }
-  Shape result(rank);
+  Shape result;
+  result.resize(rank, -1);
   for (size_t back = 0; back < rank; ++back) {
     const auto at = [&](int i) -> SizeId* {
       return back < shapes[i].size() ? &shapes[i][shapes[i].size() - 1 - back] : nullptr;
@@ -104,7 +105,7 @@ Shape Shaper::broadcast() {
 // Results have these dims in common; a new tensor has what the other one asks for, and dims of its
 // own elsewhere.
 std::array<Shape, 2> Shaper::take_two(std::span<const SameDim> same, Role right_role) {
-  const std::vector<Operand>& operands = step_->operands;
+  const Operands& operands = step_->operands;
   const auto at = [](Shape& shape, int dim) -> SizeId& { return shape[shape.size() + dim]; };
   Shape left = operands[0].step >= 0 ? result_of_step(operands[0].step) : Shape();
   Shape right = operands[1].step >= 0 ? result_of_step(operands[1].step) : Shape();
@@ -446,9 +447,7 @@ Shape Shaper::result() {
 
 // As program/cost.h counts: for each multiply-add of products, attention and convolutions,
 // elsewhere for each element of the largest tensor of the step.
-void Shaper::add_flops() {
-  const SynthOperator& op = *step_->op;
-  const ShapedStep& made = out_.steps.back();
+void Shaper::add_flops(const SynthOperator& op, const ShapedStep& made) {
   const Shape& result = tensor(made.result);
   const Shape& first = tensor(made.operands[0]);
   for (const OperatorRow* row : rows_of(op)) {
@@ -462,7 +461,7 @@ void Shaper::add_flops() {
     } else if (row->cls == OpClass::kConv) {
       const Shape& weight = tensor(made.operands[1]);
       if (op.domain == Domain::kConvTranspose) term.a = first;
-      term.a.insert(term.a.end(), weight.begin() + 1, weight.end());
+      term.a.append(weight.begin() + 1, weight.end());
     } else if (op.domain != Domain::kGlu) {  // whose parts work on halves
       term.b = first;
     }
@@ -477,13 +476,14 @@ void Shaper::restart() {
   out_.fresh_of.clear();
   out_.steps.clear();
   out_.flops.clear();
+  operators_.clear();
 }
 
 bool Shaper::add(const SynthStep& step) {
   step_ = &step;
   out_.steps.emplace_back();
+  operators_.push_back(step.op);
   add_result(result());
-  add_flops();
   return sizes().solved() != Solved::kContradiction;
 }
 
@@ -491,6 +491,7 @@ ShapedSkeleton Shaper::finish() {
   for (const Shape& tensor : out_.tensors) {
     for (SizeId size : tensor) sizes().at_least(size, 1);
   }
+  for (size_t i = 0; i < operators_.size(); ++i) add_flops(*operators_[i], out_.steps[i]);
   return std::move(out_);
 }
 

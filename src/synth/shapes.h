@@ -5,12 +5,14 @@
 #include <span>
 #include <vector>
 
+#include "synth/few.h"
 #include "synth/sizes.h"
 #include "synth/skeleton.h"
 
 namespace kw {
 
-using Shape = std::vector<SizeId>;
+// Of a tensor, or sizes that are multiplied: those of two at most.
+using Shape = Few<SizeId, 2 * kRanks>;
 
 // What a new tensor holds, and what it is to the program.
 enum class Role {
@@ -36,7 +38,7 @@ struct FlopsTerm {
 };
 
 struct ShapedStep {
-  std::vector<int> operands;  // tensors: of SynthStep::operands, then the step's own
+  Few<int, 6> operands;  // tensors: of SynthStep::operands, then the step's own
   int result = -1;
 };
 
@@ -67,7 +69,7 @@ class Shaper {
   const Shape& tensor(int id) const { return out_.tensors[id]; }
   const Shape& result_of_step(int step) const { return tensor(out_.steps[step].result); }
   void add_new(Role role, const Shape& shape, int indexed = -1);
-  void add_result(Shape shape);
+  void add_result(const Shape& shape);
   Shape free_shape(int rank);
   SizeId one() { return sizes().constant(1); }
   Shape take(const Operand& operand, Role role, const auto& make_shape);
@@ -91,10 +93,11 @@ class Shaper {
   Shape convolve();
   Shape join();
   Shape result();
-  void add_flops();
+  void add_flops(const SynthOperator& op, const ShapedStep& made);
   void add_affine(const Shape& shape, bool scale);
 
-  const SynthStep* step_ = nullptr;  // that is being added
+  const SynthStep* step_ = nullptr;              // that is being added
+  std::vector<const SynthOperator*> operators_;  // of the steps so far
   ShapedSkeleton out_;
 };
 

@@ -9,12 +9,15 @@ namespace kw {
 namespace {
 
 size_t hash(const Sizes::Node& node) {
-  uint64_t h = static_cast<uint64_t>(node.kind);
-  for (int64_t part : {node.add, node.div, node.mul, node.plus, int64_t{node.a}, int64_t{node.b}}) {
-    h = (h ^ static_cast<uint64_t>(part)) * 0x9e3779b97f4a7c15u;
-    h ^= h >> 32;
-  }
-  return h;
+  // Odd factors without a pattern, one for each member.
+  const uint64_t h = static_cast<uint64_t>(node.kind) * 0x9e3779b97f4a7c15u +
+                     static_cast<uint64_t>(node.add) * 0xbf58476d1ce4e5b9u +
+                     static_cast<uint64_t>(node.div) * 0x94d049bb133111ebu +
+                     static_cast<uint64_t>(node.mul) * 0xd6e8feb86659fd93u +
+                     static_cast<uint64_t>(node.plus) * 0xa0761d6478bd642fu +
+                     static_cast<uint64_t>(node.a) * 0xe7037ed1a0b428dbu +
+                     static_cast<uint64_t>(node.b) * 0x8ebc6af09c88c6e3u;
+  return h ^ h >> 32;
 }
 
 }  // namespace

@@ -110,10 +110,10 @@ const Binomials& binomials() {
   return table;
 }
 
+// `total` of all weights.
 template <typename Item, typename Weight>
-const Item& pick(const std::vector<Item>& items, Random& random, const Weight& weight) {
-  double total = 0;
-  for (const Item& item : items) total += weight(item);
+const Item& pick(const std::vector<Item>& items, double total, Random& random,
+                 const Weight& weight) {
   double at = random.uniform() * total;
   const Item* last = nullptr;
   for (const Item& item : items) {
@@ -126,7 +126,7 @@ const Item& pick(const std::vector<Item>& items, Random& random, const Weight& w
 }
 
 // Masks of a pattern's new operands, uniformly.
-void draw_masks(std::vector<Operand>& operands, Random& random) {
+void draw_masks(Operands& operands, Random& random) {
   const auto fresh = [](const Operand& operand) { return operand.step < 0; };
   if (fresh(operands[0]) && fresh(operands[1])) {
     const int shared = std::min(operands[0].rank, operands[1].rank);
@@ -165,9 +165,9 @@ size_t SkeletonSpace::index(const Histogram& results) {
 }
 
 // States in order, each with the places of the five that one more result leads to: in sums of first
-// parts, one more of rank r raises those from r on by one. Along the sum of the first part alone
-// the numbers of results of rank 1 and 2 change, by one each, so that ways are polynomials in it.
-// States that no choices lead to keep their zeros.
+// parts, one more of rank r raises those from r on by one. Along the sums of the first part and of
+// the first two the numbers of results of rank 1, 2 and 3 change, by one each, so that ways are
+// polynomials in them. States that no choices lead to keep their zeros.
 void SkeletonSpace::count_step(int step, int readable, const Histogram& least,
                                const Histogram& most) {
   const std::vector<Term>& terms = feeding(*word_[step]).terms;
@@ -179,21 +179,27 @@ void SkeletonSpace::count_step(int step, int readable, const Histogram& least,
   const auto to = [&](int sum, int rank) { return sum - least[rank]; };
   for (int s4 = from(readable, 5); s4 <= to(readable, 5); ++s4) {
     for (int s3 = from(s4, 4); s3 <= to(s4, 4); ++s3) {
+      // Results of each rank, in 1, s1 and s2; of rank 0, which stands for no result, one.
+      const double count[kRanks + 1][3] = {{1, 0, 0},
+                                           {0, 1, 0},
+                                           {0, -1, 1},
+                                           {static_cast<double>(s3), 0, -1},
+                                           {static_cast<double>(s4 - s3), 0, 0},
+                                           {static_cast<double>(readable - s4), 0, 0}};
+      double ways[kRanks + 1][3][3] = {};  // of products of two of these three
+      for (const Term& term : terms) {
+        const double *a = count[term.a], *b = count[term.b];
+        for (int i = 0; i < 3; ++i) {
+          for (int j = 0; j < 3; ++j) ways[term.rank][i][j] += term.ways * a[i] * b[j];
+        }
+      }
       for (int s2 = from(s3, 3); s2 <= to(s3, 3); ++s2) {
-        // Results of each rank: start + slope * s1; of rank 0, which stands for no result, one.
-        const double start[kRanks + 1] = {1,
-                                          0,
-                                          static_cast<double>(s2),
-                                          static_cast<double>(s3 - s2),
-                                          static_cast<double>(s4 - s3),
-                                          static_cast<double>(readable - s4)};
-        const double slope[kRanks + 1] = {0, 1, -1, 0, 0, 0};
-        double ways[kRanks + 1][3] = {};
-        for (const Term& term : terms) {
-          double* of = ways[term.rank];
-          of[0] += term.ways * start[term.a] * start[term.b];
-          of[1] += term.ways * (start[term.a] * slope[term.b] + slope[term.a] * start[term.b]);
-          of[2] += term.ways * slope[term.a] * slope[term.b];
+        double along[kRanks + 1][3];  // in 1, s1 and its square
+        for (int rank = 0; rank <= kRanks; ++rank) {
+          const auto& w = ways[rank];
+          along[rank][0] = w[0][0] + s2 * (w[0][2] + w[2][0] + s2 * w[2][2]);
+          along[rank][1] = w[0][1] + w[1][0] + s2 * (w[1][2] + w[2][1]);
+          along[rank][2] = w[1][1];
         }
         const size_t at = choose[s2 + 1][2] + choose[s3 + 2][3] + choose[s4 + 3][4];
         const size_t at4 = at + choose[s4 + 4][4] - choose[s4 + 3][4];
@@ -201,13 +207,13 @@ void SkeletonSpace::count_step(int step, int readable, const Histogram& least,
         const size_t at2 = at3 + choose[s2 + 2][2] - choose[s2 + 1][2];
         const int first = std::max(from(s2, 2), least[1]), last = std::min(to(s2, 2), most[1]);
         for (int s1 = first; s1 <= last; ++s1) {
-          const auto count = [&](int rank) {
-            return ways[rank][0] + s1 * (ways[rank][1] + s1 * ways[rank][2]);
+          const auto count_of = [&](int rank) {
+            return along[rank][0] + s1 * (along[rank][1] + s1 * along[rank][2]);
           };
-          out[at + s1] = unread ? count(0) * next[at + s1]
-                                : count(5) * next[at + s1] + count(4) * next[at4 + s1] +
-                                      count(3) * next[at3 + s1] + count(2) * next[at2 + s1] +
-                                      count(1) * next[at2 + s1 + 1];
+          out[at + s1] = unread ? count_of(0) * next[at + s1]
+                                : count_of(5) * next[at + s1] + count_of(4) * next[at4 + s1] +
+                                      count_of(3) * next[at3 + s1] + count_of(2) * next[at2 + s1] +
+                                      count_of(1) * next[at2 + s1 + 1];
         }
       }
     }
@@ -260,31 +266,38 @@ SkeletonSpace::SkeletonSpace(Word word) : word_(std::move(word)), remaining_(wor
 
 void SkeletonSpace::draw(Random& random, const std::function<bool(SynthStep)>& take) const {
   Histogram results{};
-  std::array<std::vector<int>, kRanks + 1> by_rank;
+  std::vector<int> ranks;  // of results, by step
+  ranks.reserve(word_.size());
+  double ways = count_;  // to go on from here
   for (size_t step = 0; step < word_.size(); ++step) {
     const SynthOperator& op = *word_[step];
     const std::vector<Pattern>& patterns = step == 0 ? feeding(op).first : feeding(op).later;
-    const Pattern& pattern = pick(patterns, random, [&](const Pattern& p) {
-      const double choices =
-          p.ways * (p.a_new ? 1 : results[p.a]) * (p.b == 0 || p.b_new ? 1 : results[p.b]);
-      if (choices == 0) return 0.0;
+    std::array<double, kRanks + 1> after{};  // by the rank of this one's result
+    for (int rank = 0; rank <= kRanks; ++rank) {
+      if (is_readable(op.domain) != (rank > 0)) continue;
       Histogram next = results;
-      if (p.rank > 0) ++next[p.rank];
-      return choices * remaining(static_cast<int>(step) + 1, next);
+      if (rank > 0) ++next[rank];
+      after[rank] = remaining(static_cast<int>(step) + 1, next);
+    }
+    const Pattern& pattern = pick(patterns, ways, random, [&](const Pattern& p) {
+      return p.ways * (p.a_new ? 1 : results[p.a]) * (p.b == 0 || p.b_new ? 1 : results[p.b]) *
+             after[p.rank];
     });
+    ways = after[pattern.rank];
     SynthStep made{&op, nullptr, {}};
     const auto operand = [&](int rank, bool fresh) {
       if (fresh) return Operand{-1, rank, 0};
-      return Operand{by_rank[rank][random.below(by_rank[rank].size())], rank, 0};
+      uint64_t before = random.below(results[rank]);  // of this rank
+      int at = 0;
+      while (ranks[at] != rank || before-- > 0) ++at;
+      return Operand{at, rank, 0};
     };
     made.operands.push_back(operand(pattern.a, pattern.a_new));
     if (pattern.b > 0) made.operands.push_back(operand(pattern.b, pattern.b_new));
     if (op.domain == Domain::kBinary) draw_masks(made.operands, random);
     made.parameters = pattern.sets[random.below(pattern.sets.size())];
-    if (pattern.rank > 0) {
-      ++results[pattern.rank];
-      by_rank[pattern.rank].push_back(static_cast<int>(step));
-    }
+    ranks.push_back(pattern.rank);
+    if (pattern.rank > 0) ++results[pattern.rank];
     if (!take(std::move(made))) return;
   }
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <vector>
 
+#include "synth/few.h"
 #include "synth/operators.h"
 #include "synth/random.h"
 
@@ -22,10 +23,12 @@ struct Operand {
   uint32_t mask = 0;
 };
 
+using Operands = Few<Operand, 2>;
+
 struct SynthStep {
   const SynthOperator* op = nullptr;
   const Parameters* parameters = nullptr;  // one of parameter_sets
-  std::vector<Operand> operands;
+  Operands operands;
 };
 
 using Word = std::vector<const SynthOperator*>;
