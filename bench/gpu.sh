@@ -146,11 +146,8 @@ step_suites() {  # suites/ anew: a hundred tasks of each level for tests, clean 
 step_replay() {  # suites/ on other inputs, and what the teacher makes of them by itself
   local code=0 level
   for level in ${LEVELS:-1 2 5 20}; do
-    echo "level $level"
-    "$BUILD/kernelwright" synth --check "suites/level$level.jsonl" --seed "${SEED:-$RANDOM}" \
-      --backend cuda 2>/dev/null | tee -a "$out/replay.txt" || code=1
-    "$BUILD/kernelwright" eval "suites/level$level.jsonl" --backend cuda --coverage pure --no-time \
-      --samples "${SAMPLES:-3}" --json >>"$out/suites_teacher.jsonl" || code=1
+    "$PYTHON" bench/suites.py "$BUILD/kernelwright" --level "$level" --seed "${SEED:-$RANDOM}" \
+      --samples "${SAMPLES:-3}" >>"$out/suites.jsonl" || code=1
   done
   return $code
 }

@@ -317,6 +317,26 @@ def cpsat() -> str:
     return "\n".join(lines)
 
 
+def suites() -> str:
+    """What the teacher makes of suites/ by itself, from bench/h200/suites.jsonl."""
+    lines = ["| level | tasks | verified by its first proposal | by the second or third | rejected | refused | "
+             "not judged | parts written one after another: median, most | no fair tasks on other inputs |",
+             "|---|---|---|---|---|---|---|---|---|"]
+    path = ROOT / "bench" / "h200" / "suites.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    for head in [row for row in rows if "check" in row]:
+        tasks = [row for row in rows if row["level"] == head["level"] and "model" in row]
+        if not tasks:
+            continue
+        verified = [row["proposals"] for row in tasks if row["outcome"] == "verified"]
+        others = [sum(row["outcome"] == outcome for row in tasks) for outcome in ("rejected", "refused", "not judged")]
+        parts = [row["parts"] for row in tasks if row["parts"]]
+        lines.append("| %d | %d | %d | %d | %d | %d | %d | %d, %d | %d |" % (
+            head["level"], len(tasks), verified.count(1), len(verified) - verified.count(1), *others,
+            statistics.median(parts), max(parts), len(head["check"]) - 1))
+    return "\n".join(lines)
+
+
 def intervals() -> str:
     """What intervals of speedups are worth, from bench/h200/intervals.json."""
     path = ROOT / "bench/h200/intervals.json"
@@ -362,6 +382,7 @@ TABLES = {"corpora": corpora, "throughput": throughput, "intervals": intervals, 
           "verdicts": verdicts, "families": families,
           "products": lambda: grid("products", "length", "how"),
           "sums": lambda: grid("sums", "length", "operands", "how"),
+          "suites": suites,
           "norms": lambda: grid("norms", "deviation", "how"),
           "tails": lambda: grid("tails", "magnitude", "what", "how")}
 

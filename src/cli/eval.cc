@@ -135,7 +135,8 @@ int run(const Flags& flags) {
   const std::unique_ptr<Policy> policy =
       make_teacher({.schedules = schedule_table(flags.schedules, machine.profile,
                                                 flags.machine.chosen_backend()),
-                    .explore = flags.explore});
+                    .explore = flags.explore,
+                    .whole = true});
   std::map<std::string, int> outcomes;
   Suite(machine.pool, machine.executor, *policy, machine.profile)
       .run(requests, options, [&](const SuiteResult& result) {

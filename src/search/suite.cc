@@ -128,17 +128,12 @@ void Suite::run(const std::vector<RecordRequest>& models, const SuiteOptions& op
       options.progress("models " + std::to_string(first + 1) + " to " + std::to_string(last) +
                        " of " + std::to_string(models.size()));
     }
-    run_batch(batch, options);
-    for (Asked& asked : batch) {
-      const Clock::time_point start = Clock::now();
-      judge(asked, options);
-      asked.result.judge_seconds = std::chrono::duration<double>(Clock::now() - start).count();
-      done(asked.result);
-    }
+    run_batch(batch, options, done);
   }
 }
 
-void Suite::run_batch(std::vector<Asked>& batch, const SuiteOptions& options) {
+void Suite::run_batch(std::vector<Asked>& batch, const SuiteOptions& options,
+                      const std::function<void(const SuiteResult&)>& done) {
   timed(options, "recorded", [&] { return record(batch, options), 0; });
   // torch.compile works while proposals are built, and is done before anything is timed.
   std::vector<BaselineRequest> baselines;
@@ -153,9 +148,25 @@ void Suite::run_batch(std::vector<Asked>& batch, const SuiteOptions& options) {
     return timed(options, "built " + std::to_string(baselines.size()) + " torch.compile packages",
                  [&] { return options.compile_baselines(baselines); });
   });
-  timed(options, "built proposals", [&] { return build(batch, options), 0; });
+  const auto samples = static_cast<size_t>(options.samples);
+  const size_t at_once = options.until_accepted ? 1 : samples;
+  timed(options, "built proposals", [&] { return build(batch, 0, at_once, options), 0; });
   const std::vector<std::string> made = packages.get();
   for (size_t i = 0; i < made.size(); ++i) owners.at(i)->package = made[i];
+  const auto judge_from = [&](Asked& asked, size_t first) {
+    const Clock::time_point start = Clock::now();
+    judge(asked, first, options);
+    asked.result.judge_seconds += std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  for (Asked& asked : batch) {
+    judge_from(asked, 0);
+    if (!options.until_accepted) done(asked.result);
+  }
+  if (!options.until_accepted) return;
+  for (size_t k = 1; k < samples && build(batch, k, k + 1, options); ++k) {
+    for (Asked& asked : batch) judge_from(asked, k);
+  }
+  for (const Asked& asked : batch) done(asked.result);
 }
 
 void Suite::record(std::vector<Asked>& batch, const SuiteOptions& options) {
@@ -184,17 +195,19 @@ void Suite::record(std::vector<Asked>& batch, const SuiteOptions& options) {
   }
 }
 
-// All proposals of the batch at once.
-void Suite::build(std::vector<Asked>& batch, const SuiteOptions& options) {
+// These samples of all models that have none accepted yet, at once. False: there are none.
+bool Suite::build(std::vector<Asked>& batch, size_t first, size_t last,
+                  const SuiteOptions& options) {
   std::vector<RecordRequest> proposals;
   std::vector<std::pair<Asked*, size_t>> places;
   for (Asked& asked : batch) {
-    for (size_t k = 0; k < asked.result.samples.size(); ++k) {
+    asked.built.resize(asked.result.samples.size());
+    if (asked.result.verified() || !asked.result.fault.empty()) continue;
+    for (size_t k = first; k < std::min(last, asked.built.size()); ++k) {
       proposals.push_back(
           proposal_request(asked.fragment.task.forward, asked.result.samples[k].source, profile_));
       places.emplace_back(&asked, k);
     }
-    asked.built.resize(asked.result.samples.size());
   }
   std::vector<JobOutcome<BuiltTask>> built =
       build_tasks(pool_, proposals, options.verify.compile_deadline);
@@ -207,6 +220,7 @@ void Suite::build(std::vector<Asked>& batch, const SuiteOptions& options) {
       asked->built[k] = {std::move(proposals[i]), std::move(*built[i].value)};
     }
   }
+  return !places.empty();
 }
 
 void Suite::propose(Asked& asked, const SuiteOptions& options) {
@@ -223,9 +237,10 @@ void Suite::propose(Asked& asked, const SuiteOptions& options) {
   if (asked.result.samples.empty()) asked.result.refusal = policy_.refusal(task, profile_);
 }
 
-void Suite::judge(Asked& asked, const SuiteOptions& options) {
-  const bool anything = std::any_of(asked.built.begin(), asked.built.end(),
-                                    [](const auto& task) { return task.has_value(); });
+void Suite::judge(Asked& asked, size_t first, const SuiteOptions& options) {
+  const auto from = asked.built.begin() + static_cast<long>(std::min(first, asked.built.size()));
+  const bool anything =
+      std::any_of(from, asked.built.end(), [](const auto& task) { return task.has_value(); });
   if (!anything) return;
   VerifyOptions verify = options.verify;
   verify.compiled_package = asked.package;
@@ -235,12 +250,16 @@ void Suite::judge(Asked& asked, const SuiteOptions& options) {
     if (options.side_by_side) {
       judge_side_by_side(asked, reference, verify);
     } else {
-      judge_each(asked, reference, verify, options.until_accepted);
+      judge_each(asked, first, reference, verify);
     }
   } catch (const InputError& error) {  // the model itself does not run
     asked.result.fault = error.what();
   }
   executor_.unload(reference.id);
+  if (options.until_accepted && asked.result.verified()) {
+    asked.result.samples.resize(first + 1);
+    asked.built.resize(first + 1);
+  }
   put_in_place(asked);
 }
 
@@ -256,19 +275,15 @@ void Suite::put_in_place(Asked& asked) {
   }
 }
 
-void Suite::judge_each(Asked& asked, const Reference& reference, const VerifyOptions& options,
-                       bool until_accepted) {
+void Suite::judge_each(Asked& asked, size_t first, const Reference& reference,
+                       const VerifyOptions& options) {
   Verifier verifier(pool_, executor_, profile_);
-  for (size_t k = 0; k < asked.built.size(); ++k) {
+  for (size_t k = first; k < asked.built.size(); ++k) {
     if (!asked.built[k]) continue;
     SuiteSample& sample = asked.result.samples[k];
     auto& [request, built] = *asked.built[k];
     verifier.judge_built(reference, request, options, built, sample.verdict);
     sample.in_full = true;
-    if (until_accepted && sample.verdict.outcome == Verdict::Outcome::kAccepted) {
-      asked.result.samples.resize(k + 1);
-      asked.built.resize(k + 1);
-    }
   }
 }
 

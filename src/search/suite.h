@@ -22,8 +22,8 @@ struct SuiteOptions {
   int batch = 64;             // models in flight
   uint64_t seed = 0;          // of the policy
   bool side_by_side = false;  // samples are compared with each other
-  bool until_accepted =
-      false;  // or are judged in order until one is accepted; the rest is left out
+  // Or are built and judged in order until one is accepted; the rest is left out.
+  bool until_accepted = false;
   VerifyOptions verify;
   // Builds torch.compile's version of each model, an AOTInductor package or "" where there is none;
   // called from another thread, while proposals are built. May be empty.
@@ -72,14 +72,15 @@ class Suite {
 
  private:
   struct Asked;  // one model on its way
-  void run_batch(std::vector<Asked>& batch, const SuiteOptions& options);
+  void run_batch(std::vector<Asked>& batch, const SuiteOptions& options,
+                 const std::function<void(const SuiteResult&)>& done);
   void record(std::vector<Asked>& batch, const SuiteOptions& options);
-  void build(std::vector<Asked>& batch, const SuiteOptions& options);
+  bool build(std::vector<Asked>& batch, size_t first, size_t last, const SuiteOptions& options);
   void propose(Asked& asked, const SuiteOptions& options);
-  void judge(Asked& asked, const SuiteOptions& options);
+  void judge(Asked& asked, size_t first, const SuiteOptions& options);
   void put_in_place(Asked& asked);
-  void judge_each(Asked& asked, const Reference& reference, const VerifyOptions& options,
-                  bool until_accepted);
+  void judge_each(Asked& asked, size_t first, const Reference& reference,
+                  const VerifyOptions& options);
   void judge_side_by_side(Asked& asked, const Reference& reference, const VerifyOptions& options);
   void time(Asked& asked, const Reference& reference, const std::vector<size_t>& right,
             const VerifyOptions& options);

@@ -65,15 +65,20 @@ struct ConvSchedule {
   bool turned_weight = false;  // copied first to scratch [window, group, filter, channel]
   bool kernel_first = false;   // kFlat: window outside of channels
   bool flipped = false;        // tiles are filters by positions: for results contiguous along these
-  std::string precision;       // of the dot: "tf32", "tf32x3"; empty for half types
+  std::string precision;       // of the dot: "tf32", "tf32x3", "ieee"; empty for half types
   int splits = 1;
 };
 
 Written write_convolution(const Subject& subject, const Convolution& conv,
                           const ConvSchedule& schedule);
-// The copying kernels of a schedule; `index` numbers the operand.
-KernelText turned_input_kernel(const Subject& subject, const Convolution& conv, int index);
-KernelText turned_weight_kernel(const Subject& subject, const Convolution& conv, int index);
+// `text`, a value, as the dot is given it: where that is in TF32, rounded to the nearest as cuDNN's
+// are. The tensor cores leave off the last 13 bits, which errs twice as much, and to one side.
+std::string operand_text(KernelText& kernel, const std::string& text, const ConvSchedule& schedule);
+// The copying kernels of a schedule; `index` numbers the operand. Copies are rounded already.
+KernelText turned_input_kernel(const Subject& subject, const Convolution& conv,
+                               const ConvSchedule& schedule, int index);
+KernelText turned_weight_kernel(const Subject& subject, const Convolution& conv,
+                                const ConvSchedule& schedule, int index);
 Scratch turned_input_scratch(const Subject& subject, const Convolution& conv, int index);
 Scratch turned_weight_scratch(const Subject& subject, const Convolution& conv, int index);
 

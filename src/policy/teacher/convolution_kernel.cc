@@ -498,7 +498,8 @@ class ConvolutionKernel {
 
   std::string tile_of(int id, const std::string& hint, const std::string& mask,
                       const std::string& inside, bool plain) {
-    const std::string text = body_.stored_value(id, conv_.operand);
+    const std::string text =
+        operand_text(kernel_, body_.stored_value(id, conv_.operand), schedule_);
     if (plain) return text;
     const std::string name = kernel_.unique(hint);
     const bool left = hint == "x";
@@ -572,11 +573,11 @@ class ConvolutionKernel {
   Written copies() const {
     Written out;
     for (size_t i = 0; schedule_.turned_input && i < conv_.left.size(); ++i) {
-      out.kernels.push_back(turned_input_kernel(subject_, conv_, static_cast<int>(i)));
+      out.kernels.push_back(turned_input_kernel(subject_, conv_, schedule_, static_cast<int>(i)));
       out.scratch.push_back(turned_input_scratch(subject_, conv_, static_cast<int>(i)));
     }
     for (size_t i = 0; schedule_.turned_weight && i < conv_.right.size(); ++i) {
-      out.kernels.push_back(turned_weight_kernel(subject_, conv_, static_cast<int>(i)));
+      out.kernels.push_back(turned_weight_kernel(subject_, conv_, schedule_, static_cast<int>(i)));
       out.scratch.push_back(turned_weight_scratch(subject_, conv_, static_cast<int>(i)));
     }
     return out;

@@ -54,7 +54,8 @@ Turn weight_turn(const Subject& subject, const Convolution& conv, int index) {
   return out;
 }
 
-KernelText turn_kernel(const Subject& subject, const Convolution& conv, const Turn& turn) {
+KernelText turn_kernel(const Subject& subject, const Convolution& conv,
+                       const ConvSchedule& schedule, const Turn& turn) {
   const Graph& graph = subject.graph;
   KernelText kernel("turn");
   kernel.describe("an operand of " + subject.operators + ", channels innermost.");
@@ -82,7 +83,8 @@ KernelText turn_kernel(const Subject& subject, const Convolution& conv, const Tu
   }
   if (!turn.rows.empty()) body.bind_flat(turn.rows, {"rows", 1}, "row");
   if (!turn.cols.empty()) body.bind_flat(turn.cols, {"cols", 2}, "col");
-  const std::string text = body.stored_value(turn.node, conv.operand);
+  const std::string text =
+      operand_text(kernel, body.stored_value(turn.node, conv.operand), schedule);
   const std::string where =
       image + (turn.rows_inside ? "cols * " + n_rows + " + rows" : "rows * " + n_cols + " + cols");
   kernel.line("tl.store(" + kernel.pointer(turn.scratch + "_ptr", turn.scratch) + " + " + where +
@@ -105,12 +107,24 @@ Scratch turn_scratch(const Subject& subject, const Convolution& conv, const Turn
 
 }  // namespace
 
-KernelText turned_input_kernel(const Subject& subject, const Convolution& conv, int index) {
-  return turn_kernel(subject, conv, input_turn(subject, conv, index));
+std::string operand_text(KernelText& kernel, const std::string& text,
+                         const ConvSchedule& schedule) {
+  if (schedule.precision != "tf32") return text;
+  const std::string name =
+      kernel.helper("to_tf32", "x",
+                    "    bits = (x.to(tl.int32, bitcast=True) + 0x1000) & -0x2000\n"
+                    "    return tl.where(x == x, bits.to(tl.float32, bitcast=True), x)\n");
+  return name + "(" + text + ")";
 }
 
-KernelText turned_weight_kernel(const Subject& subject, const Convolution& conv, int index) {
-  return turn_kernel(subject, conv, weight_turn(subject, conv, index));
+KernelText turned_input_kernel(const Subject& subject, const Convolution& conv,
+                               const ConvSchedule& schedule, int index) {
+  return turn_kernel(subject, conv, schedule, input_turn(subject, conv, index));
+}
+
+KernelText turned_weight_kernel(const Subject& subject, const Convolution& conv,
+                                const ConvSchedule& schedule, int index) {
+  return turn_kernel(subject, conv, schedule, weight_turn(subject, conv, index));
 }
 
 Scratch turned_input_scratch(const Subject& subject, const Convolution& conv, int index) {

@@ -2,8 +2,9 @@
 //
 // fp32 convolutions are TF32 on a GPU by PyTorch's defaults, where cuDNN has a kernel for that;
 // where it takes another algorithm they are as exact as IEEE fp32. So both "tf32" and "tf32x3" are
-// offered and the verifier decides. TF32 tensor cores want channels contiguous in both operands:
-// copies with channels innermost (turned) cost a pass over memory and win it back.
+// offered and the verifier decides. Operands in TF32 are rounded as they are copied or loaded. TF32
+// tensor cores want channels contiguous in both operands: copies with channels innermost (turned)
+// cost a pass over memory and win it back.
 #include <algorithm>
 #include <cmath>
 #include <memory>

@@ -71,6 +71,7 @@ struct Node {
   NodeKind kind = NodeKind::kPointwise;
   DType dtype = DType::kFloat32;  // of the registers
   std::string name;               // hint for the variable's name
+  int step = -1;                  // of the fragment, which it belongs to
   std::vector<int> operands;
 
   std::string expression;            // kPointwise: Triton, with {0} {1} ... for operands
@@ -94,7 +95,8 @@ struct Node {
 };
 
 // A tensor that kernels write: a result of the fragment, the new contents of an argument that the
-// fragment overwrites, or scratch memory that a later kernel reads as an input of its own.
+// fragment overwrites, or scratch memory that a later kernel reads as an input of its own. A result
+// may be read so as well.
 struct Output {
   int node = -1;
   ValueId value = -1;         // of Graph::program
@@ -118,7 +120,7 @@ struct Graph {
   std::vector<Node> nodes;  // topological order, no dead nodes
   // The fragment's forward program; scratch memory stands behind its inputs.
   Program program;
-  std::vector<Output> outputs;  // the fragment's results in their order, then those with a target
+  std::vector<Output> outputs;  // the fragment's results in their order, then the others
   int inputs = 0;               // number of arguments; inputs from there on are scratch memory
   std::map<AxisId, std::string> size_text;  // leaf -> host expression of its size ("a0.shape[1]")
   std::vector<std::string> notes;           // one line a fused operator, for comments

@@ -89,6 +89,7 @@ const Value& Lowering::result_value(size_t index) const {
 // ---- Building blocks
 
 int Lowering::add_node(Node node) {
+  node.step = step_;
   graph_.nodes.push_back(std::move(node));
   return static_cast<int>(graph_.nodes.size()) - 1;
 }
@@ -183,7 +184,7 @@ Tensor Lowering::constant(const std::string& text, DType dtype) {
 Tensor Lowering::reduce(const std::string& name, ReduceOp op, Tensor t,
                         const std::vector<int>& dims, bool keepdim) {
   t = use(std::move(t));
-  if (apart_) {
+  if (stored_.reductions) {
     const Axes before = reduced_in(t);
     std::vector<int> first, rest;
     for (int d : dims) {
@@ -260,7 +261,7 @@ Tensor Lowering::index_along(const Tensor& t, const std::vector<int>& dims) {
 
 // A value that one kernel stores and later ones read: what a single loop nest cannot hold, such as
 // a mean of values that are themselves means over another dimension.
-Tensor Lowering::materialized(Tensor t) {
+Tensor Lowering::materialized(Tensor t, const Value* like) {
   t = use(std::move(t));
   Value value;
   value.dtype = t.dtype;
@@ -269,6 +270,10 @@ Tensor Lowering::materialized(Tensor t) {
   value.strides.assign(value.shape.size(), 1);
   for (size_t d = value.shape.size(); d-- > 1;) {
     value.strides[d - 1] = value.strides[d] * value.shape[d];
+  }
+  const auto repeats = [](int64_t stride) { return stride == 0; };
+  if (like && std::none_of(like->strides.begin(), like->strides.end(), repeats)) {
+    value.strides = like->strides;
   }
   program_.values.push_back(value);
   program_.inputs.push_back(static_cast<ValueId>(program_.values.size()) - 1);
@@ -304,7 +309,7 @@ Axes Lowering::reduced_in(const Tensor& t) const {
 // Only what has none of the axes that were reduced any more: it is small, and who reads it again
 // has little to read.
 Tensor Lowering::put_apart(Tensor t) {
-  const Axes reduced = apart_ ? reduced_in(t) : Axes();
+  const Axes reduced = stored_.reductions ? reduced_in(t) : Axes();
   const bool left = set_intersection(reduced, sorted(graph_.axes.leaves(t.axes()))).empty();
   return reduced.empty() || !left ? t : materialized(std::move(t));
 }

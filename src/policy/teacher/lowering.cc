@@ -18,16 +18,16 @@ Axes Tensor::axes() const {
   return out;
 }
 
-Graph lower(const Task& task, bool apart) {
+Graph lower(const Task& task, const Stored& stored) {
   try {
-    return Lowering(task, true, apart).run();
+    return Lowering(task, true, stored).run();
   } catch (const Refusal&) {
-    return Lowering(task, false, apart).run();
+    return Lowering(task, false, stored).run();
   }
 }
 
-Lowering::Lowering(const Task& task, bool shared_uses, bool apart)
-    : task_(task), program_(task.forward), shared_uses_(shared_uses), apart_(apart) {}
+Lowering::Lowering(const Task& task, bool shared_uses, const Stored& stored)
+    : task_(task), program_(task.forward), stored_(stored), shared_uses_(shared_uses) {}
 
 Graph Lowering::run() {
   if (!task_.state.empty() || !task_.derive.outputs.empty()) {
@@ -39,8 +39,10 @@ Graph Lowering::run() {
   for (const Step& s : program_.steps) {
     const AtenCall* call = std::get_if<AtenCall>(&s);
     if (!call) throw Refusal{"a launch among the steps"};
+    ++step_;
     step(*call);
   }
+  step_ = -1;
   add_outputs();
   finish();
   graph_.program = std::move(program_);
@@ -107,7 +109,19 @@ void Lowering::step(const AtenCall& call) {
   for (ValueId id : call.mutated) {
     if (!overwritten_.erase(id)) throw Refusal{call.op + " writes in place"};
   }
+  store_results(functional);
   call_ = nullptr;
+}
+
+// What reads it walks loops of its own.
+void Lowering::store_results(const AtenCall& call) {
+  for (ValueId id : call.results) {
+    const auto it = values_.find(id);
+    if (it == values_.end() || it->second.node < 0 || !stored_.values.count(id)) continue;
+    const Tensor stored = materialized(it->second, &program_.values[id]);
+    memory_[id] = stored.input;
+    it->second = fresh_clone(stored);
+  }
 }
 
 // The argument that a call overwrites when it overwrites this value, all of it; -1: none.
@@ -227,7 +241,8 @@ void Lowering::add_outputs() {
     if (it == values_.end() || stale_.count(id)) throw Refusal{"a result was not lowered"};
     const Value& value = program_.values[id];
     if (!storages.insert(value.storage).second) throw Refusal{"a result aliases another tensor"};
-    results.push_back(output_of(use(it->second), id));
+    std::optional<Output> stored = stored_result(id);
+    results.push_back(stored ? std::move(*stored) : output_of(use(it->second), id));
   }
   for (const auto& [input, tensor] : updates_) {
     results.push_back(output_of(use(tensor), program_.inputs[input]));
@@ -238,6 +253,19 @@ void Lowering::add_outputs() {
   for (size_t i = 0; i < graph_.outputs.size(); ++i) {
     graph_.outputs[i].name = "out" + std::to_string(i);
   }
+}
+
+// A result that is in memory already, as it is wanted.
+std::optional<Output> Lowering::stored_result(ValueId id) {
+  const auto memory = memory_.find(id);
+  if (memory == memory_.end()) return std::nullopt;
+  const auto found = std::find_if(graph_.outputs.begin(), graph_.outputs.end(),
+                                  [&](const Output& o) { return o.target == memory->second; });
+  if (found == graph_.outputs.end()) return std::nullopt;
+  if (program_.values[found->value].strides != program_.values[id].strides) return std::nullopt;
+  Output out = std::move(*found);
+  graph_.outputs.erase(found);
+  return out;
 }
 
 Output Lowering::output_of(const Tensor& t, ValueId id) const {

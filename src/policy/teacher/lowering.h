@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,9 +14,14 @@
 
 namespace kw::teacher {
 
-// Refusal when the fragment holds something the teacher cannot write. `apart`: what a reduction
-// leaves is put in memory before other rows are made of it, so that each is written by itself.
-Graph lower(const Task& task, bool apart = false);
+// What is put in memory between kernels, so that what comes before and behind is written by itself.
+struct Stored {
+  bool reductions = false;   // what a reduction leaves, before other rows are made of it
+  std::set<ValueId> values;  // results of steps; those of the fragment need no copy then
+};
+
+// Refusal when the fragment holds something the teacher cannot write.
+Graph lower(const Task& task, const Stored& stored = {});
 
 // A value during lowering: a computed node, or a view of an input that becomes a load when used.
 struct Tensor {
@@ -44,8 +50,8 @@ struct Position {
 class Lowering {
  public:
   // With `shared_uses` all uses of an input walk the same axes (x - x.mean()); without, each use
-  // has its own until an operator brings them together (x + x.T). `apart` as for lower().
-  Lowering(const Task& task, bool shared_uses, bool apart);
+  // has its own until an operator brings them together (x + x.T).
+  Lowering(const Task& task, bool shared_uses, const Stored& stored);
   Graph run();
 
  private:
@@ -55,6 +61,8 @@ class Lowering {
   void set_result(size_t index, Tensor tensor);
   int updated_argument(ValueId mutated) const;
   void update(ValueId mutated, Tensor t);
+  void store_results(const AtenCall& call);
+  std::optional<Output> stored_result(ValueId id);
   Tensor tensor(const Arg& arg);
   Tensor use(Tensor tensor);
   Tensor fresh_clone(Tensor tensor);
@@ -95,7 +103,8 @@ class Lowering {
   Tensor index_along(const Tensor& t, const std::vector<int>& dims);
   Tensor constant(const std::string& text, DType dtype);
   Tensor cast(const std::string& name, Tensor t, DType dtype);
-  Tensor materialized(Tensor t);  // through memory, between two kernels
+  // Through memory, between two kernels; in a layout like this value's.
+  Tensor materialized(Tensor t, const Value* like = nullptr);
   Axes reduced_in(const Tensor& t) const;
   Tensor put_apart(Tensor t);  // the same for what a reduction leaves, where that is wanted
   Tensor reduce_apart(const std::string& name, ReduceOp op, const Tensor& t,
@@ -270,13 +279,16 @@ class Lowering {
 
   const Task& task_;
   Program program_;  // with the scratch memory of graph_
-  bool shared_uses_, apart_;
+  const Stored& stored_;
+  bool shared_uses_;
   Graph graph_;
   const AtenCall* call_ = nullptr;
+  int step_ = -1;  // call_'s
   std::map<ValueId, Tensor> values_;
   std::set<ValueId> stale_;        // overwritten in place since
   std::set<ValueId> overwritten_;  // by the current call, as far as it is lowered
   std::map<int, Tensor> updates_;  // input that is overwritten -> what it holds in the end
+  std::map<ValueId, int> memory_;  // of stored_.values: the input that each is for later kernels
   std::vector<Origin> origins_;    // dimensions of inputs, for naming sizes
   std::vector<Axes> layouts_;      // axes of every value: none may hold one twice
 };

@@ -167,10 +167,14 @@ std::string host_calls(const Written& part, std::map<std::string, std::string>& 
 
 }  // namespace
 
-std::string operator_list(const Program& program) {
+std::string operator_list(const Program& program, const Graph& graph) {
+  std::set<int> steps;
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::kLoad && node.step >= 0) steps.insert(node.step);
+  }
   std::vector<std::string> names;
-  for (const Step& step : program.steps) {
-    const AtenCall* call = std::get_if<AtenCall>(&step);
+  for (int step : steps) {
+    const AtenCall* call = std::get_if<AtenCall>(&program.steps[step]);
     if (!call) continue;
     const OperatorRow* row = find_operator(call->op);
     if (row && row->cls == OpClass::kView) continue;

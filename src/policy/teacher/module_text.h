@@ -12,7 +12,7 @@ namespace kw::teacher {
 // Refusal when the arguments or the result have a structure that is not written.
 std::string module_text(const Task& task, const Graph& graph, const std::vector<Written>& written);
 
-// "linear, silu, mul": the steps of a fragment for people.
-std::string operator_list(const Program& program);
+// "linear, silu, mul": the steps of a fragment that a graph computes, for people.
+std::string operator_list(const Program& program, const Graph& graph);
 
 }  // namespace kw::teacher

@@ -29,6 +29,9 @@ struct TeacherOptions {
   // Share of each answer, at its end, that is drawn at random (by propose()'s seed) from the
   // schedules beyond the best ones: for measurements that a model is to be fitted on.
   double explore = 0;
+  // Tasks are programs, not fragments that a search has chosen: values may be stored between steps,
+  // so that any program is written whose steps can be.
+  bool whole = false;
 };
 
 std::unique_ptr<Policy> make_teacher(const TeacherOptions& options = {});

@@ -157,6 +157,96 @@ TEST(Lowering, RefusesWhatItDoesNotKnow) {
                Refusal);
 }
 
+// exp(x), and two rows of functions behind it; `both`: exp is a result as well.
+struct Chain {
+  Task task;
+  ValueId passed;
+  explicit Chain(bool both) {
+    FragmentBuilder b;
+    const ValueId x = b.input({8, 32});
+    passed = b.call("aten.exp.default", {{"self", ref(x)}}, {8, 32});
+    task = b.build(b.call("aten.tanh.default", {{"self", ref(passed)}}, {8, 32}));
+    if (!both) return;
+    task.forward.outputs.push_back(passed);
+    task.result = {{"tuple", {{{"out", 0}}, {{"out", 1}}}}};
+  }
+};
+
+TEST(Lowering, WhatIsStoredIsReadByALaterKernel) {
+  const Chain chain(false);
+  const Graph graph = lower(chain.task, {.reductions = false, .values = {chain.passed}});
+  ASSERT_EQ(graph.outputs.size(), 2u);
+  const std::vector<Graph> kernels = levels(graph);
+  ASSERT_EQ(kernels.size(), 2u);
+  ASSERT_EQ(kernels[0].outputs.size(), 1u);
+  EXPECT_EQ(kernels[0].outputs[0].target, graph.inputs);  // behind the arguments
+  for (const Node& node : kernels[1].nodes) {
+    if (node.kind == NodeKind::kLoad) {
+      EXPECT_EQ(node.input, graph.inputs);
+    }
+  }
+}
+
+TEST(Lowering, AResultThatIsStoredIsWrittenOnce) {
+  const Chain chain(true);
+  const Graph graph = lower(chain.task, {.reductions = false, .values = {chain.passed}});
+  ASSERT_EQ(graph.outputs.size(), 2u);
+  EXPECT_EQ(graph.outputs[0].target, -1);
+  EXPECT_EQ(graph.outputs[1].target, graph.inputs);
+  EXPECT_EQ(access_table(graph, graph.program).bytes(), (8 * 32 * 4) * 4);  // two reads, two stores
+}
+
+// Two products in a row: no family walks both.
+TEST(Decomposition, AProgramOfStepsThatAreWrittenIsWritten) {
+  FragmentBuilder b;
+  const ValueId x = b.input({64, 48}), w = b.input({48, 80}), v = b.input({80, 24});
+  const ValueId y = b.call("aten.mm.default", {{"self", ref(x)}, {"mat2", ref(w)}}, {64, 80});
+  const ValueId z = b.call("aten.relu.default", {{"self", ref(y)}}, {64, 80});
+  const Task task =
+      b.build(b.call("aten.mm.default", {{"self", ref(z)}, {"mat2", ref(v)}}, {64, 24}));
+  EXPECT_TRUE(make_teacher()->propose(task, profile(), 4, 0, kNoDeadline).empty());
+  const auto whole = make_teacher({.whole = true})->propose(task, profile(), 4, 0, kNoDeadline);
+  ASSERT_EQ(whole.size(), 4u);
+  // The element-by-element step belongs to one of the products.
+  EXPECT_EQ(whole[0].schedule.at("parts"), 2);
+}
+
+TEST(Decomposition, AnOperatorThatIsNotWrittenIsRefusedInAProgramToo) {
+  FragmentBuilder b;
+  const ValueId x = b.input({8, 8});
+  const ValueId y = b.call("aten.relu.default", {{"self", ref(x)}}, {8, 8});
+  const Task task = b.build(b.call("aten.linalg_qr.default", {{"A", ref(y)}}, {8, 8}));
+  EXPECT_TRUE(make_teacher({.whole = true})->propose(task, profile(), 4, 0, kNoDeadline).empty());
+}
+
+// Operands of TF32 are rounded where they are copied, or else where they are loaded; exact products
+// get them as they are.
+TEST(Convolution, OperandsOfTf32AreRounded) {
+  FragmentBuilder b;
+  const ValueId x = b.input({16, 64, 32, 32}), w = b.input({64, 64, 3, 3});
+  const Task task = b.build(b.call("aten.convolution.default",
+                                   {{"input", ref(x)},
+                                    {"weight", ref(w)},
+                                    {"bias", Arg{}},
+                                    {"stride", list({1, 1})},
+                                    {"padding", list({1, 1})},
+                                    {"dilation", list({1, 1})},
+                                    {"transposed", Arg{false}},
+                                    {"output_padding", list({0, 0})},
+                                    {"groups", num(1)}},
+                                   {16, 64, 32, 32}));
+  std::set<bool> copied;
+  for (const Proposal& p : make_teacher()->propose(task, profile(), 1000, 0, kNoDeadline)) {
+    const std::regex mention("to_tf32\\(");
+    const auto begin = std::sregex_iterator(p.source.begin(), p.source.end(), mention);
+    const bool rounds = p.source.find("input_precision=\"tf32\"") != std::string::npos;
+    EXPECT_EQ(std::distance(begin, std::sregex_iterator()), rounds ? 3 : 0)
+        << p.source;  // with def
+    if (rounds) copied.insert(p.plan.find("turned") != std::string::npos);
+  }
+  EXPECT_EQ(copied.size(), 2u);
+}
+
 TEST(Lowering, RefusesToOverwriteAnArgument) {
   FragmentBuilder b;
   const ValueId x = b.input({8});

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""What a policy makes of the tasks of suites/, a line of JSON each.
+
+    bench/suites.py KERNELWRIGHT --level N [--seed S] [--samples K] >>suites.jsonl
+
+runs `synth --check` with other inputs and then `eval --until-accepted` on suites/levelN.jsonl, at full
+size, on a GPU. The first line of a level says how they were run and which tasks are none any more.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+
+
+def run(command):
+    print(" ".join(command), file=sys.stderr, flush=True)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def checked(kernelwright, suite, seed):
+    """Lines of `synth --check` on tasks that are not clean."""
+    process = run([kernelwright, "synth", "--check", suite, "--seed", str(seed), "--backend", "cuda"])
+    lines = [line.strip() for line in process.stdout]
+    if process.wait() > 1:
+        raise SystemExit("synth --check failed")
+    return [line for line in lines if line]
+
+
+def row_of(result):
+    last = result["samples"][-1] if result["samples"] else None
+    return {"model": result["model"], "outcome": result["outcome"], "proposals": len(result["samples"]),
+            "parts": last["schedule"]["parts"] if last else 0,
+            "families": sorted({word.split(";")[0] for word in last["plan"].split("family: ")[1:]}) if last else [],
+            "reason": result["reason"] or (last["reason"] if last else ""),
+            "judge_seconds": round(result["judge_seconds"], 2)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kernelwright")
+    parser.add_argument("--level", type=int, required=True)
+    parser.add_argument("--seed", type=int, default=4711)
+    parser.add_argument("--samples", type=int, default=3)
+    flags = parser.parse_args()
+    suite = "suites/level%d.jsonl" % flags.level
+    start = time.monotonic()
+    lines = checked(flags.kernelwright, suite, flags.seed)
+    command = [flags.kernelwright, "eval", suite, "--backend", "cuda", "--coverage", "pure", "--no-time",
+               "--samples", str(flags.samples), "--until-accepted", "--batch", "25", "--json"]
+    print(json.dumps({"level": flags.level, "seed": flags.seed, "check": lines,
+                      "check_seconds": round(time.monotonic() - start, 1), "command": " ".join(command[1:])}),
+          flush=True)
+    process = run(command)
+    for line in process.stdout:
+        print(json.dumps({"level": flags.level, **row_of(json.loads(line))}), flush=True)
+    return process.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

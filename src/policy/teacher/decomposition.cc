@@ -1,0 +1,156 @@
+#include "policy/teacher/decomposition.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "policy/teacher/lowering.h"
+#include "policy/teacher/module_text.h"
+#include "policy/teacher/parts.h"
+#include "policy/teacher/rows_apart.h"
+#include "policy/teacher/two_stages.h"
+
+namespace kw::teacher {
+namespace {
+
+using Parts = std::vector<std::unique_ptr<Part>>;
+
+Parts parts_of(const Graph& graph, const Task& task, const DeviceProfile& profile,
+               const Knowledge& known) {
+  Parts out;
+  auto add = [&](Graph part) {
+    auto made = std::make_unique<Part>(std::move(part), task, profile, known);
+    if (made->choices.empty()) return false;
+    out.push_back(std::move(made));
+    return true;
+  };
+  for (const Graph& level : levels(graph)) {
+    if (add(level)) continue;
+    for (const Graph& part : independent_parts(level)) {
+      if (add(part)) continue;
+      // Computing something twice is better than nothing.
+      for (size_t i = 0; i < part.outputs.size(); ++i) {
+        if (part.outputs.size() == 1 || !add(with_outputs(part, {i}))) {
+          throw Refusal{"no family has this loop structure"};
+        }
+      }
+    }
+  }
+  return out;
+}
+
+// Rows of products by their width in a tile, for those that are wider.
+constexpr int64_t kTileColumns[] = {128, 256};
+
+// Results of steps that later ones read, the largest first. None where a step writes in place: what
+// is stored would be overwritten too late.
+std::vector<ValueId> passed_on(const Program& program) {
+  std::set<ValueId> read;
+  std::vector<ValueId> out;
+  for (size_t i = program.steps.size(); i-- > 0;) {
+    const auto* call = std::get_if<AtenCall>(&program.steps[i]);
+    if (!call || !call->mutated.empty()) return {};
+    for (ValueId id : call->results) {
+      if (id >= 0 && read.count(id)) out.push_back(id);
+    }
+    Step step = *call;
+    for_each_value(step, [&](ValueId& id) { read.insert(id); });
+  }
+  std::stable_sort(out.begin(), out.end(), [&](ValueId a, ValueId b) {
+    return program.values[a].bytes() > program.values[b].bytes();
+  });
+  return out;
+}
+
+// Nothing where storing all results does not help.
+std::optional<Decomposition> with_stored_values(const Task& task, const DeviceProfile& profile,
+                                                const Knowledge& known) {
+  std::optional<Decomposition> best;
+  auto is_better = [&](const Stored& stored) {
+    try {
+      Decomposition found(lower(task, stored), task, profile, known);
+      if (best && found.seconds() >= best->seconds()) return false;
+      best.emplace(std::move(found));
+      return true;
+    } catch (const Refusal&) {
+      return false;
+    }
+  };
+  const std::vector<ValueId> values = passed_on(task.forward);
+  Stored stored{.reductions = false, .values = {values.begin(), values.end()}};
+  if (!is_better(stored)) return best;
+  for (ValueId id : values) {
+    stored.values.erase(id);
+    if (!is_better(stored)) stored.values.insert(id);
+  }
+  return best;
+}
+
+}  // namespace
+
+Part::Part(Graph g, const Task& task, const DeviceProfile& profile, const Knowledge& known)
+    : graph(std::move(g)),
+      table(access_table(graph, graph.program)),
+      subject{graph, table, graph.program, profile, operator_list(task.forward, graph)} {
+  for (const auto family : {pointwise_choices, reduction_choices, matmul_choices,
+                            convolution_choices, stencil_choices}) {
+    std::vector<Choice> more = family(subject);
+    choices.insert(choices.end(), more.begin(), more.end());
+  }
+  rank(choices, known, profile);
+}
+
+Decomposition::Decomposition(Graph g, const Task& task, const DeviceProfile& profile,
+                             const Knowledge& known)
+    : graph(std::move(g)),
+      parts(parts_of(graph, task, profile, known)),
+      bytes(access_table(graph, graph.program).bytes()) {
+  main = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+           return a->choices.front().seconds < b->choices.front().seconds;
+         })->get();
+}
+
+const Choice& Decomposition::choice_of(const Part& part) const {
+  if (&part == main) return part.choices[next];
+  // rank() has put the best exact one behind a first that is not.
+  const bool exact = next > 0 && main->choices[next].precision != "tf32" &&
+                     part.choices[0].precision == "tf32" && part.choices.size() > 1;
+  return part.choices[exact ? 1 : 0];
+}
+
+double Decomposition::seconds() const {
+  double out = 0;
+  for (const auto& part : parts) out += choice_of(*part).seconds;
+  return out;
+}
+
+std::vector<Decomposition> decompositions_of(const Task& task, const DeviceProfile& profile,
+                                             const Knowledge& known, bool whole) {
+  std::vector<Decomposition> out;
+  auto add = [&](Graph graph) {
+    try {
+      out.emplace_back(std::move(graph), task, profile, known);
+    } catch (const Refusal&) {  // another may do
+    }
+  };
+  std::optional<Refusal> refused;
+  try {
+    const Graph graph = lower(task);
+    add(graph);
+    if (auto apart = rows_apart(graph)) add(std::move(*apart));
+    for (const int64_t columns : kTileColumns) {
+      auto staged = in_two_stages(graph, columns);
+      if (staged && (out.empty() || staged->axes.size(staged->part) > 1)) add(std::move(*staged));
+    }
+    if (out.empty()) out.emplace_back(lower(task, {.reductions = true}), task, profile, known);
+  } catch (const Refusal& reason) {
+    refused = reason;
+  }
+  if (whole) {
+    if (auto stored = with_stored_values(task, profile, known)) out.push_back(std::move(*stored));
+  }
+  if (out.empty()) throw *refused;
+  return out;
+}
+
+}  // namespace kw::teacher
