@@ -147,7 +147,7 @@ step_replay() {  # suites/ on other inputs, and what the teacher makes of them b
   local code=0 level
   for level in ${LEVELS:-1 2 5 20}; do
     "$PYTHON" bench/suites.py "$BUILD/kernelwright" --level "$level" --seed "${SEED:-$RANDOM}" \
-      --samples "${SAMPLES:-3}" >>"$out/suites.jsonl" || code=1
+      --samples "${SAMPLES:-3}" --trials "${TRIALS:-0}" >>"$out/suites.jsonl" || code=1
   done
   return $code
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a policy makes of the tasks of suites/, a line of JSON each.
 
-    bench/suites.py KERNELWRIGHT --level N [--seed S] [--samples K] >>suites.jsonl
+    bench/suites.py KERNELWRIGHT --level N [--seed S] [--samples K] [--trials T] >>suites.jsonl
 
 runs `synth --check` with other inputs and then `eval --until-accepted` on suites/levelN.jsonl, at full
 size, on a GPU. The first line of a level says how they were run and which tasks are none any more.
@@ -43,12 +43,14 @@ def main():
     parser.add_argument("--level", type=int, required=True)
     parser.add_argument("--seed", type=int, default=4711)
     parser.add_argument("--samples", type=int, default=3)
+    parser.add_argument("--trials", type=int, default=0, help="as for eval")
     flags = parser.parse_args()
     suite = "suites/level%d.jsonl" % flags.level
     start = time.monotonic()
     lines = checked(flags.kernelwright, suite, flags.seed)
     command = [flags.kernelwright, "eval", suite, "--backend", "cuda", "--coverage", "pure", "--no-time",
                "--samples", str(flags.samples), "--until-accepted", "--batch", "25", "--json"]
+    command += ["--trials", str(flags.trials)] if flags.trials else []
     print(json.dumps({"level": flags.level, "seed": flags.seed, "check": lines,
                       "check_seconds": round(time.monotonic() - start, 1), "command": " ".join(command[1:])}),
           flush=True)

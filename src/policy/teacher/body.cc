@@ -247,7 +247,8 @@ void Body::store(int index) {
     dims = 1;
   }
   std::string m = mask(dims);
-  if (output.target >= 0 && !once.empty()) m += (m.empty() ? "" : " & ") + once;
+  const bool again = !once.empty() && (dims & once_along) == 0;
+  if (output.target >= 0 && again) m += (m.empty() ? "" : " & ") + once;
   kernel_.line("tl.store(" + pointer + " + " + where + ", " + text +
                (m.empty() ? "" : ", mask=" + m) + ")");
 }

@@ -164,6 +164,7 @@ class SplitRows {
     RowKernel k(subject_, rows_, "results, a part of each row a program.");
     open(k, tile_.m, true);
     k.body_.once = "(part == 0)";
+    k.body_.once_along = 2;  // columns
     std::set<int> needed;
     for (const Output& output : graph_.outputs) find_totals(output.node, needed);
     join(k, needed);

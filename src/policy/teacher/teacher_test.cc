@@ -196,6 +196,27 @@ TEST(Lowering, AResultThatIsStoredIsWrittenOnce) {
   EXPECT_EQ(access_table(graph, graph.program).bytes(), (8 * 32 * 4) * 4);  // two reads, two stores
 }
 
+// Each part of a row writes its own elements, whatever they are written into.
+TEST(SplitRows, AllPartsWriteTheirShareOfAResultThatIsStored) {
+  FragmentBuilder b;
+  const ValueId x = b.input({4, 1 << 20});
+  const ValueId y = b.call("aten._softmax.default",
+                           {{"self", ref(x)}, {"dim", num(-1)}, {"half_to_float", Arg{false}}},
+                           {4, 1 << 20});
+  Task task = b.build(b.call("aten.sum.dim_IntList", {{"self", ref(y)}, {"dim", list({0})}},
+                             {1 << 20}));
+  task.forward.outputs.push_back(y);
+  task.result = {{"tuple", {{{"out", 0}}, {{"out", 1}}}}};
+  int split = 0;
+  for (const Proposal& p :
+       make_teacher({.whole = true})->propose(task, profile(), 20, 0, kNoDeadline)) {
+    if (p.plan.find("tiling: split") == std::string::npos) continue;
+    ++split;
+    EXPECT_EQ(p.source.find("(part == 0)"), std::string::npos) << p.source;
+  }
+  EXPECT_GT(split, 0);
+}
+
 // Two products in a row: no family walks both.
 TEST(Decomposition, AProgramOfStepsThatAreWrittenIsWritten) {
   FragmentBuilder b;
