@@ -200,11 +200,11 @@ TEST(Lowering, AResultThatIsStoredIsWrittenOnce) {
 TEST(SplitRows, AllPartsWriteTheirShareOfAResultThatIsStored) {
   FragmentBuilder b;
   const ValueId x = b.input({4, 1 << 20});
-  const ValueId y = b.call("aten._softmax.default",
-                           {{"self", ref(x)}, {"dim", num(-1)}, {"half_to_float", Arg{false}}},
-                           {4, 1 << 20});
-  Task task = b.build(b.call("aten.sum.dim_IntList", {{"self", ref(y)}, {"dim", list({0})}},
-                             {1 << 20}));
+  const ValueId y =
+      b.call("aten._softmax.default",
+             {{"self", ref(x)}, {"dim", num(-1)}, {"half_to_float", Arg{false}}}, {4, 1 << 20});
+  Task task =
+      b.build(b.call("aten.sum.dim_IntList", {{"self", ref(y)}, {"dim", list({0})}}, {1 << 20}));
   task.forward.outputs.push_back(y);
   task.result = {{"tuple", {{{"out", 0}}, {{"out", 1}}}}};
   int split = 0;
