@@ -3,11 +3,13 @@ and is the same for the same flags."""
 
 import json
 import re
+import subprocess
+import time
 
 import pytest
 import torch
 
-from command import ROOT, run
+from command import ROOT, binary, run
 
 
 def draw(path, *flags):
@@ -382,3 +384,25 @@ def test_suites_are_whole():
 def test_a_folder_that_is_not_there_is_said(tmp_path):
     process = run("synth", "--no-hygiene", "--out", tmp_path / "nowhere" / "tasks.jsonl", "--count", 5)
     assert process.returncode == 3 and "nowhere" in process.stderr and "disk" not in process.stderr
+
+
+def test_two_runs_do_not_write_one_file(tmp_path):
+    out = tmp_path / "tasks.jsonl"
+    flags = ["synth", "--level", "20", "--count", "1000000", "--no-hygiene", "--out", str(out)]
+    with subprocess.Popen([binary(), *flags], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as first:
+        while not (out.exists() and out.stat().st_size > 0):
+            time.sleep(0.05)
+        second = run(*flags)
+        first.kill()
+    assert second.returncode == 2 and "another run" in second.stderr
+    rows = out.read_text().splitlines()[:-1]
+    assert [json.loads(row)["id"][-6:] for row in rows] == ["%06d" % i for i in range(len(rows))]
+
+
+def test_a_file_of_ones_own_is_not_emptied(tmp_path):
+    """Whatever it begins with, and without an end of its only line."""
+    out = tmp_path / "mine.json"
+    out.write_text('{"dtype":"float32","mine":[1,2,3]}')
+    refused = run("synth", "--level", "2", "--count", "1", "--no-hygiene", "--out", out)
+    assert refused.returncode == 2 and "other tasks" in refused.stderr
+    assert out.read_text() == '{"dtype":"float32","mine":[1,2,3]}'

@@ -61,6 +61,7 @@ class Rows {
     Before found;
     std::ifstream in(path);
     if (!in || !fs::is_regular_file(path)) return found;
+    const FileLock lock(path);
     uintmax_t bytes = 0;
     for (std::string line; std::getline(in, line) && !in.eof(); ++found.rows) {
       const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);

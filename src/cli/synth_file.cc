@@ -1,5 +1,9 @@
 #include "cli/synth_file.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -44,12 +48,35 @@ bool is_row(const std::string& line, const Drawing& drawing, uint64_t index) {
   return row == drawn_row(drawing, index, rejected, counts);
 }
 
+// 0 for what is no file.
+uintmax_t size_of(const fs::path& file) {
+  std::error_code none;
+  const uintmax_t size = fs::file_size(file, none);
+  return none ? 0 : size;
+}
+
+InputError written_by_another(const fs::path& file) {
+  return InputError(file.string() +
+                    ": another run writes it, or has; wait for that, then start this again");
+}
+
 }  // namespace
+
+FileLock::FileLock(const fs::path& file) : file_(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (file_ < 0 || flock(file_, LOCK_EX | LOCK_NB) == 0) return;
+  close(file_);
+  throw written_by_another(file);
+}
+
+FileLock::~FileLock() {
+  if (file_ >= 0) close(file_);
+}
 
 bool is_cut_row(const fs::path& file) {
   std::ifstream in(file);
   std::string line;
   std::getline(in, line);
+  if (Json::accept(line)) return false;  // nothing is cut off
   // Members are in the order of their names.
   constexpr std::string_view kStarts[] = {R"({"constants":)", R"({"dtype":)"};
   return line.empty() || std::any_of(std::begin(kStarts), std::end(kStarts), [&](auto start) {
@@ -60,6 +87,7 @@ bool is_cut_row(const fs::path& file) {
 uint64_t rows_before(const fs::path& file, const Drawing& drawing, uint64_t count) {
   std::ifstream in(file);
   if (!in || !fs::is_regular_file(file)) return 0;
+  const FileLock lock(file);
   const auto other = [&] {
     return InputError(file.string() +
                       ": holds other tasks than these flags give; choose another --out");
@@ -74,7 +102,7 @@ uint64_t rows_before(const fs::path& file, const Drawing& drawing, uint64_t coun
   }
   if (rows > count) throw other();
   if (rows > 0 && (!is_row(first, drawing, 0) || !is_row(last, drawing, rows - 1))) throw other();
-  if (rows == 0 && !is_cut_row(file)) throw other();
+  if (rows == 0 && !is_cut_row(file) && !is_row(line, drawing, 0)) throw other();
   fs::resize_file(file, bytes);
   return rows;
 }
@@ -87,11 +115,23 @@ SynthTask draw_unexamined(const Synthesiser& synthesiser, uint64_t index, SynthC
   return task;
 }
 
+RowWriter::RowWriter(std::string path, uint64_t before, uint64_t count)
+    : path_(std::move(path)),
+      before_(before),
+      done_(before),
+      count_(count),
+      size_(size_of(path_)) {}
+
+// Not before there is something to write.
+void RowWriter::open() {
+  out_.open(path_, std::ios::app);
+  if (!out_) throw EnvironmentError("cannot write " + path_);
+  lock_.emplace(path_);
+  if (size_of(path_) != size_) throw written_by_another(path_);
+}
+
 void RowWriter::write(const std::string& row) {
-  if (!out_.is_open()) {  // not before there is something
-    out_.open(path_, std::ios::app);
-    if (!out_) throw EnvironmentError("cannot write " + path_);
-  }
+  if (!out_.is_open()) open();
   out_ << row << '\n';
   if (!out_) fail();
   ++done_;

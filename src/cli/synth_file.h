@@ -20,6 +20,19 @@ struct Drawing {
 
 SynthTask draw_unexamined(const Synthesiser& synthesiser, uint64_t index, SynthCounts& counts);
 
+// While it is there no other run has one of the file, which has to be there. InputError where
+// another has it.
+class FileLock {
+ public:
+  explicit FileLock(const std::filesystem::path& file);
+  ~FileLock();
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  int file_;
+};
+
 // Rows that `file` holds already; what a killed run left of a last line is cut off. InputError
 // where it holds anything else than the first rows of this run.
 uint64_t rows_before(const std::filesystem::path& file, const Drawing& drawing, uint64_t count);
@@ -30,16 +43,16 @@ bool is_cut_row(const std::filesystem::path& file);
 // Appends rows to the file, and says now and then how far it is.
 class RowWriter {
  public:
-  RowWriter(std::string path, uint64_t before, uint64_t count)
-      : path_(std::move(path)), before_(before), done_(before), count_(count) {}
+  RowWriter(std::string path, uint64_t before, uint64_t count);
 
-  // EnvironmentError when it cannot be written.
+  // EnvironmentError when it cannot be written, InputError when another run does.
   void write(const std::string& row);
   // All is on its way to the disk, and how many there are is printed.
   void finish();
 
  private:
   using Clock = std::chrono::steady_clock;
+  void open();
   [[noreturn]] void fail() const;
 
   const std::string path_;
@@ -47,6 +60,8 @@ class RowWriter {
   uint64_t done_;
   const uint64_t count_;
   std::ofstream out_;
+  const uintmax_t size_;  // of the file before this run
+  std::optional<FileLock> lock_;
   const Clock::time_point start_ = Clock::now();
   Clock::time_point shown_ = start_;
 };

@@ -112,6 +112,7 @@ struct Suite::Asked {
     BuiltTask task;
   };
   std::vector<std::optional<Built>> built;  // by sample
+  bool done = false;                        // judged
 };
 
 void Suite::run(const std::vector<RecordRequest>& models, const SuiteOptions& options,
@@ -150,23 +151,25 @@ void Suite::run_batch(std::vector<Asked>& batch, const SuiteOptions& options,
   });
   const auto samples = static_cast<size_t>(options.samples);
   const size_t at_once = options.until_accepted ? 1 : samples;
-  timed(options, "built proposals", [&] { return build(batch, 0, at_once, options), 0; });
+  timed(options, "built proposals", [&] { return build(batch, 0, at_once, options); });
   const std::vector<std::string> made = packages.get();
   for (size_t i = 0; i < made.size(); ++i) owners.at(i)->package = made[i];
-  const auto judge_from = [&](Asked& asked, size_t first) {
-    const Clock::time_point start = Clock::now();
-    judge(asked, first, options);
-    asked.result.judge_seconds += std::chrono::duration<double>(Clock::now() - start).count();
-  };
-  for (Asked& asked : batch) {
-    judge_from(asked, 0);
-    if (!options.until_accepted) done(asked.result);
+  size_t reported = 0;  // models, in order
+  for (size_t first = 0; first < samples; first += at_once) {
+    if (first > 0) {
+      const std::string what = "built the others' proposals no. " + std::to_string(first + 1);
+      if (timed(options, what, [&] { return build(batch, first, first + 1, options); }) == 0) break;
+    }
+    for (Asked& asked : batch) {
+      const Clock::time_point start = Clock::now();
+      judge(asked, first, options);
+      asked.result.judge_seconds += std::chrono::duration<double>(Clock::now() - start).count();
+      asked.done = first + at_once >= asked.built.size() || !asked.result.fault.empty();
+      for (; reported < batch.size() && batch[reported].done; ++reported) {
+        done(batch[reported].result);
+      }
+    }
   }
-  if (!options.until_accepted) return;
-  for (size_t k = 1; k < samples && build(batch, k, k + 1, options); ++k) {
-    for (Asked& asked : batch) judge_from(asked, k);
-  }
-  for (const Asked& asked : batch) done(asked.result);
 }
 
 void Suite::record(std::vector<Asked>& batch, const SuiteOptions& options) {
@@ -195,9 +198,9 @@ void Suite::record(std::vector<Asked>& batch, const SuiteOptions& options) {
   }
 }
 
-// These samples of all models that have none accepted yet, at once. False: there are none.
-bool Suite::build(std::vector<Asked>& batch, size_t first, size_t last,
-                  const SuiteOptions& options) {
+// These samples of all models that have none accepted yet, at once; how many there are.
+size_t Suite::build(std::vector<Asked>& batch, size_t first, size_t last,
+                    const SuiteOptions& options) {
   std::vector<RecordRequest> proposals;
   std::vector<std::pair<Asked*, size_t>> places;
   for (Asked& asked : batch) {
@@ -220,7 +223,7 @@ bool Suite::build(std::vector<Asked>& batch, size_t first, size_t last,
       asked->built[k] = {std::move(proposals[i]), std::move(*built[i].value)};
     }
   }
-  return !places.empty();
+  return places.size();
 }
 
 void Suite::propose(Asked& asked, const SuiteOptions& options) {

@@ -75,7 +75,7 @@ class Suite {
   void run_batch(std::vector<Asked>& batch, const SuiteOptions& options,
                  const std::function<void(const SuiteResult&)>& done);
   void record(std::vector<Asked>& batch, const SuiteOptions& options);
-  bool build(std::vector<Asked>& batch, size_t first, size_t last, const SuiteOptions& options);
+  size_t build(std::vector<Asked>& batch, size_t first, size_t last, const SuiteOptions& options);
   void propose(Asked& asked, const SuiteOptions& options);
   void judge(Asked& asked, size_t first, const SuiteOptions& options);
   void put_in_place(Asked& asked);

@@ -1,9 +1,10 @@
 // A vector of at most N elements that takes no memory of its own: most skeletons are drawn in vain,
-// and what they are made of is short. Misuse is the caller's: nothing checks that N are enough.
+// and what they are made of is short. More than N is a fault of the caller.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <initializer_list>
 
@@ -28,9 +29,13 @@ class Few {
   const T& back() const { return items_[size_ - 1]; }
 
   void clear() { size_ = 0; }
-  void push_back(const T& item) { items_[size_++] = item; }
+  void push_back(const T& item) {
+    assert(size_ < N);
+    items_[size_++] = item;
+  }
   void pop_back() { --size_; }
   void resize(size_t size, const T& item) {
+    assert(size <= N);
     if (size > size_) std::fill(end(), begin() + size, item);
     size_ = size;
   }
@@ -43,10 +48,12 @@ class Few {
     append(first, last);
   }
   void append(const T* first, const T* last) {
+    assert(size_ + static_cast<size_t>(last - first) <= N);
     std::copy(first, last, end());
     size_ += static_cast<size_t>(last - first);
   }
   void insert(T* at, const T& item) {
+    assert(size_ < N);
     std::move_backward(at, end(), end() + 1);
     *at = item;
     ++size_;

@@ -71,7 +71,11 @@ void Synthesiser::find_cycle() {
     }
     return true;
   });
-  if (cycle_.empty()) throw InputError("there is no word with a program to cover");
+  if (cycle_.empty()) {
+    throw InputError(
+        "there is nothing to cover: no word has a program in the split that does more "
+        "than view what it reads");
+  }
 }
 
 const Word& Synthesiser::covered(uint64_t index) const {

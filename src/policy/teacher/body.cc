@@ -247,8 +247,9 @@ void Body::store(int index) {
     dims = 1;
   }
   std::string m = mask(dims);
-  const bool again = !once.empty() && (dims & once_along) == 0;
-  if (output.target >= 0 && again) m += (m.empty() ? "" : " & ") + once;
+  if (output.target >= 0 && repeated.along != 0 && (dims & repeated.along) == 0) {
+    m += (m.empty() ? "" : " & ") + repeated.condition;
+  }
   kernel_.line("tl.store(" + pointer + " + " + where + ", " + text +
                (m.empty() ? "" : ", mask=" + m) + ")");
 }

@@ -50,11 +50,13 @@ class Body {
   std::function<std::string(int)> on_scan;
   // Index text of a store that varies with no loop (it must still be a block).
   std::string unit_index;
-  // What holds in one of the programs along these dimensions of a tile, all of which compute what
-  // does not vary with them: there alone an argument may be overwritten, which the others still
-  // read. Empty where each value is computed once.
-  std::string once;
-  unsigned once_along = 0;
+  // Programs along these dimensions of a tile all compute what does not vary with them. Where the
+  // condition holds an argument may be overwritten, which the others still read.
+  struct Repeated {
+    unsigned along = 0;
+    std::string condition;  // of one of them
+  };
+  Repeated repeated;
   std::string load_options;  // further arguments of tl.load, ", eviction_policy=..."
 
  private:

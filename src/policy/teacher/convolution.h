@@ -72,7 +72,8 @@ struct ConvSchedule {
 Written write_convolution(const Subject& subject, const Convolution& conv,
                           const ConvSchedule& schedule);
 // `text`, a value, as the dot is given it: where that is in TF32, rounded to the nearest as cuDNN's
-// are. The tensor cores leave off the last 13 bits, which errs twice as much, and to one side.
+// are, the largest of all to infinity. The tensor cores leave off the last 13 bits, which errs
+// twice as much, and to one side.
 std::string operand_text(KernelText& kernel, const std::string& text, const ConvSchedule& schedule);
 // The copying kernels of a schedule; `index` numbers the operand. Copies are rounded already.
 KernelText turned_input_kernel(const Subject& subject, const Convolution& conv,

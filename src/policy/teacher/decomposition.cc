@@ -42,19 +42,27 @@ Parts parts_of(const Graph& graph, const Task& task, const DeviceProfile& profil
 // Rows of products by their width in a tile, for those that are wider.
 constexpr int64_t kTileColumns[] = {128, 256};
 
-// Results of steps that later ones read, the largest first. None where a step writes in place: what
-// is stored would be overwritten too late.
+// Results of steps that later ones read, the largest first; views are what they are views of.
 std::vector<ValueId> passed_on(const Program& program) {
   std::set<ValueId> read;
   std::vector<ValueId> out;
   for (size_t i = program.steps.size(); i-- > 0;) {
     const auto* call = std::get_if<AtenCall>(&program.steps[i]);
-    if (!call || !call->mutated.empty()) return {};
-    for (ValueId id : call->results) {
-      if (id >= 0 && read.count(id)) out.push_back(id);
-    }
+    if (!call) return {};
+    std::set<int> storages;  // that it reads
     Step step = *call;
-    for_each_value(step, [&](ValueId& id) { read.insert(id); });
+    const std::set<ValueId> results(call->results.begin(), call->results.end());
+    std::set<ValueId> operands;
+    for_each_value(step, [&](ValueId& id) {
+      if (!results.count(id)) operands.insert(id);
+    });
+    for (ValueId id : operands) storages.insert(program.values[id].storage);
+    for (ValueId id : call->results) {
+      if (id < 0 || !read.count(id)) continue;
+      const bool view = call->mutated.empty() && storages.count(program.values[id].storage);
+      if (!view) out.push_back(id);
+    }
+    read.insert(operands.begin(), operands.end());
   }
   std::stable_sort(out.begin(), out.end(), [&](ValueId a, ValueId b) {
     return program.values[a].bytes() > program.values[b].bytes();
@@ -62,26 +70,25 @@ std::vector<ValueId> passed_on(const Program& program) {
   return out;
 }
 
-// Nothing where storing all results does not help.
-std::optional<Decomposition> with_stored_values(const Task& task, const DeviceProfile& profile,
-                                                const Knowledge& known) {
-  std::optional<Decomposition> best;
-  auto is_better = [&](const Stored& stored) {
-    try {
-      Decomposition found(lower(task, stored), task, profile, known);
-      if (best && found.seconds() >= best->seconds()) return false;
-      best.emplace(std::move(found));
-      return true;
-    } catch (const Refusal&) {
-      return false;
-    }
-  };
+// Refusal where not even a single step after another can be written.
+Decomposition with_stored_values(const Task& task, const DeviceProfile& profile,
+                                 const Knowledge& known,
+                                 std::chrono::steady_clock::time_point deadline) {
   const std::vector<ValueId> values = passed_on(task.forward);
   Stored stored{.reductions = false, .values = {values.begin(), values.end()}};
-  if (!is_better(stored)) return best;
+  Decomposition best(lower(task, stored), task, profile, known);
   for (ValueId id : values) {
+    if (std::chrono::steady_clock::now() > deadline) break;
     stored.values.erase(id);
-    if (!is_better(stored)) stored.values.insert(id);
+    try {
+      Decomposition found(lower(task, stored), task, profile, known);
+      if (found.seconds() < best.seconds()) {
+        best = std::move(found);
+        continue;
+      }
+    } catch (const Refusal&) {  // it has to be stored
+    }
+    stored.values.insert(id);
   }
   return best;
 }
@@ -105,6 +112,7 @@ Decomposition::Decomposition(Graph g, const Task& task, const DeviceProfile& pro
     : graph(std::move(g)),
       parts(parts_of(graph, task, profile, known)),
       bytes(access_table(graph, graph.program).bytes()) {
+  if (parts.empty()) throw Refusal{"no results"};
   main = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
            return a->choices.front().seconds < b->choices.front().seconds;
          })->get();
@@ -125,7 +133,8 @@ double Decomposition::seconds() const {
 }
 
 std::vector<Decomposition> decompositions_of(const Task& task, const DeviceProfile& profile,
-                                             const Knowledge& known, bool whole) {
+                                             const Knowledge& known, bool whole,
+                                             std::chrono::steady_clock::time_point deadline) {
   std::vector<Decomposition> out;
   auto add = [&](Graph graph) {
     try {
@@ -146,8 +155,10 @@ std::vector<Decomposition> decompositions_of(const Task& task, const DeviceProfi
   } catch (const Refusal& reason) {
     refused = reason;
   }
-  if (whole) {
-    if (auto stored = with_stored_values(task, profile, known)) out.push_back(std::move(*stored));
+  try {
+    if (whole) out.push_back(with_stored_values(task, profile, known, deadline));
+  } catch (const Refusal& reason) {
+    refused = reason;  // of a step by itself
   }
   if (out.empty()) throw *refused;
   return out;

@@ -2,6 +2,7 @@
 // of its own. They mostly are one.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -39,10 +40,12 @@ struct Decomposition {
 };
 
 // At least one; Refusal where there is none. `whole`: where the task is a program rather than a
-// fragment that a search has chosen, one more stores values between its steps, so that any program
-// can be written whose steps can. Which ones is decided one after another, the largest first, by
-// the estimates of what comes of it.
+// fragment that a search has chosen, one more stores values between its steps, so that a program
+// can be written whose steps can, unless its results share memory. Which ones is decided one after
+// another, the largest first, by the estimates of what comes of it; from the deadline on the rest
+// is stored.
 std::vector<Decomposition> decompositions_of(const Task& task, const DeviceProfile& profile,
-                                             const Knowledge& known, bool whole);
+                                             const Knowledge& known, bool whole,
+                                             std::chrono::steady_clock::time_point deadline);
 
 }  // namespace kw::teacher

@@ -86,16 +86,7 @@ Tensor Lowering::renamed(Tensor t, const std::vector<int>& dims) {
     }
     dim = std::move(pieces);
   }
-  const std::vector<Origin> known = origins_;
-  for (const Origin& origin : known) {
-    Axes mapped;
-    for (AxisId leaf : graph_.axes.leaves(origin.axes)) {
-      if (auto it = names.find(leaf); it != names.end()) mapped.push_back(it->second);
-    }
-    if (!mapped.empty() && mapped.size() == graph_.axes.leaves(origin.axes).size()) {
-      origins_.push_back({mapped, origin.input, origin.dim});
-    }
-  }
+  name_clones(names);
   layouts_.push_back(t.axes());
   return t;
 }

@@ -117,7 +117,7 @@ void Lowering::step(const AtenCall& call) {
 void Lowering::store_results(const AtenCall& call) {
   for (ValueId id : call.results) {
     const auto it = values_.find(id);
-    if (it == values_.end() || it->second.node < 0 || !stored_.values.count(id)) continue;
+    if (it == values_.end() || !stored_.values.count(id)) continue;
     const Tensor stored = materialized(it->second, &program_.values[id]);
     memory_[id] = stored.input;
     it->second = fresh_clone(stored);
@@ -199,17 +199,25 @@ Tensor Lowering::fresh_clone(Tensor t) {
     }
     dim = std::move(pieces);
   }
-  const std::vector<Origin> known = origins_;
-  for (const Origin& origin : known) {
+  name_clones(clones);
+  return t;
+}
+
+// Clones of leaves have the sizes of these. One name is enough: leaves that were made one have
+// several, which would become twice as many with each clone.
+void Lowering::name_clones(const std::map<AxisId, AxisId>& clones) {
+  std::set<Axes> named;
+  const size_t count = origins_.size();
+  for (size_t i = 0; i < count; ++i) {
+    const Origin origin = origins_[i];
+    const Axes leaves = graph_.axes.leaves(origin.axes);
     Axes mapped;
-    for (AxisId leaf : graph_.axes.leaves(origin.axes)) {
+    for (AxisId leaf : leaves) {
       if (auto it = clones.find(leaf); it != clones.end()) mapped.push_back(it->second);
     }
-    if (mapped.size() == graph_.axes.leaves(origin.axes).size()) {
-      origins_.push_back({mapped, origin.input, origin.dim});
-    }
+    if (mapped.empty() || mapped.size() != leaves.size() || !named.insert(leaves).second) continue;
+    origins_.push_back({mapped, origin.input, origin.dim});
   }
-  return t;
 }
 
 // The tensor as a node: views of inputs become loads.

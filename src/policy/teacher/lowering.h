@@ -66,6 +66,7 @@ class Lowering {
   Tensor tensor(const Arg& arg);
   Tensor use(Tensor tensor);
   Tensor fresh_clone(Tensor tensor);
+  void name_clones(const std::map<AxisId, AxisId>& clones);
   void add_outputs();
   Output output_of(const Tensor& t, ValueId value) const;
   void align_outputs();  // lower_positions.cc

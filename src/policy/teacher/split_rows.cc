@@ -163,8 +163,7 @@ class SplitRows {
   void write_full() {
     RowKernel k(subject_, rows_, "results, a part of each row a program.");
     open(k, tile_.m, true);
-    k.body_.once = "(part == 0)";
-    k.body_.once_along = 2;  // columns
+    k.body_.repeated = {.along = 2, .condition = "(part == 0)"};  // columns
     std::set<int> needed;
     for (const Output& output : graph_.outputs) find_totals(output.node, needed);
     join(k, needed);

@@ -52,9 +52,10 @@ Decomposition* next_of(std::vector<Decomposition>& ways) {
 }
 
 std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int count,
-                            const Knowledge& known = {}, const TeacherOptions& options = {},
-                            uint64_t seed = 0) {
-  std::vector<Decomposition> ways = decompositions_of(task, profile, known, options.whole);
+                            const Knowledge& known, const TeacherOptions& options, uint64_t seed,
+                            std::chrono::steady_clock::time_point deadline) {
+  std::vector<Decomposition> ways =
+      decompositions_of(task, profile, known, options.whole, deadline);
   for (Decomposition& way : ways) explore(way.main->choices, count, options.explore, seed);
   std::vector<Proposal> out;
   std::set<std::string> written_before;
@@ -86,7 +87,8 @@ std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int 
 std::string refusal_of(const Task& task, const DeviceProfile& profile,
                        const TeacherOptions& options) {
   try {
-    write(task, profile, 1, {}, options);
+    const auto soon = std::chrono::steady_clock::now();  // the first way that is found will do
+    write(task, profile, 1, {}, options, 0, soon);
     return "";
   } catch (const Refusal& refused) {
     return refused.reason;
@@ -104,9 +106,9 @@ class Teacher : public Policy {
   }
   std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
                                 uint64_t seed,
-                                std::chrono::steady_clock::time_point /*deadline*/) override {
+                                std::chrono::steady_clock::time_point deadline) override {
     try {
-      return write(task, profile, count, known_, options_, seed);
+      return write(task, profile, count, known_, options_, seed, deadline);
     } catch (const Refusal&) {
       return {};
     }

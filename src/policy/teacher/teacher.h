@@ -30,7 +30,7 @@ struct TeacherOptions {
   // schedules beyond the best ones: for measurements that a model is to be fitted on.
   double explore = 0;
   // Tasks are programs, not fragments that a search has chosen: values may be stored between steps,
-  // so that any program is written whose steps can be.
+  // so that a program is written whose steps can be, unless its results share memory.
   bool whole = false;
 };
 

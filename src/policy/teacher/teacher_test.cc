@@ -232,6 +232,41 @@ TEST(Decomposition, AProgramOfStepsThatAreWrittenIsWritten) {
   EXPECT_EQ(whole[0].schedule.at("parts"), 2);
 }
 
+// x = x + tanh(x @ y), many times over: names of sizes and work grow with it, and not with its
+// square or worse.
+TEST(Decomposition, LongProgramsAreWritten) {
+  FragmentBuilder b;
+  const ValueId y = b.input({16, 16});
+  ValueId x = b.input({8, 16});
+  for (int i = 0; i < 30; ++i) {
+    const ValueId p = b.call("aten.mm.default", {{"self", ref(x)}, {"mat2", ref(y)}}, {8, 16});
+    const ValueId t = b.call("aten.tanh.default", {{"self", ref(p)}}, {8, 16});
+    x = b.call("aten.add.Tensor", {{"self", ref(x)}, {"other", ref(t)}}, {8, 16});
+  }
+  const auto whole =
+      make_teacher({.whole = true})->propose(b.build(x), profile(), 1, 0, kNoDeadline);
+  ASSERT_EQ(whole.size(), 1u);
+  EXPECT_EQ(whole[0].schedule.at("parts"), 30);
+}
+
+// A copy is stored as what an operator makes is: a product reads it, which no view could be.
+TEST(Decomposition, CopiesCanBeStored) {
+  FragmentBuilder b;
+  const ValueId x = b.input({5, 6}), w = b.input({6, 2});
+  const ValueId wide = b.call(
+      "aten.expand.default",
+      {{"self",
+        ref(b.call("aten.unsqueeze.default", {{"self", ref(x)}, {"dim", num(1)}}, {5, 1, 6}))},
+       {"size", list({5, 3, 6})}},
+      {5, 3, 6});
+  const ValueId copy = b.call("aten.clone.default", {{"self", ref(wide)}}, {5, 3, 6});
+  const ValueId rows =
+      b.call("aten.view.default", {{"self", ref(copy)}, {"size", list({15, 6})}}, {15, 6});
+  const Task task =
+      b.build(b.call("aten.mm.default", {{"self", ref(rows)}, {"mat2", ref(w)}}, {15, 2}));
+  EXPECT_EQ(make_teacher({.whole = true})->propose(task, profile(), 1, 0, kNoDeadline).size(), 1u);
+}
+
 TEST(Decomposition, AnOperatorThatIsNotWrittenIsRefusedInAProgramToo) {
   FragmentBuilder b;
   const ValueId x = b.input({8, 8});
