@@ -106,6 +106,14 @@ def copies():
         F("mean_of_cats", "y = torch.cat([a0, a1], 2)\n"
           "out = F.avg_pool2d(torch.cat([a1, y], 2), 3, 1, 1)",
           [I((2, 3, 6, 6)), I((2, 3, 5, 6))]),
+        # Which part an element comes from varies along the contraction, its place in the part does
+        # not: only one of the tile's sizes fits.
+        F("product_with_stack", "out = torch.bmm(a0, torch.stack([a1, a2], 1))",
+          [I((2, 70, 2)), I((2, 3)), I((2, 3))]),
+        F("product_of_stack", "out = torch.stack([a0, a1], 1) @ a2 * 2",
+          [I((40,)), I((40,)), I((2, 50))]),
+        F("stack_times_product", "out = torch.stack([a0, a1], 0) * (a2 @ a3)",
+          [I((90,)), I((90,)), I((2, 30)), I((30, 90))]),
         F("scatter_of_cat", "out = torch.slice_scatter(a2, torch.cat([a0, a1], 1), 1, 2, 13)",
           [I((3, 6)), I((3, 5)), I((3, 20))]),
         F("shifted_in_cat", "y = torch.cat([a0[:, :1], a0[:, :-1]], 1)\n"

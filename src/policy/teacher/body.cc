@@ -90,12 +90,16 @@ unsigned Body::dims_of(int id) const {
   return dims;
 }
 
-// Zero, of a shape that spans more tile dimensions: a condition may vary where the address does
-// not.
-std::string Body::widening(unsigned dims) const {
+// Zero, of a shape that spans the condition's tile dimensions beyond `dims`: a condition may vary
+// where the address does not.
+std::string Body::widening(int condition, unsigned dims) const {
+  dims = dims_of(condition) & ~dims;
   if (dims != 0 && !contiguous_.empty()) return " + 0 * " + contiguous_index_.text;
   std::string out;
   for (const Bound& b : loops_) {
+    // Two loops may walk the same dimension of tiles of different sizes: rows of a product's left
+    // operand and of its right one.
+    if (set_intersection(b.loop.axes, graph_.nodes[condition].varies).empty()) continue;
     if ((b.index.dims & dims) == 0) continue;
     out += " + 0 * " + b.index.text;
     dims &= ~b.index.dims;
@@ -132,7 +136,7 @@ std::string Body::load(int id, bool raw) {
   std::string conditions;
   for (size_t i = node.gathered.size(); i < node.operands.size(); ++i) {
     conditions += (conditions.empty() ? "" : " & ") + value(node.operands[i]);
-    index += widening(dims_of(node.operands[i]) & ~dims);
+    index += widening(node.operands[i], dims);
     dims |= dims_of(node.operands[i]);
   }
   std::string text = "tl.load(" + pointer;

@@ -72,7 +72,7 @@ class Body {
   std::string address(const Access& access, const std::string& prefix, unsigned* dims);
   std::string load(int node, bool raw);
   unsigned dims_of(int node) const;  // tile dimensions that the node's value spans
-  std::string widening(unsigned dims) const;
+  std::string widening(int condition, unsigned dims) const;
   std::string operand(int node, DType type);
   std::string pointwise(const Node& node);
 
