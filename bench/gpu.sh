@@ -143,11 +143,13 @@ step_suites() {  # suites/ anew: a hundred tasks of each level for tests, clean 
   return $code
 }
 
-step_replay() {  # suites/ on other inputs, and what the teacher makes of them by itself
+# suites/ on other inputs, and what the teacher makes of them by itself; TASKS=A:B: of some of them.
+step_replay() {
   local code=0 level
   for level in ${LEVELS:-1 2 5 20}; do
     "$PYTHON" bench/suites.py "$BUILD/kernelwright" --level "$level" --seed "${SEED:-$RANDOM}" \
-      --samples "${SAMPLES:-3}" --trials "${TRIALS:-0}" >>"$out/suites.jsonl" || code=1
+      --samples "${SAMPLES:-3}" --trials "${TRIALS:-0}" ${TASKS:+--tasks "$TASKS"} \
+      >>"$out/suites.jsonl" || code=1
   done
   return $code
 }

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """What a policy makes of the tasks of suites/, a line of JSON each.
 
-    bench/suites.py KERNELWRIGHT --level N [--seed S] [--samples K] [--trials T] >>suites.jsonl
+    bench/suites.py KERNELWRIGHT --level N [--seed S] [--samples K] [--trials T] [--tasks A:B] >>suites.jsonl
 
 runs `synth --check` with other inputs and then `eval --until-accepted` on suites/levelN.jsonl, at full
-size, on a GPU. The first line of a level says how they were run and which tasks are none any more.
+size, on a GPU: on all of its tasks, or the Ath to the Bth. The first line of a level says how they
+were run and which tasks are none any more.
 """
 
 import argparse
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import time
 
 
@@ -44,16 +47,27 @@ def main():
     parser.add_argument("--seed", type=int, default=4711)
     parser.add_argument("--samples", type=int, default=3)
     parser.add_argument("--trials", type=int, default=0, help="as for eval")
+    parser.add_argument("--tasks", help="A:B, from 1 (default: all)")
     flags = parser.parse_args()
     suite = "suites/level%d.jsonl" % flags.level
+    with tempfile.TemporaryDirectory() as folder:
+        if flags.tasks:
+            first, last = map(int, flags.tasks.split(":"))
+            lines = open(suite).readlines()[first - 1:last]
+            suite = os.path.join(folder, "level%d.%d-%d.jsonl" % (flags.level, first, last))
+            open(suite, "w").writelines(lines)
+        return replay(suite, flags)
+
+
+def replay(suite, flags):
     start = time.monotonic()
     lines = checked(flags.kernelwright, suite, flags.seed)
     command = [flags.kernelwright, "eval", suite, "--backend", "cuda", "--coverage", "pure", "--no-time",
                "--samples", str(flags.samples), "--until-accepted", "--batch", "25", "--json"]
     command += ["--trials", str(flags.trials)] if flags.trials else []
-    print(json.dumps({"level": flags.level, "seed": flags.seed, "check": lines,
-                      "check_seconds": round(time.monotonic() - start, 1), "command": " ".join(command[1:])}),
-          flush=True)
+    print(json.dumps({"level": flags.level, "tasks": flags.tasks or "all", "seed": flags.seed,
+                      "check": lines, "check_seconds": round(time.monotonic() - start, 1),
+                      "command": " ".join(command[1:]).replace(os.path.dirname(suite), "suites")}), flush=True)
     process = run(command)
     for line in process.stdout:
         print(json.dumps({"level": flags.level, **row_of(json.loads(line))}), flush=True)

@@ -324,16 +324,17 @@ def suites() -> str:
              "|---|---|---|---|---|---|---|---|---|"]
     path = ROOT / "bench" / "h200" / "suites.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    for head in [row for row in rows if "check" in row]:
-        tasks = [row for row in rows if row["level"] == head["level"] and "model" in row]
+    for level in dict.fromkeys(row["level"] for row in rows):
+        tasks = [row for row in rows if row["level"] == level and "model" in row]
+        unfair = sum(len(row["check"]) - 1 for row in rows if row["level"] == level and "check" in row)
         if not tasks:
             continue
         verified = [row["proposals"] for row in tasks if row["outcome"] == "verified"]
         others = [sum(row["outcome"] == outcome for row in tasks) for outcome in ("rejected", "refused", "not judged")]
         parts = [row["parts"] for row in tasks if row["parts"]]
         lines.append("| %d | %d | %d | %d | %d | %d | %d | %d, %d | %d |" % (
-            head["level"], len(tasks), verified.count(1), len(verified) - verified.count(1), *others,
-            statistics.median(parts), max(parts), len(head["check"]) - 1))
+            level, len(tasks), verified.count(1), len(verified) - verified.count(1), *others,
+            statistics.median(parts), max(parts), unfair))
     return "\n".join(lines)
 
 
