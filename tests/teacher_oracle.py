@@ -556,6 +556,25 @@ def large_fragments():
     ]
 
 
+def prologue_fragments():
+    """Products of what is computed as it is loaded: what that takes of shared memory counts."""
+    I, F = Input, Fragment
+    a, b, image = I((2048, 1024)), I((1024, 2048)), I((8, 64, 56, 56))
+    half = [I((2048, 1024), "bfloat16"), I((1024, 2048), "bfloat16")]
+    return [
+        F("big_relu_mm", "out = torch.relu(a0) @ a1", [a, b]),
+        F("big_computed_mm", "out = (a0 * a2) @ (a1 + a3)", [a, b, a, b]),
+        F("big_computed_mm_half", "out = (a0 * a2) @ (a1 + a3)", half + half),
+        F("big_pool_mm", "out = F.max_pool1d(a0, 5, stride=1, padding=0, dilation=2) @ a1",
+          [I((64, 280, 293)), I((64, 285, 512))]),
+        F("big_rows_mm", "out = a0[a2] @ a1", [a, b, I((2048,), "int64")]),
+        F("big_scores_softmax", "out = torch.softmax((a0 + a2) @ a1, -1)",
+          [a, I((1024, 128)), a]),
+        F("big_computed_conv", "out = F.conv2d(F.relu(a0) * a2, a1 * a1, None, 1, 1)",
+          [image, I((128, 64, 3, 3)), image]),
+    ]
+
+
 UNARY = ["F.relu({})", "torch.sigmoid({})", "torch.tanh({})", "F.gelu({})", "F.silu({})", "-{}",
          "torch.abs({})", "{} * 0.5", "{} + 1.25", "2 - {}", "torch.clamp({}, -1, 1.5)",
          "torch.exp(torch.clamp({}, max=2.0))", "F.softplus({})", "torch.cos({})", "{} ** 2",
@@ -731,7 +750,7 @@ def main():
         fixed_fragments() + unit_fragments() + teacher_rows.fragments() +
         teacher_products.fragments())
     if options.large:
-        fragments = large_fragments() + teacher_rows.large_fragments()
+        fragments = large_fragments() + prologue_fragments() + teacher_rows.large_fragments()
     fragments += [random_fragment(rng, i) for i in range(options.random)]
     fragments += [random_matmul(rng, i) for i in range(options.matmul)]
     fragments += [teacher_rows.random_fragment(rng, i) for i in range(options.rows)]

@@ -73,6 +73,14 @@ def test_dimensions_of_size_one(fragment, teacher):
     check(fragment, teacher)
 
 
+@pytest.mark.parametrize("fragment", oracle.prologue_fragments(), ids=lambda f: f.name)
+def test_what_is_computed_first_fits_shared_memory(fragment):
+    oracle.prepare()
+    tried, complaints = oracle.check_compile(fragment, oracle.Teacher(EMIT, 6))
+    assert tried == 6
+    assert not complaints, "\n".join("%s%s" % (plan, why) for plan, _, why in complaints)
+
+
 def many_dimensions():
     """Sizes, strides and argument lists too long for a line."""
     I, F = oracle.Input, oracle.Fragment

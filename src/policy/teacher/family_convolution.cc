@@ -24,10 +24,8 @@ struct Layout {
   bool result_by_positions = false;                // the largest result is contiguous along these
 };
 
-bool is_plain(const Node& node) { return node.kind == NodeKind::kLoad && node.operands.empty(); }
-
 bool contiguous_along(const Subject& subject, int node, const std::vector<Loop>& loops) {
-  if (loops.empty() || !is_plain(subject.graph.nodes[node])) return false;
+  if (loops.empty() || !is_loaded(subject.graph.nodes[node])) return false;
   const LeafStride* s = loop_stride(subject.table.of_node(node), loops.back());
   return s && s->stride == 1;
 }
@@ -44,11 +42,11 @@ Layout layout_of(const Subject& subject, const Convolution& conv) {
   }
   for (int id : conv.left) {
     out.input_inner &= contiguous_along(subject, id, conv.channel);
-    out.input_plain &= is_plain(subject.graph.nodes[id]);
+    out.input_plain &= is_loaded(subject.graph.nodes[id]);
   }
   for (int id : conv.right) {
     out.weight_inner &= contiguous_along(subject, id, conv.channel);
-    out.weight_plain &= is_plain(subject.graph.nodes[id]);
+    out.weight_plain &= is_loaded(subject.graph.nodes[id]);
     for (const ConvDim& dim : conv.dims) {
       out.kernel_inner |= contiguous_along(subject, id, leaf_loops(subject.graph, dim.kernel));
     }
@@ -89,10 +87,24 @@ class Model {
   }
 
   bool fits(const ConvSchedule& s) const {
-    const int64_t element = dtype_bytes(conv_.operand);
-    const int64_t operands = static_cast<int64_t>(conv_.left.size()) * s.tile.m +
-                             static_cast<int64_t>(conv_.right.size()) * s.tile.n;
-    const int64_t shared = operands * s.tile.k * element * s.tile.stages;
+    // tf32x3 multiplies two parts of each operand.
+    const int parts = s.precision == "tf32x3" ? 2 : 1;
+    auto bytes = [&](const std::vector<int>& operands, const Axes& rows, int64_t tile,
+                     bool turned) {
+      if (turned) {  // a copy is loaded as it is used
+        const int64_t own = tile * s.tile.k * dtype_bytes(conv_.operand);
+        return static_cast<int64_t>(operands.size()) * own * (s.tile.stages + parts - 1);
+      }
+      const Axes contracted = sorted(subject_.graph.nodes[conv_.products.front()].axes);
+      return gemm_shared_bytes(subject_.graph, {operands, rows, tile}, contracted, s.tile,
+                               conv_.operand, parts);
+    };
+    Axes positions, filter;
+    for (const Loop& loop : conv_.batch) positions = set_union(positions, sorted(loop.axes));
+    for (const ConvDim& dim : conv_.dims) positions = set_union(positions, sorted(dim.in));
+    for (const Loop& loop : conv_.filter) filter = set_union(filter, sorted(loop.axes));
+    const int64_t shared = bytes(conv_.left, positions, s.tile.m, s.turned_input) +
+                           bytes(conv_.right, filter, s.tile.n, s.turned_weight);
     const int64_t registers =
         static_cast<int64_t>(conv_.products.size()) * s.tile.m * s.tile.n / (32 * s.tile.warps);
     // tf32x3 also holds the parts of its operands.
@@ -244,6 +256,7 @@ std::vector<Choice> convolution_choices(const Subject& subject) {
       s.precision = precision;
       for (const GemmTile& tile : full ? full_tiles() : half_tiles()) {
         s.tile = clipped(tile, *conv, model, s.walk);
+        while (s.tile.stages > 1 && !model.fits(s)) --s.tile.stages;
         if (precision == "ieee" && s.tile.m * s.tile.n > 64 * 64) continue;
         const int64_t programs = model.programs(s.tile), steps = model.steps(s);
         for (int splits : split_counts(subject.profile, programs, steps)) {

@@ -408,15 +408,23 @@ GemmTile clipped(GemmTile tile, const Product& product) {
   return tile;
 }
 
+// Accumulators and shared memory that a program has. tf32x3 multiplies two parts of each operand:
+// those of a left operand that is as loaded stay in registers.
 bool fits(const Subject& subject, const Product& product, const GemmTile& tile) {
-  const int64_t element = dtype_bytes(product.operand);
-  const int64_t operands = static_cast<int64_t>(product.left.size()) * tile.m +
-                           static_cast<int64_t>(product.right.size()) * tile.n;
-  const int64_t shared = operands * tile.k * element * tile.stages;
+  const bool full = product.operand == DType::kFloat32;
+  const bool loaded = std::all_of(product.left.begin(), product.left.end(),
+                                  [&](int id) { return is_loaded(subject.graph.nodes[id]); });
+  const GemmSide left{product.left, product.m_axes, tile.m};
+  const GemmSide right{product.right, product.n_axes, tile.n};
+  auto bytes = [&](const GemmSide& side, int parts) {
+    return gemm_shared_bytes(subject.graph, side, product.k_axes, tile, product.operand, parts);
+  };
+  const int parts = full ? 2 : 1;
+  const int64_t shared = bytes(left, loaded ? 0 : parts) + bytes(right, parts);
   const int64_t registers = static_cast<int64_t>(product.products.size()) * tile.m * tile.n /
                             (32 * tile.warps);  // of a thread, for accumulators
   // tf32x3 also holds the parts of its operands.
-  const int64_t limit = product.operand == DType::kFloat32 ? 64 : 128;
+  const int64_t limit = full ? 64 : 128;
   return shared + 4096 <= subject.profile.shared_per_block && registers <= limit;
 }
 
@@ -517,7 +525,8 @@ std::vector<Choice> matmul_choices(const Subject& subject) {
   };
   auto add_tile = [&](const GemmTile& listed) {
     if (product->parts && listed.n != subject.graph.part_columns) return;
-    const GemmTile tile = clipped(listed, *product);
+    GemmTile tile = clipped(listed, *product);
+    while (tile.stages > 1 && !fits(subject, *product, tile)) --tile.stages;
     if (!fits(subject, *product, tile)) return;
     const int64_t steps = cdiv(total_size(product->k), tile.k);
     const int64_t programs = program_count(*product, tile);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace kw::teacher {
 
@@ -219,6 +220,43 @@ std::vector<int> split_counts(const DeviceProfile& device, int64_t programs, int
 double join_seconds(const DeviceProfile& device, int splits, double results) {
   if (splits == 1) return 0;
   return device.launch_seconds + 2.0 * splits * results * 4 / device.bytes_per_second;
+}
+
+namespace {
+
+// All loads that a node's value is made of.
+void collect_loads(const Graph& graph, int id, std::set<int>* out) {
+  const Node& node = graph.nodes[id];
+  if (node.kind == NodeKind::kLoad && !out->insert(id).second) return;
+  for (int operand : node.operands) collect_loads(graph, operand, out);
+}
+
+}  // namespace
+
+bool is_loaded(const Node& node) { return node.kind == NodeKind::kLoad && node.operands.empty(); }
+
+int64_t gemm_shared_bytes(const Graph& graph, const GemmSide& side, const Axes& contracted,
+                          const GemmTile& tile, DType operand, int parts) {
+  int64_t bytes = 0;
+  for (int id : side.operands) {
+    const Node& node = graph.nodes[id];
+    const int64_t own = side.tile * tile.k * dtype_bytes(operand);
+    if (is_loaded(node) && node.stored == operand && operand != DType::kFloat32) {
+      bytes += own * std::max(tile.stages, 1);
+      continue;
+    }
+    std::set<int> loads;
+    collect_loads(graph, id, &loads);
+    int64_t fetched = 0;
+    for (int load : loads) {
+      const Node& from = graph.nodes[load];
+      if (set_intersection(from.varies, contracted).empty()) continue;  // not of a step
+      const bool both = !set_intersection(from.varies, side.rows).empty();
+      fetched += (both ? side.tile : 1) * tile.k * dtype_bytes(from.stored);
+    }
+    bytes += fetched * std::max(tile.stages - 1, 0) + own * parts;
+  }
+  return bytes;
 }
 
 int64_t clipped_block(int64_t block, int64_t size) {

@@ -81,6 +81,22 @@ std::vector<int> split_counts(const DeviceProfile& device, int64_t programs, int
 // Time of joining: partial sums written and read, and a launch.
 double join_seconds(const DeviceProfile& device, int splits, double results);
 
+// One side of a product: its distinct operands, what distinguishes its rows, how many a tile has.
+struct GemmSide {
+  const std::vector<int>& operands;  // nodes
+  const Axes& rows;
+  int64_t tile = 1;
+};
+// Whether an operand is what stands in memory: nothing looked up, nothing computed.
+bool is_loaded(const Node& node);
+// Bytes of shared memory that a tile's walk along `contracted` takes of one side. Operands of half
+// types that are loads are given to the dot from where they are fetched to, `stages` at a time. All
+// else goes through registers: what is fetched is there once less, and what the dot is given has
+// memory of its own, of `parts` tiles (tf32x3: 2; 0: the dot takes it from registers). Found by
+// what Triton 3.6 and 3.7 make of such kernels for sm_90; tests/test_teacher.py compares.
+int64_t gemm_shared_bytes(const Graph& graph, const GemmSide& side, const Axes& contracted,
+                          const GemmTile& tile, DType operand, int parts);
+
 // `block` cut to a size, but a side that the tensor cores take.
 int64_t clipped_block(int64_t block, int64_t size);
 
