@@ -23,6 +23,16 @@ find_library(KW_SQLITE_LIBRARY NAMES libsqlite3.a sqlite3)
 find_package(Threads REQUIRED)
 target_link_libraries(kw_sqlite INTERFACE ${KW_SQLITE_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS} m)
 
+# Static archives: programs go where the system has neither.
+kw_header_library(kw_pcre2 pcre2.h libpcre2-dev)
+target_compile_definitions(kw_pcre2 INTERFACE PCRE2_CODE_UNIT_WIDTH=8 PCRE2_STATIC)
+find_library(KW_PCRE2_LIBRARY NAMES libpcre2-8.a pcre2-8 REQUIRED)
+target_link_libraries(kw_pcre2 INTERFACE ${KW_PCRE2_LIBRARY})
+kw_header_library(kw_utf8proc utf8proc.h libutf8proc-dev)
+target_compile_definitions(kw_utf8proc INTERFACE UTF8PROC_STATIC)
+find_library(KW_UTF8PROC_LIBRARY NAMES libutf8proc.a utf8proc REQUIRED)
+target_link_libraries(kw_utf8proc INTERFACE ${KW_UTF8PROC_LIBRARY})
+
 if(KW_BUILD_TESTS)
   kw_header_library(kw_gtest gtest/gtest.h libgtest-dev)
   find_library(KW_GTEST_LIBRARY NAMES libgtest.a gtest)

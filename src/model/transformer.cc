@@ -1,0 +1,277 @@
+#include "model/transformer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <numbers>
+
+#include "formats/error.h"
+#include "formats/safetensors.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  if (!in) throw InputError(path.string() + ": cannot be read (is it there?)");
+  return text;
+}
+
+const std::map<std::string, at::ScalarType>& stored_types() {
+  static const std::map<std::string, at::ScalarType> table = {
+      {"F32", at::kFloat}, {"F16", at::kHalf}, {"BF16", at::kBFloat16}, {"F64", at::kDouble}};
+  return table;
+}
+
+std::string stored_type(at::ScalarType type) {
+  for (const auto& [name, known] : stored_types()) {
+    if (known == type) return name;
+  }
+  throw InputError("parameters of a type that is not stored");
+}
+
+at::Tensor tensor_of(const Checkpoint::Found& found, const std::string& name) {
+  const auto type = stored_types().find(found.tensor.dtype);
+  if (type == stored_types().end()) {
+    throw InputError(name + ": parameters of type " + found.tensor.dtype + " are not read");
+  }
+  // Read only: what becomes of it is a copy.
+  return at::from_blob(const_cast<char*>(found.bytes.data()), found.tensor.shape,
+                       at::TensorOptions(type->second));
+}
+
+std::string shape_text(at::IntArrayRef shape) {
+  std::string out = "[";
+  for (size_t i = 0; i < shape.size(); ++i) out += (i ? ", " : "") + std::to_string(shape[i]);
+  return out + "]";
+}
+
+// Rotary frequencies; Llama 3.1 leaves the fast ones, slows the slow ones down by a factor, and
+// goes from one to the other between two wavelengths.
+at::Tensor frequencies_of(const ModelConfig& config) {
+  const int64_t pairs = config.head_width / 2;
+  std::vector<float> out;
+  for (int64_t i = 0; i < pairs; ++i) {
+    const double exponent = 2.0 * static_cast<double>(i) / static_cast<double>(config.head_width);
+    double frequency = std::pow(config.rope_base, -exponent);
+    if (config.rope_stretch) {
+      const RopeStretch& rope = *config.rope_stretch;
+      const double turns =
+          static_cast<double>(rope.original_context) * frequency / (2 * std::numbers::pi);
+      const double share = (turns - rope.low_frequency_factor) /
+                           (rope.high_frequency_factor - rope.low_frequency_factor);
+      const double kept = std::clamp(share, 0.0, 1.0);
+      frequency = (1 - kept) * frequency / rope.factor + kept * frequency;
+    }
+    out.push_back(static_cast<float>(frequency));
+  }
+  return at::tensor(out);
+}
+
+// (x1, x2) to (-x2, x1), halves of the last dimension.
+at::Tensor turned(const at::Tensor& x) {
+  const auto halves = x.chunk(2, -1);
+  return at::cat({-halves[1], halves[0]}, -1);
+}
+
+}  // namespace
+
+// Calls make(name, shape) for each parameter there is.
+template <typename Make>
+void Transformer::make_parameters(const Make& make) {
+  const ModelConfig& c = config_;
+  const int64_t queries = c.heads * c.head_width, keys = c.kv_heads * c.head_width;
+  const auto add = [&](at::Tensor& slot, const std::string& name, at::IntArrayRef shape,
+                       bool wanted = true) {
+    if (!wanted) return;
+    slot = make(name, shape);
+    parameters_[name] = slot;
+  };
+  add(embedding_, "model.embed_tokens.weight", {c.vocabulary, c.width});
+  layers_.resize(static_cast<size_t>(c.layers));
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    Layer& l = layers_[i];
+    const std::string layer = "model.layers." + std::to_string(i) + ".";
+    const std::string attention = layer + "self_attn.", inner = layer + "mlp.";
+    add(l.input_norm, layer + "input_layernorm.weight", {c.width});
+    add(l.q, attention + "q_proj.weight", {queries, c.width});
+    add(l.k, attention + "k_proj.weight", {keys, c.width});
+    add(l.v, attention + "v_proj.weight", {keys, c.width});
+    add(l.o, attention + "o_proj.weight", {c.width, queries});
+    add(l.q_bias, attention + "q_proj.bias", {queries}, c.qkv_bias);
+    add(l.k_bias, attention + "k_proj.bias", {keys}, c.qkv_bias);
+    add(l.v_bias, attention + "v_proj.bias", {keys}, c.qkv_bias);
+    add(l.o_bias, attention + "o_proj.bias", {c.width}, c.output_bias);
+    add(l.q_norm, attention + "q_norm.weight", {c.head_width}, c.qk_norm);
+    add(l.k_norm, attention + "k_norm.weight", {c.head_width}, c.qk_norm);
+    add(l.after_norm, layer + "post_attention_layernorm.weight", {c.width});
+    add(l.gate, inner + "gate_proj.weight", {c.inner, c.width});
+    add(l.up, inner + "up_proj.weight", {c.inner, c.width});
+    add(l.down, inner + "down_proj.weight", {c.width, c.inner});
+    add(l.gate_bias, inner + "gate_proj.bias", {c.inner}, c.inner_bias);
+    add(l.up_bias, inner + "up_proj.bias", {c.inner}, c.inner_bias);
+    add(l.down_bias, inner + "down_proj.bias", {c.width}, c.inner_bias);
+  }
+  add(norm_, "model.norm.weight", {c.width});
+  add(head_, "lm_head.weight", {c.vocabulary, c.width}, !c.tied);
+  if (c.tied) head_ = embedding_;
+  frequencies_ = frequencies_of(c).to(options_.device());
+}
+
+Transformer::Transformer(ModelConfig config, const at::TensorOptions& options, uint64_t seed)
+    : config_(std::move(config)), options_(options) {
+  // On the CPU, so that a seed means the same on every device.
+  at::Generator generator = at::detail::createCPUGenerator(seed);
+  const double last = 0.02 / std::sqrt(2.0 * static_cast<double>(config_.layers));
+  make_parameters([&](const std::string& name, at::IntArrayRef shape) {
+    at::Tensor made = at::empty(shape, at::kFloat);
+    const auto ends = [&](const char* end) { return name.ends_with(end); };
+    if (ends("norm.weight")) {
+      made.fill_(1);
+    } else if (ends(".bias")) {
+      made.fill_(0);
+    } else {
+      made.normal_(0, ends("o_proj.weight") || ends("down_proj.weight") ? last : 0.02, generator);
+    }
+    return made.to(options_);
+  });
+}
+
+Transformer::Transformer(const fs::path& folder, const at::TensorOptions& options)
+    : config_(
+          parse_model_config(read_file(folder / "config.json"), (folder / "config.json").string())),
+      options_(options) {
+  const Checkpoint checkpoint(folder);
+  make_parameters([&](const std::string& name, at::IntArrayRef shape) {
+    const at::Tensor stored = tensor_of(checkpoint.at(name), name);
+    if (stored.sizes() != shape) {
+      throw InputError(folder.string() + ": " + name + " is " + shape_text(stored.sizes()) +
+                       ", and " + shape_text(shape) + " by config.json");
+    }
+    return stored.to(options_, /*non_blocking=*/false, /*copy=*/true);
+  });
+  for (const std::string& name : checkpoint.names()) {
+    const bool tied = config_.tied && name == "lm_head.weight";
+    if (!tied && !parameters_.contains(name) && !name.ends_with("rotary_emb.inv_freq")) {
+      throw InputError(folder.string() + ": has " + name + ", which a " + config_.type +
+                       " of this configuration has not");
+    }
+  }
+}
+
+void Transformer::save(const fs::path& folder, uint64_t shard_bytes) const {
+  fs::create_directories(folder);
+  std::vector<at::Tensor> held;
+  std::vector<TensorToStore> tensors;
+  for (const auto& [name, parameter] : parameters_) {
+    held.push_back(parameter.detach().cpu().contiguous());
+    const at::Tensor& t = held.back();
+    tensors.push_back({name,
+                       stored_type(t.scalar_type()),
+                       t.sizes().vec(),
+                       {static_cast<const char*>(t.const_data_ptr()), t.nbytes()}});
+  }
+  write_checkpoint(folder, tensors, shard_bytes, {{"format", "pt"}});
+  const std::string dtype =
+      at::typeMetaToScalarType(options_.dtype()) == at::kBFloat16 ? "bfloat16" : "float32";
+  std::ofstream out(folder / "config.json", std::ios::trunc);
+  if (!(out << to_json(config_, dtype).dump(2) << "\n").flush()) {
+    throw EnvironmentError((folder / "config.json").string() + ": cannot be written");
+  }
+}
+
+KvCache Transformer::make_cache(int64_t batch, int64_t positions) const {
+  KvCache out;
+  for (int64_t i = 0; i < config_.layers; ++i) {
+    for (auto* list : {&out.keys, &out.values}) {
+      list->push_back(
+          at::zeros({batch, config_.kv_heads, positions, config_.head_width}, options_));
+    }
+  }
+  return out;
+}
+
+Transformer::Rotation Transformer::rotation(const at::Tensor& positions) const {
+  const at::Tensor angles = positions.to(at::kFloat).unsqueeze(-1) * frequencies_;
+  const at::Tensor both = at::cat({angles, angles}, -1).unsqueeze(1);
+  return {both.cos().to(options_), both.sin().to(options_)};
+}
+
+// x / sqrt(mean(x^2) + epsilon) in float32, rounded, times the weight (Zhang and Sennrich,
+// arXiv:1910.07467).
+at::Tensor Transformer::normed(const at::Tensor& x, const at::Tensor& weight) const {
+  const at::Tensor wide = x.to(at::kFloat);
+  const at::Tensor scale =
+      at::rsqrt(wide.square().mean(at::IntArrayRef{-1}, /*keepdim=*/true) + config_.norm_epsilon);
+  return weight * (wide * scale).to(x.scalar_type());
+}
+
+// [B, T, heads * width] to [B, heads, T, width].
+at::Tensor Transformer::heads_of(const at::Tensor& x, int64_t heads) const {
+  return x.view({x.size(0), x.size(1), heads, config_.head_width}).transpose(1, 2);
+}
+
+at::Tensor Transformer::attention(const Layer& layer, const at::Tensor& x, const Rotation& rotation,
+                                  const at::Tensor& positions, const at::Tensor& mask,
+                                  KvCache* cache, size_t index) const {
+  at::Tensor q = heads_of(at::linear(x, layer.q, layer.q_bias), config_.heads);
+  at::Tensor k = heads_of(at::linear(x, layer.k, layer.k_bias), config_.kv_heads);
+  at::Tensor v = heads_of(at::linear(x, layer.v, layer.v_bias), config_.kv_heads);
+  if (config_.qk_norm) {
+    q = normed(q, layer.q_norm);
+    k = normed(k, layer.k_norm);
+  }
+  q = q * rotation.cos + turned(q) * rotation.sin;
+  k = k * rotation.cos + turned(k) * rotation.sin;
+  if (cache) {
+    const at::Tensor places = positions.unsqueeze(1).unsqueeze(-1).expand(k.sizes());
+    k = cache->keys[index].scatter_(2, places, k);
+    v = cache->values[index].scatter_(2, places, v);
+  }
+  const at::Tensor out =
+      at::scaled_dot_product_attention(q, k, v, mask.defined() ? std::optional(mask) : std::nullopt,
+                                       /*dropout_p=*/0.0, /*is_causal=*/!mask.defined(),
+                                       /*scale=*/std::nullopt,
+                                       /*enable_gqa=*/config_.heads != config_.kv_heads);
+  const at::Tensor joined = out.transpose(1, 2).reshape({x.size(0), x.size(1), -1});
+  return at::linear(joined, layer.o, layer.o_bias);
+}
+
+at::Tensor Transformer::feed_forward(const Layer& layer, const at::Tensor& x) const {
+  const at::Tensor gate = at::silu(at::linear(x, layer.gate, layer.gate_bias));
+  return at::linear(gate * at::linear(x, layer.up, layer.up_bias), layer.down, layer.down_bias);
+}
+
+at::Tensor Transformer::run(const at::Tensor& ids, const at::Tensor& positions,
+                            KvCache* cache) const {
+  at::Tensor mask;
+  if (cache) {  // [B, 1, T, positions]
+    const at::Tensor all = at::arange(cache->positions(), positions.options());
+    mask = (all.view({1, 1, -1}) <= positions.unsqueeze(-1)).unsqueeze(1);
+  }
+  const Rotation turns = rotation(positions);
+  at::Tensor x = at::embedding(embedding_, ids);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const Layer& layer = layers_[i];
+    x = x + attention(layer, normed(x, layer.input_norm), turns, positions, mask, cache, i);
+    x = x + feed_forward(layer, normed(x, layer.after_norm));
+  }
+  return normed(x, norm_);
+}
+
+at::Tensor Transformer::hidden(const at::Tensor& ids) const {
+  return run(ids, at::arange(ids.size(1), ids.options()).unsqueeze(0), nullptr);
+}
+
+at::Tensor Transformer::hidden(const at::Tensor& ids, const at::Tensor& positions,
+                               KvCache& cache) const {
+  return run(ids, positions, &cache);
+}
+
+at::Tensor Transformer::logits(const at::Tensor& hidden) const { return at::linear(hidden, head_); }
+
+}  // namespace kw

@@ -1,0 +1,81 @@
+// A decoder of the Llama family on plain tensors: RMSNorm, rotary positions, grouped queries,
+// SwiGLU; biases and norms of queries and keys as its configuration says. Formulas are those of
+// Hugging Face transformers (models/llama, qwen2, qwen3), which tests compare with.
+//
+// Owns its parameters, which autograd may be asked about. Shapes: B sequences of T tokens, V words,
+// D wide. Not for use by two threads at once while a cache is written.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/config.h"
+
+namespace kw {
+
+// Keys and values of positions so far, by layer: [B, kv heads, positions, head width]. Made for so
+// many positions at once, so that every step finds them at the same addresses.
+struct KvCache {
+  std::vector<at::Tensor> keys, values;
+  int64_t positions() const { return keys.at(0).size(2); }
+};
+
+class Transformer {
+ public:
+  // Parameters as for training from nothing: normal with a deviation of 0.02, those that end a
+  // residual branch divided by sqrt(2 layers) (GPT-2); norms 1, biases 0.
+  Transformer(ModelConfig config, const at::TensorOptions& options, uint64_t seed);
+  // From a folder with config.json and safetensors files. InputError where a parameter is missing,
+  // has another shape, or is one too many.
+  Transformer(const std::filesystem::path& folder, const at::TensorOptions& options);
+  // In shards of at most so many bytes.
+  void save(const std::filesystem::path& folder, uint64_t shard_bytes) const;
+
+  const ModelConfig& config() const { return config_; }
+  // By their names in Hugging Face files; tied ones once.
+  const std::map<std::string, at::Tensor>& parameters() const { return parameters_; }
+
+  // What each token of [B, T] leaves at the end: [B, T, D], after the last norm. Every token sees
+  // itself and those before it.
+  at::Tensor hidden(const at::Tensor& ids) const;
+  // The same for tokens at `positions` ([B, T]) behind what the cache has; their keys and values
+  // are put there. A token sees cached positions up to its own.
+  at::Tensor hidden(const at::Tensor& ids, const at::Tensor& positions, KvCache& cache) const;
+  // [.., D] to [.., V].
+  at::Tensor logits(const at::Tensor& hidden) const;
+
+  KvCache make_cache(int64_t batch, int64_t positions) const;
+
+ private:
+  struct Layer {
+    at::Tensor input_norm, q, k, v, o, q_bias, k_bias, v_bias, o_bias, q_norm, k_norm;
+    at::Tensor after_norm, gate, up, down, gate_bias, up_bias, down_bias;
+  };
+  struct Rotation {
+    at::Tensor cos, sin;  // [B or 1, 1, T, head width]
+  };
+
+  template <typename Make>
+  void make_parameters(const Make& make);
+  Rotation rotation(const at::Tensor& positions) const;
+  at::Tensor normed(const at::Tensor& x, const at::Tensor& weight) const;
+  at::Tensor heads_of(const at::Tensor& x, int64_t heads) const;
+  at::Tensor attention(const Layer& layer, const at::Tensor& x, const Rotation& rotation,
+                       const at::Tensor& positions, const at::Tensor& mask, KvCache* cache,
+                       size_t index) const;
+  at::Tensor feed_forward(const Layer& layer, const at::Tensor& x) const;
+  at::Tensor run(const at::Tensor& ids, const at::Tensor& positions, KvCache* cache) const;
+
+  ModelConfig config_;
+  at::TensorOptions options_;
+  std::map<std::string, at::Tensor> parameters_;
+  std::vector<Layer> layers_;
+  at::Tensor embedding_, norm_, head_;
+  at::Tensor frequencies_;  // [head width / 2], float32
+};
+
+}  // namespace kw

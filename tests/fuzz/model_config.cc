@@ -1,0 +1,24 @@
+// config.json files of decoders.
+#include "fuzz.h"
+#include "model/config.h"
+
+namespace kw {
+namespace {
+
+void check(std::string_view text) {
+  const auto config = parsed([&] { return parse_model_config(text, "fuzz"); });
+  if (!config) return;
+  must(config->parameters() > 0, "a model has parameters");
+  must(config->heads % config->kv_heads == 0, "queries share keys evenly");
+  const std::string written = to_json(*config, "bfloat16").dump();
+  must(to_json(parse_model_config(written, "again"), "bfloat16").dump() == written,
+       "what was read can be written and read again");
+}
+
+}  // namespace
+}  // namespace kw
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  kw::check(kw::text_of(data, size));
+  return 0;
+}
