@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <numbers>
 
 #include "formats/error.h"
@@ -76,6 +77,18 @@ at::Tensor frequencies_of(const ModelConfig& config) {
 at::Tensor turned(const at::Tensor& x) {
   const auto halves = x.chunk(2, -1);
   return at::cat({-halves[1], halves[0]}, -1);
+}
+
+// Of one query for each row and all keys so far, queries that share keys together: [B, heads, 1,
+// width]. Products as they are: there is no fused kernel for so few queries that takes a mask.
+at::Tensor attended_one(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                        const at::Tensor& mask) {
+  const auto grouped = q.view({q.size(0), k.size(1), -1, q.size(3)});
+  const double scale = 1.0 / std::sqrt(static_cast<double>(q.size(3)));
+  const at::Tensor scores = at::matmul(grouped, k.transpose(-1, -2)).to(at::kFloat) * scale;
+  const at::Tensor shares = at::softmax(
+      scores.masked_fill(mask.logical_not(), -std::numeric_limits<double>::infinity()), -1);
+  return at::matmul(shares.to(v.scalar_type()), v).view(q.sizes());
 }
 
 }  // namespace
@@ -216,8 +229,7 @@ at::Tensor Transformer::heads_of(const at::Tensor& x, int64_t heads) const {
 }
 
 at::Tensor Transformer::attention(const Layer& layer, const at::Tensor& x, const Rotation& rotation,
-                                  const at::Tensor& positions, const at::Tensor& mask,
-                                  KvCache* cache, size_t index) const {
+                                  const Sight& sight, size_t index) const {
   at::Tensor q = heads_of(at::linear(x, layer.q, layer.q_bias), config_.heads);
   at::Tensor k = heads_of(at::linear(x, layer.k, layer.k_bias), config_.kv_heads);
   at::Tensor v = heads_of(at::linear(x, layer.v, layer.v_bias), config_.kv_heads);
@@ -227,16 +239,26 @@ at::Tensor Transformer::attention(const Layer& layer, const at::Tensor& x, const
   }
   q = q * rotation.cos + turned(q) * rotation.sin;
   k = k * rotation.cos + turned(k) * rotation.sin;
-  if (cache) {
-    const at::Tensor places = positions.unsqueeze(1).unsqueeze(-1).expand(k.sizes());
-    k = cache->keys[index].scatter_(2, places, k);
-    v = cache->values[index].scatter_(2, places, v);
+  at::Tensor out;
+  if (sight.cache && !sight.rows.defined()) {
+    at::Tensor &keys = sight.cache->keys[index], &values = sight.cache->values[index];
+    const at::Tensor places = sight.places.expand(k.sizes());
+    keys.scatter_(2, places, k);
+    values.scatter_(2, places, v);
+    out = attended_one(q, keys.narrow(2, 0, sight.length), values.narrow(2, 0, sight.length),
+                       sight.mask);
+  } else {
+    if (sight.cache) {
+      sight.cache->keys[index].narrow(2, 0, k.size(2)).index_copy_(0, sight.rows, k);
+      sight.cache->values[index].narrow(2, 0, v.size(2)).index_copy_(0, sight.rows, v);
+    }
+    const bool masked = sight.mask.defined();
+    out =
+        at::scaled_dot_product_attention(q, k, v, masked ? std::optional(sight.mask) : std::nullopt,
+                                         /*dropout_p=*/0.0, /*is_causal=*/!masked,
+                                         /*scale=*/std::nullopt,
+                                         /*enable_gqa=*/config_.heads != config_.kv_heads);
   }
-  const at::Tensor out =
-      at::scaled_dot_product_attention(q, k, v, mask.defined() ? std::optional(mask) : std::nullopt,
-                                       /*dropout_p=*/0.0, /*is_causal=*/!mask.defined(),
-                                       /*scale=*/std::nullopt,
-                                       /*enable_gqa=*/config_.heads != config_.kv_heads);
   const at::Tensor joined = out.transpose(1, 2).reshape({x.size(0), x.size(1), -1});
   return at::linear(joined, layer.o, layer.o_bias);
 }
@@ -247,29 +269,44 @@ at::Tensor Transformer::feed_forward(const Layer& layer, const at::Tensor& x) co
 }
 
 at::Tensor Transformer::run(const at::Tensor& ids, const at::Tensor& positions,
-                            KvCache* cache) const {
-  at::Tensor mask;
-  if (cache) {  // [B, 1, T, positions]
-    const at::Tensor all = at::arange(cache->positions(), positions.options());
-    mask = (all.view({1, 1, -1}) <= positions.unsqueeze(-1)).unsqueeze(1);
-  }
+                            const Sight& sight) const {
   const Rotation turns = rotation(positions);
   at::Tensor x = at::embedding(embedding_, ids);
   for (size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
-    x = x + attention(layer, normed(x, layer.input_norm), turns, positions, mask, cache, i);
+    x = x + attention(layer, normed(x, layer.input_norm), turns, sight, i);
     x = x + feed_forward(layer, normed(x, layer.after_norm));
   }
   return normed(x, norm_);
 }
 
 at::Tensor Transformer::hidden(const at::Tensor& ids) const {
-  return run(ids, at::arange(ids.size(1), ids.options()).unsqueeze(0), nullptr);
+  return run(ids, at::arange(ids.size(1), ids.options()).unsqueeze(0), {});
 }
 
 at::Tensor Transformer::hidden(const at::Tensor& ids, const at::Tensor& positions,
-                               KvCache& cache) const {
-  return run(ids, positions, &cache);
+                               const at::Tensor& sees) const {
+  Sight sight;
+  sight.mask = sees;
+  return run(ids, positions, sight);
+}
+
+at::Tensor Transformer::prefill(const at::Tensor& ids, const at::Tensor& rows,
+                                KvCache& cache) const {
+  Sight sight;
+  sight.cache = &cache;
+  sight.rows = rows;
+  return run(ids, at::arange(ids.size(1), ids.options()).unsqueeze(0), sight);
+}
+
+at::Tensor Transformer::step(const at::Tensor& ids, const at::Tensor& positions, int64_t length,
+                             KvCache& cache) const {
+  Sight sight;
+  sight.cache = &cache;
+  sight.length = length;
+  sight.places = positions.view({-1, 1, 1, 1});
+  sight.mask = at::arange(length, positions.options()).view({1, 1, 1, -1}) <= sight.places;
+  return run(ids.unsqueeze(1), positions.unsqueeze(1), sight).squeeze(1);
 }
 
 at::Tensor Transformer::logits(const at::Tensor& hidden) const { return at::linear(hidden, head_); }

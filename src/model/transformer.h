@@ -42,9 +42,17 @@ class Transformer {
   // What each token of [B, T] leaves at the end: [B, T, D], after the last norm. Every token sees
   // itself and those before it.
   at::Tensor hidden(const at::Tensor& ids) const;
-  // The same for tokens at `positions` ([B, T]) behind what the cache has; their keys and values
-  // are put there. A token sees cached positions up to its own.
-  at::Tensor hidden(const at::Tensor& ids, const at::Tensor& positions, KvCache& cache) const;
+  // The same of rows that hold several texts one behind the other: each token at its own position
+  // ([B, T]), and seeing what `sees` says ([B, 1, T, T], bool).
+  at::Tensor hidden(const at::Tensor& ids, const at::Tensor& positions,
+                    const at::Tensor& sees) const;
+  // The same of N texts from their beginning ([N, T], shorter ones filled up behind their end);
+  // keys and values are put into the cache's rows `rows` ([N]).
+  at::Tensor prefill(const at::Tensor& ids, const at::Tensor& rows, KvCache& cache) const;
+  // One token more for each row of the cache: tokens and their positions, [B], to [B, D]. A token
+  // sees the cached positions up to its own, which are below `length`.
+  at::Tensor step(const at::Tensor& ids, const at::Tensor& positions, int64_t length,
+                  KvCache& cache) const;
   // [.., D] to [.., V].
   at::Tensor logits(const at::Tensor& hidden) const;
 
@@ -59,16 +67,24 @@ class Transformer {
     at::Tensor cos, sin;  // [B or 1, 1, T, head width]
   };
 
+  // What tokens see. With neither mask nor cache: themselves and those before them in their row.
+  struct Sight {
+    at::Tensor mask;  // [B, 1, T, T] of the row, or [B, 1, 1, length] of the cache
+    KvCache* cache = nullptr;
+    at::Tensor rows;    // of the cache, that are begun; undefined: all of them go on
+    at::Tensor places;  // [B, 1, 1, 1]: where those that go on put theirs
+    int64_t length = 0;
+  };
+
   template <typename Make>
   void make_parameters(const Make& make);
   Rotation rotation(const at::Tensor& positions) const;
   at::Tensor normed(const at::Tensor& x, const at::Tensor& weight) const;
   at::Tensor heads_of(const at::Tensor& x, int64_t heads) const;
   at::Tensor attention(const Layer& layer, const at::Tensor& x, const Rotation& rotation,
-                       const at::Tensor& positions, const at::Tensor& mask, KvCache* cache,
-                       size_t index) const;
+                       const Sight& sight, size_t index) const;
   at::Tensor feed_forward(const Layer& layer, const at::Tensor& x) const;
-  at::Tensor run(const at::Tensor& ids, const at::Tensor& positions, KvCache* cache) const;
+  at::Tensor run(const at::Tensor& ids, const at::Tensor& positions, const Sight& sight) const;
 
   ModelConfig config_;
   at::TensorOptions options_;

@@ -59,23 +59,41 @@ TEST_P(Parity, LogitsAreThoseOfTransformers) {
   EXPECT_LT(most(logits, v.logits), 1e-4 * v.logits.abs().max().item<double>());
 }
 
-// One token at a time, and in pieces of any length, as all at once.
+// Beginnings of any length, then one token at a time, as all at once; rows in any order.
 TEST_P(Parity, ACacheChangesNothing) {
   const Vectors v = vectors(GetParam());
   const Transformer model(v.folder, at::kFloat);
   const at::Tensor whole = model.logits(model.hidden(v.ids));
   const int64_t count = v.ids.size(1);
-  for (int64_t step : {1, 3, 16}) {
-    KvCache cache = model.make_cache(v.ids.size(0), count + 5);
-    for (int64_t at = 0; at < count; at += step) {
-      const int64_t end = std::min(at + step, count);
-      const at::Tensor positions =
-          at::arange(at, end, at::kLong).unsqueeze(0).expand({2, end - at});
-      const at::Tensor logits =
-          model.logits(model.hidden(v.ids.slice(1, at, end), positions, cache));
-      EXPECT_LT(most(logits, whole.slice(1, at, end)), 1e-4);
-    }
+  const std::vector<int64_t> begun = {4, 7};
+  KvCache cache = model.make_cache(2, count + 5);
+  for (int64_t row : {1, 0}) {
+    const at::Tensor ids = at::zeros({1, 9}, at::kLong);  // filled up with anything
+    ids.slice(1, 0, begun[row]).copy_(v.ids[row].slice(0, 0, begun[row]));
+    const at::Tensor logits = model.logits(model.prefill(ids, at::tensor({row}, at::kLong), cache));
+    EXPECT_LT(most(logits[0].slice(0, 0, begun[row]), whole[row].slice(0, 0, begun[row])), 1e-4);
   }
+  for (int64_t k = 0; begun[1] + k < count; ++k) {
+    const at::Tensor positions = at::tensor(begun, at::kLong) + k;
+    const at::Tensor ids = v.ids.gather(1, positions.unsqueeze(1)).squeeze(1);
+    const at::Tensor logits = model.logits(model.step(ids, positions, count, cache));
+    for (int64_t row : {0, 1}) EXPECT_LT(most(logits[row], whole[row][begun[row] + k]), 1e-4);
+  }
+}
+
+// Two texts in one row see nothing of each other.
+TEST_P(Parity, PackedTextsAreApart) {
+  const Vectors v = vectors(GetParam());
+  const Transformer model(v.folder, at::kFloat);
+  const int64_t a = 5, b = v.ids.size(1);
+  const at::Tensor ids = at::cat({v.ids[0].slice(0, 0, a), v.ids[1]}).unsqueeze(0);
+  const at::Tensor text = at::cat({at::zeros({a}, at::kLong), at::ones({b}, at::kLong)});
+  const at::Tensor positions = at::cat({at::arange(a), at::arange(b)}).unsqueeze(0);
+  const at::Tensor sees = (text.unsqueeze(1) == text.unsqueeze(0)).tril().unsqueeze(0).unsqueeze(0);
+  const at::Tensor packed = model.hidden(ids, positions, sees)[0];
+  const at::Tensor apart = model.hidden(v.ids);
+  EXPECT_LT(most(packed.slice(0, 0, a), apart[0].slice(0, 0, a)), 1e-5);
+  EXPECT_LT(most(packed.slice(0, a), apart[1]), 1e-5);
 }
 
 TEST_P(Parity, GreedyDecodingGivesTheSameTokens) {
@@ -83,13 +101,12 @@ TEST_P(Parity, GreedyDecodingGivesTheSameTokens) {
   const Transformer model(v.folder, at::kFloat);
   const int64_t total = v.greedy.size(1), prompt = 7;
   KvCache cache = model.make_cache(2, total);
-  at::Tensor ids = v.greedy.slice(1, 0, prompt), all = ids;
-  for (int64_t at = 0; all.size(1) < total; at = all.size(1) - 1) {
-    const at::Tensor positions =
-        at::arange(at, at + ids.size(1), at::kLong).unsqueeze(0).expand({2, ids.size(1)});
-    const at::Tensor hidden = model.hidden(ids, positions, cache);
-    ids = model.logits(hidden.slice(1, -1)).argmax(-1);
-    all = at::cat({all, ids}, 1);
+  at::Tensor all = v.greedy.slice(1, 0, prompt);
+  at::Tensor hidden = model.prefill(all, at::arange(2), cache).select(1, prompt - 1);
+  for (int64_t at = prompt; at < total; ++at) {
+    const at::Tensor ids = model.logits(hidden).argmax(-1);
+    all = at::cat({all, ids.unsqueeze(1)}, 1);
+    hidden = model.step(ids, at::full({2}, at, at::kLong), total, cache);
   }
   EXPECT_TRUE(at::equal(all, v.greedy)) << all << v.greedy;
 }

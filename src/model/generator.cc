@@ -1,0 +1,249 @@
+#include "model/generator.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "formats/error.h"
+#include "model/sampling.h"
+
+namespace kw {
+
+Generator::Generator(const Transformer& model, const Tokenizer& tokenizer, GeneratorOptions options)
+    : model_(model),
+      tokenizer_(tokenizer),
+      options_(options),
+      device_(model.parameters().begin()->second.device()),
+      rows_(static_cast<size_t>(options.rows)) {
+  const c10::InferenceMode guard;
+  if (options_.context == 0) options_.context = model.config().context;
+  if (options_.prefill_tokens == 0) options_.prefill_tokens = device_.is_cuda() ? 65536 : 4096;
+  if (tokenizer.size() > model.config().vocabulary) {
+    throw InputError("the tokenizer has " + std::to_string(tokenizer.size()) +
+                     " tokens, the model knows " + std::to_string(model.config().vocabulary));
+  }
+  cache_ = model.make_cache(options_.rows, options_.context);
+  const auto ints = at::TensorOptions(at::kLong).device(device_);
+  const auto floats = at::TensorOptions(at::kFloat).device(device_);
+  tokens_ = at::zeros({options_.rows}, ints);
+  positions_ = at::zeros({options_.rows}, ints);
+  temperature_ = at::ones({options_.rows}, floats);
+  top_p_ = at::ones({options_.rows}, floats);
+  uniform_ = at::zeros({options_.steps, options_.rows}, floats);
+  drawn_ = at::zeros({options_.steps, options_.rows}, ints);
+  log_p_ = at::zeros({options_.steps, options_.rows}, floats);
+  at_ = at::zeros({1}, ints);
+}
+
+size_t Generator::submit(GenerationRequest request) {
+  const auto length = static_cast<int64_t>(request.prompt.size());
+  if (length == 0) throw InputError("a prompt without a token");
+  if (length >= options_.context) {
+    throw InputError("a prompt of " + std::to_string(length) + " tokens leaves no room in " +
+                     std::to_string(options_.context));
+  }
+  for (const TokenId token : request.prompt) {
+    if (token < 0 || token >= model_.config().vocabulary) {
+      throw InputError("a prompt with token " + std::to_string(token) + ", which there is not");
+    }
+  }
+  if (request.max_tokens < 1) throw InputError("an answer of no tokens was asked for");
+  if (!(request.temperature >= 0) || !std::isfinite(request.temperature)) {
+    throw InputError("a temperature is a number from 0 on");
+  }
+  if (!(request.top_p > 0 && request.top_p <= 1)) throw InputError("top_p is above 0, at most 1");
+  std::erase(request.stops, "");
+  request.max_tokens = std::min(request.max_tokens, options_.context - length);
+  waiting_.push_back({submitted_, std::move(request)});
+  return submitted_++;
+}
+
+size_t Generator::active() const {
+  return static_cast<size_t>(std::ranges::count_if(rows_, [](const Row& row) { return row.used; }));
+}
+
+// Rows that are free go to those that wait, and what stands before their prompts' last tokens is
+// read. The last one is the first that a step reads.
+void Generator::fill_rows() {
+  std::vector<size_t> begun;
+  for (size_t i = 0; i < rows_.size() && !waiting_.empty(); ++i) {
+    if (rows_[i].used) continue;
+    rows_[i] = {};
+    rows_[i].used = true;
+    rows_[i].what = std::move(waiting_.front());
+    waiting_.pop_front();
+    rows_[i].position = static_cast<int64_t>(rows_[i].what.request.prompt.size()) - 1;
+    begun.push_back(i);
+  }
+  std::vector<size_t> together;
+  int64_t longest = 0;
+  for (const size_t row : begun) {
+    const int64_t length = std::max(longest, rows_[row].position);
+    if (!together.empty() &&
+        length * static_cast<int64_t>(together.size() + 1) > options_.prefill_tokens) {
+      read_prompts(together);
+      together.clear();
+      longest = 0;
+    }
+    together.push_back(row);
+    longest = std::max(longest, rows_[row].position);
+  }
+  if (!together.empty()) read_prompts(together);
+}
+
+void Generator::read_prompts(const std::vector<size_t>& rows) {
+  std::vector<int64_t> first, copy_from, copy_to;  // rows that are read, and equal ones
+  int64_t longest = 0;
+  for (const size_t row : rows) {
+    const auto& prompt = rows_[row].what.request.prompt;
+    if (!first.empty() && rows_[first.back()].what.request.prompt == prompt) {
+      copy_from.push_back(first.back());
+      copy_to.push_back(static_cast<int64_t>(row));
+    } else {
+      first.push_back(static_cast<int64_t>(row));
+    }
+    longest = std::max(longest, rows_[row].position);
+  }
+  if (longest == 0) return;
+  at::Tensor ids = at::zeros({static_cast<int64_t>(first.size()), longest}, at::kLong);
+  for (size_t i = 0; i < first.size(); ++i) {
+    const Row& row = rows_[first[i]];
+    std::copy_n(row.what.request.prompt.begin(), row.position,
+                ids.mutable_data_ptr<int64_t>() + static_cast<int64_t>(i) * longest);
+  }
+  const auto there = [&](const std::vector<int64_t>& list) {
+    return at::tensor(list, at::kLong).to(device_);
+  };
+  model_.prefill(ids.to(device_), there(first), cache_);
+  if (copy_to.empty()) return;
+  for (auto* list : {&cache_.keys, &cache_.values}) {
+    for (at::Tensor& whole : *list) {
+      const at::Tensor part = whole.narrow(2, 0, longest);
+      part.index_copy_(0, there(copy_to), part.index_select(0, there(copy_from)));
+    }
+  }
+}
+
+// Puts down what the next steps read.
+void Generator::begin_steps() {
+  const int64_t count = options_.rows;
+  at::Tensor tokens = at::zeros({count}, at::kLong), positions = at::zeros({count}, at::kLong);
+  at::Tensor temperature = at::ones({count}), top_p = at::ones({count});
+  at::Tensor uniform = at::zeros({options_.steps, count});
+  truncated_ = false;
+  for (int64_t i = 0; i < count; ++i) {
+    const Row& row = rows_[static_cast<size_t>(i)];
+    if (!row.used) continue;
+    const GenerationRequest& request = row.what.request;
+    const auto& drawn = row.made.tokens;
+    tokens[i] = drawn.empty() ? request.prompt.back() : drawn.back();
+    positions[i] = row.position;
+    temperature[i] = request.temperature;
+    top_p[i] = request.top_p;
+    truncated_ = truncated_ || request.top_p < 1;
+    for (int64_t k = 0; k < options_.steps; ++k) {
+      uniform[k][i] = uniform_number(request.seed, drawn.size() + static_cast<uint64_t>(k));
+    }
+  }
+  tokens_.copy_(tokens);
+  positions_.copy_(positions);
+  temperature_.copy_(temperature);
+  top_p_.copy_(top_p);
+  uniform_.copy_(uniform);
+  at_.zero_();
+}
+
+// Reads and writes what stays where it is, and never asks the device for anything: a step can be
+// captured and replayed.
+void Generator::one_step(int64_t length) {
+  const at::Tensor logits = model_.logits(model_.step(tokens_, positions_, length, cache_));
+  const Drawn drawn = draw_tokens(logits, temperature_, top_p_,
+                                  uniform_.index_select(0, at_).squeeze(0), truncated_);
+  drawn_.index_copy_(0, at_, drawn.tokens.unsqueeze(0));
+  log_p_.index_copy_(0, at_, drawn.log_p.unsqueeze(0));
+  tokens_.copy_(drawn.tokens);
+  // Rows that are done go on to the end of the steps: nothing looks at what they write.
+  positions_.add_(1).clamp_max_(length - 1);
+  at_.add_(1);
+}
+
+// Whether a stop string ends in what was added to the text behind `before`; then it is cut off.
+bool Generator::stopped(Row& row, size_t before) {
+  size_t found = std::string::npos;
+  for (const std::string& stop : row.what.request.stops) {
+    const size_t from = before >= stop.size() ? before - stop.size() + 1 : 0;
+    found = std::min(found, row.made.text.find(stop, from));
+  }
+  if (found == std::string::npos) return false;
+  row.made.text.resize(found);
+  return true;
+}
+
+// Adds a token to an answer; whether that is its last.
+bool Generator::take(Row& row, TokenId token, float log_p) {
+  Generation& made = row.made;
+  made.tokens.push_back(token);
+  made.log_p.push_back(log_p);
+  ++row.position;
+  const auto& ends = model_.config().end_tokens;
+  if (std::ranges::find(ends, token) != ends.end()) {
+    made.end = Generation::End::kToken;
+    return true;
+  }
+  const size_t before = made.text.size();
+  // A model may know more words than its tokenizer.
+  if (token < tokenizer_.size() && !tokenizer_.is_special(token)) {
+    made.text += tokenizer_.bytes(token);
+  }
+  if (stopped(row, before)) {
+    made.end = Generation::End::kStop;
+    return true;
+  }
+  return static_cast<int64_t>(made.tokens.size()) >= row.what.request.max_tokens;
+}
+
+std::vector<std::pair<size_t, Generation>> Generator::advance() {
+  const c10::InferenceMode guard;
+  fill_rows();
+  std::vector<std::pair<size_t, Generation>> done;
+  if (active() == 0) return done;
+  begin_steps();
+  int64_t last = 0, most = 0;
+  for (const Row& row : rows_) {
+    if (!row.used) continue;
+    last = std::max(last, row.position);
+    most =
+        std::max(most, row.what.request.max_tokens - static_cast<int64_t>(row.made.tokens.size()));
+  }
+  const int64_t steps = std::min(options_.steps, most);
+  // In steps of 64: of few sizes, so that what was captured for one serves again.
+  const int64_t length = std::min((last + steps + 64) / 64 * 64, options_.context);
+  for (int64_t k = 0; k < steps; ++k) one_step(length);
+  const at::Tensor drawn = drawn_.cpu(), log_p = log_p_.cpu();
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    Row& row = rows_[i];
+    for (int64_t k = 0; k < steps && row.used; ++k) {
+      const int64_t at = k * options_.rows + static_cast<int64_t>(i);
+      if (!take(row, static_cast<TokenId>(drawn.const_data_ptr<int64_t>()[at]),
+                log_p.const_data_ptr<float>()[at])) {
+        continue;
+      }
+      row.used = false;
+      done.emplace_back(row.what.number, std::move(row.made));
+    }
+  }
+  return done;
+}
+
+std::vector<Generation> Generator::run(const std::vector<GenerationRequest>& requests) {
+  const size_t first = submitted_;
+  for (const GenerationRequest& request : requests) submit(request);
+  std::vector<Generation> out(requests.size());
+  while (!idle()) {
+    for (auto& [number, made] : advance()) {
+      if (number >= first) out[number - first] = std::move(made);
+    }
+  }
+  return out;
+}
+
+}  // namespace kw
