@@ -12,7 +12,7 @@ Generator::Generator(const Transformer& model, const Tokenizer& tokenizer, Gener
     : model_(model),
       tokenizer_(tokenizer),
       options_(options),
-      device_(model.parameters().begin()->second.device()),
+      device_(model.device()),
       rows_(static_cast<size_t>(options.rows)) {
   const c10::InferenceMode guard;
   if (options_.context == 0) options_.context = model.config().context;

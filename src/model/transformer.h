@@ -36,6 +36,7 @@ class Transformer {
   void save(const std::filesystem::path& folder, uint64_t shard_bytes) const;
 
   const ModelConfig& config() const { return config_; }
+  at::Device device() const { return options_.device(); }
   // By their names in Hugging Face files; tied ones once.
   const std::map<std::string, at::Tensor>& parameters() const { return parameters_; }
 

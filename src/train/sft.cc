@@ -1,0 +1,123 @@
+#include "train/sft.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "formats/error.h"
+
+namespace kw {
+namespace {
+
+using Rows = std::vector<std::vector<size_t>>;
+
+Rows packed(const std::vector<Example>& examples, size_t row) {
+  std::vector<size_t> lengths;
+  for (const Example& example : examples) {
+    if (example.answer == 0 || example.answer >= example.tokens.size()) {
+      throw InputError("an example without a prompt or without an answer");
+    }
+    lengths.push_back(example.tokens.size());
+  }
+  return pack(lengths, row);
+}
+
+// Calls `part` for so many rows at a time.
+void by_parts(const std::vector<Example>& examples, const Rows& rows, size_t at_once,
+              at::Device device, const std::function<void(const PackedBatch&)>& part) {
+  for (size_t from = 0; from < rows.size(); from += at_once) {
+    const size_t to = std::min(from + at_once, rows.size());
+    part(make_batch(examples,
+                    Rows(rows.begin() + static_cast<ptrdiff_t>(from),
+                         rows.begin() + static_cast<ptrdiff_t>(to)),
+                    device));
+  }
+}
+
+double learned_tokens(const std::vector<Example>& examples) {
+  double out = 0;
+  for (const Example& example : examples) out += static_cast<double>(example.learned());
+  return out;
+}
+
+}  // namespace
+
+PackedBatch make_batch(const std::vector<Example>& examples, const Rows& rows, at::Device device) {
+  size_t length = 0;
+  for (const auto& row : rows) {
+    size_t used = 0;
+    for (const size_t i : row) used += examples[i].tokens.size();
+    length = std::max(length, used);
+  }
+  const auto shape = {static_cast<int64_t>(rows.size()), static_cast<int64_t>(length)};
+  PackedBatch out;
+  out.ids = at::zeros(shape, at::kLong);
+  out.positions = at::zeros(shape, at::kLong);
+  out.targets = at::zeros(shape, at::kLong);
+  out.counts = at::zeros(shape, at::kFloat);
+  at::Tensor texts = at::zeros(shape, at::kLong);  // 0: none
+  for (size_t r = 0; r < rows.size(); ++r) {
+    size_t at = r * length;
+    int64_t text = 0;
+    for (const size_t i : rows[r]) {
+      const Example& example = examples[i];
+      ++text;
+      for (size_t k = 0; k < example.tokens.size(); ++k, ++at) {
+        out.ids.mutable_data_ptr<int64_t>()[at] = example.tokens[k];
+        out.positions.mutable_data_ptr<int64_t>()[at] = static_cast<int64_t>(k);
+        texts.mutable_data_ptr<int64_t>()[at] = text;
+        if (k + 1 == example.tokens.size()) continue;
+        out.targets.mutable_data_ptr<int64_t>()[at] = example.tokens[k + 1];
+        if (k + 1 >= example.answer) out.counts.mutable_data_ptr<float>()[at] = 1;
+      }
+      out.learned += static_cast<int64_t>(example.learned());
+      out.tokens += static_cast<int64_t>(example.tokens.size());
+    }
+  }
+  for (at::Tensor* t : {&out.ids, &out.positions, &out.targets, &out.counts, &texts}) {
+    *t = t->to(device);
+  }
+  // Places without a text see each other, so that no place sees nothing.
+  out.sees = (texts.unsqueeze(2) == texts.unsqueeze(1)).tril().unsqueeze(1);
+  return out;
+}
+
+at::Tensor target_log_p(const Transformer& model, const PackedBatch& batch) {
+  const at::Tensor hidden = model.hidden(batch.ids, batch.positions, batch.sees);
+  const at::Tensor log_p = at::log_softmax(model.logits(hidden).to(at::kFloat), -1);
+  return log_p.gather(-1, batch.targets.unsqueeze(-1)).squeeze(-1);
+}
+
+SftReport sft_step(const Transformer& model, AdamW& optimizer, const std::vector<Example>& examples,
+                   size_t row, size_t rows_at_once, double rate) {
+  const Rows rows = packed(examples, row);
+  const double all = learned_tokens(examples);
+  SftReport out;
+  int64_t places = 0;
+  at::Tensor loss;
+  by_parts(examples, rows, rows_at_once, model.device(), [&](const PackedBatch& batch) {
+    const at::Tensor part = -(target_log_p(model, batch) * batch.counts).sum() / all;
+    part.backward();
+    optimizer.accumulate();
+    loss = loss.defined() ? loss + part.detach() : part.detach();
+    out.tokens += batch.tokens;
+    out.learned += batch.learned;
+    places += batch.ids.numel();
+  });
+  out.norm = optimizer.step(rate);
+  out.loss = loss.defined() ? loss.item<double>() : 0;
+  out.filled = places ? static_cast<double>(out.tokens) / static_cast<double>(places) : 0;
+  return out;
+}
+
+double sft_loss(const Transformer& model, const std::vector<Example>& examples, size_t row,
+                size_t rows_at_once) {
+  const at::NoGradGuard guard;
+  double sum = 0;
+  by_parts(examples, packed(examples, row), rows_at_once, model.device(),
+           [&](const PackedBatch& batch) {
+             sum -= (target_log_p(model, batch) * batch.counts).sum().item<double>();
+           });
+  return sum / std::max(1.0, learned_tokens(examples));
+}
+
+}  // namespace kw

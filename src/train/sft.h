@@ -1,0 +1,42 @@
+// One step of supervised fine-tuning: the mean over all answers' tokens of their negative
+// log-probability (cross-entropy), by parts that fit memory, each of rows that hold several texts.
+// Borrows model and optimizer. One thread.
+#pragma once
+
+#include <vector>
+
+#include "model/transformer.h"
+#include "train/adamw.h"
+#include "train/packing.h"
+
+namespace kw {
+
+struct SftReport {
+  double loss = 0;      // mean negative log-probability of a token of the answers, in nats
+  double norm = 0;      // of all gradients, before they were cut down
+  int64_t tokens = 0;   // that were read
+  int64_t learned = 0;  // of these, that count in the loss
+  double filled = 0;    // share of the rows' places that texts took
+};
+
+// Texts in rows of one length, as a model takes them. All [rows, length] but `sees`.
+struct PackedBatch {
+  at::Tensor ids, positions, targets;
+  at::Tensor counts;  // float32: 1 where the target belongs to an answer, else 0
+  at::Tensor sees;    // [rows, 1, length, length], bool
+  int64_t learned = 0, tokens = 0;
+};
+PackedBatch make_batch(const std::vector<Example>& examples,
+                       const std::vector<std::vector<size_t>>& rows, at::Device device);
+
+// Log-probabilities that the model gives each place's target: [rows, length], float32.
+at::Tensor target_log_p(const Transformer& model, const PackedBatch& batch);
+
+// Learns from the examples once. `row` places a row, `rows_at_once` rows in a part.
+SftReport sft_step(const Transformer& model, AdamW& optimizer, const std::vector<Example>& examples,
+                   size_t row, size_t rows_at_once, double rate);
+// The loss alone.
+double sft_loss(const Transformer& model, const std::vector<Example>& examples, size_t row,
+                size_t rows_at_once);
+
+}  // namespace kw
