@@ -44,7 +44,7 @@ class ConvolutionKernel {
     m_dim_ = schedule.flipped ? 1 : 0;
     n_dim_ = 1 - m_dim_;
     for (int d = 0; d < conv.rank(); ++d) {
-      for (const char* base : {"o", "k", "i", "r", "t", "base", "taps", "shift", "inside"}) {
+      for (const char* base : {"o", "k", "i", "r", "tap", "base", "taps", "shift", "inside"}) {
         kernel_.unique(index_name(base, d));
       }
     }
@@ -284,7 +284,7 @@ class ConvolutionKernel {
     while (outermost + 1 < conv_.rank() && conv_.dims[outermost].kernel_size == 1) ++outermost;
     for (int d = conv_.rank(); d-- > 0;) {
       if (conv_.dims[d].kernel_size == 1) continue;
-      const std::string t = index_name(transposed ? "t" : "k", d);
+      const std::string t = index_name(transposed ? "tap" : "k", d);
       kernel_.line(t + " = " + rest + (d == outermost ? "" : " % " + counts[d]));
       rest += " // " + counts[d];
     }
@@ -307,7 +307,7 @@ class ConvolutionKernel {
       return n == 1 ? t : t + " * " + std::to_string(n);
     };
     if (dim.kernel_size == 1) return index_name("base", d);
-    const std::string t = index_name("t", d);
+    const std::string t = index_name("tap", d);
     kernel_.line(k + " = " + (first_[d] == "0" ? "" : first_[d] + " + ") + scaled(t, phase.step));
     kernel_.line(i + " = " + index_name("base", d) + " - " + scaled(t, phase.back));
     return i;

@@ -93,12 +93,22 @@ Decomposition with_stored_values(const Task& task, const DeviceProfile& profile,
   return best;
 }
 
+Graph named(const Task& task, const Knowledge& known, Graph graph) {
+  if (known.naming) name_values(task.forward, *known.naming, graph);
+  return graph;
+}
+
+std::string computed(const Task& task, const Knowledge& known, const Graph& graph) {
+  return known.naming ? value_list(task.forward, graph, *known.naming)
+                      : operator_list(task.forward, graph);
+}
+
 }  // namespace
 
 Part::Part(Graph g, const Task& task, const DeviceProfile& profile, const Knowledge& known)
-    : graph(std::move(g)),
+    : graph(named(task, known, std::move(g))),
       table(access_table(graph, graph.program)),
-      subject{graph, table, graph.program, profile, operator_list(task.forward, graph)} {
+      subject{graph, table, graph.program, profile, computed(task, known, graph)} {
   for (const auto family : {pointwise_choices, reduction_choices, matmul_choices,
                             convolution_choices, stencil_choices}) {
     std::vector<Choice> more = family(subject);

@@ -129,6 +129,7 @@ std::string KernelText::text(const std::string& name) const {
 }
 
 std::string KernelText::name() const {
+  if (!given_name_.empty()) return given_name_;
   return "fused_" + family_ + "_" + sha256_hex(text("kernel")).substr(0, 8);
 }
 

@@ -45,8 +45,10 @@ class KernelText {
   void launch(std::vector<std::string> grid, int warps, int stages);
   void describe(const std::string& text) { description_ = text; }
 
-  // The kernel with its final name: family and a hash of everything that is in it.
+  // The kernel with its final name: family and a hash of everything that is in it, or what it was
+  // given.
   std::string name() const;
+  void rename(const std::string& name) { given_name_ = name; }
   std::string source() const;
   std::string call() const;  // one statement of host code
   const std::vector<std::pair<std::string, std::string>>& locals() const { return locals_; }
@@ -57,7 +59,7 @@ class KernelText {
  private:
   std::string text(const std::string& name) const;
 
-  std::string family_, description_;
+  std::string family_, description_, given_name_;
   std::vector<std::string> lines_;
   int depth_ = 1;
   bool lines_open_ = false;  // inside a statement that was broken

@@ -72,6 +72,7 @@ struct Node {
   DType dtype = DType::kFloat32;  // of the registers
   std::string name;               // hint for the variable's name
   int step = -1;                  // of the fragment, which it belongs to
+  ValueId value = -1;             // of the fragment, the first that it is; -1: it is part of one
   std::vector<int> operands;
 
   std::string expression;            // kPointwise: Triton, with {0} {1} ... for operands

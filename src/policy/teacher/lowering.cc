@@ -172,6 +172,7 @@ void Lowering::set_result(size_t index, Tensor t) {
   for (ValueId old : call_->mutated) {
     if (program_.values[old].storage == value.storage) update(old, t);
   }
+  if (t.node >= 0 && graph_.nodes[t.node].value < 0) graph_.nodes[t.node].value = id;
   values_[id] = std::move(t);
 }
 

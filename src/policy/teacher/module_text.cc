@@ -165,19 +165,70 @@ std::string host_calls(const Written& part, std::map<std::string, std::string>& 
   return out;
 }
 
-}  // namespace
-
-std::string operator_list(const Program& program, const Graph& graph) {
+// Steps that a graph computes, but for views.
+std::vector<const AtenCall*> computed_steps(const Program& program, const Graph& graph) {
   std::set<int> steps;
   for (const Node& node : graph.nodes) {
     if (node.kind != NodeKind::kLoad && node.step >= 0) steps.insert(node.step);
   }
-  std::vector<std::string> names;
+  std::vector<const AtenCall*> out;
   for (int step : steps) {
     const AtenCall* call = std::get_if<AtenCall>(&program.steps[step]);
     if (!call) continue;
     const OperatorRow* row = find_operator(call->op);
-    if (row && row->cls == OpClass::kView) continue;
+    if (!row || row->cls != OpClass::kView) out.push_back(call);
+  }
+  return out;
+}
+
+// The numbers of a program's values, in the order in which steps make them.
+std::map<ValueId, int> numbers_of(const Program& program) {
+  std::map<ValueId, int> out;
+  for (const Step& step : program.steps) {
+    const AtenCall* call = std::get_if<AtenCall>(&step);
+    if (!call) continue;
+    for (ValueId id : call->results) {
+      if (id >= 0) out.emplace(id, static_cast<int>(out.size()));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string value_list(const Program& program, const Graph& graph, const Naming& naming) {
+  const std::map<ValueId, int> numbers = numbers_of(program);
+  std::string out;
+  for (const AtenCall* call : computed_steps(program, graph)) {
+    for (ValueId id : call->results) {
+      if (id < 0) continue;
+      out += (out.empty() ? "t" : ", t") + std::to_string(naming.first_value + numbers.at(id));
+    }
+  }
+  return out.empty() ? "copy" : out;
+}
+
+void name_values(const Program& program, const Naming& naming, Graph& graph) {
+  const std::map<ValueId, int> numbers = numbers_of(program);
+  for (Node& node : graph.nodes) {
+    if (node.value < 0) continue;
+    node.name = "t" + std::to_string(naming.first_value + numbers.at(node.value));
+  }
+}
+
+void name_kernels(const Naming& naming, std::vector<Written>& written) {
+  std::map<std::string, std::string> names;
+  for (Written& part : written) {
+    for (KernelText& kernel : part.kernels) {
+      const int next = naming.first_kernel + static_cast<int>(names.size());
+      kernel.rename(names.emplace(kernel.name(), "k" + std::to_string(next)).first->second);
+    }
+  }
+}
+
+std::string operator_list(const Program& program, const Graph& graph) {
+  std::vector<std::string> names;
+  for (const AtenCall* call : computed_steps(program, graph)) {
     const size_t start = call->op.find('.') + 1;
     std::string name = call->op.substr(start, call->op.rfind('.') - start);
     while (!name.empty() && name.front() == '_') name.erase(0, 1);

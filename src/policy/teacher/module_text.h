@@ -5,6 +5,7 @@
 #include <string>
 
 #include "policy/teacher/family.h"
+#include "policy/teacher/teacher.h"
 #include "program/program.h"
 
 namespace kw::teacher {
@@ -12,7 +13,14 @@ namespace kw::teacher {
 // Refusal when the arguments or the result have a structure that is not written.
 std::string module_text(const Task& task, const Graph& graph, const std::vector<Written>& written);
 
-// "linear, silu, mul": the steps of a fragment that a graph computes, for people.
+// "linear, silu, mul": the steps of a fragment that a graph computes, for people; or "t3, t4, t6":
+// their results.
 std::string operator_list(const Program& program, const Graph& graph);
+std::string value_list(const Program& program, const Graph& graph, const Naming& naming);
+
+// Gives what a graph computes the names of the fragment's values, and kernels numbers, equal ones
+// the same.
+void name_values(const Program& program, const Naming& naming, Graph& graph);
+void name_kernels(const Naming& naming, std::vector<Written>& written);
 
 }  // namespace kw::teacher

@@ -8,10 +8,11 @@
 
 namespace kw::teacher {
 
-// What is known of schedules besides the families' own models of time.
+// What is known of schedules besides the families' own models of time; and what values are called.
 struct Knowledge {
   ScheduleTable table;
   ScheduleMemory* memory = nullptr;
+  std::optional<Naming> naming;
 };
 
 // Corrects the estimates and orders the choices, best first: schedules that were measured to be

@@ -4,6 +4,8 @@
 //   teacher_emit [count] [device] < task.json   ->  {"refusal": ..., "proposals": [...]}
 //   teacher_emit --lines [count] [device]           one task and one answer a line
 //   teacher_emit --operators                        {name: "whole" | "decompose"}
+//
+// --whole: tasks are programs; --names V:K: values are called tV, ..., kernels kK, ...
 #include <cstdlib>
 #include <iostream>
 #include <iterator>
@@ -15,13 +17,15 @@
 
 namespace {
 
-kw::Json answer(const std::string& text, int count, const kw::DeviceProfile& profile) {
+kw::Json answer(const std::string& text, int count, const kw::DeviceProfile& profile,
+                const kw::TeacherOptions& options) {
   const kw::Json document = kw::parse_json(text, "task");
   const kw::Task task = kw::task_from_json(kw::JsonReader(document, "task"), nullptr);
   kw::Json out = {{"refusal", kw::teacher::refusal(task, profile)},
                   {"proposals", kw::Json::array()}};
   const auto no_deadline = std::chrono::steady_clock::time_point::max();
-  for (const kw::Proposal& p : kw::make_teacher()->propose(task, profile, count, 0, no_deadline)) {
+  for (const kw::Proposal& p :
+       kw::make_teacher(options)->propose(task, profile, count, 0, no_deadline)) {
     out["proposals"].push_back({{"family", p.family},
                                 {"plan", p.plan},
                                 {"source", p.source},
@@ -42,17 +46,25 @@ int main(int argc, char** argv) {
     std::cout << operators.dump() << "\n";
     return 0;
   }
-  const bool lines = argc > 1 && std::string(argv[1]) == "--lines";
-  if (lines) ++first;
+  bool lines = false;
+  kw::TeacherOptions options;
+  for (; first < argc && std::string(argv[first]).starts_with("--"); ++first) {
+    const std::string flag = argv[first];
+    lines |= flag == "--lines";
+    options.whole |= flag == "--whole";
+    if (flag != "--names" || first + 1 == argc) continue;
+    const std::string names = argv[++first];
+    options.naming = {std::stoi(names), std::stoi(names.substr(names.find(':') + 1))};
+  }
   const int count = argc > first ? std::atoi(argv[first]) : 4;
   const kw::DeviceProfile profile = kw::device_profile(argc > first + 1 ? argv[first + 1] : "h200");
   try {
     if (!lines) {
       const std::string text((std::istreambuf_iterator<char>(std::cin)), {});
-      std::cout << answer(text, count, profile).dump(1) << "\n";
+      std::cout << answer(text, count, profile, options).dump(1) << "\n";
     }
     for (std::string line; lines && std::getline(std::cin, line);) {
-      std::cout << answer(line, count, profile).dump() << std::endl;
+      std::cout << answer(line, count, profile, options).dump() << std::endl;
     }
   } catch (const std::exception& e) {
     std::cerr << e.what() << "\n";

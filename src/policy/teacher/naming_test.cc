@@ -1,0 +1,118 @@
+// Kernels whose values are called as the task's text calls them are the same kernels.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "policy/teacher/fragment_test.h"
+#include "policy/teacher/teacher.h"
+#include "program/task_json.h"
+
+namespace kw::teacher {
+namespace {
+
+// Tasks of the suites that keep nothing of their own.
+std::vector<Task> suite_tasks(const std::string& level) {
+  std::vector<Task> out;
+  std::ifstream file(KW_SOURCE_DIR "/suites/level" + level + ".jsonl");
+  for (std::string line; std::getline(file, line);) {
+    const Json row = parse_json(line, "suite");
+    Task task = task_from_json(JsonReader(row.at("program"), "task"), nullptr);
+    if (task.state.empty() && task.derive.outputs.empty()) out.push_back(std::move(task));
+  }
+  return out;
+}
+
+// A source without comments, from function to function, as words and what stands between.
+std::vector<std::vector<std::string>> functions_of(const std::string& source) {
+  static const std::regex comment("#[^\n]*"), spaces("\\s+"), word("\\.?\\w+|[^\\w]");
+  std::vector<std::vector<std::string>> out(1);
+  const std::string bare = std::regex_replace(std::regex_replace(source, comment, ""), spaces, " ");
+  for (std::sregex_iterator it(bare.begin(), bare.end(), word), end; it != end; ++it) {
+    if (it->str() == "def") out.emplace_back();
+    if (it->str() != " ") out.back().push_back(it->str());
+  }
+  return out;
+}
+
+// Whether words of one source stand for words of the other, each for one of its own.
+bool renamed(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  std::map<std::string, std::string> forth, back;
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (forth.emplace(a[i], b[i]).first->second != b[i]) return false;
+    if (back.emplace(b[i], a[i]).first->second != a[i]) return false;
+  }
+  return true;
+}
+
+std::set<std::string> matches(const std::string& text, const std::string& pattern) {
+  const std::regex expression(pattern);
+  std::set<std::string> out;
+  for (std::sregex_iterator it(text.begin(), text.end(), expression), end; it != end; ++it) {
+    out.insert(it->str());
+  }
+  return out;
+}
+
+class Named : public testing::TestWithParam<const char*> {};
+
+TEST_P(Named, KernelsAreTheSameButForNames) {
+  size_t compared = 0;
+  for (const Task& task : suite_tasks(GetParam())) {
+    const auto plain = make_teacher({.whole = true})->propose(task, profile(), 2, 0, kNoDeadline);
+    const auto named = make_teacher({.whole = true, .naming = Naming{500, 70}})
+                           ->propose(task, profile(), 2, 0, kNoDeadline);
+    ASSERT_EQ(plain.size(), named.size());
+    for (size_t i = 0; i < plain.size(); ++i) {
+      // Two kernels may be one but for the names of their values.
+      const auto a = functions_of(plain[i].source), b = functions_of(named[i].source);
+      ASSERT_LE(a.size(), b.size());
+      for (size_t k = 0; k + 1 < b.size() || (k < b.size() && a.size() == b.size()); ++k) {
+        ++compared;
+        EXPECT_TRUE(std::ranges::any_of(a, [&](const auto& own) { return renamed(own, b[k]); }))
+            << plain[i].source << named[i].source;
+      }
+      // Kernels by their own numbers, and none by its hash.
+      std::set<size_t> kernels;
+      for (const std::string& kernel : matches(named[i].source, "def k\\d+")) {
+        kernels.insert(std::stoul(kernel.substr(5)));
+      }
+      EXPECT_EQ(*kernels.begin(), 70u);
+      EXPECT_EQ(*kernels.rbegin(), 69 + kernels.size());
+      EXPECT_TRUE(matches(named[i].source, "fused_\\w+").empty());
+      // Values are those of the task, in plan and code.
+      size_t results = 0;
+      for (const Step& step : task.forward.steps) {
+        for (ValueId id : std::get<AtenCall>(step).results) results += id >= 0;
+      }
+      for (const std::string& name : matches(named[i].plan + named[i].source, "\\bt\\d+")) {
+        const size_t number = std::stoul(name.substr(1));
+        EXPECT_GE(number, 500u);
+        EXPECT_LT(number, 500 + results);
+      }
+    }
+  }
+  EXPECT_GT(compared, 100u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Suites, Named, testing::Values("1", "5"));
+
+TEST(Naming, EachValueHasItsLine) {
+  FragmentBuilder b;
+  const ValueId x = b.input({64, 128}), y = b.input({64, 128});
+  const ValueId sum = b.call("aten.add.Tensor", {{"self", ref(x)}, {"other", ref(y)}}, {64, 128});
+  const ValueId out = b.call("aten.relu.default", {{"self", ref(sum)}}, {64, 128});
+  const auto made =
+      make_teacher({.naming = Naming{31, 4}})->propose(b.build(out), profile(), 1, 0, kNoDeadline);
+  ASSERT_EQ(made.size(), 1u);
+  EXPECT_EQ(made[0].plan.find("values: t31, t32 -> out0; family: pointwise; "), 0u);
+  EXPECT_NE(made[0].source.find("    t31 = x0 + x1\n"), std::string::npos) << made[0].source;
+  EXPECT_NE(made[0].source.find("    t32 = "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kw::teacher
