@@ -1,7 +1,6 @@
 #include "train/sft.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "formats/error.h"
 
@@ -19,18 +18,6 @@ Rows packed(const std::vector<Example>& examples, size_t row) {
     lengths.push_back(example.tokens.size());
   }
   return pack(lengths, row);
-}
-
-// Calls `part` for so many rows at a time.
-void by_parts(const std::vector<Example>& examples, const Rows& rows, size_t at_once,
-              at::Device device, const std::function<void(const PackedBatch&)>& part) {
-  for (size_t from = 0; from < rows.size(); from += at_once) {
-    const size_t to = std::min(from + at_once, rows.size());
-    part(make_batch(examples,
-                    Rows(rows.begin() + static_cast<ptrdiff_t>(from),
-                         rows.begin() + static_cast<ptrdiff_t>(to)),
-                    device));
-  }
 }
 
 double learned_tokens(const std::vector<Example>& examples) {
@@ -60,6 +47,7 @@ PackedBatch make_batch(const std::vector<Example>& examples, const Rows& rows, a
     int64_t text = 0;
     for (const size_t i : rows[r]) {
       const Example& example = examples[i];
+      out.texts.push_back({i, at});
       ++text;
       for (size_t k = 0; k < example.tokens.size(); ++k, ++at) {
         out.ids.mutable_data_ptr<int64_t>()[at] = example.tokens[k];
@@ -81,20 +69,32 @@ PackedBatch make_batch(const std::vector<Example>& examples, const Rows& rows, a
   return out;
 }
 
-at::Tensor target_log_p(const Transformer& model, const PackedBatch& batch) {
+void for_each_part(const std::vector<Example>& texts, size_t row, size_t rows_at_once,
+                   at::Device device, const std::function<void(const PackedBatch&)>& part) {
+  const Rows rows = packed(texts, row);
+  for (size_t from = 0; from < rows.size(); from += rows_at_once) {
+    const size_t to = std::min(from + rows_at_once, rows.size());
+    part(make_batch(texts,
+                    Rows(rows.begin() + static_cast<ptrdiff_t>(from),
+                         rows.begin() + static_cast<ptrdiff_t>(to)),
+                    device));
+  }
+}
+
+at::Tensor target_log_p(const Transformer& model, const PackedBatch& batch, double temperature) {
   const at::Tensor hidden = model.hidden(batch.ids, batch.positions, batch.sees);
-  const at::Tensor log_p = at::log_softmax(model.logits(hidden).to(at::kFloat), -1);
+  const at::Tensor logits = model.logits(hidden).to(at::kFloat) / temperature;
+  const at::Tensor log_p = at::log_softmax(logits, -1);
   return log_p.gather(-1, batch.targets.unsqueeze(-1)).squeeze(-1);
 }
 
 SftReport sft_step(const Transformer& model, AdamW& optimizer, const std::vector<Example>& examples,
                    size_t row, size_t rows_at_once, double rate) {
-  const Rows rows = packed(examples, row);
   const double all = learned_tokens(examples);
   SftReport out;
   int64_t places = 0;
   at::Tensor loss;
-  by_parts(examples, rows, rows_at_once, model.device(), [&](const PackedBatch& batch) {
+  for_each_part(examples, row, rows_at_once, model.device(), [&](const PackedBatch& batch) {
     const at::Tensor part = -(target_log_p(model, batch) * batch.counts).sum() / all;
     part.backward();
     optimizer.accumulate();
@@ -113,10 +113,9 @@ double sft_loss(const Transformer& model, const std::vector<Example>& examples, 
                 size_t rows_at_once) {
   const at::NoGradGuard guard;
   double sum = 0;
-  by_parts(examples, packed(examples, row), rows_at_once, model.device(),
-           [&](const PackedBatch& batch) {
-             sum -= (target_log_p(model, batch) * batch.counts).sum().item<double>();
-           });
+  for_each_part(examples, row, rows_at_once, model.device(), [&](const PackedBatch& batch) {
+    sum -= (target_log_p(model, batch) * batch.counts).sum().item<double>();
+  });
   return sum / std::max(1.0, learned_tokens(examples));
 }
 

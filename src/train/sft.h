@@ -3,6 +3,7 @@
 // Borrows model and optimizer. One thread.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "model/transformer.h"
@@ -19,8 +20,14 @@ struct SftReport {
   double filled = 0;    // share of the rows' places that texts took
 };
 
+struct PlacedText {
+  size_t text = 0;   // its number
+  size_t begin = 0;  // place of its first token, counted through all rows
+};
+
 // Texts in rows of one length, as a model takes them. All [rows, length] but `sees`.
 struct PackedBatch {
+  std::vector<PlacedText> texts;
   at::Tensor ids, positions, targets;
   at::Tensor counts;  // float32: 1 where the target belongs to an answer, else 0
   at::Tensor sees;    // [rows, 1, length, length], bool
@@ -29,8 +36,14 @@ struct PackedBatch {
 PackedBatch make_batch(const std::vector<Example>& examples,
                        const std::vector<std::vector<size_t>>& rows, at::Device device);
 
-// Log-probabilities that the model gives each place's target: [rows, length], float32.
-at::Tensor target_log_p(const Transformer& model, const PackedBatch& batch);
+// Packs texts into rows of at most `row` places, and calls `part` for `rows_at_once` rows at a
+// time. InputError for a text without a prompt or an answer.
+void for_each_part(const std::vector<Example>& texts, size_t row, size_t rows_at_once,
+                   at::Device device, const std::function<void(const PackedBatch&)>& part);
+
+// Log-probabilities at this temperature that the model gives each place's target: [rows, length],
+// float32.
+at::Tensor target_log_p(const Transformer& model, const PackedBatch& batch, double temperature = 1);
 
 // Learns from the examples once. `row` places a row, `rows_at_once` rows in a part.
 SftReport sft_step(const Transformer& model, AdamW& optimizer, const std::vector<Example>& examples,
