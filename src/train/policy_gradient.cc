@@ -81,6 +81,7 @@ UpdateReport update(const Transformer& model, const Transformer* reference, Adam
       out.tokens += static_cast<int64_t>(answer.size());
     }
   }
+  bool learned = false;
   for_each_part(
       texts, options.row, options.rows_at_once, model.device(), [&](const PackedBatch& batch) {
         at::Tensor placed = at::zeros(batch.ids.sizes(), at::kFloat);
@@ -95,8 +96,10 @@ UpdateReport update(const Transformer& model, const Transformer* reference, Adam
         const at::Tensor log_p = target_log_p(model, batch, options.temperature);
         (log_p * placed.to(log_p.device())).sum().backward();
         optimizer.accumulate();
+        learned = true;
       });
-  out.norm = optimizer.step(rate);
+  // Where no answer teaches anything there is no step: momentum alone would move the model.
+  if (learned) out.norm = optimizer.step(rate);
   return out;
 }
 

@@ -169,6 +169,19 @@ TEST(Update, EveryObjectiveLearnsAGame) {
   plays([](const auto& g) { return drpo_objective(g, {.learn_from_all_right = true}); }, false);
 }
 
+TEST(Update, WhatTeachesNothingMovesNothing) {
+  const Transformer model = small_model();
+  AdamW adam(model.parameters(), {});
+  const auto one = [](const std::vector<Group>& groups) { return drpo_objective(groups, {}); };
+  auto groups = some_groups(1);
+  groups[0][0].judged = {.valid = true, .correct = true, .speedup = 2};
+  EXPECT_GT(update(model, nullptr, adam, groups, one, 1e-3, {}).norm, 0);
+  const at::Tensor before = model.parameters().at("model.norm.weight").detach().clone();
+  groups[0][0].judged = {};  // all wrong
+  EXPECT_EQ(update(model, nullptr, adam, groups, one, 1e-3, {}).norm, 0);
+  EXPECT_TRUE(at::equal(before, model.parameters().at("model.norm.weight")));
+}
+
 TEST(Update, RefusesAnswersWithoutTheirLogProbabilities) {
   const Transformer model = small_model();
   AdamW adam(model.parameters(), {});
