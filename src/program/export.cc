@@ -71,30 +71,6 @@ std::string kernels_text(const Task& task) {
   return out + functions;
 }
 
-std::string result_text(const Json& tree, const StepWriter& writer,
-                        const std::vector<ValueId>& outputs) {
-  if (!tree.is_object()) return python_literal(tree);
-  const std::string kind = tree.begin().key();
-  const Json& body = tree.front();
-  if (kind == "out") return writer.name(outputs.at(body.get<size_t>()));
-  if (kind == "f") return special_float(tree);
-  std::string inside;
-  if (kind == "dict") {
-    for (const Json& item : body) {
-      inside += python_literal(item[0]) + ": " + result_text(item[1], writer, outputs) + ", ";
-    }
-    return "{" + inside + "}";
-  }
-  if (kind == "object") {
-    for (const auto& [field, item] : body.at("fields").items()) {
-      inside += field + "=" + result_text(item, writer, outputs) + ", ";
-    }
-    return body.at("type").get<std::string>() + "(" + inside + ")";
-  }
-  for (const Json& item : body) inside += result_text(item, writer, outputs) + ", ";
-  return kind == "list" ? "[" + inside + "]" : "(" + inside + ")";
-}
-
 // The class: each part is some lines of it.
 class ModuleWriter {
  public:
@@ -222,8 +198,7 @@ class ModuleWriter {
       out += original_if(other);
     }
     out += bind_derived + forward_.steps("        ");
-    return out + "        return " + result_text(task_.result, forward_, task_.forward.outputs) +
-           "\n";
+    return out + "        return " + forward_.result(task_.result) + "\n";
   }
 
   static std::string original_if(const std::string& condition) {

@@ -44,11 +44,33 @@ std::set<ValueId> read_by_strides(const Program& program) {
 
 }  // namespace
 
-StepWriter::StepWriter(const Task& task, const Program& program)
+StepWriter::StepWriter(const Task& task, const Program& program, int first_value)
     : task_(task),
       program_(program),
       laid_out_(read_by_strides(program)),
-      names_(program.values.size()) {}
+      names_(program.values.size()),
+      next_(first_value) {}
+
+std::string StepWriter::result(const Json& tree) const {
+  if (!tree.is_object()) return python_literal(tree);
+  const std::string kind = tree.begin().key();
+  const Json& body = tree.front();
+  if (kind == "out") return names_[program_.outputs.at(body.get<size_t>())];
+  if (kind == "f") return special_float(tree);
+  std::string inside;
+  if (kind == "dict") {
+    for (const Json& item : body) inside += python_literal(item[0]) + ": " + result(item[1]) + ", ";
+    return "{" + inside + "}";
+  }
+  if (kind == "object") {
+    for (const auto& [field, item] : body.at("fields").items()) {
+      inside += field + "=" + result(item) + ", ";
+    }
+    return body.at("type").get<std::string>() + "(" + inside + ")";
+  }
+  for (const Json& item : body) inside += result(item) + ", ";
+  return kind == "list" ? "[" + inside + "]" : "(" + inside + ")";
+}
 
 std::string StepWriter::steps(const std::string& indent) {
   std::string out;

@@ -12,8 +12,8 @@ namespace kw {
 
 class StepWriter {
  public:
-  // Borrows both; `program` is one of `task`.
-  StepWriter(const Task& task, const Program& program);
+  // Borrows both; `program` is one of `task`. Results are named t<first_value> and so on.
+  StepWriter(const Task& task, const Program& program, int first_value = 0);
 
   // Inputs must be named before steps() are written; results are named on the way.
   void name(ValueId id, const std::string& text) { names_[id] = text; }
@@ -22,12 +22,15 @@ class StepWriter {
   // A line a step, and one for each result whose strides later steps rely on. InputError for what
   // Python cannot say.
   std::string steps(const std::string& indent);
+  // The next step alone, whatever its results' strides.
+  std::string statement(const Step& step);
+  // What `tree` (docs/formats/task.md) makes of the program's outputs.
+  std::string result(const Json& tree) const;
   // The function that the latter call; empty when there are none.
   std::string helper() const;
 
  private:
   std::string arg_text(const Arg& arg) const;
-  std::string statement(const Step& step);
   bool returns_list(const AtenCall& call) const;
   std::string call_text(const AtenCall& call) const;
   // Nested lists: a reshape would be recorded as a step of its own.
@@ -48,7 +51,7 @@ class StepWriter {
   // convolutions lay their results out as the backend that they choose likes.
   std::set<ValueId> laid_out_;
   std::vector<std::string> names_;
-  int next_ = 0;
+  int next_;
 };
 
 }  // namespace kw

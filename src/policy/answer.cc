@@ -1,0 +1,141 @@
+// Reading of answers (prompt.h): no expressions, no recursion, one pass each.
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "formats/json.h"
+#include "policy/prompt.h"
+
+namespace kw {
+namespace {
+
+using std::string_view;
+
+constexpr string_view kClass = "class ModelNew";
+constexpr string_view kFence = "```";
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+string_view trimmed(string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// The text without thoughts; nothing when it ends in one. A </think> that nothing opens ends one
+// that the model's template opened.
+std::optional<std::string> without_thoughts(string_view text) {
+  constexpr string_view kOpen = "<think>", kClose = "</think>";
+  std::string out;
+  size_t begin = 0, open = text.find(kOpen);
+  for (size_t close = text.find(kClose); close != string_view::npos;
+       close = text.find(kClose, begin)) {
+    if (open < close) {
+      out += text.substr(begin, open - begin);
+    } else {
+      out.clear();
+    }
+    begin = close + kClose.size();
+    // Looked for again only when it was passed: an answer may be nothing but </think>.
+    if (open < begin) open = text.find(kOpen, begin);
+  }
+  if (open != string_view::npos) return {};
+  return out += text.substr(begin);
+}
+
+// A line of the text, without its end.
+struct Line {
+  size_t begin, end, next;
+};
+Line line_at(string_view text, size_t begin) {
+  const size_t end = text.find('\n', begin);
+  if (end == string_view::npos) return {begin, text.size(), text.size()};
+  return {begin, end, end + 1};
+}
+
+// A fenced block: where its fence begins, and its lines.
+struct Block {
+  size_t fence, begin, end;
+  bool closed = false;
+};
+
+// Fences may be indented by up to three spaces; a longer one is closed by as long a one.
+std::vector<Block> blocks_of(string_view text) {
+  std::vector<Block> out;
+  size_t length = 0;  // of the fence of the open block; 0: none is open
+  for (size_t at = 0; at < text.size();) {
+    const Line line = line_at(text, at);
+    at = line.next;
+    const string_view whole = text.substr(line.begin, line.end - line.begin);
+    const string_view body = trimmed(whole);
+    if (!body.starts_with(kFence) || whole.find(kFence) > 3) continue;
+    const size_t ticks = std::min(body.find_first_not_of('`'), body.size());
+    if (length == 0) {
+      out.push_back({line.begin, line.next, text.size()});
+      length = ticks;
+    } else if (ticks == body.size() && ticks >= length) {
+      out.back().end = line.begin;
+      out.back().closed = true;
+      length = 0;
+    }
+  }
+  return out;
+}
+
+Answer fault(std::string reason) { return {"", "", std::move(reason)}; }
+
+Answer answer_of(string_view plan, string_view source) {
+  if (source.size() > kLongestSource) {
+    return fault("the code is too long: " + std::to_string(source.size()) + " bytes of at most " +
+                 std::to_string(kLongestSource));
+  }
+  Answer out;
+  plan = trimmed(plan);
+  size_t length = std::min(plan.size(), kLongestPlan);
+  while (length < plan.size() && length > 0 && (plan[length] & 0xC0) == 0x80) --length;
+  out.plan = plan.substr(0, length);
+  out.source = source;
+  return out;
+}
+
+// Text without fences.
+Answer bare(string_view text) {
+  if (text.find(kClass) == string_view::npos) return fault("the answer has no code block");
+  for (size_t at = 0; at < text.size();) {
+    const Line line = line_at(text, at);
+    const string_view body = text.substr(line.begin, line.end - line.begin);
+    if (body.starts_with("import ") || body.starts_with("from ")) {
+      const string_view code = text.substr(line.begin);
+      if (code.find(kClass) == string_view::npos) break;
+      return answer_of(text.substr(0, line.begin), code);
+    }
+    at = line.next;
+  }
+  return fault("the answer has no code block, and no import before its code");
+}
+
+}  // namespace
+
+Answer parse_answer(string_view text) {
+  if (text.size() > kLongestAnswer) {
+    return fault("the answer is too long: " + std::to_string(text.size()) + " bytes of at most " +
+                 std::to_string(kLongestAnswer));
+  }
+  if (!is_utf8(text)) return fault("the answer is not UTF-8");
+  const std::optional<std::string> said = without_thoughts(text);
+  if (!said) return fault("the answer is cut off: it ends in a thought");
+  const string_view rest = *said;
+  if (trimmed(rest).empty()) return fault("the answer is empty");
+  const std::vector<Block> blocks = blocks_of(rest);
+  if (blocks.empty()) return bare(rest);
+  for (size_t i = blocks.size(); i-- > 0;) {
+    const Block& block = blocks[i];
+    const string_view code = rest.substr(block.begin, block.end - block.begin);
+    if (!block.closed || code.find(kClass) == string_view::npos) continue;
+    return answer_of(rest.substr(0, block.fence), code);
+  }
+  if (!blocks.back().closed) return fault("the answer is cut off: its code block does not end");
+  return fault("no code block of the answer has `class ModelNew`");
+}
+
+}  // namespace kw

@@ -1,0 +1,40 @@
+// The text between tasks and models: a task as a Python function, what a model is asked, and what
+// is read out of its answer (docs/policies.md). Pure functions; any thread. Answers are hostile:
+// reading one takes time in proportion to its length and never throws.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "program/program.h"
+#include "worker/device_profile.h"
+
+namespace kw {
+
+// The forward program as a function of its inputs a0, a1, ...: a line an input with dtype, shape
+// and what else is not usual of it, a line a step with results t<first_value>, t<first_value + 1>,
+// ..., and what is returned. Python with torch can run it. The same for equal programs. InputError
+// for a step that Python cannot say.
+std::string task_text(const Task& task, int first_value = 0);
+
+// What is asked of a chat model.
+struct Prompt {
+  std::string system, user;
+};
+Prompt make_prompt(const Task& task, const DeviceProfile& profile);
+
+inline constexpr size_t kLongestAnswer = 1 << 20;    // bytes; thoughts count
+inline constexpr size_t kLongestSource = 256 << 10;  // of the code in it
+inline constexpr size_t kLongestPlan = 4096;         // what is longer is cut
+
+// What an answer says.
+struct Answer {
+  std::string plan;    // the text before the code
+  std::string source;  // the code
+  std::string fault;   // why there is none, in one line; empty otherwise
+};
+// Thoughts (<think>...</think>) are dropped. The code is the last complete fenced block that has
+// `class ModelNew`; of text without fences, everything from the first import on.
+Answer parse_answer(std::string_view text);
+
+}  // namespace kw
