@@ -172,7 +172,9 @@ TEST(Update, EveryObjectiveLearnsAGame) {
 TEST(Update, WhatTeachesNothingMovesNothing) {
   const Transformer model = small_model();
   AdamW adam(model.parameters(), {});
-  const auto one = [](const std::vector<Group>& groups) { return drpo_objective(groups, {}); };
+  const auto one = [](const std::vector<Group>& groups) {
+    return clipped_objective(groups, rewards_of(groups), {});
+  };
   auto groups = some_groups(1);
   groups[0][0].judged = {.valid = true, .correct = true, .speedup = 2};
   EXPECT_GT(update(model, nullptr, adam, groups, one, 1e-3, {}).norm, 0);
