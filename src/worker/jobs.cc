@@ -6,6 +6,7 @@
 #include "formats/error.h"
 #include "ops/operator.h"
 #include "program/task_json.h"
+#include "worker/replies.h"
 
 namespace kw {
 namespace {
@@ -284,6 +285,57 @@ Job record_job(const RecordRequest& request, std::chrono::milliseconds deadline)
 
 JobOutcome<Recorded> record_result(const JobResult& result, const RecordRequest& request) {
   return outcome_of<Recorded>(result, "record", request, recorded_from_json);
+}
+
+namespace {
+
+// Outcomes of a job's requests [begin, end).
+void take_own(const JobResult& result, const std::vector<RecordRequest>& requests, size_t begin,
+              size_t end, std::vector<JobOutcome<Recorded>>& out) {
+  const auto all_fail = [&](const JobFault& fault) {
+    for (size_t i = begin; i < end; ++i) out[i].fault = fault;
+  };
+  if (!result.ok()) return all_fail(fault_of(result, requests[begin]));
+  try {
+    const auto replies = JsonReader(result.reply.json, "reply").at("replies").items();
+    if (replies.size() != end - begin) throw InputError("not a reply for each text");
+    for (size_t i = begin; i < end; ++i) {
+      Frame frame;
+      frame.json = replies[i - begin].raw();
+      JobResult own = result_from_reply(std::move(frame));
+      own.seconds = result.seconds / static_cast<double>(end - begin);
+      out[i] = record_result(own, requests[i]);
+    }
+  } catch (const InputError& error) {
+    all_fail(nonsense("record_own", error.what(), requests[begin]));
+  }
+}
+
+}  // namespace
+
+std::vector<JobOutcome<Recorded>> record_own(WorkerPool& pool,
+                                             const std::vector<RecordRequest>& requests,
+                                             size_t a_job, std::chrono::milliseconds deadline) {
+  std::vector<JobOutcome<Recorded>> out(requests.size());
+  std::map<uint64_t, size_t> under_way;  // job id -> its first request
+  for (size_t begin = 0; begin < requests.size(); begin += a_job) {
+    Job job = record_job(requests[begin], deadline);
+    job.request.json["kind"] = "record_own";
+    for (const char* own : {"source", "file"}) job.request.json.erase(own);
+    Json models = Json::array();
+    for (size_t i = begin; i < std::min(begin + a_job, requests.size()); ++i) {
+      models.push_back({{"source", requests[i].text}, {"file", requests[i].file}});
+    }
+    job.request.json["models"] = std::move(models);
+    under_way[pool.submit(std::move(job))] = begin;
+  }
+  while (!under_way.empty()) {
+    const JobResult result = pool.next();
+    const size_t begin = under_way.at(result.id);
+    under_way.erase(result.id);
+    take_own(result, requests, begin, std::min(begin + a_job, requests.size()), out);
+  }
+  return out;
 }
 
 Job compile_job(const Recorded& recorded, const RecordRequest& request,

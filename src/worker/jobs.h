@@ -81,6 +81,14 @@ std::optional<JobFault> text_fault(const RecordRequest& request);
 Job record_job(const RecordRequest& request, std::chrono::milliseconds deadline);
 JobOutcome<Recorded> record_result(const JobResult& result, const RecordRequest& request);
 
+// Records texts that this program wrote itself, `a_job` of them in one child, as far in parallel as
+// the pool goes: starting a child takes ten times as long as recording such a text. Not for a
+// stranger's, who could change what is made of the next. Outcomes in the order of `requests`, which
+// have class and profile in common. No other job may be under way.
+std::vector<JobOutcome<Recorded>> record_own(WorkerPool& pool,
+                                             const std::vector<RecordRequest>& requests,
+                                             size_t a_job, std::chrono::milliseconds deadline);
+
 // The kernels' sources alone, one for each kernel of the task.
 JobOutcome<std::vector<std::string>> slice_kernels(WorkerPool& pool, const Recorded& recorded,
                                                    const RecordRequest& request,

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "formats/error.h"
 #include "ops/operator.h"
@@ -216,6 +217,35 @@ TEST(DeviceProfile, KnowsThreeAndNamesThemOtherwise) {
     ADD_FAILURE();
   } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()).find("h200, h100, a100"), std::string::npos);
+  }
+}
+
+// Texts that are recorded in one child are the tasks that they are alone, also behind one that is
+// refused.
+TEST(RecordOwn, IsWhatEachIsAlone) {
+  WorkerPool pool(default_worker_config());
+  std::vector<RecordRequest> requests;
+  for (const char* level : {"1", "5"}) {
+    std::ifstream file(std::string(KW_SOURCE_DIR "/suites/level") + level + ".jsonl");
+    std::string line;
+    for (int i = 0; i < 12 && std::getline(file, line); ++i) {
+      requests.push_back(request_of(parse_json(line, "suite").at("twin").at("model")));
+      requests.back().file = level + std::to_string(i) + ".py";
+    }
+  }
+  requests[5].text += "\nthis is no Python\n";
+  requests[6].text += "\ntorch.set_default_dtype(torch.float64)\n";  // the next must not see it
+  const auto own = record_own(pool, requests, 9, kWait);
+  const auto alone = build_tasks(pool, requests, kWait);
+  ASSERT_EQ(own.size(), requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    ASSERT_EQ(own[i].value.has_value(), i != 5) << (own[i].fault ? own[i].fault->text() : "");
+    if (i == 5) {
+      EXPECT_EQ(own[i].fault->code, "syntax");
+      EXPECT_EQ(own[i].fault->file, requests[5].file);
+    } else if (i != 6) {
+      EXPECT_EQ(own[i].value->task, alone[i].value->task) << requests[i].text;
+    }
   }
 }
 
