@@ -1,0 +1,75 @@
+// Pairs to learn from before there is any reward: programs drawn from a seed, as tasks' texts, and
+// what the teacher writes for them, plan first, code behind it. Programs are of the training split;
+// what a step's result is called starts at a random number, and so do kernels, so that copying
+// names is what is learned. The same seed gives the same pairs on any machine, in any order,
+// however many threads make them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ops/dtype.h"
+#include "synth/dims.h"
+#include "worker/device_profile.h"
+#include "worker/worker_pool.h"
+
+namespace kw {
+
+struct PairOptions {
+  uint64_t seed = 1;
+  std::vector<int> levels = {1};  // of which each program has one, each as likely
+  int schedules = 4;              // of a program, the teacher's best first; fewer where there are
+  DType dtype = DType::kFloat32;
+  DimsLimits limits;     // of sizes
+  int most_names = 400;  // first numbers of values and kernels are below it
+  int threads = 0;       // that write kernels; 0: one for each core
+};
+
+struct Pair {
+  uint64_t index = 0;  // of the program
+  int level = 1;
+  int schedule = 0;       // which of the program's
+  std::string operators;  // "Conv2d, ReLU"
+  std::string prompt;     // task_text()
+  std::string plan, code;
+
+  std::string answer() const { return plan + code; }  // as parse_answer() takes it apart
+};
+
+struct PairCounts {
+  int64_t programs = 0;    // of these,
+  int64_t unrecorded = 0;  // could not be recorded: a fault of the machine or of synthesis,
+  int64_t unwritten = 0;   // the teacher has no kernels for;
+  int64_t pairs = 0;
+  double draw_seconds = 0, record_seconds = 0, write_seconds = 0;  // wall time
+};
+
+// Borrows pool and profile. One thread.
+class PairSource {
+ public:
+  // InputError where no level is asked for.
+  PairSource(PairOptions options, WorkerPool& pool, const DeviceProfile& profile);
+  // Pairs of the programs [begin, end), in order. No other job of the pool may be under way.
+  std::vector<Pair> make(uint64_t begin, uint64_t end);
+  const PairCounts& counts() const { return counts_; }
+  // Why the first that was not recorded was not; empty where there is none.
+  const std::string& first_fault() const { return first_fault_; }
+
+ private:
+  struct Drawn;
+  std::vector<Drawn> draw(uint64_t begin, uint64_t end);
+  void record(std::vector<Drawn>& drawn);
+  std::vector<Pair> write(const Drawn& drawn) const;
+  // Calls work(i) for each i below `count`, from so many threads as the options say.
+  void in_parallel(size_t count, const std::function<void(size_t)>& work) const;
+
+  PairOptions options_;
+  WorkerPool& pool_;
+  const DeviceProfile& profile_;
+  PairCounts counts_;
+  std::string first_fault_;
+};
+
+}  // namespace kw

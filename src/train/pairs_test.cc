@@ -1,0 +1,91 @@
+// With the real worker.
+#include "train/pairs.h"
+
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <set>
+
+#include "formats/error.h"
+#include "policy/prompt.h"
+#include "worker/jobs.h"
+
+namespace kw {
+namespace {
+
+class Pairs : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { pool_ = new WorkerPool(default_worker_config()); }
+  static void TearDownTestSuite() { delete pool_; }
+  static PairOptions options(std::vector<int> levels) {
+    PairOptions out;
+    out.levels = std::move(levels);
+    out.limits.low_flops = 0x1p16, out.limits.high_flops = 0x1p20;
+    out.threads = 2;
+    return out;
+  }
+  static WorkerPool* pool_;
+  const DeviceProfile profile_ = device_profile("h200");
+};
+WorkerPool* Pairs::pool_ = nullptr;
+
+std::set<std::string> names_in(const std::string& text, const std::string& pattern) {
+  const std::regex expression(pattern);
+  std::set<std::string> out;
+  for (std::sregex_iterator it(text.begin(), text.end(), expression), end; it != end; ++it) {
+    out.insert(it->str());
+  }
+  return out;
+}
+
+TEST_F(Pairs, AnswersComeApartAndNameWhatIsAsked) {
+  PairSource source(options({1, 2, 5}), *pool_, profile_);
+  const auto pairs = source.make(0, 40);
+  EXPECT_EQ(source.counts().unrecorded, 0) << source.first_fault();
+  EXPECT_EQ(source.counts().programs, 40);
+  EXPECT_EQ(source.counts().unwritten, 0);
+  ASSERT_GT(pairs.size(), 80u);
+  std::set<int> levels;
+  std::set<std::string> prompts, answers;
+  for (const Pair& pair : pairs) {
+    const Answer answer = parse_answer(pair.answer());
+    EXPECT_EQ(answer.fault, "");
+    EXPECT_EQ(answer.source, pair.code);
+    EXPECT_EQ(answer.plan + "\n", pair.plan);
+    const auto asked = names_in(pair.prompt, "\\bt\\d+\\b");
+    for (const std::string& name : names_in(pair.answer(), "\\bt\\d+\\b")) {
+      EXPECT_TRUE(asked.contains(name)) << name << "\n" << pair.prompt << pair.answer();
+    }
+    EXPECT_FALSE(names_in(pair.plan, "\\bt\\d+\\b").empty());
+    levels.insert(pair.level);
+    prompts.insert(pair.prompt);
+    answers.insert(pair.answer());
+  }
+  EXPECT_EQ(levels, (std::set<int>{1, 2, 5}));
+  EXPECT_EQ(answers.size(), pairs.size());
+  EXPECT_GE(prompts.size(), 39u);
+}
+
+TEST_F(Pairs, HangOnSeedAndIndexAlone) {
+  auto some = options({1, 3});
+  const auto all = PairSource(some, *pool_, profile_).make(0, 10);
+  some.threads = 1;
+  PairSource parts(some, *pool_, profile_);
+  auto first = parts.make(4, 10), second = parts.make(0, 4);
+  second.insert(second.end(), first.begin(), first.end());
+  ASSERT_EQ(all.size(), second.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].index, second[i].index);
+    EXPECT_EQ(all[i].prompt, second[i].prompt);
+    EXPECT_EQ(all[i].answer(), second[i].answer());
+  }
+  some.seed = 2;
+  EXPECT_NE(PairSource(some, *pool_, profile_).make(0, 1)[0].prompt, all[0].prompt);
+}
+
+TEST_F(Pairs, OfNoLevelAreRefused) {
+  EXPECT_THROW(PairSource(options({}), *pool_, profile_), InputError);
+}
+
+}  // namespace
+}  // namespace kw
