@@ -357,7 +357,9 @@ def evaluate(options, models, take):
         command.append("--baseline")
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     for line in process.stdout:
-        take(json.loads(line))
+        result = json.loads(line)
+        if "summary" not in result:  # its last line
+            take(result)
     return process.wait()
 
 

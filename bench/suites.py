@@ -70,7 +70,9 @@ def replay(suite, flags):
                       "command": " ".join(command[1:]).replace(os.path.dirname(suite), "suites")}), flush=True)
     process = run(command)
     for line in process.stdout:
-        print(json.dumps({"level": flags.level, **row_of(json.loads(line))}), flush=True)
+        result = json.loads(line)
+        if "summary" not in result:  # its last line
+            print(json.dumps({"level": flags.level, **row_of(result)}), flush=True)
     return process.wait()
 
 

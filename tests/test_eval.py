@@ -22,6 +22,13 @@ def write_model(path, body, inputs):
         "def get_init_inputs():\n    return []\n" % (body, inputs))
 
 
+def read(process):
+    """The models' lines and the summary, which is the last one."""
+    *lines, last = [json.loads(line) for line in process.stdout.splitlines()]
+    assert list(last) == ["summary"] and not any("summary" in line for line in lines)
+    return lines, last["summary"]
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("suite")
@@ -31,19 +38,20 @@ def results(tmp_path_factory):
     process = run("eval", folder, "--backend", "cpu", "--coverage", "pure", "--samples", "2",
                   "--trials", "1", "--json", "--out", out)
     assert process.returncode == 0, process.stderr
-    lines = [json.loads(line) for line in process.stdout.splitlines()]
-    return {line["model"].rsplit("/", 1)[1][:-3]: line for line in lines}, out, process.stderr
+    lines, summary = read(process)
+    found = {line["model"].rsplit("/", 1)[1][:-3]: line for line in lines}
+    return found, out, process.stderr, summary
 
 
 def test_outcomes(results):
-    found, _, summary = results
+    found, _, summary, _ = results
     assert {name: r["outcome"] for name, r in found.items()} == {
         "pointwise": "verified", "sorted": "refused", "unusable": "unusable"}
     assert "3 models, 1 refused, 1 unusable, 1 verified" in summary
 
 
 def test_samples_say_what_they_are_and_are_kept(results):
-    found, out, _ = results
+    found, out, _, _ = results
     samples = found["pointwise"]["samples"]
     assert samples and all(s["family"] and s["plan"] for s in samples)
     assert sorted(p.name for p in out.iterdir()) == [
@@ -51,8 +59,22 @@ def test_samples_say_what_they_are_and_are_kept(results):
     assert "@triton.jit" in (out / "pointwise.0.py").read_text()
 
 
+def test_the_summary_is_of_tasks(results):
+    """A model file at fault is no task; what was refused is one that is not solved."""
+    found, _, _, summary = results
+    samples = [s["outcome"] == "accepted" for s in found["pointwise"]["samples"]]
+    assert len(samples) == 2
+    assert (summary["tasks"], summary["refused"], summary["not_judged"]) == (2, 1, 0)
+    assert (summary["answers"], summary["correct"]) == (2, sum(samples))
+    assert summary["solved"]["value"] == 0.5 and summary["judged"] == "all"
+    assert 0.09 < summary["solved"]["lower"] < 0.1 and 0.9 < summary["solved"]["upper"] < 0.91
+    assert summary["pass_at"]["1"]["value"] == sum(samples) / 2 / 2
+    assert summary["pass_at"]["2"]["value"] == 0.5
+    assert summary["eager"] is None and summary["compile"] is None  # nothing is timed on the CPU
+
+
 def test_reasons(results):
-    found, _, _ = results
+    found, _, _, _ = results
     assert "sort" in found["sorted"]["reason"] and not found["sorted"]["samples"]
     assert "unusable.py:6" in found["unusable"]["reason"]
 
@@ -61,14 +83,16 @@ def test_judging_can_end_with_the_first_that_is_accepted(tmp_path):
     model = tmp_path / "pointwise.py"
     write_model(model, *MODELS["pointwise"])
     flags = ("--backend", "cpu", "--samples", "3", "--trials", "1", "--seed", "5", "--json")
-    all_of_them = json.loads(run("eval", model, *flags).stdout)
-    some = json.loads(run("eval", model, *flags, "--until-accepted").stdout)
+    (all_of_them,), _ = read(run("eval", model, *flags))
+    (some,), summary = read(run("eval", model, *flags, "--until-accepted"))
     outcomes = [sample["outcome"] for sample in all_of_them["samples"]]
     first = outcomes.index("accepted")
     assert len(outcomes) > first + 1
     assert [(s["plan"], s["outcome"]) for s in some["samples"]] == [
         (s["plan"], s["outcome"]) for s in all_of_them["samples"][:first + 1]]
     assert some["outcome"] == "verified"
+    assert summary["pass_at"] is None and summary["judged"] == "until accepted"
+    assert summary["solved"]["value"] == 1
     assert run("eval", model, "--until-accepted", "--side-by-side").returncode == 2
 
 
@@ -87,6 +111,7 @@ def test_what_is_written_stands_for_the_model(tmp_path):
     common = ["--backend", "cpu", "--trials", "1"]
     process = run("eval", models, *common, "--out", tmp_path / "out")
     assert process.returncode == 0, process.stderr
+    assert "  verified        100 %" in process.stdout and "  pass@1          100 %" in process.stdout
     for name in bodies:
         process = run("verify", models / (name + ".py"), tmp_path / "out" / (name + ".0.py"), *common)
         assert process.returncode == 0, process.stdout + process.stderr
@@ -106,6 +131,6 @@ def test_programs_that_are_no_one_fragment_are_written_whole(tmp_path):
     judged = run("eval", tasks, "--twins", "--backend", "cpu", "--coverage", "pure", "--trials", "1",
                  "--samples", "2", "--until-accepted", "--seed", "5", "--json")
     assert judged.returncode == 0, judged.stderr
-    results = [json.loads(line) for line in judged.stdout.splitlines()]
+    results, _ = read(judged)
     assert [r["outcome"] for r in results] == ["verified"] * 8, [r for r in results if r["outcome"] != "verified"]
     assert any(r["samples"][-1]["schedule"]["parts"] > 2 for r in results)

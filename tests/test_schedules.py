@@ -138,6 +138,7 @@ def evaluate(folder, *arguments):
     process = run("eval", folder / "model.py", "--backend", "cpu", "--samples", "3", "--trials", "1",
                   "--json", *arguments)
     results = [json.loads(line) for line in process.stdout.splitlines()]
+    results = [result for result in results if "summary" not in result]
     for result in results:
         del result["judge_seconds"]
     return process, results

@@ -13,6 +13,7 @@
 #include "cli/common.h"
 #include "formats/error.h"
 #include "policy/teacher/teacher.h"
+#include "report/eval_summary.h"
 #include "search/suite.h"
 #include "synth/task_row.h"
 #include "verify/baselines.h"
@@ -95,18 +96,20 @@ void print(const SuiteResult& result) {
   std::fflush(stdout);
 }
 
-int run(const Flags& flags) {
-  const std::vector<std::string> files = model_files(flags.models);
-  Machine machine(flags.machine, files);
+std::vector<RecordRequest> requests_of(const Flags& flags, const std::vector<std::string>& files,
+                                       const DeviceProfile& profile) {
   std::vector<RecordRequest> requests;
   for (const std::string& file : files) {
     if (fs::path(file).extension() == ".jsonl") {
-      std::ranges::move(requests_of_tasks(file, flags, machine.profile),
-                        std::back_inserter(requests));
+      std::ranges::move(requests_of_tasks(file, flags, profile), std::back_inserter(requests));
     } else {
-      requests.push_back(request_for_file(file, flags.cls, flags.machine, machine.profile));
+      requests.push_back(request_for_file(file, flags.cls, flags.machine, profile));
     }
   }
+  return requests;
+}
+
+SuiteOptions suite_options(const Flags& flags) {
   SuiteOptions options;
   options.samples = flags.samples;
   options.seed = flags.seed;
@@ -120,6 +123,24 @@ int run(const Flags& flags) {
   options.progress = [](const std::string& text) {
     std::fprintf(stderr, "eval: %s\n", text.c_str());
   };
+  return options;
+}
+
+// The last of what is printed: all models together.
+void print_summary(const std::vector<TaskAnswers>& tasks, const SuiteOptions& options, bool json) {
+  const Metrics metrics = measure_suite(tasks, options);
+  if (json) {
+    std::cout << Json({{"summary", to_json(metrics)}}).dump() << std::endl;
+  } else {
+    std::cout << summary_text(metrics, options) << std::flush;
+  }
+}
+
+int run(const Flags& flags) {
+  const std::vector<std::string> files = model_files(flags.models);
+  Machine machine(flags.machine, files);
+  const std::vector<RecordRequest> requests = requests_of(flags, files, machine.profile);
+  SuiteOptions options = suite_options(flags);
   // Names of packages start anew with each batch.
   std::deque<ScratchFolder> scratch;
   std::optional<Baselines> baselines;
@@ -138,9 +159,11 @@ int run(const Flags& flags) {
                     .explore = flags.explore,
                     .whole = true});
   std::map<std::string, int> outcomes;
+  std::vector<TaskAnswers> tasks;
   Suite(machine.pool, machine.executor, *policy, machine.profile)
       .run(requests, options, [&](const SuiteResult& result) {
         ++outcomes[result.outcome()];
+        if (auto answers = answers_of(result)) tasks.push_back(std::move(*answers));
         if (flags.json) {
           std::cout << to_json(result).dump() << std::endl;
         } else {
@@ -148,6 +171,7 @@ int run(const Flags& flags) {
         }
         if (!flags.out.empty()) write_sources(result, flags.out);
       });
+  print_summary(tasks, options, flags.json);
   std::string summary =
       std::to_string(requests.size()) + (requests.size() == 1 ? " model" : " models");
   for (const auto& [outcome, count] : outcomes) {
@@ -199,7 +223,8 @@ Command add_eval(CLI::App& app) {
       "import it); <model>.<sample>.fragment.py was not accepted");
   app.add_option("--seed", flags->seed, "seed of policy, inputs and parameters (default: secret)");
   app.add_flag("--no-time", flags->no_time, "judge only");
-  app.add_flag("--json", flags->json, "print one line of JSON for each model");
+  app.add_flag("--json", flags->json,
+               "print one line of JSON for each model, and one for all of them");
   flags->machine.add_to(app);
   app.footer(
       "Each model is written whole, without a search: what the policy can do by itself. The exit\n"

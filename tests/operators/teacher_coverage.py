@@ -56,7 +56,9 @@ def evaluate(paths, options, take):
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
                                    stderr=subprocess.DEVNULL if not options.verbose else None)
         for line in process.stdout:
-            take(json.loads(line))
+            result = json.loads(line)
+            if "summary" not in result:  # its last line
+                take(result)
         if process.wait():
             failures.append("kernelwright eval ended with %d" % process.returncode)
 

@@ -1,0 +1,117 @@
+#include "report/eval_summary.h"
+
+#include "report/figures.h"
+
+namespace kw {
+namespace {
+
+AnswerOutcome answer_of(const SuiteSample& sample) {
+  const Verdict& verdict = sample.verdict;
+  const bool accepted = verdict.outcome == Verdict::Outcome::kAccepted;
+  const auto passed = [&](Stage stage) {
+    return accepted || (verdict.rejected_at && *verdict.rejected_at > stage);
+  };
+  AnswerOutcome out;
+  out.judged = verdict.outcome == Verdict::Outcome::kRejected || (accepted && sample.in_full);
+  out.valid = passed(Stage::kRecord);
+  out.compiled = passed(Stage::kCompile);
+  out.correct = accepted && sample.in_full;
+  out.over_eager = verdict.speedup_eager;
+  out.over_compile = verdict.speedup_compile;
+  if (verdict.rejected_at) out.reason = stage_name(*verdict.rejected_at);
+  return out;
+}
+
+std::string percents(const Estimate& estimate) {
+  std::string out = percent_text(estimate.value);
+  if (estimate.interval) {
+    out += " (" + percent_text(estimate.interval->lower) + " to " +
+           percent_text(estimate.interval->upper) + ")";
+  }
+  return out;
+}
+
+std::string ratios(const Estimate& estimate) {
+  return ratio_text(estimate.value) +
+         (estimate.interval ? " (" + interval_text(*estimate.interval) + ")" : "");
+}
+
+std::string line(std::string name, const std::string& text) {
+  name.resize(std::max<size_t>(name.size(), 14), ' ');
+  return "  " + name + "  " + text + "\n";
+}
+
+std::string left_out(const Estimate& estimate) {
+  if (estimate.left_out == 0) return "";
+  return ", of " + count_text(estimate.tasks, "task");
+}
+
+std::string pass_at_text(const Metrics& metrics) {
+  if (metrics.judged != MetricsOptions::Judged::kAll) {
+    return line("pass@k", "not defined: some samples were left out");
+  }
+  std::string out;
+  for (const auto& [k, estimate] : metrics.pass_at) {
+    out += line("pass@" + std::to_string(k),
+                estimate ? percents(*estimate) + left_out(*estimate)
+                         : "not known: no task has that many samples that were judged");
+  }
+  return out;
+}
+
+std::string speed_text(const std::optional<SpeedMetrics>& speed, const std::string& over) {
+  if (!speed) return "";
+  std::string out;
+  for (const auto& [p, estimate] : speed->fast_best) {
+    if (p > 1) continue;  // the others are in the JSON
+    out += line("fast_1", percents(estimate) + left_out(estimate) + " over " + over);
+  }
+  if (!speed->geometric_mean_right) return out;
+  std::string means = ratios(*speed->geometric_mean_right) + " over " + over + " where verified";
+  if (speed->geometric_mean_all) means += ", " + ratios(*speed->geometric_mean_all) + " over all";
+  return out + line("geometric mean", means);
+}
+
+}  // namespace
+
+MetricsOptions metrics_options(const SuiteOptions& options) {
+  MetricsOptions out;
+  out.judged = options.side_by_side     ? MetricsOptions::Judged::kFastest
+               : options.until_accepted ? MetricsOptions::Judged::kUntilCorrect
+                                        : MetricsOptions::Judged::kAll;
+  out.pass_at = {1};
+  if (options.samples > 1) out.pass_at.push_back(options.samples);
+  return out;
+}
+
+std::optional<TaskAnswers> answers_of(const SuiteResult& result) {
+  TaskAnswers out{result.model, {}};
+  if (!result.fault.empty()) {
+    if (!result.is_workers_fault) return {};
+    out.answers = {{.judged = false}};
+    return out;
+  }
+  for (const SuiteSample& sample : result.samples) out.answers.push_back(answer_of(sample));
+  return out;
+}
+
+Metrics measure_suite(const std::vector<TaskAnswers>& tasks, const SuiteOptions& options) {
+  Metrics out = measure(tasks, metrics_options(options));
+  // What is wrong is not fast, timed or not; but nothing is said of speed where nobody asked.
+  if (!options.verify.time) out.eager.reset();
+  if (!options.verify.time || !options.compile_baselines) out.compile.reset();
+  return out;
+}
+
+std::string summary_text(const Metrics& metrics, const SuiteOptions& options) {
+  if (!metrics.solved) return "";
+  const double percent = 100 * metrics_options(options).bootstrap.confidence;
+  std::string out = count_text(metrics.tasks, "task") + " (" + number_text(percent) +
+                    " % intervals; " + count_text(metrics.answers, "judged sample") + ")\n";
+  out += line("verified", percents(*metrics.solved) + left_out(*metrics.solved));
+  out += pass_at_text(metrics);
+  out += speed_text(metrics.eager, "eager");
+  return out + speed_text(metrics.compile, "torch.compile");
+}
+
+}  // namespace kw

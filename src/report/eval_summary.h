@@ -1,0 +1,26 @@
+// What `kernelwright eval` says at its end of all models together. Pure functions: any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/metrics.h"
+#include "search/suite.h"
+
+namespace kw {
+
+MetricsOptions metrics_options(const SuiteOptions& options);
+
+// How a model's samples count. Valid: loaded and recorded. Correct: accepted in full. With
+// side_by_side, what passed a first look alone is not judged. Nothing where the model file itself
+// is at fault: then there is no task.
+std::optional<TaskAnswers> answers_of(const SuiteResult& result);
+
+// The metrics of models evaluated under these options; speedups where they were timed alone.
+Metrics measure_suite(const std::vector<TaskAnswers>& tasks, const SuiteOptions& options);
+
+// Some lines for a terminal.
+std::string summary_text(const Metrics& metrics, const SuiteOptions& options);
+
+}  // namespace kw
