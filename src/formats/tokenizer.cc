@@ -4,10 +4,10 @@
 #include <utf8proc.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <queue>
 
+#include "formats/byte_alphabet.h"
 #include "formats/error.h"
 #include "formats/json.h"
 
@@ -20,41 +20,6 @@ constexpr const char* kGpt2Pattern =
 
 uint64_t pair_of(TokenId left, TokenId right) {
   return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
-}
-
-// What stands for each byte in the files' texts: printable ones for themselves, the others, in
-// order, for the characters from 256 on.
-std::array<char32_t, 256> byte_alphabet() {
-  std::array<char32_t, 256> out{};
-  char32_t next = 256;
-  for (int byte = 0; byte < 256; ++byte) {
-    const bool printable = (byte >= 33 && byte <= 126) || (byte >= 161 && byte != 173);
-    out[byte] = printable ? static_cast<char32_t>(byte) : next++;
-  }
-  return out;
-}
-
-// The bytes that a text in that alphabet stands for; nothing where it is in none.
-std::optional<std::string> bytes_of(std::string_view text) {
-  static const std::unordered_map<char32_t, char> known = [] {
-    std::unordered_map<char32_t, char> out;
-    const auto alphabet = byte_alphabet();
-    for (int byte = 0; byte < 256; ++byte) out[alphabet[byte]] = static_cast<char>(byte);
-    return out;
-  }();
-  std::string out;
-  const auto* at = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
-  for (size_t i = 0; i < text.size();) {
-    utf8proc_int32_t character = 0;
-    const auto length =
-        utf8proc_iterate(at + i, static_cast<utf8proc_ssize_t>(text.size() - i), &character);
-    if (length <= 0) return std::nullopt;
-    const auto found = known.find(static_cast<char32_t>(character));
-    if (found == known.end()) return std::nullopt;
-    out += found->second;
-    i += static_cast<size_t>(length);
-  }
-  return out;
 }
 
 std::string composed(std::string_view text) {
@@ -268,9 +233,10 @@ const Tokenizer::Added* Tokenizer::added_at(std::string_view text, size_t at) co
   return nullptr;
 }
 
-std::vector<TokenId> Tokenizer::encode(std::string_view text, Specials specials) const {
+template <class OfText, class OfSpecial>
+void Tokenizer::cut_specials(std::string_view text, Specials specials, OfText of_text,
+                             OfSpecial of_special) const {
   if (!is_utf8(text)) throw InputError("a text that is not UTF-8");
-  std::vector<TokenId> out;
   size_t done = 0;
   for (size_t at = 0; specials == Specials::kTokens && at < text.size();) {
     const Added* added = added_at(text, at);
@@ -278,15 +244,32 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text, Specials specials)
       ++at;
       continue;
     }
-    encode_text(text.substr(done, at - done), out);
-    out.push_back(added->id);
+    of_text(text.substr(done, at - done));
+    of_special(added->id);
     done = at += added->text.size();
   }
-  encode_text(text.substr(done), out);
+  of_text(text.substr(done));
+}
+
+std::vector<TokenId> Tokenizer::encode(std::string_view text, Specials specials) const {
+  std::vector<TokenId> out;
+  cut_specials(
+      text, specials,
+      [&](std::string_view part) {
+        split_text(part, [&](std::string_view piece) { encode_piece(piece, out); });
+      },
+      [&](TokenId special) { out.push_back(special); });
   return out;
 }
 
-void Tokenizer::encode_text(std::string_view text, std::vector<TokenId>& out) const {
+void Tokenizer::split(std::string_view text, const std::function<void(std::string_view)>& take,
+                      Specials specials) const {
+  cut_specials(
+      text, specials, [&](std::string_view part) { split_text(part, take); }, [](TokenId) {});
+}
+
+template <class Take>
+void Tokenizer::split_text(std::string_view text, const Take& take) const {
   if (text.empty()) return;
   std::string own;
   if (nfc_ && std::any_of(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; })) {
@@ -299,7 +282,7 @@ void Tokenizer::encode_text(std::string_view text, std::vector<TokenId>& out) co
     for (std::string_view piece : pieces) split.pattern->cut(piece, split.keep_between, finer);
     pieces.swap(finer);
   }
-  for (std::string_view piece : pieces) encode_piece(piece, out);
+  for (std::string_view piece : pieces) take(piece);
 }
 
 // Neighbours are joined by rank, then from the left; a joined token may be joined again.

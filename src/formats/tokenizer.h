@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,6 +29,10 @@ class Tokenizer {
   enum class Specials { kTokens, kText };
   // InputError where the text is not UTF-8.
   std::vector<TokenId> encode(std::string_view text, Specials specials = Specials::kTokens) const;
+  // What merges work within, in order: the text without its special tokens, normalised and split.
+  // The pieces last for the call. InputError where the text is not UTF-8.
+  void split(std::string_view text, const std::function<void(std::string_view)>& take,
+             Specials specials = Specials::kTokens) const;
   // The bytes of the tokens, which may end within a character. Special tokens are left out unless
   // they are wanted.
   std::string decode(std::span<const TokenId> ids, Specials specials = Specials::kText) const;
@@ -58,7 +63,11 @@ class Tokenizer {
   };
   friend class TokenizerReader;
 
-  void encode_text(std::string_view text, std::vector<TokenId>& out) const;
+  template <class OfText, class OfSpecial>
+  void cut_specials(std::string_view text, Specials specials, OfText of_text,
+                    OfSpecial of_special) const;
+  template <class Take>
+  void split_text(std::string_view text, const Take& take) const;
   void encode_piece(std::string_view piece, std::vector<TokenId>& out) const;
   const Added* added_at(std::string_view text, size_t at) const;
 
