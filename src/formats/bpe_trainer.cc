@@ -133,16 +133,16 @@ std::string file_of(const std::vector<std::string>& tokens, const Merges& merges
                      {"normalized", false},
                      {"special", true}});
   }
-  const Json model = {{"type", "BPE"},
-                      {"dropout", nullptr},
-                      {"unk_token", nullptr},
-                      {"continuing_subword_prefix", nullptr},
-                      {"end_of_word_suffix", nullptr},
-                      {"fuse_unk", false},
-                      {"byte_fallback", false},
-                      {"ignore_merges", true},
-                      {"vocab", std::move(vocabulary)},
-                      {"merges", std::move(joined)}};
+  Json model = {{"type", "BPE"},
+                {"dropout", nullptr},
+                {"unk_token", nullptr},
+                {"continuing_subword_prefix", nullptr},
+                {"end_of_word_suffix", nullptr},
+                {"fuse_unk", false},
+                {"byte_fallback", false},
+                {"ignore_merges", true},
+                {"vocab", std::move(vocabulary)},
+                {"merges", std::move(joined)}};
   return Json({{"version", "1.0"},
                {"truncation", nullptr},
                {"padding", nullptr},
