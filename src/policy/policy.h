@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,17 @@ struct Proposal {
   double model_seconds = 0;  // the policy's own estimate of device time; 0 when it has none
   // What the policy says of the schedule, for tables of schedules (docs/schedules.md); may be null.
   Json schedule;
+  // Why there is no source, in one line: the proposal counts, as one that was rejected when it was
+  // loaded. Empty otherwise.
+  std::string fault;
+  // The fault is not the answer's, as none came (an endpoint that is down): it was not judged.
+  bool unanswered = false;
+};
+
+// What a policy thinks of a fragment before it writes it.
+struct Guess {
+  std::string family;
+  double seconds = 0;  // of device time
 };
 
 class Policy {
@@ -32,10 +44,28 @@ class Policy {
   // address of results that are kept. What it learns does not count: that only improves answers.
   virtual std::string fingerprint() const { return {}; }
   // At most `count` proposals for `task` (usually a fragment), best guess first; none when the
-  // policy cannot write it. `seed` makes the answer reproducible.
+  // policy cannot write it. `seed` makes the answer reproducible. `task.source` names the model's
+  // file, and its class where the task is the model's whole forward program; the class of a part
+  // is "fragment". Called from as many threads as at_once() says.
   virtual std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
                                         uint64_t seed,
                                         std::chrono::steady_clock::time_point deadline) = 0;
+  // What the first proposal for `task` would be, without writing it: asked of every fragment of a
+  // program. Nothing when the policy cannot write it. Whoever waits or pays for proposals answers
+  // otherwise than by making one.
+  virtual std::optional<Guess> guess(const Task& task, const DeviceProfile& profile) {
+    const auto soon = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    const std::vector<Proposal> first = propose(task, profile, 1, 0, soon);
+    if (first.empty()) return {};
+    return Guess{first[0].family, first[0].model_seconds};
+  }
+  // So many proposals are waited for at once: 1 of a policy that computes them itself.
+  virtual int at_once() const { return 1; }
+  // How long one propose() may take.
+  virtual std::chrono::seconds patience() const { return std::chrono::seconds(60); }
+  // What was asked of others and what it cost, since the policy was made (docs/policies.md); null
+  // when nothing is.
+  virtual Json costs() const { return {}; }
   // Told how proposals for one task did that were right: `schedule` and seconds of device time.
   virtual void learn(const std::vector<std::pair<Json, double>>& /*measured*/) {}
   // One line for people on why propose() gave nothing; empty when the policy does not say.

@@ -104,14 +104,13 @@ bool CoverSearch::offer_fragments(const SearchLimit& limit) {
     ++progress_.done;
     if (progress_.done % 64 == 1) report("planning", "fragments");
     const Fragment fragment = cut(program(), steps);
-    const auto soon = Clock::now() + std::chrono::seconds(5);
-    const auto proposals = policy_.propose(fragment.task, profile_, 1, 0, soon);
-    if (proposals.empty()) continue;
+    const std::optional<Guess> guess = policy_.guess(fragment.task, profile_);
+    if (!guess) continue;
     Candidate candidate;
     candidate.steps = steps;
     candidate.eager_seconds = eager_seconds(steps);
-    candidate.seconds = candidate.guess = proposals[0].model_seconds;
-    candidate.family = proposals[0].family;
+    candidate.seconds = candidate.guess = guess->seconds;
+    candidate.family = guess->family;
     candidates_.push_back(std::move(candidate));
   }
   return true;

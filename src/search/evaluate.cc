@@ -1,6 +1,8 @@
 #include "search/evaluate.h"
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 
 #include "formats/error.h"
 #include "formats/frame.h"
@@ -45,20 +47,20 @@ std::vector<Evaluated> FragmentEvaluator::evaluate(const std::vector<Asked>& ask
   std::vector<Work> works;
   std::vector<Work*> open;
   for (const Asked& one : asked) works.push_back({.asked = one, .key = store_key(one)});
+  std::vector<Work*> unknown;
   for (Work& work : works) {
     recall(work);
-    if (!work.recalled && !work.done) propose(work);
+    if (!work.recalled && !work.done) unknown.push_back(&work);
     if (!work.done) open.push_back(&work);
   }
+  propose(unknown, limit);
   build(open, limit);
   std::vector<Work*> stale;  // what was stored does not build any more
   for (Work* work : open) {
     if (work->recalled && work->built.empty() && !limit.over()) stale.push_back(work);
   }
-  for (Work* work : stale) {
-    work->recalled.reset();
-    propose(*work);
-  }
+  for (Work* work : stale) work->recalled.reset();
+  propose(stale, limit);
   build(stale, limit);
   std::vector<Evaluated> out;
   for (Work& work : works) {
@@ -76,13 +78,31 @@ std::vector<Evaluated> FragmentEvaluator::evaluate(const std::vector<Asked>& ask
   return out;
 }
 
-void FragmentEvaluator::propose(Work& work) {
+// A policy that waits for others is asked about several fragments at once.
+void FragmentEvaluator::propose(const std::vector<Work*>& works, const SearchLimit& limit) {
   const auto phase = clock_.scope("write");
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t i = next++; i < works.size(); i = next++) propose(*works[i], limit);
+  };
+  std::vector<std::future<void>> others;
+  for (int i = 1; i < policy_.at_once() && i < static_cast<int>(works.size()); ++i) {
+    others.push_back(std::async(std::launch::async, work));
+  }
+  work();
+  for (std::future<void>& other : others) other.get();
+}
+
+void FragmentEvaluator::propose(Work& work, const SearchLimit& limit) {
   work.found = {};
   work.found.eager_seconds = work.asked.model_seconds;
   // Without measurements the first proposal that is right is taken, so a few are enough.
   const int count = measures() ? work.asked.proposals : 3;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  // What a policy waits for beyond the search's end comes too late; what it computes itself is kept
+  // for another run.
+  const auto now = std::chrono::steady_clock::now();
+  const auto deadline = policy_.at_once() > 1 ? std::min(now + policy_.patience(), limit.end)
+                                              : now + std::chrono::seconds(30);
   for (const Proposal& p :
        policy_.propose(work.asked.fragment.task, profile_, count, 0, deadline)) {
     Attempt attempt;
@@ -92,6 +112,10 @@ void FragmentEvaluator::propose(Work& work) {
     attempt.source = p.source;
     attempt.schedule = p.schedule;
     attempt.seconds = p.model_seconds;
+    if (p.source.empty()) {
+      attempt.reason = (p.unanswered ? "not judged: " : "load: ") + p.fault;
+      attempt.settled = !p.unanswered;
+    }
     attempt.eager_seconds = work.asked.model_seconds;
     work.found.attempts.push_back(std::move(attempt));
   }
@@ -121,6 +145,7 @@ void FragmentEvaluator::build(const std::vector<Work*>& works, const SearchLimit
     if (!work->built.empty()) continue;  // by an earlier run
     for (size_t i = 0; i < work->found.attempts.size(); ++i) {
       if (work->recalled && i != *work->recalled) continue;
+      if (work->found.attempts[i].source.empty()) continue;  // nothing was written
       RecordRequest request = proposal_request(work->asked.fragment.task.forward,
                                                work->found.attempts[i].source, profile_);
       const uint64_t id = pool_.submit(record_job(request, options_.verify.record_deadline));

@@ -36,7 +36,8 @@ class FragmentEvaluator : public Evaluator {
     Evaluated found;
     std::vector<Built> built;
   };
-  void propose(Work& work);
+  void propose(const std::vector<Work*>& works, const SearchLimit& limit);
+  void propose(Work& work, const SearchLimit& limit);
   void build(const std::vector<Work*>& works, const SearchLimit& limit);
   void judge(Work& work, const SearchLimit& limit);
   void time(const Reference& reference, Work& work);

@@ -1,11 +1,13 @@
 #include "search/suite.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <future>
 #include <numeric>
 
 #include "formats/error.h"
+#include "policy/task_key.h"
 #include "program/export.h"
 #include "program/transform.h"
 #include "verify/side_by_side.h"
@@ -15,8 +17,6 @@ namespace kw {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::seconds kPolicyPatience{60};
 
 // Runs a part of a batch and reports what it took.
 template <class Work>
@@ -44,6 +44,16 @@ std::optional<BaselineRequest> baseline_of(const Fragment& fragment, const Task&
     out.inputs.push_back(static_cast<int>(place));
   }
   return out;
+}
+
+// Of a proposal without source.
+Verdict unwritten(const Proposal& proposal) {
+  Verdict verdict;
+  verdict.reason = proposal.fault;
+  if (proposal.unanswered) return verdict;
+  verdict.outcome = Verdict::Outcome::kRejected;
+  verdict.rejected_at = Stage::kLoad;
+  return verdict;
 }
 
 bool any(const std::vector<SuiteSample>& samples, Verdict::Outcome outcome) {
@@ -89,6 +99,7 @@ Json to_json(const SuiteSample& sample) {
 
 Json to_json(const SuiteResult& result) {
   Json out = {{"model", result.model},
+              {"task", result.task.empty() ? Json() : Json(result.task)},
               {"outcome", result.outcome()},
               {"reason", result.fault.empty() ? result.refusal : result.fault},
               {"eager_ms", milliseconds(result.eager_ms)},
@@ -136,6 +147,7 @@ void Suite::run(const std::vector<RecordRequest>& models, const SuiteOptions& op
 void Suite::run_batch(std::vector<Asked>& batch, const SuiteOptions& options,
                       const std::function<void(const SuiteResult&)>& done) {
   timed(options, "recorded", [&] { return record(batch, options), 0; });
+  timed(options, "asked the policy", [&] { return propose(batch, options), 0; });
   // torch.compile works while proposals are built, and is done before anything is timed.
   std::vector<BaselineRequest> baselines;
   std::vector<Asked*> owners;
@@ -190,8 +202,11 @@ void Suite::record(std::vector<Asked>& batch, const SuiteOptions& options) {
     std::iota(steps.begin(), steps.end(), 0);
     try {
       asked.fragment = cut(task, steps);
+      // It is the model, not a part of it.
+      asked.fragment.task.source.file = asked.request->file;
+      asked.fragment.task.source.cls = asked.request->cls;
+      asked.result.task = forward_hash(asked.fragment.task);
       asked.baseline = baseline_of(asked.fragment, task, *asked.request);
-      propose(asked, options);
     } catch (const InputError& error) {
       asked.result.fault = error.what();  // no step makes its result
     }
@@ -201,12 +216,15 @@ void Suite::record(std::vector<Asked>& batch, const SuiteOptions& options) {
 // These samples of all models that have none accepted yet, at once; how many there are.
 size_t Suite::build(std::vector<Asked>& batch, size_t first, size_t last,
                     const SuiteOptions& options) {
+  size_t wanted = 0;
   std::vector<RecordRequest> proposals;
   std::vector<std::pair<Asked*, size_t>> places;
   for (Asked& asked : batch) {
     asked.built.resize(asked.result.samples.size());
     if (asked.result.verified() || !asked.result.fault.empty()) continue;
     for (size_t k = first; k < std::min(last, asked.built.size()); ++k) {
+      ++wanted;
+      if (asked.result.samples[k].source.empty()) continue;  // judged already
       proposals.push_back(
           proposal_request(asked.fragment.task.forward, asked.result.samples[k].source, profile_));
       places.emplace_back(&asked, k);
@@ -223,18 +241,36 @@ size_t Suite::build(std::vector<Asked>& batch, size_t first, size_t last,
       asked->built[k] = {std::move(proposals[i]), std::move(*built[i].value)};
     }
   }
-  return places.size();
+  return wanted;
+}
+
+// A policy that waits for others is asked about several models at once, each with all its samples.
+void Suite::propose(std::vector<Asked>& batch, const SuiteOptions& options) {
+  const int threads = std::max(1, policy_.at_once() / options.samples);
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t i = next++; i < batch.size(); i = next++) {
+      if (batch[i].result.fault.empty()) propose(batch[i], options);
+    }
+  };
+  std::vector<std::future<void>> others;
+  for (int i = 1; i < threads && i < static_cast<int>(batch.size()); ++i) {
+    others.push_back(std::async(std::launch::async, work));
+  }
+  work();
+  for (std::future<void>& other : others) other.get();
 }
 
 void Suite::propose(Asked& asked, const SuiteOptions& options) {
   const Task& task = asked.fragment.task;
-  const auto deadline = std::chrono::steady_clock::now() + kPolicyPatience;
+  const auto deadline = Clock::now() + policy_.patience();
   for (Proposal& p : policy_.propose(task, profile_, options.samples, options.seed, deadline)) {
     SuiteSample sample;
     sample.family = p.family;
     sample.plan = p.plan;
     sample.source = p.source;
     sample.schedule = std::move(p.schedule);
+    if (p.source.empty()) sample.verdict = unwritten(p);
     asked.result.samples.push_back(std::move(sample));
   }
   if (asked.result.samples.empty()) asked.result.refusal = policy_.refusal(task, profile_);

@@ -44,6 +44,7 @@ struct SuiteSample {
 
 struct SuiteResult {
   std::string model;              // the request's file
+  std::string task;               // forward_hash() of its program; empty: not recorded
   std::string fault;              // the model's own: nothing was asked for
   bool is_workers_fault = false;  // no, the worker's or the machine's
   std::string refusal;            // why the policy gave nothing
@@ -76,6 +77,7 @@ class Suite {
                  const std::function<void(const SuiteResult&)>& done);
   void record(std::vector<Asked>& batch, const SuiteOptions& options);
   size_t build(std::vector<Asked>& batch, size_t first, size_t last, const SuiteOptions& options);
+  void propose(std::vector<Asked>& batch, const SuiteOptions& options);
   void propose(Asked& asked, const SuiteOptions& options);
   void judge(Asked& asked, size_t first, const SuiteOptions& options);
   void put_in_place(Asked& asked);

@@ -121,6 +121,7 @@ class Teacher : public Policy {
     for (const auto& [schedule, seconds] : measured) least = std::min(least, seconds);
     std::map<std::pair<std::string, std::string>, std::vector<FastSchedule>> found;
     for (const auto& [schedule, seconds] : measured) {
+      if (!schedule.is_object()) continue;      // of another policy
       if (schedule.at("parts") != 1) continue;  // the time is of several kernels
       found[{schedule.at("family"), schedule.at("class")}].push_back(
           {schedule.at("name"), seconds / least});

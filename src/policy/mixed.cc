@@ -1,0 +1,105 @@
+#include "policy/mixed.h"
+
+#include <algorithm>
+#include <future>
+#include <mutex>
+
+namespace kw {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class Mixed : public Policy {
+ public:
+  explicit Mixed(std::vector<std::unique_ptr<Policy>> policies) : policies_(std::move(policies)) {}
+
+  std::string name() const override {
+    return joined([](const Policy& p) { return p.name(); });
+  }
+  std::string fingerprint() const override {
+    return joined([](const Policy& p) { return p.name() + ":" + p.fingerprint(); });
+  }
+
+  std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
+                                uint64_t seed, Clock::time_point deadline) override {
+    const int share = (count + static_cast<int>(policies_.size()) - 1) /
+                      std::max(1, static_cast<int>(policies_.size()));
+    // Those that wait do so together.
+    std::vector<std::future<std::vector<Proposal>>> asked;
+    for (const auto& policy : policies_) {
+      const auto launch = policy->at_once() > 1 ? std::launch::async : std::launch::deferred;
+      asked.push_back(std::async(launch, [&, policy = policy.get()] {
+        std::unique_lock lock(one_at_a_time_, std::defer_lock);
+        if (policy->at_once() == 1) lock.lock();
+        return policy->propose(task, profile, share, seed, deadline);
+      }));
+    }
+    std::vector<std::vector<Proposal>> answers;
+    for (auto& answer : asked) answers.push_back(answer.get());
+    std::vector<Proposal> out;
+    for (size_t k = 0; k < static_cast<size_t>(share); ++k) {
+      for (std::vector<Proposal>& answer : answers) {
+        if (k < answer.size()) out.push_back(std::move(answer[k]));
+      }
+    }
+    if (out.size() > static_cast<size_t>(count)) out.resize(count);
+    return out;
+  }
+
+  // The most cautious one: a policy that knows what a kernel costs is believed before one that
+  // knows only what it must cost.
+  std::optional<Guess> guess(const Task& task, const DeviceProfile& profile) override {
+    std::optional<Guess> out;
+    for (const auto& policy : policies_) {
+      const std::optional<Guess> guess = policy->guess(task, profile);
+      if (guess && (!out || guess->seconds > out->seconds)) out = guess;
+    }
+    return out;
+  }
+  int at_once() const override {
+    int out = 1;
+    for (const auto& policy : policies_) out = std::max(out, policy->at_once());
+    return out;
+  }
+  std::chrono::seconds patience() const override {
+    std::chrono::seconds out{0};
+    for (const auto& policy : policies_) out = std::max(out, policy->patience());
+    return out;
+  }
+  Json costs() const override {
+    Json out;
+    for (const auto& policy : policies_) {
+      if (Json own = policy->costs(); !own.is_null()) out[policy->name()] = std::move(own);
+    }
+    return out;
+  }
+  void learn(const std::vector<std::pair<Json, double>>& measured) override {
+    for (const auto& policy : policies_) policy->learn(measured);
+  }
+  std::string refusal(const Task& task, const DeviceProfile& profile) override {
+    return joined([&](Policy& p) {
+      const std::string reason = p.refusal(task, profile);
+      return p.name() + ": " + (reason.empty() ? "gave nothing" : reason);
+    });
+  }
+
+ private:
+  template <class Text>
+  std::string joined(Text text) const {
+    std::string out;
+    for (const auto& policy : policies_) out += (out.empty() ? "" : "; ") + text(*policy);
+    return out;
+  }
+
+  const std::vector<std::unique_ptr<Policy>> policies_;
+  std::mutex one_at_a_time_;  // held around policies that one thread may call
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_mixed(std::vector<std::unique_ptr<Policy>> policies) {
+  if (policies.size() == 1) return std::move(policies[0]);
+  return std::make_unique<Mixed>(std::move(policies));
+}
+
+}  // namespace kw
