@@ -1,0 +1,143 @@
+#include "policy/chat_stream.h"
+
+#include <algorithm>
+
+#include "formats/error.h"
+#include "policy/prompt.h"
+
+namespace kw {
+namespace {
+
+constexpr int64_t kMostTokens = 1'000'000'000;
+
+// The member, or null; hostile documents have anything anywhere.
+const Json& member(const Json& json, const char* name) {
+  static const Json null;
+  const auto found = json.is_object() ? json.find(name) : json.end();
+  return json.is_object() && found != json.end() ? *found : null;
+}
+
+std::string text_of(const Json& json) {
+  return json.is_string() ? json.get<std::string>() : std::string();
+}
+
+int64_t tokens_of(const Json& json) {
+  if (!json.is_number_unsigned()) return 0;
+  return static_cast<int64_t>(std::min<uint64_t>(json.get<uint64_t>(), kMostTokens));
+}
+
+// What an endpoint says of an error: {"message": ...}, or text.
+std::string error_of(const Json& error) {
+  std::string text = text_of(error.is_object() ? member(error, "message") : error);
+  for (char& c : text) c = static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  if (text.empty()) return "an error without a message";
+  return text.size() > 300 && is_utf8(text.substr(0, 300)) ? text.substr(0, 300) : text;
+}
+
+}  // namespace
+
+bool SseReader::feed(std::string_view bytes, const std::function<bool(const std::string&)>& event) {
+  while (!bytes.empty()) {
+    if (after_return_ && bytes.front() == '\n') bytes.remove_prefix(1);  // "\r\n" is one end
+    after_return_ = false;
+    const size_t end = bytes.find_first_of("\r\n");
+    const std::string_view part = bytes.substr(0, end);
+    if (line_.size() + data_.size() + part.size() > kLongestEvent) {
+      too_long_ = true;
+      return false;
+    }
+    line_ += part;
+    if (end == std::string_view::npos) return true;
+    after_return_ = bytes[end] == '\r';
+    bytes.remove_prefix(end + 1);
+    if (!end_line(event)) return false;
+  }
+  return true;
+}
+
+bool SseReader::end_line(const std::function<bool(const std::string&)>& event) {
+  std::string line;
+  line.swap(line_);
+  if (line.empty()) {
+    if (!has_data_) return true;
+    std::string data;
+    data.swap(data_);
+    has_data_ = false;
+    return event(data);
+  }
+  if (!line.starts_with("data:")) return true;  // a comment, or a field that says nothing here
+  const size_t begin = line.size() > 5 && line[5] == ' ' ? 6 : 5;
+  if (has_data_) data_ += '\n';
+  data_ += line.substr(begin);
+  has_data_ = true;
+  return true;
+}
+
+bool ChatReader::fail(std::string reason) {
+  if (reply_.fault.empty()) reply_.fault = std::move(reason);
+  return false;
+}
+
+bool ChatReader::feed(std::string_view bytes) {
+  if (!reply_.fault.empty() || ended_) return false;
+  bytes_ += bytes.size();
+  if (bytes_ > kLongestReply) return fail("the reply is too long");
+  if (!streams_) {
+    body_ += bytes;
+    return true;
+  }
+  const bool more = events_.feed(bytes, [&](const std::string& data) { return read(data); });
+  if (events_.too_long()) return fail("an event of the reply is too long");
+  return more;
+}
+
+bool ChatReader::finish(bool cut) {
+  if (!streams_ && !cut && reply_.fault.empty()) {
+    read(body_);
+    ended_ = true;
+  }
+  return ended_ || !reply_.finish_reason.empty() || !reply_.fault.empty();
+}
+
+bool ChatReader::read(const std::string& text) {
+  if (streams_ && text == "[DONE]") {
+    ended_ = true;
+    return false;
+  }
+  try {
+    read_object(parse_json(text, "the reply"));
+  } catch (const InputError& error) {
+    return fail(std::string("not JSON: ") + error.what());
+  }
+  if (reply_.text.size() > kLongestAnswer) return fail("the answer is too long");
+  return reply_.fault.empty();
+}
+
+void ChatReader::read_object(const Json& json) {
+  if (!json.is_object()) {
+    fail("the reply is no object");
+    return;
+  }
+  if (const Json& error = member(json, "error"); !error.is_null()) {
+    fail("the endpoint says: " + error_of(error));
+    return;
+  }
+  if (const Json& usage = member(json, "usage"); usage.is_object()) {  // the last one counts
+    reply_.prompt_tokens = tokens_of(member(usage, "prompt_tokens"));
+    reply_.completion_tokens = tokens_of(member(usage, "completion_tokens"));
+  }
+  const Json& choices = member(json, "choices");
+  if (!choices.is_array()) {
+    if (!streams_ || !choices.is_null()) fail("the reply has no choices");
+    return;
+  }
+  if (choices.empty()) {  // a chunk with the usage alone
+    if (!streams_) fail("the reply has no choices");
+    return;
+  }
+  reply_.text += text_of(member(member(choices[0], streams_ ? "delta" : "message"), "content"));
+  const std::string reason = text_of(member(choices[0], "finish_reason"));
+  if (!reason.empty()) reply_.finish_reason = reason.substr(0, 40);
+}
+
+}  // namespace kw
