@@ -11,8 +11,8 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/policy_flags.h"
 #include "formats/error.h"
-#include "policy/teacher/teacher.h"
 #include "report/eval_summary.h"
 #include "search/suite.h"
 #include "synth/task_row.h"
@@ -25,12 +25,13 @@ namespace fs = std::filesystem;
 
 struct Flags {
   std::vector<std::string> models;
-  std::string cls = "Model", policy = "teacher", coverage = "hybrid", out, schedules;
+  std::string cls = "Model", coverage = "hybrid", out, schedules;
   int samples = 1, trials = 0, batch = 64;
   bool json = false, no_time = false, side_by_side = false, until_accepted = false,
        baseline = false, twins = false;
   double explore = 0;
   uint64_t seed = 0;
+  PolicyFlags policy;
   MachineFlags machine;
 };
 
@@ -68,16 +69,20 @@ std::vector<RecordRequest> requests_of_tasks(const std::string& path, const Flag
   return requests;
 }
 
-// What was accepted as ModelNew of the model's file, the rest as the policy wrote it.
+void write_file(const fs::path& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  if (!file.flush()) throw EnvironmentError("cannot write " + path.string());
+}
+
+// What the policy wrote, and beside what was accepted of it the model with it in place.
 void write_sources(const SuiteResult& result, const fs::path& folder) {
+  const std::string stem = fs::path(result.model).stem().string() + ".";
   for (size_t k = 0; k < result.samples.size(); ++k) {
     const SuiteSample& sample = result.samples[k];
-    const std::string end = sample.python.empty() ? ".fragment.py" : ".py";
-    const fs::path path =
-        folder / (fs::path(result.model).stem().string() + "." + std::to_string(k) + end);
-    std::ofstream file(path);
-    file << (sample.python.empty() ? sample.source : sample.python);
-    if (!file.flush()) throw EnvironmentError("cannot write " + path.string());
+    const std::string name = stem + std::to_string(k);
+    if (!sample.source.empty()) write_file(folder / (name + ".fragment.py"), sample.source);
+    if (!sample.python.empty()) write_file(folder / (name + ".py"), sample.python);
   }
 }
 
@@ -154,10 +159,10 @@ int run(const Flags& flags) {
   if (!flags.out.empty()) fs::create_directories(flags.out);
   machine.executor.hello();
   const std::unique_ptr<Policy> policy =
-      make_teacher({.schedules = schedule_table(flags.schedules, machine.profile,
-                                                flags.machine.chosen_backend()),
-                    .explore = flags.explore,
-                    .whole = true});
+      flags.policy.make({.schedules = schedule_table(flags.schedules, machine.profile,
+                                                     flags.machine.chosen_backend()),
+                         .explore = flags.explore,
+                         .whole = true});
   std::map<std::string, int> outcomes;
   std::vector<TaskAnswers> tasks;
   Suite(machine.pool, machine.executor, *policy, machine.profile)
@@ -178,6 +183,13 @@ int run(const Flags& flags) {
     summary += ", " + std::to_string(count) + " " + outcome;
   }
   std::fprintf(stderr, "%s\n", summary.c_str());
+  if (const std::string costs = costs_text(*policy); !costs.empty()) {
+    std::fprintf(stderr, "%s\n", costs.c_str());
+    if (flags.json) {
+      const Json last = {{"policy", policy->name()}, {"costs", policy->costs()}};
+      std::cout << last.dump() << std::endl;
+    }
+  }
   return 0;
 }
 
@@ -191,9 +203,7 @@ Command add_eval(CLI::App& app) {
       ->required();
   app.add_option("--class", flags->cls, "the class to write kernels for")->capture_default_str();
   app.add_flag("--twins", flags->twins, "of tasks, the models in small sizes");
-  app.add_option("--policy", flags->policy, "who writes the kernels")
-      ->check(CLI::IsMember({"teacher"}))
-      ->capture_default_str();
+  flags->policy.add_to(app);
   app.add_option("--samples", flags->samples, "proposals judged for each model")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
@@ -219,8 +229,8 @@ Command add_eval(CLI::App& app) {
       ->capture_default_str();
   app.add_option(
       "--out", flags->out,
-      "folder for what the policy wrote: <model>.<sample>.py stands for the model (verify it, "
-      "import it); <model>.<sample>.fragment.py was not accepted");
+      "folder for what the policy wrote: <model>.<sample>.fragment.py (--policy replay reads it); "
+      "where it was accepted, <model>.<sample>.py stands for the model (verify it, import it)");
   app.add_option("--seed", flags->seed, "seed of policy, inputs and parameters (default: secret)");
   app.add_flag("--no-time", flags->no_time, "judge only");
   app.add_flag("--json", flags->json,

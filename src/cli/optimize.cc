@@ -8,9 +8,9 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/policy_flags.h"
 #include "cli/progress.h"
 #include "formats/error.h"
-#include "policy/teacher/teacher.h"
 #include "report/html.h"
 #include "search/stored_package.h"
 #include "search/stored_schedules.h"
@@ -28,12 +28,13 @@ void on_interrupt(int) {
 }
 
 struct Flags {
-  std::string model, cls = "Model", out, policy = "teacher", store, schedules;
+  std::string model, cls = "Model", out, store, schedules;
   std::string budget = "60s";
   int proposals = 2;
   std::string form;
   bool json = false, no_baseline = false;
   uint64_t seed = 0;
+  PolicyFlags policy;
   MachineFlags machine;
 };
 
@@ -152,12 +153,12 @@ int run(const Flags& flags) {
     };
   }
   StoredSchedules memory(store, versions);
-  const std::unique_ptr<Policy> teacher = make_teacher(
+  const std::unique_ptr<Policy> policy = flags.policy.make(
       {.schedules = schedule_table(flags.schedules, machine.profile, backend), .memory = &memory});
   OptimizeResult result;
   {
     ProgressLine line;
-    Optimizer optimizer(machine.pool, machine.executor, *teacher, store, machine.profile,
+    Optimizer optimizer(machine.pool, machine.executor, *policy, store, machine.profile,
                         [&](const Progress& p) { line.show(p); });
     std::signal(SIGINT, on_interrupt);
     result = optimizer.optimize(request, options, g_stop);
@@ -166,6 +167,9 @@ int run(const Flags& flags) {
     std::fprintf(stderr, "warning: %s; results of fragments are not kept\n", store.fault().c_str());
   }
   write_result(result, report_html(result), folder);
+  if (const std::string costs = costs_text(*policy); !costs.empty()) {
+    std::fprintf(stderr, "%s\n", costs.c_str());
+  }
   if (flags.json) {
     Json out = {{"outcome",
                  result.outcome == OptimizeResult::Outcome::kImproved ? "improved" : "unchanged"},
@@ -178,6 +182,7 @@ int run(const Flags& flags) {
                 {"search_seconds", result.search_seconds},
                 {"phase_seconds", result.phase_seconds},
                 {"total_seconds", result.total_seconds},
+                {"policy_costs", policy->costs()},
                 {"verdict", to_json(result.verdict)}};
     std::cout << out.dump(1) << "\n";
   } else {
@@ -196,9 +201,7 @@ Command add_optimize(CLI::App& app) {
       ->required();
   app.add_option("--class", flags->cls, "the class to optimize")->capture_default_str();
   app.add_option("--out", flags->out, "result folder (default: kernelwright-out/<name>)");
-  app.add_option("--policy", flags->policy, "who writes the kernels")
-      ->check(CLI::IsMember({"teacher"}))
-      ->capture_default_str();
+  flags->policy.add_to(app);
   app.add_option("--budget", flags->budget, "time for the search: 60s, 5m, 1h")
       ->capture_default_str();
   app.add_option("--proposals", flags->proposals, "schedules measured for each fragment, at first")

@@ -1,0 +1,290 @@
+"""Policies that do not compute their answers: a chat endpoint, a folder of answers, and mixes."""
+
+import json
+import shutil
+import ssl
+import subprocess
+
+import pytest
+
+import chat_server
+from chat_server import (breaks_off, events, holds, refuses, says, says_at_once, serving,
+                         stalls)
+from command import run
+
+MODEL = """
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x) * 2.0
+
+
+def get_inputs():
+    return [torch.randn(40, 30)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+CODE = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def doubled(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    tl.store(out_ptr + at, tl.maximum(x, 0.0) * %s, mask=at < n)
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, a0):
+        out = torch.empty_like(a0)
+        n = a0.numel()
+        doubled[(triton.cdiv(n, 256),)](a0, out, n, BLOCK=256)
+        return out
+"""
+ANSWER = "<think>relu...</think>t0, t1: pointwise, 256 a program, 4 warps\n\n```python\n%s```\n"
+RIGHT = ANSWER % (CODE % "2.0")
+WRONG = ANSWER % (CODE % "3.0")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "doubled.py"
+    path.write_text(MODEL)
+    return path
+
+
+def evaluate(model, *flags, env=None, ok=True):
+    """(process, rows of models, costs)"""
+    process = run("eval", model, "--backend", "cpu", "--trials", "1", "--json", *flags,
+                  env={"OPENAI_API_KEY": "", **(env or {})})
+    if not ok:
+        return process
+    assert process.returncode == 0, process.stderr
+    rows = [json.loads(line) for line in process.stdout.splitlines()]
+    costs = rows.pop()["costs"] if "costs" in rows[-1] else None
+    return process, rows, costs
+
+
+def ask(model, script, *flags, env=None, ok=True):
+    with serving(script) as server:
+        found = evaluate(model, "--policy", "openai", "--policy-url", server.url(),
+                         "--policy-model", "tiny", *flags, env=env, ok=ok)
+    return found, server
+
+
+def outcomes(row):
+    return [(s["outcome"], s["rejected_at"]) for s in row["samples"]]
+
+
+def test_a_right_answer_is_verified(model, tmp_path):
+    (process, [row], costs), server = ask(
+        model, lambda n, body: says(RIGHT), "--temperature", "0.5", "--top-p", "0.9",
+        "--max-tokens", "900", "--prompt-price", "2", "--completion-price", "10", "--seed", "3",
+        "--policy-key-env", "SOME_KEY", "--out", tmp_path, env={"SOME_KEY": "secret-word"})
+    assert row["outcome"] == "verified", row
+    assert row["samples"][0]["plan"] == "t0, t1: pointwise, 256 a program, 4 warps"
+    [body], [headers], [path] = server.bodies, server.headers, server.paths
+    assert path == "/v1/chat/completions" and headers["Authorization"] == "Bearer secret-word"
+    assert (body["model"], body["temperature"], body["top_p"], body["max_tokens"],
+            body["stream"]) == ("tiny", 0.5, 0.9, 900, True)
+    assert isinstance(body["seed"], int)
+    user = body["messages"][1]["content"]
+    assert "a0,  # float32 (40, 30)" in user and "torch.relu(a0)" in user and "H200" in user
+    seconds = costs.pop("seconds")
+    assert 0 <= seconds < 60
+    assert costs == {"requests": 1, "retries": 0, "failures": 0, "prompt_tokens": 100,
+                     "completion_tokens": 50, "cost": 1e-6 * (100 * 2 + 50 * 10)}
+    assert "prompt_tokens 100" in process.stderr
+    assert "secret-word" not in process.stdout + process.stderr
+    assert "class ModelNew(Model)" in (tmp_path / "doubled.0.py").read_text()
+
+
+def test_each_sample_is_judged_by_what_it_is(model):
+    """Right, wrong, no code, code that is cut off."""
+    replies = [says(RIGHT), says(WRONG), says("I would rather not."),
+               says(RIGHT[:-30], finish="length")]
+    (_, [row], costs), server = ask(model, lambda n, body: replies[n], "--samples", "4",
+                                    "--concurrency", "1")
+    assert row["outcome"] == "verified"
+    assert outcomes(row) == [("accepted", None), ("rejected", "correct"), ("rejected", "load"),
+                             ("rejected", "load")]
+    assert "no code block" in row["samples"][2]["reason"]
+    assert "cut off" in row["samples"][3]["reason"]
+    assert costs["requests"] == 4 and costs["failures"] == 0
+    assert len({body["seed"] for body in server.bodies}) == 4
+
+
+def test_until_accepted_passes_over_answers_without_code(model):
+    replies = [says("no"), says(WRONG), says(RIGHT)]
+    (_, [row], _), _ = ask(model, lambda n, body: replies[n], "--samples", "3", "--concurrency",
+                           "1", "--until-accepted")
+    assert row["outcome"] == "verified"
+    (_, [row], _), _ = ask(model, lambda n, body: says("no"), "--samples", "3", "--until-accepted")
+    assert row["outcome"] == "rejected" and len(row["samples"]) == 3
+
+
+def test_an_endpoint_that_does_not_stream(model):
+    (_, [row], costs), _ = ask(model, lambda n, body: says_at_once(RIGHT))
+    assert row["outcome"] == "verified" and costs["completion_tokens"] == 50
+
+
+def test_what_passes_is_tried_again(model):
+    replies = [refuses(429, Retry_After="0"), breaks_off(RIGHT), says(RIGHT)]
+    (_, [row], costs), server = ask(model, lambda n, body: replies[n])
+    assert row["outcome"] == "verified"
+    assert (costs["requests"], costs["retries"], costs["failures"]) == (1, 2, 0)
+    assert len(server.bodies) == 3 and len({body["seed"] for body in server.bodies}) == 1
+
+
+@pytest.mark.parametrize("name, reply, reason", [
+    ("500s", refuses(500, "on fire"), "500: on fire"),
+    ("bad request", refuses(400, "too long"), "400: too long"),
+    ("an error in the stream", lambda h: h.stream(['{"error": {"message": "oops"}}']), "oops"),
+    ("no JSON", lambda h: h.stream(["{nonsense"]), "not JSON"),
+    ("JSON of another kind", lambda h: h.stream(["[1, 2]"]), "no object"),
+    ("no JSON at all", lambda h: h.whole(200, "application/json", "<html>"), "not JSON"),
+    ("deep", lambda h: h.stream(["[" * 100000]), "not JSON"),
+    ("no UTF-8", lambda h: h.whole(200, "text/event-stream", b"data: {\"a\": \"\xff\"}\n\n"),
+     "not JSON"),
+    ("a huge line", lambda h: h.whole(200, "text/event-stream", b"data: " + b"x" * (3 << 20)),
+     "too long"),
+    ("a huge answer", lambda h: h.stream(events("x" * 1000)[:1] + [chat_server.delta("x" * 500000)] * 4),
+     "too long"),
+    ("cut off", breaks_off(RIGHT), "ended too early"),
+])
+def test_a_sample_that_fails_says_why(model, name, reply, reason):
+    (_, [row], costs), _ = ask(model, lambda n, body: reply, "--policy-retries", "0")
+    assert row["outcome"] == "not judged", row
+    [sample] = row["samples"]
+    assert sample["outcome"] == "not judged" and reason in sample["reason"], sample["reason"]
+    assert costs["failures"] == 1
+
+
+def test_the_deadline_ends_what_stalls(model):
+    (_, [row], costs), _ = ask(model, lambda n, body: stalls(RIGHT), "--policy-timeout", "2")
+    [sample] = row["samples"]
+    assert sample["outcome"] == "not judged" and "deadline" in sample["reason"]
+    assert 1.5 < costs["seconds"] < 10 and costs["retries"] == 0
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_requests_under_way_are_bounded(model, at_once):
+    (_, [row], costs), server = ask(model, lambda n, body: holds("no", 0.15), "--samples", "8",
+                                    "--concurrency", str(at_once))
+    assert len(row["samples"]) == 8 and costs["requests"] == 8
+    assert server.most <= at_once
+    assert server.most > 1 or at_once == 1
+
+
+def test_models_are_asked_about_at_the_same_time(tmp_path):
+    for k in range(6):
+        (tmp_path / ("m%d.py" % k)).write_text(MODEL)
+    (_, rows, costs), server = ask(tmp_path, lambda n, body: holds("no", 0.2), "--concurrency", "3")
+    assert len(rows) == 6 and costs["requests"] == 6
+    assert 1 < server.most <= 3
+
+
+def test_what_all_requests_would_meet_ends_the_run(model):
+    for status, word in ((401, "key"), (404, "--policy-model")):
+        process, _ = ask(model, lambda n, body: refuses(status, "go away"), ok=False)
+        assert process.returncode == 2 and "go away" in process.stderr and word in process.stderr
+    flags = ("--policy", "openai", "--policy-model", "tiny", "--policy-retries", "0")
+    process = evaluate(model, *flags, "--policy-url", "http://127.0.0.1:9", ok=False)
+    assert process.returncode == 3 and "cannot connect" in process.stderr
+
+
+@pytest.mark.parametrize("flags, word", [
+    (("--policy", "someone"), "there is no policy"),
+    (("--policy", "openai"), "--policy-url"),
+    (("--policy", "replay"), "--answers"),
+    (("--policy", "teacher,teacher"), "twice"),
+    (("--policy", "openai", "--policy-model", "m", "--policy-url", "ftp://x"), "http://"),
+    (("--policy", "replay", "--answers", "no/such/folder"), "not found"),
+])
+def test_mistakes_are_told(model, flags, word):
+    process = evaluate(model, *flags, ok=False)
+    assert process.returncode == 2 and word in process.stderr, process.stderr
+
+
+def certificate(folder):
+    """Of 127.0.0.1, signed by itself."""
+    key, cert = folder / "key.pem", folder / "cert.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+                    "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1",
+                    "-keyout", str(key), "-out", str(cert)], check=True, capture_output=True)
+    return key, cert
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl to make a certificate with")
+def test_https_with_a_certificate_that_is_checked(model, tmp_path):
+    key, cert = certificate(tmp_path)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(cert, key)
+    with serving(lambda n, body: says(RIGHT), tls) as server:
+        flags = ("--policy", "openai", "--policy-model", "tiny", "--policy-retries", "0",
+                 "--policy-url", server.url("https"))
+        _, [row], _ = evaluate(model, *flags, env={"SSL_CERT_FILE": str(cert)})
+        assert row["outcome"] == "verified", row
+        stranger = evaluate(model, *flags, ok=False)
+        elsewhere = evaluate(model, *flags[:-1], server.url("https").replace("127.0.0.1", "localhost"),
+                             env={"SSL_CERT_FILE": str(cert)}, ok=False)
+    for process in (stranger, elsewhere):
+        assert process.returncode == 3 and "certificate is not accepted" in process.stderr
+
+
+def test_answers_are_replayed(model, tmp_path):
+    (tmp_path / "doubled.0.md").write_text(WRONG)
+    (tmp_path / "doubled.1.py").write_text(CODE % "2.0")
+    (tmp_path / "doubled.2.txt").write_text("nothing")
+    (tmp_path / "other.0.py").write_text("")
+    _, [row], costs = evaluate(model, "--policy", "replay", "--answers", tmp_path, "--samples", "8")
+    assert outcomes(row) == [("rejected", "correct"), ("accepted", None), ("rejected", "load")]
+    assert costs == {"answers": 4, "tasks_unused": ["other"], "tasks_without": 0}
+
+
+def test_answers_are_found_by_the_tasks_hash(model, tmp_path):
+    empty = tmp_path / "none.jsonl"
+    empty.write_text(json.dumps({"task": "another", "answer": RIGHT}) + "\n")
+    _, [row], costs = evaluate(model, "--policy", "replay", "--answers", empty)
+    assert row["outcome"] == "refused" and row["task"] in row["reason"]
+    assert "doubled" in row["reason"] and costs["tasks_without"] == 1
+    lines = tmp_path / "answers.jsonl"
+    lines.write_text("".join(json.dumps({"task": row["task"], "sample": k, "answer": answer}) + "\n"
+                             for k, answer in enumerate([WRONG, RIGHT])))
+    _, [row], _ = evaluate(model, "--policy", "replay", "--answers", lines, "--samples", "2")
+    assert outcomes(row) == [("rejected", "correct"), ("accepted", None)]
+
+
+def test_what_eval_leaves_can_be_replayed(model, tmp_path):
+    common = ("--samples", "2", "--seed", "5")
+    _, [first], _ = evaluate(model, *common, "--out", tmp_path / "out")
+    _, [again], _ = evaluate(model, *common, "--policy", "replay", "--answers", tmp_path / "out")
+    assert first["outcome"] == "verified" and outcomes(again) == outcomes(first)
+
+
+def test_mixes_ask_all(model, tmp_path):
+    (tmp_path / "doubled.0.txt").write_text(WRONG)
+    _, [row], costs = evaluate(model, "--policy", "replay,teacher", "--answers", tmp_path,
+                               "--samples", "2")
+    families = [sample["family"] for sample in row["samples"]]
+    assert families[0] == "replay" and len(families) == 2 and families[1] != "replay"
+    assert row["outcome"] == "verified" and costs["replay"]["answers"] == 1
+
+
+def test_optimize_takes_answers_for_fragments(model, tmp_path):
+    with serving(lambda n, body: says(RIGHT)) as server:
+        process = run("optimize", model, "--backend", "cpu", "--policy", "openai", "--policy-url",
+                      server.url(), "--policy-model", "tiny", "--out", tmp_path / "out", "--store",
+                      tmp_path / "store.sqlite", "--json", "--budget", "60s")
+    assert process.returncode == 0, process.stderr
+    found = json.loads(process.stdout)
+    assert found["outcome"] == "improved", found
+    assert found["policy_costs"]["requests"] == len(server.bodies) > 0
+    assert "doubled" in (tmp_path / "out" / "optimized.py").read_text()
