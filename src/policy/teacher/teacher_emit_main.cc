@@ -3,6 +3,7 @@
 //
 //   teacher_emit [count] [device] < task.json   ->  {"refusal": ..., "proposals": [...]}
 //   teacher_emit --lines [count] [device]           one task and one answer a line
+//   teacher_emit --text [first value]               one task and its task_text() a line, as JSON
 //   teacher_emit --operators                        {name: "whole" | "decompose"}
 //
 // --whole: tasks are programs; --names V:K: values are called tV, ..., kernels kK, ...
@@ -11,16 +12,21 @@
 #include <iterator>
 
 #include "ops/operator.h"
+#include "policy/prompt.h"
 #include "policy/teacher/teacher.h"
 #include "program/task_json.h"
 #include "worker/device_profile.h"
 
 namespace {
 
+kw::Task task_of(const std::string& text) {
+  const kw::Json document = kw::parse_json(text, "task");
+  return kw::task_from_json(kw::JsonReader(document, "task"), nullptr);
+}
+
 kw::Json answer(const std::string& text, int count, const kw::DeviceProfile& profile,
                 const kw::TeacherOptions& options) {
-  const kw::Json document = kw::parse_json(text, "task");
-  const kw::Task task = kw::task_from_json(kw::JsonReader(document, "task"), nullptr);
+  const kw::Task task = task_of(text);
   kw::Json out = {{"refusal", kw::teacher::refusal(task, profile)},
                   {"proposals", kw::Json::array()}};
   const auto no_deadline = std::chrono::steady_clock::time_point::max();
@@ -44,6 +50,13 @@ int main(int argc, char** argv) {
       operators[std::string(row.name)] = kw::recorded_name(row.recorded);
     }
     std::cout << operators.dump() << "\n";
+    return 0;
+  }
+  if (argc > 1 && std::string(argv[1]) == "--text") {
+    const int first_value = argc > 2 ? std::atoi(argv[2]) : 0;
+    for (std::string line; std::getline(std::cin, line);) {
+      std::cout << kw::Json(kw::task_text(task_of(line), first_value)).dump() << std::endl;
+    }
     return 0;
   }
   bool lines = false;
