@@ -8,6 +8,7 @@
 namespace kw {
 namespace {
 
+constexpr size_t kLongestError = 300;
 constexpr int64_t kMostTokens = 1'000'000'000;
 
 // The member, or null; hostile documents have anything anywhere.
@@ -31,7 +32,10 @@ std::string error_of(const Json& error) {
   std::string text = text_of(error.is_object() ? member(error, "message") : error);
   for (char& c : text) c = static_cast<unsigned char>(c) < ' ' ? ' ' : c;
   if (text.empty()) return "an error without a message";
-  return text.size() > 300 && is_utf8(text.substr(0, 300)) ? text.substr(0, 300) : text;
+  if (text.size() <= kLongestError) return text;
+  size_t length = kLongestError;
+  while ((text[length] & 0xC0) == 0x80) --length;
+  return text.substr(0, length);
 }
 
 }  // namespace
@@ -137,7 +141,7 @@ void ChatReader::read_object(const Json& json) {
   }
   reply_.text += text_of(member(member(choices[0], streams_ ? "delta" : "message"), "content"));
   const std::string reason = text_of(member(choices[0], "finish_reason"));
-  if (!reason.empty()) reply_.finish_reason = reason.substr(0, 40);
+  if (!reason.empty()) reply_.finish_reason = reason.size() > 40 ? "other" : reason;
 }
 
 }  // namespace kw

@@ -204,7 +204,7 @@ void ResponseReader::end_headers() {
   const std::string* length = header("content-length");
   if (encoding) {
     state_ = State::kChunkSize;
-    if (lower(*encoding) != "chunked") fail("its body has the encoding " + encoding->substr(0, 40));
+    if (lower(*encoding) != "chunked") fail("its body has an encoding that was not asked for");
   } else if (status_ == 204 || status_ == 304) {
     state_ = State::kDone;
   } else if (length) {

@@ -36,6 +36,15 @@ Url endpoint_of(const std::string& text) {
   return url;
 }
 
+// What an endpoint says may be no text, and may repeat the key that it was sent.
+std::string fit_to_show(std::string text, const std::string& key) {
+  if (!is_utf8(text)) return "a fault whose description is not UTF-8";
+  for (size_t at = 0; !key.empty() && (at = text.find(key, at)) != std::string::npos; at += 3) {
+    text.replace(at, key.size(), "***");
+  }
+  return text;
+}
+
 // At most so many requests at once, whichever threads make them.
 class Slots {
  public:
@@ -265,7 +274,7 @@ OpenAi::Try OpenAi::judged(const HttpResult& result, ChatReader* reader,
     said.finish(false);
     out.fault = "the endpoint answers " + std::to_string(status);
     if (said.reply().fault.starts_with("the endpoint says: ")) {
-      out.fault += said.reply().fault.substr(17);
+      out.fault += fit_to_show(said.reply().fault.substr(17), options_.key);
     }
     refuse(status, out.fault);
     out.again = may_pass(status);
@@ -276,10 +285,11 @@ OpenAi::Try OpenAi::judged(const HttpResult& result, ChatReader* reader,
   const bool whole = reader && reader->finish(!result.fault.empty());
   if (reader) out.reply = reader->reply();
   if (whole) {
-    out.fault = out.reply.fault;
+    out.fault = fit_to_show(out.reply.fault, options_.key);
     return out;
   }
-  out.fault = !result.fault.empty() ? result.fault : "the answer broke off";
+  out.fault =
+      fit_to_show(!result.fault.empty() ? result.fault : "the answer broke off", options_.key);
   out.again = !result.late;
   out.unreached = status == 0 && !result.late;
   return out;

@@ -264,7 +264,15 @@ void Suite::propose(std::vector<Asked>& batch, const SuiteOptions& options) {
 void Suite::propose(Asked& asked, const SuiteOptions& options) {
   const Task& task = asked.fragment.task;
   const auto deadline = Clock::now() + policy_.patience();
-  for (Proposal& p : policy_.propose(task, profile_, options.samples, options.seed, deadline)) {
+  std::vector<Proposal> proposals;
+  try {
+    proposals = policy_.propose(task, profile_, options.samples, options.seed, deadline);
+  } catch (const InputError& error) {
+    if (policy_.at_once() > 1) throw;  // it is not this task that others refuse
+    asked.result.fault = error.what();
+    return;
+  }
+  for (Proposal& p : proposals) {
     SuiteSample sample;
     sample.family = p.family;
     sample.plan = p.plan;

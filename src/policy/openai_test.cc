@@ -1,0 +1,276 @@
+// The endpoint's policy with a transport and a clock that tests write. Nothing sleeps.
+#include "policy/openai.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+
+#include "formats/error.h"
+#include "policy/retry.h"
+#include "policy/teacher/fragment_test.h"
+
+namespace kw {
+namespace {
+
+using std::chrono::seconds;
+
+TEST(Retry, WhatMayPass) {
+  for (int status : {0, 408, 429, 500, 502, 503, 529}) EXPECT_TRUE(may_pass(status)) << status;
+  for (int status : {200, 400, 401, 403, 404, 422}) EXPECT_FALSE(may_pass(status)) << status;
+}
+
+TEST(Retry, WaitsDoubleUpToAMinute) {
+  for (double draw : {0.0, 0.3, 1.0}) {
+    double before = 0;
+    for (int retry = 0; retry < 100; ++retry) {
+      const double wait = retry_seconds(retry, draw, {});
+      const double whole = std::min(60.0, retry < 6 ? 1.0 * (1 << retry) : 60.0);
+      EXPECT_LE(wait, whole);
+      EXPECT_GE(wait, whole / 2);
+      EXPECT_GE(wait, before);
+      before = wait;
+    }
+  }
+  EXPECT_EQ(retry_seconds(0, 0.5, 20.0), 20);
+  EXPECT_EQ(retry_seconds(5, 0, 1.0), 32);
+}
+
+TEST(Retry, ReadsRetryAfter) {
+  EXPECT_EQ(retry_after_seconds("7"), 7);
+  EXPECT_EQ(retry_after_seconds("0.5"), 0.5);
+  EXPECT_EQ(retry_after_seconds("1e9"), 3600);
+  for (const char* text : {"", "-1", "nan", "7s", "Wed, 21 Oct 2015 07:28:00 GMT"}) {
+    EXPECT_FALSE(retry_after_seconds(text)) << text;
+  }
+}
+
+// Time that passes when it is waited for.
+class FakeClock : public RetryClock {
+ public:
+  TimePoint now() override {
+    const std::lock_guard lock(mutex_);
+    return now_;
+  }
+  void sleep_until(TimePoint end) override {
+    const std::lock_guard lock(mutex_);
+    waits.push_back(std::chrono::duration<double>(end - now_).count());
+    now_ = std::max(now_, end);
+  }
+  std::vector<double> waits;
+
+ private:
+  std::mutex mutex_;
+  TimePoint now_ = std::chrono::steady_clock::now();
+};
+
+// What comes of one request: a head, pieces of a body, and how it ended.
+struct Scripted {
+  HttpHead head;
+  std::vector<std::string> pieces;
+  std::string fault;
+  bool late = false;
+};
+
+class FakeTransport : public HttpTransport {
+ public:
+  explicit FakeTransport(std::function<Scripted(size_t)> script) : script_(std::move(script)) {}
+  HttpResult post(const Url& url, const HttpHeaders& headers, const std::string& body,
+                  std::chrono::steady_clock::time_point,
+                  const std::function<bool(const HttpHead&, std::string_view)>& take) override {
+    size_t number = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      number = bodies.size();
+      bodies.push_back(body);
+      path = url.path;
+      for (const auto& [name, value] : headers) sent[name] = value;
+    }
+    const Scripted scripted = script_(number);
+    for (const std::string& piece : scripted.pieces) {
+      if (!take(scripted.head, piece)) return {scripted.head, "", false};
+    }
+    return {scripted.head, scripted.fault, scripted.late};
+  }
+  std::vector<std::string> bodies;
+  std::map<std::string, std::string> sent;
+  std::string path;
+
+ private:
+  std::function<Scripted(size_t)> script_;
+  std::mutex mutex_;
+};
+
+Scripted says(const std::string& text, const std::string& finish = "stop") {
+  const Json json = {{"choices", {{{"message", {{"content", text}}}, {"finish_reason", finish}}}},
+                     {"usage", {{"prompt_tokens", 10}, {"completion_tokens", 20}}}};
+  return {{200, "application/json", ""}, {json.dump()}, "", false};
+}
+Scripted refuses(int status, const std::string& retry_after = "") {
+  return {
+      {status, "application/json", retry_after}, {"{\"error\": {\"message\": \"no\"}}"}, "", false};
+}
+Scripted breaks() { return {{0, "", ""}, {}, "the connection broke", false}; }
+
+const std::string kAnswer = "a plan\n```python\nimport torch\nclass ModelNew: pass\n```";
+
+struct Asked {
+  std::vector<Proposal> proposals;
+  FakeTransport* transport;
+  FakeClock* clock;
+  std::unique_ptr<Policy> policy;
+};
+Asked ask(const std::function<Scripted(size_t)>& script, int count = 1, OpenAiOptions options = {},
+          seconds patience = seconds(1000)) {
+  options.url = "http://host/v1/";
+  options.model = "m";
+  auto transport = std::make_unique<FakeTransport>(script);
+  auto clock = std::make_unique<FakeClock>();
+  Asked out{{}, transport.get(), clock.get(), {}};
+  const auto deadline = clock->now() + patience;
+  out.policy = make_openai(options, std::move(transport), std::move(clock));
+  out.proposals =
+      out.policy->propose(teacher::softmax_task(4, 8), teacher::profile(), count, 5, deadline);
+  return out;
+}
+
+TEST(OpenAi, AsksAndReads) {
+  OpenAiOptions options;
+  options.key = "word";
+  options.temperature = 0.25;
+  const Asked asked = ask([](size_t) { return says(kAnswer); }, 1, options);
+  ASSERT_EQ(asked.proposals.size(), 1u);
+  EXPECT_EQ(asked.proposals[0].plan, "a plan");
+  EXPECT_EQ(asked.proposals[0].source, "import torch\nclass ModelNew: pass\n");
+  EXPECT_GT(asked.proposals[0].model_seconds, 0);
+  EXPECT_EQ(asked.transport->path, "/v1/chat/completions");
+  EXPECT_EQ(asked.transport->sent.at("Authorization"), "Bearer word");
+  const Json body = Json::parse(asked.transport->bodies.at(0));
+  EXPECT_EQ(body.at("temperature"), 0.25);
+  EXPECT_FALSE(body.contains("top_p"));
+  EXPECT_EQ(asked.policy->costs().at("completion_tokens"), 20);
+  EXPECT_EQ(asked.policy->fingerprint().find("word"), std::string::npos);
+}
+
+TEST(OpenAi, TriesAgainWhatMayPass) {
+  const Scripted replies[] = {refuses(429, "7"), breaks(), refuses(503), says(kAnswer)};
+  const Asked asked = ask([&](size_t n) { return replies[n]; });
+  ASSERT_EQ(asked.proposals.size(), 1u);
+  EXPECT_EQ(asked.proposals[0].fault, "");
+  const std::vector<double>& waits = asked.clock->waits;
+  ASSERT_EQ(waits.size(), 3u);
+  EXPECT_EQ(waits[0], 7);
+  EXPECT_TRUE(waits[1] >= 1 && waits[1] <= 2 && waits[2] >= 2 && waits[2] <= 4);
+  const Json costs = asked.policy->costs();
+  EXPECT_EQ(costs.at("requests"), 1);
+  EXPECT_EQ(costs.at("retries"), 3);
+  EXPECT_EQ(costs.at("failures"), 0);
+}
+
+TEST(OpenAi, GivesUpAfterItsRetries) {
+  OpenAiOptions options;
+  options.retries = 2;
+  const Asked asked = ask([](size_t) { return refuses(500); }, 1, options);
+  EXPECT_EQ(asked.transport->bodies.size(), 3u);
+  EXPECT_TRUE(asked.proposals.at(0).unanswered);
+  EXPECT_NE(asked.proposals[0].fault.find("500: no"), std::string::npos);
+  EXPECT_EQ(asked.policy->costs().at("failures"), 1);
+}
+
+TEST(OpenAi, DoesNotTryAgainWhatWillNotPass) {
+  const Asked asked = ask([](size_t) { return refuses(400); });
+  EXPECT_EQ(asked.transport->bodies.size(), 1u);
+  const Asked garbage = ask([](size_t) {
+    return Scripted{{200, "application/json", ""}, {"{oh"}, "", false};
+  });
+  EXPECT_EQ(garbage.transport->bodies.size(), 1u);
+  EXPECT_TRUE(garbage.proposals.at(0).unanswered);
+}
+
+TEST(OpenAi, WaitsForNothingBeyondTheDeadline) {
+  const Asked asked = ask([](size_t) { return refuses(429, "50"); }, 1, {}, seconds(49));
+  EXPECT_TRUE(asked.clock->waits.empty());
+  EXPECT_NE(asked.proposals.at(0).fault.find("deadline"), std::string::npos);
+  const Asked late = ask([](size_t) {
+    return Scripted{{200, "text/event-stream", ""}, {": hm\n"}, "the deadline came", true};
+  });
+  EXPECT_EQ(late.transport->bodies.size(), 1u);
+  EXPECT_TRUE(late.proposals.at(0).unanswered);
+}
+
+TEST(OpenAi, ABrokenStreamIsAskedForAgainWithTheSameSeed) {
+  const Asked asked = ask([](size_t n) {
+    if (n == 0) {
+      return Scripted{{200, "text/event-stream", ""},
+                      {"data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n"},
+                      "the connection ended too early",
+                      false};
+    }
+    return says(kAnswer);
+  });
+  ASSERT_EQ(asked.transport->bodies.size(), 2u);
+  EXPECT_EQ(asked.transport->bodies[0], asked.transport->bodies[1]);
+  EXPECT_EQ(asked.proposals.at(0).fault, "");
+}
+
+TEST(OpenAi, SamplesAreRequestsOfTheirOwn) {
+  OpenAiOptions options;
+  options.concurrency = 3;
+  const Asked asked = ask([](size_t n) { return says(n % 2 ? "no code" : kAnswer); }, 10, options);
+  ASSERT_EQ(asked.proposals.size(), 10u);
+  std::set<std::string> different(asked.transport->bodies.begin(), asked.transport->bodies.end());
+  EXPECT_EQ(different.size(), 10u);  // by their seeds
+  for (size_t i = 0; i < 10; ++i) {  // code first
+    EXPECT_EQ(asked.proposals[i].fault.empty(), i < 5);
+    EXPECT_FALSE(asked.proposals[i].unanswered);
+  }
+  // The same seeds another time.
+  const Asked again = ask([](size_t) { return says(kAnswer); }, 10, options);
+  EXPECT_EQ(std::set<std::string>(again.transport->bodies.begin(), again.transport->bodies.end()),
+            different);
+}
+
+TEST(OpenAi, WhatAllRequestsWouldMeetIsThrown) {
+  for (int status : {401, 403, 404}) {
+    EXPECT_THROW(ask([&](size_t) { return refuses(status); }), InputError) << status;
+  }
+  EXPECT_THROW(ask([](size_t) { return breaks(); }), EnvironmentError);
+  OpenAiOptions options;  // one after another
+  options.concurrency = 1;
+  const Asked asked =
+      ask([](size_t n) { return n == 0 ? says(kAnswer) : refuses(403); }, 2, options);
+  EXPECT_TRUE(asked.proposals.at(1).unanswered);
+}
+
+TEST(OpenAi, SaysWhenAnAnswerIsCutOff) {
+  const Asked asked = ask([](size_t) { return says("```python\nimport torch", "length"); });
+  EXPECT_NE(asked.proposals.at(0).fault.find("cut off"), std::string::npos);
+  EXPECT_FALSE(asked.proposals[0].unanswered);
+}
+
+TEST(OpenAi, AnEndpointThatRepeatsTheKeyIsNotRepeated) {
+  OpenAiOptions options;
+  options.key = "secret-word";
+  const std::string text = "{\"error\": {\"message\": \"bad key secret-word, secret-word!\"}}";
+  const auto reply = [&](int status) {
+    return Scripted{{status, "application/json", ""}, {text}, "", false};
+  };
+  const Asked asked = ask([&](size_t) { return reply(400); }, 1, options);
+  EXPECT_NE(asked.proposals.at(0).fault.find("bad key ***, ***!"), std::string::npos);
+  try {
+    ask([&](size_t) { return reply(401); }, 1, options);
+    FAIL() << "not thrown";
+  } catch (const InputError& error) {
+    EXPECT_EQ(std::string(error.what()).find("secret"), std::string::npos) << error.what();
+  }
+}
+
+TEST(OpenAi, AKeyWithALineEndIsRefused) {
+  OpenAiOptions options;
+  options.key = "x\r\nEvil: y";
+  EXPECT_THROW(ask([](size_t) { return says(""); }, 1, options), InputError);
+}
+
+}  // namespace
+}  // namespace kw

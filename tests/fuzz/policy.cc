@@ -1,0 +1,70 @@
+// What models and their endpoints say: answers, streams of them, HTTP responses.
+#include <algorithm>
+#include <string>
+
+#include "fuzz.h"
+#include "policy/chat_stream.h"
+#include "policy/http_message.h"
+#include "policy/prompt.h"
+
+namespace kw {
+namespace {
+
+void check_answer(std::string_view text) {
+  const Answer answer = parse_answer(text);
+  must(answer.fault.empty() != answer.source.empty(), "code or a fault");
+  must(answer.plan.size() <= kLongestPlan && is_utf8(answer.plan), "a plan can be shown");
+  must(is_utf8(answer.source) && is_utf8(answer.fault), "an answer can be stored");
+}
+
+ChatReply chat(std::string_view text, bool streams, size_t step) {
+  ChatReader reader(streams);
+  for (bool more = true; more && !text.empty();) {
+    more = reader.feed(text.substr(0, step));
+    text.remove_prefix(std::min(step, text.size()));
+  }
+  reader.finish(false);
+  return reader.reply();
+}
+
+void check_chat(std::string_view text, bool streams) {
+  const ChatReply whole = chat(text, streams, std::max<size_t>(text.size(), 1));
+  const ChatReply pieces = chat(text, streams, text.size() / 64 + 1);
+  must(whole.text == pieces.text && whole.fault == pieces.fault, "the same in pieces");
+  must(is_utf8(whole.text) && is_utf8(whole.finish_reason) && is_utf8(whole.fault), "it is text");
+}
+
+std::string body_of(std::string_view text, size_t step, bool& done) {
+  ResponseReader reader;
+  std::string body;
+  bool more = true;
+  while (more && !text.empty()) {
+    more = reader.feed(text.substr(0, step), body);
+    text.remove_prefix(std::min(step, text.size()));
+  }
+  if (more) reader.close();
+  done = reader.done();
+  must(done == reader.fault().empty(), "whole or at fault");
+  return body;
+}
+
+void check_http(std::string_view text) {
+  bool whole = false, pieces = false;
+  must(body_of(text, std::max<size_t>(text.size(), 1), whole) ==
+           body_of(text, text.size() / 64 + 1, pieces),
+       "the same body in pieces");
+  must(whole == pieces, "the same end in pieces");
+  parsed([&] { return parse_url(std::string(text)); });
+}
+
+}  // namespace
+}  // namespace kw
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text = kw::text_of(data, size);
+  kw::check_answer(text);
+  kw::check_chat(text, true);
+  kw::check_chat(text, false);
+  kw::check_http(text);
+  return 0;
+}
