@@ -8,8 +8,7 @@ import subprocess
 import pytest
 
 import chat_server
-from chat_server import (breaks_off, events, holds, refuses, says, says_at_once, serving,
-                         stalls)
+from chat_server import breaks_off, holds, refuses, says, says_at_once, serving, stalls
 from command import run
 
 MODEL = """
@@ -143,28 +142,33 @@ def test_what_passes_is_tried_again(model):
     assert len(server.bodies) == 3 and len({body["seed"] for body in server.bodies}) == 1
 
 
-@pytest.mark.parametrize("name, reply, reason", [
-    ("500s", refuses(500, "on fire"), "500: on fire"),
-    ("bad request", refuses(400, "too long"), "400: too long"),
-    ("an error in the stream", lambda h: h.stream(['{"error": {"message": "oops"}}']), "oops"),
-    ("no JSON", lambda h: h.stream(["{nonsense"]), "not JSON"),
-    ("JSON of another kind", lambda h: h.stream(["[1, 2]"]), "no object"),
-    ("no JSON at all", lambda h: h.whole(200, "application/json", "<html>"), "not JSON"),
-    ("deep", lambda h: h.stream(["[" * 100000]), "not JSON"),
-    ("no UTF-8", lambda h: h.whole(200, "text/event-stream", b"data: {\"a\": \"\xff\"}\n\n"),
-     "not JSON"),
-    ("a huge line", lambda h: h.whole(200, "text/event-stream", b"data: " + b"x" * (3 << 20)),
-     "too long"),
-    ("a huge answer", lambda h: h.stream(events("x" * 1000)[:1] + [chat_server.delta("x" * 500000)] * 4),
-     "too long"),
-    ("cut off", breaks_off(RIGHT), "ended too early"),
-])
-def test_a_sample_that_fails_says_why(model, name, reply, reason):
-    (_, [row], costs), _ = ask(model, lambda n, body: reply, "--policy-retries", "0")
-    assert row["outcome"] == "not judged", row
-    [sample] = row["samples"]
-    assert sample["outcome"] == "not judged" and reason in sample["reason"], sample["reason"]
-    assert costs["failures"] == 1
+FAILURES = [
+    (refuses(500, "on fire"), "500: on fire"),
+    (refuses(400, "too long"), "400: too long"),
+    (lambda h: h.stream(['{"error": {"message": "oops"}}']), "oops"),
+    (lambda h: h.stream(["{nonsense"]), "not JSON"),
+    (lambda h: h.stream(["[1, 2]"]), "no object"),
+    (lambda h: h.whole(200, "application/json", "<html>"), "not JSON"),
+    (lambda h: h.stream(["[" * 100000]), "not JSON"),
+    (lambda h: h.whole(200, "text/event-stream", b'data: {"a": "\xff"}\n\n'), "not JSON"),
+    (lambda h: h.whole(200, "text/event-stream", b"data: " + b"x" * (3 << 20)), "event of the reply"),
+    (lambda h: h.stream([chat_server.delta("x" * 500000)] * 4), "the answer is too long"),
+    (breaks_off(RIGHT), "ended too early"),
+    (lambda h: h.whole(200, "text/event-stream", "", Transfer_Encoding="gz\xe9ip"), "encoding"),
+    (lambda h: h.wfile.write(b"SSH-2.0-what\r\n\r\n"), "does not speak HTTP"),
+    (lambda h: None, "ended too early"),
+]
+
+
+def test_a_sample_that_fails_says_why(model):
+    """And is not judged: it says nothing of the model. The others are."""
+    replies = [reply for reply, _ in FAILURES] + [says(RIGHT)]
+    (_, [row], costs), _ = ask(model, lambda n, body: replies[n], "--policy-retries", "0",
+                               "--samples", str(len(replies)), "--concurrency", "1")
+    assert outcomes(row) == [("accepted", None)] + [("not judged", None)] * len(FAILURES)
+    for sample, (_, reason) in zip(row["samples"][1:], FAILURES):
+        assert reason in sample["reason"], (reason, sample["reason"])
+    assert row["outcome"] == "verified" and costs["failures"] == len(FAILURES)
 
 
 def test_the_deadline_ends_what_stalls(model):
