@@ -77,7 +77,8 @@ std::string post_text(const Url& url, const HttpHeaders& headers, std::string_vi
   const bool usual = url.port == (url.tls ? 443 : 80);
   const bool v6 = url.host.find(':') != std::string::npos;
   std::string out = "POST " + url.path + " HTTP/1.1\r\nHost: ";
-  out += (v6 ? "[" + url.host + "]" : url.host) + (usual ? "" : ":" + std::to_string(url.port));
+  out += v6 ? "[" + url.host + "]" : url.host;
+  if (!usual) out += ":" + std::to_string(url.port);
   out += "\r\nConnection: close\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";
   for (const auto& [name, value] : headers) out += name + ": " + value + "\r\n";
   out += "\r\n";
