@@ -132,10 +132,15 @@ SuiteOptions suite_options(const Flags& flags) {
 }
 
 // The last of what is printed: all models together.
-void print_summary(const std::vector<TaskAnswers>& tasks, const SuiteOptions& options, bool json) {
+void print_summary(const std::vector<TaskAnswers>& tasks, const SuiteOptions& options,
+                   const Policy& policy, bool json) {
   const Metrics metrics = measure_suite(tasks, options);
   if (json) {
-    std::cout << Json({{"summary", to_json(metrics)}}).dump() << std::endl;
+    Json last = {{"summary", to_json(metrics)}};
+    if (Json costs = policy.costs(); !costs.is_null()) {
+      last.update({{"policy", policy.name()}, {"costs", std::move(costs)}});
+    }
+    std::cout << last.dump() << std::endl;
   } else {
     std::cout << summary_text(metrics, options) << std::flush;
   }
@@ -176,7 +181,7 @@ int run(const Flags& flags) {
         }
         if (!flags.out.empty()) write_sources(result, flags.out);
       });
-  print_summary(tasks, options, flags.json);
+  print_summary(tasks, options, *policy, flags.json);
   std::string summary =
       std::to_string(requests.size()) + (requests.size() == 1 ? " model" : " models");
   for (const auto& [outcome, count] : outcomes) {
@@ -185,10 +190,6 @@ int run(const Flags& flags) {
   std::fprintf(stderr, "%s\n", summary.c_str());
   if (const std::string costs = costs_text(*policy); !costs.empty()) {
     std::fprintf(stderr, "%s\n", costs.c_str());
-    if (flags.json) {
-      const Json last = {{"policy", policy->name()}, {"costs", policy->costs()}};
-      std::cout << last.dump() << std::endl;
-    }
   }
   return 0;
 }
