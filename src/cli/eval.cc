@@ -131,13 +131,15 @@ SuiteOptions suite_options(const Flags& flags) {
   return options;
 }
 
-// The last of what is printed: all models together, and what asking for the answers cost.
+// The last of what is printed: all models together.
 void print_summary(const std::vector<TaskAnswers>& tasks, const SuiteOptions& options,
                    const Policy& policy, bool json) {
   const Metrics metrics = measure_suite(tasks, options);
   if (json) {
-    Json last = {{"summary", to_json(metrics)}, {"policy", policy.name()}};
-    if (const Json costs = policy.costs(); !costs.is_null()) last["costs"] = costs;
+    Json last = {{"summary", to_json(metrics)}};
+    if (Json costs = policy.costs(); !costs.is_null()) {
+      last.update({{"policy", policy.name()}, {"costs", std::move(costs)}});
+    }
     std::cout << last.dump() << std::endl;
   } else {
     std::cout << summary_text(metrics, options) << std::flush;

@@ -185,9 +185,7 @@ std::vector<Proposal> OpenAi::propose(const Task& task, const DeviceProfile& pro
   for (size_t i = 1; i < threads; ++i) others.push_back(std::async(std::launch::async, work));
   work();
   for (std::future<void>& other : others) other.get();
-  // Best guess first: what can be built before what cannot.
-  std::stable_partition(out.begin(), out.end(), [](const Proposal& p) { return p.fault.empty(); });
-  return out;
+  return out;  // in their order: one that favours what can be read would flatter the first sample
 }
 
 std::string OpenAi::body_of(const Prompt& prompt, uint64_t seed) const {

@@ -221,10 +221,10 @@ TEST(OpenAi, SamplesAreRequestsOfTheirOwn) {
   ASSERT_EQ(asked.proposals.size(), 10u);
   std::set<std::string> different(asked.transport->bodies.begin(), asked.transport->bodies.end());
   EXPECT_EQ(different.size(), 10u);  // by their seeds
-  for (size_t i = 0; i < 10; ++i) {  // code first
-    EXPECT_EQ(asked.proposals[i].fault.empty(), i < 5);
-    EXPECT_FALSE(asked.proposals[i].unanswered);
-  }
+  EXPECT_EQ(std::count_if(asked.proposals.begin(), asked.proposals.end(),
+                          [](const Proposal& p) { return p.fault.empty(); }),
+            5);
+  for (const Proposal& proposal : asked.proposals) EXPECT_FALSE(proposal.unanswered);
   // The same seeds another time.
   const Asked again = ask([](size_t) { return says(kAnswer); }, 10, options);
   EXPECT_EQ(std::set<std::string>(again.transport->bodies.begin(), again.transport->bodies.end()),
