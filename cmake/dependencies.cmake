@@ -17,6 +17,7 @@ endfunction()
 
 kw_header_library(kw_json nlohmann/json.hpp nlohmann-json3-dev)
 kw_header_library(kw_cli11 CLI/CLI.hpp libcli11-dev)
+kw_header_library(kw_toml toml++/toml.h libtomlplusplus-dev)
 
 kw_header_library(kw_sqlite sqlite3.h libsqlite3-dev)
 find_library(KW_SQLITE_LIBRARY NAMES libsqlite3.a sqlite3)

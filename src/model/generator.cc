@@ -166,6 +166,22 @@ void Generator::one_step(int64_t length) {
   at_.add_(1);
 }
 
+void Generator::run_steps(int64_t steps, int64_t length) {
+  for (int64_t k = 0; k < steps; ++k) {
+    const auto work = [&] { one_step(length); };
+    if (!options_.graphs || !device_.is_cuda()) {
+      work();
+      continue;
+    }
+    auto& graph = captured_[{length, truncated_}];
+    if (graph) {
+      graph->replay();
+    } else {
+      graph = capture(device_, work);
+    }
+  }
+}
+
 // Whether a stop string ends in what was added to the text behind `before`; then it is cut off.
 bool Generator::stopped(Row& row, size_t before) {
   size_t found = std::string::npos;
@@ -217,7 +233,7 @@ std::vector<std::pair<size_t, Generation>> Generator::advance() {
   const int64_t steps = std::min(options_.steps, most);
   // In steps of 64: of few sizes, so that what was captured for one serves again.
   const int64_t length = std::min((last + steps + 64) / 64 * 64, options_.context);
-  for (int64_t k = 0; k < steps; ++k) one_step(length);
+  run_steps(steps, length);
   const at::Tensor drawn = drawn_.cpu(), log_p = log_p_.cpu();
   for (size_t i = 0; i < rows_.size(); ++i) {
     Row& row = rows_[i];

@@ -2,17 +2,20 @@
 // one before is done (Orca's continuous batching, OSDI 2022). A request's answer depends on its own
 // seed alone, but for rounding. Equal prompts that stand one behind the other are read once.
 //
-// Borrows model and tokenizer; the model's parameters may change between calls of advance(), which
-// then changes what comes of requests under way. One thread.
+// Borrows model and tokenizer; the model's parameters may change, where they are, between calls of
+// advance(), which then changes what comes of requests under way. One thread.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "formats/tokenizer.h"
+#include "model/device_graph.h"
 #include "model/transformer.h"
 
 namespace kw {
@@ -39,6 +42,7 @@ struct GeneratorOptions {
   int64_t context = 0;         // positions of a prompt and its answer; 0: the model's
   int64_t prefill_tokens = 0;  // of prompts that are read at once; 0: 4096, on a GPU 65536
   int64_t steps = 16;          // tokens between looks at what came out
+  bool graphs = true;          // on a GPU, steps are captured and replayed
 };
 
 class Generator {
@@ -72,6 +76,7 @@ class Generator {
   void read_prompts(const std::vector<size_t>& rows);
   void begin_steps();
   void one_step(int64_t length);
+  void run_steps(int64_t steps, int64_t length);
   bool take(Row& row, TokenId token, float log_p);
   static bool stopped(Row& row, size_t before);
 
@@ -87,6 +92,8 @@ class Generator {
   // What a step reads and writes, at addresses that stay. [rows], or [steps, rows].
   at::Tensor tokens_, positions_, temperature_, top_p_, uniform_, drawn_, log_p_;
   at::Tensor at_;  // [1]: which step it is
+  // Captured steps, by length and whether some row is truncated.
+  std::map<std::pair<int64_t, bool>, std::unique_ptr<DeviceGraph>> captured_;
 };
 
 }  // namespace kw

@@ -79,6 +79,33 @@ at::Tensor turned(const at::Tensor& x) {
   return at::cat({-halves[1], halves[0]}, -1);
 }
 
+// Flash attention has kernels for these (PyTorch's are those of Dao, arXiv:2307.08691).
+bool has_flash(const at::TensorOptions& options, int64_t head_width) {
+  const auto type = at::typeMetaToScalarType(options.dtype());
+  return options.device().is_cuda() && (type == at::kBFloat16 || type == at::kHalf) &&
+         head_width % 8 == 0 && head_width <= 256;
+}
+
+// [B, heads, T, width], each text by itself: time goes with the squares of their lengths, not of T.
+at::Tensor attended_texts(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                          const Texts& texts) {
+  const auto flat = [](const at::Tensor& x) {
+    return x.transpose(1, 2).reshape({-1, x.size(1), x.size(3)});
+  };
+  const at::Tensor out = std::get<0>(at::_flash_attention_forward(
+      flat(q), flat(k), flat(v), texts.starts, texts.starts, texts.longest, texts.longest,
+      /*dropout_p=*/0.0, /*is_causal=*/true, /*return_debug_mask=*/false));
+  return out.view({q.size(0), q.size(2), q.size(1), q.size(3)}).transpose(1, 2);
+}
+
+// The same as a mask, [B, 1, T, T].
+at::Tensor mask_of(const Texts& texts, at::IntArrayRef shape) {
+  at::Tensor number = at::zeros({shape[0] * shape[1]}, texts.starts.options().dtype(at::kLong));
+  number.index_fill_(0, texts.starts.slice(0, 0, -1).to(at::kLong), 1);
+  number = number.cumsum(0).view(shape);
+  return (number.unsqueeze(2) == number.unsqueeze(1)).tril().unsqueeze(1);
+}
+
 // Of one query for each row and all keys so far, queries that share keys together: [B, heads, 1,
 // width]. Products as they are: there is no fused kernel for so few queries that takes a mask.
 at::Tensor attended_one(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
@@ -214,13 +241,9 @@ Transformer::Rotation Transformer::rotation(const at::Tensor& positions) const {
   return {both.cos().to(options_), both.sin().to(options_)};
 }
 
-// x / sqrt(mean(x^2) + epsilon) in float32, rounded, times the weight (Zhang and Sennrich,
-// arXiv:1910.07467).
+// x / sqrt(mean(x^2) + epsilon), times the weight (Zhang and Sennrich, arXiv:1910.07467).
 at::Tensor Transformer::normed(const at::Tensor& x, const at::Tensor& weight) const {
-  const at::Tensor wide = x.to(at::kFloat);
-  const at::Tensor scale =
-      at::rsqrt(wide.square().mean(at::IntArrayRef{-1}, /*keepdim=*/true) + config_.norm_epsilon);
-  return weight * (wide * scale).to(x.scalar_type());
+  return at::rms_norm(x, {x.size(-1)}, weight, config_.norm_epsilon);
 }
 
 // [B, T, heads * width] to [B, heads, T, width].
@@ -253,11 +276,11 @@ at::Tensor Transformer::attention(const Layer& layer, const at::Tensor& x, const
       sight.cache->values[index].narrow(2, 0, v.size(2)).index_copy_(0, sight.rows, v);
     }
     const bool masked = sight.mask.defined();
-    out =
-        at::scaled_dot_product_attention(q, k, v, masked ? std::optional(sight.mask) : std::nullopt,
-                                         /*dropout_p=*/0.0, /*is_causal=*/!masked,
-                                         /*scale=*/std::nullopt,
-                                         /*enable_gqa=*/config_.heads != config_.kv_heads);
+    out = sight.texts ? attended_texts(q, k, v, *sight.texts)
+                      : at::scaled_dot_product_attention(
+                            q, k, v, masked ? std::optional(sight.mask) : std::nullopt,
+                            /*dropout_p=*/0.0, /*is_causal=*/!masked, /*scale=*/std::nullopt,
+                            /*enable_gqa=*/config_.heads != config_.kv_heads);
   }
   const at::Tensor joined = out.transpose(1, 2).reshape({x.size(0), x.size(1), -1});
   return at::linear(joined, layer.o, layer.o_bias);
@@ -285,9 +308,13 @@ at::Tensor Transformer::hidden(const at::Tensor& ids) const {
 }
 
 at::Tensor Transformer::hidden(const at::Tensor& ids, const at::Tensor& positions,
-                               const at::Tensor& sees) const {
+                               const Texts& texts) const {
   Sight sight;
-  sight.mask = sees;
+  if (has_flash(options_, config_.head_width)) {
+    sight.texts = &texts;
+  } else {
+    sight.mask = mask_of(texts, ids.sizes());
+  }
   return run(ids, positions, sight);
 }
 

@@ -17,6 +17,12 @@
 
 namespace kw {
 
+// Texts that lie behind one another in rows [B, T], none in two rows; filling is a text as well.
+struct Texts {
+  at::Tensor starts;    // [texts + 1], int32: places of first tokens through all rows, then B * T
+  int64_t longest = 0;  // tokens
+};
+
 // Keys and values of positions so far, by layer: [B, kv heads, positions, head width]. Made for so
 // many positions at once, so that every step finds them at the same addresses.
 struct KvCache {
@@ -43,10 +49,9 @@ class Transformer {
   // What each token of [B, T] leaves at the end: [B, T, D], after the last norm. Every token sees
   // itself and those before it.
   at::Tensor hidden(const at::Tensor& ids) const;
-  // The same of rows that hold several texts one behind the other: each token at its own position
-  // ([B, T]), and seeing what `sees` says ([B, 1, T, T], bool).
-  at::Tensor hidden(const at::Tensor& ids, const at::Tensor& positions,
-                    const at::Tensor& sees) const;
+  // The same of rows that hold several texts: each token at its own position ([B, T]), and seeing
+  // its own text alone.
+  at::Tensor hidden(const at::Tensor& ids, const at::Tensor& positions, const Texts& texts) const;
   // The same of N texts from their beginning ([N, T], shorter ones filled up behind their end);
   // keys and values are put into the cache's rows `rows` ([N]).
   at::Tensor prefill(const at::Tensor& ids, const at::Tensor& rows, KvCache& cache) const;
@@ -71,6 +76,7 @@ class Transformer {
   // What tokens see. With neither mask nor cache: themselves and those before them in their row.
   struct Sight {
     at::Tensor mask;  // [B, 1, T, T] of the row, or [B, 1, 1, length] of the cache
+    const Texts* texts = nullptr;
     KvCache* cache = nullptr;
     at::Tensor rows;    // of the cache, that are begun; undefined: all of them go on
     at::Tensor places;  // [B, 1, 1, 1]: where those that go on put theirs

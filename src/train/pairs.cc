@@ -73,7 +73,7 @@ std::vector<PairSource::Drawn> PairSource::draw(uint64_t begin, uint64_t end) {
     synth.seed = options_.seed;
     synth.dtype = options_.dtype;
     synth.limits = options_.limits;
-    if (level > 1) synth.split = Split::kTrain;
+    if (level > 1) synth.split = options_.split;
     synthesisers.emplace_back(synth);
   }
   std::vector<Drawn> out(end - begin);

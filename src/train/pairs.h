@@ -12,6 +12,7 @@
 
 #include "ops/dtype.h"
 #include "synth/dims.h"
+#include "synth/split.h"
 #include "worker/device_profile.h"
 #include "worker/worker_pool.h"
 
@@ -22,9 +23,10 @@ struct PairOptions {
   std::vector<int> levels = {1};  // of which each program has one, each as likely
   int schedules = 4;              // of a program, the teacher's best first; fewer where there are
   DType dtype = DType::kFloat32;
-  DimsLimits limits;     // of sizes
-  int most_names = 400;  // first numbers of values and kernels are below it
-  int threads = 0;       // that write kernels; 0: one for each core
+  DimsLimits limits;            // of sizes
+  Split split = Split::kTrain;  // that programs of level 2 and above are of
+  int most_names = 400;         // first numbers of values and kernels are below it
+  int threads = 0;              // that write kernels; 0: one for each core
 };
 
 struct Pair {

@@ -57,9 +57,8 @@ std::vector<std::vector<double>> answer_log_p(const Transformer& model,
             target_log_p(model, batch, options.temperature).to(at::kDouble).cpu().contiguous();
         const double* p = all.const_data_ptr<double>();
         for (const PlacedText& placed : batch.texts) {
-          const Example& text = texts[placed.text];
-          const double* first = p + placed.begin + text.answer - 1;
-          out[placed.text].assign(first, first + text.learned());
+          const double* first = p + placed.first;
+          out[placed.text].assign(first, first + texts[placed.text].learned());
         }
       });
   return out;
@@ -82,22 +81,22 @@ UpdateReport update(const Transformer& model, const Transformer* reference, Adam
     }
   }
   bool learned = false;
-  for_each_part(
-      texts, options.row, options.rows_at_once, model.device(), [&](const PackedBatch& batch) {
-        at::Tensor placed = at::zeros(batch.ids.sizes(), at::kFloat);
-        bool any = false;
-        for (const PlacedText& each : batch.texts) {
-          const auto& own = *weights[each.text];
-          float* to = placed.mutable_data_ptr<float>() + each.begin + texts[each.text].answer - 1;
-          std::ranges::transform(own, to, [](double w) { return static_cast<float>(w); });
-          any = any || std::ranges::any_of(own, [](double w) { return w != 0; });
-        }
-        if (!any) return;  // nothing to learn here
-        const at::Tensor log_p = target_log_p(model, batch, options.temperature);
-        (log_p * placed.to(log_p.device())).sum().backward();
-        optimizer.accumulate();
-        learned = true;
-      });
+  for_each_part(texts, options.row, options.rows_at_once, model.device(),
+                [&](const PackedBatch& batch) {
+                  at::Tensor placed = at::zeros({batch.learned}, at::kFloat);
+                  bool any = false;
+                  for (const PlacedText& each : batch.texts) {
+                    const auto& own = *weights[each.text];
+                    float* to = placed.mutable_data_ptr<float>() + each.first;
+                    std::ranges::transform(own, to, [](double w) { return static_cast<float>(w); });
+                    any = any || std::ranges::any_of(own, [](double w) { return w != 0; });
+                  }
+                  if (!any) return;  // nothing to learn here
+                  const at::Tensor log_p = target_log_p(model, batch, options.temperature);
+                  (log_p * placed.to(log_p.device())).sum().backward();
+                  optimizer.accumulate();
+                  learned = true;
+                });
   // Where no answer teaches anything there is no step: momentum alone would move the model.
   if (learned) out.norm = optimizer.step(rate);
   return out;

@@ -39,33 +39,36 @@ PackedBatch make_batch(const std::vector<Example>& examples, const Rows& rows, a
   PackedBatch out;
   out.ids = at::zeros(shape, at::kLong);
   out.positions = at::zeros(shape, at::kLong);
-  out.targets = at::zeros(shape, at::kLong);
-  out.counts = at::zeros(shape, at::kFloat);
-  at::Tensor texts = at::zeros(shape, at::kLong);  // 0: none
+  std::vector<int64_t> before, targets;
+  std::vector<int32_t> starts;
   for (size_t r = 0; r < rows.size(); ++r) {
     size_t at = r * length;
-    int64_t text = 0;
     for (const size_t i : rows[r]) {
       const Example& example = examples[i];
-      out.texts.push_back({i, at});
-      ++text;
+      out.texts.push_back({i, targets.size()});
+      starts.push_back(static_cast<int32_t>(at));
       for (size_t k = 0; k < example.tokens.size(); ++k, ++at) {
         out.ids.mutable_data_ptr<int64_t>()[at] = example.tokens[k];
         out.positions.mutable_data_ptr<int64_t>()[at] = static_cast<int64_t>(k);
-        texts.mutable_data_ptr<int64_t>()[at] = text;
-        if (k + 1 == example.tokens.size()) continue;
-        out.targets.mutable_data_ptr<int64_t>()[at] = example.tokens[k + 1];
-        if (k + 1 >= example.answer) out.counts.mutable_data_ptr<float>()[at] = 1;
+        if (k < example.answer) continue;
+        before.push_back(static_cast<int64_t>(at) - 1);
+        targets.push_back(example.tokens[k]);
       }
-      out.learned += static_cast<int64_t>(example.learned());
       out.tokens += static_cast<int64_t>(example.tokens.size());
     }
+    if (at < (r + 1) * length) starts.push_back(static_cast<int32_t>(at));  // filling
   }
-  for (at::Tensor* t : {&out.ids, &out.positions, &out.targets, &out.counts, &texts}) {
+  starts.push_back(static_cast<int32_t>(rows.size() * length));
+  for (size_t i = 0; i + 1 < starts.size(); ++i) {
+    out.lie.longest = std::max<int64_t>(out.lie.longest, starts[i + 1] - starts[i]);
+  }
+  out.learned = static_cast<int64_t>(targets.size());
+  out.lie.starts = at::tensor(starts, at::kInt);
+  out.before = at::tensor(before, at::kLong);
+  out.targets = at::tensor(targets, at::kLong);
+  for (at::Tensor* t : {&out.ids, &out.positions, &out.lie.starts, &out.before, &out.targets}) {
     *t = t->to(device);
   }
-  // Places without a text see each other, so that no place sees nothing.
-  out.sees = (texts.unsqueeze(2) == texts.unsqueeze(1)).tril().unsqueeze(1);
   return out;
 }
 
@@ -82,10 +85,11 @@ void for_each_part(const std::vector<Example>& texts, size_t row, size_t rows_at
 }
 
 at::Tensor target_log_p(const Transformer& model, const PackedBatch& batch, double temperature) {
-  const at::Tensor hidden = model.hidden(batch.ids, batch.positions, batch.sees);
-  const at::Tensor logits = model.logits(hidden).to(at::kFloat) / temperature;
-  const at::Tensor log_p = at::log_softmax(logits, -1);
-  return log_p.gather(-1, batch.targets.unsqueeze(-1)).squeeze(-1);
+  const at::Tensor hidden = model.hidden(batch.ids, batch.positions, batch.lie);
+  const at::Tensor asked = hidden.flatten(0, 1).index_select(0, batch.before);
+  at::Tensor logits = model.logits(asked).to(at::kFloat);
+  if (temperature != 1) logits = logits / temperature;
+  return at::log_softmax(logits, -1).gather(-1, batch.targets.unsqueeze(-1)).squeeze(-1);
 }
 
 SftReport sft_step(const Transformer& model, AdamW& optimizer, const std::vector<Example>& examples,
@@ -95,7 +99,7 @@ SftReport sft_step(const Transformer& model, AdamW& optimizer, const std::vector
   int64_t places = 0;
   at::Tensor loss;
   for_each_part(examples, row, rows_at_once, model.device(), [&](const PackedBatch& batch) {
-    const at::Tensor part = -(target_log_p(model, batch) * batch.counts).sum() / all;
+    const at::Tensor part = -target_log_p(model, batch).sum() / all;
     part.backward();
     optimizer.accumulate();
     loss = loss.defined() ? loss + part.detach() : part.detach();
@@ -114,7 +118,7 @@ double sft_loss(const Transformer& model, const std::vector<Example>& examples, 
   const at::NoGradGuard guard;
   double sum = 0;
   for_each_part(examples, row, rows_at_once, model.device(), [&](const PackedBatch& batch) {
-    sum -= (target_log_p(model, batch) * batch.counts).sum().item<double>();
+    sum -= target_log_p(model, batch).sum().item<double>();
   });
   return sum / std::max(1.0, learned_tokens(examples));
 }

@@ -22,15 +22,17 @@ struct SftReport {
 
 struct PlacedText {
   size_t text = 0;   // its number
-  size_t begin = 0;  // place of its first token, counted through all rows
+  size_t first = 0;  // its answer's first token, counted through all learned ones
 };
 
-// Texts in rows of one length, as a model takes them. All [rows, length] but `sees`.
+// Texts in rows of one length, as a model takes them. Tokens that are learned are those of answers,
+// text by text.
 struct PackedBatch {
   std::vector<PlacedText> texts;
-  at::Tensor ids, positions, targets;
-  at::Tensor counts;  // float32: 1 where the target belongs to an answer, else 0
-  at::Tensor sees;    // [rows, 1, length, length], bool
+  at::Tensor ids, positions;  // [rows, length]
+  Texts lie;                  // how texts lie in the rows
+  at::Tensor before,
+      targets;  // [learned]: the place, through all rows, that each stands behind; it
   int64_t learned = 0, tokens = 0;
 };
 PackedBatch make_batch(const std::vector<Example>& examples,
@@ -41,7 +43,7 @@ PackedBatch make_batch(const std::vector<Example>& examples,
 void for_each_part(const std::vector<Example>& texts, size_t row, size_t rows_at_once,
                    at::Device device, const std::function<void(const PackedBatch&)>& part);
 
-// Log-probabilities at this temperature that the model gives each place's target: [rows, length],
+// Log-probabilities at this temperature that the model gives each learned token: [learned],
 // float32.
 at::Tensor target_log_p(const Transformer& model, const PackedBatch& batch, double temperature = 1);
 

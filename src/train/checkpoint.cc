@@ -1,0 +1,84 @@
+#include "train/checkpoint.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "formats/error.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPrefix = "checkpoint-";
+constexpr uint64_t kShardBytes = 15 << 20;  // of parameters, so that files travel
+
+std::optional<int64_t> step_of(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  const std::string digits = name.substr(std::string(kPrefix).size());
+  if (digits.empty() || digits.size() > 15 ||
+      digits.find_first_not_of("0123456789") != std::string::npos) {
+    return std::nullopt;
+  }
+  return std::stoll(digits);
+}
+
+std::vector<int64_t> steps_in(const fs::path& run) {
+  std::vector<int64_t> out;
+  if (!fs::is_directory(run)) return out;
+  for (const auto& entry : fs::directory_iterator(run)) {
+    if (const auto step = step_of(entry.path())) out.push_back(*step);
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  if (!(out << text).flush()) throw EnvironmentError(path.string() + ": cannot be written");
+}
+
+}  // namespace
+
+void write_checkpoint_of_run(const fs::path& run, int64_t step, const Transformer& model,
+                             const std::string& tokenizer_json, const AdamW& adam,
+                             const Json& state, int keep) {
+  const fs::path whole = run / (kPrefix + std::to_string(step));
+  const fs::path half = run / ("." + whole.filename().string() + ".half");
+  try {
+    fs::remove_all(half);
+    fs::create_directories(half);
+    model.save(half / "model", kShardBytes);
+    write_text(half / "model" / "tokenizer.json", tokenizer_json);
+    adam.save(half / "adam.safetensors");
+    write_text(half / "state.json", state.dump(1) + "\n");
+    ::sync();
+    fs::remove_all(whole);
+    fs::rename(half, whole);
+    const std::vector<int64_t> steps = steps_in(run);
+    for (size_t i = 0; i + static_cast<size_t>(keep) < steps.size(); ++i) {
+      fs::remove_all(run / (kPrefix + std::to_string(steps[i])));
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw EnvironmentError(error.what());
+  }
+}
+
+std::optional<FoundCheckpoint> last_checkpoint(const fs::path& run) {
+  const std::vector<int64_t> steps = steps_in(run);
+  if (steps.empty()) return std::nullopt;
+  FoundCheckpoint out;
+  out.step = steps.back();
+  out.folder = run / (kPrefix + std::to_string(out.step));
+  std::ostringstream text;
+  text << std::ifstream(out.folder / "state.json").rdbuf();
+  out.state = parse_json(text.str(), (out.folder / "state.json").string());
+  return out;
+}
+
+}  // namespace kw

@@ -1,0 +1,49 @@
+#include "train/checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "formats/error.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+Transformer small_model(uint64_t seed) {
+  ModelConfig config;
+  config.vocabulary = 40, config.width = 16, config.layers = 1, config.heads = 2;
+  config.kv_heads = 1, config.head_width = 8, config.inner = 24, config.context = 64;
+  config.tied = config.qk_norm = true;
+  return Transformer(config, at::kFloat, seed);
+}
+
+TEST(Checkpoint, TheLastWholeOneIsFound) {
+  const fs::path run = fs::path(testing::TempDir()) / "kw-checkpoints";
+  fs::remove_all(run);
+  EXPECT_FALSE(last_checkpoint(run));
+  const Transformer model = small_model(1);
+  AdamW adam(model.parameters(), {});
+  for (int64_t step : {5, 10, 100}) {
+    write_checkpoint_of_run(run, step, model, "{}", adam, {{"chunk", step}});
+  }
+  fs::create_directories(run / ".checkpoint-200.half");  // a write that was interrupted
+  fs::create_directories(run / "checkpoint-x");
+  const auto found = last_checkpoint(run);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->step, 100);
+  EXPECT_EQ(found->state.at("chunk"), 100);
+  EXPECT_FALSE(fs::exists(run / "checkpoint-5"));  // two are kept
+  EXPECT_TRUE(fs::exists(run / "checkpoint-10"));
+  const Transformer again(found->folder / "model", at::kFloat);
+  for (const auto& [name, parameter] : model.parameters()) {
+    EXPECT_TRUE(at::equal(parameter, again.parameters().at(name)));
+  }
+  std::ofstream(run / "checkpoint-100" / "state.json") << "{";
+  EXPECT_THROW(last_checkpoint(run), InputError);
+  fs::remove_all(run);
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,70 @@
+// Examples without end, made of pairs while the model learns of earlier ones. Programs go in chunks
+// of a fixed number; the examples of a chunk are shuffled by its number. So the order hangs on the
+// seed alone, and a place in it is two numbers: a run goes on from where it was stopped.
+//
+// Borrows everything; one thread of its own makes the next chunks.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "train/answer_format.h"
+#include "train/pairs.h"
+
+namespace kw {
+
+class ExampleStream {
+ public:
+  struct Place {
+    uint64_t chunk = 0, example = 0;  // the next one
+  };
+  struct Options {
+    uint64_t programs = 512;  // of a chunk
+    size_t longest = 4096;    // tokens; longer examples are left out
+    size_t ahead = 2;         // chunks that wait
+    uint64_t seed = 1;        // of the order
+  };
+
+  ExampleStream(PairSource& pairs, const AnswerFormat& format, Options options, Place from);
+  ~ExampleStream();
+  ExampleStream(const ExampleStream&) = delete;
+  ExampleStream& operator=(const ExampleStream&) = delete;
+
+  // The next examples, of so many tokens at most; one at least. What the making of pairs threw.
+  std::vector<Example> next(size_t tokens);
+  Place place() const { return place_; }
+  // Of all so far.
+  int64_t examples() const { return examples_; }
+  int64_t too_long() const { return too_long_; }
+  double waited_seconds() const { return waited_; }
+
+ private:
+  struct Chunk {
+    std::vector<Example> examples;
+    int64_t too_long = 0;
+  };
+  void make_chunks(std::stop_token stop, uint64_t first);
+  Chunk make(uint64_t chunk) const;
+  void open_next();
+
+  PairSource& pairs_;
+  const AnswerFormat& format_;
+  const Options options_;
+  Place place_;
+  Chunk open_;
+  bool is_open_ = false;
+  int64_t examples_ = 0, too_long_ = 0;
+  double waited_ = 0;
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<Chunk> ready_;
+  std::exception_ptr failed_;
+  std::jthread maker_;
+};
+
+}  // namespace kw
