@@ -326,7 +326,8 @@ def suites() -> str:
     rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     for level in dict.fromkeys(row["level"] for row in rows):
         tasks = [row for row in rows if row["level"] == level and "model" in row]
-        unfair = sum(len(row["check"]) - 1 for row in rows if row["level"] == level and "check" in row)
+        unfair = len({line.split(":")[0] for row in rows if row["level"] == level and "check" in row
+                      for line in row["check"][:-1]})
         if not tasks:
             continue
         verified = [row["proposals"] for row in tasks if row["outcome"] == "verified"]
