@@ -1,9 +1,11 @@
-// bpe_train SIZE FILE... >tokenizer.json: a tokenizer of that many tokens, trained on these files.
+// bpe_train [--runs] SIZE FILE... >tokenizer.json: a tokenizer of that many tokens, trained on
+// these files; with --runs, its tokens may span words (kRunPattern).
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <string_view>
 
 #include "formats/bpe_trainer.h"
 #include "formats/error.h"
@@ -12,8 +14,12 @@ namespace kw {
 namespace {
 
 int run(int count, char** arguments) {
-  if (count < 3) throw InputError("usage: bpe_train SIZE FILE... >tokenizer.json");
   BpeOptions options;
+  if (count > 1 && std::string_view(arguments[1]) == "--runs") {
+    options.pattern = kRunPattern;
+    --count, ++arguments;
+  }
+  if (count < 3) throw InputError("usage: bpe_train [--runs] SIZE FILE... >tokenizer.json");
   options.size = std::atoi(arguments[1]);
   PieceCounts corpus(options);
   for (char** name = arguments + 2; name < arguments + count; ++name) {

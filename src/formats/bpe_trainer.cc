@@ -14,6 +14,7 @@ namespace kw {
 
 const char* const kSourcePattern =
     R"( ?[\p{L}\p{M}_]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}_]+|(?:\r?\n)+|[^\S\r\n]+|\s)";
+const char* const kRunPattern = R"(\p{N}|[^\p{N}]+)";
 
 std::vector<std::string> source_numbers() {
   return {"16",         "32",       "64",    "128",    "256",    "512",    "1024",    "2048",

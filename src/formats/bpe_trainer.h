@@ -25,6 +25,9 @@ namespace kw {
 // Identifiers and runs of punctuation, each with a space before it; single digits; newlines; other
 // white space, so that an indentation is one piece.
 extern const char* const kSourcePattern;
+// Single digits, and whatever is between two of them, lines and all: in code that repeats itself
+// tokens then span words (as SuperBPE's do, Liu et al., arXiv:2503.13423).
+extern const char* const kRunPattern;
 // Powers of two from 16 to 65536, types and functions of Triton and PyTorch whose names have
 // digits.
 std::vector<std::string> source_numbers();

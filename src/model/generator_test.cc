@@ -200,6 +200,32 @@ TEST(Generator, AnswersAreThoseOfWholeForwardPasses) {
   }
 }
 
+#ifdef KW_WITH_CUDA
+// Steps that are replayed draw what steps that are computed draw, and what the CPU draws.
+TEST(Generator, CapturedStepsDrawTheSame) {
+  if (!at::globalContext().hasCUDA()) GTEST_SKIP() << "no GPU";
+  const Transformer model = small_model();
+  const fs::path folder = fs::path(testing::TempDir()) / "kw-captured";
+  fs::remove_all(folder);
+  model.save(folder, 1 << 20);
+  const Transformer there(folder, at::TensorOptions(at::kFloat).device(at::kCUDA));
+  const auto here = Generator(model, tokenizer(), {.rows = 3, .steps = 7}).run(some_requests());
+  for (bool graphs : {false, true}) {
+    Generator generator(there, tokenizer(), {.rows = 3, .steps = 7, .graphs = graphs});
+    for (int again = 0; again < 2; ++again) {
+      const auto answers = generator.run(some_requests());
+      for (size_t i = 0; i < answers.size(); ++i) {
+        EXPECT_EQ(answers[i].tokens, here[i].tokens) << graphs << ", " << i;
+        for (size_t k = 0; k < answers[i].log_p.size(); ++k) {
+          EXPECT_NEAR(answers[i].log_p[k], here[i].log_p[k], 1e-3);
+        }
+      }
+    }
+  }
+  fs::remove_all(folder);
+}
+#endif
+
 TEST(Generator, EndTokensAndStopStringsEndAnswers) {
   Transformer model = small_model();
   const auto free = Generator(model, tokenizer(), {.rows = 4}).run(some_requests());

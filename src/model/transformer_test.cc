@@ -132,6 +132,36 @@ TEST_P(Parity, ParametersAreCounted) {
   EXPECT_EQ(count, model.config().parameters());
 }
 
+#ifdef KW_WITH_CUDA
+// On a GPU in bfloat16 packed texts go by flash attention, forward and backward: as apart, and as
+// the same parameters in float32 on the CPU, but for rounding.
+TEST_P(Parity, PackedTextsOfAGpu) {
+  if (!at::globalContext().hasCUDA()) GTEST_SKIP() << "no GPU";
+  const c10::InferenceMode off(false);
+  const Vectors v = vectors(GetParam());
+  const int64_t a = 5, b = v.ids.size(1);
+  const at::Tensor ids = at::cat({v.ids[0].slice(0, 0, a), v.ids[1]}).unsqueeze(0);
+  const at::Tensor positions = at::cat({at::arange(a), at::arange(b)}).unsqueeze(0);
+  const at::Tensor starts = at::tensor({int64_t{0}, a, a + b}, at::kInt);
+  const auto loss_and_gradient = [&](const at::TensorOptions& options) {
+    const Transformer model(v.folder, options);
+    const at::Device device = options.device();
+    const at::Tensor q = model.parameters().at("model.layers.0.self_attn.q_proj.weight");
+    q.requires_grad_(true);
+    const at::Tensor hidden =
+        model.hidden(ids.to(device), positions.to(device), {starts.to(device), b});
+    const at::Tensor loss = model.logits(hidden).to(at::kFloat).square().mean();
+    loss.backward();
+    return std::pair(loss.item<double>(), q.grad().to(at::kFloat).cpu());
+  };
+  const auto [exact, gradient] = loss_and_gradient(at::kFloat);
+  const auto [loss, rounded] =
+      loss_and_gradient(at::TensorOptions(at::kBFloat16).device(at::kCUDA));
+  EXPECT_NEAR(loss, exact, 0.03 * exact);
+  EXPECT_LT((rounded - gradient).norm().item<double>(), 0.1 * gradient.norm().item<double>());
+}
+#endif
+
 INSTANTIATE_TEST_SUITE_P(Families, Parity, testing::Values("llama", "llama3", "qwen2", "qwen3"));
 
 }  // namespace

@@ -14,24 +14,32 @@ constexpr uint64_t kOrderStream = 103;
 
 }  // namespace
 
-ExampleStream::ExampleStream(PairSource& pairs, const AnswerFormat& format, Options options,
-                             Place from)
-    : pairs_(pairs), format_(format), options_(options), place_(from) {
-  maker_ = std::jthread(
-      [this, first = from.chunk](std::stop_token stop) { make_chunks(std::move(stop), first); });
+ExampleStream::ExampleStream(const std::vector<PairSource*>& sources, const AnswerFormat& format,
+                             Options options, Place from)
+    : format_(format), options_(options), place_(from), wanted_(from.chunk) {
+  for (size_t i = 0; i < sources.size(); ++i) {
+    makers_.emplace_back([this, source = sources[i], first = from.chunk + i,
+                          stride = sources.size()](std::stop_token stop) {
+      make_chunks(std::move(stop), *source, first, stride);
+    });
+  }
 }
 
 ExampleStream::~ExampleStream() {
-  maker_.request_stop();
+  for (std::jthread& maker : makers_) maker.request_stop();
   changed_.notify_all();
 }
 
 // Shuffled as Fisher and Yates did.
-ExampleStream::Chunk ExampleStream::make(uint64_t chunk) const {
+ExampleStream::Chunk ExampleStream::make(PairSource& source, uint64_t chunk) const {
   Chunk out;
   const uint64_t begin = chunk * options_.programs;
-  for (const Pair& pair : pairs_.make(begin, begin + options_.programs)) {
-    Example example = format_.example(pair.prompt, pair.plan, pair.code);
+  const std::vector<Pair> pairs = source.make(begin, begin + options_.programs);
+  std::vector<Example> all(pairs.size());
+  source.in_parallel(pairs.size(), [&](size_t i) {
+    all[i] = format_.example(pairs[i].prompt, pairs[i].plan, pairs[i].code);
+  });
+  for (Example& example : all) {
     if (example.tokens.size() > options_.longest) {
       ++out.too_long;
     } else {
@@ -45,13 +53,14 @@ ExampleStream::Chunk ExampleStream::make(uint64_t chunk) const {
   return out;
 }
 
-void ExampleStream::make_chunks(std::stop_token stop, uint64_t first) {
+void ExampleStream::make_chunks(std::stop_token stop, PairSource& source, uint64_t first,
+                                uint64_t stride) {
   try {
-    for (uint64_t chunk = first; !stop.stop_requested(); ++chunk) {
-      Chunk made = make(chunk);
+    for (uint64_t chunk = first; !stop.stop_requested(); chunk += stride) {
+      Chunk made = make(source, chunk);
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, stop, [&] { return ready_.size() < options_.ahead; });
-      ready_.push_back(std::move(made));
+      changed_.wait(lock, stop, [&] { return chunk < wanted_ + options_.ahead * stride; });
+      ready_[chunk] = std::move(made);
       changed_.notify_all();
     }
   } catch (...) {
@@ -64,10 +73,11 @@ void ExampleStream::make_chunks(std::stop_token stop, uint64_t first) {
 void ExampleStream::open_next() {
   const auto start = std::chrono::steady_clock::now();
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !ready_.empty() || failed_; });
-  if (ready_.empty()) std::rethrow_exception(failed_);
-  open_ = std::move(ready_.front());
-  ready_.pop_front();
+  changed_.wait(lock, [&] { return ready_.contains(wanted_) || failed_; });
+  const auto next = ready_.extract(wanted_);
+  if (!next) std::rethrow_exception(failed_);
+  open_ = std::move(next.mapped());
+  ++wanted_;
   changed_.notify_all();
   is_open_ = true;
   too_long_ += open_.too_long;

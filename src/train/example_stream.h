@@ -2,12 +2,13 @@
 // of a fixed number; the examples of a chunk are shuffled by its number. So the order hangs on the
 // seed alone, and a place in it is two numbers: a run goes on from where it was stopped.
 //
-// Borrows everything; one thread of its own makes the next chunks.
+// Borrows everything. Each source of pairs has a thread of its own and makes every so-manieth
+// chunk: with two or three, one draws and writes kernels while another waits for what is recorded.
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -25,11 +26,13 @@ class ExampleStream {
   struct Options {
     uint64_t programs = 512;  // of a chunk
     size_t longest = 4096;    // tokens; longer examples are left out
-    size_t ahead = 2;         // chunks that wait
+    size_t ahead = 2;         // chunks of each source that wait
     uint64_t seed = 1;        // of the order
   };
 
-  ExampleStream(PairSource& pairs, const AnswerFormat& format, Options options, Place from);
+  // `sources` make the same pairs, one or more.
+  ExampleStream(const std::vector<PairSource*>& sources, const AnswerFormat& format,
+                Options options, Place from);
   ~ExampleStream();
   ExampleStream(const ExampleStream&) = delete;
   ExampleStream& operator=(const ExampleStream&) = delete;
@@ -47,11 +50,10 @@ class ExampleStream {
     std::vector<Example> examples;
     int64_t too_long = 0;
   };
-  void make_chunks(std::stop_token stop, uint64_t first);
-  Chunk make(uint64_t chunk) const;
+  void make_chunks(std::stop_token stop, PairSource& source, uint64_t first, uint64_t stride);
+  Chunk make(PairSource& source, uint64_t chunk) const;
   void open_next();
 
-  PairSource& pairs_;
   const AnswerFormat& format_;
   const Options options_;
   Place place_;
@@ -62,9 +64,10 @@ class ExampleStream {
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<Chunk> ready_;
+  std::map<uint64_t, Chunk> ready_;  // by number
+  uint64_t wanted_;                  // the number of the next
   std::exception_ptr failed_;
-  std::jthread maker_;
+  std::vector<std::jthread> makers_;
 };
 
 }  // namespace kw

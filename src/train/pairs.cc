@@ -40,6 +40,7 @@ struct PairSource::Drawn {
 PairSource::PairSource(PairOptions options, WorkerPool& pool, const DeviceProfile& profile)
     : options_(std::move(options)), pool_(pool), profile_(profile) {
   if (options_.levels.empty()) throw InputError("pairs of no level were asked for");
+  if (options_.limits.empty()) throw InputError("pairs of no size were asked for");
   if (options_.threads == 0) {
     options_.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   }
@@ -68,13 +69,15 @@ void PairSource::in_parallel(size_t count, const std::function<void(size_t)>& wo
 std::vector<PairSource::Drawn> PairSource::draw(uint64_t begin, uint64_t end) {
   std::vector<Synthesiser> synthesisers;
   for (const int level : options_.levels) {
-    SynthOptions synth;
-    synth.level = level;
-    synth.seed = options_.seed;
-    synth.dtype = options_.dtype;
-    synth.limits = options_.limits;
-    if (level > 1) synth.split = options_.split;
-    synthesisers.emplace_back(synth);
+    for (const DimsLimits& limits : options_.limits) {
+      SynthOptions synth;
+      synth.level = level;
+      synth.seed = options_.seed;
+      synth.dtype = options_.dtype;
+      synth.limits = limits;
+      if (level > 1) synth.split = options_.split;
+      synthesisers.emplace_back(synth);
+    }
   }
   std::vector<Drawn> out(end - begin);
   in_parallel(out.size(), [&](size_t i) {
@@ -85,7 +88,7 @@ std::vector<PairSource::Drawn> PairSource::draw(uint64_t begin, uint64_t end) {
     const SynthProgram program = synthesisers[which].draw(index, 0, random, counts);
     Drawn& drawn = out[i];
     drawn.index = index;
-    drawn.level = options_.levels[which];
+    drawn.level = options_.levels[which / options_.limits.size()];
     drawn.text = model_text(program);
     for (const SynthStep& step : program.skeleton) {
       drawn.operators += (drawn.operators.empty() ? "" : ", ") + std::string(step.op->name);

@@ -23,7 +23,8 @@ struct PairOptions {
   std::vector<int> levels = {1};  // of which each program has one, each as likely
   int schedules = 4;              // of a program, the teacher's best first; fewer where there are
   DType dtype = DType::kFloat32;
-  DimsLimits limits;            // of sizes
+  // Limits of sizes, of which each program has one, each as likely: full size, small twins.
+  std::vector<DimsLimits> limits = {{}};
   Split split = Split::kTrain;  // that programs of level 2 and above are of
   int most_names = 400;         // first numbers of values and kernels are below it
   int threads = 0;              // that write kernels; 0: one for each core
@@ -56,6 +57,8 @@ class PairSource {
   // Pairs of the programs [begin, end), in order. No other job of the pool may be under way.
   std::vector<Pair> make(uint64_t begin, uint64_t end);
   const PairCounts& counts() const { return counts_; }
+  // Calls work(i) for each i below `count`, from so many threads as the options say.
+  void in_parallel(size_t count, const std::function<void(size_t)>& work) const;
   // Why the first that was not recorded was not; empty where there is none.
   const std::string& first_fault() const { return first_fault_; }
 
@@ -64,8 +67,6 @@ class PairSource {
   std::vector<Drawn> draw(uint64_t begin, uint64_t end);
   void record(std::vector<Drawn>& drawn);
   std::vector<Pair> write(const Drawn& drawn) const;
-  // Calls work(i) for each i below `count`, from so many threads as the options say.
-  void in_parallel(size_t count, const std::function<void(size_t)>& work) const;
 
   PairOptions options_;
   WorkerPool& pool_;

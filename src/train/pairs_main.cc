@@ -33,8 +33,8 @@ int run(const Flags& flags) {
   kw::WorkerPool pool(kw::default_worker_config());
   const kw::DeviceProfile profile = kw::device_profile(flags.device);
   kw::PairOptions options = flags.pairs;
-  options.limits.low_flops = std::exp2(flags.log_low);
-  options.limits.high_flops = std::exp2(flags.log_high);
+  options.limits[0].low_flops = std::exp2(flags.log_low);
+  options.limits[0].high_flops = std::exp2(flags.log_high);
   kw::PairSource source(options, pool, profile);
   std::ofstream file;
   if (!flags.out.empty()) file.open(flags.out, std::ios::trunc);

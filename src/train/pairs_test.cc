@@ -20,7 +20,7 @@ class Pairs : public testing::Test {
   static PairOptions options(std::vector<int> levels) {
     PairOptions out;
     out.levels = std::move(levels);
-    out.limits.low_flops = 0x1p16, out.limits.high_flops = 0x1p20;
+    out.limits[0].low_flops = 0x1p16, out.limits[0].high_flops = 0x1p20;
     out.threads = 2;
     return out;
   }

@@ -65,11 +65,38 @@ PairOptions pair_options(const SftConfig& config, Split split) {
   out.levels.assign(config.levels.begin(), config.levels.end());
   out.schedules = static_cast<int>(config.schedules);
   out.threads = static_cast<int>(config.threads);
-  out.limits.low_flops = std::exp2(config.log_low);
-  out.limits.high_flops = std::exp2(config.log_high);
+  if (config.log_low.size() != config.log_high.size()) {
+    throw InputError("data.log_low and data.log_high are lists of one length: windows from, to");
+  }
+  out.limits.clear();
+  for (size_t i = 0; i < config.log_low.size(); ++i) {
+    DimsLimits& window = out.limits.emplace_back();
+    window.low_flops = std::exp2(static_cast<double>(config.log_low[i]));
+    window.high_flops = std::exp2(static_cast<double>(config.log_high[i]));
+  }
   out.split = split;
   return out;
 }
+
+// Sources of training pairs, each with a pool of its own, and the pools.
+class PairMakers {
+ public:
+  PairMakers(const SftConfig& config, const DeviceProfile& profile) {
+    for (int64_t i = 0; i < config.makers; ++i) {
+      pools_.push_back(std::make_unique<WorkerPool>(default_worker_config()));
+      made_.push_back(std::make_unique<PairSource>(pair_options(config, Split::kTrain),
+                                                   *pools_.back(), profile));
+      sources_.push_back(made_.back().get());
+    }
+  }
+  WorkerPool& pool() const { return *pools_.front(); }
+  const std::vector<PairSource*>& sources() const { return sources_; }
+
+ private:
+  std::vector<std::unique_ptr<WorkerPool>> pools_;
+  std::vector<std::unique_ptr<PairSource>> made_;
+  std::vector<PairSource*> sources_;
+};
 
 std::vector<Example> validation_examples(const SftConfig& config, const AnswerFormat& format,
                                          WorkerPool& pool, const DeviceProfile& profile) {
@@ -104,7 +131,10 @@ void describe(Settings& s, SftConfig& c) {
   s.add("data.schedules", c.schedules, "answers of the teacher to each program", 1, 1000);
   s.add("data.programs", c.programs, "of a chunk, which is shuffled", 1, 1 << 20);
   s.add("data.threads", c.threads, "that write kernels; 0: one for each core", 0, 4096);
-  s.add("data.log_low", c.log_low, "FLOPs of a program, from 2 to this", 10, 60);
+  s.add("data.makers", c.makers, "chunks that are made at once, each with workers of its own", 1,
+        64);
+  s.add("data.log_low", c.log_low, "FLOPs of a program, from 2 to this; one for each window", 10,
+        60);
   s.add("data.log_high", c.log_high, "to 2 to this", 10, 60);
   s.add("sft.steps", c.steps, "updates", 1);
   s.add("sft.tokens", c.tokens, "of a step", 1);
@@ -147,11 +177,10 @@ int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::pat
     place = {from->state.at("chunk").get<uint64_t>(), from->state.at("example").get<uint64_t>()};
     progress("goes on from step " + std::to_string(step));
   }
-  WorkerPool pool(default_worker_config());
   const DeviceProfile profile = device_profile(config.target);
-  const auto validation = validation_examples(config, format, pool, profile);
-  PairSource pairs(pair_options(config, Split::kTrain), pool, profile);
-  ExampleStream stream(pairs, format,
+  const PairMakers makers(config, profile);
+  const auto validation = validation_examples(config, format, makers.pool(), profile);
+  ExampleStream stream(makers.sources(), format,
                        {.programs = static_cast<uint64_t>(config.programs),
                         .longest = static_cast<size_t>(config.row),
                         .seed = static_cast<uint64_t>(config.seed)},

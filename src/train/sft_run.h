@@ -20,8 +20,8 @@ struct SftConfig {
   std::string tokenizer;        // tokenizer.json; empty: that of `init`
   int64_t width = 384, layers = 8, heads = 6, kv_heads = 2, inner = 1024, context = 4096;
   std::vector<int64_t> levels = {1};
-  int64_t schedules = 4, programs = 512, threads = 0;
-  int64_t log_low = 34, log_high = 35;  // FLOPs, powers of two
+  int64_t schedules = 4, programs = 512, threads = 0, makers = 1;
+  std::vector<int64_t> log_low = {34}, log_high = {35};  // FLOPs, powers of two
   int64_t steps = 1000, tokens = 65536, row = 4096, rows_at_once = 4;
   double rate = 1e-3, last_rate = 1e-4, decay = 0.1, clip = 1, beta2 = 0.95;
   int64_t warmup = 100;

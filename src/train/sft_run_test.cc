@@ -21,7 +21,7 @@ SftConfig small_config() {
   config.width = 32, config.layers = 2, config.heads = 4, config.kv_heads = 2, config.inner = 64;
   config.context = 1024, config.row = 1024, config.tokens = 3000, config.rows_at_once = 2;
   config.levels = {1}, config.schedules = 1, config.programs = 12, config.threads = 2;
-  config.log_low = 16, config.log_high = 20;
+  config.log_low = {16}, config.log_high = {20};
   config.steps = 6, config.warmup = 2, config.rate = 1e-2;
   config.validation = 4, config.evaluate_every = 3, config.checkpoint_every = 2;
   return config;

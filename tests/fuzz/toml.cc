@@ -10,7 +10,7 @@ void check(std::string_view text) {
   const auto file = parsed([&] { return parse_toml(text, "fuzz"); });
   if (!file) return;
   must(file->values.is_object(), "a file is a table");
-  for (const auto& [key, line] : file->lines) must(line >= 1 && !key.empty(), "keys have lines");
+  for (const auto& [key, line] : file->lines) must(line >= 1, "keys have lines");
   for (const auto& [key, value] : file->values.items()) {
     must(file->lines.contains(key), "each key has its line");
   }
