@@ -73,10 +73,9 @@ at::Tensor frequencies_of(const ModelConfig& config) {
   return at::tensor(out);
 }
 
-// (x1, x2) to (-x2, x1), halves of the last dimension.
-at::Tensor turned(const at::Tensor& x) {
-  const auto halves = x.chunk(2, -1);
-  return at::cat({-halves[1], halves[0]}, -1);
+// Several matrices, or none of them, as one: one product takes the place of several.
+at::Tensor together(const std::vector<at::Tensor>& parts) {
+  return parts[0].defined() ? at::cat(parts) : at::Tensor();
 }
 
 // Flash attention has kernels for these (PyTorch's are those of Dao, arXiv:2307.08691).
@@ -89,9 +88,7 @@ bool has_flash(const at::TensorOptions& options, int64_t head_width) {
 // [B, heads, T, width], each text by itself: time goes with the squares of their lengths, not of T.
 at::Tensor attended_texts(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                           const Texts& texts) {
-  const auto flat = [](const at::Tensor& x) {
-    return x.transpose(1, 2).reshape({-1, x.size(1), x.size(3)});
-  };
+  const auto flat = [](const at::Tensor& x) { return x.transpose(1, 2).flatten(0, 1); };
   const at::Tensor out = std::get<0>(at::_flash_attention_forward(
       flat(q), flat(k), flat(v), texts.starts, texts.starts, texts.longest, texts.longest,
       /*dropout_p=*/0.0, /*is_causal=*/true, /*return_debug_mask=*/false));
@@ -237,8 +234,9 @@ KvCache Transformer::make_cache(int64_t batch, int64_t positions) const {
 
 Transformer::Rotation Transformer::rotation(const at::Tensor& positions) const {
   const at::Tensor angles = positions.to(at::kFloat).unsqueeze(-1) * frequencies_;
-  const at::Tensor both = at::cat({angles, angles}, -1).unsqueeze(1);
-  return {both.cos().to(options_), both.sin().to(options_)};
+  const at::Tensor cos = angles.cos(), sin = angles.sin();
+  return {at::cat({cos, cos}, -1).unsqueeze(2).to(options_),
+          at::cat({-sin, sin}, -1).unsqueeze(2).to(options_)};
 }
 
 // x / sqrt(mean(x^2) + epsilon), times the weight (Zhang and Sennrich, arXiv:1910.07467).
@@ -246,22 +244,28 @@ at::Tensor Transformer::normed(const at::Tensor& x, const at::Tensor& weight) co
   return at::rms_norm(x, {x.size(-1)}, weight, config_.norm_epsilon);
 }
 
-// [B, T, heads * width] to [B, heads, T, width].
-at::Tensor Transformer::heads_of(const at::Tensor& x, int64_t heads) const {
-  return x.view({x.size(0), x.size(1), heads, config_.head_width}).transpose(1, 2);
+// Queries, keys and values of x, each [B, heads, T, width]; queries and keys normed and turned.
+Transformer::Heads Transformer::heads_of(const Layer& layer, const at::Tensor& x,
+                                         const Rotation& rotation) const {
+  const int64_t queries = config_.heads, keys = config_.kv_heads;
+  const at::Tensor all = at::linear(x, together({layer.q, layer.k, layer.v}),
+                                    together({layer.q_bias, layer.k_bias, layer.v_bias}))
+                             .view({x.size(0), x.size(1), queries + 2 * keys, config_.head_width});
+  at::Tensor both = all.narrow(2, 0, queries + keys);
+  if (config_.qk_norm) {
+    const at::Tensor weight =
+        at::cat({layer.q_norm.expand({queries, -1}), layer.k_norm.expand({keys, -1})});
+    both = at::rms_norm(both, {config_.head_width}, {}, config_.norm_epsilon) * weight;
+  }
+  // (x1, x2) to (x1 cos - x2 sin, x2 cos + x1 sin), halves of the width.
+  both = at::addcmul(both * rotation.cos, both.roll(config_.head_width / 2, -1), rotation.sin);
+  return {both.narrow(2, 0, queries).transpose(1, 2), both.narrow(2, queries, keys).transpose(1, 2),
+          all.narrow(2, queries + keys, keys).transpose(1, 2)};
 }
 
 at::Tensor Transformer::attention(const Layer& layer, const at::Tensor& x, const Rotation& rotation,
                                   const Sight& sight, size_t index) const {
-  at::Tensor q = heads_of(at::linear(x, layer.q, layer.q_bias), config_.heads);
-  at::Tensor k = heads_of(at::linear(x, layer.k, layer.k_bias), config_.kv_heads);
-  at::Tensor v = heads_of(at::linear(x, layer.v, layer.v_bias), config_.kv_heads);
-  if (config_.qk_norm) {
-    q = normed(q, layer.q_norm);
-    k = normed(k, layer.k_norm);
-  }
-  q = q * rotation.cos + turned(q) * rotation.sin;
-  k = k * rotation.cos + turned(k) * rotation.sin;
+  const auto [q, k, v] = heads_of(layer, x, rotation);
   at::Tensor out;
   if (sight.cache && !sight.rows.defined()) {
     at::Tensor &keys = sight.cache->keys[index], &values = sight.cache->values[index];
@@ -287,8 +291,10 @@ at::Tensor Transformer::attention(const Layer& layer, const at::Tensor& x, const
 }
 
 at::Tensor Transformer::feed_forward(const Layer& layer, const at::Tensor& x) const {
-  const at::Tensor gate = at::silu(at::linear(x, layer.gate, layer.gate_bias));
-  return at::linear(gate * at::linear(x, layer.up, layer.up_bias), layer.down, layer.down_bias);
+  const auto both =
+      at::linear(x, together({layer.gate, layer.up}), together({layer.gate_bias, layer.up_bias}))
+          .chunk(2, -1);
+  return at::linear(at::silu(both[0]) * both[1], layer.down, layer.down_bias);
 }
 
 at::Tensor Transformer::run(const at::Tensor& ids, const at::Tensor& positions,

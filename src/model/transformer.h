@@ -70,7 +70,10 @@ class Transformer {
     at::Tensor after_norm, gate, up, down, gate_bias, up_bias, down_bias;
   };
   struct Rotation {
-    at::Tensor cos, sin;  // [B or 1, 1, T, head width]
+    at::Tensor cos, sin;  // [B or 1, T, 1, head width]; the first half of sin is negative
+  };
+  struct Heads {
+    at::Tensor q, k, v;
   };
 
   // What tokens see. With neither mask nor cache: themselves and those before them in their row.
@@ -87,7 +90,7 @@ class Transformer {
   void make_parameters(const Make& make);
   Rotation rotation(const at::Tensor& positions) const;
   at::Tensor normed(const at::Tensor& x, const at::Tensor& weight) const;
-  at::Tensor heads_of(const at::Tensor& x, int64_t heads) const;
+  Heads heads_of(const Layer& layer, const at::Tensor& x, const Rotation& rotation) const;
   at::Tensor attention(const Layer& layer, const at::Tensor& x, const Rotation& rotation,
                        const Sight& sight, size_t index) const;
   at::Tensor feed_forward(const Layer& layer, const at::Tensor& x) const;
