@@ -1,5 +1,6 @@
 #include "policy/chat_request.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "formats/error.h"
@@ -9,6 +10,7 @@ namespace kw {
 namespace {
 
 constexpr int64_t kMostTokens = 1'000'000'000;
+constexpr double kLeastShare = 1e-6;  // the likeliest token alone, as endpoints take a top_p of 0
 
 // The field, where it is there and not null.
 std::optional<JsonReader> field(const JsonReader& in, const char* name) {
@@ -46,7 +48,7 @@ ChatRequest parse_chat_request(std::string_view body) {
     out.temperature = number_within(*temperature, 0, 100, "expected a number from 0 to 100");
   }
   if (const auto top_p = field(in, "top_p")) {
-    out.top_p = number_within(*top_p, 1e-6, 1, "expected a number above 0, at most 1");
+    out.top_p = std::max(kLeastShare, number_within(*top_p, 0, 1, "expected a number from 0 to 1"));
   }
   if (const auto most = field(in, "max_tokens")) out.max_tokens = most->integer(1, kMostTokens);
   if (const auto seed = field(in, "seed")) out.seed = static_cast<uint64_t>(seed->integer());

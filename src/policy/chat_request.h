@@ -11,9 +11,9 @@
 namespace kw {
 
 struct ChatRequest {
-  std::string text;  // the only message, the user's: a task's text
-  double temperature = 1, top_p = 1;
-  int64_t max_tokens = 0;  // of the answer; 0: as many as there is room for
+  std::string text;                   // the only message, the user's: a task's text
+  double temperature = 1, top_p = 1;  // finite, 0 or more; above 0, at most 1
+  int64_t max_tokens = 0;             // of the answer; 0: as many as there is room for
   std::optional<uint64_t> seed;
   bool stream = false;
 };

@@ -34,6 +34,12 @@ TEST(ChatRequest, IsReadWhole) {
   EXPECT_TRUE(found.stream);
 }
 
+TEST(ChatRequest, NoShareLeavesTheLikeliest) {
+  const double share = parse_chat_request(with(R"(, "top_p": 0)")).top_p;
+  EXPECT_GT(share, 0);
+  EXPECT_LT(share, 1e-3);
+}
+
 TEST(ChatRequest, RefusesTheRest) {
   const std::string bad[] = {
       "",
@@ -53,7 +59,7 @@ TEST(ChatRequest, RefusesTheRest) {
       with(R"(, "temperature": -1)"),
       with(R"(, "temperature": "hot")"),
       with(R"(, "temperature": 1e999)"),
-      with(R"(, "top_p": 0)"),
+      with(R"(, "top_p": -0.1)"),
       with(R"(, "top_p": 1.01)"),
       with(R"(, "max_tokens": 0)"),
       with(R"(, "max_tokens": 1.5)"),
