@@ -17,5 +17,6 @@ Command add_record(CLI::App& app);
 Command add_eval(CLI::App& app);
 Command add_selftest(CLI::App& app);
 Command add_synth(CLI::App& app);
+Command add_train(CLI::App& app);
 
 }  // namespace kw

@@ -50,6 +50,11 @@ int main(int argc, char** argv) {
       }(),
       [&] {
         auto* sub = app.add_subcommand(
+            "train", "Train a model that writes kernels, by a recipe (docs/learning.md)");
+        return std::pair{sub, kw::add_train(*sub)};
+      }(),
+      [&] {
+        auto* sub = app.add_subcommand(
             "selftest", "Judge candidates whose label is known: false accepts and false rejects");
         return std::pair{sub, kw::add_selftest(*sub)};
       }(),

@@ -35,52 +35,87 @@ std::string pairs_text(const Json& costs) {
 }  // namespace
 
 void PolicyFlags::add_to(CLI::App& app) {
-  app.add_option("--policy", policy,
-                 "who writes the kernels: teacher, openai, replay, or several: openai,teacher")
+  app.add_option(
+         "--policy", policy,
+         "who writes the kernels: teacher, local, openai, replay, or several: local,teacher")
       ->capture_default_str();
-  app.add_option("--answers", answers,
-                 "replay: folder of <model>.<sample>.py, .txt or .md, or a file of JSON lines")
-      ->group(kGroup);
-  app.add_option("--policy-url", openai.url,
-                 "openai: address of the API, such as http://localhost:8000/v1")
-      ->group(kGroup);
-  app.add_option("--policy-model", openai.model, "openai: the model's name there")->group(kGroup);
-  app.add_option("--policy-key-env", key_env, "openai: environment variable that holds the API key")
-      ->group(kGroup)
+  const auto add = [&](const char* flag, auto& slot, const char* help) {
+    return app.add_option(flag, slot, help)->group(kGroup);
+  };
+  add("--model", local.server.model,
+      "local: the model's folder (config.json, tokenizer.json, *.safetensors), as kernelwright "
+      "train leaves it in RUN/checkpoint-STEP/model (default: $KERNELWRIGHT_MODEL, else the one "
+      "that comes with the "
+      "program)");
+  add("--model-device", local.server.device, "local: where it runs; auto: a GPU where there is one")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->capture_default_str();
-  app.add_option("--temperature", openai.temperature, "openai: of the draw of an answer's words")
-      ->check(CLI::Range(0.0, 10.0))
-      ->group(kGroup);
-  app.add_option("--top-p", openai.top_p,
-                 "openai: share of the likeliest words that are drawn from")
-      ->check(CLI::Range(0.0, 1.0))
-      ->group(kGroup);
-  app.add_option("--max-tokens", openai.max_tokens,
-                 "openai: of one answer; 0: the endpoint's limit")
+  add("--answers", answers,
+      "replay: folder of <model>.<sample>.py, .txt or .md, or a file of JSON lines");
+  add("--policy-url", openai.url, "openai: address of the API, such as http://localhost:8000/v1");
+  add("--policy-model", openai.model, "openai: the model's name there");
+  add("--policy-key-env", key_env, "openai: environment variable that holds the API key")
+      ->capture_default_str();
+  add("--temperature", openai.temperature,
+      "openai, local: of the draw of an answer's words (local: 0.8, and 0, the likeliest answer, "
+      "where one sample is asked for; openai: the endpoint's)")
+      ->check(CLI::Range(0.0, 10.0));
+  add("--top-p", openai.top_p, "openai, local: share of the likeliest words that are drawn from")
+      ->check(CLI::Range(0.0, 1.0));
+  add("--max-tokens", openai.max_tokens,
+      "openai, local: of one answer; 0: the endpoint's limit, the model's context")
       ->check(CLI::Range(0, 1 << 30))
-      ->group(kGroup)
       ->capture_default_str();
-  app.add_option("--concurrency", openai.concurrency, "openai: requests under way at once")
-      ->check(CLI::Range(1, 1024))
-      ->group(kGroup)
-      ->capture_default_str();
-  app.add_option("--policy-retries", openai.retries,
-                 "openai: further tries of a request that failed")
+  add("--concurrency", concurrency,
+      "openai: requests under way at once (8); local: answers that are drawn at once (16), each "
+      "takes memory")
+      ->check(CLI::Range(1, 1024));
+  add("--policy-retries", openai.retries, "openai: further tries of a request that failed")
       ->check(CLI::Range(0, 100))
-      ->group(kGroup)
       ->capture_default_str();
-  app.add_option("--policy-timeout", openai.timeout_seconds,
-                 "openai: seconds for the answers to one task, retries and all")
+  add("--policy-timeout", openai.timeout_seconds,
+      "openai, local: seconds for the answers to one task, retries and all")
       ->check(CLI::Range(1, 86400))
-      ->group(kGroup)
       ->capture_default_str();
-  app.add_option("--prompt-price", openai.prompt_price,
-                 "openai: price of a million tokens of questions, for the cost that is shown")
-      ->check(CLI::NonNegativeNumber)
-      ->group(kGroup);
-  app.add_option("--completion-price", openai.completion_price, "openai: and of answers")
-      ->check(CLI::NonNegativeNumber)
-      ->group(kGroup);
+  add("--prompt-price", openai.prompt_price,
+      "openai: price of a million tokens of questions, for the cost that is shown")
+      ->check(CLI::NonNegativeNumber);
+  add("--completion-price", openai.completion_price, "openai: and of answers")
+      ->check(CLI::NonNegativeNumber);
+}
+
+std::unique_ptr<Policy> PolicyFlags::make_asked() const {
+  if (openai.url.empty() || openai.model.empty()) {
+    throw InputError("--policy openai needs --policy-url and --policy-model");
+  }
+  OpenAiOptions options = openai;
+  options.concurrency = concurrency.value_or(options.concurrency);
+  if (const char* key = std::getenv(key_env.c_str())) options.key = key;
+  return make_openai(options, make_socket_transport(), make_steady_clock());
+}
+
+std::unique_ptr<Policy> PolicyFlags::make_own() const {
+  LocalOptions options = local;
+  options.server.model = model_folder(options.server.model);
+  options.server.rows = concurrency.value_or(options.server.rows);
+  options.temperature = openai.temperature;
+  options.top_p = openai.top_p;
+  options.max_tokens = openai.max_tokens;
+  options.timeout_seconds = openai.timeout_seconds;
+  return make_local(options);
+}
+
+std::unique_ptr<Policy> PolicyFlags::make_one(const std::string& name,
+                                              const TeacherOptions& teacher) const {
+  if (name == "teacher") return make_teacher(teacher);
+  if (name == "local") return make_own();
+  if (name == "openai") return make_asked();
+  if (name == "replay") {
+    if (answers.empty()) throw InputError("--policy replay needs --answers DIR");
+    return make_replay(answers);
+  }
+  throw InputError("--policy " + policy + ": there is no policy \"" + name +
+                   "\"; expected teacher, local, openai or replay, with commas between several");
 }
 
 std::unique_ptr<Policy> PolicyFlags::make(const TeacherOptions& teacher) const {
@@ -89,24 +124,9 @@ std::unique_ptr<Policy> PolicyFlags::make(const TeacherOptions& teacher) const {
   std::istringstream names(policy);
   for (std::string name; std::getline(names, name, ',');) {
     if (!seen.insert(name).second) throw InputError("--policy " + policy + ": " + name + " twice");
-    if (name == "teacher") {
-      out.push_back(make_teacher(teacher));
-    } else if (name == "replay") {
-      if (answers.empty()) throw InputError("--policy replay needs --answers DIR");
-      out.push_back(make_replay(answers));
-    } else if (name == "openai") {
-      if (openai.url.empty() || openai.model.empty()) {
-        throw InputError("--policy openai needs --policy-url and --policy-model");
-      }
-      OpenAiOptions options = openai;
-      if (const char* key = std::getenv(key_env.c_str())) options.key = key;
-      out.push_back(make_openai(options, make_socket_transport(), make_steady_clock()));
-    } else {
-      throw InputError("--policy " + policy + ": there is no policy \"" + name +
-                       "\"; expected teacher, openai or replay, with commas between several");
-    }
+    out.push_back(make_one(name, teacher));
   }
-  if (out.empty()) throw InputError("--policy is empty; expected teacher, openai or replay");
+  if (out.empty()) throw InputError("--policy is empty; expected teacher, local, openai or replay");
   return make_mixed(std::move(out));
 }
 

@@ -3,8 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "policy/local.h"
 #include "policy/openai.h"
 #include "policy/teacher/teacher.h"
 
@@ -13,12 +15,19 @@ namespace kw {
 struct PolicyFlags {
   std::string policy = "teacher";  // one, or several with commas between them
   std::string key_env = "OPENAI_API_KEY";
-  OpenAiOptions openai;
+  OpenAiOptions openai;  // what it shares with `local` is here too
+  std::optional<int> concurrency;
+  LocalOptions local;
   std::string answers;
 
   void add_to(CLI::App& app);
   // InputError for a policy that is none, or that lacks an option.
   std::unique_ptr<Policy> make(const TeacherOptions& teacher) const;
+
+ private:
+  std::unique_ptr<Policy> make_one(const std::string& name, const TeacherOptions& teacher) const;
+  std::unique_ptr<Policy> make_asked() const;
+  std::unique_ptr<Policy> make_own() const;
 };
 
 // What a policy's answers cost, one line for people; empty when it asks nobody.

@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <cerrno>
 #include <condition_variable>
@@ -77,10 +78,23 @@ std::vector<Address> addresses_of(const Url& url, Clock::time_point deadline) {
   return lookup->found;
 }
 
+// Of a socket in the file system.
+Address address_of(const std::string& path) {
+  sockaddr_un name{};
+  if (path.size() >= sizeof(name.sun_path)) throw Failure{path + " is too long for a socket"};
+  name.sun_family = AF_UNIX;
+  path.copy(name.sun_path, path.size());
+  Address out;
+  out.length = sizeof(name);
+  std::memcpy(&out.bytes, &name, sizeof(name));
+  return out;
+}
+
 class Connection {
  public:
-  Connection(const Url& url, Clock::time_point deadline) : deadline_(deadline) {
-    open(url);
+  Connection(const Url& url, const std::vector<Address>& addresses, Clock::time_point deadline)
+      : deadline_(deadline) {
+    open(url, addresses);
     if (url.tls) {
       tls_.emplace(url.host);
       shake_hands();
@@ -110,9 +124,9 @@ class Connection {
   }
 
  private:
-  void open(const Url& url) {
+  void open(const Url& url, const std::vector<Address>& addresses) {
     std::string reason;
-    for (const Address& address : addresses_of(url, deadline_)) {
+    for (const Address& address : addresses) {
       socket_ = UniqueFd(
           ::socket(address.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
       const auto* name = reinterpret_cast<const sockaddr*>(&address.bytes);
@@ -201,13 +215,17 @@ void read_head(const ResponseReader& reader, HttpHead& out) {
 
 class SocketTransport : public HttpTransport {
  public:
+  explicit SocketTransport(std::string path) : path_(std::move(path)) {}
+
   HttpResult post(const Url& url, const HttpHeaders& headers, const std::string& body,
                   Clock::time_point deadline,
                   const std::function<bool(const HttpHead&, std::string_view)>& take) override {
     HttpResult out;
     ResponseReader reader;
     try {
-      Connection connection(url, deadline);
+      Connection connection(
+          url, path_.empty() ? addresses_of(url, deadline) : std::vector{address_of(path_)},
+          deadline);
       connection.send(post_text(url, headers, body));
       bool more = true;
       while (more) {
@@ -228,12 +246,19 @@ class SocketTransport : public HttpTransport {
     }
     return out;
   }
+
+ private:
+  const std::string path_;  // of a Unix-domain socket; empty: the addresses of the host
 };
 
 }  // namespace
 
 std::unique_ptr<HttpTransport> make_socket_transport() {
-  return std::make_unique<SocketTransport>();
+  return std::make_unique<SocketTransport>("");
+}
+
+std::unique_ptr<HttpTransport> make_unix_transport(const std::string& path) {
+  return std::make_unique<SocketTransport>(path);
 }
 
 }  // namespace kw

@@ -35,5 +35,7 @@ class HttpTransport {
 
 // EnvironmentError from post() when an https:// address meets a machine without OpenSSL.
 std::unique_ptr<HttpTransport> make_socket_transport();
+// Whatever the address: to the Unix-domain socket at `path`.
+std::unique_ptr<HttpTransport> make_unix_transport(const std::string& path);
 
 }  // namespace kw

@@ -1,36 +1,12 @@
 #include "policy/http_message.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "formats/error.h"
+#include "policy/http_text.h"
 
 namespace kw {
 namespace {
-
-constexpr size_t kLongestLine = 16 << 10;
-constexpr size_t kMostHeaderBytes = 64 << 10;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
-// All of `text` as a number; nothing when it is none, or too large.
-template <class T>
-std::optional<T> number(std::string_view text, int base = 10) {
-  T out = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out, base);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return out;
-}
 
 [[noreturn]] void bad_url(const std::string& text, const std::string& why) {
   throw InputError(text + ": " + why + "; expected http://HOST[:PORT][/PATH] or https://...");
@@ -101,7 +77,7 @@ const std::string* ResponseReader::header(std::string_view name) const {
 bool ResponseReader::take_line(std::string_view& bytes) {
   const size_t end = bytes.find('\n');
   const size_t length = std::min(end, bytes.size());
-  if (line_.size() + length > kLongestLine) return fail("a line of its headers is too long");
+  if (line_.size() + length > kLongestHttpLine) return fail("a line of its headers is too long");
   line_ += bytes.substr(0, length);
   bytes.remove_prefix(end == std::string_view::npos ? length : length + 1);
   if (end == std::string_view::npos) return false;

@@ -90,7 +90,7 @@ class OpenAi : public Policy {
     }
   }
 
-  std::string name() const override { return "openai"; }
+  std::string name() const override { return options_.name; }
   std::string fingerprint() const override {
     const auto number = [](const std::optional<double>& x) { return x ? Json(*x) : Json(); };
     const Json parts = {{"url", options_.url},
@@ -98,6 +98,8 @@ class OpenAi : public Policy {
                         {"max_tokens", options_.max_tokens},
                         {"top_p", number(options_.top_p)},
                         {"temperature", number(options_.temperature)},
+                        {"lone_temperature", number(options_.lone_temperature)},
+                        {"bare", options_.bare},
                         {"prompt", 1}};
     return sha256_hex(parts.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
@@ -106,7 +108,7 @@ class OpenAi : public Policy {
     return std::chrono::seconds(options_.timeout_seconds);
   }
   std::optional<Guess> guess(const Task& task, const DeviceProfile& profile) override {
-    return Guess{"openai", least_seconds(task, profile)};
+    return Guess{options_.name, least_seconds(task, profile)};
   }
   std::string refusal(const Task& task, const DeviceProfile&) override {
     try {
@@ -128,12 +130,12 @@ class OpenAi : public Policy {
     bool unreached = false;  // no response came, and not for the deadline
     std::optional<double> retry_after;
   };
-  std::string body_of(const Prompt& prompt, uint64_t seed) const;
+  std::string body_of(const Prompt& prompt, uint64_t seed, bool alone) const;
   ChatReply ask(const std::string& body, uint64_t seed, TimePoint deadline);
   Try try_once(const std::string& body, TimePoint deadline);
   Try judged(const HttpResult& result, ChatReader* reader, const std::string& refusal);
   void refuse(int status, const std::string& reason);
-  static Proposal proposal_of(const ChatReply& reply);
+  Proposal proposal_of(const ChatReply& reply) const;
 
   const OpenAiOptions options_;
   const Url url_;
@@ -165,7 +167,7 @@ std::vector<Proposal> OpenAi::propose(const Task& task, const DeviceProfile& pro
                                       uint64_t seed, TimePoint deadline) {
   Prompt prompt;
   try {
-    prompt = make_prompt(task, profile);
+    prompt = options_.bare ? Prompt{"", task_text(task)} : make_prompt(task, profile);
   } catch (const InputError&) {
     return {};  // refusal() says why
   }
@@ -176,7 +178,7 @@ std::vector<Proposal> OpenAi::propose(const Task& task, const DeviceProfile& pro
     for (size_t i = next++; i < out.size(); i = next++) {
       // Small enough for every server's idea of an integer.
       const uint64_t own = (seed * 1000003 + i) & 0x7fffffff;
-      out[i] = proposal_of(ask(body_of(prompt, own), own, deadline));
+      out[i] = proposal_of(ask(body_of(prompt, own, count == 1), own, deadline));
       out[i].model_seconds = least_seconds(task, profile);
     }
   };
@@ -188,15 +190,18 @@ std::vector<Proposal> OpenAi::propose(const Task& task, const DeviceProfile& pro
   return out;  // in their order: one that favours what can be read would flatter the first sample
 }
 
-std::string OpenAi::body_of(const Prompt& prompt, uint64_t seed) const {
+std::string OpenAi::body_of(const Prompt& prompt, uint64_t seed, bool alone) const {
+  Json messages = Json::array();
+  if (!prompt.system.empty()) messages.push_back({{"role", "system"}, {"content", prompt.system}});
+  messages.push_back({{"role", "user"}, {"content", prompt.user}});
+  const auto& temperature =
+      alone && options_.lone_temperature ? options_.lone_temperature : options_.temperature;
   Json body = {{"model", options_.model},
-               {"messages",
-                {{{"role", "system"}, {"content", prompt.system}},
-                 {{"role", "user"}, {"content", prompt.user}}}},
+               {"messages", std::move(messages)},
                {"stream", true},
                {"stream_options", {{"include_usage", true}}},
                {"seed", seed}};
-  if (options_.temperature) body["temperature"] = *options_.temperature;
+  if (temperature) body["temperature"] = *temperature;
   if (options_.top_p) body["top_p"] = *options_.top_p;
   if (options_.max_tokens > 0) body["max_tokens"] = options_.max_tokens;
   return body.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -301,9 +306,9 @@ void OpenAi::refuse(int status, const std::string& reason) {
                                   : "; check the key in the variable that --policy-key-env names"));
 }
 
-Proposal OpenAi::proposal_of(const ChatReply& reply) {
+Proposal OpenAi::proposal_of(const ChatReply& reply) const {
   Proposal out;
-  out.family = "openai";
+  out.family = options_.name;
   if (!reply.fault.empty()) {
     out.fault = reply.fault;
     out.unanswered = true;

@@ -15,14 +15,17 @@
 namespace kw {
 
 struct OpenAiOptions {
+  std::string name = "openai";               // of the policy, and of the family it proposes
   std::string url;                           // of the API: "http://localhost:8000/v1"
   std::string model;                         // as the endpoint calls it
   std::string key;                           // sent as a bearer token; empty: none. Never shown
   std::optional<double> temperature, top_p;  // the endpoint's own where they are not given
-  int max_tokens = 16384;                    // of one answer; 0: the endpoint's own
-  int concurrency = 8;                       // requests under way
-  int retries = 5;                           // of one request
-  int timeout_seconds = 600;                 // for the answers to one task, retries and all
+  std::optional<double> lone_temperature;    // where one answer is asked for; else `temperature`
+  bool bare = false;  // the task's text is all that is said, as to models that are trained here
+  int max_tokens = 16384;                         // of one answer; 0: the endpoint's own
+  int concurrency = 8;                            // requests under way
+  int retries = 5;                                // of one request
+  int timeout_seconds = 600;                      // for the answers to one task, retries and all
   double prompt_price = 0, completion_price = 0;  // of a million tokens
 };
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "formats/error.h"
+#include "policy/prompt.h"
 #include "policy/retry.h"
 #include "policy/teacher/fragment_test.h"
 
@@ -151,6 +152,26 @@ TEST(OpenAi, AsksAndReads) {
   EXPECT_FALSE(body.contains("top_p"));
   EXPECT_EQ(asked.policy->costs().at("completion_tokens"), 20);
   EXPECT_EQ(asked.policy->fingerprint().find("word"), std::string::npos);
+}
+
+TEST(OpenAi, ABareTaskIsAllThatIsSaid) {
+  OpenAiOptions options;
+  options.name = "local";
+  options.bare = true;
+  options.temperature = 0.8;
+  options.lone_temperature = 0;
+  const Asked one = ask([](size_t) { return says(kAnswer); }, 1, options);
+  EXPECT_EQ(one.policy->name(), "local");
+  EXPECT_EQ(one.proposals.at(0).family, "local");
+  const Json body = Json::parse(one.transport->bodies.at(0));
+  ASSERT_EQ(body.at("messages").size(), 1u);
+  EXPECT_EQ(body["messages"][0].at("role"), "user");
+  EXPECT_EQ(body["messages"][0].at("content"), task_text(teacher::softmax_task(4, 8)));
+  EXPECT_EQ(body.at("temperature"), 0);
+  const Asked two = ask([](size_t) { return says(kAnswer); }, 2, options);
+  for (const std::string& text : two.transport->bodies) {
+    EXPECT_EQ(Json::parse(text).at("temperature"), 0.8);
+  }
 }
 
 TEST(OpenAi, TriesAgainWhatMayPass) {

@@ -9,6 +9,7 @@
 #include "formats/error.h"
 #include "train/checkpoint.h"
 #include "train/example_stream.h"
+#include "train/placement.h"
 #include "train/sft.h"
 #include "train/train_log.h"
 #include "worker/jobs.h"
@@ -31,14 +32,9 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-at::TensorOptions placed(const SftConfig& config) {
-  const bool cuda = config.device == "cuda" || (config.device == "auto" && at::hasCUDA());
-  return cuda ? at::TensorOptions(at::kBFloat16).device(at::kCUDA) : at::TensorOptions(at::kFloat);
-}
-
 Transformer make_model(const SftConfig& config, const Tokenizer& tokenizer, TokenId end,
                        const std::optional<FoundCheckpoint>& from) {
-  const auto options = placed(config);
+  const auto options = placed(config.device);
   if (from) return Transformer(from->folder / "model", options);
   if (!config.init.empty()) return Transformer(fs::path(config.init), options);
   ModelConfig shape;

@@ -1,5 +1,6 @@
-// kernelwright-trainer: what `kernelwright train` starts. Runs a recipe; on an interrupt it writes
-// a checkpoint and ends, and started again it goes on from there.
+// kernelwright-trainer: what holds models, apart from the front program, which is without libtorch.
+// `train` runs a recipe (`kernelwright train` starts it); `serve` answers requests (`--policy
+// local` does).
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
@@ -8,6 +9,7 @@
 #include <sstream>
 
 #include "formats/error.h"
+#include "train/serve.h"
 #include "train/sft_run.h"
 
 namespace {
@@ -16,19 +18,32 @@ std::atomic<bool> g_stop{false};
 
 void on_interrupt(int) { g_stop = true; }
 
-struct Flags {
+struct TrainFlags {
   std::string recipe, out;
   std::vector<std::string> set;
   bool settings = false;
 };
 
-int run(const Flags& flags) {
+void add_train(CLI::App& app, TrainFlags& flags) {
+  app.add_option("recipe", flags.recipe, "recipes/*.toml");
+  app.add_option("--out", flags.out, "folder of the run; one that has begun goes on");
+  app.add_option("--set", flags.set, "KEY=VALUE: other than in the recipe")
+      ->allow_extra_args(false);
+  app.add_flag("--settings", flags.settings,
+               "print the keys of recipes, what they mean and default to");
+}
+
+// On an interrupt a checkpoint is written, from which the same command goes on.
+int run_train(const TrainFlags& flags) {
   kw::SftConfig config;
   kw::Settings settings;
   kw::describe(settings, config);
   if (flags.settings) {
     std::fputs(settings.help().c_str(), stdout);
     return 0;
+  }
+  if (flags.recipe.empty() || flags.out.empty()) {
+    throw kw::InputError("a recipe and --out FOLDER are needed");
   }
   std::ifstream in(flags.recipe, std::ios::binary);
   std::ostringstream text;
@@ -49,27 +64,49 @@ int run(const Flags& flags) {
   return step < config.steps ? 130 : 0;
 }
 
+void add_serve(CLI::App& app, kw::ServeOptions& options) {
+  app.add_option("--model", options.model, "Hugging Face folder with tokenizer.json")->required();
+  app.add_option("--socket", options.socket, "where to listen: a path that is free")->required();
+  app.add_option("--rows", options.answers.rows, "answers that are drawn at once")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  app.add_option("--context", options.answers.context,
+                 "tokens of a task and its answer (default: the model's, at most 8192)")
+      ->check(CLI::Range(2, 1 << 20));
+  app.add_option("--device", options.answers.device, "auto: a GPU where there is one")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->capture_default_str();
+  app.footer("Ends when its stdin ends, and on SIGTERM.");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  Flags flags;
-  CLI::App app("Trains a model by a recipe");
-  app.add_option("recipe", flags.recipe, "recipes/*.toml");
-  app.add_option("--out", flags.out, "folder of the run; one that has begun goes on");
-  app.add_option("--set", flags.set, "KEY=VALUE: other than in the recipe");
-  app.add_flag("--settings", flags.settings,
-               "print the keys of recipes, what they mean and default to");
-  CLI11_PARSE(app, argc, argv);
+  CLI::App app("Trains models, and answers for them", "kernelwright-trainer");
+  app.require_subcommand(1);
+  TrainFlags training;
+  kw::ServeOptions serving;
+  CLI::App* train = app.add_subcommand("train", "Train a model by a recipe");
+  add_train(*train, training);
+  CLI::App* serve =
+      app.add_subcommand("serve", "Answer POST /v1/chat/completions on a Unix-domain socket");
+  add_serve(*serve, serving);
   try {
-    if (!flags.settings && (flags.recipe.empty() || flags.out.empty())) {
-      throw kw::InputError("a recipe and --out FOLDER are needed");
-    }
-    return run(flags);
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : 2;
+  }
+  const char* name = train->parsed() ? "train" : "kernelwright-trainer";
+  try {
+    if (train->parsed()) return run_train(training);
+    kw::serve(serving, 0);
+    return 0;
   } catch (const kw::InputError& error) {
-    std::fprintf(stderr, "train: %s\n", error.what());
+    std::fprintf(stderr, "%s: %s\n", name, error.what());
     return 2;
-  } catch (const kw::EnvironmentError& error) {
-    std::fprintf(stderr, "train: %s\n", error.what());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", name, error.what());
     return 3;
   }
 }

@@ -146,8 +146,7 @@ Process Process::start(const ProcessSpec& spec, ChildSetup* setup) {
   ChildPlan plan;
   plan.argv = pointers(spec.argv);
   plan.envp = pointers(spec.environment);
-  plan.fds = {null.get(), spec.out < 0 ? null.get() : spec.out,
-              spec.err < 0 ? null.get() : spec.err};
+  for (const int fd : {spec.in, spec.out, spec.err}) plan.fds.push_back(fd < 0 ? null.get() : fd);
   plan.fds.insert(plan.fds.end(), spec.fds.begin(), spec.fds.end());
   plan.staging.resize(plan.fds.size());
   plan.report = report_write.get();

@@ -21,7 +21,7 @@ namespace kw {
 struct ProcessSpec {
   std::vector<std::string> argv;         // argv[0] is a path; PATH is not searched
   std::vector<std::string> environment;  // "NAME=value"; nothing is inherited
-  int out = -1, err = -1;                // stdout and stderr; -1 is /dev/null, as stdin always is
+  int in = -1, out = -1, err = -1;       // stdin, stdout, stderr; -1 is /dev/null
   std::vector<int> fds;                  // become descriptors 3, 4, ... of the child
 };
 

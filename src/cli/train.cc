@@ -1,0 +1,55 @@
+// kernelwright train RECIPE.toml: becomes `kernelwright-trainer train`, as this program is without
+// libtorch; exit codes and interrupts are the trainer's.
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "formats/error.h"
+#include "policy/model_server.h"
+
+namespace kw {
+namespace {
+
+struct Flags {
+  std::string recipe, out;
+  std::vector<std::string> set;
+  bool settings = false;
+};
+
+int run(const Flags& flags) {
+  const std::string binary = trainer_binary();
+  std::vector<std::string> arguments = {binary, "train"};
+  if (!flags.recipe.empty()) arguments.push_back(flags.recipe);
+  if (!flags.out.empty()) arguments.insert(arguments.end(), {"--out", flags.out});
+  for (const std::string& value : flags.set) arguments.insert(arguments.end(), {"--set", value});
+  if (flags.settings) arguments.push_back("--settings");
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  std::signal(SIGPIPE, SIG_DFL);  // what this program ignores, the next one would too
+  ::execv(binary.c_str(), pointers.data());
+  throw EnvironmentError("cannot execute " + binary + ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+Command add_train(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  app.add_option("recipe", flags->recipe, "what to do, as TOML");
+  app.add_option("--out", flags->out, "folder of the run; one that has begun goes on");
+  app.add_option("--set", flags->set, "KEY=VALUE: other than in the recipe, such as sft.steps=100")
+      ->allow_extra_args(false);
+  app.add_flag("--settings", flags->settings,
+               "print the keys of recipes, what they mean and default to");
+  app.footer(
+      "Ctrl-C writes a checkpoint, from which the same command goes on. Models are left in\n"
+      "RUN/checkpoint-STEP/model; eval and optimize take them by --policy local --model FOLDER.");
+  return [flags] { return run(*flags); };
+}
+
+}  // namespace kw

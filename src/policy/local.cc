@@ -1,0 +1,207 @@
+#include "policy/local.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <mutex>
+#include <vector>
+
+#include "formats/error.h"
+#include "formats/sha256.h"
+#include "policy/http.h"
+#include "policy/openai.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr double kTemperature = 0.8;
+
+// The hash of a file, through those of its parts, so that shards of gigabytes are never held.
+std::string hash_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string part(64 << 20, '\0'), hashes;
+  do {
+    in.read(part.data(), static_cast<std::streamsize>(part.size()));
+    hashes += sha256_hex(std::string_view(part).substr(0, static_cast<size_t>(in.gcount())));
+  } while (in);
+  if (!in.eof()) throw EnvironmentError(path.string() + ": cannot be read");
+  return sha256_hex(hashes);
+}
+
+// The model's files, in the order of their names.
+std::vector<fs::path> files_of(const fs::path& folder) {
+  std::vector<fs::path> out;
+  std::error_code unreadable;
+  for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
+    const std::string name = entry.path().filename().string();
+    if (name == "config.json" || name == "tokenizer.json" || name.ends_with(".safetensors") ||
+        name.ends_with(".safetensors.index.json")) {
+      out.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+// Seconds in which somebody waited for an answer, overlaps once.
+class BusyTime {
+ public:
+  void begin() {
+    const std::lock_guard lock(mutex_);
+    if (waiting_++ == 0) since_ = Clock::now();
+  }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    if (--waiting_ == 0) sum_ += Clock::now() - since_;
+  }
+  double seconds() const {
+    const std::lock_guard lock(mutex_);
+    const auto now = waiting_ > 0 ? Clock::now() - since_ : Clock::duration::zero();
+    return std::chrono::duration<double>(sum_ + now).count();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  int waiting_ = 0;
+  Clock::time_point since_;
+  Clock::duration sum_{0};
+};
+
+OpenAiOptions client_options(const LocalOptions& options) {
+  OpenAiOptions out;
+  out.name = "local";
+  out.bare = true;
+  out.url = "http://localhost/v1";  // its socket is given to the transport
+  out.model = "local";
+  out.temperature = options.temperature.value_or(kTemperature);
+  if (!options.temperature) out.lone_temperature = 0;
+  out.top_p = options.top_p;
+  out.max_tokens = options.max_tokens;
+  out.concurrency = 2 * options.server.rows;  // a row that is done finds its next request there
+  out.retries = 0;                            // nothing passes by itself on this side of a socket
+  out.timeout_seconds = options.timeout_seconds;
+  return out;
+}
+
+class Local : public Policy {
+ public:
+  explicit Local(const LocalOptions& options)
+      : folder_(options.server.model),
+        server_(options.server),
+        client_(make_openai(client_options(options), make_unix_transport(server_.socket_path()),
+                            make_steady_clock())) {}
+
+  std::string name() const override { return "local"; }
+  std::string fingerprint() const override {
+    std::call_once(hashed_, [&] {
+      for (const fs::path& file : files_of(folder_)) {
+        hash_ += file.filename().string() + " " + hash_of(file) + "\n";
+      }
+    });
+    return sha256_hex(hash_ + client_->fingerprint());
+  }
+  int at_once() const override { return client_->at_once(); }
+  std::chrono::seconds patience() const override { return client_->patience(); }
+  std::optional<Guess> guess(const Task& task, const DeviceProfile& profile) override {
+    return client_->guess(task, profile);
+  }
+  std::string refusal(const Task& task, const DeviceProfile& profile) override {
+    return client_->refusal(task, profile);
+  }
+  Json costs() const override;
+  std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
+                                uint64_t seed, Clock::time_point deadline) override;
+
+ private:
+  std::vector<Proposal> ask(const Task& task, const DeviceProfile& profile, int count,
+                            uint64_t seed, Clock::time_point deadline);
+
+  const fs::path folder_;
+  ModelServer server_;
+  const std::unique_ptr<Policy> client_;
+  BusyTime busy_;
+  mutable std::once_flag hashed_;
+  mutable std::string hash_;
+};
+
+Json Local::costs() const {
+  const Json all = client_->costs();
+  Json out;
+  for (const char* name : {"requests", "failures", "prompt_tokens", "completion_tokens"}) {
+    out[name] = all.at(name);
+  }
+  const double seconds = busy_.seconds();
+  out["seconds"] = seconds;
+  out["tokens_per_second"] = seconds > 0 ? out["completion_tokens"].get<double>() / seconds : 0.0;
+  return out;
+}
+
+std::vector<Proposal> Local::propose(const Task& task, const DeviceProfile& profile, int count,
+                                     uint64_t seed, Clock::time_point deadline) {
+  if (!server_.wait_until_ready(std::min(deadline, Clock::now() + patience()))) {
+    Proposal late;
+    late.family = name();
+    late.fault = "the deadline came while the model was read";
+    late.unanswered = true;
+    return std::vector<Proposal>(static_cast<size_t>(std::max(count, 0)), late);
+  }
+  busy_.begin();
+  struct End {
+    BusyTime& busy;
+    ~End() { busy.end(); }
+  } const end{busy_};
+  return ask(task, profile, count, seed, deadline);
+}
+
+// A server that has ended is the machine's fault, whatever its last answers look like.
+std::vector<Proposal> Local::ask(const Task& task, const DeviceProfile& profile, int count,
+                                 uint64_t seed, Clock::time_point deadline) {
+  std::vector<Proposal> out;
+  try {
+    out = client_->propose(task, profile, count, seed, deadline);
+  } catch (const EnvironmentError&) {
+    server_.check();
+    throw;
+  }
+  if (std::ranges::any_of(out, &Proposal::unanswered)) server_.check();
+  return out;
+}
+
+}  // namespace
+
+fs::path embedded_model() {
+  const char* given = std::getenv("KERNELWRIGHT_MODEL");
+  return given && *given ? given : KW_MODEL_DIR "/embedded";
+}
+
+std::string model_folder(const std::string& given, const fs::path& embedded) {
+  const fs::path folder = given.empty() ? embedded : fs::path(given);
+  const std::vector<fs::path> files = files_of(folder);
+  const auto has = [&](const char* ending) {
+    return std::ranges::any_of(files,
+                               [&](const fs::path& f) { return f.string().ends_with(ending); });
+  };
+  std::string missing;
+  for (const char* file : {"config.json", "tokenizer.json", ".safetensors"}) {
+    if (!has(file)) missing += (missing.empty() ? "" : ", ") + std::string(file);
+  }
+  if (missing.empty()) return folder.string();
+  if (given.empty()) {
+    throw InputError("--policy local: there is no model (" + folder.string() + " has no " +
+                     missing +
+                     "); give one with --model FOLDER: a Hugging Face folder, such as "
+                     "kernelwright train leaves in RUN/checkpoint-STEP/model");
+  }
+  throw InputError("--model " + given + ": has no " + missing +
+                   "; expected a Hugging Face folder with config.json, tokenizer.json and "
+                   "*.safetensors, such as kernelwright train leaves in RUN/checkpoint-STEP/model");
+}
+
+std::unique_ptr<Policy> make_local(const LocalOptions& options) {
+  return std::make_unique<Local>(options);
+}
+
+}  // namespace kw

@@ -1,0 +1,204 @@
+#include "policy/model_server.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "formats/error.h"
+#include "worker/process.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kExitPatience{5000};
+constexpr int kInputExit = 2;  // of a trainer that refuses what it was given
+constexpr size_t kLastLines = 3;
+constexpr std::string_view kSays = "kernelwright-trainer: ";
+
+// For the socket; goes with its owner.
+class SocketFolder {
+ public:
+  SocketFolder() {
+    std::string pattern = (fs::temp_directory_path() / "kw-model-XXXXXX").string();
+    if (!::mkdtemp(pattern.data())) {
+      throw EnvironmentError(pattern + ": cannot be made: " + std::strerror(errno));
+    }
+    path_ = pattern;
+    if (socket().size() >= sizeof(sockaddr_un::sun_path)) {
+      fs::remove_all(path_);
+      throw EnvironmentError(socket() + " is too long for a socket: set TMPDIR to a shorter path");
+    }
+  }
+  ~SocketFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  SocketFolder(const SocketFolder&) = delete;
+  SocketFolder& operator=(const SocketFolder&) = delete;
+  std::string socket() const { return (path_ / "socket").string(); }
+
+ private:
+  fs::path path_;
+};
+
+bool takes_connections(const std::string& path) {
+  const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  path.copy(name.sun_path, sizeof(name.sun_path) - 1);
+  return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0;
+}
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry; ++entry) out.push_back(*entry);
+  return out;
+}
+
+}  // namespace
+
+std::string trainer_binary() {
+  const char* given = std::getenv("KERNELWRIGHT_TRAINER");
+  return given && *given ? given : KW_BUILD_DIR "/kernelwright-trainer";
+}
+
+class ModelServer::Impl {
+ public:
+  explicit Impl(ModelServerConfig config)
+      : config_(std::move(config)), stop_(::eventfd(0, EFD_CLOEXEC)) {}
+
+  ~Impl() {
+    const uint64_t one = 1;
+    (void)!::write(stop_.get(), &one, sizeof one);
+    if (thread_.joinable()) thread_.join();
+  }
+
+  bool wait_until_ready(TimePoint deadline) {
+    std::unique_lock lock(mutex_);
+    if (!thread_.joinable()) thread_ = std::thread([this] { live(); });
+    changed_.wait_until(lock, deadline, [&] { return state_ != State::kStarting; });
+    if (state_ == State::kEnded) throw_fault();
+    return state_ == State::kReady;
+  }
+
+  void check() {
+    if (takes_connections(folder_.socket())) return;
+    std::unique_lock lock(mutex_);
+    // Its sockets close a moment before it is known how it ended.
+    changed_.wait_for(lock, kExitPatience, [&] { return state_ == State::kEnded; });
+    if (state_ != State::kEnded) fault_ = "the model's server takes no more requests";
+    throw_fault();
+  }
+
+  std::string socket_path() const { return folder_.socket(); }
+
+ private:
+  enum class State { kStarting, kReady, kEnded };
+
+  [[noreturn]] void throw_fault() const {
+    if (models_fault_) throw InputError(fault_);
+    throw EnvironmentError(fault_);
+  }
+
+  void change(State state) {
+    const std::lock_guard lock(mutex_);
+    state_ = state;
+    changed_.notify_all();
+  }
+
+  // The process's life, on a thread of its own: a process ends with the thread that started it.
+  void live() {
+    try {
+      run();
+    } catch (const EnvironmentError& error) {
+      const std::lock_guard lock(mutex_);
+      fault_ = error.what();
+    }
+    change(State::kEnded);
+  }
+
+  void run() {
+    int pipe[2];
+    if (::pipe2(pipe, O_CLOEXEC) != 0) {
+      throw EnvironmentError(std::string("cannot make a pipe: ") + std::strerror(errno));
+    }
+    UniqueFd theirs(pipe[0]), ours(pipe[1]);  // the server ends when its stdin does
+    OutputTail words;
+    ProcessSpec spec;
+    spec.argv = {
+        config_.binary,   "serve",    "--model",      config_.model, "--socket",
+        folder_.socket(), "--device", config_.device, "--rows",      std::to_string(config_.rows)};
+    spec.environment = own_environment();
+    spec.in = theirs.get();
+    spec.err = words.write_end();
+    Process process = Process::start(spec);
+    theirs.reset();
+    words.close_write_end();
+    if (listen_to(words)) return explain(process, words);
+    ours.reset();
+    process.wait(deadline_in(kExitPatience));
+  }
+
+  // Until the server closes its stderr (true), or is not wanted any more.
+  bool listen_to(OutputTail& words) {
+    const std::string ready = std::string(kSays) + kServerIsReady;
+    bool is_ready = false;
+    while (true) {
+      pollfd entries[] = {{words.read_end(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
+      if (::poll(entries, 2, -1) < 0) continue;
+      if (entries[1].revents) return false;
+      if (!words.drain()) return true;
+      if (!is_ready && words.last_lines(20).find(ready) != std::string::npos) {
+        is_ready = true;
+        change(State::kReady);
+      }
+    }
+  }
+
+  void explain(Process& process, const OutputTail& words) {
+    const auto status = process.wait(deadline_in(kExitPatience));
+    process.kill();
+    std::string said = words.last_lines(kLastLines);
+    const std::lock_guard lock(mutex_);
+    models_fault_ = status && WIFEXITED(*status) && WEXITSTATUS(*status) == kInputExit;
+    const size_t at = said.rfind(kSays);
+    if (models_fault_ && at != std::string::npos) {
+      fault_ = said.substr(at + kSays.size());
+      return;
+    }
+    fault_ = "the model's server " + (status ? describe_status(*status) : "closed its stderr") +
+             (said.empty() ? "" : ": " + said);
+  }
+
+  const ModelServerConfig config_;
+  const SocketFolder folder_;
+  const UniqueFd stop_;  // readable when the server is not wanted any more
+  std::mutex mutex_;     // of what follows
+  std::condition_variable changed_;
+  State state_ = State::kStarting;
+  std::string fault_;
+  bool models_fault_ = false;
+  std::thread thread_;  // last: it uses the others
+};
+
+ModelServer::ModelServer(ModelServerConfig config)
+    : impl_(std::make_unique<Impl>(std::move(config))) {}
+ModelServer::~ModelServer() = default;
+bool ModelServer::wait_until_ready(TimePoint deadline) { return impl_->wait_until_ready(deadline); }
+void ModelServer::check() { impl_->check(); }
+std::string ModelServer::socket_path() const { return impl_->socket_path(); }
+
+}  // namespace kw

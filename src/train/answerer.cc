@@ -1,0 +1,163 @@
+#include "train/answerer.h"
+
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "formats/error.h"
+#include "train/placement.h"
+
+namespace kw {
+namespace {
+
+constexpr int64_t kUsualContext =
+    8192;  // a cache for all that a large model could hold is too much
+constexpr char kEnding[] = "the server is ending";
+
+Tokenizer read_tokenizer(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in) throw InputError(path.string() + ": cannot be read (is it there?)");
+  return Tokenizer(text.str(), path.string());
+}
+
+uint64_t some_seed() {
+  std::random_device device;
+  return (static_cast<uint64_t>(device()) << 32) | device();
+}
+
+}  // namespace
+
+Answerer::Answerer(const std::filesystem::path& folder, const AnswererOptions& options)
+    : tokenizer_(read_tokenizer(folder / "tokenizer.json")),
+      format_(tokenizer_),
+      model_(folder, placed(options.device)),
+      fault_fd_(::eventfd(0, EFD_CLOEXEC)) {
+  const ModelConfig& config = model_.config();
+  if (std::ranges::find(config.end_tokens, format_.end()) == config.end_tokens.end()) {
+    throw InputError((folder / "config.json").string() + ": eos_token_id is not " +
+                     std::to_string(format_.end()) + ", the tokenizer's <|endoftext|>");
+  }
+  if (tokenizer_.size() > config.vocabulary) {
+    throw InputError(folder.string() + ": the tokenizer has " + std::to_string(tokenizer_.size()) +
+                     " tokens, the model knows " + std::to_string(config.vocabulary));
+  }
+  generation_.rows = options.rows;
+  generation_.context = options.context ? std::min(options.context, config.context)
+                                        : std::min(config.context, kUsualContext);
+  thread_ = std::thread([this] { live(); });
+}
+
+Answerer::~Answerer() {
+  stop();
+  thread_.join();
+}
+
+void Answerer::stop() { end(kEnding); }
+
+std::string Answerer::fault() const {
+  const std::lock_guard lock(mutex_);
+  return fault_;
+}
+
+std::string Answerer::description() const {
+  char numbers[96];
+  std::snprintf(numbers, sizeof numbers, "%.1f M parameters, %s, %lld rows of %lld positions",
+                static_cast<double>(model_.config().parameters()) * 1e-6,
+                model_.device().is_cuda() ? "cuda" : "cpu",
+                static_cast<long long>(generation_.rows),
+                static_cast<long long>(generation_.context));
+  return model_.config().type + ", " + numbers;
+}
+
+ChatCompletion Answerer::answer(const ChatRequest& asked) {
+  Waiting waiting;
+  GenerationRequest& request = waiting.request;
+  request.prompt = format_.prompt(asked.text);
+  const auto length = static_cast<int64_t>(request.prompt.size());
+  if (length >= generation_.context) {
+    throw InputError("the task has " + std::to_string(length) +
+                     " tokens, which leaves no room for an answer in the context of " +
+                     std::to_string(generation_.context));
+  }
+  request.max_tokens = asked.max_tokens ? asked.max_tokens : generation_.context;
+  request.temperature = asked.temperature;
+  request.top_p = asked.top_p;
+  request.seed = asked.seed ? *asked.seed : some_seed();
+  std::future<Generation> made = waiting.promise.get_future();
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) throw EnvironmentError(fault_);
+    queue_.push_back(std::move(waiting));
+    changed_.notify_one();
+  }
+  const Generation generation = made.get();
+  ChatCompletion out;
+  out.text = format_.text(generation.tokens);
+  out.cut = generation.end == Generation::End::kLength;
+  out.prompt_tokens = length;
+  out.completion_tokens = static_cast<int64_t>(generation.tokens.size());
+  return out;
+}
+
+// What has come; waits for something where nothing else is to do.
+std::deque<Answerer::Waiting> Answerer::next(bool idle) {
+  std::unique_lock lock(mutex_);
+  if (idle) changed_.wait(lock, [&] { return stopped_ || !queue_.empty(); });
+  return std::exchange(queue_, {});
+}
+
+void Answerer::draw(Generator& generator) {
+  while (true) {
+    std::deque<Waiting> come = next(generator.idle());
+    for (Waiting& waiting : come) {
+      try {
+        const size_t number = generator.submit(std::move(waiting.request));
+        drawn_.emplace(number, std::move(waiting.promise));
+      } catch (const InputError&) {
+        waiting.promise.set_exception(std::current_exception());
+      }
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopped_) return;
+    }
+    for (auto& [number, made] : generator.advance()) {
+      const auto whose = drawn_.find(number);
+      whose->second.set_value(std::move(made));
+      drawn_.erase(whose);
+    }
+  }
+}
+
+void Answerer::live() {
+  try {
+    Generator generator(model_, tokenizer_, generation_);
+    draw(generator);
+    end(kEnding);
+  } catch (const std::exception& error) {
+    end(std::string("the model cannot answer: ") + error.what());
+    const uint64_t one = 1;
+    (void)!::write(fault_fd_.get(), &one, sizeof one);
+  }
+  const auto told = std::make_exception_ptr(EnvironmentError(fault()));
+  for (auto& [number, promise] : drawn_) promise.set_exception(told);
+}
+
+// The first reason counts. Who waits in the queue is told at once; who is drawn for, by the thread.
+void Answerer::end(const std::string& fault) {
+  const std::lock_guard lock(mutex_);
+  if (!stopped_) fault_ = fault;
+  stopped_ = true;
+  const auto told = std::make_exception_ptr(EnvironmentError(fault_));
+  for (Waiting& waiting : queue_) waiting.promise.set_exception(told);
+  queue_.clear();
+  changed_.notify_all();
+}
+
+}  // namespace kw

@@ -1,0 +1,69 @@
+// A model that answers requests of many threads: one thread of its own draws all answers that are
+// under way in one batch (generator.h). Owns model and tokenizer.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <filesystem>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "model/generator.h"
+#include "policy/chat_request.h"
+#include "train/answer_format.h"
+#include "worker/unique_fd.h"
+
+namespace kw {
+
+struct AnswererOptions {
+  int64_t rows = 16;    // answers under way in the batch
+  int64_t context = 0;  // positions of a prompt and its answer; 0: the model's, at most 8192
+  std::string device = "auto";  // cpu, cuda
+};
+
+class Answerer {
+ public:
+  // From a Hugging Face folder. InputError when it has no model that answers tasks.
+  Answerer(const std::filesystem::path& folder, const AnswererOptions& options);
+  ~Answerer();
+
+  // Waits for the answer; any thread. InputError when the request cannot be answered, as when its
+  // task leaves no room in the context; EnvironmentError when nothing is answered any more.
+  ChatCompletion answer(const ChatRequest& request);
+  // Nothing more is answered, and who waits is told so.
+  void stop();
+
+  // Readable when the answerer has stopped by itself, as its device failed; fault() says why.
+  int fault_fd() const { return fault_fd_.get(); }
+  std::string fault() const;
+  std::string description() const;  // "qwen3, 25.1 M parameters, cpu, 16 rows of 4096 positions"
+
+ private:
+  struct Waiting {
+    GenerationRequest request;
+    std::promise<Generation> promise;
+  };
+  void live();
+  void draw(Generator& generator);
+  std::deque<Waiting> next(bool idle);
+  void end(const std::string& fault);
+
+  const Tokenizer tokenizer_;
+  const AnswerFormat format_;
+  const Transformer model_;
+  GeneratorOptions generation_;
+  UniqueFd fault_fd_;
+  mutable std::mutex mutex_;  // of what follows
+  std::condition_variable changed_;
+  std::deque<Waiting> queue_;
+  bool stopped_ = false;
+  std::string fault_;
+  std::map<size_t, std::promise<Generation>> drawn_;  // of the thread
+  std::thread thread_;                                // last: it uses the others
+};
+
+}  // namespace kw

@@ -1,0 +1,48 @@
+// Answers POST /v1/chat/completions on a Unix-domain socket: threads that each serve one connection
+// at a time. Whoever connects may send anything: what is no request is answered by 400 and an
+// object with an error, and nothing that comes ends the server. Torch-free.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "policy/chat_request.h"
+#include "worker/unique_fd.h"
+
+namespace kw {
+
+struct ChatServerOptions {
+  int connections = 64;                       // at once; others wait to be taken
+  size_t most_body = 4 << 20;                 // bytes of a request's body
+  std::chrono::milliseconds patience{30000};  // for a request to come, and for its reply to go
+};
+
+class ChatServer {
+ public:
+  // Called by many threads. InputError: 400, EnvironmentError: 503, anything else: 500.
+  using Answer = std::function<ChatCompletion(const ChatRequest&)>;
+
+  // Takes connections from now on, of this user alone. EnvironmentError when there is something at
+  // `socket` already, or the machine refuses it.
+  ChatServer(std::filesystem::path socket, Answer answer, ChatServerOptions options = {});
+  // Breaks connections off, but waits for answers under way; removes the socket.
+  ~ChatServer();
+
+ private:
+  void live();
+  void serve(int connection) const;
+  std::string reply_to(const std::string& method, const std::string& target,
+                       const std::string& body) const;
+
+  const std::filesystem::path path_;
+  const Answer answer_;
+  const ChatServerOptions options_;
+  UniqueFd listener_;
+  UniqueFd stop_;  // readable when the server ends
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace kw
