@@ -135,6 +135,17 @@ def server_of(pid):
     return None
 
 
+def answering(pid):
+    """Of a server that this process started, once a request is under way: its pid."""
+    server = server_of(pid)
+    if not server:
+        return None
+    # The one that listens, and a connection that it has taken.
+    sockets = [line for line in pathlib.Path("/proc/net/unix").read_text().splitlines()
+               if line.endswith(server[1])]
+    return server[0] if len(sockets) > 1 else None
+
+
 def is_alive(pid):
     try:
         return pathlib.Path("/proc/%d/stat" % pid).read_text().rsplit(")", 1)[1].split()[0] != "Z"
@@ -193,7 +204,7 @@ def test_optimize_asks_about_fragments(program, tiny, tmp_path):
 def test_a_server_that_is_killed_ends_the_run(program, tmp_path):
     model = write_model(tmp_path / "long", context=8192)
     process = start(program, model, tmp_path)
-    server, _ = wait_for(lambda: server_of(process.pid))
+    server = wait_for(lambda: answering(process.pid))
     os.kill(server, signal.SIGKILL)
     _, told = process.communicate(timeout=120)
     assert process.returncode == 3, told
@@ -204,7 +215,7 @@ def test_a_server_that_is_killed_ends_the_run(program, tmp_path):
 def test_the_server_dies_with_who_started_it(program, tmp_path):
     model = write_model(tmp_path / "long", context=8192)
     process = start(program, model, tmp_path)
-    server, _ = wait_for(lambda: server_of(process.pid))
+    server = wait_for(lambda: answering(process.pid))
     process.kill()
     process.communicate(timeout=120)
     wait_for(lambda: not is_alive(server))

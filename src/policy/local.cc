@@ -22,7 +22,7 @@ constexpr double kTemperature = 0.8;
 // The hash of a file, through those of its parts, so that shards of gigabytes are never held.
 std::string hash_of(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
-  std::string part(64 << 20, '\0'), hashes;
+  std::string part(8 << 20, '\0'), hashes;
   do {
     in.read(part.data(), static_cast<std::streamsize>(part.size()));
     hashes += sha256_hex(std::string_view(part).substr(0, static_cast<size_t>(in.gcount())));
@@ -86,12 +86,30 @@ OpenAiOptions client_options(const LocalOptions& options) {
   return out;
 }
 
+// To the server. One that has ended is the machine's fault, and not that of a sample.
+class ServerTransport : public HttpTransport {
+ public:
+  explicit ServerTransport(ModelServer& server)
+      : server_(server), socket_(make_unix_transport(server.socket_path())) {}
+  HttpResult post(const Url& url, const HttpHeaders& headers, const std::string& body,
+                  Clock::time_point deadline,
+                  const std::function<bool(const HttpHead&, std::string_view)>& take) override {
+    HttpResult out = socket_->post(url, headers, body, deadline, take);
+    if (!out.fault.empty() && !out.late) server_.throw_if_ended();
+    return out;
+  }
+
+ private:
+  ModelServer& server_;
+  const std::unique_ptr<HttpTransport> socket_;
+};
+
 class Local : public Policy {
  public:
   explicit Local(const LocalOptions& options)
       : folder_(options.server.model),
         server_(options.server),
-        client_(make_openai(client_options(options), make_unix_transport(server_.socket_path()),
+        client_(make_openai(client_options(options), std::make_unique<ServerTransport>(server_),
                             make_steady_clock())) {}
 
   std::string name() const override { return "local"; }
@@ -116,9 +134,6 @@ class Local : public Policy {
                                 uint64_t seed, Clock::time_point deadline) override;
 
  private:
-  std::vector<Proposal> ask(const Task& task, const DeviceProfile& profile, int count,
-                            uint64_t seed, Clock::time_point deadline);
-
   const fs::path folder_;
   ModelServer server_;
   const std::unique_ptr<Policy> client_;
@@ -153,21 +168,7 @@ std::vector<Proposal> Local::propose(const Task& task, const DeviceProfile& prof
     BusyTime& busy;
     ~End() { busy.end(); }
   } const end{busy_};
-  return ask(task, profile, count, seed, deadline);
-}
-
-// A server that has ended is the machine's fault, whatever its last answers look like.
-std::vector<Proposal> Local::ask(const Task& task, const DeviceProfile& profile, int count,
-                                 uint64_t seed, Clock::time_point deadline) {
-  std::vector<Proposal> out;
-  try {
-    out = client_->propose(task, profile, count, seed, deadline);
-  } catch (const EnvironmentError&) {
-    server_.check();
-    throw;
-  }
-  if (std::ranges::any_of(out, &Proposal::unanswered)) server_.check();
-  return out;
+  return client_->propose(task, profile, count, seed, deadline);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
@@ -54,14 +53,6 @@ class SocketFolder {
   fs::path path_;
 };
 
-bool takes_connections(const std::string& path) {
-  const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_un name{};
-  name.sun_family = AF_UNIX;
-  path.copy(name.sun_path, sizeof(name.sun_path) - 1);
-  return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0;
-}
-
 std::vector<std::string> own_environment() {
   std::vector<std::string> out;
   for (char** entry = environ; *entry; ++entry) out.push_back(*entry);
@@ -94,13 +85,11 @@ class ModelServer::Impl {
     return state_ == State::kReady;
   }
 
-  void check() {
-    if (takes_connections(folder_.socket())) return;
+  void throw_if_ended() {
     std::unique_lock lock(mutex_);
     // Its sockets close a moment before it is known how it ended.
     changed_.wait_for(lock, kExitPatience, [&] { return state_ == State::kEnded; });
-    if (state_ != State::kEnded) fault_ = "the model's server takes no more requests";
-    throw_fault();
+    if (state_ == State::kEnded) throw_fault();
   }
 
   std::string socket_path() const { return folder_.socket(); }
@@ -198,7 +187,7 @@ ModelServer::ModelServer(ModelServerConfig config)
     : impl_(std::make_unique<Impl>(std::move(config))) {}
 ModelServer::~ModelServer() = default;
 bool ModelServer::wait_until_ready(TimePoint deadline) { return impl_->wait_until_ready(deadline); }
-void ModelServer::check() { impl_->check(); }
+void ModelServer::throw_if_ended() { impl_->throw_if_ended(); }
 std::string ModelServer::socket_path() const { return impl_->socket_path(); }
 
 }  // namespace kw

@@ -33,8 +33,9 @@ class ModelServer {
   // Starts it when it was not started. False when it does not take requests by the deadline.
   // InputError when it refuses the model; EnvironmentError when it has ended, with its last words.
   bool wait_until_ready(TimePoint deadline);
-  // The same errors when it takes no more requests.
-  void check();
+  // For whoever saw a connection to it break: the same errors when it has ended, or does so within
+  // a few seconds.
+  void throw_if_ended();
   std::string socket_path() const;
 
  private:
