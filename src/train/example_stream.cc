@@ -1,5 +1,7 @@
 #include "train/example_stream.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <stop_token>
@@ -55,6 +57,9 @@ ExampleStream::Chunk ExampleStream::make(PairSource& source, uint64_t chunk) con
 
 void ExampleStream::make_chunks(std::stop_token stop, PairSource& source, uint64_t first,
                                 uint64_t stride) {
+  // Pairs can wait, the thread that has a GPU to feed cannot: this one, and those that it starts,
+  // give way (Linux has a nice value for each thread).
+  setpriority(PRIO_PROCESS, 0, 10);
   try {
     for (uint64_t chunk = first; !stop.stop_requested(); chunk += stride) {
       Chunk made = make(source, chunk);

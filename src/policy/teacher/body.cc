@@ -114,12 +114,18 @@ std::string Body::load(int id, bool raw) {
   const auto& strides = program_.values[program_.inputs[node.input]].strides;
   std::string offset;
   for (const OffsetTerm& term : node.offset) {
-    if (term.index * stride_value(graph_, term.stride, strides) == 0) continue;
-    if (!offset.empty()) offset += " + ";
-    offset += std::to_string(term.index) + " * " +
-              stride_text(graph_, term.stride, "a" + std::to_string(node.input));
+    const int64_t stride = stride_value(graph_, term.stride, strides);
+    if (term.index * stride == 0) continue;
+    const std::string host = stride_text(graph_, term.stride, "a" + std::to_string(node.input));
+    const std::string index = std::to_string(std::abs(term.index));
+    offset += term.index < 0 ? " - " : " + ";
+    if (stride == 1) {
+      offset += index;
+    } else {
+      offset += (index == "1" ? "" : index + " * ") + kernel_.scalar(name + "_stride", host);
+    }
   }
-  if (!offset.empty()) pointer += " + " + kernel_.scalar(name + "_offset", offset);
+  pointer += offset;
   unsigned dims = 0;
   std::string index = address(table_.of_node(id), name, &dims);
   for (size_t i = 0; i < node.gathered.size(); ++i) {

@@ -72,13 +72,29 @@ std::vector<LeafStride> leaf_strides(const Graph& graph, const std::vector<Piece
   return out;
 }
 
+namespace {
+
+// Whether the first bracket closes at the end.
+bool is_enclosed(const std::string& text) {
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    depth += (text[i] == '(') - (text[i] == ')');
+    if (depth == 0) return i > 0 && i + 1 == text.size();
+  }
+  return false;
+}
+
+}  // namespace
+
 std::string size_text(const Graph& graph, const Axes& leaves) {
   std::string out;
   for (AxisId leaf : leaves) {
     auto it = graph.size_text.find(leaf);
     std::string text =
         it == graph.size_text.end() ? std::to_string(graph.axes.size(leaf)) : it->second;
-    if (leaves.size() > 1 && text.find("//") != std::string::npos) text = "(" + text + ")";
+    if (leaves.size() > 1 && text.find("//") != std::string::npos && !is_enclosed(text)) {
+      text = "(" + text + ")";
+    }
     out += (out.empty() ? "" : " * ") + text;
   }
   return out.empty() ? "1" : out;

@@ -360,7 +360,9 @@ void Lowering::finish() {
   merge_equal_nodes();
   drop_dead_nodes();
   name_sizes();
+  name_pooled_sizes();
   name_convolved_sizes();
+  name_pooled_sizes();  // of what was convolved
 }
 
 namespace {

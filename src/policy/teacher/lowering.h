@@ -272,7 +272,13 @@ class Lowering {
   void settle_convolution(Node& node) const;
   static std::string convolution_key(const Node& node);
   void name_convolved_sizes();
+  void name_pooled_sizes();  // lower_windows.cc
 
+  struct PooledSize {
+    AxisId out;
+    Axes in;
+    int64_t grown, stride;  // out = (in + grown) // stride
+  };
   struct Origin {
     Axes axes;
     int input = 0, dim = 0;
@@ -291,7 +297,8 @@ class Lowering {
   std::map<int, Tensor> updates_;  // input that is overwritten -> what it holds in the end
   std::map<ValueId, int> memory_;  // of stored_.values: the input that each is for later kernels
   std::vector<Origin> origins_;    // dimensions of inputs, for naming sizes
-  std::vector<Axes> layouts_;      // axes of every value: none may hold one twice
+  std::vector<PooledSize> pooled_sizes_;
+  std::vector<Axes> layouts_;  // axes of every value: none may hold one twice
 };
 
 }  // namespace kw::teacher

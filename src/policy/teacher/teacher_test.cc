@@ -140,6 +140,37 @@ TEST(Lowering, SizesComeFromTheArgumentsShapes) {
   EXPECT_EQ(texts, (std::set<std::string>{"a0.shape[0]", "a0.shape[1]"}));
 }
 
+// (37 + 2 * 1 - 3) // 2 + 1 by PyTorch's formula; (50 - 2 * (4 - 1) - 1) // 3 + 1, where windows
+// may end behind the operand, rounded up.
+TEST(Lowering, SizesOfPoolsFollowTheirOperands) {
+  FragmentBuilder b;
+  const ValueId x = b.input({2, 8, 37, 50});
+  const Graph plain = lower(b.build(b.call("aten.avg_pool2d.default",
+                                           {{"self", ref(x)},
+                                            {"kernel_size", list({3, 1})},
+                                            {"stride", list({2, 1})},
+                                            {"padding", list({1, 0})}},
+                                           {2, 8, 19, 50})));
+  FragmentBuilder c;
+  const ValueId y = c.input({2, 8, 37, 50});
+  const Graph ceiled = lower(c.build(c.call("aten.avg_pool2d.default",
+                                            {{"self", ref(y)},
+                                             {"kernel_size", list({1, 4})},
+                                             {"stride", list({1, 3})},
+                                             {"padding", list({0, 0})},
+                                             {"ceil_mode", Arg{true}}},
+                                            {2, 8, 37, 17})));
+  const auto texts = [](const Graph& graph) {
+    std::set<std::string> out;
+    for (AxisId leaf : graph.nodes[graph.outputs[0].node].varies) {
+      out.insert(size_text(graph, {leaf}));
+    }
+    return out;
+  };
+  EXPECT_TRUE(texts(plain).count("((a0.shape[2] + 1) // 2)"));
+  EXPECT_TRUE(texts(ceiled).count("((a0.shape[3] + 1) // 3)"));
+}
+
 TEST(Lowering, RefusesWhatItDoesNotKnow) {
   FragmentBuilder unknown;
   const ValueId x = unknown.input({8, 8});
