@@ -22,8 +22,9 @@ struct SamplingOptions {
 };
 
 struct RlBatch {
-  int64_t step = 0;    // that it is for
-  uint64_t place = 0;  // of the task source behind it
+  int64_t step = 0;        // that it is for
+  uint64_t place = 0;      // of the task source behind it
+  RlTaskCounts looked_at;  // for its tasks
   std::vector<RlTask> tasks;
   size_t answers = 0;            // to each task
   std::vector<Generation> made;  // task by task

@@ -35,6 +35,12 @@ Json reasons_of(const BatchSummary& batch) {
 
 }  // namespace
 
+void add_pass_by_level(const BatchSummary& batch, Json& to) {
+  for (const auto& [level, found] : batch.by_level) {
+    to["pass_level_" + std::to_string(level)] = share_of(found);
+  }
+}
+
 Json step_numbers(const StepReport& report, const BatchSummary& batch, const RlTaskCounts& tasks) {
   const LearnReport& learned = report.learned;
   Json out = {{"reward", batch.reward},
@@ -63,9 +69,7 @@ Json step_numbers(const StepReport& report, const BatchSummary& batch, const RlT
               {"judge_wall_seconds", report.judge.wall},
               {"build_seconds", report.judge.build},
               {"executor_seconds", report.judge.executor}};
-  for (const auto& [level, found] : batch.by_level) {
-    out["pass_level_" + std::to_string(level)] = share_of(found);
-  }
+  add_pass_by_level(batch, out);
   for (const auto& [stage, count] : batch.stages) out["rejected_" + stage] = count;
   for (const auto& [phase, seconds] : report.phases) {
     out[phase + "_seconds"] = seconds;

@@ -39,6 +39,8 @@ struct StepReport {
 };
 
 Json step_numbers(const StepReport& report, const BatchSummary& batch, const RlTaskCounts& tasks);
+// "pass_level_2": the share of that level's judged answers that is right.
+void add_pass_by_level(const BatchSummary& batch, Json& to);
 std::string step_line(const StepReport& report, const BatchSummary& batch);
 // "held out, level 2: 61 of 200 right (30 %, from 24 %)".
 std::string held_out_line(int level, const HeldOut& found);

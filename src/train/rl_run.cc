@@ -1,15 +1,14 @@
 #include "train/rl_run.h"
 
 #include <chrono>
-#include <future>
 #include <memory>
 
 #include "formats/error.h"
 #include "synth/hygiene.h"
-#include "synth/random.h"
 #include "train/checkpoint.h"
-#include "train/rl_batch.h"
+#include "train/rl_batches.h"
 #include "train/rl_report.h"
+#include "train/timed.h"
 #include "train/train_log.h"
 #include "train/verifier_judge.h"
 #include "worker/jobs.h"
@@ -20,26 +19,11 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr uint64_t kTrialStream = 106;  // of seeds that answers are tried by
-constexpr int64_t kHeldOutStep = -1;    // whose numbers answers to held-out tasks are drawn by
 constexpr size_t kShownRewards = 60;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
-
-// Adds what passes while it lives.
-class Timed {
- public:
-  explicit Timed(double& seconds) : seconds_(seconds) {}
-  ~Timed() { seconds_ += seconds_since(start_); }
-  Timed(const Timed&) = delete;
-  Timed& operator=(const Timed&) = delete;
-
- private:
-  double& seconds_;
-  const Clock::time_point start_ = Clock::now();
-};
 
 RlTaskOptions task_options(const RlConfig& config, int64_t programs) {
   return {.longest_prompt = static_cast<size_t>(config.longest_prompt),
@@ -59,7 +43,7 @@ GeneratorOptions generator_options(const RlConfig& config, const Transformer& mo
 class RlRun {
  public:
   RlRun(const RlConfig& config, const Settings& settings, const fs::path& run,
-        const std::atomic<bool>& stop, const RunProgress& progress, Judge& judge,
+        const std::atomic<bool>& stop, const RunProgress& progress, WorkerPool& pool, Judge& judge,
         const RlTaskSource::IsFair& is_fair)
       : config_(config),
         settings_(settings),
@@ -75,11 +59,10 @@ class RlRun {
               {.beta2 = config.beta2, .decay = config.decay, .clip = config.clip_norm}),
         generator_(model_, read_.tokenizer, generator_options(config, model_)),
         profile_(device_profile(config.target)),
-        pool_(default_worker_config()),
         tasks_(task_programs(config, Split::kTrain), task_options(config, config.tasks), format_,
-               pool_, profile_, is_fair),
+               pool, profile_, is_fair),
         held_out_source_(task_programs(config, Split::kValidation), task_options(config, 0),
-                         format_, pool_, profile_, is_fair),
+                         format_, pool, profile_, is_fair),
         curriculum_(curriculum_options(config)),
         objective_(make_objective(config.objective)) {
     if (config.objective.kl_weight > 0) {
@@ -89,12 +72,11 @@ class RlRun {
 
   RlEnd go() {
     restore();
-    pool_.start();  // by the thread that outlives it
     evaluate_if_due();
     bool kept = true;
     while (step_ < config_.steps && !curriculum_.ended() && !stop_) {
       begin_step();
-      const auto batch = next_batch();
+      const auto batch = batches_->next(curriculum_.weights(), phases_);
       if (!batch) break;
       learn(*batch);
       evaluate_if_due();
@@ -115,8 +97,10 @@ class RlRun {
       curriculum_.restore(from_->state.at("curriculum"));
       progress_.line("goes on from step " + std::to_string(step_));
     }
-    drawn_to_ = place_;
-    sampled_ = step_;
+    batches_.emplace(config_,
+                     RlBatchMaker::Parts{generator_, tasks_, judge_, stop_,
+                                         [this](const std::string& now) { show(now); }},
+                     step_, place_);
     log_.emplace(run_, from_ ? step_ + 1 : 0);
   }
 
@@ -142,108 +126,6 @@ class RlRun {
                     now});
   }
 
-  // ---- Batches
-
-  // The next batch, sampled and judged; nothing where the run is to stop.
-  std::optional<RlBatch> next_batch() {
-    if (!config_.overlap) {
-      auto batch = sample();
-      if (batch) batch->report = judged(*batch);
-      return batch;
-    }
-    if (!judging_.valid() && !begin_judging()) return {};
-    if (sampled_ < config_.steps) {  // while the one before is judged
-      ahead_ = sample();
-      if (!ahead_) return {};
-    }
-    RlBatch out = [&] {
-      const Timed timed(phases_["judge"]);
-      show("judging");
-      return judging_.get();
-    }();
-    if (ahead_) begin_judging();
-    return out;
-  }
-
-  // Of the batch that is sampled already, or of one that now is.
-  bool begin_judging() {
-    auto batch = ahead_ ? std::exchange(ahead_, std::nullopt) : sample();
-    if (!batch) return false;
-    judging_ = std::async(std::launch::async, [this, own = std::move(*batch)]() mutable {
-      own.report = judge_.judge(answers_of(own), trial_seed(own.step));
-      return std::move(own);
-    });
-    return true;
-  }
-
-  JudgeReport judged(const RlBatch& batch) {
-    const Timed timed(phases_["judge"]);
-    show("judging");
-    return judge_.judge(answers_of(batch), trial_seed(batch.step));
-  }
-
-  uint64_t trial_seed(int64_t step) const {
-    return Random(static_cast<uint64_t>(config_.seed), static_cast<uint64_t>(step), kTrialStream)
-        .bits();
-  }
-
-  struct Drawn {
-    std::vector<RlTask> tasks;
-    uint64_t place = 0;
-  };
-  Drawn draw(uint64_t place, const std::vector<double>& weights) {
-    Drawn out{{}, place};
-    out.tasks = tasks_.next(static_cast<size_t>(config_.prompts), out.place, weights);
-    return out;
-  }
-
-  Drawn next_tasks() {
-    const Timed timed(phases_["draw"]);
-    show("drawing tasks");
-    Drawn out = drawing_.valid() ? drawing_.get() : draw(drawn_to_, curriculum_.weights());
-    drawn_to_ = out.place;
-    if (config_.overlap && sampled_ + 1 < config_.steps) {
-      drawing_ = std::async(std::launch::async,
-                            [this, place = drawn_to_, weights = curriculum_.weights()] {
-                              return draw(place, weights);
-                            });
-    }
-    return out;
-  }
-
-  std::optional<RlBatch> sample() {
-    Drawn drawn = next_tasks();
-    RlBatch out;
-    out.step = sampled_++;
-    out.place = drawn.place;
-    out.tasks = std::move(drawn.tasks);
-    out.answers = static_cast<size_t>(config_.answers);
-    const Timed timed(phases_["generate"]);
-    if (!generate(out, config_.answers, "writing")) return {};
-    return out;
-  }
-
-  // Answers to the batch's tasks; false where the run is to stop.
-  bool generate(RlBatch& batch, int64_t answers, const std::string& what) {
-    const SamplingOptions options{answers, config_.max_tokens, config_.temperature};
-    const auto requests =
-        requests_of(batch.tasks, options, static_cast<uint64_t>(config_.seed), batch.step);
-    batch.made.resize(requests.size());
-    std::map<size_t, size_t> places;
-    for (size_t i = 0; i < requests.size(); ++i) places[generator_.submit(requests[i])] = i;
-    size_t done = 0;
-    while (!generator_.idle()) {
-      if (stop_) return false;
-      for (auto& [number, made] : generator_.advance()) {
-        batch.made[places.at(number)] = std::move(made);
-        ++done;
-      }
-      show(what + ": " + std::to_string(done) + " of " + std::to_string(requests.size()) +
-           " answers");
-    }
-    return true;
-  }
-
   // ---- Learning
 
   void learn(const RlBatch& batch) {
@@ -263,7 +145,7 @@ class RlRun {
     report.judge = {batch.report.seconds, batch.report.build_seconds,
                     batch.report.executor_seconds};
     const BatchSummary summary = summarise(batch, config_.objective);
-    log_->write(step_, "rl", step_numbers(report, summary, tasks_.counts()));
+    log_->write(step_, "rl", step_numbers(report, summary, batch.looked_at));
     rewards_.push_back(summary.reward);
     last_line_ = step_line(report, summary);
     progress_.line(last_line_);
@@ -315,14 +197,9 @@ class RlRun {
   void evaluate() {
     const auto start = Clock::now();
     const int level = curriculum_.level();
-    RlBatch batch;
-    batch.step = kHeldOutStep;
-    batch.tasks = held_out();
-    batch.answers = 1;
-    if (!generate(batch, 1, "held-out tasks")) return;
-    if (judging_.valid()) judging_.wait();  // one caller at a time
-    batch.report = judge_.judge(answers_of(batch), trial_seed(kHeldOutStep));
-    const BatchSummary summary = summarise(batch, config_.objective);
+    const auto batch = batches_->ask(held_out());
+    if (!batch) return;
+    const BatchSummary summary = summarise(*batch, config_.objective);
     HeldOut found;
     for (const auto& [each, right] : summary.by_level) {
       found.correct += right.first;
@@ -330,14 +207,15 @@ class RlRun {
     }
     evaluated_ = step_;
     const Curriculum::Step step = curriculum_.take(found);
-    log_->write(step_, "held_out",
-                {{"level", level},
-                 {"pass", summary.correct},
-                 {"pass_from", lower_bound_of(found)},
-                 {"valid", summary.valid},
-                 {"right", found.correct},
-                 {"judged", found.judged},
-                 {"validate_seconds", seconds_since(start)}});
+    Json numbers = {{"level", level},
+                    {"pass", summary.correct},
+                    {"pass_from", lower_bound_of(found)},
+                    {"valid", summary.valid},
+                    {"right", found.correct},
+                    {"judged", found.judged},
+                    {"validate_seconds", seconds_since(start)}};
+    add_pass_by_level(summary, numbers);
+    log_->write(step_, "held_out", numbers);
     last_held_out_ = held_out_line(level, found);
     progress_.line(last_held_out_);
     if (step == Curriculum::Step::kPromoted) {
@@ -356,8 +234,10 @@ class RlRun {
         weights[i] = config_.levels[i] == curriculum_.level() ? 1 : 0;
       }
     }
+    batches_->settle();  // one user of the pool at a time
     uint64_t place = 0;
-    held_out_ = held_out_source_.next(static_cast<size_t>(config_.validation), place, weights);
+    held_out_ =
+        held_out_source_.next(static_cast<size_t>(config_.validation), place, weights).tasks;
     held_out_level_ = curriculum_.level();
     return held_out_;
   }
@@ -376,16 +256,13 @@ class RlRun {
   AdamW adam_;
   Generator generator_;
   const DeviceProfile profile_;
-  WorkerPool pool_;
   RlTaskSource tasks_, held_out_source_;
   Curriculum curriculum_;
   const Objective objective_;
   std::optional<TrainLog> log_;
 
-  int64_t step_ = 0;     // batches learned from
-  uint64_t place_ = 0;   // of tasks, behind these
-  int64_t sampled_ = 0;  // batches sampled
-  uint64_t drawn_to_ = 0;
+  int64_t step_ = 0;        // batches learned from
+  uint64_t place_ = 0;      // of tasks, behind these
   int64_t evaluated_ = -1;  // the last step at which held-out tasks were
   int held_out_level_ = -1;
   std::vector<RlTask> held_out_;
@@ -395,19 +272,16 @@ class RlRun {
   std::vector<double> rewards_;
   std::string last_line_, last_held_out_;
 
-  // Last, so that threads end before what they use.
-  std::optional<RlBatch> ahead_;  // sampled, not yet with the judge
-  std::future<RlBatch> judging_;
-  std::future<Drawn> drawing_;
+  std::optional<RlBatchMaker> batches_;  // last: its threads use the others
 };
 
 }  // namespace
 
 RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& run,
-             const std::atomic<bool>& stop, const RunProgress& progress, Judge& judge,
-             const RlTaskSource::IsFair& is_fair) {
+             const std::atomic<bool>& stop, const RunProgress& progress, WorkerPool& pool,
+             Judge& judge, const RlTaskSource::IsFair& is_fair) {
   check(config);
-  return RlRun(config, settings, run, stop, progress, judge, is_fair).go();
+  return RlRun(config, settings, run, stop, progress, pool, judge, is_fair).go();
 }
 
 RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& run,
@@ -416,6 +290,8 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
   const bool gpu = config.backend == "cuda" || (config.backend == "auto" && at::hasCUDA());
   const DeviceProfile profile = device_profile(config.target);
   const WorkerConfig workers = default_worker_config();
+  WorkerPool pool(workers);
+  pool.start();  // by a thread that outlives it
   ExecutorClient executor(default_executor_config(gpu ? "cuda" : "cpu"));
   VerifierJudge judge(workers, executor, profile,
                       {.jobs = static_cast<int>(config.judge_jobs),
@@ -424,14 +300,13 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
                        .build_seconds = config.build_seconds,
                        .trial_seconds = config.trial_seconds});
   RlTaskSource::IsFair is_fair;
-  WorkerPool unused(workers);  // records nothing: tasks are recorded already
-  Examiner examiner(unused, executor, profile);
+  Examiner examiner(pool, executor, profile);
   if (config.hygiene) {
     is_fair = [&](const Task& task, uint64_t seed) {
       return examiner.examine(task, seed).flaw == Flaw::kNone;
     };
   }
-  return run_rl(config, settings, run, stop, progress, judge, is_fair);
+  return run_rl(config, settings, run, stop, progress, pool, judge, is_fair);
 }
 
 }  // namespace kw

@@ -3,8 +3,7 @@
 // objective; from time to time held-out tasks say whether the curriculum goes on. It can be stopped
 // at any time and goes on from its last checkpoint; without overlap, exactly.
 //
-// The model is used by the thread that calls, and by no other. With overlap one more thread waits
-// for the judge, and one draws tasks.
+// The model is used by the thread that calls, and by no other.
 #pragma once
 
 #include <atomic>
@@ -26,9 +25,10 @@ struct RlEnd {
 RlEnd run_rl(const RlConfig& config, const Settings& settings, const std::filesystem::path& run,
              const std::atomic<bool>& stop, const RunProgress& progress);
 
-// The same with another judge. `is_fair` as in rl_tasks.h.
+// The same with another judge. `pool` records tasks and was started by a thread that outlives this;
+// `is_fair` as in rl_tasks.h.
 RlEnd run_rl(const RlConfig& config, const Settings& settings, const std::filesystem::path& run,
-             const std::atomic<bool>& stop, const RunProgress& progress, Judge& judge,
-             const RlTaskSource::IsFair& is_fair);
+             const std::atomic<bool>& stop, const RunProgress& progress, WorkerPool& pool,
+             Judge& judge, const RlTaskSource::IsFair& is_fair);
 
 }  // namespace kw

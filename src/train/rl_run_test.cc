@@ -57,6 +57,11 @@ class LetterJudge : public Judge {
 
 class RlRuns : public testing::Test {
  protected:
+  static void SetUpTestSuite() {
+    pool_ = new WorkerPool(default_worker_config());
+    pool_->start();
+  }
+  static void TearDownTestSuite() { delete pool_; }
   void SetUp() override {
     base_ = fs::path(testing::TempDir()) / "kw-rl-run";
     fs::remove_all(base_);
@@ -74,7 +79,7 @@ class RlRuns : public testing::Test {
                                  }
                                },
                                live};
-    return run_rl(config, settings, base_ / folder, stop, progress, judge, {});
+    return run_rl(config, settings, base_ / folder, stop, progress, *pool_, judge, {});
   }
 
   // Lines of the log without times.
@@ -86,7 +91,7 @@ class RlRuns : public testing::Test {
       if (json.at("part") != part) continue;
       for (auto it = json.begin(); it != json.end();) {
         const bool time = it.key().ends_with("seconds") || it.key().ends_with("_share");
-        it = time || it.key() == "programs" || it.key() == "unfair" ? json.erase(it) : next(it);
+        it = time ? json.erase(it) : next(it);
       }
       out.push_back(std::move(json));
     }
@@ -104,8 +109,10 @@ class RlRuns : public testing::Test {
     }
   }
 
+  static WorkerPool* pool_;
   fs::path base_;
 };
+WorkerPool* RlRuns::pool_ = nullptr;
 
 double mean_reward(const std::vector<Json>& lines, size_t first, size_t count) {
   double out = 0;

@@ -24,38 +24,32 @@ RlTaskSource::RlTaskSource(ProgramOptions programs, RlTaskOptions options,
       profile_(profile),
       is_fair_(std::move(is_fair)) {}
 
-RlTaskCounts RlTaskSource::counts() const {
-  const std::lock_guard lock(mutex_);
-  return counts_;
-}
-
-bool RlTaskSource::take(DrawnProgram& drawn, std::vector<RlTask>& out) {
-  ++counts_.programs;
-  counts_.unrecorded += !drawn.task;
+bool RlTaskSource::take(DrawnProgram& drawn, Found& out) const {
+  ++out.counts.programs;
+  out.counts.unrecorded += !drawn.task;
   if (!drawn.task) return false;
   const uint64_t seed = Random(programs_.seed, drawn.index, kFairStream).bits();
   if (drawn.only_views || (is_fair_ && !is_fair_(*drawn.task, seed))) {
-    ++counts_.unfair;
+    ++out.counts.unfair;
     return false;
   }
   const FirstNames first = first_names(programs_.seed, drawn.index, options_.most_names);
   RlTask made{drawn.index, drawn.level, std::make_shared<const Task>(std::move(*drawn.task)), {}};
   made.prompt = format_.prompt(task_text(*made.task, first.value));
   const bool fits = made.prompt.size() <= options_.longest_prompt;
-  counts_.too_long += !fits;
-  if (fits) out.push_back(std::move(made));
+  out.counts.too_long += !fits;
+  if (fits) out.tasks.push_back(std::move(made));
   return fits;
 }
 
-std::vector<RlTask> RlTaskSource::next(size_t count, uint64_t& place,
+RlTaskSource::Found RlTaskSource::next(size_t count, uint64_t& place,
                                        const std::vector<double>& weights) {
-  const std::lock_guard lock(mutex_);
   programs_.weights = weights;
   ProgramSource source(programs_, pool_, profile_);
-  std::vector<RlTask> out;
+  Found out;
   int64_t passed_over = 0;
-  while (out.size() < count) {
-    uint64_t begin = place, missing = count - out.size();
+  while (out.tasks.size() < count) {
+    uint64_t begin = place, missing = count - out.tasks.size();
     if (options_.programs > 0) {  // up to the last of them
       begin %= options_.programs;
       missing = std::min(missing, options_.programs - begin);
@@ -65,12 +59,13 @@ std::vector<RlTask> RlTaskSource::next(size_t count, uint64_t& place,
     source.record(drawn);
     for (DrawnProgram& each : drawn) passed_over = take(each, out) ? 0 : passed_over + 1;
     if (passed_over < kMostPassedOver) continue;
+    const RlTaskCounts& all = out.counts;
     throw InputError(std::to_string(passed_over) + " programs in a row are no tasks: of " +
-                     std::to_string(counts_.programs) + ", " + std::to_string(counts_.unrecorded) +
+                     std::to_string(all.programs) + ", " + std::to_string(all.unrecorded) +
                      " could not be recorded (" + source.first_fault() + "), " +
-                     std::to_string(counts_.unfair) + " are not fair, " +
-                     std::to_string(counts_.too_long) + " have prompts of more than " +
-                     std::to_string(options_.longest_prompt) + " tokens");
+                     std::to_string(all.unfair) + " are not fair, " + std::to_string(all.too_long) +
+                     " have prompts of more than " + std::to_string(options_.longest_prompt) +
+                     " tokens");
   }
   return out;
 }

@@ -3,13 +3,12 @@
 // recorded, computes nothing, is no fair task or has too long a prompt is passed over, so that what
 // is taken hangs on seed, weights and place alone.
 //
-// Borrows everything. Any thread, one at a time.
+// Borrows everything. Any thread, one at a time of all that share a pool.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "train/answer_format.h"
@@ -31,7 +30,7 @@ struct RlTaskOptions {
 };
 
 struct RlTaskCounts {
-  int64_t programs = 0;  // of these,
+  int64_t programs = 0;  // that were looked at; of these,
   int64_t unrecorded = 0, unfair = 0, too_long = 0;
 };
 
@@ -45,12 +44,14 @@ class RlTaskSource {
   // The next tasks, of programs from number `place` on, which becomes the one behind the last that
   // was looked at. `weights` says how likely each of the levels is. InputError where hundreds in a
   // row are passed over.
-  std::vector<RlTask> next(size_t count, uint64_t& place, const std::vector<double>& weights);
-  // Since the source was made.
-  RlTaskCounts counts() const;
+  struct Found {
+    std::vector<RlTask> tasks;
+    RlTaskCounts counts;
+  };
+  Found next(size_t count, uint64_t& place, const std::vector<double>& weights);
 
  private:
-  bool take(DrawnProgram& drawn, std::vector<RlTask>& out);
+  bool take(DrawnProgram& drawn, Found& out) const;
 
   ProgramOptions programs_;
   const RlTaskOptions options_;
@@ -58,8 +59,6 @@ class RlTaskSource {
   WorkerPool& pool_;
   const DeviceProfile& profile_;
   const IsFair is_fair_;
-  mutable std::mutex mutex_;
-  RlTaskCounts counts_;
 };
 
 }  // namespace kw
