@@ -3,6 +3,7 @@
 // the next batch is written while one is judged.
 #include "train/rl_run.h"
 
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <condition_variable>
@@ -12,6 +13,7 @@
 #include "formats/error.h"
 #include "model/transformer.h"
 #include "train/checkpoint.h"
+#include "train/test_machine.h"
 
 namespace kw {
 namespace {
@@ -57,11 +59,8 @@ class LetterJudge : public Judge {
 
 class RlRuns : public testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    pool_ = new WorkerPool(default_worker_config());
-    pool_->start();
-  }
-  static void TearDownTestSuite() { delete pool_; }
+  // Models are so small that threads only wait for each other, long where cores are taken.
+  static void SetUpTestSuite() { at::set_num_threads(1); }
   void SetUp() override {
     base_ = fs::path(testing::TempDir()) / "kw-rl-run";
     fs::remove_all(base_);
@@ -79,7 +78,7 @@ class RlRuns : public testing::Test {
                                  }
                                },
                                live};
-    return run_rl(config, settings, base_ / folder, stop, progress, *pool_, judge, {});
+    return run_rl(config, settings, base_ / folder, stop, progress, test_pool(), judge, {});
   }
 
   // Lines of the log without times.
@@ -109,10 +108,8 @@ class RlRuns : public testing::Test {
     }
   }
 
-  static WorkerPool* pool_;
   fs::path base_;
 };
-WorkerPool* RlRuns::pool_ = nullptr;
 
 double mean_reward(const std::vector<Json>& lines, size_t first, size_t count) {
   double out = 0;

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "formats/error.h"
-#include "policy/prompt.h"
+#include "train/test_machine.h"
 
 namespace kw {
 namespace {
@@ -23,9 +23,6 @@ Tokenizer read_words() {
 
 class RlTasks : public testing::Test {
  protected:
-  static void SetUpTestSuite() { pool_ = new WorkerPool(default_worker_config()); }
-  static void TearDownTestSuite() { delete pool_; }
-
   RlTaskSource source(RlTaskOptions options = {.longest_prompt = 4096},
                       RlTaskSource::IsFair is_fair = {}, Split split = Split::kTrain) {
     ProgramOptions programs;
@@ -35,7 +32,8 @@ class RlTasks : public testing::Test {
     programs.split = split;
     if (split == Split::kValidation) programs.seed = validation_seed(programs.seed);
     programs.threads = 2;
-    return RlTaskSource(programs, options, format_, *pool_, profile_, std::move(is_fair));
+    return RlTaskSource(programs, options, format_, test_pool(), test_profile(),
+                        std::move(is_fair));
   }
   static std::vector<uint64_t> indices(const std::vector<RlTask>& tasks) {
     std::vector<uint64_t> out;
@@ -43,12 +41,9 @@ class RlTasks : public testing::Test {
     return out;
   }
 
-  static WorkerPool* pool_;
-  const DeviceProfile profile_ = device_profile("h200");
   const Tokenizer words_ = read_words();
   const AnswerFormat format_{words_};
 };
-WorkerPool* RlTasks::pool_ = nullptr;
 
 TEST_F(RlTasks, HangOnThePlaceAlone) {
   uint64_t place = 0;
@@ -100,7 +95,7 @@ TEST_F(RlTasks, PassOverWhatIsUnfairOrTooLong) {
     shortest = std::min(shortest, task.prompt.size());
   }
   uint64_t none = 0;
-  EXPECT_THROW(source({.longest_prompt = 10}).next(2, none, {1, 1}), InputError);
+  EXPECT_THROW(source({.longest_prompt = 10}).next(100, none, {1, 1}), InputError);
   uint64_t some = 0;
   const auto fit = source({.longest_prompt = shortest}).next(1, some, {1, 1});
   EXPECT_LE(fit.tasks[0].prompt.size(), shortest);

@@ -5,6 +5,7 @@
 
 #include "policy/teacher/teacher.h"
 #include "train/program_source.h"
+#include "train/test_machine.h"
 
 namespace kw {
 namespace {
@@ -46,44 +47,20 @@ std::string with(const std::string& part, const std::string& instead) {
   return out.replace(at, part.size(), instead);
 }
 
-class RealJudge : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    profile_ = new DeviceProfile(device_profile("h200"));
-    executor_ = new ExecutorClient(default_executor_config("cpu"));
-    pool_ = new WorkerPool(default_worker_config());
-    judge_ = new VerifierJudge(default_worker_config(), *executor_, *profile_,
-                               {.jobs = 2, .trials = 1, .build_seconds = 60});
-  }
-  static void TearDownTestSuite() {
-    delete judge_;
-    delete pool_;
-    delete executor_;
-    delete profile_;
-  }
-  static std::shared_ptr<const Task> task_of(const std::string& model) {
-    ProgramSource source({}, *pool_, *profile_);
-    std::vector<DrawnProgram> drawn(1);
-    drawn[0].text = model;
-    source.record(drawn);
-    EXPECT_EQ(source.first_fault(), "");
-    return std::make_shared<const Task>(drawn.at(0).task.value());
-  }
-  static DeviceProfile* profile_;
-  static ExecutorClient* executor_;
-  static WorkerPool* pool_;
-  static VerifierJudge* judge_;
-};
-DeviceProfile* RealJudge::profile_ = nullptr;
-ExecutorClient* RealJudge::executor_ = nullptr;
-WorkerPool* RealJudge::pool_ = nullptr;
-VerifierJudge* RealJudge::judge_ = nullptr;
+std::shared_ptr<const Task> task_of(const std::string& model) {
+  ProgramSource source({}, test_pool(), test_profile());
+  std::vector<DrawnProgram> drawn(1);
+  drawn[0].text = model;
+  source.record(drawn);
+  EXPECT_EQ(source.first_fault(), "");
+  return std::make_shared<const Task>(drawn.at(0).task.value());
+}
 
-TEST_F(RealJudge, AcceptsWhatTheTeacherWrites) {
+TEST(RealJudge, AcceptsWhatTheTeacherWrites) {
   ProgramOptions options;
   options.limits = {.tensor = 0x1p12, .total = 0x1p14, .low_flops = 0x1p10, .high_flops = 0x1p12};
   options.threads = 2;
-  ProgramSource source(options, *pool_, *profile_);
+  ProgramSource source(options, test_pool(), test_profile());
   auto drawn = source.draw(0, 8);
   source.record(drawn);
   std::vector<AnswerToJudge> answers;
@@ -91,11 +68,11 @@ TEST_F(RealJudge, AcceptsWhatTheTeacherWrites) {
     auto task = std::make_shared<const Task>(std::move(each.task.value()));
     const auto proposals =
         make_teacher({.whole = true})
-            ->propose(*task, *profile_, 1, 0, std::chrono::steady_clock::time_point::max());
+            ->propose(*task, test_profile(), 1, 0, std::chrono::steady_clock::time_point::max());
     ASSERT_EQ(proposals.size(), 1u) << each.operators;
     answers.push_back({task, proposals[0].plan + "\n" + proposals[0].source});
   }
-  const JudgeReport report = judge_->judge(answers, 7);
+  const JudgeReport report = test_judge().judge(answers, 7);
   for (size_t i = 0; i < answers.size(); ++i) {
     const Judgement& found = report.judgements[i];
     ASSERT_TRUE(found.judged) << found.reason;
@@ -112,7 +89,7 @@ struct Broken {
   bool valid;
 };
 
-TEST_F(RealJudge, RejectsWhatIsBrokenWhereItIs) {
+TEST(RealJudge, RejectsWhatIsBrokenWhereItIs) {
   const std::vector<Broken> broken = {
       {"I would rather not.", "load", false},
       {with("def forward(self, a0):", "def forward(self, a0)"), "load", false},
@@ -128,7 +105,7 @@ TEST_F(RealJudge, RejectsWhatIsBrokenWhereItIs) {
   const auto task = task_of(kModel);
   std::vector<AnswerToJudge> answers = {{task, kAnswer}, {task, kAnswer, true}};
   for (const Broken& each : broken) answers.push_back({task, each.text});
-  const JudgeReport report = judge_->judge(answers, 7);
+  const JudgeReport report = test_judge().judge(answers, 7);
   ASSERT_EQ(report.judgements.size(), answers.size());
   const Judgement& right = report.judgements[0];
   ASSERT_TRUE(right.judged && right.judged->correct) << right.stage << ": " << right.reason;
@@ -144,7 +121,7 @@ TEST_F(RealJudge, RejectsWhatIsBrokenWhereItIs) {
   }
 }
 
-TEST_F(RealJudge, JudgesIdenticalAnswersOnce) {
+TEST(RealJudge, JudgesIdenticalAnswersOnce) {
   const auto task = task_of(kModel);
   const std::string wrong = with("+ 1.0", "+ 2.0");
   // A plan is no part of what is judged; nor are names of what does the same.
@@ -152,7 +129,7 @@ TEST_F(RealJudge, JudgesIdenticalAnswersOnce) {
   const std::vector<AnswerToJudge> answers = {
       {task, kAnswer}, {task, wrong},   {task, "another plan\n" + std::string(kAnswer)},
       {task, wrong},   {task, kAnswer}, {task, renamed}};
-  const JudgeReport report = judge_->judge(answers, 7);
+  const JudgeReport report = test_judge().judge(answers, 7);
   EXPECT_GE(report.distinct, 2);
   EXPECT_LE(report.distinct, 3);
   for (const size_t i : {0, 2, 4, 5}) EXPECT_TRUE(report.judgements[i].judged->correct) << i;
@@ -160,8 +137,8 @@ TEST_F(RealJudge, JudgesIdenticalAnswersOnce) {
 }
 
 // One that never ends is rejected, and keeps nothing of the others.
-TEST_F(RealJudge, GivesUpWhatHangs) {
-  VerifierJudge hasty(default_worker_config(), *executor_, *profile_,
+TEST(RealJudge, GivesUpWhatHangs) {
+  VerifierJudge hasty(default_worker_config(), test_executor(), test_profile(),
                       {.jobs = 2, .trials = 1, .build_seconds = 5});
   const auto task = task_of(kModel);
   const std::string hangs =
