@@ -264,7 +264,7 @@ def script(path, text):
 
 
 def test_train_is_the_trainers(tmp_path):
-    process = run("train", "--settings")
+    process = run("train", "--settings", "sft")
     assert process.returncode == 0 and "sft.rate = " in process.stdout
     process = run("train", tmp_path / "none.toml", "--out", tmp_path / "run")
     assert process.returncode == 2 and "none.toml: cannot be read" in process.stderr

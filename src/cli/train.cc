@@ -16,9 +16,8 @@ namespace kw {
 namespace {
 
 struct Flags {
-  std::string recipe, out;
+  std::string recipe, out, settings;
   std::vector<std::string> set;
-  bool settings = false;
 };
 
 int run(const Flags& flags) {
@@ -27,7 +26,9 @@ int run(const Flags& flags) {
   if (!flags.recipe.empty()) arguments.push_back(flags.recipe);
   if (!flags.out.empty()) arguments.insert(arguments.end(), {"--out", flags.out});
   for (const std::string& value : flags.set) arguments.insert(arguments.end(), {"--set", value});
-  if (flags.settings) arguments.push_back("--settings");
+  if (!flags.settings.empty()) {
+    arguments.insert(arguments.end(), {"--settings", flags.settings});
+  }
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
@@ -44,8 +45,8 @@ Command add_train(CLI::App& app) {
   app.add_option("--out", flags->out, "folder of the run; one that has begun goes on");
   app.add_option("--set", flags->set, "KEY=VALUE: other than in the recipe, such as sft.steps=100")
       ->allow_extra_args(false);
-  app.add_flag("--settings", flags->settings,
-               "print the keys of recipes, what they mean and default to");
+  app.add_option("--settings", flags->settings,
+                 "print the keys of recipes of a kind (sft, rl), what they mean and default to");
   app.footer(
       "Ctrl-C writes a checkpoint, from which the same command goes on. Models are left in\n"
       "RUN/checkpoint-STEP/model; eval and optimize take them by --policy local --model FOLDER.");

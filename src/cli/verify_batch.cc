@@ -16,14 +16,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A speedup that is known to so much of itself is known well enough for a reward.
-constexpr double kDefaultWidth = 0.03;
-// Of what never gets so narrow, kernels of a few microseconds: 50 narrow it from 1.34 to 1.24 % in
-// the median (bench/intervals.py).
-constexpr int kMostRounds = 30;
-// Nor does one of milliseconds on a device whose clock wanders: four rounds, and what fits in here.
-constexpr double kTimingSeconds = 0.03;
-
 // "the executor was busy 55 % of the time (load 3, time 12, trial 39, unload 1)".
 std::string busy_text(const std::map<std::string, double>& busy, double seconds) {
   double sum = 0;
@@ -87,11 +79,7 @@ std::string outcome_of(const BatchResult& result) {
 
 int run_batch(const BatchFlags& flags, const MachineFlags& machine_flags, VerifyOptions options,
               const std::string& settings) {
-  if (options.width < 0) options.width = kDefaultWidth;
-  if (options.width > 0) {
-    options.rounds = std::min(options.rounds, kMostRounds);
-    options.timing_seconds = kTimingSeconds;
-  }
+  if (options.width != 0) time_for_rewards(options);  // 0: as for people
   const DeviceProfile profile = device_profile(machine_flags.device);
   std::vector<BatchItem> items = read_batch(flags.file, profile, settings);
   const std::string out = flags.out.empty() ? flags.file + ".results.jsonl" : flags.out;
@@ -109,14 +97,14 @@ int run_batch(const BatchFlags& flags, const MachineFlags& machine_flags, Verify
   std::sort(files.begin(), files.end());
   files.erase(std::unique(files.begin(), files.end()), files.end());
 
-  BatchConfig config;
-  config.workers = worker_config(machine_flags, files);
-  config.jobs = flags.jobs > 0 ? flags.jobs : config.workers.parallel;
+  const WorkerConfig workers = worker_config(machine_flags, files);
+  const auto wanted = static_cast<size_t>(flags.jobs > 0 ? flags.jobs : workers.parallel);
   ExecutorClient executor(default_executor_config(machine_flags.chosen_backend()));
   if (!items.empty()) executor.hello();
   {
     BatchProgress progress(total, before);
-    verify_batch(items, config, executor, profile, options, [&](const BatchResult& result) {
+    JudgingCrew crew(workers, static_cast<int>(std::min(items.size(), wanted)));
+    verify_batch(items, crew, executor, profile, options, [&](const BatchResult& result) {
       results.append(result);
       ++outcomes[outcome_of(result)];
       progress.add(outcome_of(result));

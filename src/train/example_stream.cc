@@ -38,7 +38,7 @@ ExampleStream::Chunk ExampleStream::make(PairSource& source, uint64_t chunk) con
   const uint64_t begin = chunk * options_.programs;
   const std::vector<Pair> pairs = source.make(begin, begin + options_.programs);
   std::vector<Example> all(pairs.size());
-  source.in_parallel(pairs.size(), [&](size_t i) {
+  in_parallel(pairs.size(), source.threads(), [&](size_t i) {
     all[i] = format_.example(pairs[i].prompt, pairs[i].plan, pairs[i].code);
   });
   for (Example& example : all) {

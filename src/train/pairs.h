@@ -6,28 +6,16 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "ops/dtype.h"
-#include "synth/dims.h"
-#include "synth/split.h"
-#include "worker/device_profile.h"
-#include "worker/worker_pool.h"
+#include "train/program_source.h"
 
 namespace kw {
 
-struct PairOptions {
-  uint64_t seed = 1;
-  std::vector<int> levels = {1};  // of which each program has one, each as likely
-  int schedules = 4;              // of a program, the teacher's best first; fewer where there are
-  DType dtype = DType::kFloat32;
-  // Limits of sizes, of which each program has one, each as likely: full size, small twins.
-  std::vector<DimsLimits> limits = {{}};
-  Split split = Split::kTrain;  // that programs of level 2 and above are of
-  int most_names = 400;         // first numbers of values and kernels are below it
-  int threads = 0;              // that write kernels; 0: one for each core
+struct PairOptions : ProgramOptions {
+  int schedules = 4;     // of a program, the teacher's best first; fewer where there are
+  int most_names = 400;  // first numbers of values and kernels are below it
 };
 
 struct Pair {
@@ -57,22 +45,17 @@ class PairSource {
   // Pairs of the programs [begin, end), in order. No other job of the pool may be under way.
   std::vector<Pair> make(uint64_t begin, uint64_t end);
   const PairCounts& counts() const { return counts_; }
-  // Calls work(i) for each i below `count`, from so many threads as the options say.
-  void in_parallel(size_t count, const std::function<void(size_t)>& work) const;
+  int threads() const { return programs_.options().threads; }  // that write kernels
   // Why the first that was not recorded was not; empty where there is none.
-  const std::string& first_fault() const { return first_fault_; }
+  const std::string& first_fault() const { return programs_.first_fault(); }
 
  private:
-  struct Drawn;
-  std::vector<Drawn> draw(uint64_t begin, uint64_t end);
-  void record(std::vector<Drawn>& drawn);
-  std::vector<Pair> write(const Drawn& drawn) const;
+  std::vector<Pair> write(const DrawnProgram& drawn) const;
 
   PairOptions options_;
-  WorkerPool& pool_;
   const DeviceProfile& profile_;
+  ProgramSource programs_;
   PairCounts counts_;
-  std::string first_fault_;
 };
 
 }  // namespace kw

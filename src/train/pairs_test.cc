@@ -8,15 +8,13 @@
 
 #include "formats/error.h"
 #include "policy/prompt.h"
-#include "worker/jobs.h"
+#include "train/test_machine.h"
 
 namespace kw {
 namespace {
 
 class Pairs : public testing::Test {
  protected:
-  static void SetUpTestSuite() { pool_ = new WorkerPool(default_worker_config()); }
-  static void TearDownTestSuite() { delete pool_; }
   static PairOptions options(std::vector<int> levels) {
     PairOptions out;
     out.levels = std::move(levels);
@@ -24,10 +22,7 @@ class Pairs : public testing::Test {
     out.threads = 2;
     return out;
   }
-  static WorkerPool* pool_;
-  const DeviceProfile profile_ = device_profile("h200");
 };
-WorkerPool* Pairs::pool_ = nullptr;
 
 std::set<std::string> names_in(const std::string& text, const std::string& pattern) {
   const std::regex expression(pattern);
@@ -39,7 +34,7 @@ std::set<std::string> names_in(const std::string& text, const std::string& patte
 }
 
 TEST_F(Pairs, AnswersComeApartAndNameWhatIsAsked) {
-  PairSource source(options({1, 2, 5}), *pool_, profile_);
+  PairSource source(options({1, 2, 5}), test_pool(), test_profile());
   const auto pairs = source.make(0, 40);
   EXPECT_EQ(source.counts().unrecorded, 0) << source.first_fault();
   EXPECT_EQ(source.counts().programs, 40);
@@ -68,9 +63,9 @@ TEST_F(Pairs, AnswersComeApartAndNameWhatIsAsked) {
 
 TEST_F(Pairs, HangOnSeedAndIndexAlone) {
   auto some = options({1, 3});
-  const auto all = PairSource(some, *pool_, profile_).make(0, 10);
+  const auto all = PairSource(some, test_pool(), test_profile()).make(0, 10);
   some.threads = 1;
-  PairSource parts(some, *pool_, profile_);
+  PairSource parts(some, test_pool(), test_profile());
   auto first = parts.make(4, 10), second = parts.make(0, 4);
   second.insert(second.end(), first.begin(), first.end());
   ASSERT_EQ(all.size(), second.size());
@@ -80,11 +75,11 @@ TEST_F(Pairs, HangOnSeedAndIndexAlone) {
     EXPECT_EQ(all[i].answer(), second[i].answer());
   }
   some.seed = 2;
-  EXPECT_NE(PairSource(some, *pool_, profile_).make(0, 1)[0].prompt, all[0].prompt);
+  EXPECT_NE(PairSource(some, test_pool(), test_profile()).make(0, 1)[0].prompt, all[0].prompt);
 }
 
 TEST_F(Pairs, OfNoLevelAreRefused) {
-  EXPECT_THROW(PairSource(options({}), *pool_, profile_), InputError);
+  EXPECT_THROW(PairSource(options({}), test_pool(), test_profile()), InputError);
 }
 
 }  // namespace

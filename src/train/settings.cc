@@ -98,13 +98,14 @@ void Settings::add(const std::string& key, double& slot, const std::string& help
 
 void Settings::add(const std::string& key, std::vector<int64_t>& slot, const std::string& help,
                    int64_t least, int64_t most) {
-  settings_.push_back({key, help, "a list, each " + range_text(least, most),
+  settings_.push_back({key, help, "a list or one, each " + range_text(least, most),
                        [&slot, least, most](const Json& value) {
-                         if (!value.is_array() || value.empty()) return false;
-                         for (const Json& item : value) {
+                         const Json list = value.is_array() ? value : Json::array({value});
+                         if (list.empty()) return false;
+                         for (const Json& item : list) {
                            if (!is_whole(item, least, most)) return false;
                          }
-                         slot = value.get<std::vector<int64_t>>();
+                         slot = list.get<std::vector<int64_t>>();
                          return true;
                        },
                        [&slot] { return Json(slot); }});

@@ -2,9 +2,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <fstream>
-#include <memory>
-#include <sstream>
 
 #include "formats/error.h"
 #include "train/checkpoint.h"
@@ -20,57 +17,13 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-std::string read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) throw InputError(path.string() + ": cannot be read (is it there?)");
-  return std::move(text).str();
-}
-
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-Transformer make_model(const SftConfig& config, const Tokenizer& tokenizer, TokenId end,
-                       const std::optional<FoundCheckpoint>& from) {
-  const auto options = placed(config.device);
-  if (from) return Transformer(from->folder / "model", options);
-  if (!config.init.empty()) return Transformer(fs::path(config.init), options);
-  ModelConfig shape;
-  shape.type = "qwen3";
-  shape.vocabulary = (tokenizer.size() + 63) / 64 * 64;
-  shape.width = config.width;
-  shape.layers = config.layers;
-  shape.heads = config.heads;
-  shape.kv_heads = config.kv_heads;
-  if (config.width % config.heads != 0 || config.heads % config.kv_heads != 0) {
-    throw InputError("model.heads must divide model.width, and model.kv_heads model.heads");
-  }
-  shape.head_width = config.width / config.heads;
-  shape.inner = config.inner;
-  shape.context = config.context;
-  shape.tied = shape.qk_norm = true;
-  shape.end_tokens = {end};
-  return Transformer(shape, options, static_cast<uint64_t>(config.seed));
-}
-
 PairOptions pair_options(const SftConfig& config, Split split) {
-  PairOptions out;
-  out.seed = static_cast<uint64_t>(config.seed);
-  out.levels.assign(config.levels.begin(), config.levels.end());
+  PairOptions out{program_options(config, split)};
   out.schedules = static_cast<int>(config.schedules);
-  out.threads = static_cast<int>(config.threads);
-  if (config.log_low.size() != config.log_high.size()) {
-    throw InputError("data.log_low and data.log_high are lists of one length: windows from, to");
-  }
-  out.limits.clear();
-  for (size_t i = 0; i < config.log_low.size(); ++i) {
-    DimsLimits& window = out.limits.emplace_back();
-    window.low_flops = std::exp2(static_cast<double>(config.log_low[i]));
-    window.high_flops = std::exp2(static_cast<double>(config.log_high[i]));
-  }
-  out.split = split;
   return out;
 }
 
@@ -112,26 +65,11 @@ std::vector<Example> validation_examples(const SftConfig& config, const AnswerFo
 
 void describe(Settings& s, SftConfig& c) {
   const double lot = 1e9;
-  s.add("run.seed", c.seed, "of parameters, programs and order");
-  s.add("run.device", c.device, "where the model is trained", {"auto", "cpu", "cuda"});
-  s.add("run.target", c.target, "GPU that kernels are written for", {"h200", "h100", "a100"});
-  s.add("model.init", c.init, "model folder to start from; without, from nothing");
-  s.add("model.tokenizer", c.tokenizer, "tokenizer.json; without, that of model.init");
-  s.add("model.width", c.width, "of the residual stream", 1, 1 << 20);
-  s.add("model.layers", c.layers, "decoder layers", 1, 1024);
-  s.add("model.heads", c.heads, "of queries", 1, 1024);
-  s.add("model.kv_heads", c.kv_heads, "of keys and values", 1, 1024);
-  s.add("model.inner", c.inner, "width of the feed-forward part", 1, 1 << 20);
-  s.add("model.context", c.context, "positions", 16, 1 << 20);
-  s.add("data.levels", c.levels, "operators of a program, each as likely", 1, 100);
+  describe(s, static_cast<RunConfig&>(c));
   s.add("data.schedules", c.schedules, "answers of the teacher to each program", 1, 1000);
   s.add("data.programs", c.programs, "of a chunk, which is shuffled", 1, 1 << 20);
-  s.add("data.threads", c.threads, "that write kernels; 0: one for each core", 0, 4096);
   s.add("data.makers", c.makers, "chunks that are made at once, each with workers of its own", 1,
         64);
-  s.add("data.log_low", c.log_low, "FLOPs of a program, from 2 to this; one for each window", 10,
-        60);
-  s.add("data.log_high", c.log_high, "to 2 to this", 10, 60);
   s.add("sft.steps", c.steps, "updates", 1);
   s.add("sft.tokens", c.tokens, "of a step", 1);
   s.add("sft.row", c.row, "places that examples are packed into; longer ones are left out", 16);
@@ -148,21 +86,11 @@ void describe(Settings& s, SftConfig& c) {
 }
 
 int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::path& run,
-                const std::atomic<bool>& stop,
-                const std::function<void(const std::string&)>& progress) {
-  const auto from = last_checkpoint(run);
-  if (from && from->state.at("settings") != settings.record()) {
-    throw InputError(run.string() +
-                     ": is a run of another recipe; give a folder of its own, or "
-                     "remove it");
-  }
-  const fs::path tokenizer_path = !config.tokenizer.empty()
-                                      ? fs::path(config.tokenizer)
-                                      : fs::path(config.init) / "tokenizer.json";
-  const std::string tokenizer_json = read_file(tokenizer_path);
-  const Tokenizer tokenizer(tokenizer_json, tokenizer_path.string());
-  const AnswerFormat format(tokenizer);
-  const Transformer model = make_model(config, tokenizer, format.end(), from);
+                const std::atomic<bool>& stop, const RunProgress& progress) {
+  const auto from = checkpoint_of(run, settings);
+  const RunTokenizer read = read_tokenizer(config);
+  const AnswerFormat format(read.tokenizer);
+  const Transformer model = make_model(config, read.tokenizer, format.end(), from);
   AdamW adam(model.parameters(),
              {.beta2 = config.beta2, .decay = config.decay, .clip = config.clip});
   ExampleStream::Place place;
@@ -171,7 +99,7 @@ int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::pat
     adam.load(from->folder / "adam.safetensors");
     step = from->step;
     place = {from->state.at("chunk").get<uint64_t>(), from->state.at("example").get<uint64_t>()};
-    progress("goes on from step " + std::to_string(step));
+    progress.line("goes on from step " + std::to_string(step));
   }
   const DeviceProfile profile = device_profile(config.target);
   const PairMakers makers(config, profile);
@@ -187,7 +115,7 @@ int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::pat
   const auto at_once = static_cast<size_t>(config.rows_at_once);
   const auto keep = [&] {
     const ExampleStream::Place at = stream.place();
-    write_checkpoint_of_run(run, step, model, tokenizer_json, adam,
+    write_checkpoint_of_run(run, step, model, read.json, adam,
                             {{"settings", settings.record()},
                              {"sources", settings.sources()},
                              {"chunk", at.chunk},
@@ -211,8 +139,8 @@ int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::pat
                {"seconds", seconds},
                {"waited_seconds", stream.waited_seconds() - waited},
                {"tokens_per_second", static_cast<double>(report.tokens) / seconds}});
-    progress("step " + std::to_string(step) + " of " + std::to_string(config.steps) + ": loss " +
-             Json(std::round(report.loss * 1e4) / 1e4).dump());
+    progress.line("step " + std::to_string(step) + " of " + std::to_string(config.steps) +
+                  ": loss " + Json(std::round(report.loss * 1e4) / 1e4).dump());
     if (!validation.empty() && (step % config.evaluate_every == 0 || step == config.steps)) {
       log.write(step, "validation", {{"loss", sft_loss(model, validation, row, at_once)}});
     }

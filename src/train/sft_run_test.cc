@@ -31,9 +31,9 @@ int64_t run(SftConfig config, const fs::path& folder, int64_t stop_at) {
   Settings settings;
   describe(settings, config);
   std::atomic<bool> stop{false};
-  return run_sft(config, settings, folder, stop, [&](const std::string& line) {
-    if (line.starts_with("step " + std::to_string(stop_at) + " ")) stop = true;
-  });
+  return run_sft(config, settings, folder, stop, {[&](const std::string& line) {
+                   if (line.starts_with("step " + std::to_string(stop_at) + " ")) stop = true;
+                 }});
 }
 
 std::vector<double> losses(const fs::path& folder) {

@@ -1,16 +1,17 @@
 // kernelwright-trainer: what holds models, apart from the front program, which is without libtorch.
 // `train` runs a recipe (`kernelwright train` starts it); `serve` answers requests (`--policy
 // local` does).
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 
 #include "formats/error.h"
+#include "train/live_view.h"
+#include "train/run.h"
 #include "train/serve.h"
-#include "train/sft_run.h"
 
 namespace {
 
@@ -19,9 +20,8 @@ std::atomic<bool> g_stop{false};
 void on_interrupt(int) { g_stop = true; }
 
 struct TrainFlags {
-  std::string recipe, out;
+  std::string recipe, out, settings;
   std::vector<std::string> set;
-  bool settings = false;
 };
 
 void add_train(CLI::App& app, TrainFlags& flags) {
@@ -29,39 +29,29 @@ void add_train(CLI::App& app, TrainFlags& flags) {
   app.add_option("--out", flags.out, "folder of the run; one that has begun goes on");
   app.add_option("--set", flags.set, "KEY=VALUE: other than in the recipe")
       ->allow_extra_args(false);
-  app.add_flag("--settings", flags.settings,
-               "print the keys of recipes, what they mean and default to");
+  app.add_option("--settings", flags.settings,
+                 "print the keys of recipes of a kind (sft, rl), what they mean and default to");
 }
 
 // On an interrupt a checkpoint is written, from which the same command goes on.
 int run_train(const TrainFlags& flags) {
-  kw::SftConfig config;
-  kw::Settings settings;
-  kw::describe(settings, config);
-  if (flags.settings) {
-    std::fputs(settings.help().c_str(), stdout);
+  if (!flags.settings.empty()) {
+    std::fputs(kw::settings_help(flags.settings).c_str(), stdout);
     return 0;
   }
   if (flags.recipe.empty() || flags.out.empty()) {
     throw kw::InputError("a recipe and --out FOLDER are needed");
   }
-  std::ifstream in(flags.recipe, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) throw kw::InputError(flags.recipe + ": cannot be read (is it there?)");
-  settings.read(kw::parse_toml(text.str(), flags.recipe), flags.recipe);
-  for (const std::string& assignment : flags.set) settings.set(assignment);
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
-  const int64_t step = kw::run_sft(
-      config, settings, flags.out, g_stop,
-      [](const std::string& line) { std::fprintf(stderr, "train: %s\n", line.c_str()); });
-  std::fprintf(stderr, "train: %s\n",
-               (step < config.steps ? "stopped at step " + std::to_string(step) +
-                                          "; the same command goes on from there"
-                                    : flags.out + "/checkpoint-" + std::to_string(step) + "/model")
-                   .c_str());
-  return step < config.steps ? 130 : 0;
+  kw::LiveView view(stderr, ::isatty(STDERR_FILENO) != 0, "train");
+  kw::RunProgress progress{[&](const std::string& line) { view.line(line); }};
+  if (view.is_terminal()) progress.live = [&](const auto& lines) { view.live(lines); };
+  const kw::RecipeRun end = kw::run_recipe(flags.recipe, flags.set, flags.out, g_stop, progress);
+  const std::string step = std::to_string(end.step);
+  view.line(end.done ? flags.out + "/checkpoint-" + step + "/model"
+                     : "stopped at step " + step + "; the same command goes on from there");
+  return end.done ? 0 : 130;
 }
 
 void add_serve(CLI::App& app, kw::ServeOptions& options) {

@@ -2,16 +2,13 @@
 
 #include <atomic>
 #include <deque>
-#include <exception>
-#include <latch>
 #include <map>
-#include <memory>
 #include <mutex>
-#include <thread>
 
 #include "formats/error.h"
 #include "formats/sha256.h"
 #include "program/task_json.h"
+#include "program/transform.h"
 
 namespace kw {
 namespace {
@@ -20,6 +17,10 @@ using Clock = std::chrono::steady_clock;
 
 std::string request_digest(const RecordRequest& request) {
   return sha256_hex(sha256_hex(request.text) + request.cls + "\n" + request.folder.string());
+}
+
+std::string reference_digest(const BatchItem& item) {
+  return item.task ? canonical_hash(*item.task) : request_digest(item.reference);
 }
 
 // All that a verdict on a candidate of one reference depends on, before anything is compiled. Names
@@ -40,6 +41,7 @@ struct SharedReference {
 
 // Items with the same texts.
 struct JobOfItems {
+  std::string digest;  // of the reference
   std::vector<const BatchItem*> items;
   SharedReference* reference = nullptr;
 };
@@ -59,20 +61,18 @@ struct KnownProgram {
 
 class BatchRun {
  public:
-  BatchRun(const std::vector<BatchItem>& items, const BatchConfig& config, ExecutorClient& executor,
+  BatchRun(const std::vector<BatchItem>& items, ExecutorClient& executor,
            const DeviceProfile& profile, const VerifyOptions& options,
            const std::function<void(const BatchResult&)>& done)
-      : config_(config), executor_(executor), profile_(profile), options_(options), done_(done) {
+      : executor_(executor), profile_(profile), options_(options), done_(done) {
     plan(items);
   }
 
-  void run() {
-    std::vector<std::thread> threads;
-    const size_t count = std::min(jobs_.size(), static_cast<size_t>(std::max(1, config_.jobs)));
-    starting_.emplace(static_cast<std::ptrdiff_t>(count));
-    for (size_t i = 0; i < count; ++i) threads.emplace_back([this] { work(); });
-    for (std::thread& thread : threads) thread.join();
-    if (failure_) std::rethrow_exception(failure_);
+  void run(JudgingCrew& crew) {
+    crew.run(jobs_.size(), [this](WorkerPool& pool, size_t i) {
+      Verifier verifier(pool, executor_, profile_, &kernels_);
+      judge(verifier, *jobs_[i]);
+    });
   }
 
  private:
@@ -82,11 +82,13 @@ class BatchRun {
     std::map<std::string, JobOfItems*> jobs;
     std::map<const SharedReference*, std::vector<JobOfItems*>> by_reference;
     for (const BatchItem& item : items) {
-      SharedReference*& reference = references[request_digest(item.reference)];
+      const std::string digest = reference_digest(item);
+      SharedReference*& reference = references[digest];
       if (!reference) reference = &references_.emplace_back();
-      JobOfItems*& job = jobs[item.digest()];
+      JobOfItems*& job = jobs[digest + request_digest(item.candidate) + item.settings];
       if (!job) {
         job = &all_.emplace_back();
+        job->digest = digest;
         job->reference = reference;
         ++reference->left;
         by_reference[reference].push_back(job);
@@ -96,35 +98,6 @@ class BatchRun {
     for (const SharedReference& reference : references_) {
       for (JobOfItems* job : by_reference[&reference]) jobs_.push_back(job);
     }
-  }
-
-  // One thread's share.
-  void work() {
-    try {
-      WorkerPool pool(config_.workers);
-      start(pool);
-      Verifier verifier(pool, executor_, profile_, &kernels_);
-      while (true) {
-        const size_t next = next_++;
-        if (next >= jobs_.size() || stopped_) return;
-        judge(verifier, *jobs_[next]);
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      if (!failure_) failure_ = std::current_exception();
-      stopped_ = true;
-    }
-  }
-
-  // All workers import torch at the same time, and nothing else happens meanwhile.
-  void start(WorkerPool& pool) {
-    try {
-      pool.start();
-    } catch (...) {
-      starting_->count_down();
-      throw;
-    }
-    starting_->arrive_and_wait();
   }
 
   void judge(Verifier& verifier, const JobOfItems& job) {
@@ -140,7 +113,8 @@ class BatchRun {
   void prepare(Verifier& verifier, const BatchItem& item, SharedReference& shared) {
     std::call_once(shared.prepared, [&] {
       try {
-        shared.reference = verifier.prepare(item.reference, options_);
+        shared.reference =
+            item.task ? verifier.prepare(*item.task) : verifier.prepare(item.reference, options_);
       } catch (const InputError& error) {
         shared.fault = error.what();
       }
@@ -162,7 +136,7 @@ class BatchRun {
     // What else an autotuned candidate could choose is not in the program.
     std::string key;
     if (recorded.tunings.empty()) {
-      key = request_digest(job.items.front()->reference) + program_digest(recorded, slices);
+      key = job.digest + program_digest(recorded, slices);
       if (!claim(key, job, start)) return std::nullopt;
     }
     try {
@@ -216,7 +190,6 @@ class BatchRun {
   }
 
   const Clock::time_point start_ = Clock::now();
-  const BatchConfig& config_;
   ExecutorClient& executor_;
   const DeviceProfile& profile_;
   const VerifyOptions& options_;
@@ -225,25 +198,20 @@ class BatchRun {
   std::deque<SharedReference> references_;
   std::deque<JobOfItems> all_;
   std::vector<const JobOfItems*> jobs_;
-  std::optional<std::latch> starting_;
-  std::atomic<size_t> next_{0};
-  std::atomic<bool> stopped_{false};
   std::mutex mutex_, report_mutex_;
   std::map<std::string, KnownProgram> programs_;
-  std::exception_ptr failure_;
 };
 
 }  // namespace
 
 std::string BatchItem::digest() const {
-  return sha256_hex(request_digest(reference) + request_digest(candidate) + settings);
+  return sha256_hex(reference_digest(*this) + request_digest(candidate) + settings);
 }
 
-void verify_batch(const std::vector<BatchItem>& items, const BatchConfig& config,
-                  ExecutorClient& executor, const DeviceProfile& profile,
-                  const VerifyOptions& options,
+void verify_batch(const std::vector<BatchItem>& items, JudgingCrew& crew, ExecutorClient& executor,
+                  const DeviceProfile& profile, const VerifyOptions& options,
                   const std::function<void(const BatchResult&)>& done) {
-  BatchRun(items, config, executor, profile, options, done).run();
+  BatchRun(items, executor, profile, options, done).run(crew);
 }
 
 Json to_json(const BatchResult& result) {

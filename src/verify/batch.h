@@ -1,4 +1,4 @@
-// Many candidates of many references, judged side by side: recording and compiling on a pool of
+// Many candidates of many references, judged side by side: recording and compiling by a crew of
 // threads, each with a worker of its own; trials and times one after the other on the executor,
 // whose device so never waits for Python.
 //
@@ -9,9 +9,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "verify/crew.h"
 #include "verify/verifier.h"
 
 namespace kw {
@@ -19,6 +21,8 @@ namespace kw {
 struct BatchItem {
   std::string id;
   RecordRequest reference, candidate;
+  // The reference, where it is a Task already (a fragment); `reference` is not looked at then.
+  std::shared_ptr<const Task> task;
   std::string settings;  // what else decides the verdict: flags, backend
 
   // Tells whether a result that stands in a file belongs to this item.
@@ -36,16 +40,10 @@ struct BatchResult {
 
 Json to_json(const BatchResult& result);
 
-struct BatchConfig {
-  WorkerConfig workers;
-  int jobs = 2;  // threads
-};
-
 // Calls `done` with each result as it comes, in no order, from one thread at a time.
 // EnvironmentError when the machine is at fault: what is not done then stays undone.
-void verify_batch(const std::vector<BatchItem>& items, const BatchConfig& config,
-                  ExecutorClient& executor, const DeviceProfile& profile,
-                  const VerifyOptions& options,
+void verify_batch(const std::vector<BatchItem>& items, JudgingCrew& crew, ExecutorClient& executor,
+                  const DeviceProfile& profile, const VerifyOptions& options,
                   const std::function<void(const BatchResult&)>& done);
 
 }  // namespace kw

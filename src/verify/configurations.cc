@@ -167,11 +167,12 @@ class ConfigurationJudge {
         attempts_(plan_attempts(built)) {}
 
   void run(Verdict& verdict) {
-    if (attempts_.size() > kMostConfigurations) {
+    if (attempts_.size() > options_.most_configurations) {
       verdict.outcome = Verdict::Outcome::kRejected;
       verdict.rejected_at = Stage::kRecord;
       verdict.reason = "its autotuned kernels have " + std::to_string(attempts_.size()) +
-                       " configurations to judge; at most " + std::to_string(kMostConfigurations) +
+                       " configurations to judge; at most " +
+                       std::to_string(options_.most_configurations) +
                        " are (prune them with early_config_prune)";
       return;
     }

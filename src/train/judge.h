@@ -1,0 +1,44 @@
+// Who says what answers are worth. Torch-free, so that a run can be tested with a judge of another
+// kind. One caller at a time, on any thread; never touches a model.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+#include "train/objectives.h"
+
+namespace kw {
+
+struct AnswerToJudge {
+  std::shared_ptr<const Task> task;  // that it is to stand for: a whole program as one fragment
+  std::string text;                  // as parse_answer() takes it apart
+  bool cut_off = false;              // there was no room for its end
+};
+
+struct Judgement {
+  // Nothing: not judged. That says nothing of the answer, which is left out of its group.
+  std::optional<Judged> judged;
+  std::string stage;   // that it was rejected at (stage_name); empty otherwise
+  std::string reason;  // of a rejection, or why it was not judged; one line
+};
+
+struct JudgeReport {
+  std::vector<Judgement> judgements;  // in the order of the answers
+  int64_t distinct = 0;               // answers that were judged; others are the same as these
+  double seconds = 0;                 // wall time; at the same time in it:
+  double build_seconds = 0;           // recording and compiling, in the mean over workers,
+  double executor_seconds = 0;        // trials and times
+};
+
+class Judge {
+ public:
+  virtual ~Judge() = default;
+  // `seed` is that of inputs and parameters. EnvironmentError where the machine is at fault.
+  virtual JudgeReport judge(const std::vector<AnswerToJudge>& answers, uint64_t seed) = 0;
+};
+
+}  // namespace kw

@@ -1,0 +1,73 @@
+#include "train/rl_tasks.h"
+
+#include <algorithm>
+
+#include "formats/error.h"
+#include "policy/prompt.h"
+#include "synth/random.h"
+
+namespace kw {
+namespace {
+
+constexpr uint64_t kFairStream = 104;     // of numbers that a program is examined by
+constexpr int64_t kMostPassedOver = 500;  // in a row
+
+}  // namespace
+
+RlTaskSource::RlTaskSource(ProgramOptions programs, RlTaskOptions options,
+                           const AnswerFormat& format, WorkerPool& pool,
+                           const DeviceProfile& profile, IsFair is_fair)
+    : programs_(std::move(programs)),
+      options_(options),
+      format_(format),
+      pool_(pool),
+      profile_(profile),
+      is_fair_(std::move(is_fair)) {}
+
+bool RlTaskSource::take(DrawnProgram& drawn, Found& out) const {
+  ++out.counts.programs;
+  out.counts.unrecorded += !drawn.task;
+  if (!drawn.task) return false;
+  const uint64_t seed = Random(programs_.seed, drawn.index, kFairStream).bits();
+  if (drawn.only_views || (is_fair_ && !is_fair_(*drawn.task, seed))) {
+    ++out.counts.unfair;
+    return false;
+  }
+  const FirstNames first = first_names(programs_.seed, drawn.index, options_.most_names);
+  RlTask made{drawn.index, drawn.level, std::make_shared<const Task>(std::move(*drawn.task)), {}};
+  made.prompt = format_.prompt(task_text(*made.task, first.value));
+  const bool fits = made.prompt.size() <= options_.longest_prompt;
+  out.counts.too_long += !fits;
+  if (fits) out.tasks.push_back(std::move(made));
+  return fits;
+}
+
+RlTaskSource::Found RlTaskSource::next(size_t count, uint64_t& place,
+                                       const std::vector<double>& weights) {
+  programs_.weights = weights;
+  ProgramSource source(programs_, pool_, profile_);
+  Found out;
+  int64_t passed_over = 0;
+  while (out.tasks.size() < count) {
+    uint64_t begin = place, missing = count - out.tasks.size();
+    if (options_.programs > 0) {  // up to the last of them
+      begin %= options_.programs;
+      missing = std::min(missing, options_.programs - begin);
+    }
+    place += missing;
+    std::vector<DrawnProgram> drawn = source.draw(begin, begin + missing);
+    source.record(drawn);
+    for (DrawnProgram& each : drawn) passed_over = take(each, out) ? 0 : passed_over + 1;
+    if (passed_over < kMostPassedOver) continue;
+    const RlTaskCounts& all = out.counts;
+    throw InputError(std::to_string(passed_over) + " programs in a row are no tasks: of " +
+                     std::to_string(all.programs) + ", " + std::to_string(all.unrecorded) +
+                     " could not be recorded (" + source.first_fault() + "), " +
+                     std::to_string(all.unfair) + " are not fair, " + std::to_string(all.too_long) +
+                     " have prompts of more than " + std::to_string(options_.longest_prompt) +
+                     " tokens");
+  }
+  return out;
+}
+
+}  // namespace kw

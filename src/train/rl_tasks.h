@@ -1,0 +1,64 @@
+// Tasks for reinforcement learning: programs drawn from a seed as program_source.h has them, each
+// as the prompt that a model reads and the task that its answer is judged against. What cannot be
+// recorded, computes nothing, is no fair task or has too long a prompt is passed over, so that what
+// is taken hangs on seed, weights and place alone.
+//
+// Borrows everything. Any thread, one at a time of all that share a pool.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "train/answer_format.h"
+#include "train/program_source.h"
+
+namespace kw {
+
+struct RlTask {
+  uint64_t index = 0;  // of the program
+  int level = 1;
+  std::shared_ptr<const Task> task;
+  std::vector<TokenId> prompt;
+};
+
+struct RlTaskOptions {
+  size_t longest_prompt = 2048;  // tokens
+  int most_names = 400;          // first numbers of values are below it
+  uint64_t programs = 0;         // over and over these; 0: ever new ones
+};
+
+struct RlTaskCounts {
+  int64_t programs = 0;  // that were looked at; of these,
+  int64_t unrecorded = 0, unfair = 0, too_long = 0;
+};
+
+class RlTaskSource {
+ public:
+  // Whether a program is a fair task, its values drawn by a seed; empty: all are.
+  using IsFair = std::function<bool(const Task& task, uint64_t seed)>;
+
+  RlTaskSource(ProgramOptions programs, RlTaskOptions options, const AnswerFormat& format,
+               WorkerPool& pool, const DeviceProfile& profile, IsFair is_fair);
+  // The next tasks, of programs from number `place` on, which becomes the one behind the last that
+  // was looked at. `weights` says how likely each of the levels is. InputError where hundreds in a
+  // row are passed over.
+  struct Found {
+    std::vector<RlTask> tasks;
+    RlTaskCounts counts;
+  };
+  Found next(size_t count, uint64_t& place, const std::vector<double>& weights);
+
+ private:
+  bool take(DrawnProgram& drawn, Found& out) const;
+
+  ProgramOptions programs_;
+  const RlTaskOptions options_;
+  const AnswerFormat& format_;
+  WorkerPool& pool_;
+  const DeviceProfile& profile_;
+  const IsFair is_fair_;
+};
+
+}  // namespace kw

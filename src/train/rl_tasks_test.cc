@@ -1,0 +1,118 @@
+// With the real worker.
+#include "train/rl_tasks.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "formats/error.h"
+#include "train/test_machine.h"
+
+namespace kw {
+namespace {
+
+constexpr const char* kTokenizer = KW_SOURCE_DIR "/tests/vectors/tokenizers/trained/tokenizer.json";
+
+Tokenizer read_words() {
+  std::ostringstream text;
+  text << std::ifstream(kTokenizer).rdbuf();
+  return Tokenizer(text.str(), kTokenizer);
+}
+
+class RlTasks : public testing::Test {
+ protected:
+  RlTaskSource source(RlTaskOptions options = {.longest_prompt = 4096},
+                      RlTaskSource::IsFair is_fair = {}, Split split = Split::kTrain) {
+    ProgramOptions programs;
+    programs.levels = {1, 2};
+    programs.limits = {
+        {.tensor = 0x1p14, .total = 0x1p16, .low_flops = 0x1p12, .high_flops = 0x1p16}};
+    programs.split = split;
+    if (split == Split::kValidation) programs.seed = validation_seed(programs.seed);
+    programs.threads = 2;
+    return RlTaskSource(programs, options, format_, test_pool(), test_profile(),
+                        std::move(is_fair));
+  }
+  static std::vector<uint64_t> indices(const std::vector<RlTask>& tasks) {
+    std::vector<uint64_t> out;
+    for (const RlTask& task : tasks) out.push_back(task.index);
+    return out;
+  }
+
+  const Tokenizer words_ = read_words();
+  const AnswerFormat format_{words_};
+};
+
+TEST_F(RlTasks, HangOnThePlaceAlone) {
+  uint64_t place = 0;
+  auto once = source().next(9, place, {1, 1}).tasks;
+  uint64_t by_parts = 0;
+  auto parts = source();
+  const auto first = parts.next(4, by_parts, {1, 1}).tasks;
+  auto both = parts.next(5, by_parts, {1, 1}).tasks;
+  both.insert(both.begin(), first.begin(), first.end());
+  EXPECT_EQ(place, by_parts);
+  ASSERT_EQ(indices(once), indices(both));
+  std::set<std::vector<TokenId>> prompts;
+  for (size_t i = 0; i < once.size(); ++i) {
+    EXPECT_EQ(once[i].prompt, both[i].prompt);
+    EXPECT_EQ(once[i].level, both[i].level);
+    prompts.insert(once[i].prompt);
+  }
+  EXPECT_EQ(prompts.size(), once.size());
+  uint64_t elsewhere = 0;
+  for (const RlTask& task : source({}, {}, Split::kValidation).next(9, elsewhere, {1, 0}).tasks) {
+    EXPECT_FALSE(prompts.contains(task.prompt));  // of level 1, too
+  }
+}
+
+TEST_F(RlTasks, AreOfTheLevelsThatHaveWeight) {
+  for (const auto& [weights, level] : {std::pair{std::vector<double>{1, 0}, 1}, {{0, 1}, 2}}) {
+    uint64_t place = 0;
+    for (const RlTask& task : source().next(6, place, weights).tasks) EXPECT_EQ(task.level, level);
+  }
+  uint64_t place = 0;
+  int second = 0;
+  for (const RlTask& task : source().next(60, place, {0.2, 0.8}).tasks) second += task.level == 2;
+  EXPECT_GE(second, 38);  // 48 are expected; fewer have a chance of one in a thousand
+  EXPECT_LT(second, 60);
+}
+
+TEST_F(RlTasks, PassOverWhatIsUnfairOrTooLong) {
+  int asked = 0;
+  const auto every_second = [&](const Task&, uint64_t) { return ++asked % 2 == 0; };
+  uint64_t place = 0;
+  const auto found = source({.longest_prompt = 4096}, every_second).next(4, place, {1, 1});
+  EXPECT_EQ(found.tasks.size(), 4u);
+  EXPECT_EQ(found.counts.programs, static_cast<int64_t>(place));
+  EXPECT_GE(found.counts.unfair, 3);
+  EXPECT_EQ(found.counts.unfair + 4, found.counts.programs);
+  uint64_t all = 0;
+  size_t shortest = 4096;
+  for (const RlTask& task : source().next(8, all, {1, 1}).tasks) {
+    shortest = std::min(shortest, task.prompt.size());
+  }
+  uint64_t none = 0;
+  EXPECT_THROW(source({.longest_prompt = 10}).next(100, none, {1, 1}), InputError);
+  uint64_t some = 0;
+  const auto fit = source({.longest_prompt = shortest}).next(1, some, {1, 1});
+  EXPECT_LE(fit.tasks[0].prompt.size(), shortest);
+}
+
+TEST_F(RlTasks, OfAFixedNumberComeAgain) {
+  uint64_t place = 0;
+  auto fixed = source({.longest_prompt = 4096, .programs = 3});
+  const auto found = fixed.next(7, place, {1, 1}).tasks;
+  const auto at = indices(found);
+  EXPECT_TRUE(std::ranges::all_of(at, [](uint64_t index) { return index < 3; }));
+  const std::set<uint64_t> distinct(at.begin(), at.end());
+  for (size_t i = 0; i + distinct.size() < at.size(); ++i) {
+    EXPECT_EQ(at[i], at[i + distinct.size()]);
+    EXPECT_EQ(found[i].prompt, found[i + distinct.size()].prompt);
+  }
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,88 @@
+#include "train/run.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "formats/error.h"
+#include "train/rl_run.h"
+#include "train/sft_run.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+TomlFile read_toml(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in) throw InputError(path.string() + ": cannot be read (is it there?)");
+  return parse_toml(text.str(), path.string());
+}
+
+// Before anything else is read: it says which keys there are.
+std::string kind_of(const TomlFile& file) {
+  const Json& values = file.values;
+  if (!values.contains("run") || !values.at("run").is_object()) return "sft";
+  const Json& kind = values.at("run").value("kind", Json("sft"));
+  return kind.is_string() ? kind.get<std::string>() : "";
+}
+
+// A configuration, what a file sets of it, and their description.
+template <class Config>
+struct Described {
+  Config config;
+  Settings settings;
+
+  Described() { describe(settings, config); }
+  void read(const TomlFile& file, const fs::path& path, const std::vector<std::string>& set) {
+    settings.read(file, path.string());
+    for (const std::string& assignment : set) settings.set(assignment);
+  }
+};
+
+// Calls one of the two with what the file describes.
+template <class Sft, class Rl>
+auto with_recipe(const fs::path& recipe, const std::vector<std::string>& set, const Sft& sft,
+                 const Rl& rl) {
+  const TomlFile file = read_toml(recipe);
+  if (kind_of(file) == "rl") {
+    Described<RlConfig> described;
+    described.read(file, recipe, set);
+    return rl(described);
+  }
+  Described<SftConfig> described;
+  described.read(file, recipe, set);
+  return sft(described);
+}
+
+}  // namespace
+
+RecipeRun run_recipe(const fs::path& recipe, const std::vector<std::string>& set,
+                     const fs::path& out, const std::atomic<bool>& stop,
+                     const RunProgress& progress) {
+  return with_recipe(
+      recipe, set,
+      [&](const Described<SftConfig>& it) {
+        const int64_t step = run_sft(it.config, it.settings, out, stop, progress);
+        return RecipeRun{step, step >= it.config.steps};
+      },
+      [&](const Described<RlConfig>& it) {
+        const RlEnd end = run_rl(it.config, it.settings, out, stop, progress);
+        return RecipeRun{end.step, end.done};
+      });
+}
+
+void check_recipe(const fs::path& recipe) {
+  with_recipe(
+      recipe, {}, [](const Described<SftConfig>&) {},
+      [](const Described<RlConfig>& it) { check(it.config); });
+}
+
+std::string settings_help(const std::string& kind) {
+  if (kind == "rl") return Described<RlConfig>().settings.help();
+  if (kind == "sft") return Described<SftConfig>().settings.help();
+  throw InputError("there is no kind of run " + kind + ": sft, rl");
+}
+
+}  // namespace kw

@@ -1,0 +1,62 @@
+// What every kind of run has in common: where it runs, the model that it starts from, the programs
+// that it draws. Each kind's configuration is one of these and more, and each setting is described
+// once. Values belong to their owner; functions may be called by any thread.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "formats/tokenizer.h"
+#include "model/transformer.h"
+#include "train/checkpoint.h"
+#include "train/program_source.h"
+#include "train/settings.h"
+
+namespace kw {
+
+struct RunConfig {
+  std::string kind = "sft";  // or "rl"
+  int64_t seed = 1;
+  std::string device = "auto";  // cpu, cuda
+  std::string target = "h200";  // that kernels are written for
+  std::string init;             // model folder to start from; empty: from nothing
+  std::string tokenizer;        // tokenizer.json; empty: that of `init`
+  int64_t width = 384, layers = 8, heads = 6, kv_heads = 2, inner = 1024, context = 4096;
+  std::vector<int64_t> levels = {1};
+  std::vector<int64_t> log_low = {34}, log_high = {35};  // FLOPs, powers of two; by window
+  int64_t threads = 0;
+};
+// run.*, model.* and what kinds share of data.*.
+void describe(Settings& settings, RunConfig& config);
+
+// A tokenizer and the file that it is from, which goes into checkpoints.
+struct RunTokenizer {
+  std::string json;
+  Tokenizer tokenizer;
+};
+// InputError where it cannot be read.
+RunTokenizer read_tokenizer(const RunConfig& config);
+
+// The model of a checkpoint; without one, the one that the run starts from. InputError for what
+// the recipe has wrong.
+Transformer make_model(const RunConfig& config, const Tokenizer& tokenizer, TokenId end,
+                       const std::optional<FoundCheckpoint>& from);
+
+// Of the programs that a split has; those of the validation split have a seed of their own.
+ProgramOptions program_options(const RunConfig& config, Split split);
+
+// Where a run stands. InputError where it is another recipe's.
+std::optional<FoundCheckpoint> checkpoint_of(const std::filesystem::path& run,
+                                             const Settings& settings);
+
+// What a run tells people.
+struct RunProgress {
+  std::function<void(const std::string&)> line;  // that stays
+  // What is true now, some lines; each call stands instead of the one before. May be empty.
+  std::function<void(const std::vector<std::string>&)> live = {};
+};
+
+}  // namespace kw

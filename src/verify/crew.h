@@ -1,0 +1,49 @@
+// Threads that judge, each with a worker of its own, which imports torch once and lives as long as
+// the crew. Borrows nothing. One caller at a time.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "worker/worker_pool.h"
+
+namespace kw {
+
+class JudgingCrew {
+ public:
+  // So many threads. The first work starts all their workers at the same time, and is done when all
+  // have started.
+  JudgingCrew(WorkerConfig workers, int jobs);
+  ~JudgingCrew();
+  JudgingCrew(const JudgingCrew&) = delete;
+  JudgingCrew& operator=(const JudgingCrew&) = delete;
+
+  // Calls work(pool, i) for each i below `count`, on any thread of the crew with its pool, in this
+  // order as far as threads are free. Returns when all are done. The first exception ends it: what
+  // is not begun by then is left out, and it is thrown here.
+  void run(size_t count, const std::function<void(WorkerPool&, size_t)>& work);
+  int size() const { return static_cast<int>(threads_.size()); }
+
+ private:
+  void serve(const std::stop_token& stop);
+  bool start(const std::stop_token& stop, WorkerPool& pool);
+  // The next piece of work; nothing where the crew is to end.
+  bool take(const std::stop_token& stop, size_t& index);
+  void fail();  // with the exception at hand; under the mutex
+
+  const WorkerConfig workers_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  const std::function<void(WorkerPool&, size_t)>* work_ = nullptr;
+  size_t next_ = 0, count_ = 0, active_ = 0;
+  size_t started_ = 0;  // threads
+  std::exception_ptr failure_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace kw
