@@ -1,7 +1,9 @@
 #include "train/rl_batch.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <string_view>
 
 #include "synth/random.h"
 
@@ -110,11 +112,32 @@ BatchSummary summarise(const RlBatch& batch, const RlObjectiveOptions& options) 
   return out;
 }
 
+namespace {
+
+// "NameError", where a reason names an error of Python's or Triton's; else nothing.
+std::string error_in(const std::string& reason) {
+  const auto is_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  constexpr std::string_view kError = "Error";
+  for (size_t at = reason.find(kError); at != std::string::npos; at = reason.find(kError, at + 1)) {
+    const size_t end = at + kError.size();
+    if (end < reason.size() && is_name(reason[end])) continue;
+    size_t begin = at;
+    while (begin > 0 && is_name(reason[begin - 1])) --begin;
+    return reason.substr(begin, end - begin);
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string kind_of_reason(const std::string& stage, const std::string& reason) {
   std::string kind;
   const size_t open = reason.rfind(" [");
   if (open != std::string::npos && reason.ends_with(']')) {
-    kind = reason.substr(open + 1);
+    const std::string error = error_in(reason);
+    kind = error + (error.empty() ? "" : " ") + reason.substr(open + 1);
   } else {
     for (const char c : reason.substr(0, reason.find_first_of(":(\"'"))) {
       const bool digit = c >= '0' && c <= '9';

@@ -54,7 +54,7 @@ struct BatchSummary {
 BatchSummary summarise(const RlBatch& batch, const RlObjectiveOptions& options);
 
 // Reasons that differ in names, numbers and places alone are one: the code that a worker gave it,
-// or the text up to what tells answers apart.
+// with the error that it names, or the text up to what tells answers apart.
 std::string kind_of_reason(const std::string& stage, const std::string& reason);
 
 }  // namespace kw

@@ -99,6 +99,14 @@ TEST(Reasons, OfOneKindAreOne) {
             kind_of_reason("correct", "input 0: changed"));
 }
 
+TEST(Reasons, NameTheError) {
+  EXPECT_EQ(kind_of_reason("record", "a.py:3: forward raised NameError: name 'k7' [raised]"),
+            "record: NameError [raised]");
+  EXPECT_EQ(kind_of_reason("compile", "at 5:12: CompilationError(NameError) [compile]"),
+            "compile: CompilationError [compile]");
+  EXPECT_EQ(kind_of_reason("record", "a.py:3: Errors are many [raised]"), "record: [raised]");
+}
+
 TEST(AnswerSeeds, AreTheirOwn) {
   std::set<uint64_t> seen;
   size_t count = 0;

@@ -30,7 +30,7 @@ struct RlConfig : RunConfig {
   std::string backend = "auto";
   int64_t judge_jobs = 0, trials = 0;
   bool time = true;
-  double build_seconds = 20, trial_seconds = 30;
+  double build_seconds = 20, trial_seconds = 10;
 
   bool one_by_one = true;
   double earlier_share = 0.25, promote_at = 0.5;

@@ -1,6 +1,5 @@
 // A model that knows the teacher's answer to a program by heart, and a run that asks it about this
 // one: recorded, sampled, built, judged by the real worker and executor, learned from.
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -62,7 +61,6 @@ void learn_by_heart(const RlConfig& config, const fs::path& folder) {
 TEST(RlEndToEnd, RewardsAnswersThatAreRight) {
   const fs::path base = fs::path(testing::TempDir()) / "kw-rl-end-to-end";
   fs::remove_all(base);
-  at::set_num_threads(1);  // as small a model gains nothing by more
   fs::create_directories(base / "model");
   RlConfig config = config_of(base / "model");
   learn_by_heart(config, base / "model");

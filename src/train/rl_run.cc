@@ -1,7 +1,9 @@
 #include "train/rl_run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
+#include <thread>
 
 #include "formats/error.h"
 #include "synth/hygiene.h"
@@ -290,7 +292,9 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
   const bool gpu = config.backend == "cuda" || (config.backend == "auto" && at::hasCUDA());
   const DeviceProfile profile = device_profile(config.target);
   const WorkerConfig workers = default_worker_config();
-  WorkerPool pool(workers);
+  WorkerConfig drawing = workers;
+  drawing.parallel = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
+  WorkerPool pool(drawing);
   pool.start();  // by a thread that outlives it
   ExecutorClient executor(default_executor_config(gpu ? "cuda" : "cpu"));
   VerifierJudge judge(workers, executor, profile,

@@ -3,7 +3,6 @@
 // the next batch is written while one is judged.
 #include "train/rl_run.h"
 
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <condition_variable>
@@ -59,8 +58,6 @@ class LetterJudge : public Judge {
 
 class RlRuns : public testing::Test {
  protected:
-  // Models are so small that threads only wait for each other, long where cores are taken.
-  static void SetUpTestSuite() { at::set_num_threads(1); }
   void SetUp() override {
     base_ = fs::path(testing::TempDir()) / "kw-rl-run";
     fs::remove_all(base_);

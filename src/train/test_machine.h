@@ -25,7 +25,7 @@ inline ExecutorClient& test_executor() {
 
 inline VerifierJudge& test_judge() {
   static VerifierJudge judge(default_worker_config(), test_executor(), test_profile(),
-                             {.jobs = 2, .trials = 1, .build_seconds = 60});
+                             {.jobs = 2, .trials = 1, .build_seconds = 60, .trial_seconds = 60});
   return judge;
 }
 

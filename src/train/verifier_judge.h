@@ -22,7 +22,7 @@ struct VerifierJudgeOptions {
   int jobs = 0;                                   // threads that build; 0: one for each core
   int trials = 0;                                 // of VerifyOptions
   bool time = true;                               // right answers, on a GPU
-  double build_seconds = 20, trial_seconds = 30;  // deadlines of one answer
+  double build_seconds = 20, trial_seconds = 10;  // deadlines of one answer
 };
 
 // What a verdict says of an answer. `timed`: right answers are timed.

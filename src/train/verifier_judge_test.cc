@@ -139,7 +139,7 @@ TEST(RealJudge, JudgesIdenticalAnswersOnce) {
 // One that never ends is rejected, and keeps nothing of the others.
 TEST(RealJudge, GivesUpWhatHangs) {
   VerifierJudge hasty(default_worker_config(), test_executor(), test_profile(),
-                      {.jobs = 2, .trials = 1, .build_seconds = 5});
+                      {.jobs = 2, .trials = 1, .build_seconds = 5, .trial_seconds = 60});
   const auto task = task_of(kModel);
   const std::string hangs =
       with("        out = torch", "        while True: pass\n        out = torch");
