@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = ["README.md", "docs/status.md", "docs/performance.md", "docs/timing.md",
-             "docs/numerics.md", "docs/synthesis.md"]
+             "docs/numerics.md", "docs/synthesis.md", "models/embedded/README.md"]
 
 
 def ratio(interval):
@@ -339,6 +339,22 @@ def suites() -> str:
     return "\n".join(lines)
 
 
+def embedded() -> str:
+    """What the embedded model writes by itself, from bench/h200/embedded_eval.json."""
+    made = json.loads((ROOT / "bench/h200/embedded_eval.json").read_text())
+    lines = ["| model | tasks | samples of each | right | solved by one at least | rejected at: load, record, compile, "
+             "coverage, correct |", "|---|---|---|---|---|---|"]
+    for row in made["rows"]:
+        at = row["rejected_at"]
+        lines.append("| %s | %s | %d | %.0f %% | %.0f %% | %s |" % (
+            row["model"], row["suite"], row["samples"], 100 * row["right"] / row["tasks"] / row["samples"],
+            100 * row["solved"] / row["tasks"],
+            ", ".join(str(at.get(stage, 0)) for stage in ("load", "record", "compile", "coverage", "correct"))))
+    lines += ["", "%s, torch %s, triton %s; `%s`." % (
+        made["device"], made["torch"], made["triton"], made["rows"][-1]["command"])]
+    return "\n".join(lines)
+
+
 def intervals() -> str:
     """What intervals of speedups are worth, from bench/h200/intervals.json."""
     path = ROOT / "bench/h200/intervals.json"
@@ -384,7 +400,7 @@ TABLES = {"corpora": corpora, "throughput": throughput, "intervals": intervals, 
           "verdicts": verdicts, "families": families,
           "products": lambda: grid("products", "length", "how"),
           "sums": lambda: grid("sums", "length", "operands", "how"),
-          "suites": suites,
+          "suites": suites, "embedded": embedded,
           "norms": lambda: grid("norms", "deviation", "how"),
           "tails": lambda: grid("tails", "magnitude", "what", "how")}
 

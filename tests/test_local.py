@@ -286,3 +286,11 @@ def test_an_interrupt_reaches_the_trainer(tmp_path):
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 130
+
+
+@pytest.mark.parametrize("call", ["torch.nn.functional.silu(x)", "torch.softmax(x, 1)", "x.sum(0)"])
+def test_the_embedded_model_writes_right_kernels(tmp_path, call):
+    (tmp_path / "m.py").write_text(MODEL.replace("torch.relu(x) * 2.0", call).replace("(40, 30)", "(37, 129)"))
+    process = run("eval", tmp_path / "m.py", "--policy", "local", "--backend", "cpu", "--coverage", "pure",
+                  "--max-tokens", "1500", "--samples", "3", "--seed", "5", "--until-accepted")
+    assert process.returncode == 0 and "1 verified" in process.stdout + process.stderr, process.stderr
