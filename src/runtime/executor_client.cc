@@ -254,6 +254,18 @@ class ExecutorClient::Impl {
     }
   }
 
+  // Waits until the spare is set up: meanwhile it uses the device and a core, which times would
+  // show.
+  void settle_spare() {
+    if (!spare_ || spare_settled_) return;
+    try {
+      greeting_of(*spare_);
+      spare_settled_ = true;
+    } catch (const EnvironmentError&) {
+      spare_.reset();
+    }
+  }
+
   std::map<std::string, double> busy_seconds() const { return busy_; }
   int restarts() const { return std::max(0, starts_ - 1); }
 
@@ -322,26 +334,39 @@ class ExecutorClient::Impl {
     }
   }
 
+  // After a first death a spare process is kept: where many candidates break their executor, as in
+  // reinforcement learning, nobody waits for PyTorch and the device to be set up each time.
   void start() {
     if (executor_) return;
-    executor_ = std::make_unique<Executor>(config_);
-    ++starts_;
+    executor_ = std::move(spare_);
+    try {
+      if (executor_) hello_ = greeting_of(*executor_);
+    } catch (const EnvironmentError&) {  // it died while it waited; a new one says why, if it is so
+      executor_.reset();
+    }
+    if (!executor_) {
+      auto made = std::make_unique<Executor>(config_);
+      hello_ = greeting_of(*made);
+      executor_ = std::move(made);
+    }
+    if (++starts_ == 1) return;
+    spare_ = std::make_unique<Executor>(config_);
+    spare_settled_ = false;
+  }
+
+  // What it says when it is set up. EnvironmentError when it does not start.
+  Json greeting_of(Executor& executor) const {
     try {
       const Deadline deadline = deadline_in(config_.start_deadline);
-      executor_->send({{{"kind", "hello"}}, {}}, deadline);
-      hello_ = executor_->receive(deadline);
-      const JsonReader in(hello_, "hello");
-      if (in.at("status").string() == "ok") return;
+      executor.send({{{"kind", "hello"}}, {}}, deadline);
+      const Json hello = executor.receive(deadline);
+      const JsonReader in(hello, "hello");
+      if (in.at("status").string() == "ok") return hello;
       throw EnvironmentError("the executor does not start: " + in.at("message").string());
     } catch (const ExecutorDied& death) {
-      stop();
       throw EnvironmentError(death.what());
     } catch (const InputError& error) {
-      stop();
       throw EnvironmentError(std::string("the executor's greeting is not valid: ") + error.what());
-    } catch (...) {
-      stop();
-      throw;
     }
   }
 
@@ -366,7 +391,8 @@ class ExecutorClient::Impl {
   }
 
   ExecutorConfig config_;
-  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Executor> executor_, spare_;
+  bool spare_settled_ = false;
   Json hello_;
   std::map<int, Task> tasks_;
   std::set<int> loaded_;     // by the present executor
@@ -428,6 +454,7 @@ void ExecutorClient::trials(const std::vector<TrialRequest>& requests, milliseco
 
 TimeReport ExecutorClient::time(const TimeRequest& request, milliseconds deadline) {
   return call([&](Impl& impl) {
+    impl.settle_spare();
     return impl.request<TimeReport>(
         to_json(request), request.tasks, deadline, [&](const JsonReader& in) {
           TimeReport report = time_report_from_json(in);

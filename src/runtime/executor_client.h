@@ -1,7 +1,8 @@
 // The supervisor's end of an executor process. Torch-free.
 //
 // Starts `kernelwright-executor`, remembers which tasks were loaded, and restarts the process (and
-// loads again on demand) after a crash, a sticky CUDA error or a hang. Any thread may call: one
+// loads again on demand) after a crash, a sticky CUDA error or a hang; from the first of these on
+// another one waits, set up, to take its place. Any thread may call: one
 // thread of its own, whose life is the process's, serves calls one after the other, so that
 // whatever is timed has the device alone.
 #pragma once

@@ -3,10 +3,12 @@
 #include "runtime/executor_client.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "formats/error.h"
@@ -22,6 +24,8 @@ constexpr const char* kFakeExecutor = R"(
 import json, os, signal, socket, struct, sys
 
 sock = socket.socket(fileno=int(sys.argv[sys.argv.index("--socket") + 1]))
+with open(os.path.join(os.path.dirname(sys.argv[0]), "started"), "a") as started:
+    print(os.getpid(), file=started)
 
 def exactly(size):
     data = b""
@@ -141,6 +145,47 @@ TEST_F(ExecutorClientTest, EveryDeathIsAReportAndTheNextCallRestarts) {
     EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).status, "ok");
     EXPECT_EQ(client.restarts(), ++restarts);
   }
+}
+
+// From the first death on the next process is there before it is wanted; one that somebody killed
+// while it waited is not blamed on the request.
+TEST_F(ExecutorClientTest, ASpareTakesOver) {
+  ExecutorClient client(config());
+  const int id = client.load(Task());
+  const auto die = [&] {
+    EXPECT_EQ(client.trial(request(id, 5), milliseconds(20000)).status, "died");
+  };
+  const auto started = [&](size_t least) {
+    std::vector<int> pids;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (pids.size() < least && std::chrono::steady_clock::now() < end) {
+      std::ifstream in(folder_.path() / "started");
+      pids.clear();
+      for (int pid; in >> pid;) pids.push_back(pid);
+      std::this_thread::yield();
+    }
+    return pids;
+  };
+  const auto serves = [&] {
+    EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).status, "ok");
+    return client.hello()["pid"].get<int>();
+  };
+  std::vector<int> serving = {serves()};
+  EXPECT_EQ(started(1), serving);  // no death, no spare
+  for (size_t death = 1; death <= 3; ++death) {
+    if (death == 3) ::kill(started(4).at(3), SIGKILL);
+    die();
+    serving.push_back(serves());
+    started(death + 2);  // the next spare
+  }
+  const std::vector<int> all = started(6);
+  ASSERT_EQ(all.size(), 6u);
+  EXPECT_EQ(serving, (std::vector<int>{all[0], all[1], all[2], all[4]}));
+  EXPECT_EQ(client.restarts(), 3);
+  TimeRequest time;
+  time.tasks = {id};
+  time.seed = 1;
+  EXPECT_EQ(client.time(time, milliseconds(20000)).status, "ok");
 }
 
 TEST_F(ExecutorClientTest, TrialsComeInOrderUntilThereAreEnough) {
