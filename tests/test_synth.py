@@ -167,6 +167,17 @@ def test_a_killed_run_goes_on(tmp_path, kept):
     assert part.read_bytes() == whole.read_bytes()
 
 
+def test_a_damaged_row_in_the_middle_is_found(tmp_path):
+    path = tmp_path / "tasks.jsonl"
+    draw(path, "--level", 3, "--count", 5)
+    rows = path.read_text().splitlines(keepends=True)
+    rows[2] = rows[2][:200] + "\n"
+    path.write_text("".join(rows))
+    process = run("synth", "--no-hygiene", "--out", path, "--level", 3, "--count", 8)
+    assert process.returncode == 2 and "tasks.jsonl:3: is no task" in process.stderr
+    assert path.read_text() == "".join(rows)
+
+
 def test_tasks_of_other_flags_stay(tmp_path):
     path = tmp_path / "tasks.jsonl"
     draw(path, "--level", 3, "--count", 5)
@@ -175,7 +186,8 @@ def test_tasks_of_other_flags_stay(tmp_path):
         flags = {"--level": 3, "--count": 5} | other
         process = run("synth", "--no-hygiene", "--out", path,
                       *[word for flag in flags.items() for word in flag])
-        assert process.returncode == 2 and "other tasks" in process.stderr
+        says = "has 5 rows" if "--count" in other else "other tasks"
+        assert process.returncode == 2 and says in process.stderr
         assert path.read_bytes() == before
     note = tmp_path / "note.txt"
     note.write_text("not mine")

@@ -97,10 +97,17 @@ uint64_t rows_before(const fs::path& file, const Drawing& drawing, uint64_t coun
   uintmax_t bytes = 0;
   while (std::getline(in, line) && !in.eof()) {  // a last line without its end is not whole
     if (rows++ == 0) first = line;
+    if (!line.starts_with('{') || !line.ends_with('}')) {
+      throw InputError(file.string() + ":" + std::to_string(rows) +
+                       ": is no task; mend or remove the file, or choose another --out");
+    }
     bytes += line.size() + 1;
     last = std::move(line);
   }
-  if (rows > count) throw other();
+  if (rows > count) {
+    throw InputError(file.string() + ": has " + std::to_string(rows) + " rows, more than --count " +
+                     std::to_string(count));
+  }
   if (rows > 0 && (!is_row(first, drawing, 0) || !is_row(last, drawing, rows - 1))) throw other();
   if (rows == 0 && !is_cut_row(file) && !is_row(line, drawing, 0)) throw other();
   fs::resize_file(file, bytes);

@@ -12,7 +12,8 @@ float uniform_number(uint64_t seed, uint64_t index) {
 
 Drawn draw_tokens(const at::Tensor& logits, const at::Tensor& temperature, const at::Tensor& top_p,
                   const at::Tensor& uniform, bool truncated) {
-  const at::Tensor greedy = (temperature <= 0).unsqueeze(1);
+  // Logits divided by less than this may be no numbers.
+  const at::Tensor greedy = (temperature < 1e-4).unsqueeze(1);
   const at::Tensor divisor = temperature.unsqueeze(1).masked_fill(greedy, 1.0);
   const at::Tensor log_p = at::log_softmax(logits.to(at::kFloat) / divisor, 1);
   at::Tensor mass = log_p.exp();

@@ -18,9 +18,9 @@ struct Drawn {
 
 // From `logits` [B, V]: softmax of logits / temperature; of its most probable tokens those that
 // begin below `top_p` of the mass (Holtzman et al., arXiv:1904.09751); of these the one where the
-// cumulative sum passes `uniform` times their mass. A temperature of 0 takes the most probable
-// token, and its log-probability is that at 1. All of [B], float32. Without `truncated` top_p is
-// not looked at, which saves sorting.
+// cumulative sum passes `uniform` times their mass. A temperature below 1e-4 takes the most
+// probable token, and its log-probability is that at 1. All of [B], float32. Without `truncated`
+// top_p is not looked at, which saves sorting.
 Drawn draw_tokens(const at::Tensor& logits, const at::Tensor& temperature, const at::Tensor& top_p,
                   const at::Tensor& uniform, bool truncated);
 

@@ -8,19 +8,13 @@
 #include <numbers>
 
 #include "formats/error.h"
+#include "formats/read_file.h"
 #include "formats/safetensors.h"
 
 namespace kw {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(in)), {});
-  if (!in) throw InputError(path.string() + ": cannot be read (is it there?)");
-  return text;
-}
 
 const std::map<std::string, at::ScalarType>& stored_types() {
   static const std::map<std::string, at::ScalarType> table = {

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "formats/error.h"
+#include "formats/read_file.h"
 #include "train/placement.h"
 
 namespace kw {
@@ -19,11 +20,7 @@ constexpr int64_t kUsualContext =
 constexpr char kEnding[] = "the server is ending";
 
 Tokenizer read_tokenizer(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) throw InputError(path.string() + ": cannot be read (is it there?)");
-  return Tokenizer(text.str(), path.string());
+  return Tokenizer(read_file(path), path.string());
 }
 
 uint64_t some_seed() {

@@ -112,7 +112,11 @@ void ChatServer::live() {
     if (entries[1].revents) return;
     const UniqueFd connection(
         ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (connection) serve(connection.get());  // or another thread was faster
+    if (connection) {
+      serve(connection.get());
+    } else if (errno == EMFILE || errno == ENFILE) {
+      ::poll(&entries[1], 1, 100);  // until some other thread has closed its own
+    }                               // or another thread was faster
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "formats/error.h"
+#include "formats/read_file.h"
 
 namespace kw {
 namespace {
@@ -51,7 +52,13 @@ void write_checkpoint_of_run(const fs::path& run, int64_t step, const Transforme
   const fs::path whole = run / (kPrefix + std::to_string(step));
   const fs::path half = run / ("." + whole.filename().string() + ".half");
   try {
-    fs::remove_all(half);
+    fs::create_directories(run);
+    for (const auto& entry : fs::directory_iterator(run)) {  // of a run that was killed
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with("." + std::string(kPrefix)) && name.ends_with(".half")) {
+        fs::remove_all(entry.path());
+      }
+    }
     fs::create_directories(half);
     model.save(half / "model", kShardBytes);
     write_text(half / "model" / "tokenizer.json", tokenizer_json);
@@ -70,15 +77,19 @@ void write_checkpoint_of_run(const fs::path& run, int64_t step, const Transforme
 }
 
 std::optional<FoundCheckpoint> last_checkpoint(const fs::path& run) {
-  const std::vector<int64_t> steps = steps_in(run);
-  if (steps.empty()) return std::nullopt;
-  FoundCheckpoint out;
-  out.step = steps.back();
-  out.folder = run / (kPrefix + std::to_string(out.step));
-  std::ostringstream text;
-  text << std::ifstream(out.folder / "state.json").rdbuf();
-  out.state = parse_json(text.str(), (out.folder / "state.json").string());
-  return out;
+  std::vector<int64_t> steps = steps_in(run);
+  for (; !steps.empty(); steps.pop_back()) {
+    FoundCheckpoint out;
+    out.step = steps.back();
+    out.folder = run / (kPrefix + std::to_string(out.step));
+    try {
+      out.state = parse_json(read_file(out.folder / "state.json"), "state.json");
+      return out;
+    } catch (const InputError& error) {
+      if (steps.size() == 1) throw InputError(out.folder.string() + ": " + error.what());
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace kw

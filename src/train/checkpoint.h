@@ -23,7 +23,8 @@ struct FoundCheckpoint {
 void write_checkpoint_of_run(const std::filesystem::path& run, int64_t step,
                              const Transformer& model, const std::string& tokenizer_json,
                              const AdamW& adam, const Json& state, int keep = 2);
-// The last whole one; nothing where there is none. InputError where its state cannot be read.
+// The last whole one whose state can be read; nothing where there is none. InputError where there
+// are some, and none can be read.
 std::optional<FoundCheckpoint> last_checkpoint(const std::filesystem::path& run);
 
 }  // namespace kw

@@ -41,7 +41,11 @@ TEST(Checkpoint, TheLastWholeOneIsFound) {
     EXPECT_TRUE(at::equal(parameter, again.parameters().at(name)));
   }
   std::ofstream(run / "checkpoint-100" / "state.json") << "{";
+  EXPECT_EQ(last_checkpoint(run)->step, 10);
+  std::ofstream(run / "checkpoint-10" / "state.json") << "{";
   EXPECT_THROW(last_checkpoint(run), InputError);
+  write_checkpoint_of_run(run, 300, model, "{}", adam, {{"chunk", 1}});
+  EXPECT_FALSE(fs::exists(run / ".checkpoint-200.half"));
   fs::remove_all(run);
 }
 

@@ -8,14 +8,10 @@
 
 #include "formats/error.h"
 #include "synth/random.h"
+#include "train/streams.h"
+#include "train/timed.h"
 
 namespace kw {
-namespace {
-
-constexpr uint64_t kOrderStream = 103;
-
-}  // namespace
-
 ExampleStream::ExampleStream(const std::vector<PairSource*>& sources, const AnswerFormat& format,
                              Options options, Place from)
     : format_(format), options_(options), place_(from), wanted_(from.chunk) {
@@ -36,7 +32,10 @@ ExampleStream::~ExampleStream() {
 ExampleStream::Chunk ExampleStream::make(PairSource& source, uint64_t chunk) const {
   Chunk out;
   const uint64_t begin = chunk * options_.programs;
+  const int64_t before = source.counts().unrecorded;
   const std::vector<Pair> pairs = source.make(begin, begin + options_.programs);
+  out.unrecorded = source.counts().unrecorded - before;
+  out.fault = source.first_fault();
   std::vector<Example> all(pairs.size());
   in_parallel(pairs.size(), source.threads(), [&](size_t i) {
     all[i] = format_.example(pairs[i].prompt, pairs[i].plan, pairs[i].code);
@@ -75,10 +74,14 @@ void ExampleStream::make_chunks(std::stop_token stop, PairSource& source, uint64
   }
 }
 
-void ExampleStream::open_next() {
-  const auto start = std::chrono::steady_clock::now();
+// False when it was stopped first.
+bool ExampleStream::open_next(const std::atomic<bool>& stop) {
+  const Timed timed(waited_);
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return ready_.contains(wanted_) || failed_; });
+  const auto there = [&] { return ready_.contains(wanted_) || failed_; };
+  while (!changed_.wait_for(lock, std::chrono::milliseconds(100), there)) {
+    if (stop) return false;
+  }
   const auto next = ready_.extract(wanted_);
   if (!next) std::rethrow_exception(failed_);
   open_ = std::move(next.mapped());
@@ -86,19 +89,23 @@ void ExampleStream::open_next() {
   changed_.notify_all();
   is_open_ = true;
   too_long_ += open_.too_long;
-  waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  unrecorded_ += open_.unrecorded;
+  return true;
 }
 
-std::vector<Example> ExampleStream::next(size_t tokens) {
+std::vector<Example> ExampleStream::next(size_t tokens, const std::atomic<bool>& stop) {
   std::vector<Example> out;
   size_t used = 0;
   int empty = 0;
   for (;;) {
-    if (!is_open_) open_next();
+    if (!is_open_ && !open_next(stop)) return {};
     if (place_.example >= open_.examples.size()) {
       if (open_.examples.empty() && ++empty == 100) {
         throw InputError("no program of a hundred chunks gives an example of at most " +
-                         std::to_string(options_.longest) + " tokens");
+                         std::to_string(options_.longest) +
+                         " tokens: " + std::to_string(too_long_) + " examples are longer, " +
+                         std::to_string(unrecorded_) + " programs were not recorded" +
+                         (open_.fault.empty() ? "" : " (" + open_.fault + ")"));
       }
       ++place_.chunk;
       place_.example = 0;

@@ -6,10 +6,12 @@
 // chunk: with two or three, one draws and writes kernels while another waits for what is recorded.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <map>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -37,29 +39,32 @@ class ExampleStream {
   ExampleStream(const ExampleStream&) = delete;
   ExampleStream& operator=(const ExampleStream&) = delete;
 
-  // The next examples, of so many tokens at most; one at least. What the making of pairs threw.
-  std::vector<Example> next(size_t tokens);
+  // The next examples, of so many tokens at most; one at least, none when `stop` is set meanwhile.
+  // Throws what the making of pairs threw, InputError where a hundred chunks give no example.
+  std::vector<Example> next(size_t tokens, const std::atomic<bool>& stop);
   Place place() const { return place_; }
   // Of all so far.
   int64_t examples() const { return examples_; }
   int64_t too_long() const { return too_long_; }
+  int64_t unrecorded() const { return unrecorded_; }  // programs: a fault of the machine
   double waited_seconds() const { return waited_; }
 
  private:
   struct Chunk {
     std::vector<Example> examples;
-    int64_t too_long = 0;
+    int64_t too_long = 0, unrecorded = 0;
+    std::string fault;  // of the first that was not recorded
   };
   void make_chunks(std::stop_token stop, PairSource& source, uint64_t first, uint64_t stride);
   Chunk make(PairSource& source, uint64_t chunk) const;
-  void open_next();
+  bool open_next(const std::atomic<bool>& stop);
 
   const AnswerFormat& format_;
   const Options options_;
   Place place_;
   Chunk open_;
   bool is_open_ = false;
-  int64_t examples_ = 0, too_long_ = 0;
+  int64_t examples_ = 0, too_long_ = 0, unrecorded_ = 0;
   double waited_ = 0;
 
   std::mutex mutex_;

@@ -5,15 +5,12 @@
 
 #include "policy/prompt.h"
 #include "policy/teacher/teacher.h"
+#include "train/timed.h"
 
 namespace kw {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 }  // namespace
 

@@ -9,12 +9,11 @@
 #include "formats/error.h"
 #include "program/transform.h"
 #include "synth/program.h"
+#include "train/streams.h"
 
 namespace kw {
 namespace {
 
-// Streams of a program's numbers beside those that synthesis draws it by.
-constexpr uint64_t kLevelStream = 101, kNameStream = 102, kWindowStream = 104;
 constexpr uint64_t kValidation = 0x76616c6964617465;  // any number but 0
 constexpr size_t kTextsOfJob = 16;
 constexpr std::chrono::milliseconds kDeadline{120'000};

@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "synth/random.h"
+#include "train/streams.h"
 
 namespace kw {
 namespace {
 
-constexpr uint64_t kSampleStream = 105;
 constexpr size_t kLongestReason = 60;
 
 const Judgement& judgement(const RlBatch& batch, size_t task, size_t answer) {

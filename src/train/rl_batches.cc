@@ -3,13 +3,13 @@
 #include <map>
 
 #include "synth/random.h"
+#include "train/streams.h"
 #include "train/timed.h"
 
 namespace kw {
 namespace {
 
-constexpr uint64_t kTrialStream = 106;  // of seeds that answers are tried by
-constexpr int64_t kHeldOutStep = -1;    // whose numbers answers to held-out tasks are drawn by
+constexpr int64_t kHeldOutStep = -1;  // whose numbers answers to held-out tasks are drawn by
 
 }  // namespace
 

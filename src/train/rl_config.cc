@@ -47,7 +47,7 @@ void describe_steps(Settings& s, RlConfig& c) {
   s.add("rl.warmup", c.warmup, "batches of rising rate", 0);
   s.add("rl.decay", c.decay, "of weights", 0, kLot);
   s.add("rl.clip_norm", c.clip_norm, "norm that gradients are cut to; 0: never", 0, kLot);
-  s.add("rl.beta2", c.beta2, "of Adam", 0, 1);
+  s.add("rl.beta2", c.beta2, "of Adam", 0, 0.999999);
   s.add("rl.overlap", c.overlap,
         "the next batch is written while one is judged, by a model that is one update older; "
         "without, a run that was stopped goes on exactly");

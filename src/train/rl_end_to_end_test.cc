@@ -37,7 +37,7 @@ void learn_by_heart(const RlConfig& config, const fs::path& folder) {
   from_nothing.tokenizer = KW_SOURCE_DIR "/tests/vectors/tokenizers/trained/tokenizer.json";
   from_nothing.width = 64, from_nothing.layers = 2, from_nothing.heads = 4;
   from_nothing.inner = 192, from_nothing.context = 1024;
-  const RunTokenizer read = read_tokenizer(from_nothing);
+  const RunTokenizer read = read_tokenizer(from_nothing, {});
   const AnswerFormat format(read.tokenizer);
   const Transformer model = make_model(from_nothing, read.tokenizer, format.end(), {});
   PairOptions options{task_programs(config, Split::kTrain)};

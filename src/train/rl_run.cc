@@ -23,10 +23,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kShownRewards = 60;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 RlTaskOptions task_options(const RlConfig& config, int64_t programs) {
   return {.longest_prompt = static_cast<size_t>(config.longest_prompt),
           .programs = static_cast<uint64_t>(programs)};
@@ -54,7 +50,7 @@ class RlRun {
         progress_(progress),
         judge_(judge),
         from_(checkpoint_of(run, settings)),
-        read_(read_tokenizer(config)),
+        read_(read_tokenizer(config, from_)),
         format_(read_.tokenizer),
         model_(make_model(config, read_.tokenizer, format_.end(), from_)),
         adam_(model_.parameters(),
@@ -74,16 +70,22 @@ class RlRun {
 
   RlEnd go() {
     restore();
-    evaluate_if_due();
     bool kept = true;
-    while (step_ < config_.steps && !curriculum_.ended() && !stop_) {
-      begin_step();
-      const auto batch = batches_->next(curriculum_.weights(), phases_);
-      if (!batch) break;
-      learn(*batch);
+    try {
       evaluate_if_due();
-      kept = step_ % config_.checkpoint_every == 0 || step_ == config_.steps;
-      if (kept) keep();
+      while (step_ < config_.steps && !curriculum_.ended() && !stop_) {
+        begin_step();
+        const auto batch = batches_->next(curriculum_.weights(), phases_);
+        if (!batch) break;
+        kept = false;
+        learn(*batch);
+        evaluate_if_due();
+        kept = step_ % config_.checkpoint_every == 0 || step_ == config_.steps;
+        if (kept) keep();
+      }
+    } catch (const EnvironmentError&) {  // what was learned so far is not lost with it
+      if (!kept) keep();
+      throw;
     }
     if (!kept) keep();
     return {step_, step_ >= config_.steps || curriculum_.ended()};
@@ -208,6 +210,10 @@ class RlRun {
       found.judged += right.second;
     }
     evaluated_ = step_;
+    if (found.judged == 0) {  // says nothing of the model
+      progress_.line("held out: nothing could be judged");
+      return;
+    }
     const Curriculum::Step step = curriculum_.take(found);
     Json numbers = {{"level", level},
                     {"pass", summary.correct},

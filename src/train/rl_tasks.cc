@@ -5,11 +5,11 @@
 #include "formats/error.h"
 #include "policy/prompt.h"
 #include "synth/random.h"
+#include "train/streams.h"
 
 namespace kw {
 namespace {
 
-constexpr uint64_t kFairStream = 104;     // of numbers that a program is examined by
 constexpr int64_t kMostPassedOver = 500;  // in a row
 
 }  // namespace

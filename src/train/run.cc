@@ -1,9 +1,7 @@
 #include "train/run.h"
 
-#include <fstream>
-#include <sstream>
-
 #include "formats/error.h"
+#include "formats/read_file.h"
 #include "train/rl_run.h"
 #include "train/sft_run.h"
 
@@ -12,20 +10,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TomlFile read_toml(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) throw InputError(path.string() + ": cannot be read (is it there?)");
-  return parse_toml(text.str(), path.string());
-}
+TomlFile read_toml(const fs::path& path) { return parse_toml(read_file(path), path.string()); }
 
 // Before anything else is read: it says which keys there are.
 std::string kind_of(const TomlFile& file) {
   const Json& values = file.values;
   if (!values.contains("run") || !values.at("run").is_object()) return "sft";
   const Json& kind = values.at("run").value("kind", Json("sft"));
-  return kind.is_string() ? kind.get<std::string>() : "";
+  if (kind != "sft" && kind != "rl") {
+    throw InputError("run.kind is " + kind.dump() + ", expected \"sft\" or \"rl\"");
+  }
+  return kind.get<std::string>();
 }
 
 // A configuration, what a file sets of it, and their description.

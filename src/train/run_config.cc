@@ -1,10 +1,10 @@
 #include "train/run_config.h"
 
 #include <cmath>
-#include <fstream>
-#include <sstream>
+#include <set>
 
 #include "formats/error.h"
+#include "formats/read_file.h"
 #include "train/placement.h"
 
 namespace kw {
@@ -25,21 +25,23 @@ void describe(Settings& s, RunConfig& c) {
   s.add("model.kv_heads", c.kv_heads, "of keys and values", 1, 1024);
   s.add("model.inner", c.inner, "width of the feed-forward part", 1, 1 << 20);
   s.add("model.context", c.context, "positions", 16, 1 << 20);
-  s.add("data.levels", c.levels, "operators of a program", 1, 100);
-  s.add("data.log_low", c.log_low, "FLOPs of a program, from 2 to this; one for each window", 10,
-        60);
-  s.add("data.log_high", c.log_high, "to 2 to this", 10, 60);
+  s.add("data.levels", c.levels, "operators of a program", 1, 40);  // as synth has it
+  s.add("data.log_low", c.log_low,
+        "FLOPs of a program, from 2 to the power of this; one for each window", 10, 60);
+  s.add("data.log_high", c.log_high, "to 2 to the power of this", 10, 60);
   s.add("data.threads", c.threads, "that make programs and kernels; 0: one for each core", 0, 4096);
 }
 
-RunTokenizer read_tokenizer(const RunConfig& config) {
-  const fs::path path = !config.tokenizer.empty() ? fs::path(config.tokenizer)
-                                                  : fs::path(config.init) / "tokenizer.json";
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) throw InputError(path.string() + ": cannot be read (is it there?)");
-  return {text.str(), Tokenizer(text.str(), path.string())};
+RunTokenizer read_tokenizer(const RunConfig& config, const std::optional<FoundCheckpoint>& from) {
+  // The one that a checkpoint's model learned with, whatever became of the file since.
+  const fs::path path = from                        ? from->folder / "model" / "tokenizer.json"
+                        : !config.tokenizer.empty() ? fs::path(config.tokenizer)
+                                                    : fs::path(config.init) / "tokenizer.json";
+  if (!from && config.tokenizer.empty() && config.init.empty()) {
+    throw InputError("the recipe names no model to start from: --set model.init=FOLDER");
+  }
+  const std::string json = read_file(path);
+  return {json, Tokenizer(json, path.string())};
 }
 
 Transformer make_model(const RunConfig& config, const Tokenizer& tokenizer, TokenId end,
@@ -89,10 +91,22 @@ ProgramOptions program_options(const RunConfig& config, Split split) {
 }
 
 std::optional<FoundCheckpoint> checkpoint_of(const fs::path& run, const Settings& settings) {
+  std::error_code refused;
+  fs::create_directories(run, refused);
+  if (refused) {
+    throw InputError(run.string() + ": cannot be the folder of a run: " + refused.message());
+  }
   auto from = last_checkpoint(run);
-  if (from && from->state.at("settings") != settings.record()) {
-    throw InputError(run.string() +
-                     ": is a run of another recipe; give a folder of its own, or "
+  if (!from) return from;
+  // What changes no result may be another: a run can be looked at more often, or go on with other
+  // cores. A setting that the run does not know is of a later version.
+  const std::set<std::string> free = {"data.threads",        "data.makers", "sft.checkpoint_every",
+                                      "rl.checkpoint_every", "judge.jobs",  "sft.evaluate_every"};
+  const Json &stored = from->state.at("settings"), now = settings.record();
+  for (const auto& [key, value] : now.items()) {
+    if (free.contains(key) || !stored.contains(key) || stored.at(key) == value) continue;
+    throw InputError(run.string() + ": has begun with " + key + " = " + stored.at(key).dump() +
+                     ", and " + value.dump() + " is asked for now; give a folder of its own, or " +
                      "remove it");
   }
   return from;

@@ -37,8 +37,8 @@ struct RunTokenizer {
   std::string json;
   Tokenizer tokenizer;
 };
-// InputError where it cannot be read.
-RunTokenizer read_tokenizer(const RunConfig& config);
+// That of a checkpoint; without one, the recipe's. InputError where it cannot be read.
+RunTokenizer read_tokenizer(const RunConfig& config, const std::optional<FoundCheckpoint>& from);
 
 // The model of a checkpoint; without one, the one that the run starts from. InputError for what
 // the recipe has wrong.
@@ -48,7 +48,8 @@ Transformer make_model(const RunConfig& config, const Tokenizer& tokenizer, Toke
 // Of the programs that a split has; those of the validation split have a seed of their own.
 ProgramOptions program_options(const RunConfig& config, Split split);
 
-// Where a run stands. InputError where it is another recipe's.
+// Where a run stands; makes its folder. InputError where that cannot be, or the run's settings are
+// others.
 std::optional<FoundCheckpoint> checkpoint_of(const std::filesystem::path& run,
                                              const Settings& settings);
 

@@ -8,6 +8,7 @@
 #include "train/example_stream.h"
 #include "train/placement.h"
 #include "train/sft.h"
+#include "train/timed.h"
 #include "train/train_log.h"
 #include "worker/jobs.h"
 
@@ -17,9 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+constexpr int64_t kBrokenSteps = 10;  // whose gradients are no numbers, one after another
 
 PairOptions pair_options(const SftConfig& config, Split split) {
   PairOptions out{program_options(config, split)};
@@ -71,15 +70,16 @@ void describe(Settings& s, SftConfig& c) {
   s.add("data.makers", c.makers, "chunks that are made at once, each with workers of its own", 1,
         64);
   s.add("sft.steps", c.steps, "updates", 1);
-  s.add("sft.tokens", c.tokens, "of a step", 1);
-  s.add("sft.row", c.row, "places that examples are packed into; longer ones are left out", 16);
-  s.add("sft.rows_at_once", c.rows_at_once, "of a part of a step, as memory allows", 1);
+  s.add("sft.tokens", c.tokens, "of a step", 1, 1 << 28);
+  s.add("sft.row", c.row, "places that examples are packed into; longer ones are left out", 16,
+        1 << 20);
+  s.add("sft.rows_at_once", c.rows_at_once, "of a part of a step, as memory allows", 1, 1 << 20);
   s.add("sft.rate", c.rate, "learning rate after the warm-up", 0, 1);
   s.add("sft.last_rate", c.last_rate, "learning rate at the end", 0, 1);
   s.add("sft.warmup", c.warmup, "steps of rising rate", 0);
   s.add("sft.decay", c.decay, "of weights", 0, lot);
   s.add("sft.clip", c.clip, "norm that gradients are cut to; 0: never", 0, lot);
-  s.add("sft.beta2", c.beta2, "of Adam", 0, 1);
+  s.add("sft.beta2", c.beta2, "of Adam", 0, 0.999999);
   s.add("sft.validation", c.validation, "programs of the validation split", 0, 1 << 20);
   s.add("sft.evaluate_every", c.evaluate_every, "steps between losses on these", 1);
   s.add("sft.checkpoint_every", c.checkpoint_every, "steps between checkpoints", 1);
@@ -88,9 +88,13 @@ void describe(Settings& s, SftConfig& c) {
 int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::path& run,
                 const std::atomic<bool>& stop, const RunProgress& progress) {
   const auto from = checkpoint_of(run, settings);
-  const RunTokenizer read = read_tokenizer(config);
+  const RunTokenizer read = read_tokenizer(config, from);
   const AnswerFormat format(read.tokenizer);
   const Transformer model = make_model(config, read.tokenizer, format.end(), from);
+  if (config.row > model.config().context) {
+    throw InputError("sft.row is " + std::to_string(config.row) + ", and the model has " +
+                     std::to_string(model.config().context) + " positions");
+  }
   AdamW adam(model.parameters(),
              {.beta2 = config.beta2, .decay = config.decay, .clip = config.clip});
   ExampleStream::Place place;
@@ -121,11 +125,8 @@ int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::pat
                              {"chunk", at.chunk},
                              {"example", at.example}});
   };
-  bool kept = true;
-  while (step < config.steps && !stop) {
-    const auto start = Clock::now();
-    const double waited = stream.waited_seconds();
-    const auto examples = stream.next(static_cast<size_t>(config.tokens));
+  const auto learn = [&](const std::vector<Example>& examples, Clock::time_point start,
+                         double waited) {
     const double rate = schedule.at(step);
     const SftReport report = sft_step(model, adam, examples, row, at_once, rate);
     ++step;
@@ -138,16 +139,38 @@ int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::pat
                {"filled", report.filled},
                {"seconds", seconds},
                {"waited_seconds", stream.waited_seconds() - waited},
+               {"too_long", stream.too_long()},
+               {"unrecorded", stream.unrecorded()},
                {"tokens_per_second", static_cast<double>(report.tokens) / seconds}});
     progress.line("step " + std::to_string(step) + " of " + std::to_string(config.steps) +
                   ": loss " + Json(std::round(report.loss * 1e4) / 1e4).dump());
-    if (!validation.empty() && (step % config.evaluate_every == 0 || step == config.steps)) {
-      log.write(step, "validation", {{"loss", sft_loss(model, validation, row, at_once)}});
+    return std::isfinite(report.norm);
+  };
+  int64_t kept = step, broken = 0;
+  try {
+    while (step < config.steps) {
+      const auto start = Clock::now();
+      const double waited = stream.waited_seconds();
+      const auto examples =
+          stop ? std::vector<Example>() : stream.next(static_cast<size_t>(config.tokens), stop);
+      if (examples.empty()) break;  // stopped
+      broken = learn(examples, start, waited) ? 0 : broken + 1;
+      if (broken == kBrokenSteps) {
+        throw InputError("the gradients of " + std::to_string(broken) +
+                         " steps are no numbers: a lower sft.rate may help");
+      }
+      if (!validation.empty() && (step % config.evaluate_every == 0 || step == config.steps)) {
+        log.write(step, "validation", {{"loss", sft_loss(model, validation, row, at_once)}});
+      }
+      if (broken > 0 || (step % config.checkpoint_every != 0 && step != config.steps)) continue;
+      keep();
+      kept = step;
     }
-    kept = step % config.checkpoint_every == 0 || step == config.steps;
-    if (kept) keep();
+  } catch (const EnvironmentError&) {  // what was learned so far is not lost with it
+    if (kept != step && broken == 0) keep();
+    throw;
   }
-  if (!kept) keep();
+  if (kept != step) keep();
   return step;
 }
 

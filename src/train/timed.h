@@ -1,9 +1,13 @@
-// Wall time of a part of a function. One thread.
+// Wall time of parts of functions. One thread.
 #pragma once
 
 #include <chrono>
 
 namespace kw {
+
+inline double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 // Adds the seconds that pass while it lives.
 class Timed {

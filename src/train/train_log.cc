@@ -80,9 +80,13 @@ uint32_t crc32c(std::string_view bytes) {
 
 TrainLog::TrainLog(const fs::path& folder, int64_t from) : folder_(folder) {
   fs::create_directories(folder);
-  const std::string before = kept(folder / "log.jsonl", from);
-  lines_.open(folder / "log.jsonl", std::ios::trunc);
-  lines_ << before << std::flush;
+  const fs::path whole = folder / "log.jsonl", half = folder / ".log.jsonl.half";
+  std::ofstream before(half, std::ios::trunc);
+  if (!(before << kept(whole, from)).flush()) {
+    throw EnvironmentError("cannot write into " + folder.string());
+  }
+  fs::rename(half, whole);  // never without what was there
+  lines_.open(whole, std::ios::app);
   const auto stamp = static_cast<int64_t>(now() * 1e6);
   events_.open(folder / ("events.out.tfevents." + std::to_string(stamp) + ".kernelwright"),
                std::ios::binary);

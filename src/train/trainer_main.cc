@@ -17,7 +17,11 @@ namespace {
 
 std::atomic<bool> g_stop{false};
 
-void on_interrupt(int) { g_stop = true; }
+// The second one ends the program at once.
+void on_interrupt(int signal) {
+  g_stop = true;
+  std::signal(signal, SIG_DFL);
+}
 
 struct TrainFlags {
   std::string recipe, out, settings;

@@ -1,0 +1,17 @@
+// Streams of random numbers that learning draws from, beside those of synthesis (synth/random.h):
+// each its own number, so that no two things hang on one draw.
+#pragma once
+
+#include <cstdint>
+
+namespace kw {
+
+inline constexpr uint64_t kLevelStream = 101;   // the level of a program
+inline constexpr uint64_t kNameStream = 102;    // what its names begin with
+inline constexpr uint64_t kOrderStream = 103;   // examples of a chunk
+inline constexpr uint64_t kWindowStream = 104;  // the window of a program's sizes
+inline constexpr uint64_t kSampleStream = 105;  // answers
+inline constexpr uint64_t kTrialStream = 106;   // inputs that answers are tried on
+inline constexpr uint64_t kFairStream = 107;    // inputs that a program is examined on
+
+}  // namespace kw
