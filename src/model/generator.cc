@@ -57,6 +57,13 @@ size_t Generator::submit(GenerationRequest request) {
   return submitted_++;
 }
 
+void Generator::cancel(size_t number) {
+  std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.number == number; });
+  for (Row& row : rows_) {
+    if (row.used && row.what.number == number) row.used = false;
+  }
+}
+
 size_t Generator::active() const {
   return static_cast<size_t>(std::ranges::count_if(rows_, [](const Row& row) { return row.used; }));
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <random>
 
@@ -250,6 +251,30 @@ TEST(Generator, EndTokensAndStopStringsEndAnswers) {
   const auto first = std::ranges::find(whole.tokens, whole.tokens[20]) - whole.tokens.begin();
   EXPECT_EQ(ended[3].end, Generation::End::kToken);
   EXPECT_EQ(ended[3].tokens.size(), static_cast<size_t>(first + 1));
+}
+
+// Rows of what is not wanted any more go to others; the others' answers are the same.
+TEST(Generator, WhatIsCancelledMakesRoom) {
+  const Transformer model = small_model();
+  const auto requests = some_requests();
+  const auto all = Generator(model, tokenizer(), {.rows = 2}).run(requests);
+  Generator generator(model, tokenizer(), {.rows = 2, .steps = 3});
+  for (const GenerationRequest& request : requests) generator.submit(request);
+  EXPECT_TRUE(generator.advance().empty());
+  generator.cancel(1);    // has a row
+  generator.cancel(5);    // waits
+  generator.cancel(100);  // is not
+  EXPECT_EQ(generator.active(), 1u);
+  std::map<size_t, Generation> made;
+  while (!generator.idle()) {
+    for (auto& [number, answer] : generator.advance()) made[number] = std::move(answer);
+  }
+  EXPECT_EQ(made.size(), requests.size() - 2);
+  for (const auto& [number, answer] : made) {
+    EXPECT_NE(number, 1u);
+    EXPECT_NE(number, 5u);
+    EXPECT_EQ(answer.tokens, all[number].tokens);
+  }
 }
 
 TEST(Generator, FillsTheContextAndNoMore) {

@@ -17,6 +17,7 @@ namespace {
 
 constexpr int64_t kUsualContext =
     8192;  // a cache for all that a large model could hold is too much
+constexpr std::chrono::milliseconds kLook{200};  // between two questions whether it is wanted
 constexpr char kEnding[] = "the server is ending";
 
 Tokenizer read_tokenizer(const std::filesystem::path& path) {
@@ -72,7 +73,7 @@ std::string Answerer::description() const {
   return model_.config().type + ", " + numbers;
 }
 
-ChatCompletion Answerer::answer(const ChatRequest& asked) {
+ChatCompletion Answerer::answer(const ChatRequest& asked, const std::function<bool()>& wanted) {
   Waiting waiting;
   GenerationRequest& request = waiting.request;
   request.prompt = format_.prompt(asked.text);
@@ -87,11 +88,15 @@ ChatCompletion Answerer::answer(const ChatRequest& asked) {
   request.top_p = asked.top_p;
   request.seed = asked.seed ? *asked.seed : some_seed();
   std::future<Generation> made = waiting.promise.get_future();
+  const auto unwanted = waiting.unwanted;
   {
     const std::lock_guard lock(mutex_);
     if (stopped_) throw EnvironmentError(fault_);
     queue_.push_back(std::move(waiting));
     changed_.notify_one();
+  }
+  while (wanted && made.wait_for(kLook) == std::future_status::timeout) {
+    if (!wanted()) *unwanted = true;
   }
   const Generation generation = made.get();
   ChatCompletion out;
@@ -109,13 +114,27 @@ std::deque<Answerer::Waiting> Answerer::next(bool idle) {
   return std::exchange(queue_, {});
 }
 
+void Answerer::drop_unwanted(Generator& generator) {
+  for (auto it = drawn_.begin(); it != drawn_.end();) {
+    Waiting& waiting = it->second;
+    if (!*waiting.unwanted) {
+      ++it;
+      continue;
+    }
+    generator.cancel(it->first);
+    waiting.promise.set_exception(
+        std::make_exception_ptr(EnvironmentError("nobody waits for the answer")));
+    it = drawn_.erase(it);
+  }
+}
+
 void Answerer::draw(Generator& generator) {
   while (true) {
     std::deque<Waiting> come = next(generator.idle());
     for (Waiting& waiting : come) {
       try {
         const size_t number = generator.submit(std::move(waiting.request));
-        drawn_.emplace(number, std::move(waiting.promise));
+        drawn_.emplace(number, std::move(waiting));
       } catch (const InputError&) {
         waiting.promise.set_exception(std::current_exception());
       }
@@ -124,9 +143,10 @@ void Answerer::draw(Generator& generator) {
       const std::lock_guard lock(mutex_);
       if (stopped_) return;
     }
+    drop_unwanted(generator);
     for (auto& [number, made] : generator.advance()) {
       const auto whose = drawn_.find(number);
-      whose->second.set_value(std::move(made));
+      whose->second.promise.set_value(std::move(made));
       drawn_.erase(whose);
     }
   }
@@ -143,7 +163,7 @@ void Answerer::live() {
     (void)!::write(fault_fd_.get(), &one, sizeof one);
   }
   const auto told = std::make_exception_ptr(EnvironmentError(fault()));
-  for (auto& [number, promise] : drawn_) promise.set_exception(told);
+  for (auto& [number, waiting] : drawn_) waiting.promise.set_exception(told);
 }
 
 // The first reason counts. Who waits in the queue is told at once; who is drawn for, by the thread.

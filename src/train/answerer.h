@@ -2,9 +2,11 @@
 // under way in one batch (generator.h). Owns model and tokenizer.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
@@ -31,9 +33,11 @@ class Answerer {
   Answerer(const std::filesystem::path& folder, const AnswererOptions& options);
   ~Answerer();
 
-  // Waits for the answer; any thread. InputError when the request cannot be answered, as when its
-  // task leaves no room in the context; EnvironmentError when nothing is answered any more.
-  ChatCompletion answer(const ChatRequest& request);
+  // Waits for the answer; any thread. `wanted`, where there is one, is asked now and then: what
+  // nobody wants is not drawn on. InputError when the request cannot be answered, as when its
+  // task leaves no room in the context; EnvironmentError when nothing is answered any more, or the
+  // answer is not wanted.
+  ChatCompletion answer(const ChatRequest& request, const std::function<bool()>& wanted = {});
   // Nothing more is answered, and who waits is told so.
   void stop();
 
@@ -46,9 +50,11 @@ class Answerer {
   struct Waiting {
     GenerationRequest request;
     std::promise<Generation> promise;
+    std::shared_ptr<std::atomic<bool>> unwanted = std::make_shared<std::atomic<bool>>(false);
   };
   void live();
   void draw(Generator& generator);
+  void drop_unwanted(Generator& generator);
   std::deque<Waiting> next(bool idle);
   void end(const std::string& fault);
 
@@ -62,8 +68,8 @@ class Answerer {
   std::deque<Waiting> queue_;
   bool stopped_ = false;
   std::string fault_;
-  std::map<size_t, std::promise<Generation>> drawn_;  // of the thread
-  std::thread thread_;                                // last: it uses the others
+  std::map<size_t, Waiting> drawn_;  // of the thread
+  std::thread thread_;               // last: it uses the others
 };
 
 }  // namespace kw

@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "formats/error.h"
 #include "policy/chat_stream.h"
@@ -74,6 +76,32 @@ class Answering : public ::testing::Test {
   const Tokenizer tokenizer_;
   const AnswerFormat format_;
 };
+
+TEST_F(Answering, WhatNobodyWantsIsNotDrawnOn) {
+  Answerer answerer(folder_.path(), {.rows = 1, .device = "cpu"});
+  std::atomic<int> looks{0};
+  ChatRequest endless = request(1);
+  endless.max_tokens = 0;
+  // One row, and more requests than it could ever do within a look each.
+  std::vector<std::thread> clients;
+  std::atomic<int> refused{0}, answered{0};
+  for (int i = 0; i < 400; ++i) {
+    clients.emplace_back([&] {
+      try {
+        answerer.answer(endless, [&] { return ++looks < 0; });
+        ++answered;
+      } catch (const EnvironmentError& error) {
+        EXPECT_NE(std::string(error.what()).find("nobody waits"), std::string::npos);
+        ++refused;
+      }
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(refused + answered, 400);
+  EXPECT_GT(refused, 0);
+  EXPECT_EQ(answerer.answer(request(2)).text,
+            answerer.answer(request(2), [] { return true; }).text);
+}
 
 TEST_F(Answering, ManyThreadsGetTheirOwnAnswers) {
   Answerer answerer(folder_.path(), {.rows = 4, .device = "cpu"});

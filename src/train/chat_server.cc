@@ -128,8 +128,12 @@ void ChatServer::serve(int connection) const {
     if (!in.receive(bytes)) return;
     more = reader.feed(bytes);
   }
+  const auto wanted = [&] {  // one that has only finished its request is still there
+    pollfd entry = {connection, 0, 0};
+    return ::poll(&entry, 1, 0) <= 0 || !(entry.revents & (POLLHUP | POLLERR));
+  };
   const std::string reply = reader.done()
-                                ? reply_to(reader.method(), reader.target(), reader.body())
+                                ? reply_to(reader.method(), reader.target(), reader.body(), wanted)
                                 : response_text(400, kJson, chat_error_body(reader.fault()));
   Wire(connection, stop_.get(), deadline_in(options_.patience)).send(reply);
   ::shutdown(connection, SHUT_WR);
@@ -139,7 +143,8 @@ void ChatServer::serve(int connection) const {
 }
 
 std::string ChatServer::reply_to(const std::string& method, const std::string& target,
-                                 const std::string& body) const {
+                                 const std::string& body,
+                                 const std::function<bool()>& wanted) const {
   const auto fault = [](int status, std::string_view message) {
     return response_text(status, kJson, chat_error_body(message));
   };
@@ -148,7 +153,7 @@ std::string ChatServer::reply_to(const std::string& method, const std::string& t
       return fault(404, "there is nothing but POST /v1/chat/completions");
     }
     const ChatRequest request = parse_chat_request(body);
-    const ChatCompletion completion = answer_(request);
+    const ChatCompletion completion = answer_(request, wanted);
     return response_text(200, request.stream ? kEvents : kJson,
                          completion_body(completion, request.stream));
   } catch (const InputError& error) {

@@ -22,8 +22,10 @@ struct ChatServerOptions {
 
 class ChatServer {
  public:
-  // Called by many threads. InputError: 400, EnvironmentError: 503, anything else: 500.
-  using Answer = std::function<ChatCompletion(const ChatRequest&)>;
+  // Called by many threads, with a way to ask whether the client still waits. InputError: 400,
+  // EnvironmentError: 503, anything else: 500.
+  using Answer =
+      std::function<ChatCompletion(const ChatRequest&, const std::function<bool()>& wanted)>;
 
   // Takes connections from now on, of this user alone. EnvironmentError when there is something at
   // `socket` already, or the machine refuses it.
@@ -35,7 +37,7 @@ class ChatServer {
   void live();
   void serve(int connection) const;
   std::string reply_to(const std::string& method, const std::string& target,
-                       const std::string& body) const;
+                       const std::string& body, const std::function<bool()>& wanted) const;
 
   const std::filesystem::path path_;
   const Answer answer_;

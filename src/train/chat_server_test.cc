@@ -24,7 +24,10 @@ using std::chrono::steady_clock;
 
 constexpr char kBody[] = R"({"messages": [{"role": "user", "content": "a task"}]})";
 
-ChatCompletion echo(const ChatRequest& request) { return {"of " + request.text, false, 3, 4}; }
+using Wanted = std::function<bool()>;
+ChatCompletion echo(const ChatRequest& request, const Wanted&) {
+  return {"of " + request.text, false, 3, 4};
+}
 
 struct Answered {
   int status = 0;
@@ -75,6 +78,34 @@ class Chat : public ::testing::Test {
   std::string path() const { return (folder_.path() / "socket").string(); }
   TestFolder folder_;
 };
+
+// Who has gone is not waited for; who has only ended its request is.
+TEST_F(Chat, AsksWhetherTheClientIsThere) {
+  std::promise<void> left, noticed;
+  std::atomic<bool> was_there{false};
+  const ChatServer server(path(), [&](const ChatRequest& request, const Wanted& wanted) {
+    if (request.text == "leaves") {
+      was_there = wanted();
+      left.set_value();
+      while (wanted()) std::this_thread::yield();
+      noticed.set_value();
+    }
+    return echo(request, wanted);
+  });
+  const std::string body = R"({"messages": [{"role": "user", "content": "leaves"}]})";
+  const std::string request = "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+                              std::to_string(body.size()) + "\r\n\r\n" + body;
+  {
+    const UniqueFd client = connect_to(path());
+    ASSERT_EQ(::send(client.get(), request.data(), request.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(request.size()));
+    ::shutdown(client.get(), SHUT_WR);
+    left.get_future().wait();
+  }
+  EXPECT_EQ(noticed.get_future().wait_for(seconds(60)), std::future_status::ready);
+  EXPECT_TRUE(was_there);
+  EXPECT_EQ(ask(path(), kBody).status, 200);
+}
 
 TEST_F(Chat, AnswersAnObjectOrAStream) {
   const ChatServer server(path(), echo);
@@ -127,11 +158,12 @@ TEST_F(Chat, BadRequestsAreToldAndTheNextIsServed) {
 }
 
 TEST_F(Chat, FaultsHaveTheirStatus) {
-  const ChatServer server(path(), [](const ChatRequest& request) -> ChatCompletion {
-    if (request.seed == 1u) throw InputError("too long");
-    if (request.seed == 2u) throw EnvironmentError("ending");
-    throw std::runtime_error("oops");
-  });
+  const ChatServer server(path(),
+                          [](const ChatRequest& request, const Wanted&) -> ChatCompletion {
+                            if (request.seed == 1u) throw InputError("too long");
+                            if (request.seed == 2u) throw EnvironmentError("ending");
+                            throw std::runtime_error("oops");
+                          });
   for (const auto& [seed, status, words] :
        {std::tuple{"1", 400, "too long"}, std::tuple{"2", 503, "ending"},
         std::tuple{"3", 500, "oops"}}) {
@@ -149,7 +181,10 @@ TEST_F(Chat, ManyAreServedAtOnce) {
   ChatServerOptions options;
   options.connections = kAtOnce;
   const ChatServer server(
-      path(), [&](const ChatRequest& request) { return all.arrive_and_wait(), echo(request); },
+      path(),
+      [&](const ChatRequest& request, const Wanted& wanted) {
+        return all.arrive_and_wait(), echo(request, wanted);
+      },
       options);
   std::vector<std::future<Answered>> asked;
   for (int i = 0; i < kAtOnce; ++i) {

@@ -46,7 +46,9 @@ void serve(const ServeOptions& options, int input) {
   const UniqueFd signals = end_signals();
   Answerer answerer(options.model, options.answers);
   const ChatServer server(options.socket,
-                          [&](const ChatRequest& request) { return answerer.answer(request); },
+                          [&](const ChatRequest& request, const std::function<bool()>& wanted) {
+                            return answerer.answer(request, wanted);
+                          },
                           {.connections = static_cast<int>(2 * options.answers.rows + 8)});
   // The server waits for its answers, so they end first.
   struct Stop {
