@@ -54,7 +54,8 @@ class Generator {
   size_t submit(GenerationRequest request);
   // Gives rows to requests that wait, draws some tokens of each; what is done, in no order.
   std::vector<std::pair<size_t, Generation>> advance();
-  // Nothing comes of the request any more, and its row is free. One that is done or is not: no change.
+  // Nothing comes of the request any more, and its row is free. One that is done or is not: no
+  // change.
   void cancel(size_t number);
   bool idle() const { return waiting_.empty() && active() == 0; }
   size_t active() const;  // rows in use

@@ -158,12 +158,11 @@ TEST_F(Chat, BadRequestsAreToldAndTheNextIsServed) {
 }
 
 TEST_F(Chat, FaultsHaveTheirStatus) {
-  const ChatServer server(path(),
-                          [](const ChatRequest& request, const Wanted&) -> ChatCompletion {
-                            if (request.seed == 1u) throw InputError("too long");
-                            if (request.seed == 2u) throw EnvironmentError("ending");
-                            throw std::runtime_error("oops");
-                          });
+  const ChatServer server(path(), [](const ChatRequest& request, const Wanted&) -> ChatCompletion {
+    if (request.seed == 1u) throw InputError("too long");
+    if (request.seed == 2u) throw EnvironmentError("ending");
+    throw std::runtime_error("oops");
+  });
   for (const auto& [seed, status, words] :
        {std::tuple{"1", 400, "too long"}, std::tuple{"2", 503, "ending"},
         std::tuple{"3", 500, "oops"}}) {
