@@ -14,6 +14,7 @@
 
 #include "formats/error.h"
 #include "formats/json.h"
+#include "formats/read_file.h"
 
 namespace kw {
 namespace {
@@ -91,13 +92,6 @@ std::string header_text(const std::vector<TensorToStore>& tensors,
 
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name.find('/') == std::string::npos && name[0] != '.';
-}
-
-std::string read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(in)), {});
-  if (!in) throw InputError(path.string() + ": cannot be read");
-  return text;
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
 #include "policy/replay.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <set>
 #include <sstream>
 
 #include "formats/error.h"
+#include "formats/read_file.h"
 #include "formats/sha256.h"
 #include "policy/prompt.h"
 #include "policy/task_key.h"
@@ -24,14 +24,6 @@ struct Stored {
   bool code = false;  // the module itself, not an answer with it
 };
 using Samples = std::map<int64_t, Stored>;
-
-std::string read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) throw InputError(path.string() + ": cannot be read");
-  return std::move(text).str();
-}
 
 // "conv.3" of conv.3.py is sample 3 of conv; a name without a number is sample 0.
 std::pair<std::string, int64_t> split_name(const std::string& name) {

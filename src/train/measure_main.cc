@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <random>
 
 #include "formats/error.h"
 #include "formats/json.h"
+#include "formats/read_file.h"
 #include "model/generator.h"
 #include "train/placement.h"
 #include "train/sft.h"
@@ -65,8 +64,7 @@ kw::Json measure_learning(const Flags& flags, const at::TensorOptions& options) 
 kw::Json measure_writing(const Flags& flags, const at::TensorOptions& options) {
   const kw::Transformer model(flags.model, options);
   const std::string name = flags.model + "/tokenizer.json";
-  std::ifstream in(name);
-  const kw::Tokenizer tokenizer(std::string(std::istreambuf_iterator<char>(in), {}), name);
+  const kw::Tokenizer tokenizer(kw::read_file(name), name);
   std::mt19937 random(1);
   std::vector<kw::GenerationRequest> requests;
   for (int64_t i = 0; i < flags.answers; ++i) {

@@ -8,6 +8,7 @@
 #include "formats/error.h"
 #include "synth/hygiene.h"
 #include "train/checkpoint.h"
+#include "train/placement.h"
 #include "train/rl_batches.h"
 #include "train/rl_report.h"
 #include "train/timed.h"
@@ -295,7 +296,7 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
 RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& run,
              const std::atomic<bool>& stop, const RunProgress& progress) {
   check(config);
-  const bool gpu = config.backend == "cuda" || (config.backend == "auto" && at::hasCUDA());
+  const bool gpu = placed(config.backend).device().is_cuda();
   const DeviceProfile profile = device_profile(config.target);
   const WorkerConfig workers = default_worker_config();
   WorkerConfig drawing = workers;
