@@ -20,9 +20,8 @@ PairSource::PairSource(PairOptions options, WorkerPool& pool, const DeviceProfil
 std::vector<Pair> PairSource::write(const DrawnProgram& drawn) const {
   std::vector<Pair> out;
   if (!drawn.task) return out;
-  const FirstNames first = first_names(options_.seed, drawn.index, options_.most_names);
-  const Naming naming{first.value, first.kernel};
-  const auto teacher = make_teacher({.whole = true, .naming = naming});
+  const int first = first_name(options_.seed, drawn.index, options_.most_names);
+  const auto teacher = make_teacher({.whole = true, .first_name = first});
   const auto proposals =
       teacher->propose(*drawn.task, profile_, options_.schedules, 0, Clock::time_point::max());
   for (const Proposal& proposal : proposals) {
@@ -31,7 +30,7 @@ std::vector<Pair> PairSource::write(const DrawnProgram& drawn) const {
     pair.level = drawn.level;
     pair.schedule = static_cast<int>(out.size()) - 1;
     pair.operators = drawn.operators;
-    pair.prompt = task_text(*drawn.task, naming.first_value);
+    pair.prompt = task_text(*drawn.task, first);
     pair.plan = proposal.plan;
     pair.code = proposal.source;
   }

@@ -1,8 +1,8 @@
 // Pairs to learn from before there is any reward: programs drawn from a seed, as tasks' texts, and
 // what the teacher writes for them, plan first, code behind it. Programs are of the training split;
-// what a step's result is called starts at a random number, and so do kernels, so that copying
-// names is what is learned. The same seed gives the same pairs on any machine, in any order,
-// however many threads make them.
+// what a step's result is called starts at a random number, and kernels at the same, so that
+// copying names is what is learned. The same seed gives the same pairs on any machine, in any
+// order, however many threads make them.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace kw {
 
 struct PairOptions : ProgramOptions {
   int schedules = 4;     // of a program, the teacher's best first; fewer where there are
-  int most_names = 400;  // first numbers of values and kernels are below it
+  int most_names = 400;  // first_name() is below it
 };
 
 struct Pair {

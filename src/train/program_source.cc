@@ -22,11 +22,9 @@ constexpr std::chrono::milliseconds kDeadline{120'000};
 
 uint64_t validation_seed(uint64_t seed) { return seed ^ kValidation; }
 
-FirstNames first_names(uint64_t seed, uint64_t index, int below) {
+int first_name(uint64_t seed, uint64_t index, int below) {
   Random random(seed, index, kNameStream);
-  const auto most = static_cast<uint64_t>(below);
-  const int value = static_cast<int>(random.below(most));
-  return {value, static_cast<int>(random.below(most))};
+  return static_cast<int>(random.below(static_cast<uint64_t>(below)));
 }
 
 void in_parallel(size_t count, int threads, const std::function<void(size_t)>& work) {

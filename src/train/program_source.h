@@ -32,12 +32,9 @@ struct ProgramOptions {
 // Another seed, for programs that those of `seed` are not.
 uint64_t validation_seed(uint64_t seed);
 
-// The numbers that names in a program's text and its answers begin with: what is learned is to copy
-// names.
-struct FirstNames {
-  int value = 0, kernel = 0;
-};
-FirstNames first_names(uint64_t seed, uint64_t index, int below);
+// The number that names in a program's text and its answers begin with: what is learned is to copy
+// names. One number for values and kernels, so that equal answers have equal texts.
+int first_name(uint64_t seed, uint64_t index, int below);
 
 struct DrawnProgram {
   uint64_t index = 0;

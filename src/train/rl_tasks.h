@@ -25,7 +25,7 @@ struct RlTask {
 
 struct RlTaskOptions {
   size_t longest_prompt = 2048;  // tokens
-  int most_names = 400;          // first numbers of values are below it
+  int most_names = 400;          // first_name() is below it
   uint64_t programs = 0;         // over and over these; 0: ever new ones
 };
 

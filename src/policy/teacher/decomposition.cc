@@ -94,13 +94,13 @@ Decomposition with_stored_values(const Task& task, const DeviceProfile& profile,
 }
 
 Graph named(const Task& task, const Knowledge& known, Graph graph) {
-  if (known.naming) name_values(task.forward, *known.naming, graph);
+  if (known.first_name) name_values(task.forward, *known.first_name, graph);
   return graph;
 }
 
 std::string computed(const Task& task, const Knowledge& known, const Graph& graph) {
-  return known.naming ? value_list(task.forward, graph, *known.naming)
-                      : operator_list(task.forward, graph);
+  return known.first_name ? value_list(task.forward, graph, *known.first_name)
+                          : operator_list(task.forward, graph);
 }
 
 }  // namespace

@@ -196,31 +196,31 @@ std::map<ValueId, int> numbers_of(const Program& program) {
 
 }  // namespace
 
-std::string value_list(const Program& program, const Graph& graph, const Naming& naming) {
+std::string value_list(const Program& program, const Graph& graph, int first_name) {
   const std::map<ValueId, int> numbers = numbers_of(program);
   std::string out;
   for (const AtenCall* call : computed_steps(program, graph)) {
     for (ValueId id : call->results) {
       if (id < 0) continue;
-      out += (out.empty() ? "t" : ", t") + std::to_string(naming.first_value + numbers.at(id));
+      out += (out.empty() ? "t" : ", t") + std::to_string(first_name + numbers.at(id));
     }
   }
   return out.empty() ? "copy" : out;
 }
 
-void name_values(const Program& program, const Naming& naming, Graph& graph) {
+void name_values(const Program& program, int first_name, Graph& graph) {
   const std::map<ValueId, int> numbers = numbers_of(program);
   for (Node& node : graph.nodes) {
     if (node.value < 0) continue;
-    node.name = "t" + std::to_string(naming.first_value + numbers.at(node.value));
+    node.name = "t" + std::to_string(first_name + numbers.at(node.value));
   }
 }
 
-void name_kernels(const Naming& naming, std::vector<Written>& written) {
+void name_kernels(int first_name, std::vector<Written>& written) {
   std::map<std::string, std::string> names;
   for (Written& part : written) {
     for (KernelText& kernel : part.kernels) {
-      const int next = naming.first_kernel + static_cast<int>(names.size());
+      const int next = first_name + static_cast<int>(names.size());
       kernel.rename(names.emplace(kernel.name(), "k" + std::to_string(next)).first->second);
     }
   }

@@ -16,11 +16,11 @@ std::string module_text(const Task& task, const Graph& graph, const std::vector<
 // "linear, silu, mul": the steps of a fragment that a graph computes, for people; or "t3, t4, t6":
 // their results.
 std::string operator_list(const Program& program, const Graph& graph);
-std::string value_list(const Program& program, const Graph& graph, const Naming& naming);
+std::string value_list(const Program& program, const Graph& graph, int first_name);
 
 // Gives what a graph computes the names of the fragment's values, and kernels numbers, equal ones
 // the same.
-void name_values(const Program& program, const Naming& naming, Graph& graph);
-void name_kernels(const Naming& naming, std::vector<Written>& written);
+void name_values(const Program& program, int first_name, Graph& graph);
+void name_kernels(int first_name, std::vector<Written>& written);
 
 }  // namespace kw::teacher

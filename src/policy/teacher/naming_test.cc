@@ -64,7 +64,7 @@ TEST_P(Named, KernelsAreTheSameButForNames) {
   size_t compared = 0;
   for (const Task& task : suite_tasks(GetParam())) {
     const auto plain = make_teacher({.whole = true})->propose(task, profile(), 2, 0, kNoDeadline);
-    const auto named = make_teacher({.whole = true, .naming = Naming{500, 70}})
+    const auto named = make_teacher({.whole = true, .first_name = 500})
                            ->propose(task, profile(), 2, 0, kNoDeadline);
     ASSERT_EQ(plain.size(), named.size());
     for (size_t i = 0; i < plain.size(); ++i) {
@@ -81,8 +81,8 @@ TEST_P(Named, KernelsAreTheSameButForNames) {
       for (const std::string& kernel : matches(named[i].source, "def k\\d+")) {
         kernels.insert(std::stoul(kernel.substr(5)));
       }
-      EXPECT_EQ(*kernels.begin(), 70u);
-      EXPECT_EQ(*kernels.rbegin(), 69 + kernels.size());
+      EXPECT_EQ(*kernels.begin(), 500u);
+      EXPECT_EQ(*kernels.rbegin(), 499 + kernels.size());
       EXPECT_TRUE(matches(named[i].source, "fused_\\w+").empty());
       // Values are those of the task, in plan and code.
       size_t results = 0;
@@ -107,7 +107,7 @@ TEST(Naming, EachValueHasItsLine) {
   const ValueId sum = b.call("aten.add.Tensor", {{"self", ref(x)}, {"other", ref(y)}}, {64, 128});
   const ValueId out = b.call("aten.relu.default", {{"self", ref(sum)}}, {64, 128});
   const auto made =
-      make_teacher({.naming = Naming{31, 4}})->propose(b.build(out), profile(), 1, 0, kNoDeadline);
+      make_teacher({.first_name = 31})->propose(b.build(out), profile(), 1, 0, kNoDeadline);
   ASSERT_EQ(made.size(), 1u);
   EXPECT_EQ(made[0].plan.find("values: t31, t32 -> out0; family: pointwise; "), 0u);
   EXPECT_NE(made[0].source.find("    t31 = x0 + x1\n"), std::string::npos) << made[0].source;

@@ -12,7 +12,7 @@ namespace kw::teacher {
 struct Knowledge {
   ScheduleTable table;
   ScheduleMemory* memory = nullptr;
-  std::optional<Naming> naming;
+  std::optional<int> first_name;
 };
 
 // Corrects the estimates and orders the choices, best first: schedules that were measured to be

@@ -70,7 +70,7 @@ std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int 
       find_stored_in_place(best->graph, *part, own, written.back());
       proposal.plan += plan_text(*part, own, written.back().kernels.size());
     }
-    if (options.naming) name_kernels(*options.naming, written);
+    if (options.first_name) name_kernels(*options.first_name, written);
     const Choice& choice = best->main->choices[best->next];
     proposal.model_seconds = best->seconds();
     proposal.family = choice.family;
@@ -99,7 +99,7 @@ std::string refusal_of(const Task& task, const DeviceProfile& profile,
 class Teacher : public Policy {
  public:
   explicit Teacher(const TeacherOptions& options)
-      : options_(options), known_{options.schedules, options.memory, options.naming} {}
+      : options_(options), known_{options.schedules, options.memory, options.first_name} {}
   std::string name() const override { return "teacher"; }
   std::string fingerprint() const override { return known_.table.fingerprint(); }
   std::string refusal(const Task& task, const DeviceProfile& profile) override {

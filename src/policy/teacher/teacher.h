@@ -24,12 +24,6 @@ class ScheduleMemory {
                      const std::vector<teacher::FastSchedule>& measured) = 0;
 };
 
-// Names as a task's text has them (task_text), for pairs that a model learns from: results of steps
-// are t<first_value>, ..., kernels k<first_kernel>, ...
-struct Naming {
-  int first_value = 0, first_kernel = 0;
-};
-
 struct TeacherOptions {
   teacher::ScheduleTable schedules;  // of the device that is written for
   ScheduleMemory* memory = nullptr;  // borrowed; asked before `schedules`
@@ -39,8 +33,10 @@ struct TeacherOptions {
   // Tasks are programs, not fragments that a search has chosen: values may be stored between steps,
   // so that a program is written whose steps can be, unless its results share memory.
   bool whole = false;
-  // Without: variables are called by what they are, kernels by what is in them.
-  std::optional<Naming> naming;
+  // Names as a task's text has them (task_text), for pairs that a model learns from: results of
+  // steps are t<first_name>, t<first_name + 1>, ..., kernels k<first_name>, ... Without: variables
+  // are called by what they are, kernels by what is in them.
+  std::optional<int> first_name;
 };
 
 std::unique_ptr<Policy> make_teacher(const TeacherOptions& options = {});

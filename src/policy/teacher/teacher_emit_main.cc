@@ -6,7 +6,7 @@
 //   teacher_emit --text [first value]               one task and its task_text() a line, as JSON
 //   teacher_emit --operators                        {name: "whole" | "decompose"}
 //
-// --whole: tasks are programs; --names V:K: values are called tV, ..., kernels kK, ...
+// --whole: tasks are programs; --names N: values are called tN, ..., kernels kN, ...
 #include <cstdlib>
 #include <iostream>
 #include <iterator>
@@ -66,8 +66,7 @@ int main(int argc, char** argv) {
     lines |= flag == "--lines";
     options.whole |= flag == "--whole";
     if (flag != "--names" || first + 1 == argc) continue;
-    const std::string names = argv[++first];
-    options.naming = {std::stoi(names), std::stoi(names.substr(names.find(':') + 1))};
+    options.first_name = std::stoi(argv[++first]);
   }
   const int count = argc > first ? std::atoi(argv[first]) : 4;
   const kw::DeviceProfile profile = kw::device_profile(argc > first + 1 ? argv[first + 1] : "h200");
