@@ -27,10 +27,11 @@ std::string shared_with(const Program& program, size_t k) {
   return "";
 }
 
-std::string results_text(const Program& program) {
+// What a step makes: "  # float32 (4, 8)"; empty where that is nothing.
+std::string results_text(const Program& program, const Step& step) {
   std::string out;
-  for (ValueId id : program.outputs) {
-    out += (out.empty() ? "" : ", ") + value_text(program.values[id]);
+  for (ValueId id : step_defines(step)) {
+    out += (out.empty() ? "  # " : ", ") + value_text(program.values[id]);
   }
   return out;
 }
@@ -51,8 +52,10 @@ std::string task_text(const Task& task, int first_value) {
            shared_with(program, k) + "\n";
   }
   out += "):\n";
-  for (const Step& step : program.steps) out += "    " + writer.statement(step) + "\n";
-  return out + "    return " + writer.result(task.result) + "  # " + results_text(program) + "\n";
+  for (const Step& step : program.steps) {
+    out += "    " + writer.statement(step) + results_text(program, step) + "\n";
+  }
+  return out + "    return " + writer.result(task.result) + "\n";
 }
 
 namespace {

@@ -13,8 +13,8 @@ namespace kw {
 
 // The forward program as a function of its inputs a0, a1, ...: a line an input with dtype, shape
 // and what else is not usual of it, a line a step with results t<first_value>, t<first_value + 1>,
-// ..., and what is returned. Python with torch can run it. The same for equal programs. InputError
-// for a step that Python cannot say.
+// ..., and the same of them, and what is returned. Python with torch can run it. The same for equal
+// programs. InputError for a step that Python cannot say.
 std::string task_text(const Task& task, int first_value = 0);
 
 // What is asked of a chat model.

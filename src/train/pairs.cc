@@ -12,6 +12,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Windows that a kernel writes out one by one can make an answer ten times as long as others to the
+// same program, for a small gain: so many times `schedules` are looked at, and those dropped that
+// are longer than the shortest by more than this.
+constexpr int kWays = 3;
+constexpr double kLongestShare = 1.5;
+
 }  // namespace
 
 PairSource::PairSource(PairOptions options, WorkerPool& pool, const DeviceProfile& profile)
@@ -22,9 +28,15 @@ std::vector<Pair> PairSource::write(const DrawnProgram& drawn) const {
   if (!drawn.task) return out;
   const int first = first_name(options_.seed, drawn.index, options_.most_names);
   const auto teacher = make_teacher({.whole = true, .first_name = first});
-  const auto proposals =
-      teacher->propose(*drawn.task, profile_, options_.schedules, 0, Clock::time_point::max());
+  const auto proposals = teacher->propose(*drawn.task, profile_, kWays * options_.schedules, 0,
+                                          Clock::time_point::max());
+  size_t shortest = kLongestSource;
   for (const Proposal& proposal : proposals) {
+    shortest = std::min(shortest, proposal.source.size());
+  }
+  for (const Proposal& proposal : proposals) {
+    if (proposal.source.size() > kLongestShare * static_cast<double>(shortest)) continue;
+    if (static_cast<int>(out.size()) == options_.schedules) break;
     Pair& pair = out.emplace_back();
     pair.index = drawn.index;
     pair.level = drawn.level;

@@ -14,7 +14,7 @@
 namespace kw {
 
 struct PairOptions : ProgramOptions {
-  int schedules = 4;     // of a program, the teacher's best first; fewer where there are
+  int schedules = 4;     // of a program, the teacher's best first, but for overlong ones; or fewer
   int most_names = 400;  // first_name() is below it
 };
 

@@ -75,7 +75,7 @@ std::string Body::address(const Access& access, const std::string& prefix, unsig
     *dims |= b.index.dims;
     out += out.empty() ? "" : " + ";
     out += b.index.text;
-    if (s->stride != 1) out += " * " + kernel_.scalar(prefix + "_stride", s->text);
+    if (s->stride != 1) out += " * " + kernel_.scalar(stride_name(prefix, s->text), s->text);
   }
   if (bound != access.strides.size()) throw Refusal{"an access outside the kernel's loops"};
   return out;
@@ -122,7 +122,7 @@ std::string Body::load(int id, bool raw) {
     if (stride == 1) {
       offset += index;
     } else {
-      offset += (index == "1" ? "" : index + " * ") + kernel_.scalar(name + "_stride", host);
+      offset += (index == "1" ? "" : index + " * ") + kernel_.scalar(stride_name(name, host), host);
     }
   }
   pointer += offset;
@@ -135,9 +135,9 @@ std::string Body::load(int id, bool raw) {
     if (table_.needs_int64() && std::isalpha(own[0])) index += ".to(tl.int64)";
     dims |= dims_of(node.operands[i]);
     if (stride_value(graph_, node.gathered[i].stride, strides) == 1) continue;
-    index +=
-        " * " + kernel_.scalar(name + "_stride", stride_text(graph_, node.gathered[i].stride,
-                                                             "a" + std::to_string(node.input)));
+    const std::string host =
+        stride_text(graph_, node.gathered[i].stride, "a" + std::to_string(node.input));
+    index += " * " + kernel_.scalar(stride_name(name, host), host);
   }
   std::string conditions;
   for (size_t i = node.gathered.size(); i < node.operands.size(); ++i) {

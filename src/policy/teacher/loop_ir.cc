@@ -100,4 +100,12 @@ std::string size_text(const Graph& graph, const Axes& leaves) {
   return out.empty() ? "1" : out;
 }
 
+std::string stride_name(const std::string& tensor, const std::string& text) {
+  const size_t open = text.find(".stride(");
+  if (open == std::string::npos) return tensor + "_stride";
+  const size_t from = open + 8, close = text.find(')', from);
+  const bool plain = close + 1 == text.size();
+  return tensor + (plain ? "_stride_" : "_outer_") + text.substr(from, close - from);
+}
+
 }  // namespace kw::teacher

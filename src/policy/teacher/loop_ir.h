@@ -149,5 +149,9 @@ std::string stride_text(const Graph& graph, const Stride& stride, const std::str
 
 // Product of the sizes of some leaves as host code: "a0.shape[0] * a0.shape[1]".
 std::string size_text(const Graph& graph, const Axes& leaves);
+// What a kernel calls a stride of `tensor` whose host code is `text`: "x0_stride_1" for
+// "a0.stride(1)", "x0_outer_1" for a multiple of that. Numbers are the dimensions', so that kernel
+// and call can be read, and written, without counting.
+std::string stride_name(const std::string& tensor, const std::string& text);
 
 }  // namespace kw::teacher

@@ -120,7 +120,14 @@ void Lowering::store_results(const AtenCall& call) {
     if (it == values_.end() || !stored_.values.count(id)) continue;
     const Tensor stored = materialized(it->second, &program_.values[id]);
     memory_[id] = stored.input;
+    const auto known = static_cast<long>(origins_.size());
     it->second = fresh_clone(stored);
+    // Kernels that read it take sizes from it first: what it was made of is further away.
+    std::vector<Origin> own;
+    for (int d = 0; d < it->second.rank(); ++d) {
+      if (extent(it->second, d) > 1) own.push_back({it->second.axes(d), stored.input, d});
+    }
+    origins_.insert(origins_.begin() + known, own.begin(), own.end());
   }
 }
 

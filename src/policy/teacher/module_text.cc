@@ -276,15 +276,18 @@ std::string module_text(const Task& task, const Graph& graph, const std::vector<
   for (const auto& [name, source] : helpers) out += source + "\n\n";
   out += kernels;
   out += "class ModelNew(torch.nn.Module):\n    def forward(" + parameters + "):\n";
-  for (const Output& output : graph.outputs) {
-    const std::string argument = "a" + std::to_string(output.target);
-    const bool scratch = output.target >= graph.inputs;
-    out += in_place.count(output.name)
-               ? wrapped(output.name + " = " + argument)
-               : wrapped((scratch ? argument + " = " : std::string()) + allocation(graph, output));
-  }
   std::map<std::string, std::string> locals;
-  for (const Written& part : written) out += host_calls(part, locals);
+  for (const Written& part : written) {
+    for (const Output& output : graph.outputs) {
+      if (!part.outputs.count(output.name)) continue;
+      const std::string argument = "a" + std::to_string(output.target);
+      const bool scratch = output.target >= graph.inputs;
+      out += part.in_place.count(output.name)
+                 ? wrapped(output.name + " = " + argument)
+                 : wrapped((scratch ? argument + " = " : "") + allocation(graph, output));
+    }
+    out += host_calls(part, locals);
+  }
   for (const Output& output : graph.outputs) {
     const bool replaces = output.target >= 0 && output.target < graph.inputs;
     if (!replaces || in_place.count(output.name)) continue;
