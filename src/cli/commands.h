@@ -18,5 +18,6 @@ Command add_eval(CLI::App& app);
 Command add_selftest(CLI::App& app);
 Command add_synth(CLI::App& app);
 Command add_train(CLI::App& app);
+Command add_recipe(CLI::App& app);
 
 }  // namespace kw

@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <regex>
@@ -11,6 +14,7 @@
 
 #include "formats/error.h"
 #include "formats/model_constants.h"
+#include "policy/model_server.h"
 
 namespace kw {
 
@@ -136,6 +140,17 @@ ScratchFolder::ScratchFolder() {
 ScratchFolder::~ScratchFolder() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
+}
+
+void become_trainer(std::vector<std::string> arguments) {
+  const std::string binary = trainer_binary();
+  arguments.insert(arguments.begin(), binary);
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  std::signal(SIGPIPE, SIG_DFL);  // what this program ignores, the next one would too
+  ::execv(binary.c_str(), pointers.data());
+  throw EnvironmentError("cannot execute " + binary + ": " + std::strerror(errno));
 }
 
 std::string speedup_text(const Interval& interval) {

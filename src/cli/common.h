@@ -70,6 +70,10 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
+// Becomes `kernelwright-trainer ARGUMENTS`, as this program is without libtorch; exit codes and
+// interrupts are the trainer's from here on.
+[[noreturn]] void become_trainer(std::vector<std::string> arguments);
+
 // "1.43x [1.41, 1.45]".
 std::string speedup_text(const Interval& interval);
 

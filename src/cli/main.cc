@@ -54,6 +54,10 @@ int main(int argc, char** argv) {
         return std::pair{sub, kw::add_train(*sub)};
       }(),
       [&] {
+        auto* sub = app.add_subcommand("recipe", "Write a recipe for another trainer");
+        return std::pair{sub, kw::add_recipe(*sub)};
+      }(),
+      [&] {
         auto* sub = app.add_subcommand(
             "selftest", "Judge candidates whose label is known: false accepts and false rejects");
         return std::pair{sub, kw::add_selftest(*sub)};

@@ -1,16 +1,9 @@
-// kernelwright train RECIPE.toml: becomes `kernelwright-trainer train`, as this program is without
-// libtorch; exit codes and interrupts are the trainer's.
-#include <unistd.h>
-
-#include <cerrno>
-#include <csignal>
-#include <cstring>
+// kernelwright train RECIPE.toml: becomes `kernelwright-trainer train`.
 #include <string>
 #include <vector>
 
 #include "cli/commands.h"
-#include "formats/error.h"
-#include "policy/model_server.h"
+#include "cli/common.h"
 
 namespace kw {
 namespace {
@@ -21,20 +14,14 @@ struct Flags {
 };
 
 int run(const Flags& flags) {
-  const std::string binary = trainer_binary();
-  std::vector<std::string> arguments = {binary, "train"};
+  std::vector<std::string> arguments = {"train"};
   if (!flags.recipe.empty()) arguments.push_back(flags.recipe);
   if (!flags.out.empty()) arguments.insert(arguments.end(), {"--out", flags.out});
   for (const std::string& value : flags.set) arguments.insert(arguments.end(), {"--set", value});
   if (!flags.settings.empty()) {
     arguments.insert(arguments.end(), {"--settings", flags.settings});
   }
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
-  pointers.push_back(nullptr);
-  std::signal(SIGPIPE, SIG_DFL);  // what this program ignores, the next one would too
-  ::execv(binary.c_str(), pointers.data());
-  throw EnvironmentError("cannot execute " + binary + ": " + std::strerror(errno));
+  become_trainer(std::move(arguments));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "formats/read_file.h"
 #include "train/rl_run.h"
 #include "train/sft_run.h"
+#include "train/verl_export.h"
 
 namespace kw {
 namespace {
@@ -65,6 +66,27 @@ RecipeRun run_recipe(const fs::path& recipe, const std::vector<std::string>& set
       [&](const Described<RlConfig>& it) {
         const RlEnd end = run_rl(it.config, it.settings, out, stop, progress);
         return RecipeRun{end.step, end.done};
+      });
+}
+
+void export_recipe(const fs::path& recipe, const std::vector<std::string>& set,
+                   const std::string& target, const fs::path& out, int64_t tasks,
+                   const RunProgress& progress) {
+  if (target != "verl") throw InputError("--to " + target + ": there is only verl");
+  // Without what is set in its place.
+  std::string objective;
+  with_recipe(
+      recipe, {}, [](const Described<SftConfig>&) {},
+      [&](const Described<RlConfig>& it) { objective = it.config.objective.name; });
+  with_recipe(
+      recipe, set,
+      [&](const Described<SftConfig>&) {
+        throw InputError(recipe.string() +
+                         ": is of kind sft; what is exported is reinforcement learning (rl)");
+      },
+      [&](const Described<RlConfig>& it) {
+        if (objective == it.config.objective.name) objective.clear();
+        export_to_verl(it.config, it.settings, {recipe, out, objective, tasks}, progress);
       });
 }
 

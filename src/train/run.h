@@ -21,6 +21,12 @@ RecipeRun run_recipe(const std::filesystem::path& recipe, const std::vector<std:
                      const std::filesystem::path& out, const std::atomic<bool>& stop,
                      const RunProgress& progress);
 
+// Writes a recipe of reinforcement learning for another trainer, into a folder of its own. `target`
+// is "verl"; `tasks` to learn from, 0: as many as the recipe's run would read. InputError as above.
+void export_recipe(const std::filesystem::path& recipe, const std::vector<std::string>& set,
+                   const std::string& target, const std::filesystem::path& out, int64_t tasks,
+                   const RunProgress& progress);
+
 // Whether a recipe can be run, but for the files it names: InputError as above.
 void check_recipe(const std::filesystem::path& recipe);
 

@@ -1,6 +1,6 @@
 // kernelwright-trainer: what holds models, apart from the front program, which is without libtorch.
-// `train` runs a recipe (`kernelwright train` starts it); `serve` answers requests (`--policy
-// local` does).
+// `train` runs a recipe (`kernelwright train` starts it), `export` writes one for another trainer
+// (`kernelwright recipe export`); `serve` answers requests (`--policy local` does).
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -58,6 +58,28 @@ int run_train(const TrainFlags& flags) {
   return end.done ? 0 : 130;
 }
 
+struct ExportFlags {
+  std::string recipe, to, out;
+  std::vector<std::string> set;
+  int64_t tasks = 0;
+};
+
+void add_export(CLI::App& app, ExportFlags& flags) {
+  app.add_option("recipe", flags.recipe, "recipes/*.toml")->required();
+  app.add_option("--to", flags.to, "verl")->required();
+  app.add_option("--out", flags.out, "folder to write")->required();
+  app.add_option("--set", flags.set, "KEY=VALUE: other than in the recipe")
+      ->allow_extra_args(false);
+  app.add_option("--tasks", flags.tasks, "to learn from");
+}
+
+int run_export(const ExportFlags& flags) {
+  kw::LiveView view(stderr, ::isatty(STDERR_FILENO) != 0, "export");
+  const kw::RunProgress progress{[&](const std::string& line) { view.line(line); }};
+  kw::export_recipe(flags.recipe, flags.set, flags.to, flags.out, flags.tasks, progress);
+  return 0;
+}
+
 void add_serve(CLI::App& app, kw::ServeOptions& options) {
   app.add_option("--model", options.model, "Hugging Face folder with tokenizer.json")->required();
   app.add_option("--socket", options.socket, "where to listen: a path that is free")->required();
@@ -79,9 +101,12 @@ int main(int argc, char** argv) {
   CLI::App app("Trains models, and answers for them", "kernelwright-trainer");
   app.require_subcommand(1);
   TrainFlags training;
+  ExportFlags exporting;
   kw::ServeOptions serving;
   CLI::App* train = app.add_subcommand("train", "Train a model by a recipe");
   add_train(*train, training);
+  CLI::App* export_one = app.add_subcommand("export", "Write a recipe for another trainer");
+  add_export(*export_one, exporting);
   CLI::App* serve =
       app.add_subcommand("serve", "Answer POST /v1/chat/completions on a Unix-domain socket");
   add_serve(*serve, serving);
@@ -91,9 +116,12 @@ int main(int argc, char** argv) {
     const int code = app.exit(error);
     return code == 0 ? 0 : 2;
   }
-  const char* name = train->parsed() ? "train" : "kernelwright-trainer";
+  const char* name = train->parsed()        ? "train"
+                     : export_one->parsed() ? "export"
+                                            : "kernelwright-trainer";
   try {
     if (train->parsed()) return run_train(training);
+    if (export_one->parsed()) return run_export(exporting);
     kw::serve(serving, 0);
     return 0;
   } catch (const kw::InputError& error) {
