@@ -290,6 +290,7 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
              const std::atomic<bool>& stop, const RunProgress& progress, WorkerPool& pool,
              Judge& judge, const RlTaskSource::IsFair& is_fair) {
   check(config);
+  check_drawable(task_programs(config, config.validation > 0 ? Split::kValidation : Split::kTrain));
   return RlRun(config, settings, run, stop, progress, pool, judge, is_fair).go();
 }
 

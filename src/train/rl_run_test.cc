@@ -241,6 +241,10 @@ TEST_F(RlRuns, RefuseSettingsThatDoNotGoTogether) {
   config = small_config();
   config.context = 256;
   EXPECT_THROW(run(config, "context", judge), InputError);
+  config = small_config();
+  config.levels = {1, 40};  // of forty operators, none has so few FLOPs
+  config.log_low = {10}, config.log_high = {11}, config.log_elements = 5;
+  EXPECT_THROW(run(config, "sizes", judge), InputError);
 }
 
 }  // namespace
