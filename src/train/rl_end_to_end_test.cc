@@ -70,8 +70,8 @@ TEST(RlEndToEnd, RewardsAnswersThatAreRight) {
   std::vector<std::string> lines;
   const RunProgress progress{[&](const std::string& line) { lines.push_back(line); }};
   Examiner examiner(test_pool(), test_executor(), test_profile());
-  const RlEnd end = run_rl(config, settings, base / "run", stop, progress, test_pool(),
-                           test_judge(), [&](const Task& task, uint64_t seed) {
+  const RlEnd end = run_rl(config, settings, base / "run", stop, progress, test_thread(),
+                           test_pool(), test_judge(), [&](const Task& task, uint64_t seed) {
                              return examiner.examine(task, seed).flaw == Flaw::kNone;
                            });
   EXPECT_TRUE(end.done);

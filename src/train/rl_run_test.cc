@@ -4,10 +4,12 @@
 #include "train/rl_run.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <condition_variable>
 #include <fstream>
 #include <mutex>
+#include <set>
 
 #include "formats/error.h"
 #include "model/transformer.h"
@@ -65,7 +67,8 @@ class RlRuns : public testing::Test {
   void TearDown() override { fs::remove_all(base_); }
 
   RlEnd run(RlConfig config, const std::string& folder, Judge& judge, int64_t stop_at = -1,
-            const std::function<void(const std::vector<std::string>&)>& live = {}) const {
+            const std::function<void(const std::vector<std::string>&)>& live = {},
+            const RlTaskSource::IsFair& is_fair = {}) const {
     Settings settings;
     describe(settings, config);
     std::atomic<bool> stop{false};
@@ -75,7 +78,8 @@ class RlRuns : public testing::Test {
                                  }
                                },
                                live};
-    return run_rl(config, settings, base_ / folder, stop, progress, test_pool(), judge, {});
+    return run_rl(config, settings, base_ / folder, stop, progress, test_thread(), test_pool(),
+                  judge, is_fair);
   }
 
   // Lines of the log without times.
@@ -206,6 +210,24 @@ TEST_F(RlRuns, WriteTheNextBatchWhileOneIsJudged) {
   EXPECT_EQ(run(config, "again", judge, 2).step, 2);
   EXPECT_TRUE(run(config, "again", judge).done);
   EXPECT_EQ(log("again", "rl").size(), 4u);
+}
+
+// A worker dies with the thread that started it: were tasks drawn by many, it might be started anew
+// for each of them.
+TEST_F(RlRuns, DrawAllTasksOnOneThread) {
+  for (const bool overlap : {false, true}) {
+    RlConfig config = small_config();
+    config.overlap = overlap;
+    config.steps = 3;
+    config.evaluate_every = 1;
+    std::set<pid_t> threads;
+    LetterJudge judge;
+    run(config, overlap ? "overlapped" : "one by one", judge, -1, {}, [&](const Task&, uint64_t) {
+      threads.insert(::gettid());
+      return true;
+    });
+    EXPECT_EQ(threads.size(), 1u);
+  }
 }
 
 TEST_F(RlRuns, FollowTheirCurriculum) {
