@@ -243,6 +243,11 @@ def test_mistakes_are_told(program, tiny, tmp_path):
     assert process.returncode == 2 and "config.json" in process.stderr, process.stderr
     process = run(*command(program, tiny), env={"KERNELWRIGHT_TRAINER": str(tmp_path / "none")})
     assert process.returncode == 3 and "cannot execute" in process.stderr
+    # Before the program is read, so that nobody waits for what comes to nothing.
+    none = tmp_path / "none.py"
+    none.write_text("no program")
+    process = run(*command(none, broken))
+    assert process.returncode == 2 and "config.json" in process.stderr, process.stderr
     long = tmp_path / ("x" * 100)
     long.mkdir()
     process = run(*command(program, tiny), env={"TMPDIR": str(long)})
