@@ -3,23 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "formats/error.h"
 #include "train/test_machine.h"
+#include "train/test_run.h"
 
 namespace kw {
 namespace {
-
-constexpr const char* kTokenizer = KW_SOURCE_DIR "/tests/vectors/tokenizers/trained/tokenizer.json";
-
-Tokenizer read_words() {
-  std::ostringstream text;
-  text << std::ifstream(kTokenizer).rdbuf();
-  return Tokenizer(text.str(), kTokenizer);
-}
 
 class RlTasks : public testing::Test {
  protected:
@@ -41,7 +32,7 @@ class RlTasks : public testing::Test {
     return out;
   }
 
-  const Tokenizer words_ = read_words();
+  const Tokenizer words_ = test_tokenizer();
   const AnswerFormat format_{words_};
 };
 

@@ -6,6 +6,7 @@
 #include "formats/error.h"
 #include "train/rl_config.h"
 #include "train/sft_run.h"
+#include "train/test_run.h"
 
 namespace kw {
 namespace {
@@ -44,7 +45,7 @@ TEST(ModelShape, IsOfAnyRun) {
 TEST(ModelShape, FitsIntoMemory) {
   RunConfig config;
   config.device = "cpu";
-  config.tokenizer = KW_SOURCE_DIR "/tests/vectors/tokenizers/trained/tokenizer.json";
+  config.tokenizer = kTestTokenizer;
   config.width = 1 << 20, config.heads = 16, config.inner = 1 << 20, config.layers = 1024;
   const RunTokenizer read = read_tokenizer(config, {});
   try {
