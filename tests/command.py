@@ -9,7 +9,24 @@ TESTS = pathlib.Path(__file__).resolve().parent
 ROOT = TESTS.parent
 MODELS = TESTS / "models"
 
-# A model small enough for candidates that stand in a test.
+# Models small enough for candidates that stand in a test.
+DOUBLED_MODEL = """
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x) * 2.0
+
+
+def get_inputs():
+    return [torch.randn(40, 30)]
+
+
+def get_init_inputs():
+    return []
+"""
+
 SINE_MODEL = """
 import torch
 

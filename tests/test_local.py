@@ -12,25 +12,9 @@ import time
 import numpy
 import pytest
 
-from command import MODELS, TESTS, binary, run
+from command import DOUBLED_MODEL, MODELS, TESTS, binary, run
 
 TOKENIZER = TESTS / "vectors" / "tokenizers" / "trained" / "tokenizer.json"
-MODEL = """
-import torch
-
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return torch.relu(x) * 2.0
-
-
-def get_inputs():
-    return [torch.randn(40, 30)]
-
-
-def get_init_inputs():
-    return []
-"""
 WIDTH, INNER, HEADS, HEAD = 32, 48, 4, 8
 
 
@@ -93,7 +77,7 @@ def tiny(tmp_path_factory):
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "doubled.py"
-    path.write_text(MODEL)
+    path.write_text(DOUBLED_MODEL)
     return path
 
 
@@ -243,6 +227,11 @@ def test_mistakes_are_told(program, tiny, tmp_path):
     assert process.returncode == 2 and "config.json" in process.stderr, process.stderr
     process = run(*command(program, tiny), env={"KERNELWRIGHT_TRAINER": str(tmp_path / "none")})
     assert process.returncode == 3 and "cannot execute" in process.stderr
+    # Before the program is read, so that nobody waits for what comes to nothing.
+    none = tmp_path / "none.py"
+    none.write_text("no program")
+    process = run(*command(none, broken))
+    assert process.returncode == 2 and "config.json" in process.stderr, process.stderr
     long = tmp_path / ("x" * 100)
     long.mkdir()
     process = run(*command(program, tiny), env={"TMPDIR": str(long)})
@@ -290,7 +279,8 @@ def test_an_interrupt_reaches_the_trainer(tmp_path):
 
 @pytest.mark.parametrize("call", ["torch.nn.functional.silu(x)", "torch.softmax(x, 1)", "x.sum(0)"])
 def test_the_embedded_model_writes_right_kernels(tmp_path, call):
-    (tmp_path / "m.py").write_text(MODEL.replace("torch.relu(x) * 2.0", call).replace("(40, 30)", "(37, 129)"))
+    text = DOUBLED_MODEL.replace("torch.relu(x) * 2.0", call).replace("(40, 30)", "(37, 129)")
+    (tmp_path / "m.py").write_text(text)
     process = run("eval", tmp_path / "m.py", "--policy", "local", "--backend", "cpu", "--coverage", "pure",
                   "--max-tokens", "1500", "--samples", "3", "--seed", "5", "--until-accepted")
     assert process.returncode == 0 and "1 verified" in process.stdout + process.stderr, process.stderr

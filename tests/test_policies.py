@@ -9,24 +9,7 @@ import pytest
 
 import chat_server
 from chat_server import breaks_off, holds, refuses, says, says_at_once, serving, stalls
-from command import run
-
-MODEL = """
-import torch
-
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return torch.relu(x) * 2.0
-
-
-def get_inputs():
-    return [torch.randn(40, 30)]
-
-
-def get_init_inputs():
-    return []
-"""
+from command import DOUBLED_MODEL, run
 
 CODE = """import torch
 import triton
@@ -55,7 +38,7 @@ WRONG = ANSWER % (CODE % "3.0")
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "doubled.py"
-    path.write_text(MODEL)
+    path.write_text(DOUBLED_MODEL)
     return path
 
 
@@ -190,7 +173,7 @@ def test_requests_under_way_are_bounded(model, at_once):
 
 def test_models_are_asked_about_at_the_same_time(tmp_path):
     for k in range(6):
-        (tmp_path / ("m%d.py" % k)).write_text(MODEL)
+        (tmp_path / ("m%d.py" % k)).write_text(DOUBLED_MODEL)
     (_, rows, costs), server = ask(tmp_path, lambda n, body: holds("no", 0.2), "--concurrency", "3")
     assert len(rows) == 6 and costs["requests"] == 6
     assert 1 < server.most <= 3

@@ -127,7 +127,9 @@ std::unique_ptr<Policy> PolicyFlags::make(const TeacherOptions& teacher) const {
     out.push_back(make_one(name, teacher));
   }
   if (out.empty()) throw InputError("--policy is empty; expected teacher, local, openai or replay");
-  return make_mixed(std::move(out));
+  std::unique_ptr<Policy> all = make_mixed(std::move(out));
+  all->prepare();
+  return all;
 }
 
 std::string costs_text(const Policy& policy) {

@@ -21,7 +21,8 @@ struct PolicyFlags {
   std::string answers;
 
   void add_to(CLI::App& app);
-  // InputError for a policy that is none, or that lacks an option.
+  // A policy that can make proposals, as far as it can tell by itself. InputError for one that is
+  // none, or that lacks an option.
   std::unique_ptr<Policy> make(const TeacherOptions& teacher) const;
 
  private:

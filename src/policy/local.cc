@@ -121,6 +121,11 @@ class Local : public Policy {
     });
     return sha256_hex(hash_ + client_->fingerprint());
   }
+  void prepare() override {
+    if (server_.wait_until_ready(Clock::now() + patience())) return;
+    throw EnvironmentError("the model was not read in " + std::to_string(patience().count()) +
+                           " seconds: --policy-timeout gives it more");
+  }
   int at_once() const override { return client_->at_once(); }
   std::chrono::seconds patience() const override { return client_->patience(); }
   std::optional<Guess> guess(const Task& task, const DeviceProfile& profile) override {

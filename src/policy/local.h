@@ -1,7 +1,7 @@
 // The policy `local`: a model in a folder, which a process of its own serves on this machine
 // (model_server.h) and which is asked by the protocol of openai.h, with a task's text and nothing
-// else, as it was trained (docs/policies.md). The process starts when proposals are first wanted.
-// Any thread.
+// else, as it was trained (docs/policies.md). The process starts when the policy is prepared, or
+// where it never is, when proposals are first wanted. Any thread.
 #pragma once
 
 #include <filesystem>

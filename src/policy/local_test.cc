@@ -9,7 +9,9 @@
 #include <iterator>
 
 #include "formats/error.h"
+#include "policy/mixed.h"
 #include "policy/teacher/fragment_test.h"
+#include "policy/teacher/teacher.h"
 #include "worker/test_folder.h"
 
 namespace kw {
@@ -72,6 +74,32 @@ TEST_F(LocalPolicy, SaysHowTheTrainerEnded) {
 TEST_F(LocalPolicy, SaysThatTheServerEndedLater) {
   trainer("echo 'kernelwright-trainer: ready' >&2; echo 'then this' >&2; exit 3");
   EXPECT_NE(fault<EnvironmentError>().find("exited with status 3"), std::string::npos);
+}
+
+TEST_F(LocalPolicy, SaysBeforeItIsAskedWhetherItCanAnswer) {
+  trainer("echo 'kernelwright-trainer: config.json: no heads' >&2; exit 2");
+  EXPECT_THROW(make_local(options_)->prepare(), InputError);
+  trainer("exit 3");
+  EXPECT_THROW(make_local(options_)->prepare(), EnvironmentError);
+  trainer("echo 'kernelwright-trainer: ready' >&2; cat");
+  make_local(options_)->prepare();
+  // Also where it is one of several.
+  trainer("exit 2");
+  std::vector<std::unique_ptr<Policy>> both;
+  both.push_back(make_teacher());
+  both.push_back(make_local(options_));
+  EXPECT_THROW(make_mixed(std::move(both))->prepare(), InputError);
+}
+
+TEST_F(LocalPolicy, SaysThatItsModelIsReadTooSlowly) {
+  trainer("cat");  // never says that it is ready
+  options_.timeout_seconds = 1;
+  try {
+    make_local(options_)->prepare();
+    FAIL();
+  } catch (const EnvironmentError& error) {
+    EXPECT_NE(std::string(error.what()).find("--policy-timeout"), std::string::npos);
+  }
 }
 
 TEST_F(LocalPolicy, IsStartedWithItsOptionsWhenItIsAsked) {

@@ -20,6 +20,9 @@ class Mixed : public Policy {
     return joined([](const Policy& p) { return p.name() + ":" + p.fingerprint(); });
   }
 
+  void prepare() override {
+    for (const auto& policy : policies_) policy->prepare();
+  }
   std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
                                 uint64_t seed, Clock::time_point deadline) override {
     const int share = (count + static_cast<int>(policies_.size()) - 1) /

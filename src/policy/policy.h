@@ -43,6 +43,9 @@ class Policy {
   // Changes with whatever else, besides name and versions, its answers depend on: part of the
   // address of results that are kept. What it learns does not count: that only improves answers.
   virtual std::string fingerprint() const { return {}; }
+  // Waits until proposals can be made, for those who do minutes of other work before they ask for
+  // any. InputError or EnvironmentError where none could be.
+  virtual void prepare() {}
   // At most `count` proposals for `task` (usually a fragment), best guess first; none when the
   // policy cannot write it. `seed` makes the answer reproducible. `task.source` names the model's
   // file, and its class where the task is the model's whole forward program; the class of a part

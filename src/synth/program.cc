@@ -1,6 +1,7 @@
 #include "synth/program.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "formats/error.h"
 
@@ -8,7 +9,7 @@ namespace kw {
 namespace {
 
 // A word whose every skeleton seems to contradict itself.
-constexpr int kMostSkeletons = 10'000;
+constexpr int64_t kMostSkeletons = 10'000;
 constexpr int kMostWords = 10'000;
 // Programs of other splits in a row: of a hundred programs one or two are for tests.
 constexpr int kMostElsewhere = 100'000;
@@ -146,12 +147,15 @@ std::optional<SynthProgram> Synthesiser::of_word(const SkeletonSpace& space, Els
   return std::nullopt;
 }
 
-SynthProgram Synthesiser::draw(uint64_t index, uint64_t before, Random& random,
-                               SynthCounts& counts) const {
+std::optional<SynthProgram> Synthesiser::find(uint64_t index, uint64_t before,
+                                              int64_t most_skeletons, Random& random,
+                                              SynthCounts& counts) const {
   const bool cover = !cycle_.empty();
-  const int64_t elsewhere = counts.of_other_splits;
+  const int64_t elsewhere = counts.of_other_splits, skeletons = counts.skeletons;
   for (int fruitless = 0;
        fruitless < kMostWords && counts.of_other_splits < elsewhere + kMostElsewhere;) {
+    const int64_t left = most_skeletons - (counts.skeletons - skeletons);
+    if (left <= 0) break;
     ++counts.words;
     const SkeletonSpace space(cover ? covered(index + before / kMostOfWord * cycle_.size())
                                     : draw_word(options_.level, options_.operators, random));
@@ -162,11 +166,17 @@ SynthProgram Synthesiser::draw(uint64_t index, uint64_t before, Random& random,
     }
     const int64_t others = counts.of_other_splits;
     const Elsewhere then = cover ? Elsewhere::kDrawAgain : Elsewhere::kEnd;
-    if (auto program = of_word(space, then, kMostSkeletons, random, counts)) {
-      return std::move(*program);
-    }
+    auto program = of_word(space, then, std::min(kMostSkeletons, left), random, counts);
+    if (program) return program;
     fruitless += counts.of_other_splits == others;
   }
+  return std::nullopt;
+}
+
+SynthProgram Synthesiser::draw(uint64_t index, uint64_t before, Random& random,
+                               SynthCounts& counts) const {
+  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+  if (auto program = find(index, before, kAny, random, counts)) return std::move(*program);
   throw InputError("found no program of " + std::to_string(options_.level) +
                    " operators from those given: after each but the last something must read "
                    "its result, sizes must agree, and it must be of the split that was asked for");

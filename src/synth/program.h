@@ -61,6 +61,9 @@ class Synthesiser {
   // another. InputError where thousands of words give none.
   static constexpr uint64_t kMostOfWord = 64;
   SynthProgram draw(uint64_t index, uint64_t before, Random& random, SynthCounts& counts) const;
+  // The same, but nothing as soon as so many skeletons were in vain.
+  std::optional<SynthProgram> find(uint64_t index, uint64_t before, int64_t most_skeletons,
+                                   Random& random, SynthCounts& counts) const;
 
  private:
   void find_cycle();

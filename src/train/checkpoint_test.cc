@@ -5,25 +5,18 @@
 #include <fstream>
 
 #include "formats/error.h"
+#include "train/test_run.h"
 
 namespace kw {
 namespace {
 
 namespace fs = std::filesystem;
 
-Transformer small_model(uint64_t seed) {
-  ModelConfig config;
-  config.vocabulary = 40, config.width = 16, config.layers = 1, config.heads = 2;
-  config.kv_heads = 1, config.head_width = 8, config.inner = 24, config.context = 64;
-  config.tied = config.qk_norm = true;
-  return Transformer(config, at::kFloat, seed);
-}
-
 TEST(Checkpoint, TheLastWholeOneIsFound) {
   const fs::path run = fs::path(testing::TempDir()) / "kw-checkpoints";
   fs::remove_all(run);
   EXPECT_FALSE(last_checkpoint(run));
-  const Transformer model = small_model(1);
+  const Transformer model = tiny_model(40);
   AdamW adam(model.parameters(), {});
   for (int64_t step : {5, 10, 100}) {
     write_checkpoint_of_run(run, step, model, "{}", adam, {{"chunk", step}});

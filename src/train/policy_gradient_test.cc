@@ -7,19 +7,12 @@
 
 #include "formats/error.h"
 #include "model/sampling.h"
+#include "train/test_run.h"
 
 namespace kw {
 namespace {
 
 constexpr int64_t kWords = 12;
-
-Transformer small_model(uint64_t seed = 1) {
-  ModelConfig config;
-  config.vocabulary = kWords, config.width = 32, config.layers = 2, config.heads = 4;
-  config.kv_heads = 2, config.head_width = 8, config.inner = 48, config.context = 64;
-  config.tied = true, config.qk_norm = true;
-  return Transformer(config, at::kFloat, seed);
-}
 
 // Log-probabilities of the answer's tokens, each from its own softmax of a pass over this text.
 std::vector<at::Tensor> log_p_alone(const Transformer& model, const Example& text,
@@ -59,7 +52,7 @@ TEST(Update, FollowsTheObjectivesWeights) {
   const auto weight = [](size_t group, size_t answer, size_t token) {
     return std::sin(static_cast<double>(1 + group + 3 * answer + 7 * token));
   };
-  const Transformer alone = small_model();
+  const Transformer alone = tiny_model(kWords);
   for (const auto& [name, parameter] : alone.parameters()) parameter.set_requires_grad(true);
   at::Tensor sum = at::zeros({});
   std::vector<std::vector<std::vector<double>>> expected(groups.size());
@@ -78,7 +71,7 @@ TEST(Update, FollowsTheObjectivesWeights) {
   for (const auto& [name, parameter] : alone.parameters()) {
     norm += parameter.grad().square().sum().item<double>();
   }
-  const Transformer model = small_model();
+  const Transformer model = tiny_model(kWords);
   AdamW adam(model.parameters(), {.epsilon = 1e3, .decay = 0, .clip = 0});  // steps like gradients
   const auto objective = [&](const std::vector<Group>& seen) {
     ObjectiveResult result;
@@ -98,7 +91,7 @@ TEST(Update, FollowsTheObjectivesWeights) {
     }
     return result;
   };
-  const Transformer reference = small_model();
+  const Transformer reference = tiny_model(kWords);
   const UpdateReport report = update(model, &reference, adam, groups, objective, 1.0,
                                      {.row = 33, .rows_at_once = 2, .temperature = temperature});
   EXPECT_EQ(report.loss, 5);
@@ -120,7 +113,7 @@ double right_share(const Transformer& model) {
 }
 
 void plays(const Objective& objective, bool needs_reference) {
-  const Transformer model = small_model(), reference = small_model();
+  const Transformer model = tiny_model(kWords), reference = tiny_model(kWords);
   AdamW adam(model.parameters(), {.decay = 0});
   const double before = right_share(model);
   for (uint64_t step = 0; step < 60; ++step) {
@@ -170,7 +163,7 @@ TEST(Update, EveryObjectiveLearnsAGame) {
 }
 
 TEST(Update, WhatTeachesNothingMovesNothing) {
-  const Transformer model = small_model();
+  const Transformer model = tiny_model(kWords);
   AdamW adam(model.parameters(), {});
   const auto one = [](const std::vector<Group>& groups) {
     return clipped_objective(groups, rewards_of(groups), {});
@@ -185,7 +178,7 @@ TEST(Update, WhatTeachesNothingMovesNothing) {
 }
 
 TEST(Update, RefusesAnswersWithoutTheirLogProbabilities) {
-  const Transformer model = small_model();
+  const Transformer model = tiny_model(kWords);
   AdamW adam(model.parameters(), {});
   auto groups = some_groups(1);
   groups[1][0].log_p.pop_back();

@@ -1,9 +1,13 @@
 #include "train/program_source.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <deque>
 #include <exception>
 #include <mutex>
 #include <numeric>
+#include <set>
 #include <thread>
 
 #include "formats/error.h"
@@ -18,7 +22,74 @@ constexpr uint64_t kValidation = 0x76616c6964617465;  // any number but 0
 constexpr size_t kTextsOfJob = 16;
 constexpr std::chrono::milliseconds kDeadline{120'000};
 
+// Of a level and a window: skeletons of any split, in parts that threads share, take 4 to 10
+// seconds of one core in vain. A full-size program of 40 operators takes 6000 of them in the mean,
+// so that enough have been found after a second.
+constexpr int64_t kTriedSkeletons = 1'000'000;
+constexpr size_t kParts = 4;
+// So many programs are enough. With fewer, one of the split would take minutes, or be given up:
+// of 40 operators one in eight is for training, and one in 150 for validation.
+constexpr int kOfTraining = 4, kOfOthers = 48;
+
+int threads_of(int asked) {
+  return asked > 0 ? asked : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+SynthOptions synth_options(const ProgramOptions& options, int level, const DimsLimits& limits) {
+  SynthOptions out;
+  out.level = level;
+  out.seed = options.seed;
+  out.dtype = options.dtype;
+  out.limits = limits;
+  if (level > 1) out.split = options.split;
+  return out;
+}
+
+std::string power_text(double x) { return "2^" + std::to_string(std::lround(std::log2(x))); }
+
+// What cannot be found.
+std::string description(const SynthOptions& options) {
+  return "programs of " + std::to_string(options.level) + " operators (data.levels) with " +
+         power_text(options.limits.low_flops) + " to " + power_text(options.limits.high_flops) +
+         " FLOPs (data.log_low, data.log_high) and tensors of at most " +
+         power_text(options.limits.tensor) + " elements";
+}
+
 }  // namespace
+
+void check_drawable(const ProgramOptions& options) {
+  struct Tried {
+    SynthOptions synth;
+    int enough = 0;
+    std::atomic<int> found{0};
+    std::atomic<size_t> parts{0};
+  };
+  std::deque<Tried> all;
+  for (const int level : std::set(options.levels.begin(), options.levels.end())) {
+    for (const DimsLimits& limits : options.limits) {
+      Tried& tried = all.emplace_back();
+      tried.synth = synth_options(options, level, limits);
+      const bool common = tried.synth.split.value_or(Split::kTrain) == Split::kTrain;
+      tried.enough = common ? kOfTraining : kOfOthers;
+      tried.synth.split.reset();  // else most are drawn in vain, whatever their sizes
+    }
+  }
+  in_parallel(all.size() * kParts, threads_of(options.threads), [&](size_t i) {
+    Tried& tried = all[i / kParts];
+    const Synthesiser synthesiser(tried.synth);
+    Random random = synthesiser.random(i % kParts);
+    SynthCounts counts;
+    constexpr int64_t kMost = kTriedSkeletons / kParts;
+    while (tried.found < tried.enough && counts.skeletons < kMost) {
+      const auto left = kMost - counts.skeletons;
+      tried.found += synthesiser.find(i % kParts, 0, left, random, counts).has_value();
+    }
+    if (++tried.parts < kParts || tried.found >= tried.enough) return;
+    throw InputError("there are no " + description(tried.synth) + ", or too few to be drawn: " +
+                     std::to_string(tried.found) + " of " + std::to_string(kTriedSkeletons) +
+                     " draws, and " + std::to_string(tried.enough) + " are needed");
+  });
+}
 
 uint64_t validation_seed(uint64_t seed) { return seed ^ kValidation; }
 
@@ -51,9 +122,7 @@ ProgramSource::ProgramSource(ProgramOptions options, WorkerPool& pool, const Dev
     : options_(std::move(options)), pool_(pool), profile_(profile) {
   if (options_.levels.empty()) throw InputError("programs of no level were asked for");
   if (options_.limits.empty()) throw InputError("programs of no size were asked for");
-  if (options_.threads == 0) {
-    options_.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  }
+  options_.threads = threads_of(options_.threads);
 }
 
 size_t ProgramSource::choose_level(uint64_t index) const {
@@ -75,13 +144,7 @@ std::vector<DrawnProgram> ProgramSource::draw(uint64_t begin, uint64_t end) cons
   std::vector<Synthesiser> synthesisers;
   for (const int level : options_.levels) {
     for (const DimsLimits& limits : options_.limits) {
-      SynthOptions synth;
-      synth.level = level;
-      synth.seed = options_.seed;
-      synth.dtype = options_.dtype;
-      synth.limits = limits;
-      if (level > 1) synth.split = options_.split;
-      synthesisers.emplace_back(synth);
+      synthesisers.emplace_back(synth_options(options_, level, limits));
     }
   }
   std::vector<DrawnProgram> out(end - begin);

@@ -29,6 +29,11 @@ struct ProgramOptions {
   int threads = 0;              // that draw; 0: one for each core
 };
 
+// InputError where programs of one of the levels have no sizes in one of the windows, or so seldom
+// that those of the split cannot be drawn, as far as some seconds of draws can tell: a run would
+// draw for minutes before it found out, which may be when its curriculum gets there.
+void check_drawable(const ProgramOptions& options);
+
 // Another seed, for programs that those of `seed` are not.
 uint64_t validation_seed(uint64_t seed);
 

@@ -2,20 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
-#include <sstream>
+
+#include "train/test_run.h"
 
 namespace kw {
 namespace {
-
-constexpr const char* kTokenizer = KW_SOURCE_DIR "/tests/vectors/tokenizers/trained/tokenizer.json";
-
-Tokenizer tokenizer() {
-  std::ostringstream text;
-  text << std::ifstream(kTokenizer).rdbuf();
-  return Tokenizer(text.str(), kTokenizer);
-}
 
 Judgement right(double speedup) { return {Judged{true, true, speedup}, "", ""}; }
 Judgement wrong(const std::string& stage) {
@@ -40,7 +32,7 @@ RlBatch batch_of(const std::vector<std::vector<Judgement>>& found, TokenId code)
 }
 
 TEST(Groups, LeaveOutWhatWasNotJudged) {
-  const Tokenizer words = tokenizer();
+  const Tokenizer words = test_tokenizer();
   const AnswerFormat format(words);
   const RlBatch batch = batch_of({{right(1), unjudged(), wrong("load")},
                                   {unjudged(), unjudged(), unjudged()},

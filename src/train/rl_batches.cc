@@ -43,11 +43,6 @@ std::optional<RlBatch> RlBatchMaker::next(const std::vector<double>& weights,
   return out;
 }
 
-void RlBatchMaker::settle() const {
-  if (judging_.valid()) judging_.wait();
-  if (drawing_.valid()) drawing_.wait();
-}
-
 std::optional<RlBatch> RlBatchMaker::ask(const std::vector<RlTask>& tasks) {
   RlBatch out;
   out.step = kHeldOutStep;
@@ -74,21 +69,17 @@ void RlBatchMaker::begin_judging(RlBatch batch) {
   });
 }
 
-RlBatchMaker::Drawn RlBatchMaker::draw(uint64_t place, const std::vector<double>& weights) const {
-  Drawn out{{}, place};
-  out.found = parts_.tasks.next(static_cast<size_t>(config_.prompts), out.place, weights);
-  return out;
+std::future<RlTaskSource::Found> RlBatchMaker::begin_drawing(const std::vector<double>& weights) {
+  return parts_.tasks.begin(static_cast<size_t>(config_.prompts), drawn_to_, weights);
 }
 
 // With overlap those behind them are begun to be drawn.
-RlBatchMaker::Drawn RlBatchMaker::next_tasks(const std::vector<double>& weights) {
+RlTaskSource::Found RlBatchMaker::next_tasks(const std::vector<double>& weights) {
   parts_.show("drawing tasks");
-  Drawn out = drawing_.valid() ? drawing_.get() : draw(drawn_to_, weights);
+  if (!drawing_.valid()) drawing_ = begin_drawing(weights);
+  RlTaskSource::Found out = drawing_.get();
   drawn_to_ = out.place;
-  if (config_.overlap && sampled_ + 1 < config_.steps) {
-    drawing_ = std::async(std::launch::async,
-                          [this, place = drawn_to_, weights] { return draw(place, weights); });
-  }
+  if (config_.overlap && sampled_ + 1 < config_.steps) drawing_ = begin_drawing(weights);
   return out;
 }
 
@@ -97,10 +88,10 @@ std::optional<RlBatch> RlBatchMaker::sample(const std::vector<double>& weights,
   RlBatch out;
   {
     const Timed timed(phases["draw"]);
-    Drawn drawn = next_tasks(weights);
-    out.place = drawn.place;
-    out.tasks = std::move(drawn.found.tasks);
-    out.looked_at = drawn.found.counts;
+    RlTaskSource::Found found = next_tasks(weights);
+    out.place = found.place;
+    out.tasks = std::move(found.tasks);
+    out.looked_at = found.counts;
   }
   out.step = sampled_++;
   out.answers = static_cast<size_t>(config_.answers);

@@ -2,7 +2,7 @@
 // batch is drawn and sampled while one is judged.
 //
 // Borrows everything. One thread, which alone uses the model; with overlap another one waits for
-// the judge, and one draws tasks. They have ended when this has.
+// the judge, and has ended when this has.
 #pragma once
 
 #include <atomic>
@@ -33,18 +33,12 @@ class RlBatchMaker {
   // The next batch, sampled and judged; nothing where the run is to stop. `weights` of the levels
   // are those of the batch that is drawn next. What was done or waited for is added to `phases`.
   std::optional<RlBatch> next(const std::vector<double>& weights, PhaseSeconds& phases);
-  // Waits until neither judge nor task source is at work; next() begins that again.
-  void settle() const;
   // One answer to each of these held-out tasks, by the same numbers each time; judged.
   std::optional<RlBatch> ask(const std::vector<RlTask>& tasks);
 
  private:
-  struct Drawn {
-    RlTaskSource::Found found;
-    uint64_t place = 0;  // behind them
-  };
-  Drawn draw(uint64_t place, const std::vector<double>& weights) const;
-  Drawn next_tasks(const std::vector<double>& weights);
+  std::future<RlTaskSource::Found> begin_drawing(const std::vector<double>& weights);
+  RlTaskSource::Found next_tasks(const std::vector<double>& weights);
   std::optional<RlBatch> sample(const std::vector<double>& weights, PhaseSeconds& phases);
   bool generate(RlBatch& batch, const std::string& what);
   JudgeReport judged(const RlBatch& batch) const;
@@ -54,9 +48,8 @@ class RlBatchMaker {
   const Parts parts_;
   int64_t sampled_;    // batches
   uint64_t drawn_to_;  // place of the next task
-  // Last, so that threads end before what they use.
-  std::future<RlBatch> judging_;
-  std::future<Drawn> drawing_;
+  std::future<RlTaskSource::Found> drawing_;
+  std::future<RlBatch> judging_;  // last, so that its thread ends before what it uses
 };
 
 }  // namespace kw

@@ -91,6 +91,7 @@ int64_t RlConfig::updates_per_step() const {
 }
 
 void check(const RlConfig& config) {
+  check(static_cast<const RunConfig&>(config));
   make_objective(config.objective);
   if (config.longest_prompt + config.max_tokens > config.row) {
     throw InputError("rl.row is " + std::to_string(config.row) +

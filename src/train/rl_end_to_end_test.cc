@@ -10,6 +10,7 @@
 #include "train/rl_run.h"
 #include "train/sft.h"
 #include "train/test_machine.h"
+#include "train/test_run.h"
 
 namespace kw {
 namespace {
@@ -34,7 +35,7 @@ RlConfig config_of(const fs::path& model) {
 void learn_by_heart(const RlConfig& config, const fs::path& folder) {
   RlConfig from_nothing = config;
   from_nothing.init = "";
-  from_nothing.tokenizer = KW_SOURCE_DIR "/tests/vectors/tokenizers/trained/tokenizer.json";
+  from_nothing.tokenizer = kTestTokenizer;
   from_nothing.width = 64, from_nothing.layers = 2, from_nothing.heads = 4;
   from_nothing.inner = 192, from_nothing.context = 1024;
   const RunTokenizer read = read_tokenizer(from_nothing, {});
@@ -70,19 +71,17 @@ TEST(RlEndToEnd, RewardsAnswersThatAreRight) {
   std::vector<std::string> lines;
   const RunProgress progress{[&](const std::string& line) { lines.push_back(line); }};
   Examiner examiner(test_pool(), test_executor(), test_profile());
-  const RlEnd end = run_rl(config, settings, base / "run", stop, progress, test_pool(),
-                           test_judge(), [&](const Task& task, uint64_t seed) {
+  const RlEnd end = run_rl(config, settings, base / "run", stop, progress, test_thread(),
+                           test_pool(), test_judge(), [&](const Task& task, uint64_t seed) {
                              return examiner.examine(task, seed).flaw == Flaw::kNone;
                            });
   EXPECT_TRUE(end.done);
   EXPECT_EQ(end.step, 2);
   EXPECT_EQ(lines.size(), 2u);
-  std::ifstream in(base / "run" / "log.jsonl");
-  for (std::string line; std::getline(in, line);) {
-    const Json json = Json::parse(line);
-    EXPECT_GE(json.at("correct").get<double>(), 0.5) << line;
+  for (const Json& json : log_of(base / "run")) {
+    EXPECT_GE(json.at("correct").get<double>(), 0.5) << json;
     EXPECT_EQ(json.at("answers"), 6);
-    EXPECT_EQ(json.at("not_judged"), 0) << line;
+    EXPECT_EQ(json.at("not_judged"), 0) << json;
     EXPECT_LE(json.at("distinct"), 6);
     EXPECT_GT(json.at("build_seconds").get<double>(), 0);
     EXPECT_GT(json.at("executor_seconds").get<double>(), 0);

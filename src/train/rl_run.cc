@@ -42,8 +42,8 @@ GeneratorOptions generator_options(const RlConfig& config, const Transformer& mo
 class RlRun {
  public:
   RlRun(const RlConfig& config, const Settings& settings, const fs::path& run,
-        const std::atomic<bool>& stop, const RunProgress& progress, WorkerPool& pool, Judge& judge,
-        const RlTaskSource::IsFair& is_fair)
+        const std::atomic<bool>& stop, const RunProgress& progress, WorkThread& drawing,
+        WorkerPool& pool, Judge& judge, const RlTaskSource::IsFair& is_fair)
       : config_(config),
         settings_(settings),
         run_(run),
@@ -59,9 +59,9 @@ class RlRun {
         generator_(model_, read_.tokenizer, generator_options(config, model_)),
         profile_(device_profile(config.target)),
         tasks_(task_programs(config, Split::kTrain), task_options(config, config.tasks), format_,
-               pool, profile_, is_fair),
+               drawing, pool, profile_, is_fair),
         held_out_source_(task_programs(config, Split::kValidation), task_options(config, 0),
-                         format_, pool, profile_, is_fair),
+                         format_, drawing, pool, profile_, is_fair),
         curriculum_(curriculum_options(config)),
         objective_(make_objective(config.objective)) {
     if (config.objective.kl_weight > 0) {
@@ -243,10 +243,7 @@ class RlRun {
         weights[i] = config_.levels[i] == curriculum_.level() ? 1 : 0;
       }
     }
-    batches_->settle();  // one user of the pool at a time
-    uint64_t place = 0;
-    held_out_ =
-        held_out_source_.next(static_cast<size_t>(config_.validation), place, weights).tasks;
+    held_out_ = held_out_source_.next(static_cast<size_t>(config_.validation), 0, weights).tasks;
     held_out_level_ = curriculum_.level();
     return held_out_;
   }
@@ -287,10 +284,11 @@ class RlRun {
 }  // namespace
 
 RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& run,
-             const std::atomic<bool>& stop, const RunProgress& progress, WorkerPool& pool,
-             Judge& judge, const RlTaskSource::IsFair& is_fair) {
+             const std::atomic<bool>& stop, const RunProgress& progress, WorkThread& drawing,
+             WorkerPool& pool, Judge& judge, const RlTaskSource::IsFair& is_fair) {
   check(config);
-  return RlRun(config, settings, run, stop, progress, pool, judge, is_fair).go();
+  check_drawable(task_programs(config, config.validation > 0 ? Split::kValidation : Split::kTrain));
+  return RlRun(config, settings, run, stop, progress, drawing, pool, judge, is_fair).go();
 }
 
 RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& run,
@@ -299,10 +297,11 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
   const bool gpu = placed(config.backend).device().is_cuda();
   const DeviceProfile profile = device_profile(config.target);
   const WorkerConfig workers = default_worker_config();
-  WorkerConfig drawing = workers;
-  drawing.parallel = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
-  WorkerPool pool(drawing);
-  pool.start();  // by a thread that outlives it
+  WorkerConfig recording = workers;
+  recording.parallel = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
+  WorkThread drawing;
+  WorkerPool pool(recording);
+  drawing.begin([&] { pool.start(); }).get();
   ExecutorClient executor(default_executor_config(gpu ? "cuda" : "cpu"));
   VerifierJudge judge(workers, executor, profile,
                       {.jobs = static_cast<int>(config.judge_jobs),
@@ -317,7 +316,7 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
       return examiner.examine(task, seed).flaw == Flaw::kNone;
     };
   }
-  return run_rl(config, settings, run, stop, progress, pool, judge, is_fair);
+  return run_rl(config, settings, run, stop, progress, drawing, pool, judge, is_fair);
 }
 
 }  // namespace kw

@@ -25,10 +25,10 @@ struct RlEnd {
 RlEnd run_rl(const RlConfig& config, const Settings& settings, const std::filesystem::path& run,
              const std::atomic<bool>& stop, const RunProgress& progress);
 
-// The same with another judge. `pool` records tasks and was started by a thread that outlives this;
-// `is_fair` as in rl_tasks.h.
+// The same with another judge. `pool` records tasks, on the thread `drawing`; `is_fair` as in
+// rl_tasks.h.
 RlEnd run_rl(const RlConfig& config, const Settings& settings, const std::filesystem::path& run,
-             const std::atomic<bool>& stop, const RunProgress& progress, WorkerPool& pool,
-             Judge& judge, const RlTaskSource::IsFair& is_fair);
+             const std::atomic<bool>& stop, const RunProgress& progress, WorkThread& drawing,
+             WorkerPool& pool, Judge& judge, const RlTaskSource::IsFair& is_fair);
 
 }  // namespace kw

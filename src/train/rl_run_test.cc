@@ -4,15 +4,15 @@
 #include "train/rl_run.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <condition_variable>
-#include <fstream>
 #include <mutex>
+#include <set>
 
 #include "formats/error.h"
-#include "model/transformer.h"
-#include "train/checkpoint.h"
 #include "train/test_machine.h"
+#include "train/test_run.h"
 
 namespace kw {
 namespace {
@@ -20,16 +20,11 @@ namespace {
 namespace fs = std::filesystem;
 
 RlConfig small_config() {
-  RlConfig config;
-  config.device = "cpu";
-  config.tokenizer = KW_SOURCE_DIR "/tests/vectors/tokenizers/trained/tokenizer.json";
-  config.width = 32, config.layers = 1, config.heads = 4, config.kv_heads = 2, config.inner = 64;
-  config.context = 1024, config.row = 1024, config.rows_at_once = 2, config.rows = 32;
-  config.longest_prompt = 500, config.max_tokens = 6, config.threads = 2;
+  RlConfig config = tiny_run<RlConfig>();
+  config.longest_prompt = 500, config.max_tokens = 6, config.rows = 32;
   config.log_low = {12}, config.log_high = {16}, config.log_elements = 14;
-  config.steps = 6, config.prompts = 4, config.answers = 8;
-  config.warmup = 2, config.rate = 5e-3, config.checkpoint_every = 2;
-  config.validation = 8, config.evaluate_every = 3;
+  config.prompts = 4, config.answers = 8;
+  config.rate = 5e-3, config.validation = 8;
   config.overlap = false;
   return config;
 }
@@ -65,25 +60,21 @@ class RlRuns : public testing::Test {
   void TearDown() override { fs::remove_all(base_); }
 
   RlEnd run(RlConfig config, const std::string& folder, Judge& judge, int64_t stop_at = -1,
-            const std::function<void(const std::vector<std::string>&)>& live = {}) const {
+            const std::function<void(const std::vector<std::string>&)>& live = {},
+            const RlTaskSource::IsFair& is_fair = {}) const {
     Settings settings;
     describe(settings, config);
     std::atomic<bool> stop{false};
-    const RunProgress progress{[&](const std::string& line) {
-                                 if (line.starts_with("step " + std::to_string(stop_at) + " ")) {
-                                   stop = true;
-                                 }
-                               },
-                               live};
-    return run_rl(config, settings, base_ / folder, stop, progress, test_pool(), judge, {});
+    RunProgress progress = stops_behind(stop_at, stop);
+    progress.live = live;
+    return run_rl(config, settings, base_ / folder, stop, progress, test_thread(), test_pool(),
+                  judge, is_fair);
   }
 
   // Lines of the log without times.
   std::vector<Json> log(const std::string& folder, const std::string& part) const {
     std::vector<Json> out;
-    std::ifstream in(base_ / folder / "log.jsonl");
-    for (std::string line; std::getline(in, line);) {
-      Json json = Json::parse(line);
+    for (Json& json : log_of(base_ / folder)) {
       if (json.at("part") != part) continue;
       for (auto it = json.begin(); it != json.end();) {
         const bool time = it.key().ends_with("seconds") || it.key().ends_with("_share");
@@ -97,12 +88,7 @@ class RlRuns : public testing::Test {
   void expect_same(const std::string& one, const std::string& other) const {
     EXPECT_EQ(log(one, "rl"), log(other, "rl"));
     EXPECT_EQ(log(one, "held_out"), log(other, "held_out"));
-    const auto a = last_checkpoint(base_ / one), b = last_checkpoint(base_ / other);
-    ASSERT_EQ(a->step, b->step);
-    const Transformer here(a->folder / "model", at::kFloat), there(b->folder / "model", at::kFloat);
-    for (const auto& [name, parameter] : here.parameters()) {
-      EXPECT_TRUE(at::equal(parameter, there.parameters().at(name))) << name;
-    }
+    expect_same_models(base_ / one, base_ / other);
   }
 
   fs::path base_;
@@ -208,6 +194,24 @@ TEST_F(RlRuns, WriteTheNextBatchWhileOneIsJudged) {
   EXPECT_EQ(log("again", "rl").size(), 4u);
 }
 
+// A worker dies with the thread that started it: were tasks drawn by many, it might be started anew
+// for each of them.
+TEST_F(RlRuns, DrawAllTasksOnOneThread) {
+  for (const bool overlap : {false, true}) {
+    RlConfig config = small_config();
+    config.overlap = overlap;
+    config.steps = 3;
+    config.evaluate_every = 1;
+    std::set<pid_t> threads;
+    LetterJudge judge;
+    run(config, overlap ? "overlapped" : "one by one", judge, -1, {}, [&](const Task&, uint64_t) {
+      threads.insert(::gettid());
+      return true;
+    });
+    EXPECT_EQ(threads.size(), 1u);
+  }
+}
+
 TEST_F(RlRuns, FollowTheirCurriculum) {
   RlConfig config = small_config();
   config.levels = {1, 2};
@@ -241,6 +245,10 @@ TEST_F(RlRuns, RefuseSettingsThatDoNotGoTogether) {
   config = small_config();
   config.context = 256;
   EXPECT_THROW(run(config, "context", judge), InputError);
+  config = small_config();
+  config.levels = {1, 40};  // of forty operators, none has so few FLOPs
+  config.log_low = {10}, config.log_high = {11}, config.log_elements = 5;
+  EXPECT_THROW(run(config, "sizes", judge), InputError);
 }
 
 }  // namespace

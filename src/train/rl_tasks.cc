@@ -15,14 +15,25 @@ constexpr int64_t kMostPassedOver = 500;  // in a row
 }  // namespace
 
 RlTaskSource::RlTaskSource(ProgramOptions programs, RlTaskOptions options,
-                           const AnswerFormat& format, WorkerPool& pool,
+                           const AnswerFormat& format, WorkThread& thread, WorkerPool& pool,
                            const DeviceProfile& profile, IsFair is_fair)
     : programs_(std::move(programs)),
       options_(options),
       format_(format),
+      thread_(thread),
       pool_(pool),
       profile_(profile),
       is_fair_(std::move(is_fair)) {}
+
+RlTaskSource::~RlTaskSource() {
+  thread_.begin([] {}).wait();
+}
+
+std::future<RlTaskSource::Found> RlTaskSource::begin(size_t count, uint64_t place,
+                                                     std::vector<double> weights) {
+  return thread_.begin(
+      [this, count, place, own = std::move(weights)] { return find(count, place, own); });
+}
 
 bool RlTaskSource::take(DrawnProgram& drawn, Found& out) const {
   ++out.counts.programs;
@@ -42,19 +53,19 @@ bool RlTaskSource::take(DrawnProgram& drawn, Found& out) const {
   return fits;
 }
 
-RlTaskSource::Found RlTaskSource::next(size_t count, uint64_t& place,
+RlTaskSource::Found RlTaskSource::find(size_t count, uint64_t place,
                                        const std::vector<double>& weights) {
   programs_.weights = weights;
   ProgramSource source(programs_, pool_, profile_);
-  Found out;
+  Found out{.place = place};
   int64_t passed_over = 0;
   while (out.tasks.size() < count) {
-    uint64_t begin = place, missing = count - out.tasks.size();
+    uint64_t begin = out.place, missing = count - out.tasks.size();
     if (options_.programs > 0) {  // up to the last of them
       begin %= options_.programs;
       missing = std::min(missing, options_.programs - begin);
     }
-    place += missing;
+    out.place += missing;
     std::vector<DrawnProgram> drawn = source.draw(begin, begin + missing);
     source.record(drawn);
     for (DrawnProgram& each : drawn) passed_over = take(each, out) ? 0 : passed_over + 1;

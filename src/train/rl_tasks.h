@@ -3,16 +3,19 @@
 // recorded, computes nothing, is no fair task or has too long a prompt is passed over, so that what
 // is taken hangs on seed, weights and place alone.
 //
-// Borrows everything. Any thread, one at a time of all that share a pool.
+// Borrows everything. One thread; another one, which all that share a pool have in common and which
+// outlives that pool, does the work.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <vector>
 
 #include "train/answer_format.h"
 #include "train/program_source.h"
+#include "train/work_thread.h"
 
 namespace kw {
 
@@ -40,22 +43,31 @@ class RlTaskSource {
   using IsFair = std::function<bool(const Task& task, uint64_t seed)>;
 
   RlTaskSource(ProgramOptions programs, RlTaskOptions options, const AnswerFormat& format,
-               WorkerPool& pool, const DeviceProfile& profile, IsFair is_fair);
-  // The next tasks, of programs from number `place` on, which becomes the one behind the last that
-  // was looked at. `weights` says how likely each of the levels is. InputError where hundreds in a
-  // row are passed over.
+               WorkThread& thread, WorkerPool& pool, const DeviceProfile& profile, IsFair is_fair);
+  ~RlTaskSource();  // waits for what was begun
+  RlTaskSource(const RlTaskSource&) = delete;
+  RlTaskSource& operator=(const RlTaskSource&) = delete;
+
   struct Found {
     std::vector<RlTask> tasks;
     RlTaskCounts counts;
+    uint64_t place = 0;  // behind the last program that was looked at
   };
-  Found next(size_t count, uint64_t& place, const std::vector<double>& weights);
+  // The next tasks, of programs from number `place` on. `weights` says how likely each of the
+  // levels is. InputError where hundreds in a row are passed over.
+  std::future<Found> begin(size_t count, uint64_t place, std::vector<double> weights);
+  Found next(size_t count, uint64_t place, const std::vector<double>& weights) {
+    return begin(count, place, weights).get();
+  }
 
  private:
+  Found find(size_t count, uint64_t place, const std::vector<double>& weights);
   bool take(DrawnProgram& drawn, Found& out) const;
 
   ProgramOptions programs_;
   const RlTaskOptions options_;
   const AnswerFormat& format_;
+  WorkThread& thread_;
   WorkerPool& pool_;
   const DeviceProfile& profile_;
   const IsFair is_fair_;

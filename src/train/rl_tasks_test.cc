@@ -3,23 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "formats/error.h"
 #include "train/test_machine.h"
+#include "train/test_run.h"
 
 namespace kw {
 namespace {
-
-constexpr const char* kTokenizer = KW_SOURCE_DIR "/tests/vectors/tokenizers/trained/tokenizer.json";
-
-Tokenizer read_words() {
-  std::ostringstream text;
-  text << std::ifstream(kTokenizer).rdbuf();
-  return Tokenizer(text.str(), kTokenizer);
-}
 
 class RlTasks : public testing::Test {
  protected:
@@ -32,7 +23,7 @@ class RlTasks : public testing::Test {
     programs.split = split;
     if (split == Split::kValidation) programs.seed = validation_seed(programs.seed);
     programs.threads = 2;
-    return RlTaskSource(programs, options, format_, test_pool(), test_profile(),
+    return RlTaskSource(programs, options, format_, test_thread(), test_pool(), test_profile(),
                         std::move(is_fair));
   }
   static std::vector<uint64_t> indices(const std::vector<RlTask>& tasks) {
@@ -41,19 +32,18 @@ class RlTasks : public testing::Test {
     return out;
   }
 
-  const Tokenizer words_ = read_words();
+  const Tokenizer words_ = test_tokenizer();
   const AnswerFormat format_{words_};
 };
 
 TEST_F(RlTasks, HangOnThePlaceAlone) {
-  uint64_t place = 0;
-  auto once = source().next(9, place, {1, 1}).tasks;
-  uint64_t by_parts = 0;
+  const auto whole = source().next(9, 0, {1, 1});
+  const auto& once = whole.tasks;
   auto parts = source();
-  const auto first = parts.next(4, by_parts, {1, 1}).tasks;
-  auto both = parts.next(5, by_parts, {1, 1}).tasks;
-  both.insert(both.begin(), first.begin(), first.end());
-  EXPECT_EQ(place, by_parts);
+  const auto first = parts.next(4, 0, {1, 1}), second = parts.next(5, first.place, {1, 1});
+  auto both = first.tasks;
+  both.insert(both.end(), second.tasks.begin(), second.tasks.end());
+  EXPECT_EQ(whole.place, second.place);
   ASSERT_EQ(indices(once), indices(both));
   std::set<std::vector<TokenId>> prompts;
   for (size_t i = 0; i < once.size(); ++i) {
@@ -62,20 +52,17 @@ TEST_F(RlTasks, HangOnThePlaceAlone) {
     prompts.insert(once[i].prompt);
   }
   EXPECT_EQ(prompts.size(), once.size());
-  uint64_t elsewhere = 0;
-  for (const RlTask& task : source({}, {}, Split::kValidation).next(9, elsewhere, {1, 0}).tasks) {
+  for (const RlTask& task : source({}, {}, Split::kValidation).next(9, 0, {1, 0}).tasks) {
     EXPECT_FALSE(prompts.contains(task.prompt));  // of level 1, too
   }
 }
 
 TEST_F(RlTasks, AreOfTheLevelsThatHaveWeight) {
   for (const auto& [weights, level] : {std::pair{std::vector<double>{1, 0}, 1}, {{0, 1}, 2}}) {
-    uint64_t place = 0;
-    for (const RlTask& task : source().next(6, place, weights).tasks) EXPECT_EQ(task.level, level);
+    for (const RlTask& task : source().next(6, 0, weights).tasks) EXPECT_EQ(task.level, level);
   }
-  uint64_t place = 0;
   int second = 0;
-  for (const RlTask& task : source().next(60, place, {0.2, 0.8}).tasks) second += task.level == 2;
+  for (const RlTask& task : source().next(60, 0, {0.2, 0.8}).tasks) second += task.level == 2;
   EXPECT_GE(second, 38);  // 48 are expected; fewer have a chance of one in a thousand
   EXPECT_LT(second, 60);
 }
@@ -83,28 +70,23 @@ TEST_F(RlTasks, AreOfTheLevelsThatHaveWeight) {
 TEST_F(RlTasks, PassOverWhatIsUnfairOrTooLong) {
   int asked = 0;
   const auto every_second = [&](const Task&, uint64_t) { return ++asked % 2 == 0; };
-  uint64_t place = 0;
-  const auto found = source({.longest_prompt = 4096}, every_second).next(4, place, {1, 1});
+  const auto found = source({.longest_prompt = 4096}, every_second).next(4, 0, {1, 1});
   EXPECT_EQ(found.tasks.size(), 4u);
-  EXPECT_EQ(found.counts.programs, static_cast<int64_t>(place));
+  EXPECT_EQ(found.counts.programs, static_cast<int64_t>(found.place));
   EXPECT_GE(found.counts.unfair, 3);
   EXPECT_EQ(found.counts.unfair + 4, found.counts.programs);
-  uint64_t all = 0;
   size_t shortest = 4096;
-  for (const RlTask& task : source().next(8, all, {1, 1}).tasks) {
+  for (const RlTask& task : source().next(8, 0, {1, 1}).tasks) {
     shortest = std::min(shortest, task.prompt.size());
   }
-  uint64_t none = 0;
-  EXPECT_THROW(source({.longest_prompt = 10}).next(100, none, {1, 1}), InputError);
-  uint64_t some = 0;
-  const auto fit = source({.longest_prompt = shortest}).next(1, some, {1, 1});
+  EXPECT_THROW(source({.longest_prompt = 10}).next(100, 0, {1, 1}), InputError);
+  const auto fit = source({.longest_prompt = shortest}).next(1, 0, {1, 1});
   EXPECT_LE(fit.tasks[0].prompt.size(), shortest);
 }
 
 TEST_F(RlTasks, OfAFixedNumberComeAgain) {
-  uint64_t place = 0;
   auto fixed = source({.longest_prompt = 4096, .programs = 3});
-  const auto found = fixed.next(7, place, {1, 1}).tasks;
+  const auto found = fixed.next(7, 0, {1, 1}).tasks;
   const auto at = indices(found);
   EXPECT_TRUE(std::ranges::all_of(at, [](uint64_t index) { return index < 3; }));
   const std::set<uint64_t> distinct(at.begin(), at.end());

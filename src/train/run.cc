@@ -92,7 +92,7 @@ void export_recipe(const fs::path& recipe, const std::vector<std::string>& set,
 
 void check_recipe(const fs::path& recipe) {
   with_recipe(
-      recipe, {}, [](const Described<SftConfig>&) {},
+      recipe, {}, [](const Described<SftConfig>& it) { check(it.config); },
       [](const Described<RlConfig>& it) { check(it.config); });
 }
 

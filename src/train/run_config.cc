@@ -1,6 +1,9 @@
 #include "train/run_config.h"
 
+#include <unistd.h>
+
 #include <cmath>
+#include <cstdio>
 #include <set>
 
 #include "formats/error.h"
@@ -10,6 +13,27 @@
 namespace kw {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// Of a GPU's memory its driver speaks, when it is used up; the kernel would end the process.
+void check_memory(const ModelConfig& shape, const at::Device& device) {
+  if (!device.is_cpu()) return;
+  // Four bytes each for the model, and for adamw.h's parameters, two moments and sum of gradients.
+  constexpr double kBytesOfParameter = 20, kGb = 1e9;
+  const auto parameters = static_cast<double>(shape.parameters());
+  const double there = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+                       static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+  if (parameters * kBytesOfParameter <= there) return;
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "make %.4g parameters, which take %.4g GB when they are trained; this machine has "
+                "%.4g GB",
+                parameters, parameters * kBytesOfParameter / kGb, there / kGb);
+  throw InputError(std::string("model.width, model.layers and model.inner ") + text);
+}
+
+}  // namespace
 
 void describe(Settings& s, RunConfig& c) {
   s.add("run.kind", c.kind, "what is done: supervised fine-tuning, reinforcement learning",
@@ -30,6 +54,20 @@ void describe(Settings& s, RunConfig& c) {
         "FLOPs of a program, from 2 to the power of this; one for each window", 10, 60);
   s.add("data.log_high", c.log_high, "to 2 to the power of this", 10, 60);
   s.add("data.threads", c.threads, "that make programs and kernels; 0: one for each core", 0, 4096);
+}
+
+void check(const RunConfig& config) {
+  if (!config.init.empty()) return;  // that model has a shape
+  const auto divides = [](const char* key, int64_t part, const char* of, int64_t whole) {
+    if (whole % part == 0) return;
+    throw InputError(std::string(key) + " is " + std::to_string(part) + ", which does not divide " +
+                     of + ", " + std::to_string(whole));
+  };
+  divides("model.heads", config.heads, "model.width", config.width);
+  divides("model.kv_heads", config.kv_heads, "model.heads", config.heads);
+  if (config.width / config.heads % 2 == 0) return;
+  throw InputError("model.width / model.heads is " + std::to_string(config.width / config.heads) +
+                   ": positions need an even number for each head");
 }
 
 RunTokenizer read_tokenizer(const RunConfig& config, const std::optional<FoundCheckpoint>& from) {
@@ -56,14 +94,12 @@ Transformer make_model(const RunConfig& config, const Tokenizer& tokenizer, Toke
   shape.layers = config.layers;
   shape.heads = config.heads;
   shape.kv_heads = config.kv_heads;
-  if (config.width % config.heads != 0 || config.heads % config.kv_heads != 0) {
-    throw InputError("model.heads must divide model.width, and model.kv_heads model.heads");
-  }
   shape.head_width = config.width / config.heads;
   shape.inner = config.inner;
   shape.context = config.context;
   shape.tied = shape.qk_norm = true;
   shape.end_tokens = {end};
+  check_memory(shape, options.device());
   return Transformer(shape, options, static_cast<uint64_t>(config.seed));
 }
 

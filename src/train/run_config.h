@@ -31,6 +31,8 @@ struct RunConfig {
 };
 // run.*, model.* and what kinds share of data.*.
 void describe(Settings& settings, RunConfig& config);
+// InputError for settings that do not go together.
+void check(const RunConfig& config);
 
 // A tokenizer and the file that it is from, which goes into checkpoints.
 struct RunTokenizer {

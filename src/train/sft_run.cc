@@ -87,6 +87,8 @@ void describe(Settings& s, SftConfig& c) {
 
 int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::path& run,
                 const std::atomic<bool>& stop, const RunProgress& progress) {
+  check(config);
+  check_drawable(pair_options(config, config.validation > 0 ? Split::kValidation : Split::kTrain));
   const auto from = checkpoint_of(run, settings);
   const RunTokenizer read = read_tokenizer(config, from);
   const AnswerFormat format(read.tokenizer);

@@ -3,11 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "formats/error.h"
-#include "model/transformer.h"
-#include "train/checkpoint.h"
+#include "train/test_run.h"
 
 namespace kw {
 namespace {
@@ -15,15 +12,10 @@ namespace {
 namespace fs = std::filesystem;
 
 SftConfig small_config() {
-  SftConfig config;
-  config.device = "cpu";
-  config.tokenizer = KW_SOURCE_DIR "/tests/vectors/tokenizers/trained/tokenizer.json";
-  config.width = 32, config.layers = 2, config.heads = 4, config.kv_heads = 2, config.inner = 64;
-  config.context = 1024, config.row = 1024, config.tokens = 3000, config.rows_at_once = 2;
-  config.levels = {1}, config.schedules = 1, config.programs = 12, config.threads = 2;
+  SftConfig config = tiny_run<SftConfig>();
+  config.tokens = 3000, config.schedules = 1, config.programs = 12;
   config.log_low = {16}, config.log_high = {20};
-  config.steps = 6, config.warmup = 2, config.rate = 1e-2;
-  config.validation = 4, config.evaluate_every = 3, config.checkpoint_every = 2;
+  config.rate = 1e-2, config.validation = 4;
   return config;
 }
 
@@ -31,15 +23,12 @@ int64_t run(SftConfig config, const fs::path& folder, int64_t stop_at) {
   Settings settings;
   describe(settings, config);
   std::atomic<bool> stop{false};
-  return run_sft(config, settings, folder, stop, {[&](const std::string& line) {
-                   if (line.starts_with("step " + std::to_string(stop_at) + " ")) stop = true;
-                 }});
+  return run_sft(config, settings, folder, stop, stops_behind(stop_at, stop));
 }
 
 std::vector<double> losses(const fs::path& folder) {
   std::vector<double> out;
-  std::ifstream in(folder / "log.jsonl");
-  for (std::string line; std::getline(in, line);) out.push_back(Json::parse(line).at("loss"));
+  for (const Json& line : log_of(folder)) out.push_back(line.at("loss"));
   return out;
 }
 
@@ -53,11 +42,7 @@ TEST(SftRun, GoesOnExactlyWhereItWasStopped) {
   EXPECT_EQ(through.size(), 8u);  // six steps, two validations
   EXPECT_EQ(through, stopped);
   EXPECT_LT(through.back(), through.front());
-  const auto a = last_checkpoint(base / "through"), b = last_checkpoint(base / "stopped");
-  const Transformer one(a->folder / "model", at::kFloat), other(b->folder / "model", at::kFloat);
-  for (const auto& [name, parameter] : one.parameters()) {
-    EXPECT_TRUE(at::equal(parameter, other.parameters().at(name))) << name;
-  }
+  expect_same_models(base / "through", base / "stopped");
   SftConfig another = small_config();
   another.rate = 1e-3;
   EXPECT_THROW(run(another, base / "through", -1), InputError);

@@ -6,17 +6,10 @@
 #include <random>
 
 #include "formats/error.h"
+#include "train/test_run.h"
 
 namespace kw {
 namespace {
-
-Transformer small_model(uint64_t seed = 1) {
-  ModelConfig config;
-  config.vocabulary = 40, config.width = 32, config.layers = 2, config.heads = 4;
-  config.kv_heads = 2, config.head_width = 8, config.inner = 48, config.context = 64;
-  config.tied = true, config.qk_norm = true;
-  return Transformer(config, at::kFloat, seed);
-}
 
 std::vector<Example> some_examples(size_t count, uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -47,7 +40,7 @@ double loss_by_definition(const Transformer& model, const std::vector<Example>& 
 }
 
 TEST(Sft, LossIsThatOfEachTextAlone) {
-  const Transformer model = small_model();
+  const Transformer model = tiny_model(40);
   const auto examples = some_examples(30, 8);
   const double expected = loss_by_definition(model, examples);
   for (size_t row : {23, 40, 200}) {
@@ -62,10 +55,10 @@ TEST(Sft, PartsAddUp) {
   const auto examples = some_examples(25, 9);
   std::vector<at::Tensor> embeddings;
   for (const auto& [row, at_once] : {std::pair<size_t, size_t>{200, 100}, {30, 1}, {50, 2}}) {
-    const Transformer model = small_model();
+    const Transformer model = tiny_model(40);
     AdamW adam(model.parameters(), {.epsilon = 1e-3});  // so that tiny gradients stay tiny steps
     const SftReport report = sft_step(model, adam, examples, row, at_once, 1e-2);
-    EXPECT_NEAR(report.loss, loss_by_definition(small_model(), examples), 1e-5);
+    EXPECT_NEAR(report.loss, loss_by_definition(tiny_model(40), examples), 1e-5);
     EXPECT_GT(report.norm, 0);
     EXPECT_LE(report.filled, 1);
     embeddings.push_back(model.parameters().at("model.embed_tokens.weight").detach().clone());
@@ -77,7 +70,7 @@ TEST(Sft, PartsAddUp) {
 
 // A few texts are learned by heart, but not what stands before the answers.
 TEST(Sft, LearnsAnswersByHeart) {
-  const Transformer model = small_model();
+  const Transformer model = tiny_model(40);
   std::vector<Example> examples = some_examples(6, 10);
   for (size_t i = 0; i < examples.size(); ++i) {  // else equal prompts have different answers
     examples[i].tokens.insert(examples[i].tokens.begin(), static_cast<TokenId>(i));
@@ -99,7 +92,7 @@ TEST(Sft, LearnsAnswersByHeart) {
 }
 
 TEST(Sft, RefusesExamplesWithoutPromptOrAnswer) {
-  const Transformer model = small_model();
+  const Transformer model = tiny_model(40);
   for (size_t answer : {0, 3, 4}) {
     const Example example{{1, 2, 3}, answer};
     EXPECT_THROW(sft_loss(model, {example}, 64, 8), InputError);

@@ -3,11 +3,19 @@
 #pragma once
 
 #include "train/verifier_judge.h"
+#include "train/work_thread.h"
 
 namespace kw {
 
+// That tasks are drawn on; does nothing between tests.
+inline WorkThread& test_thread() {
+  static WorkThread thread;
+  return thread;
+}
+
 // Records and compiles; no job of it is under way between tests.
 inline WorkerPool& test_pool() {
+  test_thread();  // outlives it
   static WorkerPool pool(default_worker_config());
   pool.start();
   return pool;

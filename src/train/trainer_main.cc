@@ -1,6 +1,7 @@
 // kernelwright-trainer: what holds models, apart from the front program, which is without libtorch.
 // `train` runs a recipe (`kernelwright train` starts it), `export` writes one for another trainer
 // (`kernelwright recipe export`); `serve` answers requests (`--policy local` does).
+#include <c10/util/Exception.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -127,6 +128,9 @@ int main(int argc, char** argv) {
   } catch (const kw::InputError& error) {
     std::fprintf(stderr, "%s: %s\n", name, error.what());
     return 2;
+  } catch (const c10::Error& error) {  // out of memory, mostly
+    std::fprintf(stderr, "%s: %s\n", name, error.what_without_backtrace());
+    return 3;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: %s\n", name, error.what());
     return 3;
