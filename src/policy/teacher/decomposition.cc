@@ -8,6 +8,7 @@
 #include "policy/teacher/module_text.h"
 #include "policy/teacher/parts.h"
 #include "policy/teacher/rows_apart.h"
+#include "policy/teacher/sizes.h"
 #include "policy/teacher/two_stages.h"
 
 namespace kw::teacher {
@@ -94,6 +95,7 @@ Decomposition with_stored_values(const Task& task, const DeviceProfile& profile,
 }
 
 Graph named(const Task& task, const Knowledge& known, Graph graph) {
+  name_sizes_nearby(graph);
   if (known.first_name) name_values(task.forward, *known.first_name, graph);
   return graph;
 }

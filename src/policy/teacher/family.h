@@ -30,8 +30,8 @@ struct Scratch {
 struct Written {
   std::vector<KernelText> kernels;
   std::vector<Scratch> scratch;
-  std::set<std::string> outputs;   // that its kernels store
-  std::set<std::string> in_place;  // of these, that are stored into the argument that they replace
+  std::vector<std::string> memory;  // statements that make what the kernels store into
+  std::set<std::string> in_place;   // outputs that are stored into the argument that they replace
 };
 
 struct Choice {

@@ -116,6 +116,19 @@ inline constexpr const char* kPositionOfInteger = "tl.where({0} == {1}, {2}, {3}
 // of arguments near zero (softmax), or exact for large ones too (the operator).
 bool is_exponential(const Node& node);
 
+// A dimension of an input, which the axes are together.
+struct SizeOrigin {
+  Axes axes;
+  int input = 0, dim = 0;
+};
+
+// The extent of a pooled dimension: (in + grown) // stride.
+struct PooledSize {
+  AxisId out = -1;
+  Axes in;
+  int64_t grown = 0, stride = 1;
+};
+
 struct Graph {
   AxisTable axes;
   std::vector<Node> nodes;  // topological order, no dead nodes
@@ -124,7 +137,9 @@ struct Graph {
   std::vector<Output> outputs;  // the fragment's results in their order, then the others
   int inputs = 0;               // number of arguments; inputs from there on are scratch memory
   std::map<AxisId, std::string> size_text;  // leaf -> host expression of its size ("a0.shape[1]")
-  std::vector<std::string> notes;           // one line a fused operator, for comments
+  std::vector<SizeOrigin> origins;          // what size_text is made from (sizes.h)
+  std::vector<PooledSize> pooled;
+  std::vector<std::string> notes;  // one line a fused operator, for comments
   // A product's reductions over columns are over tiles of `part_columns` of them each, which this
   // axis counts (two_stages.h); -1: over whole rows.
   AxisId part = -1;

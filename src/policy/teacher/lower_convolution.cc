@@ -17,10 +17,6 @@ std::vector<int64_t> spread(std::vector<int64_t> given, int rank, int64_t otherw
   return given;
 }
 
-std::string plus(int64_t n) {
-  return n == 0 ? "" : (n > 0 ? " + " : " - ") + std::to_string(std::abs(n));
-}
-
 }  // namespace
 
 // The subgraph of `id` again with other names for some leaves. Renaming all uses of a leaf at once,
@@ -209,39 +205,6 @@ std::string Lowering::convolution_key(const Node& node) {
     }
   }
   return key;
-}
-
-// The result's extents as host code over those of input and kernel.
-void Lowering::name_convolved_sizes() {
-  for (const Node& node : graph_.nodes) {
-    for (const ConvDim& w : node.conv) {
-      if (w.out.size() != 1 || graph_.size_text.count(w.out[0])) continue;
-      const std::string in = "(" + size_text(graph_, w.in) + ")";
-      std::string reach;  // - or + dilation * (kernel - 1)
-      int64_t number = w.grown;
-      const std::string sign = w.transposed ? " + " : " - ";
-      if (w.kernel_size > 1) {
-        number += (w.transposed ? -1 : 1) * w.dilation;
-        reach = sign + (w.dilation == 1 ? "" : std::to_string(w.dilation) + " * ") +
-                size_text(graph_, w.kernel);
-      }
-      std::string text;
-      const bool plain = in.find(' ') == std::string::npos;
-      const std::string size = plain ? in.substr(1, in.size() - 2) : in;
-      if (w.transposed) {
-        if (w.stride == 1) {
-          text = size + reach + plus(number);
-        } else {
-          text = "(" + size + " - 1) * " + std::to_string(w.stride) + reach + plus(number + 1);
-        }
-      } else {
-        text = size + plus(number) + reach;
-        if (w.stride != 1)
-          text = "(" + text + plus(-1) + ") // " + std::to_string(w.stride) + " + 1";
-      }
-      graph_.size_text[w.out[0]] = text == size ? text : "(" + text + ")";
-    }
-  }
 }
 
 }  // namespace kw::teacher

@@ -134,32 +134,11 @@ std::vector<Lowering::Window> Lowering::windows_of(const Tensor& t, bool adaptiv
     if (!adaptive && w.axis >= 0) {
       const int64_t grown = 2 * w.padding - w.dilation * (w.kernel - 1) - 1 + w.stride +
                             (flag("ceil_mode", false) ? w.stride - 1 : 0);
-      pooled_sizes_.push_back({w.axis, t.axes(w.dim), grown, w.stride});
+      graph_.pooled.push_back({w.axis, t.axes(w.dim), grown, w.stride});
     }
     out.push_back(w);
   }
   return out;
-}
-
-// The results' extents as host code over those of the operands, where that gives them: with
-// ceil_mode no window begins behind its operand.
-void Lowering::name_pooled_sizes() {
-  for (const PooledSize& pooled : pooled_sizes_) {
-    const Axes in = graph_.axes.leaves(pooled.in), out = graph_.axes.leaves(pooled.out);
-    if (out.size() != 1 || graph_.size_text.count(out[0])) continue;
-    if (std::any_of(in.begin(), in.end(), [&](AxisId l) { return !graph_.size_text.count(l); })) {
-      continue;
-    }
-    const int64_t size = (graph_.axes.size(in) + pooled.grown) / pooled.stride;
-    if (size != graph_.axes.size(out[0])) continue;
-    std::string text = size_text(graph_, in);
-    if (pooled.grown != 0) {
-      text += (pooled.grown > 0 ? " + " : " - ") + std::to_string(std::abs(pooled.grown));
-      if (pooled.stride != 1) text = "(" + text + ")";
-    }
-    if (pooled.stride != 1) text += " // " + std::to_string(pooled.stride);
-    graph_.size_text[out[0]] = text.find(' ') == std::string::npos ? text : "(" + text + ")";
-  }
 }
 
 // Where element k of the window lies.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "policy/teacher/sizes.h"
+
 namespace kw::teacher {
 
 Axes Tensor::axes(int dim) const {
@@ -62,7 +64,7 @@ void Lowering::add_input(int index, const Value& value) {
       const AxisId axis = graph_.axes.fresh(value.shape[d]);
       const int64_t factor = value.strides[d] == 0 ? 0 : 1;
       pieces.push_back({axis, {static_cast<int>(d), factor, {}}});
-      origins_.push_back({{axis}, index, static_cast<int>(d)});
+      graph_.origins.push_back({{axis}, index, static_cast<int>(d)});
     }
     t.dims.push_back(std::move(pieces));
   }
@@ -120,14 +122,10 @@ void Lowering::store_results(const AtenCall& call) {
     if (it == values_.end() || !stored_.values.count(id)) continue;
     const Tensor stored = materialized(it->second, &program_.values[id]);
     memory_[id] = stored.input;
-    const auto known = static_cast<long>(origins_.size());
     it->second = fresh_clone(stored);
-    // Kernels that read it take sizes from it first: what it was made of is further away.
-    std::vector<Origin> own;
     for (int d = 0; d < it->second.rank(); ++d) {
-      if (extent(it->second, d) > 1) own.push_back({it->second.axes(d), stored.input, d});
+      graph_.origins.push_back({it->second.axes(d), stored.input, d});
     }
-    origins_.insert(origins_.begin() + known, own.begin(), own.end());
   }
 }
 
@@ -211,20 +209,22 @@ Tensor Lowering::fresh_clone(Tensor t) {
   return t;
 }
 
-// Clones of leaves have the sizes of these. One name is enough: leaves that were made one have
-// several, which would become twice as many with each clone.
+// Clones of leaves have the sizes of these. One name of an argument and of each scratch memory is
+// enough: leaves that were made one have several, which would become twice as many with each clone.
 void Lowering::name_clones(const std::map<AxisId, AxisId>& clones) {
-  std::set<Axes> named;
-  const size_t count = origins_.size();
+  std::set<std::pair<Axes, int>> named;
+  const size_t count = graph_.origins.size();
   for (size_t i = 0; i < count; ++i) {
-    const Origin origin = origins_[i];
+    const SizeOrigin origin = graph_.origins[i];
     const Axes leaves = graph_.axes.leaves(origin.axes);
     Axes mapped;
     for (AxisId leaf : leaves) {
       if (auto it = clones.find(leaf); it != clones.end()) mapped.push_back(it->second);
     }
-    if (mapped.empty() || mapped.size() != leaves.size() || !named.insert(leaves).second) continue;
-    origins_.push_back({mapped, origin.input, origin.dim});
+    const int memory = origin.input < graph_.inputs ? -1 : origin.input;
+    if (mapped.empty() || mapped.size() != leaves.size()) continue;
+    if (!named.emplace(leaves, memory).second) continue;
+    graph_.origins.push_back({mapped, origin.input, origin.dim});
   }
 }
 
@@ -366,10 +366,7 @@ void Lowering::finish() {
   }
   merge_equal_nodes();
   drop_dead_nodes();
-  name_sizes();
-  name_pooled_sizes();
-  name_convolved_sizes();
-  name_pooled_sizes();  // of what was convolved
+  name_sizes(graph_);
 }
 
 namespace {
@@ -437,42 +434,6 @@ void Lowering::drop_dead_nodes() {
   }
   graph_.nodes = std::move(kept);
   for (Output& output : graph_.outputs) output.node = position[output.node];
-}
-
-// Every leaf's size as host code over the arguments' shapes. A dimension that a view took apart
-// leaves one part open for each other part: those stay numbers (heads, groups).
-void Lowering::name_sizes() {
-  auto unknown = [&](const Axes& leaves) {
-    Axes out;
-    for (AxisId leaf : leaves) {
-      if (!graph_.size_text.count(leaf)) out.push_back(leaf);
-    }
-    return out;
-  };
-  for (size_t allowed = 1; allowed <= 8; ++allowed) {
-    for (const Origin& origin : origins_) {
-      const Axes leaves = graph_.axes.leaves(origin.axes);
-      Axes open = unknown(leaves);
-      if (open.empty() || open.size() > allowed) continue;
-      if (allowed == 1 && leaves.size() > 1) continue;  // whole dimensions name their leaf first
-      while (open.size() > 1) {
-        graph_.size_text[open[0]] = std::to_string(graph_.axes.size(open[0]));
-        open.erase(open.begin());
-      }
-      std::string text =
-          "a" + std::to_string(origin.input) + ".shape[" + std::to_string(origin.dim) + "]";
-      Axes others;
-      for (AxisId leaf : leaves) {
-        if (leaf != open[0]) others.push_back(leaf);
-      }
-      if (!others.empty()) {
-        const std::string divisor = size_text(graph_, others);
-        const bool simple = divisor.find(' ') == std::string::npos;
-        text += " // " + (simple ? divisor : "(" + divisor + ")");
-      }
-      graph_.size_text[open[0]] = text;
-    }
-  }
 }
 
 }  // namespace kw::teacher

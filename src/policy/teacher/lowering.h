@@ -75,7 +75,6 @@ class Lowering {
   void finish();
   void merge_equal_nodes();
   void drop_dead_nodes();
-  void name_sizes();
 
   // lower_blocks.cc: arguments of the current call
   const Arg* arg(std::string_view name) const { return call_->find(name); }
@@ -271,19 +270,6 @@ class Lowering {
   Tensor convolve(Tensor x, Tensor w, const std::vector<ConvDim>& dims, int64_t groups);
   void settle_convolution(Node& node) const;
   static std::string convolution_key(const Node& node);
-  void name_convolved_sizes();
-  void name_pooled_sizes();  // lower_windows.cc
-
-  struct PooledSize {
-    AxisId out;
-    Axes in;
-    int64_t grown, stride;  // out = (in + grown) // stride
-  };
-  struct Origin {
-    Axes axes;
-    int input = 0, dim = 0;
-  };
-
   const Task& task_;
   Program program_;  // with the scratch memory of graph_
   const Stored& stored_;
@@ -296,9 +282,7 @@ class Lowering {
   std::set<ValueId> overwritten_;  // by the current call, as far as it is lowered
   std::map<int, Tensor> updates_;  // input that is overwritten -> what it holds in the end
   std::map<ValueId, int> memory_;  // of stored_.values: the input that each is for later kernels
-  std::vector<Origin> origins_;    // dimensions of inputs, for naming sizes
-  std::vector<PooledSize> pooled_sizes_;
-  std::vector<Axes> layouts_;  // axes of every value: none may hold one twice
+  std::vector<Axes> layouts_;      // axes of every value: none may hold one twice
 };
 
 }  // namespace kw::teacher

@@ -196,6 +196,20 @@ std::map<ValueId, int> numbers_of(const Program& program) {
 
 }  // namespace
 
+std::vector<std::string> memory_texts(const Graph& part, const std::set<std::string>& in_place) {
+  std::vector<std::string> out;
+  for (const Output& output : part.outputs) {
+    const std::string argument = "a" + std::to_string(output.target);
+    if (in_place.contains(output.name)) {
+      out.push_back(output.name + " = " + argument);
+    } else {
+      const bool scratch = output.target >= part.inputs;
+      out.push_back((scratch ? argument + " = " : "") + allocation(part, output));
+    }
+  }
+  return out;
+}
+
 std::string value_list(const Program& program, const Graph& graph, int first_name) {
   const std::map<ValueId, int> numbers = numbers_of(program);
   std::string out;
@@ -278,14 +292,7 @@ std::string module_text(const Task& task, const Graph& graph, const std::vector<
   out += "class ModelNew(torch.nn.Module):\n    def forward(" + parameters + "):\n";
   std::map<std::string, std::string> locals;
   for (const Written& part : written) {
-    for (const Output& output : graph.outputs) {
-      if (!part.outputs.count(output.name)) continue;
-      const std::string argument = "a" + std::to_string(output.target);
-      const bool scratch = output.target >= graph.inputs;
-      out += part.in_place.count(output.name)
-                 ? wrapped(output.name + " = " + argument)
-                 : wrapped((scratch ? argument + " = " : "") + allocation(graph, output));
-    }
+    for (const std::string& statement : part.memory) out += wrapped(statement);
     out += host_calls(part, locals);
   }
   for (const Output& output : graph.outputs) {

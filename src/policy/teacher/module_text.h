@@ -13,6 +13,9 @@ namespace kw::teacher {
 // Refusal when the arguments or the result have a structure that is not written.
 std::string module_text(const Task& task, const Graph& graph, const std::vector<Written>& written);
 
+// Statements that make the memory which a part's kernels store into.
+std::vector<std::string> memory_texts(const Graph& part, const std::set<std::string>& in_place);
+
 // "linear, silu, mul": the steps of a fragment that a graph computes, for people; or "t3, t4, t6":
 // their results.
 std::string operator_list(const Program& program, const Graph& graph);

@@ -67,10 +67,8 @@ std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int 
     for (const auto& part : best->parts) {
       const Choice& own = best->choice_of(*part);
       written.push_back(own.write());
-      for (const Output& output : part->graph.outputs) {
-        written.back().outputs.insert(output.name);
-      }
       find_stored_in_place(best->graph, *part, own, written.back());
+      written.back().memory = memory_texts(part->graph, written.back().in_place);
       proposal.plan += plan_text(*part, own, written.back().kernels.size());
     }
     if (options.first_name) name_kernels(*options.first_name, written);
