@@ -24,9 +24,8 @@ uint64_t validation_seed(uint64_t seed) { return seed ^ kValidation; }
 
 FirstNames first_names(uint64_t seed, uint64_t index, int below) {
   Random random(seed, index, kNameStream);
-  const auto most = static_cast<uint64_t>(below);
-  const int value = static_cast<int>(random.below(most));
-  return {value, static_cast<int>(random.below(most))};
+  const int value = static_cast<int>(random.below(static_cast<uint64_t>(below)));
+  return {value, value};
 }
 
 void in_parallel(size_t count, int threads, const std::function<void(size_t)>& work) {
@@ -81,6 +80,7 @@ std::vector<DrawnProgram> ProgramSource::draw(uint64_t begin, uint64_t end) cons
       synth.level = level;
       synth.seed = options_.seed;
       synth.dtype = options_.dtype;
+      synth.operators = options_.operators;
       synth.limits = limits;
       if (level > 1) synth.split = options_.split;
       synthesisers.emplace_back(synth);
