@@ -5,10 +5,10 @@
 
 For each seed: recipes/smoke-sft.toml, recipes/smoke-rl.toml from where that ended (its own seed is 100 more,
 so that its programs are others), then both models asked about the same held-out tasks, one answer each at the
-temperature that reinforcement learning samples at, with the same random numbers, and judged by Triton's
-interpreter. Held-out tasks are drawn by the recipes' operators and window from a seed of their own; of them
-are left out those whose text is one of the programs that any of the runs can have drawn. What FOLDER has of
-a seed is kept: killed, the same command goes on.
+temperature that reinforcement learning samples at, with the same random numbers, and judged as it judges, by
+Triton's interpreter. Held-out tasks are of the recipes' operators and window and drawn from a seed of their
+own; those whose text is one of the programs that any of the runs can have drawn are left out. What FOLDER
+has of a seed is kept: killed, the same command goes on.
 
 The interval of a difference is a paired bootstrap over tasks; that of all seeds is over tasks too, of the mean
 over seeds.
@@ -17,7 +17,6 @@ over seeds.
 import argparse
 import json
 import os
-import platform
 import random
 import resource
 import statistics
@@ -93,15 +92,15 @@ class Phases:
         self.path.write_text(json.dumps(self.seconds))
 
 
-def evaluate(tool, tasks, model, rl, temperature, out, phases, phase):
-    """Whether each task was solved, by its file; null: not judged."""
+def evaluate(tool, tasks, model, rl, trials, out, phases, phase):
+    """Whether each task was solved, by its file (None: not judged), and eval's summary."""
     if not out.exists():
         part = out.with_suffix(".part")
         part.unlink(missing_ok=True)
         command = [tool, "eval", tasks, "--backend", "cpu", "--coverage", "pure", "--no-time", "--policy", "local",
                    "--model", model, "--model-device", "cpu", "--samples", 1, "--seed", EVALUATION_SEED,
-                   "--temperature", temperature, "--max-tokens", rl["max_tokens"], "--concurrency", rl["rows"],
-                   "--batch", 200, "--json"]
+                   "--temperature", rl["temperature"], "--max-tokens", rl["max_tokens"], "--trials", trials,
+                   "--concurrency", rl["rows"], "--batch", 200, "--json"]
         phases.add(phase, ["sh", "-c", '"$@" > "$0"', part, *command], out.with_suffix(".log"))
         part.rename(out)
     rows = [json.loads(line) for line in out.read_text().splitlines()]
@@ -141,10 +140,10 @@ def one_seed(tool, seed, folder, tasks):
     folder.mkdir(parents=True, exist_ok=True)
     phases = Phases(folder / "seconds.json")
     models = learn(tool, seed, folder, phases)
-    rl = recipe("smoke-rl.toml")["rl"]
+    rl, judge = (recipe("smoke-rl.toml")[table] for table in ("rl", "judge"))
     answers, reasons = [], []
     for when, model in zip(("before", "after"), models):
-        found, summary = evaluate(tool, tasks, model, rl, rl["temperature"], folder / (when + ".jsonl"), phases,
+        found, summary = evaluate(tool, tasks, model, rl, judge["trials"], folder / (when + ".jsonl"), phases,
                                   "evaluation " + when)
         answers.append(found)
         reasons.append(summary["reasons"])
@@ -163,9 +162,13 @@ def one_seed(tool, seed, folder, tasks):
 
 
 def versions(tool):
-    said = subprocess.run([tool, "--version"], capture_output=True, text=True).stdout.strip()
-    revision = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
-    return {"kernelwright": said, "revision": revision, "python": platform.python_version()}
+    def said(*command):
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
+
+    doctor = said(tool, "doctor", "--backend", "cpu")
+    worker = [line.split(": ", 1)[1] for line in doctor.splitlines() if "python worker" in line]
+    return {"kernelwright": said(tool, "--version").strip(), "revision": said("git", "rev-parse", "HEAD").strip(),
+            "worker": "".join(worker)}
 
 
 def main():
