@@ -120,7 +120,7 @@ void Settings::add(const std::string& key, std::vector<std::string>& slot, const
                          if (!value.is_array()) return false;
                          for (const Json& item : value) {
                            if (!item.is_string()) return false;
-                           const auto &word = item.get_ref<const std::string&>();
+                           const auto& word = item.get_ref<const std::string&>();
                            if (std::ranges::find(allowed, word) == allowed.end()) return false;
                          }
                          slot = value.get<std::vector<std::string>>();
