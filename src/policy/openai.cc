@@ -167,7 +167,7 @@ std::vector<Proposal> OpenAi::propose(const Task& task, const DeviceProfile& pro
                                       uint64_t seed, TimePoint deadline) {
   Prompt prompt;
   try {
-    prompt = options_.bare ? Prompt{"", task_text(task)} : make_prompt(task, profile);
+    prompt = options_.bare ? Prompt{"", task_text(task, kAskedName)} : make_prompt(task, profile);
   } catch (const InputError&) {
     return {};  // refusal() says why
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "policy/prompt.h"
 #include "policy/teacher/teacher.h"
 #include "train/timed.h"
 

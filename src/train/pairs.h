@@ -9,13 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "policy/prompt.h"
 #include "train/program_source.h"
 
 namespace kw {
 
 struct PairOptions : ProgramOptions {
-  int schedules = 4;     // of a program, the teacher's best first, but for overlong ones; or fewer
-  int most_names = 400;  // first_name() is below it
+  int schedules = 4;  // of a program, the teacher's best first, but for overlong ones; or fewer
+  int most_names = kTrainedNames;  // first_name() is below it
 };
 
 struct Pair {

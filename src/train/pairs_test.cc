@@ -61,6 +61,15 @@ TEST_F(Pairs, AnswersComeApartAndNameWhatIsAsked) {
   EXPECT_GE(prompts.size(), 39u);
 }
 
+TEST_F(Pairs, AreOfTheOperatorsThatAreAskedFor) {
+  auto few = options({1});
+  few.operators = {find_synth_operator("ReLU"), find_synth_operator("Sinh")};
+  PairSource source(few, test_pool(), test_profile());
+  std::set<std::string> found;
+  for (const Pair& pair : source.make(0, 8)) found.insert(pair.operators);
+  EXPECT_EQ(found, (std::set<std::string>{"ReLU", "Sinh"}));
+}
+
 TEST_F(Pairs, HangOnSeedAndIndexAlone) {
   auto some = options({1, 3});
   const auto all = PairSource(some, test_pool(), test_profile()).make(0, 10);

@@ -41,6 +41,7 @@ SynthOptions synth_options(const ProgramOptions& options, int level, const DimsL
   out.seed = options.seed;
   out.dtype = options.dtype;
   out.limits = limits;
+  out.operators = options.operators;
   if (level > 1) out.split = options.split;
   return out;
 }
@@ -49,8 +50,9 @@ std::string power_text(double x) { return "2^" + std::to_string(std::lround(std:
 
 // What cannot be found.
 std::string description(const SynthOptions& options) {
-  return "programs of " + std::to_string(options.level) + " operators (data.levels) with " +
-         power_text(options.limits.low_flops) + " to " + power_text(options.limits.high_flops) +
+  return "programs of " + std::to_string(options.level) +
+         " operators (data.levels, data.operators) with " + power_text(options.limits.low_flops) +
+         " to " + power_text(options.limits.high_flops) +
          " FLOPs (data.log_low, data.log_high) and tensors of at most " +
          power_text(options.limits.tensor) + " elements";
 }

@@ -12,6 +12,7 @@
 
 #include "ops/dtype.h"
 #include "synth/dims.h"
+#include "synth/operators.h"
 #include "synth/split.h"
 #include "worker/device_profile.h"
 #include "worker/jobs.h"
@@ -23,6 +24,7 @@ struct ProgramOptions {
   std::vector<int> levels = {1};  // of which each program has one
   std::vector<double> weights;    // how likely each level is; empty: each as likely
   DType dtype = DType::kFloat32;
+  std::vector<const SynthOperator*> operators = pointers(csp_dag_operators());
   // Limits of sizes, of which each program has one, each as likely: full size, small twins.
   std::vector<DimsLimits> limits = {{}};
   Split split = Split::kTrain;  // that programs of level 2 and above are of

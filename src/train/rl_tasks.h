@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "policy/prompt.h"
 #include "train/answer_format.h"
 #include "train/program_source.h"
 #include "train/work_thread.h"
@@ -27,9 +28,9 @@ struct RlTask {
 };
 
 struct RlTaskOptions {
-  size_t longest_prompt = 2048;  // tokens
-  int most_names = 400;          // first_name() is below it
-  uint64_t programs = 0;         // over and over these; 0: ever new ones
+  size_t longest_prompt = 2048;    // tokens
+  int most_names = kTrainedNames;  // first_name() is below it
+  uint64_t programs = 0;           // over and over these; 0: ever new ones
 };
 
 struct RlTaskCounts {

@@ -8,6 +8,7 @@
 
 #include "formats/error.h"
 #include "formats/read_file.h"
+#include "synth/operators.h"
 #include "train/placement.h"
 
 namespace kw {
@@ -50,6 +51,9 @@ void describe(Settings& s, RunConfig& c) {
   s.add("model.inner", c.inner, "width of the feed-forward part", 1, 1 << 20);
   s.add("model.context", c.context, "positions", 16, 1 << 20);
   s.add("data.levels", c.levels, "operators of a program", 1, 40);  // as synth has it
+  std::vector<std::string> known;
+  for (const SynthOperator& each : synth_operators()) known.emplace_back(each.name);
+  s.add("data.operators", c.operators, "that programs are made of; none: CSP-DAG's 61", known);
   s.add("data.log_low", c.log_low,
         "FLOPs of a program, from 2 to the power of this; one for each window", 10, 60);
   s.add("data.log_high", c.log_high, "to 2 to the power of this", 10, 60);
@@ -111,6 +115,10 @@ ProgramOptions program_options(const RunConfig& config, Split split) {
   out.seed = static_cast<uint64_t>(config.seed);
   if (split == Split::kValidation) out.seed = validation_seed(out.seed);
   out.levels.assign(config.levels.begin(), config.levels.end());
+  if (!config.operators.empty()) out.operators.clear();
+  for (const std::string& name : config.operators) {
+    out.operators.push_back(find_synth_operator(name));
+  }
   out.threads = static_cast<int>(config.threads);
   out.limits.clear();
   for (size_t i = 0; i < config.log_low.size(); ++i) {

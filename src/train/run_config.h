@@ -26,6 +26,7 @@ struct RunConfig {
   std::string tokenizer;        // tokenizer.json; empty: that of `init`
   int64_t width = 384, layers = 8, heads = 6, kv_heads = 2, inner = 1024, context = 4096;
   std::vector<int64_t> levels = {1};
+  std::vector<std::string> operators;  // that programs are made of; none: CSP-DAG's
   std::vector<int64_t> log_low = {34}, log_high = {35};  // FLOPs, powers of two; by window
   int64_t threads = 0;
 };

@@ -111,6 +111,24 @@ void Settings::add(const std::string& key, std::vector<int64_t>& slot, const std
                        [&slot] { return Json(slot); }});
 }
 
+void Settings::add(const std::string& key, std::vector<std::string>& slot, const std::string& help,
+                   const std::vector<std::string>& allowed) {
+  std::string wants = "a list of";
+  for (const std::string& each : allowed) wants += " " + each;
+  settings_.push_back({key, help, wants,
+                       [&slot, allowed](const Json& value) {
+                         if (!value.is_array()) return false;
+                         for (const Json& item : value) {
+                           if (!item.is_string()) return false;
+                           const auto& word = item.get_ref<const std::string&>();
+                           if (std::ranges::find(allowed, word) == allowed.end()) return false;
+                         }
+                         slot = value.get<std::vector<std::string>>();
+                         return true;
+                       },
+                       [&slot] { return Json(slot); }});
+}
+
 const Settings::Setting* Settings::find(std::string_view key) const {
   const auto found = std::ranges::find(settings_, key, &Setting::key);
   return found == settings_.end() ? nullptr : &*found;

@@ -26,6 +26,9 @@ class Settings {
            double most);
   void add(const std::string& key, std::vector<int64_t>& slot, const std::string& help,
            int64_t least, int64_t most);
+  // Any number of them, none too.
+  void add(const std::string& key, std::vector<std::string>& slot, const std::string& help,
+           const std::vector<std::string>& allowed);
 
   // Sets what the file has. InputError with its line: a key that there is not (with the nearest one
   // that there is), a value of another type or out of bounds. The table [source] says of every key

@@ -13,6 +13,7 @@ struct Config {
   int64_t steps = 10;
   double rate = 0.5;
   std::vector<int64_t> levels = {1};
+  std::vector<std::string> words;
 };
 
 struct Described {
@@ -24,6 +25,7 @@ struct Described {
     settings.add("sft.steps", config.steps, "how many", 1, 100);
     settings.add("sft.rate", config.rate, "how fast", 0, 1);
     settings.add("data.levels", config.levels, "of which", 1, 20);
+    settings.add("data.words", config.words, "from which", {"red", "blue"});
   }
   void read(const std::string& text) { settings.read(parse_toml(text, "r.toml"), "r.toml"); }
 };
@@ -48,6 +50,12 @@ TEST(Settings, ReadsARecipeWithItsSources) {
   EXPECT_EQ(d.config.rate, 0.25);
   EXPECT_EQ(d.config.name, "plain");
   EXPECT_EQ(d.config.levels, std::vector<int64_t>{2});
+  d.settings.set("data.words=[\"blue\"]");
+  EXPECT_EQ(d.config.words, std::vector<std::string>{"blue"});
+  EXPECT_THROW(d.settings.set("data.words=[\"green\"]"), InputError);
+  EXPECT_THROW(d.settings.set("data.words=blue"), InputError);
+  d.settings.set("data.words=[]");
+  EXPECT_TRUE(d.config.words.empty());
   EXPECT_EQ(d.settings.sources().at("sft.rate"), "ours");
   const std::string help = d.settings.help();
   EXPECT_NE(help.find("sft.steps = 7\n    how many (a whole number from 1 to 100)"),

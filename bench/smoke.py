@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""What reinforcement learning adds in the smoke test, on a CPU: pass@1 before and after it, seed by seed.
+
+    bench/smoke.py KERNELWRIGHT --runs FOLDER --out bench/cpu/smoke.json [--seeds 1,2,3] [--tasks 400]
+
+For each seed: recipes/smoke-sft.toml, recipes/smoke-rl.toml from where that ended (its own seed is 100 more,
+so that its programs are others), then both models asked about the same held-out tasks, one answer each at the
+temperature that reinforcement learning samples at, with the same random numbers, and judged as it judges, by
+Triton's interpreter. Held-out tasks are of the recipes' operators and window and drawn from a seed of their
+own; those whose text is one of the programs that any of the runs can have drawn are left out. What FOLDER
+has of a seed is kept: killed, the same command goes on.
+
+The interval of a difference is a paired bootstrap over tasks; that of all seeds is over tasks too, of the mean
+over seeds.
+"""
+
+import argparse
+import json
+import os
+import random
+import resource
+import statistics
+import subprocess
+import time
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+HELD_OUT_SEED = 1001
+EVALUATION_SEED = 7
+RL_SEED = 100  # more than that of SFT
+MOST_DRAWN = 20000  # programs of a run; none draws as many
+RESAMPLES = 10000
+
+
+def recipe(name):
+    return tomllib.loads((ROOT / "recipes" / name).read_text())
+
+
+def of_children():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def timed(command, log):
+    """Seconds, by the clock and of all cores together."""
+    start, used = time.monotonic(), of_children()
+    with open(log, "a") as file:
+        subprocess.run(list(map(str, command)), cwd=ROOT, stdout=file, stderr=file, check=True)
+    return [time.monotonic() - start, of_children() - used]
+
+
+def synth(tool, data, seed, count, out, *flags):
+    if len(data["levels"]) != 1 or isinstance(data["log_low"], list):
+        raise SystemExit("recipes of one level and one window are understood")
+    subprocess.run(list(map(str, [
+        tool, "synth", "--level", data["levels"][0], "--count", count, "--seed", seed,
+        "--window", "2^%d:2^%d" % (data["log_low"], data["log_high"]), "--only", ",".join(data["operators"]),
+        "--split", flags[0], "--backend", "cpu", "--out", out, *flags[1:]])), check=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def held_out(tool, data, seeds, count, folder):
+    """The file of tasks, and how many were left out."""
+    path, drawn = folder / "held_out.jsonl", folder / "drawn.jsonl"
+    synth(tool, data, HELD_OUT_SEED, count + count // 4, drawn, "validation")
+    seen = set()
+    for seed in seeds:
+        for own in (seed, seed + RL_SEED):
+            programs = folder / ("programs%d.jsonl" % own)
+            synth(tool, data, own, MOST_DRAWN, programs, "train", "--no-hygiene")
+            with programs.open() as file:
+                seen.update(json.loads(line)["model"] for line in file)
+    lines = drawn.read_text().splitlines()
+    unseen = [line for line in lines if json.loads(line)["model"] not in seen]
+    if len(unseen) < count:
+        raise SystemExit("too few tasks that no run can have drawn: %d" % len(unseen))
+    path.write_text("".join(line + "\n" for line in unseen[:count]))
+    return path, len(lines) - len(unseen)
+
+
+class Phases:
+    """What each phase of a seed took, of all attempts that came to its end."""
+
+    def __init__(self, path):
+        self.path = path
+        self.seconds = json.loads(path.read_text()) if path.exists() else {}
+
+    def add(self, phase, command, log):
+        before = self.seconds.get(phase, [0, 0])
+        self.seconds[phase] = [a + b for a, b in zip(before, timed(command, log))]
+        self.path.write_text(json.dumps(self.seconds))
+
+
+def evaluate(tool, tasks, model, rl, trials, out, phases, phase):
+    """Whether each task was solved, by its file (None: not judged), and eval's summary."""
+    if not out.exists():
+        part = out.with_suffix(".part")
+        part.unlink(missing_ok=True)
+        command = [tool, "eval", tasks, "--backend", "cpu", "--coverage", "pure", "--no-time", "--policy", "local",
+                   "--model", model, "--model-device", "cpu", "--samples", 1, "--seed", EVALUATION_SEED,
+                   "--temperature", rl["temperature"], "--max-tokens", rl["max_tokens"], "--trials", trials,
+                   "--concurrency", rl["rows"], "--batch", 200, "--json"]
+        phases.add(phase, ["sh", "-c", '"$@" > "$0"', part, *command], out.with_suffix(".log"))
+        part.rename(out)
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    return {row["model"]: None if row["outcome"] == "not judged" else row["outcome"] == "verified"
+            for row in rows if "model" in row}, rows[-1]["summary"]
+
+
+def interval(differences):
+    numbers = random.Random(1)
+    means = sorted(statistics.fmean(numbers.choices(differences, k=len(differences))) for _ in range(RESAMPLES))
+    return [means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES) - 1]]
+
+
+def learn(tool, seed, folder, phases):
+    """Folders of the models before and after reinforcement learning."""
+    models, steps = [], {"sft": recipe("smoke-sft.toml")["sft"]["steps"], "rl": recipe("smoke-rl.toml")["rl"]["steps"]}
+    for kind, own in (("sft", seed), ("rl", seed + RL_SEED)):
+        run = folder / kind
+        models.append(run / ("checkpoint-%d" % steps[kind]) / "model")
+        if models[-1].exists():
+            continue
+        command = [tool, "train", ROOT / "recipes" / ("smoke-%s.toml" % kind), "--out", run,
+                   "--set", "run.seed=%d" % own]
+        if kind == "rl":
+            command += ["--set", "model.init=%s" % models[0]]
+        phases.add(kind, command, folder / (kind + ".log"))
+    return models
+
+
+def curve(log):
+    """Rewards by step, in fives."""
+    rewards = [row["reward"] for row in map(json.loads, log.read_text().splitlines()) if row["part"] == "rl"]
+    return [round(statistics.fmean(rewards[i:i + 5]), 3) for i in range(0, len(rewards), 5)]
+
+
+def one_seed(tool, seed, folder, tasks):
+    folder.mkdir(parents=True, exist_ok=True)
+    phases = Phases(folder / "seconds.json")
+    models = learn(tool, seed, folder, phases)
+    rl, judge = (recipe("smoke-rl.toml")[table] for table in ("rl", "judge"))
+    answers, reasons = [], []
+    for when, model in zip(("before", "after"), models):
+        found, summary = evaluate(tool, tasks, model, rl, judge["trials"], folder / (when + ".jsonl"), phases,
+                                  "evaluation " + when)
+        answers.append(found)
+        reasons.append(summary["reasons"])
+    both = [model for model in answers[0] if answers[0][model] is not None and answers[1].get(model) is not None]
+    differences = {model: int(answers[1][model]) - int(answers[0][model]) for model in both}
+    row = {"seed": seed, "tasks": len(both), "not_judged": len(answers[0]) - len(both),
+           "before": statistics.fmean(answers[0][model] for model in both),
+           "after": statistics.fmean(answers[1][model] for model in both),
+           "difference": statistics.fmean(differences.values()), "interval": interval(list(differences.values())),
+           "gained": sum(d > 0 for d in differences.values()), "lost": sum(d < 0 for d in differences.values()),
+           "rejected_before": reasons[0], "rejected_after": reasons[1],
+           "rewards_by_five_steps": curve(folder / "rl" / "log.jsonl"),
+           "seconds": {phase: round(clock, 1) for phase, (clock, _) in phases.seconds.items()},
+           "cpu_seconds": {phase: round(cores, 1) for phase, (_, cores) in phases.seconds.items()}}
+    return row, differences
+
+
+def versions(tool):
+    def said(*command):
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
+
+    doctor = said(tool, "doctor", "--backend", "cpu")
+    worker = [line.split(": ", 1)[1] for line in doctor.splitlines() if "python worker" in line]
+    return {"kernelwright": said(tool, "--version").strip(), "revision": said("git", "rev-parse", "HEAD").strip(),
+            "worker": "".join(worker)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kernelwright")
+    parser.add_argument("--runs", type=Path, required=True, help="folder of runs and answers, kept")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seeds", default="1,2,3")
+    parser.add_argument("--tasks", type=int, default=400)
+    flags = parser.parse_args()
+    seeds = [int(seed) for seed in flags.seeds.split(",")]
+    tool, runs = Path(flags.kernelwright).resolve(), flags.runs.resolve()
+    runs.mkdir(parents=True, exist_ok=True)
+    data = recipe("smoke-rl.toml")["data"]
+    tasks, left_out = held_out(tool, data, seeds, flags.tasks, runs)
+    found = {"command": "bench/smoke.py build/kernelwright --runs runs/smoke --out bench/cpu/smoke.json --seeds %s "
+                        "--tasks %d" % (flags.seeds, flags.tasks),
+             "versions": versions(tool), "cores": os.cpu_count(),
+             "threads_of_torch": os.environ.get("OMP_NUM_THREADS"),
+             "temperature": recipe("smoke-rl.toml")["rl"]["temperature"],
+             "held_out": flags.tasks, "left_out_as_seen": left_out, "seeds": []}
+    all_differences = []
+    for seed in seeds:
+        row, differences = one_seed(tool, seed, runs / str(seed), tasks)
+        found["seeds"].append(row)
+        all_differences.append(differences)
+        common = set.intersection(*map(set, all_differences))
+        means = [statistics.fmean(d[model] for d in all_differences) for model in sorted(common)]
+        found["all"] = {"seeds": len(all_differences), "tasks": len(common), "difference": statistics.fmean(means),
+                        "interval": interval(means), "least": min(r["difference"] for r in found["seeds"])}
+        flags.out.write_text(json.dumps(found, indent=1) + "\n")
+        print("seed %d: pass@1 %.1f %% before, %.1f %% after, %+.1f points (%+.1f to %+.1f), %s" % (
+            seed, 100 * row["before"], 100 * row["after"], 100 * row["difference"],
+            *(100 * x for x in row["interval"]), row["seconds"]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
