@@ -46,14 +46,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
             server.paths.append(self.path)
             server.under_way += 1
             server.most = max(server.most, server.under_way)
+        self.answered = False
         try:
             server.script(number, body)(self)
         finally:
             self.close_connection = True
-            with server.lock:
-                server.under_way -= 1
+            self.leave()
+
+    def leave(self):
+        """Not under way any more: from its first byte on, the client may have the answer and ask again."""
+        with self.server.lock:
+            self.server.under_way -= not self.answered
+        self.answered = True
 
     def start(self, status=200, kind="text/event-stream", **headers):
+        self.leave()
         self.send_response(status)
         self.send_header("Content-Type", kind)
         for name, value in headers.items():

@@ -166,7 +166,7 @@ TEST(OpenAi, ABareTaskIsAllThatIsSaid) {
   const Json body = Json::parse(one.transport->bodies.at(0));
   ASSERT_EQ(body.at("messages").size(), 1u);
   EXPECT_EQ(body["messages"][0].at("role"), "user");
-  EXPECT_EQ(body["messages"][0].at("content"), task_text(teacher::softmax_task(4, 8)));
+  EXPECT_EQ(body["messages"][0].at("content"), task_text(teacher::softmax_task(4, 8), kAskedName));
   EXPECT_EQ(body.at("temperature"), 0);
   const Asked two = ask([](size_t) { return says(kAnswer); }, 2, options);
   for (const std::string& text : two.transport->bodies) {

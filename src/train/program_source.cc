@@ -35,17 +35,6 @@ int threads_of(int asked) {
   return asked > 0 ? asked : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
-SynthOptions synth_options(const ProgramOptions& options, int level, const DimsLimits& limits) {
-  SynthOptions out;
-  out.level = level;
-  out.seed = options.seed;
-  out.dtype = options.dtype;
-  out.limits = limits;
-  out.operators = options.operators;
-  if (level > 1) out.split = options.split;
-  return out;
-}
-
 std::string power_text(double x) { return "2^" + std::to_string(std::lround(std::log2(x))); }
 
 // What cannot be found.
@@ -58,6 +47,17 @@ std::string description(const SynthOptions& options) {
 }
 
 }  // namespace
+
+SynthOptions synth_options(const ProgramOptions& options, int level, const DimsLimits& limits) {
+  SynthOptions out;
+  out.level = level;
+  out.seed = options.seed;
+  out.dtype = options.dtype;
+  out.limits = limits;
+  out.operators = options.operators;
+  if (level > 1) out.split = options.split;
+  return out;
+}
 
 void check_drawable(const ProgramOptions& options) {
   struct Tried {

@@ -13,6 +13,7 @@
 #include "ops/dtype.h"
 #include "synth/dims.h"
 #include "synth/operators.h"
+#include "synth/program.h"
 #include "synth/split.h"
 #include "worker/device_profile.h"
 #include "worker/jobs.h"
@@ -35,6 +36,9 @@ struct ProgramOptions {
 // that those of the split cannot be drawn, as far as some seconds of draws can tell: a run would
 // draw for minutes before it found out, which may be when its curriculum gets there.
 void check_drawable(const ProgramOptions& options);
+
+// How programs of one level and window are drawn. Those of one operator are in every split.
+SynthOptions synth_options(const ProgramOptions& options, int level, const DimsLimits& limits);
 
 // Another seed, for programs that those of `seed` are not.
 uint64_t validation_seed(uint64_t seed);

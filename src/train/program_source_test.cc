@@ -35,7 +35,8 @@ TEST(Drawable, SaysWhichLevelHasNoSizesInWhichWindow) {
   ProgramOptions options = options_of({1, 40}, 34, 35, 30);
   options.limits.push_back(options_of({}, 10, 11, 5).limits[0]);
   const std::string said = refusal(options);
-  EXPECT_NE(said.find("of 40 operators (data.levels) with 2^10 to 2^11 FLOPs"), std::string::npos)
+  EXPECT_NE(said.find("of 40 operators (data.levels, data.operators) with 2^10 to 2^11 FLOPs"),
+            std::string::npos)
       << said;
   EXPECT_NE(said.find("at most 2^5 elements"), std::string::npos) << said;
 }

@@ -61,6 +61,7 @@ std::vector<VerlRow> make_rows() {
       {"model.inner", kNoPlace, kFromModel},
       {"model.context", kNoPlace, kFromModel},
       {"data.levels", kTasks, "operators of the tasks, each level as often"},
+      {"data.operators", kTasks, "what they are made of"},
       {"data.log_low", kTasks, "windows of FLOPs, each as often"},
       {"data.log_high", kTasks, "windows of FLOPs, each as often"},
       {"data.threads", kNoPlace, "how this program draws"},

@@ -91,14 +91,9 @@ std::vector<Stream> streams_of(const RlConfig& config, Split split, const VerlDr
   std::vector<Stream> out;
   for (size_t window = 0; window < programs.limits.size(); ++window) {
     for (const int level : programs.levels) {
-      SynthOptions options;
-      options.level = level;
-      options.seed = programs.seed;
-      options.dtype = programs.dtype;
-      options.limits = programs.limits[window];
-      if (level > 1) options.split = split;  // programs of one operator are in every split
       const bool several = programs.limits.size() > 1;
-      out.emplace_back(options, several ? "window" + std::to_string(window) + "-" : "", drawing);
+      out.emplace_back(synth_options(programs, level, programs.limits[window]),
+                       several ? "window" + std::to_string(window) + "-" : "", drawing);
     }
   }
   return out;
