@@ -14,6 +14,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+SEEDS = "2026", "2027", "2028", "2030"
+WINDOWS = "2^34:2^35", "2^24:2^28"
 
 
 def main():
@@ -26,8 +28,8 @@ def main():
         row = json.loads(line)
         suite[row["model"]] = suite[row["twin"]["model"]] = row["id"]
     found = set()
-    for seed in ("2026", "2027", "2028", "2030"):
-        for window in ("2^34:2^35", "2^24:2^28"):
+    for seed in SEEDS:
+        for window in WINDOWS:
             with tempfile.TemporaryDirectory() as folder:
                 out = Path(folder) / "rows.jsonl"
                 subprocess.run([flags.kernelwright, "synth", "--level", "1", "--count", str(flags.count), "--seed",
@@ -40,7 +42,7 @@ def main():
                             found.add((suite[row["model"]], seed))
     for task, seed in sorted(found):
         print("%s is among the programs of seed %s" % (task, seed))
-    print("%d of %d programs" % (len(found), 4 * flags.count))
+    print("%d of %d programs" % (len(found), len(SEEDS) * len(WINDOWS) * flags.count))
 
 
 if __name__ == "__main__":
