@@ -135,3 +135,27 @@ def test_programs_that_are_no_one_fragment_are_written_whole(tmp_path):
     results, _ = read(judged)
     assert [r["outcome"] for r in results] == ["verified"] * 8, [r for r in results if r["outcome"] != "verified"]
     assert any(r["samples"][-1]["schedule"]["parts"] > 2 for r in results)
+
+
+def test_what_is_equal_is_judged_once(results, tmp_path):
+    """By its text, or by its program; what becomes of it stands with every sample."""
+    _, out, _, _ = results
+    write_model(tmp_path / "pointwise.py", *MODELS["pointwise"])
+    right = (out / "pointwise.0.fragment.py").read_text()
+    wrong = right.replace("+ 1.0", "+ 2.0")
+    assert wrong != right
+    answers = tmp_path / "answers"
+    answers.mkdir()
+    for k, text in enumerate([wrong, right, wrong, right, "# The same.\n" + right]):
+        (answers / f"pointwise.{k}.fragment.py").write_text(text)
+    process = run("eval", tmp_path / "pointwise.py", "--backend", "cpu", "--samples", "5", "--trials", "1",
+                  "--json", "--policy", "replay", "--answers", answers, "--out", tmp_path / "placed")
+    line, last = [json.loads(text) for text in process.stdout.splitlines()]
+    assert [s["outcome"] for s in line["samples"]] == ["rejected", "accepted"] * 2 + ["accepted"]
+    same = [s["same_as"] for s in line["samples"]]
+    assert (same[0], same[2]) == (None, 0)
+    judged = [k for k in (1, 3, 4) if same[k] is None]
+    assert len(judged) == 1 and all(same[k] in (None, *judged) for k in (1, 3, 4)), same
+    assert last["summary"]["answers"] == 5 and last["summary"]["correct"] == 3
+    placed = sorted(p.name for p in (tmp_path / "placed").glob("*.py") if "fragment" not in p.name)
+    assert placed == ["pointwise.1.py", "pointwise.3.py", "pointwise.4.py"]

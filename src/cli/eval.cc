@@ -170,7 +170,10 @@ int run(const Flags& flags) {
                          .whole = true});
   std::map<std::string, int> outcomes;
   std::vector<TaskAnswers> tasks;
-  Suite(machine.pool, machine.executor, *policy, machine.profile)
+  const WorkerConfig workers = worker_config(flags.machine, files);
+  const size_t most = requests.size() * static_cast<size_t>(flags.samples);
+  JudgingCrew crew(workers, static_cast<int>(std::min<size_t>(most, workers.parallel)));
+  Suite(crew, machine.executor, *policy, machine.profile)
       .run(requests, options, [&](const SuiteResult& result) {
         ++outcomes[result.outcome()];
         if (auto answers = answers_of(result)) tasks.push_back(std::move(*answers));

@@ -10,6 +10,7 @@
 #include "policy/task_key.h"
 #include "program/export.h"
 #include "program/transform.h"
+#include "verify/batch.h"
 #include "verify/side_by_side.h"
 #include "verify/statistics.h"
 
@@ -87,6 +88,7 @@ Json to_json(const SuiteSample& sample) {
           {"schedule", sample.schedule},
           {"outcome", outcome_name(verdict.outcome)},
           {"in_full", sample.in_full},
+          {"same_as", sample.same_as < 0 ? Json() : Json(sample.same_as)},
           {"rejected_at", verdict.rejected_at ? Json(stage_name(*verdict.rejected_at)) : Json()},
           {"reason", verdict.reason},
           {"degenerate", verdict.degenerate},
@@ -124,6 +126,7 @@ struct Suite::Asked {
   };
   std::vector<std::optional<Built>> built;  // by sample
   bool done = false;                        // judged
+  size_t open = 0;                          // samples that are being judged
 };
 
 void Suite::run(const std::vector<RecordRequest>& models, const SuiteOptions& options,
@@ -148,7 +151,15 @@ void Suite::run_batch(std::vector<Asked>& batch, const SuiteOptions& options,
                       const std::function<void(const SuiteResult&)>& done) {
   timed(options, "recorded", [&] { return record(batch, options), 0; });
   timed(options, "asked the policy", [&] { return propose(batch, options), 0; });
-  // torch.compile works while proposals are built, and is done before anything is timed.
+  if (options.side_by_side || options.until_accepted) {
+    judge_in_rounds(batch, options, done);
+  } else {
+    timed(options, "judged", [&] { return judge_all(batch, options, done), 0; });
+  }
+}
+
+// torch.compile's version of each model that has samples.
+void Suite::build_packages(std::vector<Asked>& batch, const SuiteOptions& options) {
   std::vector<BaselineRequest> baselines;
   std::vector<Asked*> owners;
   for (Asked& asked : batch) {
@@ -156,16 +167,74 @@ void Suite::run_batch(std::vector<Asked>& batch, const SuiteOptions& options,
     baselines.push_back(*asked.baseline);
     owners.push_back(&asked);
   }
-  auto packages = std::async(std::launch::async, [&] {
-    if (baselines.empty()) return std::vector<std::string>();
-    return timed(options, "built " + std::to_string(baselines.size()) + " torch.compile packages",
-                 [&] { return options.compile_baselines(baselines); });
+  if (baselines.empty()) return;
+  const std::vector<std::string> made =
+      timed(options, "built " + std::to_string(baselines.size()) + " torch.compile packages",
+            [&] { return options.compile_baselines(baselines); });
+  for (size_t i = 0; i < made.size(); ++i) owners.at(i)->package = made[i];
+}
+
+// Every sample by itself.
+void Suite::judge_all(std::vector<Asked>& batch, const SuiteOptions& options,
+                      const std::function<void(const SuiteResult&)>& done) {
+  build_packages(batch, options);  // nothing else is on the device meanwhile
+  std::vector<BatchItem> items;
+  std::vector<std::pair<Asked*, size_t>> places;
+  for (Asked& asked : batch) {
+    if (!asked.result.fault.empty()) continue;
+    const auto task = std::make_shared<const Task>(asked.fragment.task);
+    asked.result.floor_ms = 1e3 * physical_floor(*task, profile_);
+    for (size_t k = 0; k < asked.result.samples.size(); ++k) {
+      const std::string& source = asked.result.samples[k].source;
+      if (source.empty()) continue;  // judged already
+      BatchItem& item = items.emplace_back();
+      item.id = std::to_string(places.size());
+      item.task = task;
+      item.candidate = proposal_request(task->forward, source, profile_);
+      item.compiled_package = asked.package;
+      places.emplace_back(&asked, k);
+      ++asked.open;
+    }
+  }
+  size_t reported = 0;
+  const auto report = [&] {  // in order
+    for (; reported < batch.size() && batch[reported].open == 0; ++reported) {
+      done(batch[reported].result);
+    }
+  };
+  report();
+  verify_batch(items, crew_, executor_, profile_, options.verify, [&](const BatchResult& found) {
+    const auto [asked, k] = places.at(std::stoull(found.item->id));
+    take(*asked, k, found);
+    if (!found.same_as.empty()) {
+      const auto& [other, of] = places.at(std::stoull(found.same_as));
+      if (other == asked) asked->result.samples[k].same_as = static_cast<int>(of);
+    }
+    --asked->open;
+    report();
   });
+}
+
+void Suite::take(Asked& asked, size_t k, const BatchResult& found) {
+  if (!found.fault.empty()) asked.result.fault = found.fault;  // the model itself does not run
+  SuiteSample& sample = asked.result.samples[k];
+  sample.verdict = found.verdict;
+  sample.in_full = found.program != nullptr || sample.verdict.rejected_at > Stage::kCompile;
+  for (const StageResult& stage : found.verdict.stages) {
+    const bool own = found.same_as.empty() && stage.stage > Stage::kCoverage;
+    if (own) asked.result.judge_seconds += stage.seconds;
+  }
+  if (found.program) put_in_place(asked, sample, *found.program);
+}
+
+void Suite::judge_in_rounds(std::vector<Asked>& batch, const SuiteOptions& options,
+                            const std::function<void(const SuiteResult&)>& done) {
+  // torch.compile works while proposals are built, and is done before anything is timed.
+  auto packages = std::async(std::launch::async, [&] { build_packages(batch, options); });
   const auto samples = static_cast<size_t>(options.samples);
   const size_t at_once = options.until_accepted ? 1 : samples;
   timed(options, "built proposals", [&] { return build(batch, 0, at_once, options); });
-  const std::vector<std::string> made = packages.get();
-  for (size_t i = 0; i < made.size(); ++i) owners.at(i)->package = made[i];
+  packages.get();
   size_t reported = 0;  // models, in order
   for (size_t first = 0; first < samples; first += at_once) {
     if (first > 0) {
@@ -173,9 +242,7 @@ void Suite::run_batch(std::vector<Asked>& batch, const SuiteOptions& options,
       if (timed(options, what, [&] { return build(batch, first, first + 1, options); }) == 0) break;
     }
     for (Asked& asked : batch) {
-      const Clock::time_point start = Clock::now();
-      judge(asked, first, options);
-      asked.result.judge_seconds += std::chrono::duration<double>(Clock::now() - start).count();
+      crew_.run(1, [&](WorkerPool& pool, size_t) { judge(pool, asked, first, options); });
       asked.done = first + at_once >= asked.built.size() || !asked.result.fault.empty();
       for (; reported < batch.size() && batch[reported].done; ++reported) {
         done(batch[reported].result);
@@ -184,11 +251,20 @@ void Suite::run_batch(std::vector<Asked>& batch, const SuiteOptions& options,
   }
 }
 
+std::vector<JobOutcome<BuiltTask>> Suite::built_by_crew(const std::vector<RecordRequest>& requests,
+                                                        std::chrono::milliseconds deadline) {
+  std::vector<JobOutcome<BuiltTask>> out(requests.size());
+  crew_.run(requests.size(), [&](WorkerPool& pool, size_t i) {
+    out[i] = std::move(build_tasks(pool, {requests[i]}, deadline).front());
+  });
+  return out;
+}
+
 void Suite::record(std::vector<Asked>& batch, const SuiteOptions& options) {
   std::vector<RecordRequest> requests;
   for (const Asked& asked : batch) requests.push_back(*asked.request);
   std::vector<JobOutcome<BuiltTask>> references =
-      build_tasks(pool_, requests, options.verify.record_deadline);
+      built_by_crew(requests, options.verify.record_deadline);
   for (size_t i = 0; i < batch.size(); ++i) {
     Asked& asked = batch[i];
     if (references[i].fault) {
@@ -231,7 +307,7 @@ size_t Suite::build(std::vector<Asked>& batch, size_t first, size_t last,
     }
   }
   std::vector<JobOutcome<BuiltTask>> built =
-      build_tasks(pool_, proposals, options.verify.compile_deadline);
+      built_by_crew(proposals, options.verify.compile_deadline);
   for (size_t i = 0; i < places.size(); ++i) {
     auto& [asked, k] = places[i];
     if (built[i].fault) {
@@ -284,20 +360,22 @@ void Suite::propose(Asked& asked, const SuiteOptions& options) {
   if (asked.result.samples.empty()) asked.result.refusal = policy_.refusal(task, profile_);
 }
 
-void Suite::judge(Asked& asked, size_t first, const SuiteOptions& options) {
+void Suite::judge(WorkerPool& pool, Asked& asked, size_t first, const SuiteOptions& options) {
   const auto from = asked.built.begin() + static_cast<long>(std::min(first, asked.built.size()));
   const bool anything =
       std::any_of(from, asked.built.end(), [](const auto& task) { return task.has_value(); });
   if (!anything) return;
+  const Clock::time_point start = Clock::now();
   VerifyOptions verify = options.verify;
   verify.compiled_package = asked.package;
-  const Reference reference = Verifier(pool_, executor_, profile_).prepare(asked.fragment.task);
+  Verifier verifier(pool, executor_, profile_);
+  const Reference reference = verifier.prepare(asked.fragment.task);
   asked.result.floor_ms = 1e3 * physical_floor(reference.task, profile_);
   try {
     if (options.side_by_side) {
-      judge_side_by_side(asked, reference, verify);
+      judge_side_by_side(verifier, asked, reference, verify);
     } else {
-      judge_each(asked, first, reference, verify);
+      judge_one(verifier, asked, first, reference, verify);
     }
   } catch (const InputError& error) {  // the model itself does not run
     asked.result.fault = error.what();
@@ -307,36 +385,33 @@ void Suite::judge(Asked& asked, size_t first, const SuiteOptions& options) {
     asked.result.samples.resize(first + 1);
     asked.built.resize(first + 1);
   }
-  put_in_place(asked);
-}
-
-void Suite::put_in_place(Asked& asked) {
   for (size_t k = 0; k < asked.built.size(); ++k) {
     SuiteSample& sample = asked.result.samples[k];
     if (!sample.in_full || sample.verdict.outcome != Verdict::Outcome::kAccepted) continue;
-    try {
-      sample.python = export_python(
-          splice(asked.task, {{asked.fragment, asked.built[k]->task.task}}), asked.request->text);
-    } catch (const InputError&) {  // it cannot be exported: the source has to do
-    }
+    put_in_place(asked, sample, asked.built[k]->task.task);
+  }
+  asked.result.judge_seconds += std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void Suite::put_in_place(const Asked& asked, SuiteSample& sample, const Task& program) {
+  try {
+    sample.python =
+        export_python(splice(asked.task, {{asked.fragment, program}}), asked.request->text);
+  } catch (const InputError&) {  // it cannot be exported: the source has to do
   }
 }
 
-void Suite::judge_each(Asked& asked, size_t first, const Reference& reference,
-                       const VerifyOptions& options) {
-  Verifier verifier(pool_, executor_, profile_);
-  for (size_t k = first; k < asked.built.size(); ++k) {
-    if (!asked.built[k]) continue;
-    SuiteSample& sample = asked.result.samples[k];
-    auto& [request, built] = *asked.built[k];
-    verifier.judge_built(reference, request, options, built, sample.verdict);
-    sample.in_full = true;
-  }
+void Suite::judge_one(Verifier& verifier, Asked& asked, size_t k, const Reference& reference,
+                      const VerifyOptions& options) {
+  if (!asked.built[k]) return;
+  SuiteSample& sample = asked.result.samples[k];
+  auto& [request, built] = *asked.built[k];
+  verifier.judge_built(reference, request, options, built, sample.verdict);
+  sample.in_full = true;
 }
 
-void Suite::judge_side_by_side(Asked& asked, const Reference& reference,
+void Suite::judge_side_by_side(Verifier& verifier, Asked& asked, const Reference& reference,
                                const VerifyOptions& options) {
-  Verifier verifier(pool_, executor_, profile_);
   std::vector<SuiteSample>& samples = asked.result.samples;
   std::vector<size_t> right;
   for (size_t k = 0; k < asked.built.size(); ++k) {

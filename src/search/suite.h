@@ -3,8 +3,9 @@
 // itself (`kernelwright eval`). Samples can also be compared with each other: then each is tried
 // once, all that are right are timed in one run, and the fastest alone is judged in full.
 //
-// Models go through in batches, so that recording and compiling fill the pool while only one batch
-// is held. Borrows a WorkerPool and an ExecutorClient. One thread.
+// Models go through in batches. Within one, recording and compiling fill the crew while the
+// executor judges, and equal samples are judged once (verify/batch.h). Borrows the crew, an
+// ExecutorClient, the policy and the profile. One thread.
 #pragma once
 
 #include <functional>
@@ -13,6 +14,8 @@
 
 #include "policy/policy.h"
 #include "verify/baselines.h"
+#include "verify/batch.h"
+#include "verify/crew.h"
 #include "verify/verifier.h"
 
 namespace kw {
@@ -39,6 +42,7 @@ struct SuiteSample {
   Json schedule;                     // what the policy says of it
   Verdict verdict;
   bool in_full = false;  // judged by all trials that were asked for
+  int same_as = -1;      // the model's sample whose verdict this is, as their programs are equal
   double device_ms = 0;  // 0: not timed
 };
 
@@ -51,7 +55,7 @@ struct SuiteResult {
   std::vector<SuiteSample> samples;
   double eager_ms = 0, compiled_ms = 0;  // of samples that were timed side by side; 0: none
   double floor_ms = 0;                   // physical_floor()
-  double judge_seconds = 0;              // wall time of trials and timing
+  double judge_seconds = 0;              // of trials and timing
 
   // Some sample was accepted, in full.
   bool verified() const;
@@ -64,10 +68,10 @@ Json to_json(const SuiteResult& result);  // docs/formats/eval.md
 
 class Suite {
  public:
-  Suite(WorkerPool& pool, ExecutorClient& executor, Policy& policy, const DeviceProfile& profile)
-      : pool_(pool), executor_(executor), policy_(policy), profile_(profile) {}
+  Suite(JudgingCrew& crew, ExecutorClient& executor, Policy& policy, const DeviceProfile& profile)
+      : crew_(crew), executor_(executor), policy_(policy), profile_(profile) {}
 
-  // Calls `done` for each model, in order.
+  // Calls `done` for each model, in order, from one thread at a time.
   void run(const std::vector<RecordRequest>& models, const SuiteOptions& options,
            const std::function<void(const SuiteResult&)>& done);
 
@@ -75,19 +79,28 @@ class Suite {
   struct Asked;  // one model on its way
   void run_batch(std::vector<Asked>& batch, const SuiteOptions& options,
                  const std::function<void(const SuiteResult&)>& done);
+  std::vector<JobOutcome<BuiltTask>> built_by_crew(const std::vector<RecordRequest>& requests,
+                                                   std::chrono::milliseconds deadline);
   void record(std::vector<Asked>& batch, const SuiteOptions& options);
   size_t build(std::vector<Asked>& batch, size_t first, size_t last, const SuiteOptions& options);
   void propose(std::vector<Asked>& batch, const SuiteOptions& options);
   void propose(Asked& asked, const SuiteOptions& options);
-  void judge(Asked& asked, size_t first, const SuiteOptions& options);
-  void put_in_place(Asked& asked);
-  void judge_each(Asked& asked, size_t first, const Reference& reference,
-                  const VerifyOptions& options);
-  void judge_side_by_side(Asked& asked, const Reference& reference, const VerifyOptions& options);
+  void build_packages(std::vector<Asked>& batch, const SuiteOptions& options);
+  void judge_all(std::vector<Asked>& batch, const SuiteOptions& options,
+                 const std::function<void(const SuiteResult&)>& done);
+  void take(Asked& asked, size_t k, const BatchResult& found);
+  static void put_in_place(const Asked& asked, SuiteSample& sample, const Task& program);
+  void judge_in_rounds(std::vector<Asked>& batch, const SuiteOptions& options,
+                       const std::function<void(const SuiteResult&)>& done);
+  void judge(WorkerPool& pool, Asked& asked, size_t first, const SuiteOptions& options);
+  void judge_one(Verifier& verifier, Asked& asked, size_t k, const Reference& reference,
+                 const VerifyOptions& options);
+  void judge_side_by_side(Verifier& verifier, Asked& asked, const Reference& reference,
+                          const VerifyOptions& options);
   void time(Asked& asked, const Reference& reference, const std::vector<size_t>& right,
             const VerifyOptions& options);
 
-  WorkerPool& pool_;
+  JudgingCrew& crew_;
   ExecutorClient& executor_;
   Policy& policy_;
   const DeviceProfile& profile_;

@@ -49,6 +49,7 @@ struct JobOfItems {
 // What became of a candidate: a verdict, or what is wrong with its reference.
 struct Outcome {
   Verdict verdict;
+  std::shared_ptr<const Task> program;
   std::string fault;
 };
 
@@ -104,7 +105,7 @@ class BatchRun {
     const Clock::time_point start = Clock::now();
     SharedReference& shared = *job.reference;
     prepare(verifier, *job.items.front(), shared);
-    std::optional<Outcome> outcome = Outcome{{}, shared.fault};
+    std::optional<Outcome> outcome = Outcome{{}, nullptr, shared.fault};
     if (shared.fault.empty()) outcome = judge_new(verifier, job, start);
     if (outcome) report(job, job.items.front(), *outcome, start);
     if (--shared.left == 0 && shared.fault.empty()) executor_.unload(shared.reference.id);
@@ -139,10 +140,17 @@ class BatchRun {
       key = job.digest + program_digest(recorded, slices);
       if (!claim(key, job, start)) return std::nullopt;
     }
+    VerifyOptions options = options_;
+    if (const std::string& package = job.items.front()->compiled_package; !package.empty()) {
+      options.compiled_package = package;
+    }
     try {
       BuiltTask built;
-      if (verifier.compile(request, options_, recorded, slices, out.verdict, built)) {
-        verifier.judge_built(job.reference->reference, request, options_, built, out.verdict);
+      if (verifier.compile(request, options, recorded, slices, out.verdict, built)) {
+        verifier.judge_built(job.reference->reference, request, options, built, out.verdict);
+      }
+      if (out.verdict.outcome == Verdict::Outcome::kAccepted) {
+        out.program = std::make_shared<const Task>(std::move(built.task));
       }
     } catch (const InputError& error) {  // the reference's fault, found on a trial
       out.fault = error.what();
@@ -184,8 +192,8 @@ class BatchRun {
     const std::chrono::duration<double> seconds = now - start, finished = now - start_;
     const std::lock_guard lock(report_mutex_);
     for (const BatchItem* item : job.items) {
-      done_({item, outcome.verdict, outcome.fault, item == judged ? "" : judged->id,
-             seconds.count(), finished.count()});
+      done_({item, outcome.verdict, outcome.program, outcome.fault,
+             item == judged ? "" : judged->id, seconds.count(), finished.count()});
     }
   }
 

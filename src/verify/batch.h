@@ -24,6 +24,9 @@ struct BatchItem {
   // The reference, where it is a Task already (a fragment); `reference` is not looked at then.
   std::shared_ptr<const Task> task;
   std::string settings;  // what else decides the verdict: flags, backend
+  // torch.compile's version of the reference, to be timed beside it; the same for all items of one
+  // reference. Empty: VerifyOptions' own.
+  std::string compiled_package;
 
   // Tells whether a result that stands in a file belongs to this item.
   std::string digest() const;
@@ -32,6 +35,7 @@ struct BatchItem {
 struct BatchResult {
   const BatchItem* item = nullptr;
   Verdict verdict;
+  std::shared_ptr<const Task> program;  // of an accepted candidate: as it was built
   std::string fault;    // of the reference, which nothing can be judged with; no verdict then
   std::string same_as;  // id of the item whose verdict this is; empty: its own
   double seconds = 0;   // wall time from the start of its recording to its verdict

@@ -55,14 +55,7 @@ std::string Body::mask(unsigned dims) const {
 // Sum of index * stride over the loops the access varies with; sets the tile dimensions it spans.
 std::string Body::address(const Access& access, const std::string& prefix, unsigned* dims) {
   *dims = 0;
-  bool contiguous = !contiguous_.empty();
-  int64_t expected = 1;
-  for (size_t i = contiguous_.size(); contiguous && i-- > 0;) {
-    const LeafStride* s = loop_stride(access, contiguous_[i]);
-    contiguous = s && s->stride == expected;
-    expected *= contiguous_[i].size;
-  }
-  if (contiguous) {
+  if (!contiguous_.empty() && walks_contiguously(access, contiguous_)) {
     *dims = contiguous_index_.dims;
     return contiguous_index_.text;
   }
@@ -189,6 +182,28 @@ std::string Body::pointwise(const Node& node) {
   return out;
 }
 
+// Loops of constants around what is folded; the variable that holds it.
+std::string Body::folded(const Node& node) {
+  const bool sum = node.reduce == ReduceOp::kSum;
+  const std::string name = kernel_.unique(node.name);
+  kernel_.line(name + " = " + (sum ? "0.0" : "float(\"-inf\")"));
+  open_scope();
+  for (AxisId axis : node.axes) {
+    const std::string place = kernel_.unique("k");
+    const int64_t size = graph_.axes.size(axis);
+    kernel_.open("for " + place + " in tl.static_range(" + std::to_string(size) + "):");
+    bind({{axis}, size}, {place, 0});
+  }
+  const std::string element = operand(node.operands[0], node.dtype);
+  kernel_.line(
+      name + " = " +
+      (sum ? name + " + " + element
+           : "tl.maximum(" + name + ", " + element + ", propagate_nan=tl.PropagateNan.ALL)"));
+  close_scope();
+  for (size_t i = 0; i < node.axes.size(); ++i) kernel_.close();
+  return name;
+}
+
 std::string Body::value(int id) {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
     if (auto it = scope->values.find(id); it != scope->values.end()) return it->second;
@@ -203,6 +218,9 @@ std::string Body::value(int id) {
       text = pointwise(node);
       if (node.operands.empty()) return text;  // a literal
       break;
+    case NodeKind::kWindow:
+      assign(id, folded(node));
+      return value(id);
     case NodeKind::kReduce:
       if (!on_reduce) throw Refusal{"a reduction outside its loop"};
       text = on_reduce(id);

@@ -75,6 +75,7 @@ class Body {
   std::string widening(int condition, unsigned dims) const;
   std::string operand(int node, DType type);
   std::string pointwise(const Node& node);
+  std::string folded(const Node& node);
 
   const Graph& graph_;
   const AccessTable& table_;

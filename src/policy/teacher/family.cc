@@ -58,7 +58,7 @@ double moved_bytes(const Subject& subject, const std::vector<Loop>& inner) {
       varies = true;
       waste = std::min(waste, std::max(1.0, std::abs(static_cast<double>(s->stride))));
     }
-    const double moved = static_cast<double>(access.bytes) * (varies ? waste : 1.0);
+    const double moved = static_cast<double>(access.bytes * access.again) * (varies ? waste : 1.0);
     if (access.kind != Access::Kind::kLoad) {
       out += moved;
       continue;
@@ -79,13 +79,14 @@ double scalar_flops(const Subject& subject) {
   double out = 0;
   for (const Node& node : subject.graph.nodes) {
     const bool scan = node.kind == NodeKind::kScan;
-    if (node.kind != NodeKind::kPointwise && node.kind != NodeKind::kReduce && !scan) continue;
+    const bool folds = node.kind == NodeKind::kReduce || node.kind == NodeKind::kWindow;
+    if (node.kind != NodeKind::kPointwise && !folds && !scan) continue;
     const bool call = node.expression.find("tl.") != std::string::npos ||
                       node.expression.find("libdevice.") != std::string::npos;
     double size = static_cast<double>(subject.graph.axes.size(node.varies));
-    if (node.kind == NodeKind::kReduce)
-      size *= static_cast<double>(subject.graph.axes.size(node.axes));
-    out += size * (call || scan ? 10 : 2);
+    if (folds) size *= static_cast<double>(subject.graph.axes.size(node.axes));
+    const bool compares = node.kind == NodeKind::kWindow && node.reduce == ReduceOp::kMaximum;
+    out += size * (call || scan || compares ? 10 : 2);
   }
   return out;
 }

@@ -36,15 +36,10 @@ Written write_flat(const Subject& subject, const std::vector<Loop>& loops, int64
   Body body(subject.graph, subject.table, subject.program, kernel);
   body.set_mask(0, mask);
   body.unit_index = offsets;
-  bool all_contiguous = true;
-  for (const Access& access : subject.table.accesses) {
-    int64_t expected = 1;
-    for (size_t i = loops.size(); i-- > 0;) {
-      const LeafStride* s = loop_stride(access, loops[i]);
-      all_contiguous &= access.strides.empty() || (s && s->stride == expected);
-      expected *= loops[i].size;
-    }
-  }
+  const bool all_contiguous =
+      std::ranges::all_of(subject.table.accesses, [&](const Access& access) {
+        return access.strides.empty() || walks_contiguously(access, loops);
+      });
   body.bind_contiguous(loops, {offsets, 1});
   if (!all_contiguous) body.bind_flat(loops, {offsets, 1}, "i");
   for (size_t i = 0; i < subject.graph.outputs.size(); ++i) body.store(static_cast<int>(i));
@@ -86,10 +81,12 @@ Written write_tile(const Subject& subject, const std::vector<Loop>& rows,
 // elements for several results.
 bool reads_apart(const Subject& subject, const Loop& inner, int64_t results) {
   constexpr int64_t kVector = 4;
+  const Axes windows = window_axes(subject.graph);
   for (const Access& access : subject.table.accesses) {
     const LeafStride* s = likely_stride(access, inner);
     if (access.kind != Access::Kind::kLoad || !s) continue;
     const Node& node = subject.graph.nodes[access.id];
+    if (!set_intersection(node.varies, windows).empty()) return true;
     const Value& value = subject.program.values[subject.program.inputs[node.input]];
     if (std::abs(s->stride) > 1) {
       if (std::abs(s->stride) <= kVector) return true;

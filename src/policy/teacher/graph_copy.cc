@@ -14,8 +14,8 @@ GraphCopy::GraphCopy(const Graph& old) : out(old), old_(old) {
 int GraphCopy::add(Node node) {
   if (node.kind != NodeKind::kLoad && node.kind != NodeKind::kIndex) node.varies.clear();
   for (int operand : node.operands) node.varies = set_union(node.varies, out.nodes[operand].varies);
-  if (node.kind == NodeKind::kReduce || node.kind == NodeKind::kMatmul ||
-      node.kind == NodeKind::kConvolution) {
+  if (node.kind == NodeKind::kReduce || node.kind == NodeKind::kWindow ||
+      node.kind == NodeKind::kMatmul || node.kind == NodeKind::kConvolution) {
     node.varies = set_minus(node.varies, sorted(node.axes));
   }
   for (const ConvDim& dim : node.conv) node.varies = set_union(node.varies, sorted(dim.out));

@@ -37,6 +37,14 @@ std::string_view triton_name(DType dtype) {
   return "?";
 }
 
+Axes window_axes(const Graph& graph) {
+  Axes out;
+  for (const Node& node : graph.nodes) {
+    if (node.kind == NodeKind::kWindow) out = set_union(out, sorted(node.axes));
+  }
+  return out;
+}
+
 int64_t stride_value(const Graph& graph, const Stride& stride,
                      const std::vector<int64_t>& strides) {
   if (stride.factor == 0) return 0;

@@ -49,7 +49,19 @@ struct Gathered {
   int64_t step = 0;
 };
 
-enum class NodeKind { kLoad, kPointwise, kReduce, kMatmul, kCount, kIndex, kScan, kConvolution };
+// kWindow folds a small window, whose axes no loop of a family walks: it is written as loops of
+// constants (tl.static_range) wherever its value is asked for, and fuses like anything pointwise.
+enum class NodeKind {
+  kLoad,
+  kPointwise,
+  kReduce,
+  kMatmul,
+  kCount,
+  kIndex,
+  kScan,
+  kConvolution,
+  kWindow
+};
 // kMax and kMin pass NaN over, kMaximum and kMinimum return it where there is one.
 enum class ReduceOp { kSum, kMax, kMin, kProd, kMaximum, kMinimum, kLogAddExp };
 
@@ -87,12 +99,12 @@ struct Node {
   std::vector<Gathered> gathered;
   std::string other;  // kLoad: Triton literal; empty for zero
 
-  ReduceOp reduce = ReduceOp::kSum;  // kReduce; kScan
-  Axes axes;                         // kReduce: reduced; kMatmul: contracted; kCount: counted;
-                                     // kIndex: row-major index over these; kScan: scanned
-                                     // kConvolution: input channels and positions, kernel
-  Axes varies;                       // leaves it depends on, sorted
-  std::vector<ConvDim> conv;         // kConvolution
+  ReduceOp reduce = ReduceOp::kSum;  // kReduce; kScan; kWindow: kSum or kMaximum
+  Axes axes;                  // kReduce, kWindow: folded; kMatmul: contracted; kCount: counted;
+                              // kIndex: row-major index over these; kScan: scanned
+                              // kConvolution: input channels and positions, kernel
+  Axes varies;                // leaves it depends on, sorted
+  std::vector<ConvDim> conv;  // kConvolution
 };
 
 // A tensor that kernels write: a result of the fragment, the new contents of an argument that the
@@ -146,6 +158,7 @@ struct Graph {
   int64_t part_columns = 0;
 };
 
+Axes window_axes(const Graph& graph);       // that kWindow nodes fold, sorted
 DType register_type(DType dtype);           // float16, bfloat16 -> float32
 std::string_view triton_name(DType dtype);  // "tl.float32"
 

@@ -1,6 +1,7 @@
-// Pooling and other windows. A small window is written out: one read for each of its elements,
-// folded together, which is pointwise and fuses like anything pointwise. A large one becomes axes
-// of its own and a reduction over them.
+// Pooling and other windows. A small window is folded where it is asked for, in loops of constants,
+// and fuses like anything pointwise; where the place of its maximum is wanted, or where windows
+// are not alike, one read after the other is written out. A large one becomes axes of its own and a
+// reduction over them.
 #include <algorithm>
 
 #include "policy/teacher/lowering.h"
@@ -170,19 +171,21 @@ void Lowering::pool(Tensor t, const std::vector<Window>& windows, bool largest, 
     const Node& node = graph_.nodes[id];
     if (set_intersection(free_axes(id), inside).empty()) continue;
     if (node.kind != NodeKind::kPointwise && node.kind != NodeKind::kLoad &&
-        node.kind != NodeKind::kIndex) {
+        node.kind != NodeKind::kIndex && node.kind != NodeKind::kWindow) {
       throw Refusal{"a window over a reduction or a product"};
     }
-    ++cost;
+    cost += graph_.axes.size(graph_.axes.leaves(node.axes));
     open.insert(open.end(), node.operands.begin(), node.operands.end());
   }
   const int64_t elements = taps(windows);
-  const bool write_out =
-      elements <= (single ? 16 : kWrittenOut) && elements * cost <= 16 * kWrittenOut;
+  const bool small = elements <= (single ? 16 : kWrittenOut) && elements * cost <= 16 * kWrittenOut;
+  const bool alike =
+      std::ranges::all_of(windows, [](const Window& w) { return w.first < 0; }) &&
+      (register_type(t.dtype) == DType::kFloat32 || register_type(t.dtype) == DType::kFloat64);
   Tensor index;
   Tensor* wanted = with_index ? &index : nullptr;
-  Tensor out =
-      write_out ? unrolled(t, windows, largest, wanted) : walked(t, windows, largest, wanted);
+  Tensor out = small && (with_index || !alike) ? unrolled(t, windows, largest, wanted)
+                                               : walked(t, windows, largest, wanted, small);
   layouts_.push_back(out.axes());
   if (with_index) set_result(1, cast("cast", index, DType::kInt64));
   if (!largest) out = divided(std::move(out), windows);
@@ -298,9 +301,26 @@ Tensor Lowering::unrolled(const Tensor& t, const std::vector<Window>& windows, b
   return out;
 }
 
-// The window's elements along axes of their own.
+// `t` without the dimensions `inner`, its last ones.
+Tensor Lowering::fold_window(ReduceOp op, Tensor t, const std::vector<int>& inner) {
+  Node node;
+  node.kind = NodeKind::kWindow;
+  node.name = "pooled";
+  node.dtype = register_type(t.dtype);
+  node.reduce = op;
+  node.operands = {t.node};
+  for (int d : inner) {
+    const Axes own = graph_.axes.leaves(t.axes(d));
+    node.axes.insert(node.axes.end(), own.begin(), own.end());
+  }
+  t.dims.resize(t.dims.size() - inner.size());
+  if (!node.axes.empty()) t.node = add_node(std::move(node));
+  return t;
+}
+
+// The window's elements along axes of their own: folded in loops of constants, or reduced.
 Tensor Lowering::walked(const Tensor& t, const std::vector<Window>& windows, bool largest,
-                        Tensor* index) {
+                        Tensor* index, bool folded) {
   const DType type = register_type(t.dtype);
   std::vector<std::vector<Piece>> dims = t.dims;
   std::vector<Position> positions;
@@ -326,7 +346,8 @@ Tensor Lowering::walked(const Tensor& t, const std::vector<Window>& windows, boo
     dims.push_back(pieces_of(along));
   }
   const Tensor value = selected(guards, taken(t, at, dims), largest ? lowest(type) : "0.0");
-  Tensor out = reduce("pooled", largest ? ReduceOp::kMaximum : ReduceOp::kSum, value, inner, true);
+  const ReduceOp op = largest ? ReduceOp::kMaximum : ReduceOp::kSum;
+  Tensor out = folded ? fold_window(op, value, inner) : reduce("pooled", op, value, inner, true);
   if (index) {  // the first that holds the maximum, but of several NaN the last
     Tensor where = value;
     where.node = plane_index(windows, positions);

@@ -346,6 +346,7 @@ void Lowering::finish() {
         }
         break;
       case NodeKind::kReduce:
+      case NodeKind::kWindow:
       case NodeKind::kMatmul:
         node.varies = set_minus(node.varies, node.axes);
         break;

@@ -187,7 +187,9 @@ class Lowering {
   void fold(Extremum& found, const Tensor& value, int place, const std::vector<int>& guards);
   std::vector<std::vector<Position>> taps_of(const std::vector<Window>& windows);
   Tensor unrolled(const Tensor& t, const std::vector<Window>& windows, bool largest, Tensor* index);
-  Tensor walked(const Tensor& t, const std::vector<Window>& windows, bool largest, Tensor* index);
+  Tensor walked(const Tensor& t, const std::vector<Window>& windows, bool largest, Tensor* index,
+                bool folded);
+  Tensor fold_window(ReduceOp op, Tensor t, const std::vector<int>& inner);
   Tensor divided(Tensor sum, const std::vector<Window>& windows);
   int plane_index(const std::vector<Window>& windows, const std::vector<Position>& positions);
   void columns_of_image();

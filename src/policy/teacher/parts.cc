@@ -24,7 +24,8 @@ bool computes(const Node& node) {
 }
 
 bool crosses(const Node& node) {
-  return node.kind != NodeKind::kLoad && node.kind != NodeKind::kPointwise;
+  return node.kind != NodeKind::kLoad && node.kind != NodeKind::kPointwise &&
+         node.kind != NodeKind::kWindow;
 }
 
 Axes output_axes(const Graph& graph, const Output& output) {

@@ -78,6 +78,7 @@ void RowKernel::hoist(int id) {
     body_.value(id);
     return;
   }
+  if (node.kind == NodeKind::kWindow) return;  // what it is made of varies with loops of its own
   for (int operand : node.operands) hoist(operand);
 }
 

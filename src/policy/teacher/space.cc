@@ -85,14 +85,21 @@ void add_likely(const Graph& graph, const Node& node, const Value& value, Access
 
 AccessTable access_table(const Graph& graph, const Program& program) {
   AccessTable table;
+  const Axes windows = window_axes(graph);
   auto add = [&](Access access, DType dtype) {
+    const auto walk = [&](AxisId leaf) {  // windows are no loops: they read elements again
+      if (!contains(windows, leaf)) access.numel *= graph.axes.size(leaf);
+    };
     for (const LeafStride& s : access.strides) {
-      access.numel *= graph.axes.size(s.axis);
+      walk(s.axis);
       access.reach += std::abs(s.stride) * (graph.axes.size(s.axis) - 1);
     }
     access.reach = std::max(access.reach, access.numel);
-    for (const LeafStride& s : access.likely) access.numel *= graph.axes.size(s.axis);
+    for (const LeafStride& s : access.likely) walk(s.axis);
     if (!access.likely.empty()) access.numel = std::min(access.numel, access.reach + 1);
+    if (access.kind == Access::Kind::kLoad) {
+      access.again = graph.axes.size(set_intersection(graph.nodes[access.id].varies, windows));
+    }
     if (access.kind != Access::Kind::kIndex) access.bytes = access.numel * dtype_bytes(dtype);
     table.accesses.push_back(std::move(access));
   };
@@ -130,6 +137,18 @@ AccessTable access_table(const Graph& graph, const Program& program) {
 
 const LeafStride* loop_stride(const Access& access, const Loop& loop) {
   return access.find(loop.axes.back());
+}
+
+bool walks_contiguously(const Access& access, const std::vector<Loop>& loops) {
+  int64_t expected = 1;
+  size_t leaves = 0;
+  for (size_t i = loops.size(); i-- > 0;) {
+    const LeafStride* s = loop_stride(access, loops[i]);
+    if (!s || s->stride != expected) return false;
+    expected *= loops[i].size;
+    leaves += loops[i].axes.size();
+  }
+  return leaves == access.strides.size();
 }
 
 const LeafStride* likely_stride(const Access& access, const Loop& loop) {

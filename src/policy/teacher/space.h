@@ -15,6 +15,7 @@ struct Access {
   int id = 0;                       // node, or output
   std::vector<LeafStride> strides;  // leaves it varies with
   int64_t numel = 1;                // distinct elements
+  int64_t again = 1;                // times that windows read so many
   int64_t bytes = 0;                // moved when each is touched once
   int64_t reach = 0;                // largest offset in elements
   int input = -1;                   // that a load reads
@@ -50,6 +51,8 @@ std::vector<Loop> joined_loops(const Graph& graph, const AccessTable& table, con
 
 // Stride of a loop in an access: of its innermost leaf; null when the access does not vary with it.
 const LeafStride* loop_stride(const Access& access, const Loop& loop);
+// Whether the access walks these loops (row-major), and no others, without a gap.
+bool walks_contiguously(const Access& access, const std::vector<Loop>& loops);
 
 // The same for the memory model: also where the access makes its own index.
 const LeafStride* likely_stride(const Access& access, const Loop& loop);
