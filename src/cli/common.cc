@@ -10,7 +10,6 @@
 #include <iostream>
 #include <regex>
 #include <sstream>
-#include <thread>
 
 #include "formats/error.h"
 #include "formats/model_constants.h"
@@ -48,7 +47,7 @@ std::string MachineFlags::chosen_backend() const {
 WorkerConfig worker_config(const MachineFlags& flags, const std::vector<std::string>& files) {
   WorkerConfig config = default_worker_config();
   config.sandbox = !flags.no_sandbox;
-  config.parallel = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
+  config.parallel = std::max(2, threads_of(0));
   for (const std::string& file : files) {
     if (file.empty()) throw InputError("a file's name is empty");
     config.visible.push_back(fs::absolute(file).parent_path().string());

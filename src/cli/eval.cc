@@ -7,7 +7,6 @@
 #include <iterator>
 #include <optional>
 #include <ranges>
-#include <thread>
 
 #include "cli/commands.h"
 #include "cli/common.h"
@@ -155,8 +154,7 @@ int run(const Flags& flags) {
   std::deque<ScratchFolder> scratch;
   std::optional<Baselines> baselines;
   if (flags.baseline && options.verify.time) {
-    const int cores = static_cast<int>(std::thread::hardware_concurrency());
-    baselines.emplace("cuda", std::max(1, cores * 2 / 3));
+    baselines.emplace("cuda", std::max(1, threads_of(0) * 2 / 3));
     options.compile_baselines = [&](const std::vector<BaselineRequest>& models) {
       return baselines->build(models, scratch.emplace_back().path());
     };

@@ -18,8 +18,8 @@ namespace kw {
 std::string task_text(const Task& task, int first_value = 0);
 
 // Models that are trained here learn from texts whose first value has any number below the one, and
-// are asked with the other: from its middle, with as many digits as most. (From 0, of which they
-// see one text in 400, the smoke test's model was right on 47 % of tasks, and on 66 % from any.)
+// are asked with the other: from its middle, with as many digits as most. Of names from t0 on they
+// see one text in 400.
 inline constexpr int kTrainedNames = 400, kAskedName = 200;
 
 // What is asked of a chat model.

@@ -11,9 +11,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Windows that a kernel writes out one by one can make an answer ten times as long as others to the
-// same program, for a small gain: so many times `schedules` are looked at, and those dropped that
-// are longer than the shortest by more than this.
+// Windows that a kernel writes out one by one can make an answer several times as long as others to
+// the same program, for a small gain: so many times `schedules` are looked at, and those dropped
+// that are longer than the shortest by more than this.
 constexpr int kWays = 3;
 constexpr double kLongestShare = 1.5;
 

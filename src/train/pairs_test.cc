@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <regex>
 #include <set>
 
@@ -42,6 +44,8 @@ TEST_F(Pairs, AnswersComeApartAndNameWhatIsAsked) {
   ASSERT_GT(pairs.size(), 80u);
   std::set<int> levels;
   std::set<std::string> prompts, answers;
+  std::map<uint64_t, size_t> shortest;
+  for (const Pair& pair : pairs) shortest.emplace(pair.index, pair.code.size());
   for (const Pair& pair : pairs) {
     const Answer answer = parse_answer(pair.answer());
     EXPECT_EQ(answer.fault, "");
@@ -52,9 +56,14 @@ TEST_F(Pairs, AnswersComeApartAndNameWhatIsAsked) {
       EXPECT_TRUE(asked.contains(name)) << name << "\n" << pair.prompt << pair.answer();
     }
     EXPECT_FALSE(names_in(pair.plan, "\\bt\\d+\\b").empty());
+    shortest[pair.index] = std::min(shortest[pair.index], pair.code.size());
     levels.insert(pair.level);
     prompts.insert(pair.prompt);
     answers.insert(pair.answer());
+  }
+  // Nothing overlong is learned where there is something short.
+  for (const Pair& pair : pairs) {
+    EXPECT_LE(pair.code.size(), 1.5 * static_cast<double>(shortest[pair.index])) << pair.code;
   }
   EXPECT_EQ(levels, (std::set<int>{1, 2, 5}));
   EXPECT_EQ(answers.size(), pairs.size());

@@ -31,10 +31,6 @@ constexpr size_t kParts = 4;
 // of 40 operators one in eight is for training, and one in 150 for validation.
 constexpr int kOfTraining = 4, kOfOthers = 48;
 
-int threads_of(int asked) {
-  return asked > 0 ? asked : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-}
-
 std::string power_text(double x) { return "2^" + std::to_string(std::lround(std::log2(x))); }
 
 // What cannot be found.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <thread>
 
 #include "formats/error.h"
 #include "synth/hygiene.h"
@@ -298,7 +297,7 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
   const DeviceProfile profile = device_profile(config.target);
   const WorkerConfig workers = default_worker_config();
   WorkerConfig recording = workers;
-  recording.parallel = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
+  recording.parallel = std::max(2, threads_of(0));
   WorkThread drawing;
   WorkerPool pool(recording);
   drawing.begin([&] { pool.start(); }).get();

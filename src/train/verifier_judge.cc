@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
-#include <thread>
 
 #include "policy/prompt.h"
 
@@ -17,10 +16,6 @@ constexpr size_t kConfigurationsOfAnswer = 8;
 
 std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3));
-}
-
-int threads_of(int jobs) {
-  return jobs > 0 ? jobs : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
 double seconds_of_building(const Verdict& verdict) {

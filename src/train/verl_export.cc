@@ -3,7 +3,6 @@
 #include <chrono>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
 #include "formats/error.h"
 #include "formats/read_file.h"
@@ -113,7 +112,7 @@ class Exporter {
     const bool gpu = placed(config_.backend).device().is_cuda();
     const DeviceProfile profile = device_profile(config_.target);
     WorkerConfig workers = default_worker_config();
-    workers.parallel = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
+    workers.parallel = std::max(2, threads_of(0));
     WorkerPool pool(workers);
     ExecutorClient executor(default_executor_config(gpu ? "cuda" : "cpu"));
     Examiner examiner(pool, executor, profile);

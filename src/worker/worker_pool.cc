@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <list>
 #include <stdexcept>
+#include <thread>
 
 #include "formats/error.h"
 #include "worker/replies.h"
@@ -68,6 +69,10 @@ JobResult result_of_death(const ZygoteReport& report) {
 }
 
 }  // namespace
+
+int threads_of(int asked) {
+  return asked > 0 ? asked : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
 
 WorkerConfig default_worker_config() {
   WorkerConfig config;

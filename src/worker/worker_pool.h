@@ -30,6 +30,9 @@ struct WorkerConfig {
   bool sandbox = true;                         // false only by the user's explicit flag
 };
 
+// `asked`, or one for each core of this machine where that is 0.
+int threads_of(int asked);
+
 // Defaults from the build tree: KERNELWRIGHT_PYTHON or the interpreter the build was made with.
 WorkerConfig default_worker_config();
 

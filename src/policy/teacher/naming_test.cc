@@ -6,6 +6,7 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <sstream>
 
 #include "policy/teacher/fragment_test.h"
 #include "policy/teacher/teacher.h"
@@ -97,6 +98,32 @@ TEST_P(Named, KernelsAreTheSameButForNames) {
     }
   }
   EXPECT_GT(compared, 100u);
+}
+
+// Sizes are taken from scratch memory, which a kernel before may not have had yet.
+TEST_P(Named, MemoryIsThereBeforeItIsRead) {
+  size_t scratch = 0;
+  for (const Task& task : suite_tasks(GetParam())) {
+    for (const Proposal& proposal :
+         make_teacher({.whole = true})->propose(task, profile(), 2, 0, kNoDeadline)) {
+      const size_t host = proposal.source.find("def forward(self");
+      ASSERT_NE(host, std::string::npos);
+      std::istringstream lines(proposal.source.substr(host));
+      std::string line;
+      std::getline(lines, line);
+      std::set<std::string> known = matches(line, "\\ba\\d+\\b");
+      while (std::getline(lines, line)) {
+        const bool makes = line.find(" = out") != std::string::npos;
+        for (const std::string& name : matches(line, "\\ba\\d+\\b")) {
+          if (makes && line.find(name + " = out") != std::string::npos) {
+            scratch += known.insert(name).second;
+          }
+          EXPECT_TRUE(known.contains(name)) << name << "\n" << proposal.source;
+        }
+      }
+    }
+  }
+  EXPECT_GT(scratch, std::string(GetParam()) == "5" ? 50u : 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Suites, Named, testing::Values("1", "5"));

@@ -1,0 +1,50 @@
+// Small windows are loops in the kernel's text, however many elements they have.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "policy/teacher/fragment_test.h"
+#include "policy/teacher/teacher.h"
+
+namespace kw::teacher {
+namespace {
+
+size_t count(const std::string& text, const std::string& what) {
+  size_t out = 0;
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++out;
+  return out;
+}
+
+// A pooled image, windows of `size` by `size`, in the kernel of the pointwise family.
+std::string pooled(int64_t size, int64_t padding, DType type) {
+  FragmentBuilder b;
+  const ValueId x = b.input({64, 64, 32, 32}, type);
+  const int64_t out = 32 + 2 * padding - size + 1;
+  const Task task = b.build(b.call("aten.avg_pool2d.default",
+                                   {{"self", ref(x)},
+                                    {"kernel_size", list({size, size})},
+                                    {"stride", list({1, 1})},
+                                    {"padding", list({padding, padding})}},
+                                   {64, 64, out, out}, type));
+  for (const Proposal& proposal : make_teacher()->propose(task, profile(), 8, 0, kNoDeadline)) {
+    if (proposal.family == "pointwise") return proposal.source;
+  }
+  return "";
+}
+
+TEST(SmallWindows, AreLoopsOfConstants) {
+  for (const DType type : {DType::kFloat32, DType::kFloat16}) {
+    for (const int64_t padding : {0, 1}) {
+      const std::string few = pooled(3, padding, type), many = pooled(5, padding, type);
+      for (const std::string& text : {few, many}) {
+        EXPECT_EQ(count(text, "tl.static_range("), 2u) << text;
+        EXPECT_EQ(count(text, "tl.load("), 1u) << text;
+      }
+      EXPECT_EQ(count(few, "\n"), count(many, "\n"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kw::teacher
