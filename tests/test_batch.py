@@ -64,7 +64,8 @@ def judged(tmp_path_factory):
     folder = tmp_path_factory.mktemp("batch")
     (folder / "model.py").write_text(SINE_MODEL)
     (folder / "candidate.py").write_text(RIGHT)
-    process = run("verify", "--backend", "cpu", "--jobs", 2, "--batch", write(folder, [
+    process = run("verify", "--backend", "cpu", "--jobs", 2, "--executors", 2, "--batch",
+                  write(folder, [
         line("right", RIGHT),
         line("identical", RIGHT),
         line("other text", "# the same kernel\n" + RIGHT),
@@ -275,7 +276,8 @@ def test_hostile_candidates_harm_nobody(tmp_path):
 
 
 def check_hostile_candidates(batch, tmp_path):
-    process = run("verify", "--backend", "cpu", "--jobs", 2, "--trials", 1, "--record-timeout", 10,
+    process = run("verify", "--backend", "cpu", "--jobs", 2, "--executors", 2, "--trials", 1,
+                  "--record-timeout", 10,
                   "--batch", batch, timeout=500)
     results = results_of(tmp_path)
     assert set(results) == set(HOSTILE) | {"honest", "right"}, process.stderr

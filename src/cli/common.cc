@@ -39,6 +39,19 @@ void MachineFlags::add_to(CLI::App& app) {
       ->allow_extra_args(false);  // a file may follow
 }
 
+void MachineFlags::add_executors_to(CLI::App& app) {
+  app.add_option("--executors", executors,
+                 "processes whose trials run side by side; what is timed has the device alone")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+}
+
+ExecutorConfig MachineFlags::executor_config() const {
+  ExecutorConfig config = default_executor_config(chosen_backend());
+  config.processes = executors;
+  return config;
+}
+
 std::string MachineFlags::chosen_backend() const {
   if (backend != "auto") return backend;
   return fs::exists("/dev/nvidiactl") ? "cuda" : "cpu";
@@ -79,7 +92,7 @@ void override_constant(std::string& text, const std::string& item, const std::st
 Machine::Machine(const MachineFlags& flags, const std::vector<std::string>& files)
     : profile(device_profile(flags.device)),
       pool(worker_config(flags, files)),
-      executor(default_executor_config(flags.chosen_backend())) {}
+      executor(flags.executor_config()) {}
 
 std::string read_text(const fs::path& path) {
   std::error_code error;

@@ -21,12 +21,16 @@ struct MachineFlags {
   std::string device = "h200";
   std::vector<std::string> set;
   bool no_sandbox = false;
+  int executors = 1;
 
   void add_to(CLI::App& app);
   // All but --set, for what reads no model file.
   void add_backend_to(CLI::App& app);
+  // --executors, of what judges many candidates.
+  void add_executors_to(CLI::App& app);
   // "cuda" when asked for or when there is a GPU, else "cpu".
   std::string chosen_backend() const;
+  ExecutorConfig executor_config() const;
 };
 
 // The processes behind a command. Members are made in order; the executor starts at first use.

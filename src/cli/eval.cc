@@ -238,6 +238,7 @@ Command add_eval(CLI::App& app) {
   app.add_flag("--json", flags->json,
                "print one line of JSON for each model, and one for all of them");
   flags->machine.add_to(app);
+  flags->machine.add_executors_to(app);
   app.footer(
       "Each model is written whole, without a search: what the policy can do by itself. The exit\n"
       "code is 0 whatever the outcomes, which docs/formats/eval.md explains.");

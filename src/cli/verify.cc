@@ -248,6 +248,7 @@ Command add_verify(CLI::App& app) {
       ->excludes(baseline);
   app.add_flag("--json", flags->json, "print the verdict as JSON; of several, a line each");
   flags->machine.add_to(app);
+  flags->machine.add_executors_to(app);
   app.footer(
       "Exit codes: 0 accepted, 1 rejected, 2 a mistake in the model file or flags, 3 the\n"
       "machine's fault, 4 not judged.\n"

@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// "the executor was busy 55 % of the time (load 3, time 12, trial 39, unload 1)".
+// "an executor was busy 55 % of the time (load 3, time 12, trial 39, unload 1)".
 std::string busy_text(const std::map<std::string, double>& busy, double seconds) {
   double sum = 0;
   std::string parts;
@@ -27,7 +27,7 @@ std::string busy_text(const std::map<std::string, double>& busy, double seconds)
     sum += spent;
     parts += (parts.empty() ? "" : ", ") + kind + " " + percent(spent);
   }
-  return "the executor was busy " + percent(sum) + " % of the time (" + parts + ")";
+  return "an executor was busy " + percent(sum) + " % of the time (" + parts + ")";
 }
 
 // How far a batch is: redrawn on a terminal, elsewhere a line every few seconds.
@@ -99,7 +99,7 @@ int run_batch(const BatchFlags& flags, const MachineFlags& machine_flags, Verify
 
   const WorkerConfig workers = worker_config(machine_flags, files);
   const auto wanted = static_cast<size_t>(flags.jobs > 0 ? flags.jobs : workers.parallel);
-  ExecutorClient executor(default_executor_config(machine_flags.chosen_backend()));
+  ExecutorClient executor(machine_flags.executor_config());
   if (!items.empty()) executor.hello();
   {
     BatchProgress progress(total, before);

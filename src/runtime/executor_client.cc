@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
@@ -200,10 +201,7 @@ class ExecutorClient::Impl {
     return hello_;
   }
 
-  int load(Task task) {
-    tasks_.emplace(++last_id_, std::move(task));
-    return last_id_;
-  }
+  void hold(int id, std::shared_ptr<const Task> task) { tasks_.emplace(id, std::move(task)); }
 
   void unload(int id) {
     tasks_.erase(id);
@@ -380,7 +378,7 @@ class ExecutorClient::Impl {
     if (loaded_.count(id)) return;
     auto task = tasks_.find(id);
     if (task == tasks_.end()) throw std::logic_error("no task has the id " + std::to_string(id));
-    Frame request = task_to_frame(task->second);
+    Frame request = task_to_frame(*task->second);
     request.json["kind"] = "load";
     request.json["id"] = id;
     const Json reply = call(request, deadline);
@@ -394,10 +392,9 @@ class ExecutorClient::Impl {
   std::unique_ptr<Executor> executor_, spare_;
   bool spare_settled_ = false;
   Json hello_;
-  std::map<int, Task> tasks_;
+  std::map<int, std::shared_ptr<const Task>> tasks_;
   std::set<int> loaded_;     // by the present executor
   bool sent_ahead_ = false;  // to it, the request that comes next
-  int last_id_ = 0;
   int starts_ = 0;
   std::map<std::string, double> busy_;  // seconds by kind of request
 };
@@ -408,53 +405,121 @@ struct ExecutorClient::Served {
     server.call([&] { impl.reset(); });
   }
   std::unique_ptr<Impl> impl;
+  // What the process is to know from its next call on; under the client's mutex_.
+  std::vector<std::pair<int, std::shared_ptr<const Task>>> given;
   Server server;
 };
 
-ExecutorClient::ExecutorClient(ExecutorConfig config)
-    : served_(std::make_unique<Served>(std::move(config))) {}
+ExecutorClient::ExecutorClient(ExecutorConfig config) {
+  if (config.processes < 1) throw std::logic_error("an executor has a process");
+  for (int i = 0; i < config.processes; ++i) served_.push_back(std::make_unique<Served>(config));
+  homes_.resize(served_.size());
+}
 ExecutorClient::~ExecutorClient() = default;
 
 template <class Work>
-auto ExecutorClient::call(Work work) const {
-  return served_->server.call([&] { return work(*served_->impl); });
+auto ExecutorClient::call_process(size_t process, Turn turn, Work work) const {
+  Served& served = *served_[process];
+  return served.server.call([&] {
+    std::unique_lock next(next_);
+    std::shared_lock together(device_, std::defer_lock);
+    std::unique_lock alone(device_, std::defer_lock);
+    if (turn == Turn::kTogether) {
+      together.lock();
+    } else {
+      alone.lock();
+    }
+    next.unlock();
+    return work(*served.impl);
+  });
+}
+
+template <class Work>
+auto ExecutorClient::call_for(const std::vector<int>& tasks, Turn turn, Work work) {
+  std::unique_lock lock(mutex_);
+  const auto held = [&](int id) -> Held& {
+    const auto found = held_.find(id);
+    if (found == held_.end()) throw std::logic_error("no task has the id " + std::to_string(id));
+    return found->second;
+  };
+  std::optional<size_t>& home = held(tasks.at(0)).home;
+  if (!home) {
+    home = std::min_element(homes_.begin(), homes_.end()) - homes_.begin();
+    ++homes_[*home];
+  }
+  const size_t process = *home;
+  for (int id : tasks) {
+    Held& task = held(id);
+    if (task.at.insert(process).second) served_[process]->given.emplace_back(id, task.task);
+  }
+  lock.unlock();
+  return call_process(process, turn, [&](Impl& impl) {
+    std::unique_lock taking(mutex_);
+    const auto given = std::exchange(served_[process]->given, {});
+    taking.unlock();
+    for (const auto& [id, task] : given) impl.hold(id, task);
+    return work(impl);
+  });
 }
 
 Json ExecutorClient::hello() {
-  return call([](Impl& impl) { return impl.hello(); });
+  return call_process(0, Turn::kTogether, [](Impl& impl) { return impl.hello(); });
 }
 
 int ExecutorClient::load(Task task) {
-  return call([&](Impl& impl) { return impl.load(std::move(task)); });
+  const std::lock_guard lock(mutex_);
+  held_[++last_id_].task = std::make_shared<const Task>(std::move(task));
+  return last_id_;
 }
 
 void ExecutorClient::unload(int id) {
-  call([&](Impl& impl) { impl.unload(id); });
+  std::unique_lock lock(mutex_);
+  const auto node = held_.extract(id);
+  if (node.empty()) return;
+  if (node.mapped().home) --homes_[*node.mapped().home];
+  lock.unlock();
+  for (size_t process : node.mapped().at) {
+    call_process(process, Turn::kTogether, [&](Impl& impl) { impl.unload(id); });
+  }
 }
 
 int ExecutorClient::restarts() const {
-  return call([](Impl& impl) { return impl.restarts(); });
+  int out = 0;
+  for (size_t i = 0; i < served_.size(); ++i) {
+    out += served_[i]->server.call([&] { return served_[i]->impl->restarts(); });
+  }
+  return out;
 }
 
 std::map<std::string, double> ExecutorClient::busy_seconds() const {
-  return call([](Impl& impl) { return impl.busy_seconds(); });
+  std::map<std::string, double> out;
+  for (const auto& served : served_) {
+    for (const auto& [kind, seconds] :
+         served->server.call([&] { return served->impl->busy_seconds(); })) {
+      out[kind] += seconds / static_cast<double>(served_.size());
+    }
+  }
+  return out;
 }
 
 TrialReport ExecutorClient::trial(const TrialRequest& request, milliseconds deadline) {
-  return call([&](Impl& impl) {
-    return impl.request<TrialReport>(to_json(request), {request.reference, request.candidate},
-                                     deadline, trial_report_from_json);
+  const std::vector<int> tasks = {request.reference, request.candidate};
+  return call_for(tasks, Turn::kTogether, [&](Impl& impl) {
+    return impl.request<TrialReport>(to_json(request), tasks, deadline, trial_report_from_json);
   });
 }
 
 void ExecutorClient::trials(const std::vector<TrialRequest>& requests, milliseconds deadline,
                             const TakeReport& take) {
-  call([&](Impl& impl) { impl.trials(requests, deadline, take); });
+  if (requests.empty()) return;
+  call_for({requests[0].reference, requests[0].candidate}, Turn::kTogether,
+           [&](Impl& impl) { impl.trials(requests, deadline, take); });
 }
 
 TimeReport ExecutorClient::time(const TimeRequest& request, milliseconds deadline) {
-  return call([&](Impl& impl) {
-    impl.settle_spare();
+  return call_for(request.tasks, Turn::kAlone, [&](Impl& impl) {
+    // The others' too, which nobody else touches now.
+    for (const auto& served : served_) served->impl->settle_spare();
     return impl.request<TimeReport>(
         to_json(request), request.tasks, deadline, [&](const JsonReader& in) {
           TimeReport report = time_report_from_json(in);
@@ -468,7 +533,7 @@ TimeReport ExecutorClient::time(const TimeRequest& request, milliseconds deadlin
 }
 
 ExamineReport ExecutorClient::examine(const ExamineRequest& request, milliseconds deadline) {
-  return call([&](Impl& impl) {
+  return call_for({request.task}, Turn::kTogether, [&](Impl& impl) {
     return impl.request<ExamineReport>(to_json(request), {request.task}, deadline,
                                        examine_report_from_json);
   });

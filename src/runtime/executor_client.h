@@ -2,15 +2,23 @@
 //
 // Starts `kernelwright-executor`, remembers which tasks were loaded, and restarts the process (and
 // loads again on demand) after a crash, a sticky CUDA error or a hang; from the first of these on
-// another one waits, set up, to take its place. Any thread may call: one
-// thread of its own, whose life is the process's, serves calls one after the other, so that
-// whatever is timed has the device alone.
+// another one waits, set up, to take its place. Any thread may call: a thread of its own, whose
+// life is the process's, serves a process's calls one after the other.
+//
+// There may be several processes, whose trials run side by side: one's host work, loading and
+// restarts beside another's kernels. All requests whose first task is the same (a reference) go to
+// one of them, which keeps its answers. Whatever is timed has the device alone all the same.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -25,6 +33,7 @@ struct ExecutorConfig {
   std::string python, worker_dir;  // for the interpreter of the cpu backend
   bool sandbox = true;             // of its workers; false only by the user's explicit flag
   bool wall_clock = false;         // the cpu backend times by the host's clock: for tests
+  int processes = 1;
   std::chrono::milliseconds start_deadline{60000};
 };
 
@@ -53,17 +62,35 @@ class ExecutorClient {
   TimeReport time(const TimeRequest& request, std::chrono::milliseconds deadline);
   ExamineReport examine(const ExamineRequest& request, std::chrono::milliseconds deadline);
   int restarts() const;
-  // Seconds in which the executor had something to do, so far: of them "load", "trial", "time",
-  // "examine" and "unload".
+  size_t processes() const { return served_.size(); }
+  // Seconds in which a process had something to do, so far, in the mean over processes: of them
+  // "load", "trial", "time", "examine" and "unload".
   std::map<std::string, double> busy_seconds() const;
 
  private:
   class Impl;
   struct Served;  // an Impl and the thread it lives on
-  template <class Work>
-  auto call(Work work) const;
+  struct Held {
+    std::shared_ptr<const Task> task;
+    std::optional<size_t> home;  // process of the requests that it comes first in
+    std::set<size_t> at;         // processes that it was given to
+  };
+  enum class Turn { kTogether, kAlone };  // on the device, with other processes
 
-  std::unique_ptr<Served> served_;
+  // work(impl) on the thread of a process: the first, or that of requests of `tasks`.
+  template <class Work>
+  auto call_process(size_t process, Turn turn, Work work) const;
+  template <class Work>
+  auto call_for(const std::vector<int>& tasks, Turn turn, Work work);
+
+  std::vector<std::unique_ptr<Served>> served_;
+  std::mutex mutex_;  // of what follows
+  std::map<int, Held> held_;
+  std::vector<size_t> homes_;  // of each process, tasks
+  int last_id_ = 0;
+  // Who waits to be alone holds `next_`, and so nobody passes him.
+  mutable std::mutex next_;
+  mutable std::shared_mutex device_;
 };
 
 }  // namespace kw

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include "formats/error.h"
@@ -21,7 +22,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr const char* kFakeExecutor = R"(
-import json, os, signal, socket, struct, sys
+import json, os, signal, socket, struct, sys, time
 
 sock = socket.socket(fileno=int(sys.argv[sys.argv.index("--socket") + 1]))
 with open(os.path.join(os.path.dirname(sys.argv[0]), "started"), "a") as started:
@@ -46,6 +47,9 @@ def send(message, hold=False):
         sock.sendall(held)
         held = b""
 
+def here(name):
+    return os.path.join(os.path.dirname(sys.argv[0]), name)
+
 loaded = []
 while True:
     _, size, count, _ = struct.unpack("<IIII", exactly(16))
@@ -65,6 +69,9 @@ while True:
         loaded.remove(request["id"])
         send({"status": "ok"})
     elif kind == "time":
+        open(here("timing"), "w").close()
+        time.sleep(0.02)
+        os.remove(here("timing"))
         series = [[1.0]] * request["seed"]
         send({"status": "ok", "message": "", "device_ms": series, "wall_ms": series,
               "processor_mhz": [], "throttled_rounds": 0, "phases": {},
@@ -89,6 +96,15 @@ while True:
         if seed == 6:
             send({"status": "not-judged", "message": "too large"})
             continue
+        if seed == 9:  # until another process has such a trial too
+            open(here(f"meets-{os.getpid()}"), "w").close()
+            while len([f for f in os.listdir(here(".")) if f.startswith("meets-")]) < 2:
+                time.sleep(0.001)
+        if seed == 10:
+            time.sleep(0.002)
+            if os.path.exists(here("timing")):
+                send({"status": "not-judged", "message": "somebody is timed"})
+                continue
         if seed == 7:
             os.write(2, b"noise\n" * 100000)
         flags = ["inputs_unchanged", "guards_intact", "state_equal", "buffers_equal",
@@ -287,6 +303,62 @@ TEST_F(ExecutorClientTest, TimesMustBeAsManyAsPrograms) {
   EXPECT_EQ(client.time(time, milliseconds(20000)).device_ms.size(), 3u);
   time.seed = 2;
   EXPECT_EQ(client.time(time, milliseconds(20000)).status, "died");
+}
+
+TEST_F(ExecutorClientTest, ProcessesServeReferencesSideBySide) {
+  ExecutorConfig settings = config();
+  settings.processes = 2;
+  ExecutorClient client(settings);
+  const std::vector<int> references = {client.load(Task()), client.load(Task())};
+  const int shared = client.load(Task());
+  const auto trial = [&](int reference, int candidate, uint64_t seed) {
+    const TrialReport report = client.trial({reference, candidate, seed}, milliseconds(20000));
+    EXPECT_EQ(report.status, "ok") << report.message;
+    return report.idle_launches;  // all that the process has loaded
+  };
+  std::thread other([&] { trial(references[1], shared, 9); });
+  trial(references[0], shared, 9);
+  other.join();
+  // A reference stays where it was; what both need is in both.
+  const std::vector<int> first = trial(references[0], shared, 0),
+                         second = trial(references[1], shared, 0);
+  EXPECT_EQ(std::set<int>(first.begin(), first.end()), (std::set<int>{references[0], shared}));
+  EXPECT_EQ(std::set<int>(second.begin(), second.end()), (std::set<int>{references[1], shared}));
+  // One dies; the other one keeps what it has.
+  EXPECT_EQ(client.trial({references[0], shared, 5}, milliseconds(20000)).status, "died");
+  EXPECT_EQ(trial(references[1], shared, 0), second);
+  client.unload(shared);
+  EXPECT_EQ(trial(references[1], references[1], 0), (std::vector<int>{references[1]}));
+  EXPECT_EQ(trial(references[0], references[0], 0), (std::vector<int>{references[0]}));
+  EXPECT_EQ(client.restarts(), 1);
+}
+
+TEST_F(ExecutorClientTest, WhatIsTimedHasTheDeviceAlone) {
+  ExecutorConfig settings = config();
+  settings.processes = 3;
+  ExecutorClient client(settings);
+  std::vector<std::thread> threads;
+  std::atomic<int> good{0};
+  for (int t = 0; t < 9; ++t) {
+    threads.emplace_back([&, t] {
+      const int id = client.load(Task());
+      for (int i = 0; i < 12; ++i) {
+        if (t % 3 == 0) {
+          TimeRequest time;
+          time.tasks = {id};
+          time.seed = 1;
+          good += client.time(time, milliseconds(20000)).status == "ok";
+        } else {
+          // A death in between: the spare that is set up is waited for by all that is timed.
+          const uint64_t seed = t == 4 && i == 5 ? 5 : 10;
+          const TrialReport report = client.trial(request(id, seed), milliseconds(20000));
+          good += report.status == (seed == 5 ? "died" : "ok");
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(good, 9 * 12);
 }
 
 TEST_F(ExecutorClientTest, OneThatDoesNotStartIsAnEnvironmentError) {

@@ -69,6 +69,8 @@ void describe(Settings& s, RlConfig& c) {
         {"auto", "cpu", "cuda"});
   s.add("judge.jobs", c.judge_jobs, "answers that are built at once; 0: one for each core", 0,
         4096);
+  s.add("judge.executors", c.executors,
+        "processes whose trials run side by side; what is timed has the device alone", 1, 64);
   s.add("judge.trials", c.trials, "fresh input sets of an answer; 0: as verify has it", 0, 100);
   s.add("judge.time", c.time, "right answers are timed, on a GPU");
   s.add("judge.build_seconds", c.build_seconds, "that recording or compiling an answer may take",

@@ -301,7 +301,9 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
   WorkThread drawing;
   WorkerPool pool(recording);
   drawing.begin([&] { pool.start(); }).get();
-  ExecutorClient executor(default_executor_config(gpu ? "cuda" : "cpu"));
+  ExecutorConfig executing = default_executor_config(gpu ? "cuda" : "cpu");
+  executing.processes = static_cast<int>(config.executors);
+  ExecutorClient executor(std::move(executing));
   VerifierJudge judge(workers, executor, profile,
                       {.jobs = static_cast<int>(config.judge_jobs),
                        .trials = static_cast<int>(config.trials),

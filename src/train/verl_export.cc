@@ -223,6 +223,10 @@ class Exporter {
       flags.push_back("--trials");
       flags.push_back(std::to_string(config_.trials));
     }
+    if (config_.executors > 1) {
+      flags.push_back("--executors");
+      flags.push_back(std::to_string(config_.executors));
+    }
     if (!config_.time) flags.push_back("--no-time");
     const fs::path program = fs::read_symlink("/proc/self/exe").parent_path() / "kernelwright";
     const Json options = {{"objective", config_.objective.name},

@@ -141,6 +141,7 @@ std::vector<VerlRow> make_rows() {
        [](const C& c) { return Json(c.checkpoint_every); }},
       {"judge.backend", kReward, "eval --backend"},
       {"judge.jobs", kNoPlace, "eval builds answers on all cores"},
+      {"judge.executors", kReward, "eval --executors"},
       {"judge.trials", kReward, "eval --trials"},
       {"judge.time", kReward, "eval --no-time, where it is false"},
       {"judge.build_seconds", kNoPlace, kOwnDeadlines},

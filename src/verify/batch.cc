@@ -1,5 +1,6 @@
 #include "verify/batch.h"
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <map>
@@ -96,8 +97,17 @@ class BatchRun {
       }
       job->items.push_back(&item);
     }
-    for (const SharedReference& reference : references_) {
-      for (JobOfItems* job : by_reference[&reference]) jobs_.push_back(job);
+    // As many references at a time as there are processes for their trials, in turn.
+    const size_t together = executor_.processes();
+    for (size_t first = 0; first < references_.size(); first += together) {
+      const size_t end = std::min(first + together, references_.size());
+      for (size_t i = 0, before = jobs_.size() + 1; before != jobs_.size(); ++i) {
+        before = jobs_.size();
+        for (size_t r = first; r < end; ++r) {
+          const std::vector<JobOfItems*>& mine = by_reference[&references_[r]];
+          if (i < mine.size()) jobs_.push_back(mine[i]);
+        }
+      }
     }
   }
 
