@@ -141,7 +141,7 @@ std::string KernelText::call() const {
   for (const auto& p : pointers_) add(p.second);
   for (const auto& p : scalars_) {
     auto local = host_names_.find(p.second);
-    add(local == host_names_.end() ? p.second : local->second);
+    add(p.first + "=" + (local == host_names_.end() ? p.second : local->second));
   }
   for (const auto& p : constexprs_) add(p.first + "=" + p.second);
   add("num_warps=" + std::to_string(warps_));

@@ -50,7 +50,8 @@ class KernelText {
   std::string name() const;
   void rename(const std::string& name) { given_name_ = name; }
   std::string source() const;
-  std::string call() const;  // one statement of host code
+  // One statement of host code. Scalars are passed by name: which is which need not be counted.
+  std::string call() const;
   const std::vector<std::pair<std::string, std::string>>& locals() const { return locals_; }
   const std::map<std::string, std::string>& helpers() const { return helpers_; }  // name: source
   bool uses_libdevice() const;

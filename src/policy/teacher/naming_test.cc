@@ -136,7 +136,7 @@ TEST(Naming, EachValueHasItsLine) {
   const auto made =
       make_teacher({.first_name = 31})->propose(b.build(out), profile(), 1, 0, kNoDeadline);
   ASSERT_EQ(made.size(), 1u);
-  EXPECT_EQ(made[0].plan.find("values: t31, t32 -> out0; family: pointwise; "), 0u);
+  EXPECT_EQ(made[0].plan.find("values: t31, t32 -> out0; axes: flat; family: pointwise; "), 0u);
   EXPECT_NE(made[0].source.find("    t31 = x0 + x1\n"), std::string::npos) << made[0].source;
   EXPECT_NE(made[0].source.find("    t32 = "), std::string::npos);
 }

@@ -8,24 +8,12 @@
 #include "policy/teacher/decomposition.h"
 #include "policy/teacher/module_text.h"
 #include "policy/teacher/parts.h"
+#include "policy/teacher/plan.h"
 #include "policy/teacher/schedule.h"
 
 namespace kw {
 namespace teacher {
 namespace {
-
-// One line for a part.
-std::string plan_text(const Part& part, const Choice& choice, size_t kernels) {
-  std::string line = "values: " + part.subject.operators + " -> ";
-  for (size_t i = 0; i < part.graph.outputs.size(); ++i) {
-    line += (i ? ", " : "") + part.graph.outputs[i].name;
-  }
-  line += "; family: " + choice.family + "; tiling: " + choice.tiling +
-          "; warps: " + std::to_string(choice.warps);
-  if (choice.stages > 0) line += "; stages: " + std::to_string(choice.stages);
-  if (kernels > 1) line += "; kernels: " + std::to_string(kernels);
-  return line + "\n";
-}
 
 // Arguments that `written` overwrites with its own stores.
 void find_stored_in_place(const Graph& graph, const Part& part, const Choice& choice,
@@ -69,7 +57,8 @@ std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int 
       written.push_back(own.write());
       find_stored_in_place(best->graph, *part, own, written.back());
       written.back().memory = memory_texts(part->graph, written.back().in_place);
-      proposal.plan += plan_text(*part, own, written.back().kernels.size());
+      proposal.plan +=
+          plan_text(*part, own, written.back().kernels.size(), options.first_name.has_value());
     }
     if (options.first_name) name_kernels(*options.first_name, written);
     const Choice& choice = best->main->choices[best->next];

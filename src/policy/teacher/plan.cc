@@ -1,0 +1,131 @@
+#include "policy/teacher/plan.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace kw::teacher {
+namespace {
+
+std::string list_of(const std::vector<std::string>& items, const char* between = ", ") {
+  std::string out;
+  for (const std::string& item : items) out += (out.empty() ? "" : between) + item;
+  return out;
+}
+
+struct PlannedLoops {
+  std::vector<Loop> kept, folded;
+
+  // "[5, 2], [3]", an item for each axis or each loop.
+  template <class Item>
+  std::string lists(Item item) const {
+    std::string out;
+    for (const std::vector<Loop>* loops : {&kept, &folded}) {
+      if (loops == &folded && folded.empty()) continue;
+      std::vector<std::string> items;
+      for (const Loop& loop : *loops) item(loop, items);
+      out += (out.empty() ? "[" : ", [") + list_of(items) + "]";
+    }
+    return out;
+  }
+  bool any_joined() const {
+    const auto joined = [](const Loop& loop) { return loop.axes.size() > 1; };
+    return std::ranges::any_of(kept, joined) || std::ranges::any_of(folded, joined);
+  }
+};
+
+PlannedLoops planned_loops(const Subject& subject) {
+  const Graph& graph = subject.graph;
+  Axes folded, all;
+  for (const Node& node : graph.nodes) {
+    all = set_union(all, node.varies);
+    switch (node.kind) {
+      case NodeKind::kReduce:
+      case NodeKind::kScan:
+      case NodeKind::kMatmul:
+      case NodeKind::kConvolution:
+        folded = set_union(folded, graph.axes.leaves(node.axes));
+        break;
+      default:
+        break;
+    }
+  }
+  for (const Access& access : subject.table.accesses) {
+    for (const LeafStride& s : access.strides) all = set_union(all, {s.axis});
+  }
+  const Axes windows = window_axes(graph);
+  folded = set_minus(sorted(folded), windows);
+  return {merged_loops(graph, subject.table, set_minus(set_minus(all, windows), folded)),
+          merged_loops(graph, subject.table, folded)};
+}
+
+// The dimension of a tensor that moves with each axis.
+std::string dims_text(const Graph& graph, const std::vector<Piece>& pieces,
+                      const PlannedLoops& loops) {
+  std::map<AxisId, int> dims;
+  for (const Piece& piece : pieces) {
+    for (AxisId leaf : graph.axes.leaves(piece.axis)) dims.emplace(leaf, piece.stride.dim);
+  }
+  return loops.lists([&](const Loop& loop, std::vector<std::string>& items) {
+    for (AxisId leaf : loop.axes) {
+      const auto found = dims.find(leaf);
+      items.push_back(found == dims.end() ? "_" : std::to_string(found->second));
+    }
+  });
+}
+
+}  // namespace
+
+std::string axes_text(const Subject& subject) {
+  const Graph& graph = subject.graph;
+  const PlannedLoops loops = planned_loops(subject);
+  std::vector<Loop> walked = loops.kept;
+  walked.insert(walked.end(), loops.folded.begin(), loops.folded.end());
+  const auto dense = [&](const Access& access) {
+    return access.strides.empty() || walks_contiguously(access, walked);
+  };
+  if (loops.folded.empty() && loops.kept.size() <= 1 &&
+      std::ranges::all_of(subject.table.accesses, dense)) {
+    return "axes: flat";
+  }
+  std::string out = "axes: " + loops.lists([&](const Loop& loop, std::vector<std::string>& items) {
+    for (AxisId leaf : loop.axes) items.push_back(std::to_string(graph.axes.size(leaf)));
+  });
+  std::set<std::string> said;
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::kLoad) continue;
+    const std::string dims =
+        "; x" + std::to_string(node.input) + ": " + dims_text(graph, node.pieces, loops);
+    if (said.insert(dims).second) out += dims;
+  }
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    const Access& access = subject.table.of_output(static_cast<int>(i));
+    if (dense(access) || walks_contiguously(access, loops.kept)) continue;
+    out += "; " + graph.outputs[i].name + ": " + dims_text(graph, graph.outputs[i].pieces, loops);
+  }
+  if (loops.any_joined()) {
+    out += "; loops: " + loops.lists([&](const Loop& loop, std::vector<std::string>& items) {
+      std::vector<std::string> sizes;
+      for (AxisId leaf : loop.axes) sizes.push_back(std::to_string(graph.axes.size(leaf)));
+      items.push_back(list_of(sizes, " * "));
+    });
+  }
+  return out;
+}
+
+std::string plan_text(const Part& part, const Choice& choice, size_t kernels, bool with_axes) {
+  std::string line = "values: " + part.subject.operators + " -> ";
+  for (size_t i = 0; i < part.graph.outputs.size(); ++i) {
+    line += (i ? ", " : "") + part.graph.outputs[i].name;
+  }
+  if (with_axes) line += "; " + axes_text(part.subject);
+  line += "; family: " + choice.family + "; tiling: " + choice.tiling +
+          "; warps: " + std::to_string(choice.warps);
+  if (choice.stages > 0) line += "; stages: " + std::to_string(choice.stages);
+  if (kernels > 1) line += "; kernels: " + std::to_string(kernels);
+  return line + "\n";
+}
+
+}  // namespace kw::teacher

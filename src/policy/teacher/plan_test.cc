@@ -1,0 +1,109 @@
+// The axes that a plan names are those of the tensors.
+#include "policy/teacher/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "policy/teacher/fragment_test.h"
+#include "policy/teacher/teacher.h"
+#include "program/task_json.h"
+
+namespace kw::teacher {
+namespace {
+
+// The plan's first line between the values and the family.
+std::string axes_of(const Task& task) {
+  const auto made = make_teacher({.first_name = 7})->propose(task, profile(), 1, 0, kNoDeadline);
+  if (made.size() != 1) return "not written";
+  static const std::regex axes("^values: [^;]*; (axes: .*?); family: ");
+  std::smatch found;
+  return std::regex_search(made[0].plan, found, axes) ? found[1].str() : made[0].plan;
+}
+
+Task reduced(std::vector<int64_t> in, const std::vector<int64_t>& dims, std::vector<int64_t> out) {
+  FragmentBuilder b;
+  const ValueId x = b.input(std::move(in));
+  return b.build(b.call("aten.sum.dim_IntList",
+                        {{"self", ref(x)}, {"dim", list(dims)}, {"keepdim", Arg{false}}},
+                        std::move(out)));
+}
+
+Task added(std::vector<int64_t> left, std::vector<int64_t> right, std::vector<int64_t> out,
+           std::vector<int64_t> strides = {}) {
+  FragmentBuilder b;
+  const ValueId x = b.input(std::move(left), DType::kFloat32, std::move(strides)),
+                y = b.input(std::move(right));
+  return b.build(b.call("aten.add.Tensor", {{"self", ref(x)}, {"other", ref(y)}}, std::move(out)));
+}
+
+TEST(Plan, AxesByHand) {
+  EXPECT_EQ(axes_of(added({6, 70}, {6, 70}, {6, 70})), "axes: flat");
+  EXPECT_EQ(axes_of(added({1, 26, 3, 1}, {5, 4, 26, 3, 2}, {5, 4, 26, 3, 2})),
+            "axes: [5, 4, 26, 3, 2]; x0: [_, _, 1, 2, _]; x1: [0, 1, 2, 3, 4]; "
+            "loops: [5 * 4, 26 * 3, 2]");
+  // Transposed in memory.
+  EXPECT_EQ(axes_of(added({6, 70}, {6, 70}, {6, 70}, {1, 6})),
+            "axes: [6, 70]; x0: [0, 1]; x1: [0, 1]");
+  EXPECT_EQ(axes_of(reduced({30, 40, 50}, {1}, {30, 50})), "axes: [30, 50], [40]; x0: [0, 2], [1]");
+  EXPECT_EQ(axes_of(reduced({30, 40, 50, 60}, {2, 3}, {30, 40})),
+            "axes: [30, 40], [50, 60]; x0: [0, 1], [2, 3]; loops: [30 * 40], [50 * 60]");
+}
+
+std::vector<std::string> items(const std::string& lists) {
+  std::vector<std::string> out;
+  static const std::regex item("[0-9_]+");
+  for (std::sregex_iterator it(lists.begin(), lists.end(), item), end; it != end; ++it) {
+    out.push_back(it->str());
+  }
+  return out;
+}
+
+// Of every part of a suite's programs: a tensor has a dimension for as many axes as there are,
+// which is as long as those of its axes together, or longer where part of it is read.
+TEST(Plan, DimensionsAreAsLongAsTheirAxes) {
+  size_t whole = 0, other = 0;
+  std::ifstream file(KW_SOURCE_DIR "/suites/level5.jsonl");
+  for (std::string row; std::getline(file, row);) {
+    const Json json = parse_json(row, "suite");
+    const Task task = task_from_json(JsonReader(json.at("program"), "task"), nullptr);
+    const auto made =
+        make_teacher({.whole = true, .first_name = 7})->propose(task, profile(), 1, 0, kNoDeadline);
+    if (made.empty()) continue;
+    std::istringstream lines(made[0].plan);
+    for (std::string line; std::getline(lines, line);) {
+      static const std::regex field("(axes|loops|[xo]\\w+): ([^;]*)");
+      std::vector<std::string> sizes;
+      for (std::sregex_iterator it(line.begin(), line.end(), field), end; it != end; ++it) {
+        const std::string name = it->str(1), text = it->str(2);
+        if (name == "axes") sizes = items(text);
+        if (text == "flat") break;
+        EXPECT_EQ(items(text).size(), sizes.size()) << line;
+        if (name == "loops") {
+          EXPECT_EQ(items(text), sizes) << line;
+        }
+        const size_t input = name[0] == 'x' ? std::stoul(name.substr(1)) : task.arguments.size();
+        if (input >= task.arguments.size()) continue;  // memory between the parts
+        std::map<int, int64_t> lengths;
+        const std::vector<std::string> dims = items(text);
+        for (size_t i = 0; i < dims.size(); ++i) {
+          if (dims[i] == "_") continue;
+          int64_t& length = lengths.try_emplace(std::stoi(dims[i]), 1).first->second;
+          length *= std::stoll(sizes[i]);
+        }
+        const Value& value = task.forward.values[task.forward.inputs[input]];
+        for (const auto& [dim, length] : lengths) {
+          ASSERT_LT(dim, static_cast<int>(value.shape.size())) << line;
+          (length == value.shape[dim] ? whole : other) += 1;
+        }
+      }
+    }
+  }
+  EXPECT_GT(whole, 300u);
+  EXPECT_LT(other, whole / 20);
+}
+
+}  // namespace
+}  // namespace kw::teacher
