@@ -26,12 +26,20 @@ struct Judgement {
   std::string reason;  // of a rejection, or why it was not judged; one line
 };
 
+// Seconds of judging a batch, of its distinct answers.
+struct JudgeTimes {
+  double wall = 0;      // in it, at the same time:
+  double build = 0;     // recording and compiling, in the mean over workers,
+  double executor = 0;  // trials and times, in the mean over processes
+  double half = 0, most = 0;  // from the start until half of them were judged, and 95 of 100
+  double longest_build = 0;   // of one answer
+  int64_t restarts = 0;       // processes that a trial killed
+};
+
 struct JudgeReport {
   std::vector<Judgement> judgements;  // in the order of the answers
   int64_t distinct = 0;               // answers that were judged; others are the same as these
-  double seconds = 0;                 // wall time; at the same time in it:
-  double build_seconds = 0;           // recording and compiling, in the mean over workers,
-  double executor_seconds = 0;        // trials and times
+  JudgeTimes times;
 };
 
 class Judge {

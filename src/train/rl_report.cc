@@ -67,8 +67,12 @@ Json step_numbers(const StepReport& report, const BatchSummary& batch, const RlT
               {"long_prompts", tasks.too_long},
               {"seconds", report.seconds},
               {"judge_wall_seconds", report.judge.wall},
+              {"judge_half_seconds", report.judge.half},
+              {"judge_most_seconds", report.judge.most},
               {"build_seconds", report.judge.build},
-              {"executor_seconds", report.judge.executor}};
+              {"longest_build_seconds", report.judge.longest_build},
+              {"executor_seconds", report.judge.executor},
+              {"executor_restarts", report.judge.restarts}};
   add_pass_by_level(batch, out);
   for (const auto& [stage, count] : batch.stages) out["rejected_" + stage] = count;
   for (const auto& [phase, seconds] : report.phases) {

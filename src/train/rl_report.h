@@ -9,6 +9,7 @@
 
 #include "formats/json.h"
 #include "train/curriculum.h"
+#include "train/judge.h"
 
 namespace kw {
 
@@ -24,17 +25,12 @@ struct LearnReport {
   int64_t updates = 0, tokens = 0;
 };
 
-// The judge's own times, which pass while the run does other things where these overlap.
-struct JudgeSeconds {
-  double wall = 0, build = 0, executor = 0;
-};
-
 struct StepReport {
   int64_t step = 0, steps = 0;
   int level = 1;  // the curriculum's
   double seconds = 0;
   PhaseSeconds phases;
-  JudgeSeconds judge;
+  JudgeTimes judge;  // which pass while the run does other things, where these overlap
   LearnReport learned;
 };
 

@@ -146,8 +146,7 @@ class RlRun {
     report.steps = config_.steps;
     report.seconds = seconds_since(start_);
     report.phases = phases_;
-    report.judge = {batch.report.seconds, batch.report.build_seconds,
-                    batch.report.executor_seconds};
+    report.judge = batch.report.times;
     const BatchSummary summary = summarise(batch, config_.objective);
     log_->write(step_, "rl", step_numbers(report, summary, batch.looked_at));
     rewards_.push_back(summary.reward);

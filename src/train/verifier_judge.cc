@@ -89,7 +89,9 @@ JudgeReport VerifierJudge::judge(const std::vector<AnswerToJudge>& answers, uint
     item.task = answers[i].task;
     item.candidate = proposal_request(item.task->forward, read.source, profile_);
   }
+  const int restarts = executor_.restarts();
   double built = 0;
+  std::vector<double> finished;
   verify_batch(items, crew_, executor_, profile_, verify_options(seed),
                [&](const BatchResult& result) {
                  Judgement& to = out.judgements[std::stoull(result.item->id)];
@@ -97,11 +99,20 @@ JudgeReport VerifierJudge::judge(const std::vector<AnswerToJudge>& answers, uint
                                            : Judgement{{}, "", "the task: " + result.fault};
                  if (!result.same_as.empty()) return;
                  ++out.distinct;
-                 built += seconds_of_building(result.verdict);
+                 const double seconds = seconds_of_building(result.verdict);
+                 built += seconds;
+                 out.times.longest_build = std::max(out.times.longest_build, seconds);
+                 finished.push_back(result.finished);
                });
-  out.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  out.build_seconds = built / crew_.size();
-  out.executor_seconds = sum(executor_.busy_seconds()) - busy;
+  out.times.wall = std::chrono::duration<double>(Clock::now() - start).count();
+  out.times.build = built / crew_.size();
+  out.times.executor = sum(executor_.busy_seconds()) - busy;
+  out.times.restarts = executor_.restarts() - restarts;
+  std::ranges::sort(finished);
+  if (!finished.empty()) {
+    out.times.half = finished[(finished.size() - 1) / 2];
+    out.times.most = finished[(finished.size() - 1) * 95 / 100];
+  }
   return out;
 }
 

@@ -80,8 +80,13 @@ TEST(RealJudge, AcceptsWhatTheTeacherWrites) {
         << drawn[i].operators << ": " << found.stage << ": " << found.reason;
     EXPECT_EQ(found.judged->speedup, 1);  // nothing is timed: as fast as eager
   }
-  EXPECT_GT(report.build_seconds, 0);
-  EXPECT_GT(report.executor_seconds, 0);
+  const JudgeTimes& times = report.times;
+  EXPECT_GT(times.build, 0);
+  EXPECT_GT(times.executor, 0);
+  EXPECT_GE(times.longest_build, times.build * 2 / report.distinct);  // by two workers
+  EXPECT_LT(0, times.half);
+  EXPECT_LE(times.half, times.most);
+  EXPECT_LE(times.most, times.wall);
 }
 
 struct Broken {
