@@ -17,7 +17,6 @@ over seeds.
 import argparse
 import json
 import os
-import random
 import resource
 import statistics
 import subprocess
@@ -25,12 +24,13 @@ import time
 import tomllib
 from pathlib import Path
 
+from paired import answers_of, differences_of, interval
+
 ROOT = Path(__file__).resolve().parent.parent
 HELD_OUT_SEED = 1001
 EVALUATION_SEED = 7
 RL_SEED = 100  # more than that of SFT
 MOST_DRAWN = 20000  # programs of a run; none draws as many
-RESAMPLES = 10000
 
 
 def recipe(name):
@@ -103,15 +103,7 @@ def evaluate(tool, tasks, model, rl, trials, out, phases, phase):
                    "--concurrency", rl["rows"], "--batch", 200, "--json"]
         phases.add(phase, ["sh", "-c", '"$@" > "$0"', part, *command], out.with_suffix(".log"))
         part.rename(out)
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
-    return {row["model"]: None if row["outcome"] == "not judged" else row["outcome"] == "verified"
-            for row in rows if "model" in row}, rows[-1]["summary"]
-
-
-def interval(differences):
-    numbers = random.Random(1)
-    means = sorted(statistics.fmean(numbers.choices(differences, k=len(differences))) for _ in range(RESAMPLES))
-    return [means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES) - 1]]
+    return answers_of(out)
 
 
 def learn(tool, seed, folder, phases):
@@ -147,8 +139,8 @@ def one_seed(tool, seed, folder, tasks):
                                   "evaluation " + when)
         answers.append(found)
         reasons.append(summary["reasons"])
-    both = [model for model in answers[0] if answers[0][model] is not None and answers[1].get(model) is not None]
-    differences = {model: int(answers[1][model]) - int(answers[0][model]) for model in both}
+    differences = differences_of(*answers)
+    both = list(differences)
     row = {"seed": seed, "tasks": len(both), "not_judged": len(answers[0]) - len(both),
            "before": statistics.fmean(answers[0][model] for model in both),
            "after": statistics.fmean(answers[1][model] for model in both),

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""What objectives of reinforcement learning make of one model: each from the same start, with the same prompts,
+as many answers, verdicts and tokens at most.
+
+    bench/ablation.py KERNELWRIGHT --runs FOLDER --out bench/h200/ablation.json [--seeds 1,2,3]
+                      [--objectives grpo,hierarchical,drpo,rejection] [--tasks 500] [--minutes 9]
+
+recipes/ablation-sft.toml trains the model that all begin with, on single operators. Then, seed by seed, each
+objective has a run of recipes/ablation-rl.toml, and its model is asked about the same held-out tasks, small twins
+of single operators: one answer each at the temperature that reinforcement learning samples at, with the same
+random numbers. A run's seed draws its prompts, so that all objectives see the same. Runs that --out has are
+kept, and the same command goes on with the others; --minutes: nothing is begun after so many.
+
+Intervals are paired bootstraps over tasks (bench/paired.py): of a run against the model that it began with, and
+of an objective against grpo, of the means over the seeds that both have.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import time
+import tomllib
+from pathlib import Path
+
+from paired import answers_of, differences_of, interval
+
+ROOT = Path(__file__).resolve().parent.parent
+HELD_OUT_SEED = 3001
+EVALUATION_SEED = 7
+BASE = "grpo"
+
+
+class Machine:
+    """Runs the program's commands; output goes to a log."""
+
+    def __init__(self, tool, flags):
+        self.tool, self.runs, self.device, self.overrides = tool, flags.runs, flags.device, flags.set or []
+
+    def command(self, *words, out=None):
+        with (self.runs / "log.txt").open("a") as log, (out or Path("/dev/null")).open("w") as file:
+            subprocess.run(list(map(str, [self.tool, *words])), cwd=ROOT, stdout=file, stderr=log, check=True)
+
+    def settings(self, kind, **own):
+        """--set of a recipe, with those of the command line that it has."""
+        settings = {"run.device": self.device, **{key.replace("__", "."): value for key, value in own.items()}}
+        for item in self.overrides:
+            key, value = item.split("=", 1)
+            if key.startswith(kind + ":"):
+                settings[key[len(kind) + 1:]] = value
+        return [word for key, value in settings.items() for word in ("--set", "%s=%s" % (key, value))]
+
+    def trained(self, kind, run, **own):
+        """The newest model of a run, trained to its end."""
+        self.command("train", ROOT / ("recipes/ablation-%s.toml" % kind), "--out", run, *self.settings(kind, **own))
+        checkpoints = sorted(run.glob("checkpoint-*/model"), key=lambda path: int(path.parent.name.split("-")[1]))
+        return checkpoints[-1]
+
+    def tasks(self, count):
+        path = self.runs / ("held_out_%d.jsonl" % count)
+        if not path.exists():
+            data = tomllib.loads((ROOT / "recipes/ablation-rl.toml").read_text())["data"]
+            window = "2^%d:2^%d" % (data["log_low"], data["log_high"])
+            for item in self.overrides:  # of small machines
+                if item.startswith("window="):
+                    window = item.split("=", 1)[1]
+            self.command("synth", "--level", 1, "--count", count, "--seed", HELD_OUT_SEED, "--split", "validation",
+                         "--window", window, "--backend", self.device, "--out", path)
+        return path
+
+    def evaluated(self, tasks, model, name):
+        """The share of each task's answers that is right, and the summary."""
+        rl = tomllib.loads((ROOT / "recipes/ablation-rl.toml").read_text())["rl"]
+        out = self.runs / (name + ".jsonl")
+        self.command("eval", tasks, "--backend", self.device, "--coverage", "pure", "--no-time", "--policy", "local",
+                     "--model", model, "--model-device", self.device, "--samples", 1, "--seed", EVALUATION_SEED,
+                     "--temperature", rl.get("temperature", 1), "--max-tokens", rl["max_tokens"], "--concurrency", 256,
+                     "--batch", 256, "--executors", 6 if self.device == "cuda" else 1, "--json", out=out)
+        return answers_of(out)
+
+
+def outcome(name, found, summary):
+    judged = [right for right in found.values() if right is not None]
+    return {"name": name, "tasks": len(judged), "pass": statistics.fmean(judged), "rejected": summary["reasons"],
+            "right": {task: right for task, right in found.items()}}
+
+
+def of_log(path):
+    """What a run did, in sums over its steps."""
+    steps = [row for row in map(json.loads, path.read_text().splitlines()) if row["part"] == "rl"]
+    total = {key: sum(row[key] for row in steps)
+             for key in ("answers", "distinct", "not_judged", "cut_off", "tokens", "updates", "seconds")}
+    rewards = [row["reward"] for row in steps]
+    return {"steps": len(steps), **total,
+            "rewards_by_five_steps": [round(statistics.fmean(rewards[i:i + 5]), 3) for i in range(0, len(rewards), 5)],
+            "kl": statistics.fmean(row["kl"] for row in steps)}
+
+
+def compare(found):
+    """Each run against its start, each objective against the base."""
+    start = found["start"]["right"]
+    objectives = {}
+    for run in found["runs"]:
+        differences = differences_of(start, run["right"])
+        run["difference"] = statistics.fmean(differences.values())
+        run["interval"] = interval(list(differences.values()))
+        objectives.setdefault(run["objective"], {})[run["seed"]] = run
+    found["objectives"] = {}
+    for objective, runs in objectives.items():
+        row = {"seeds": sorted(runs), "pass": [runs[seed]["pass"] for seed in sorted(runs)],
+               "mean": statistics.fmean(run["pass"] for run in runs.values())}
+        common = sorted(set(runs) & set(objectives.get(BASE, {})))
+        if objective != BASE and common:
+            by_seed = [differences_of(objectives[BASE][seed]["right"], runs[seed]["right"]) for seed in common]
+            tasks = set.intersection(*map(set, by_seed))
+            means = [statistics.fmean(each[task] for each in by_seed) for task in sorted(tasks)]
+            row["against_" + BASE] = {"seeds": common, "difference": statistics.fmean(means),
+                                      "interval": interval(means)}
+        found["objectives"][objective] = row
+
+
+def write(found, path):
+    compare(found)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(found, indent=1) + "\n")
+    part.rename(path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kernelwright")
+    parser.add_argument("--runs", type=Path, required=True, help="folder of runs and answers, kept")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--start", type=Path, help="a model folder to begin with, in place of training one")
+    parser.add_argument("--seeds", default="1,2,3")
+    parser.add_argument("--objectives", default="grpo,hierarchical,drpo,rejection")
+    parser.add_argument("--tasks", type=int, default=500)
+    parser.add_argument("--minutes", type=float, default=1e9)
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
+    parser.add_argument("--set", action="append", metavar="sft:KEY=VALUE or rl:KEY=VALUE",
+                        help="a setting of a recipe, or window=2^10:2^14, for small machines")
+    flags = parser.parse_args()
+    begun = time.monotonic()
+    flags.runs = flags.runs.resolve()
+    flags.runs.mkdir(parents=True, exist_ok=True)
+    machine = Machine(Path(flags.kernelwright).resolve(), flags)
+    found = json.loads(flags.out.read_text()) if flags.out.exists() else {
+        "command": "bench/ablation.py build/kernelwright --runs runs/ablation --out bench/h200/ablation.json",
+        "set": flags.set or [], "runs": []}
+    start = flags.start or machine.trained("sft", flags.runs / "sft")
+    tasks = machine.tasks(flags.tasks)
+    if "start" not in found:
+        found["start"] = outcome("start", *machine.evaluated(tasks, start, "start"))
+        write(found, flags.out)
+        print("start: pass@1 %.1f %%" % (100 * found["start"]["pass"]), flush=True)
+    done = {(run["objective"], run["seed"]) for run in found["runs"]}
+    for seed in map(int, flags.seeds.split(",")):
+        for objective in flags.objectives.split(","):
+            if (objective, seed) in done:
+                continue
+            if time.monotonic() - begun > 60 * flags.minutes:
+                raise SystemExit("the time is over; the same command goes on")
+            name = "%s-%d" % (objective, seed)
+            model = machine.trained("rl", flags.runs / name, run__seed=seed, model__init=start, rl__objective=objective)
+            run = {"objective": objective, "seed": seed, **of_log(flags.runs / name / "log.jsonl"),
+                   **outcome(name, *machine.evaluated(tasks, model, name))}
+            found["runs"].append(run)
+            write(found, flags.out)
+            print("%s: pass@1 %.1f %%, %+.1f points (%+.1f to %+.1f), %.0f s" % (
+                name, 100 * run["pass"], 100 * run["difference"], *(100 * x for x in run["interval"]),
+                run["seconds"]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
