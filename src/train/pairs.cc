@@ -29,6 +29,7 @@ std::vector<Pair> PairSource::write(const DrawnProgram& drawn) const {
   const auto teacher = make_teacher({.whole = true, .first_name = first});
   const auto proposals = teacher->propose(*drawn.task, profile_, kWays * options_.schedules, 0,
                                           Clock::time_point::max());
+  const auto task = std::make_shared<const Task>(*drawn.task);
   size_t shortest = kLongestSource;
   for (const Proposal& proposal : proposals) {
     shortest = std::min(shortest, proposal.source.size());
@@ -44,6 +45,7 @@ std::vector<Pair> PairSource::write(const DrawnProgram& drawn) const {
     pair.prompt = task_text(*drawn.task, first);
     pair.plan = proposal.plan;
     pair.code = proposal.source;
+    pair.task = task;
   }
   return out;
 }

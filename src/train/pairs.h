@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Pair {
   std::string operators;  // "Conv2d, ReLU"
   std::string prompt;     // task_text()
   std::string plan, code;
+  std::shared_ptr<const Task> task;  // what the prompt says
 
   std::string answer() const { return plan + code; }  // as parse_answer() takes it apart
 };
