@@ -4,7 +4,8 @@
 #
 #   bench/gpu.sh [STEP...]      steps: machine setup build doctor test parity teacher families examples
 #                               agreement warm verdicts selftest throughput intervals numerics replay
-#                               suites profile products (default: all but the last three)
+#                               suites profile products pairs learning ablation (default: all but
+#                               the last six)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
 # cores), OUT (default: bench/out): results,
@@ -156,6 +157,25 @@ step_replay() {
 
 step_products() {  # what fetching operands by the TMA is worth, in kernels written by hand
   "$PYTHON" bench/products.py >"$out/products.txt"
+}
+
+step_pairs() {  # of each operator and kind of schedule one pair, and COUNT programs at random
+  local code=0 judge=(--check cuda --executors 6 --low 24 --high 28 --log-elements 26)
+  "$BUILD/train_pairs" --levels 1 --seed 41 --count "${CELL_PROGRAMS:-6000}" --batch 2000 --cells 1 \
+    "${judge[@]}" --report "$out/pairs_cells.json" || code=1
+  "$BUILD/train_pairs" --levels 1,2,3,5,8,12,20 --seed 43 --count "${COUNT:-1300}" --batch 260 \
+    "${judge[@]}" --report "$out/pairs_random.json" || code=1
+  return $code
+}
+
+step_learning() {  # tokens a second, beside plain PyTorch and transformers
+  "$PYTHON" bench/learning.py "$BUILD/train_measure" --out "$out/learning.json"
+}
+
+step_ablation() {  # objectives of reinforcement learning; MINUTES, and START, the model of an earlier call
+  [ ! -f bench/h200/ablation.json ] || cp bench/h200/ablation.json "$out/"
+  "$PYTHON" bench/ablation.py "$BUILD/kernelwright" --runs "$BUILD/ablation" --out "$out/ablation.json" \
+    --minutes "${MINUTES:-9}" ${START:+--start "$START"}
 }
 
 step_numerics() {  # how far products in each precision, sums, norms and exponentials are off

@@ -350,9 +350,9 @@ def embedded() -> str:
             row["model"], row["suite"], row["samples"], 100 * row["right"] / row["tasks"] / row["samples"],
             100 * row["solved"] / row["tasks"],
             ", ".join(str(at.get(stage, 0)) for stage in ("load", "record", "compile", "coverage", "correct"))))
-    lines += ["", "%s, torch %s, triton %s. %s." % (
-        made["device"], made["torch"], made["triton"],
-        "; ".join("%s: `%s`" % (row["model"], row["command"]) for row in made["rows"]))]
+    lines += ["", "%s, torch %s, triton %s. Each row's command and commit: "
+              "[bench/h200/embedded_eval.json](../../bench/h200/embedded_eval.json)." % (
+                  made["device"], made["torch"], made["triton"])]
     return "\n".join(lines)
 
 
