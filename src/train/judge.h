@@ -28,9 +28,9 @@ struct Judgement {
 
 // Seconds of judging a batch, of its distinct answers.
 struct JudgeTimes {
-  double wall = 0;      // in it, at the same time:
-  double build = 0;     // recording and compiling, in the mean over workers,
-  double executor = 0;  // trials and times, in the mean over processes
+  double wall = 0;            // in it, at the same time:
+  double build = 0;           // recording and compiling, in the mean over workers,
+  double executor = 0;        // trials and times, in the mean over processes
   double half = 0, most = 0;  // from the start until half of them were judged, and 95 of 100
   double longest_build = 0;   // of one answer
   int64_t restarts = 0;       // processes that a trial killed
