@@ -94,6 +94,22 @@ Machine::Machine(const MachineFlags& flags, const std::vector<std::string>& file
       pool(worker_config(flags, files)),
       executor(flags.executor_config()) {}
 
+double parse_seconds(const std::string& flag, const std::string& text) {
+  size_t used = 0;
+  double value = -1;
+  try {
+    value = std::stod(text, &used);
+  } catch (const std::exception&) {
+  }
+  const std::string unit = text.substr(used);
+  if (unit == "m") value *= 60;
+  if (unit == "h") value *= 3600;
+  if (!(value > 0) || (unit != "" && unit != "s" && unit != "m" && unit != "h")) {
+    throw InputError(flag + " " + text + ": expected a time such as 60s, 5m or 1h");
+  }
+  return value;
+}
+
 std::string read_text(const fs::path& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) throw InputError(path.string() + ": is a folder");

@@ -45,6 +45,9 @@ struct Machine {
 // How workers run under `flags`; the folders of `files` stay readable inside the sandbox.
 WorkerConfig worker_config(const MachineFlags& flags, const std::vector<std::string>& files);
 
+// Seconds of a user's "60s", "5m" or "1h"; InputError with the flag's name for what is none.
+double parse_seconds(const std::string& flag, const std::string& text);
+
 // Reads a user's file. InputError with the path when it cannot be read.
 std::string read_text(const std::filesystem::path& path);
 

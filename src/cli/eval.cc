@@ -14,6 +14,7 @@
 #include "formats/error.h"
 #include "report/eval_summary.h"
 #include "search/suite.h"
+#include "search/suite_search.h"
 #include "synth/task_row.h"
 #include "verify/baselines.h"
 
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 
 struct Flags {
   std::vector<std::string> models;
-  std::string cls = "Model", coverage = "hybrid", out, schedules;
+  std::string cls = "Model", coverage = "hybrid", out, schedules, search;
   int samples = 1, trials = 0, batch = 64;
   bool json = false, no_time = false, side_by_side = false, until_accepted = false,
        baseline = false, twins = false;
@@ -130,6 +131,15 @@ SuiteOptions suite_options(const Flags& flags) {
   return options;
 }
 
+OptimizeOptions optimize_options(const Flags& flags, const SuiteOptions& suite) {
+  OptimizeOptions options;
+  options.measure = suite.verify.time;
+  options.budget_seconds = parse_seconds("--search", flags.search);
+  options.proposals = std::max(options.proposals, flags.samples);
+  options.verify = suite.verify;
+  return options;
+}
+
 // The last of what is printed: all models together.
 void print_summary(const std::vector<TaskAnswers>& tasks, const SuiteOptions& options,
                    const Policy& policy, bool json) {
@@ -165,23 +175,34 @@ int run(const Flags& flags) {
       flags.policy.make({.schedules = schedule_table(flags.schedules, machine.profile,
                                                      flags.machine.chosen_backend()),
                          .explore = flags.explore,
-                         .whole = true});
+                         .whole = flags.search.empty()});
   std::map<std::string, int> outcomes;
   std::vector<TaskAnswers> tasks;
-  const WorkerConfig workers = worker_config(flags.machine, files);
-  const size_t most = requests.size() * static_cast<size_t>(flags.samples);
-  JudgingCrew crew(workers, static_cast<int>(std::min<size_t>(most, workers.parallel)));
-  Suite(crew, machine.executor, *policy, machine.profile)
-      .run(requests, options, [&](const SuiteResult& result) {
-        ++outcomes[result.outcome()];
-        if (auto answers = answers_of(result)) tasks.push_back(std::move(*answers));
-        if (flags.json) {
-          std::cout << to_json(result).dump() << std::endl;
-        } else {
-          print(result);
-        }
-        if (!flags.out.empty()) write_sources(result, flags.out);
-      });
+  const auto done = [&](const SuiteResult& result) {
+    ++outcomes[result.outcome()];
+    if (auto answers = answers_of(result)) tasks.push_back(std::move(*answers));
+    if (flags.json) {
+      std::cout << to_json(result).dump() << std::endl;
+    } else {
+      print(result);
+    }
+    if (!flags.out.empty()) write_sources(result, flags.out);
+  };
+  WorkerConfig workers = worker_config(flags.machine, files);
+  if (flags.search.empty()) {
+    const size_t most = requests.size() * static_cast<size_t>(flags.samples);
+    JudgingCrew crew(workers, static_cast<int>(std::min<size_t>(most, workers.parallel)));
+    Suite(crew, machine.executor, *policy, machine.profile).run(requests, options, done);
+  } else {
+    // Half of the cores' number of searches, each with two workers: what one waits for its turn on
+    // the device, others build.
+    const int searches = std::max(1, workers.parallel / 2);
+    workers.parallel = 2;
+    JudgingCrew crew(workers, static_cast<int>(std::min<size_t>(requests.size(), searches)));
+    ScratchFolder known;
+    search_suite(requests, crew, machine.executor, *policy, machine.profile,
+                 optimize_options(flags, options), known.path() / "store.sqlite", done);
+  }
   print_summary(tasks, options, *policy, flags.json);
   std::string summary =
       std::to_string(requests.size()) + (requests.size() == 1 ? " model" : " models");
@@ -225,7 +246,14 @@ Command add_eval(CLI::App& app) {
   app.add_flag("--until-accepted", flags->until_accepted,
                "judge samples in order until one is accepted, and leave out the rest")
       ->excludes(side_by_side);
-  app.add_flag("--baseline", flags->baseline, "compare with torch.compile too");
+  CLI::Option* baseline =
+      app.add_flag("--baseline", flags->baseline, "compare with torch.compile too");
+  app.add_option("--search", flags->search,
+                 "optimize each model instead, several side by side, with so much time for each "
+                 "search (5s, 1m); --samples: of each fragment, at first")
+      ->excludes(side_by_side)
+      ->excludes("--until-accepted")
+      ->excludes(baseline);
   app.add_option("--batch", flags->batch, "models that are built together, before they are judged")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
@@ -240,7 +268,7 @@ Command add_eval(CLI::App& app) {
   flags->machine.add_to(app);
   flags->machine.add_executors_to(app);
   app.footer(
-      "Each model is written whole, without a search: what the policy can do by itself. The exit\n"
+      "Without --search each model is written whole: what the policy can do by itself. The exit\n"
       "code is 0 whatever the outcomes, which docs/formats/eval.md explains.");
   return [flags] { return run(*flags); };
 }

@@ -28,7 +28,7 @@ void on_interrupt(int) {
 }
 
 struct Flags {
-  std::string model, cls = "Model", out, store, schedules;
+  std::string model, cls = "Model", coverage = "hybrid", out, store, schedules;
   std::string budget = "60s";
   int proposals = 2;
   std::string form;
@@ -37,22 +37,6 @@ struct Flags {
   PolicyFlags policy;
   MachineFlags machine;
 };
-
-double parse_seconds(const std::string& text) {
-  size_t used = 0;
-  double value = -1;
-  try {
-    value = std::stod(text, &used);
-  } catch (const std::exception&) {
-  }
-  const std::string unit = text.substr(used);
-  if (unit == "m") value *= 60;
-  if (unit == "h") value *= 3600;
-  if (!(value > 0) || (unit != "" && unit != "s" && unit != "m" && unit != "h")) {
-    throw InputError("--budget " + text + ": expected a time such as 60s, 5m or 1h");
-  }
-  return value;
-}
 
 std::string default_folder(const std::string& model) {
   return "kernelwright-out/" + std::filesystem::path(model).stem().string();
@@ -128,10 +112,11 @@ Json finalists_json(const OptimizeResult& result) {
 
 int run(const Flags& flags) {
   OptimizeOptions options;
-  options.budget_seconds = parse_seconds(flags.budget);
+  options.budget_seconds = parse_seconds("--budget", flags.budget);
   options.proposals = flags.proposals;
   options.form = flags.form;
   options.verify.seed = flags.seed ? flags.seed : secret_seed();
+  options.verify.pure = flags.coverage == "pure";
   const std::filesystem::path folder = flags.out.empty() ? default_folder(flags.model) : flags.out;
   Machine machine(flags.machine, {flags.model});
   const RecordRequest request =
@@ -214,6 +199,12 @@ Command add_optimize(CLI::App& app) {
   app.add_option("--store", flags->store,
                  "where results are kept between runs (default: "
                  "$KERNELWRIGHT_STORE, else ~/.cache/kernelwright/store.sqlite)");
+  app.add_option(
+         "--coverage", flags->coverage,
+         "hybrid: PyTorch keeps what it is faster at; pure: none is left that computes, be it "
+         "slower")
+      ->check(CLI::IsMember({"hybrid", "pure"}))
+      ->capture_default_str();
   add_schedules_flag(app, flags->schedules);
   app.add_option("--seed", flags->seed, "seed of inputs and parameters (default: secret)");
   app.add_flag("--no-baseline", flags->no_baseline, "do not compare with torch.compile");

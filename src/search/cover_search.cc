@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "program/transform.h"
 #include "search/cover.h"
 #include "search/fragments.h"
 #include "search/roofline.h"
+#include "verify/coverage.h"
 
 namespace kw {
 namespace {
@@ -28,6 +31,8 @@ constexpr double kWorthDeepening = 0.03;
 // Seconds a launch may cost beside what it takes alone: single steps and fragments are timed with
 // the host far ahead of the device, whole programs of many small steps are not.
 constexpr double kLaunchGaps[] = {0, 2e-6, 5e-6};
+// Seconds that a step of PyTorch's counts more where none may be left: any kernels are better.
+constexpr double kLeftToPyTorch = 1e3;
 // Covers are made of evaluated fragments only.
 constexpr double kNoGuesses = std::numeric_limits<double>::infinity();
 
@@ -69,6 +74,13 @@ void CoverSearch::report(const std::string& phase, const std::string& detail) {
 
 bool CoverSearch::settle(const SearchLimit& limit) {
   progress_.done = progress_.total = 0;
+  // Where no PyTorch may be left: first kernels for each operator by itself, which a policy is most
+  // likely to be right about. From then on there is a program.
+  if (options_.verify.pure) {
+    const Cover first = singles();
+    progress_.total = static_cast<int>(first.size());
+    evaluate(first, limit);
+  }
   return settle({kOptimism[0], 1}, limit);
 }
 
@@ -131,12 +143,40 @@ CoverSearch::Cover CoverSearch::best(Trust trust, double gap, double* seconds) c
     index.push_back(static_cast<int>(c));
   }
   std::vector<double> singles = step_seconds_;
-  for (double& s : singles) s += s > 0 ? gap : 0;
+  for (size_t i = 0; i < singles.size(); ++i) {
+    singles[i] += singles[i] > 0 ? gap : 0;
+    if (options_.verify.pure && is_computing(program().forward.steps[i])) {
+      singles[i] += kLeftToPyTorch;
+    }
+  }
   const kw::Cover found = best_cover(dependencies_, singles, options);
   if (seconds) *seconds = found.seconds;
   Cover out;
   for (int o : found.options) out.push_back(index[o]);
   std::sort(out.begin(), out.end());
+  return out;
+}
+
+// For each step that computes the smallest fragment with it that was not tried yet.
+CoverSearch::Cover CoverSearch::singles() const {
+  const std::vector<Step>& steps = program().forward.steps;
+  std::map<int, int> smallest;  // step -> candidate
+  for (size_t c = 0; c < candidates_.size(); ++c) {
+    for (int step : candidates_[c].steps) {
+      if (!is_computing(steps[step])) continue;
+      const auto [known, fresh] = smallest.try_emplace(step, static_cast<int>(c));
+      const Candidate& other = candidates_[known->second];
+      if (!fresh && candidates_[c].steps.size() < other.steps.size()) {
+        known->second = static_cast<int>(c);
+      }
+    }
+  }
+  Cover out;
+  for (const auto& [step, candidate] : smallest) {
+    if (!candidates_[candidate].tried) out.push_back(candidate);
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 
@@ -186,7 +226,7 @@ bool CoverSearch::settle(Trust trust, const SearchLimit& limit) {
     if (limit.over()) return false;
     evaluate(next, limit);
     const double seconds = known_seconds();
-    if (seconds > 0) progress_.best = eager_seconds() / seconds;
+    if (seconds > 0 && seconds < kLeftToPyTorch) progress_.best = eager_seconds() / seconds;
     // Rejected ones must not end the search; without measurements every guess is settled.
     const auto accepted = [&](int c) { return candidates_[c].usable && candidates_[c].task; };
     if (!evaluator_.measures() || std::none_of(next.begin(), next.end(), accepted)) continue;
@@ -260,9 +300,26 @@ std::vector<CoverSearch::Cover> CoverSearch::covers() const {
   std::vector<Cover> out;
   for (double gap : kLaunchGaps) {
     if (gap > 0 && !evaluator_.measures()) break;
-    Cover cover = best({kNoGuesses, 1}, gap, nullptr);
+    double seconds = 0;
+    Cover cover = best({kNoGuesses, 1}, gap, &seconds);
+    if (seconds >= kLeftToPyTorch) continue;
     const bool known = std::find(out.begin(), out.end(), cover) != out.end();
     if (!cover.empty() && !known) out.push_back(std::move(cover));
+  }
+  return out;
+}
+
+std::vector<std::string> CoverSearch::uncovered() const {
+  constexpr size_t kFew = 5;
+  std::set<int> covered;
+  for (const Candidate& candidate : candidates_) {
+    if (candidate.usable) covered.insert(candidate.steps.begin(), candidate.steps.end());
+  }
+  std::vector<std::string> out;
+  const std::vector<Step>& steps = program().forward.steps;
+  for (size_t i = 0; i < steps.size() && out.size() < kFew; ++i) {
+    if (!is_computing(steps[i]) || covered.contains(static_cast<int>(i))) continue;
+    out.push_back(operator_names(program().forward, {static_cast<int>(i)}));
   }
   return out;
 }

@@ -28,6 +28,9 @@ class CoverSearch {
               const DeviceProfile& profile, const OptimizeOptions& options, PhaseClock& clock,
               ProgressSink progress);
 
+  // Operators that compute and that no fragment which may be used has: the first few.
+  std::vector<std::string> uncovered() const;
+
   // Measured seconds of single steps in PyTorch, by step; the others are modelled.
   void know_steps(const std::map<int, double>& measured);
   // Asks the policy which fragments it can write and how fast it thinks they are. False when
@@ -47,7 +50,7 @@ class CoverSearch {
   double hoped_seconds() const;
 
   // Covers made of evaluated fragments that are best for one price of a launch or another; without
-  // empty ones, the best first.
+  // empty ones, and, where no PyTorch may be left, those that leave some; the best first.
   std::vector<Cover> covers() const;
   std::vector<Replacement> replacements(const Cover& cover) const;
   // The fragment of a cover that saves least is not used again.
@@ -85,6 +88,7 @@ class CoverSearch {
 
   void report(const std::string& phase, const std::string& detail);
   bool settle(Trust trust, const SearchLimit& limit);
+  Cover singles() const;
   void evaluate(const Cover& chosen, const SearchLimit& limit);
   void take(Candidate& candidate, int tried, Evaluated found);
   bool is_settled(const Candidate& candidate) const;

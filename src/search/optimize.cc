@@ -266,6 +266,17 @@ class Optimizer::Run {
     }
     size_t offered = 0;
     std::string not_judged;
+    if (options_.verify.pure) {
+      std::string left;
+      for (const std::string& name : searches_.front().uncovered()) {
+        left += (left.empty() ? "" : ", ") + name;
+      }
+      if (!left.empty()) {
+        result_.message = "no right kernels were found for " + left;
+        if (result_.stopped_early) result_.message += "; the search was cut short";
+        return;
+      }
+    }
     for (const CoverSearch& search : searches_) {
       offered += search.offered();
       for (const Attempt& attempt : search.attempts()) {
@@ -357,7 +368,8 @@ class Optimizer::Run {
       result_.message = "the exported program records as another one";
       return false;
     }
-    if (verdict.speedup_eager && verdict.speedup_eager->lower <= 1) {
+    const bool slower = verdict.speedup_eager && verdict.speedup_eager->lower <= 1;
+    if (slower && !options.pure) {
       result_.message = kNoFaster;
       return false;
     }
@@ -371,6 +383,7 @@ class Optimizer::Run {
     result_.message =
         std::to_string(count) + " fragment" + (count > 1 ? "s" : "") + " written as Triton kernels";
     for (const std::string& change : search.form().changes) result_.message += ", " + change;
+    if (slower) result_.message += "; not faster than PyTorch";
     return true;
   }
 

@@ -26,7 +26,9 @@ struct OptimizeOptions {
                                // ones are given more
   int max_steps = 24;          // operators in a fragment
   std::string form;            // title of the only one to search; empty: all that are worth it
-  VerifyOptions verify;        // of the final confirmation
+  // Of the final confirmation. Where it is `pure`, covers leave no PyTorch that computes, and what
+  // is found is taken though it be slower.
+  VerifyOptions verify;
   std::function<std::string(const Reference&)> compile_baseline;  // makes verify.compiled_package
 };
 

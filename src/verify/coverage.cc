@@ -27,6 +27,13 @@ double share_of(double reference, double left) {
 
 }  // namespace
 
+bool is_computing(const Step& step) {
+  const AtenCall* call = std::get_if<AtenCall>(&step);
+  if (!call) return false;
+  const OperatorRow* row = find_operator(call->op);
+  return !row || is_computing(row->cls);
+}
+
 Coverage coverage(const Task& reference, const Task& candidate,
                   const std::vector<int>& idle_launches) {
   Coverage out;
@@ -40,9 +47,7 @@ Coverage coverage(const Task& reference, const Task& candidate,
       out.launches_alive += idle ? 0 : 1;
       continue;
     }
-    const auto& call = std::get<AtenCall>(step);
-    const OperatorRow* row = find_operator(call.op);
-    if (!row || is_computing(row->cls)) out.aten_left.push_back(call.op);
+    if (is_computing(step)) out.aten_left.push_back(std::get<AtenCall>(step).op);
   }
   if (out.launches_alive == 0) return out;
   // Priced as recorded alone, one fused operator would do many steps of the reference for the price

@@ -9,6 +9,9 @@
 
 namespace kw {
 
+// Whether PyTorch computes there: an operator that is no view, or that is not known.
+bool is_computing(const Step& step);
+
 struct Coverage {
   double share = 0;                         // larger of the two below
   double flops_share = 0, bytes_share = 0;  // max(0, ref - aten left alive) / ref

@@ -1,0 +1,129 @@
+#include "search/suite_search.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+
+#include "formats/error.h"
+#include "policy/task_key.h"
+
+namespace kw {
+namespace {
+
+// A policy that many threads may call.
+class SharedPolicy : public Policy {
+ public:
+  explicit SharedPolicy(Policy& policy) : policy_(policy), free_(policy.at_once()) {}
+  std::string name() const override { return policy_.name(); }
+  std::string fingerprint() const override { return policy_.fingerprint(); }
+  std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
+                                uint64_t seed,
+                                std::chrono::steady_clock::time_point deadline) override {
+    const Turn turn(*this);
+    return policy_.propose(task, profile, count, seed, deadline);
+  }
+  std::optional<Guess> guess(const Task& task, const DeviceProfile& profile) override {
+    const Turn turn(*this);
+    return policy_.guess(task, profile);
+  }
+  int at_once() const override { return policy_.at_once(); }
+  std::chrono::seconds patience() const override { return policy_.patience(); }
+  std::string refusal(const Task& task, const DeviceProfile& profile) override {
+    const Turn turn(*this);
+    return policy_.refusal(task, profile);
+  }
+  // What one search finds out would change what others are told, by chance.
+  void learn(const std::vector<std::pair<Json, double>>&) override {}
+
+ private:
+  struct Turn {
+    explicit Turn(SharedPolicy& policy) : policy(policy) {
+      std::unique_lock lock(policy.mutex_);
+      policy.changed_.wait(lock, [&] { return policy.free_ > 0; });
+      --policy.free_;
+    }
+    ~Turn() {
+      const std::lock_guard lock(policy.mutex_);
+      ++policy.free_;
+      policy.changed_.notify_one();
+    }
+    SharedPolicy& policy;
+  };
+
+  Policy& policy_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int free_;
+};
+
+// Hands results on in the order of their models.
+class InOrder {
+ public:
+  InOrder(size_t count, const std::function<void(const SuiteResult&)>& done)
+      : waiting_(count), done_(done) {}
+  void add(size_t place, SuiteResult result) {
+    const std::lock_guard lock(mutex_);
+    waiting_[place] = std::move(result);
+    for (; next_ < waiting_.size() && waiting_[next_]; ++next_) {
+      done_(*waiting_[next_]);
+      waiting_[next_].emplace();  // nobody needs its texts any more
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::optional<SuiteResult>> waiting_;
+  const std::function<void(const SuiteResult&)>& done_;
+  size_t next_ = 0;
+};
+
+SuiteSample sample_of(const OptimizeResult& result) {
+  SuiteSample out;
+  out.family = "search";
+  out.in_full = true;
+  for (const Attempt& attempt : result.attempts) {
+    if (attempt.chosen) out.plan += attempt.plan;
+  }
+  out.python = result.outcome == OptimizeResult::Outcome::kImproved ? result.python : "";
+  out.verdict = result.verdict;
+  if (out.python.empty() && out.verdict.outcome != Verdict::Outcome::kNotJudged) {
+    out.verdict.outcome = Verdict::Outcome::kRejected;
+  }
+  if (!out.python.empty()) return out;
+  // Nothing was put together, or what was is no use.
+  out.verdict.reason = result.message;
+  if (out.verdict.stages.empty()) {
+    out.verdict.outcome = Verdict::Outcome::kRejected;
+    out.verdict.rejected_at = Stage::kCoverage;
+  } else if (!out.verdict.rejected_at && out.verdict.outcome == Verdict::Outcome::kRejected) {
+    out.verdict.rejected_at = Stage::kTime;  // right, and no faster
+  }
+  return out;
+}
+
+}  // namespace
+
+void search_suite(const std::vector<RecordRequest>& models, JudgingCrew& crew,
+                  ExecutorClient& executor, Policy& policy, const DeviceProfile& profile,
+                  const OptimizeOptions& options, const std::filesystem::path& store,
+                  const std::function<void(const SuiteResult&)>& done) {
+  SharedPolicy shared(policy);
+  InOrder results(models.size(), done);
+  const std::atomic<bool> never = false;
+  crew.run(models.size(), [&](WorkerPool& pool, size_t i) {
+    SuiteResult result;
+    result.model = models[i].file;
+    Store known(store);
+    try {
+      Optimizer optimizer(pool, executor, shared, known, profile, nullptr);
+      const OptimizeResult found = optimizer.optimize(models[i], options, never);
+      result.task = forward_hash(found.reference);
+      result.samples.push_back(sample_of(found));
+    } catch (const InputError& error) {
+      result.fault = error.what();
+    }
+    results.add(i, std::move(result));
+  });
+}
+
+}  // namespace kw

@@ -1,0 +1,23 @@
+// A suite with a search: each model is optimised (optimize.h), several side by side, which share
+// the executor, the policy and what they know of fragments. What is timed has the device alone.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "search/optimize.h"
+#include "search/suite.h"
+
+namespace kw {
+
+// Calls `done` for each model, in order, from one thread at a time: what was found is its only
+// sample, or, where nothing was, a rejected one that says why. The policy is asked from no more
+// threads at once than it says (Policy::at_once), whoever asks. `store` is the file of what is
+// kept between runs.
+void search_suite(const std::vector<RecordRequest>& models, JudgingCrew& crew,
+                  ExecutorClient& executor, Policy& policy, const DeviceProfile& profile,
+                  const OptimizeOptions& options, const std::filesystem::path& store,
+                  const std::function<void(const SuiteResult&)>& done);
+
+}  // namespace kw
