@@ -16,6 +16,7 @@ of an objective against grpo, of the means over the seeds that both have.
 """
 
 import argparse
+import hashlib
 import json
 import statistics
 import subprocess
@@ -27,6 +28,7 @@ from paired import answers_of, differences_of, interval
 
 ROOT = Path(__file__).resolve().parent.parent
 HELD_OUT_SEED = 3001
+RL_SEED = 100  # more than the seed that is named: the start's own programs are of seed 1
 EVALUATION_SEED = 7
 BASE = "grpo"
 
@@ -58,14 +60,14 @@ class Machine:
 
     def tasks(self, count):
         path = self.runs / ("held_out_%d.jsonl" % count)
-        if not path.exists():
-            data = tomllib.loads((ROOT / "recipes/ablation-rl.toml").read_text())["data"]
-            window = "2^%d:2^%d" % (data["log_low"], data["log_high"])
-            for item in self.overrides:  # of small machines
-                if item.startswith("window="):
-                    window = item.split("=", 1)[1]
-            self.command("synth", "--level", 1, "--count", count, "--seed", HELD_OUT_SEED, "--split", "validation",
-                         "--window", window, "--backend", self.device, "--out", path)
+        data = tomllib.loads((ROOT / "recipes/ablation-rl.toml").read_text())["data"]
+        window = "2^%d:2^%d" % (data["log_low"], data["log_high"])
+        for item in self.overrides:  # of small machines
+            if item.startswith("window="):
+                window = item.split("=", 1)[1]
+        # Goes on where it was ended, and leaves a whole file as it is.
+        self.command("synth", "--level", 1, "--count", count, "--seed", HELD_OUT_SEED, "--split", "validation",
+                     "--window", window, "--backend", self.device, "--out", path)
         return path
 
     def evaluated(self, tasks, model, name):
@@ -77,6 +79,14 @@ class Machine:
                      "--temperature", rl.get("temperature", 1), "--max-tokens", rl["max_tokens"], "--concurrency", 256,
                      "--batch", 256, "--executors", 6 if self.device == "cuda" else 1, "--json", out=out)
         return answers_of(out)
+
+
+def digest(model):
+    """Of a model's weights: runs of another start are not compared."""
+    whole = hashlib.sha256()
+    for path in sorted(model.glob("*.safetensors")):
+        whole.update(path.read_bytes())
+    return whole.hexdigest()
 
 
 def outcome(name, found, summary):
@@ -132,7 +142,8 @@ def main():
     parser.add_argument("kernelwright")
     parser.add_argument("--runs", type=Path, required=True, help="folder of runs and answers, kept")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--start", type=Path, help="a model folder to begin with, in place of training one")
+    parser.add_argument("--start", type=Path, help="a model folder to begin with, in place of training one: on "
+                                                   "another machine that of the first call, FOLDER/sft/checkpoint-*/model")
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--objectives", default="grpo,hierarchical,drpo,rejection")
     parser.add_argument("--tasks", type=int, default=500)
@@ -143,13 +154,18 @@ def main():
     flags = parser.parse_args()
     begun = time.monotonic()
     flags.runs = flags.runs.resolve()
+    flags.start = flags.start and flags.start.resolve()
     flags.runs.mkdir(parents=True, exist_ok=True)
     machine = Machine(Path(flags.kernelwright).resolve(), flags)
     found = json.loads(flags.out.read_text()) if flags.out.exists() else {
         "command": "bench/ablation.py build/kernelwright --runs runs/ablation --out bench/h200/ablation.json",
-        "set": flags.set or [], "runs": []}
+        "runs": []}
     start = flags.start or machine.trained("sft", flags.runs / "sft")
     tasks = machine.tasks(flags.tasks)
+    same = {"start": digest(start), "tasks": flags.tasks, "set": flags.set or [], "device": flags.device}
+    if found.setdefault("conditions", same) != same:
+        raise SystemExit("%s was begun with %s, and now there is %s; give the start of then (--start)"
+                         % (flags.out, found["conditions"], same))
     if "start" not in found:
         found["start"] = outcome("start", *machine.evaluated(tasks, start, "start"))
         write(found, flags.out)
@@ -160,9 +176,10 @@ def main():
             if (objective, seed) in done:
                 continue
             if time.monotonic() - begun > 60 * flags.minutes:
-                raise SystemExit("the time is over; the same command goes on")
+                print("the time is over; the same command goes on with the others", flush=True)
+                return
             name = "%s-%d" % (objective, seed)
-            model = machine.trained("rl", flags.runs / name, run__seed=seed, model__init=start, rl__objective=objective)
+            model = machine.trained("rl", flags.runs / name, run__seed=seed + RL_SEED, model__init=start, rl__objective=objective)
             run = {"objective": objective, "seed": seed, **of_log(flags.runs / name / "log.jsonl"),
                    **outcome(name, *machine.evaluated(tasks, model, name))}
             found["runs"].append(run)

@@ -159,11 +159,11 @@ step_products() {  # what fetching operands by the TMA is worth, in kernels writ
   "$PYTHON" bench/products.py >"$out/products.txt"
 }
 
-step_pairs() {  # of each operator and kind of schedule one pair, and COUNT programs at random
+step_pairs() {  # of each operator and kind of schedule one pair, and RANDOM_PROGRAMS at random
   local code=0 judge=(--check cuda --executors 6 --low 24 --high 28 --log-elements 26)
   "$BUILD/train_pairs" --levels 1 --seed 41 --count "${CELL_PROGRAMS:-6000}" --batch 2000 --cells 1 \
     "${judge[@]}" --report "$out/pairs_cells.json" || code=1
-  "$BUILD/train_pairs" --levels 1,2,3,5,8,12,20 --seed 43 --count "${COUNT:-1300}" --batch 260 \
+  "$BUILD/train_pairs" --levels 1,2,3,5,8,12,20 --seed 43 --count "${RANDOM_PROGRAMS:-1300}" --batch 260 \
     "${judge[@]}" --report "$out/pairs_random.json" || code=1
   return $code
 }
@@ -173,7 +173,7 @@ step_learning() {  # tokens a second, beside plain PyTorch and transformers
 }
 
 step_ablation() {  # objectives of reinforcement learning; MINUTES, and START, the model of an earlier call
-  [ ! -f bench/h200/ablation.json ] || cp bench/h200/ablation.json "$out/"
+  [ ! -f bench/h200/ablation.json ] || [ -f "$out/ablation.json" ] || cp bench/h200/ablation.json "$out/"
   "$PYTHON" bench/ablation.py "$BUILD/kernelwright" --runs "$BUILD/ablation" --out "$out/ablation.json" \
     --minutes "${MINUTES:-9}" ${START:+--start "$START"}
 }

@@ -17,6 +17,8 @@ def answers_of(path):
         if "model" not in row:
             continue
         judged = [sample["outcome"] == "accepted" for sample in row["samples"] if sample["outcome"] != "not judged"]
+        if row["outcome"] == "refused":
+            judged = [False]  # no answer is no right one
         found[row["model"]] = statistics.fmean(judged) if judged else None
     return found, rows[-1]["summary"]
 

@@ -159,3 +159,30 @@ def test_what_is_equal_is_judged_once(results, tmp_path):
     assert last["summary"]["answers"] == 5 and last["summary"]["correct"] == 3
     placed = sorted(p.name for p in (tmp_path / "placed").glob("*.py") if "fragment" not in p.name)
     assert placed == ["pointwise.1.py", "pointwise.3.py", "pointwise.4.py"]
+
+
+def test_a_search_writes_what_no_single_fragment_can_and_says_what_is_left(tmp_path):
+    models = tmp_path / "models"
+    models.mkdir()
+    names = ["a%d" % i for i in range(4)]
+    for name in names:
+        write_model(models / (name + ".py"), "return (torch.relu(a0) * a1).softmax(-1)", MODELS["sorted"][1])
+    write_model(models / "b_sorted.py", *MODELS["sorted"])
+    write_model(models / "c_unusable.py", *MODELS["unusable"])
+    common = ["--backend", "cpu", "--trials", "1", "--coverage", "pure"]
+    process = run("eval", models, *common, "--search", "30s", "--json", "--out", tmp_path / "out")
+    assert process.returncode == 0, process.stderr
+    lines, summary = read(process)
+    assert [line["model"].rsplit("/", 1)[1] for line in lines] == [
+        name + ".py" for name in [*names, "b_sorted", "c_unusable"]]  # in order
+    assert [line["outcome"] for line in lines] == ["verified"] * 4 + ["rejected", "unusable"]
+    (sample,) = lines[4]["samples"]
+    assert sample["rejected_at"] == "coverage"
+    assert sample["reason"] == "no right kernels were found for sort"
+    assert summary["pass_at"]["1"]["value"] == 0.8
+    process = run("verify", models / "a0.py", tmp_path / "out" / "a0.0.py", *common)
+    assert process.returncode == 0, process.stdout + process.stderr
+    # A search has no samples to leave out.
+    for flag in ("--until-accepted", "--side-by-side", "--baseline"):
+        assert run("eval", models, "--search", "5s", flag).returncode == 2
+    assert "--search soon: expected a time" in run("eval", models, *common, "--search", "soon").stderr

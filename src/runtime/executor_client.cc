@@ -37,9 +37,9 @@ constexpr int kUnfitExit = 3;  // of an executor that this machine cannot run, a
 // A request the executor did not survive. Killed: by somebody else, an operator or a system that
 // ran out of memory.
 struct ExecutorDied : std::runtime_error {
-  explicit ExecutorDied(const std::string& what, bool by_somebody = false)
-      : std::runtime_error(what), killed(by_somebody) {}
-  bool killed;
+  explicit ExecutorDied(const std::string& what, bool by_somebody = false, bool too_late = false)
+      : std::runtime_error(what), killed(by_somebody), late(too_late) {}
+  bool killed, late;  // late: it did not answer in time
 };
 // A task that did not load: the executor's reply, for the report.
 struct NotLoaded {
@@ -105,6 +105,9 @@ class Executor {
                  config.python, "--worker-dir", config.worker_dir};
     if (!config.sandbox) spec.argv.push_back("--no-sandbox");
     if (config.wall_clock) spec.argv.push_back("--wall-clock");
+    if (config.processes > 1) {
+      spec.argv.insert(spec.argv.end(), {"--sharers", std::to_string(config.processes)});
+    }
     spec.environment = own_environment();
     spec.err = stderr_.write_end();
     spec.fds = {theirs.get()};
@@ -137,13 +140,13 @@ class Executor {
       if (received.ok()) return std::move(received.frame.json);
       if (received.status == ChannelStatus::kClosed) die("");
       if (received.status == ChannelStatus::kBroken) die("sent no frame: " + received.message);
-      if (std::chrono::steady_clock::now() >= deadline) die("did not answer in time");
+      if (std::chrono::steady_clock::now() >= deadline) die("did not answer in time", true);
       wait_for_news(deadline);
     }
   }
 
   // Kills it and throws. An empty `how` means that it ended by itself.
-  [[noreturn]] void die(std::string how) {
+  [[noreturn]] void die(std::string how, bool late = false) {
     bool unfit = false, killed = false;
     if (how.empty()) {
       auto status = process_.wait(deadline_in(kExitPatience));
@@ -160,8 +163,10 @@ class Executor {
     constexpr std::string_view kSays = "kernelwright-executor: ";
     const size_t says = words.rfind(kSays);
     if (unfit && says != std::string::npos) throw ExecutorDied(words.substr(says + kSays.size()));
-    throw ExecutorDied("the executor " + how + (words.empty() ? "" : ": " + words), killed);
+    throw ExecutorDied("the executor " + how + (words.empty() ? "" : ": " + words), killed, late);
   }
+
+  int greeted = 0;
 
  private:
   // Until an answer comes or the deadline passes; empties stderr, or a full pipe would stop it.
@@ -215,18 +220,22 @@ class ExecutorClient::Impl {
 
   // Loads what is missing and sends the request; `parse` reads the reply. An executor that somebody
   // kills says nothing of the request: it is made again, once. `next` is what will be requested of
-  // the same tasks afterwards: the executor has it already when this one is done.
+  // the same tasks afterwards: the executor has it already when this one is done. `before` is
+  // called when the executor is ready, before it is asked.
   template <class Report, class Parse>
   Report request(const Json& json, const std::vector<int>& tasks, milliseconds wait, Parse parse,
-                 const Json* next = nullptr) {
-    bool killed = false;
-    Report report = attempt<Report>(json, tasks, wait, parse, next, killed);
-    if (!killed) return report;
-    killed = false;
-    report = attempt<Report>(json, tasks, wait, parse, next, killed);
-    if (killed) report.status = "not-judged";
+                 const Json* next = nullptr, const std::function<void()>& before = {}) {
+    Ending ending;
+    Report report = attempt<Report>(json, tasks, wait, parse, next, before, ending);
+    if (ending.killed) {
+      ending = {};
+      report = attempt<Report>(json, tasks, wait, parse, next, before, ending);
+      if (ending.killed) report.status = "not-judged";
+    }
+    late_ = ending.late;
     return report;
   }
+  bool was_late() const { return late_; }  // the last request had no answer in time
 
   void trials(const std::vector<TrialRequest>& requests, milliseconds wait,
               const TakeReport& take) {
@@ -252,15 +261,14 @@ class ExecutorClient::Impl {
     }
   }
 
-  // Waits until the spare is set up: meanwhile it uses the device and a core, which times would
-  // show.
-  void settle_spare() {
-    if (!spare_ || spare_settled_) return;
-    try {
-      greeting_of(*spare_);
-      spare_settled_ = true;
-    } catch (const EnvironmentError&) {
-      spare_.reset();
+  // Waits until nothing is being set up: that uses the device and a core, which times would show.
+  void settle() {
+    for (std::unique_ptr<Executor>* executor : {&executor_, &spare_}) {
+      try {
+        if (*executor) make_ready(**executor);
+      } catch (const EnvironmentError&) {  // a new one says why, if it is so
+        executor == &spare_ ? spare_.reset() : stop();
+      }
     }
   }
 
@@ -278,11 +286,17 @@ class ExecutorClient::Impl {
     std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   };
 
+  struct Ending {
+    bool killed = false, late = false;
+  };
+
   template <class Report, class Parse>
   Report attempt(const Json& json, const std::vector<int>& tasks, milliseconds wait, Parse parse,
-                 const Json* next, bool& killed) {
+                 const Json* next, const std::function<void()>& before, Ending& ending) {
     Report report;
     start();
+    settle_own();
+    if (before) before();
     try {
       const Deadline deadline = deadline_in(wait);
       for (int id : tasks) require(id, deadline);
@@ -294,7 +308,7 @@ class ExecutorClient::Impl {
     } catch (const ExecutorDied& death) {
       report.status = "died";
       report.message = death.what();
-      killed = death.killed;
+      ending = {death.killed, death.late};
     } catch (const InputError& error) {
       report = Report();
       report.status = "died";
@@ -332,6 +346,21 @@ class ExecutorClient::Impl {
     }
   }
 
+  // It answers a second greeting when its libraries are loaded.
+  void make_ready(Executor& executor) const {
+    while (executor.greeted < 2) greeting_of(executor);
+  }
+  // No request's deadline is to count that. One that dies of it is replaced, once.
+  void settle_own() {
+    try {
+      make_ready(*executor_);
+    } catch (const EnvironmentError&) {
+      stop();
+      start();
+      make_ready(*executor_);
+    }
+  }
+
   // After a first death a spare process is kept: where many candidates break their executor, as in
   // reinforcement learning, nobody waits for PyTorch and the device to be set up each time.
   void start() {
@@ -349,7 +378,6 @@ class ExecutorClient::Impl {
     }
     if (++starts_ == 1) return;
     spare_ = std::make_unique<Executor>(config_);
-    spare_settled_ = false;
   }
 
   // What it says when it is set up. EnvironmentError when it does not start.
@@ -359,7 +387,10 @@ class ExecutorClient::Impl {
       executor.send({{{"kind", "hello"}}, {}}, deadline);
       const Json hello = executor.receive(deadline);
       const JsonReader in(hello, "hello");
-      if (in.at("status").string() == "ok") return hello;
+      if (in.at("status").string() == "ok") {
+        ++executor.greeted;
+        return hello;
+      }
       throw EnvironmentError("the executor does not start: " + in.at("message").string());
     } catch (const ExecutorDied& death) {
       throw EnvironmentError(death.what());
@@ -390,8 +421,8 @@ class ExecutorClient::Impl {
 
   ExecutorConfig config_;
   std::unique_ptr<Executor> executor_, spare_;
-  bool spare_settled_ = false;
   Json hello_;
+  bool late_ = false;
   std::map<int, std::shared_ptr<const Task>> tasks_;
   std::set<int> loaded_;     // by the present executor
   bool sent_ahead_ = false;  // to it, the request that comes next
@@ -463,7 +494,12 @@ auto ExecutorClient::call_for(const std::vector<int>& tasks, Turn turn, Work wor
 }
 
 Json ExecutorClient::hello() {
-  return call_process(0, Turn::kTogether, [](Impl& impl) { return impl.hello(); });
+  std::unique_lock lock(mutex_);
+  if (!hello_.is_null()) return hello_;
+  lock.unlock();
+  Json hello = call_process(0, Turn::kTogether, [](Impl& impl) { return impl.hello(); });
+  lock.lock();
+  return hello_ = std::move(hello);
 }
 
 int ExecutorClient::load(Task task) {
@@ -503,32 +539,54 @@ std::map<std::string, double> ExecutorClient::busy_seconds() const {
 }
 
 TrialReport ExecutorClient::trial(const TrialRequest& request, milliseconds deadline) {
-  const std::vector<int> tasks = {request.reference, request.candidate};
-  return call_for(tasks, Turn::kTogether, [&](Impl& impl) {
-    return impl.request<TrialReport>(to_json(request), tasks, deadline, trial_report_from_json);
+  TrialReport out;
+  trials({request}, deadline, [&](size_t, TrialReport report) {
+    out = std::move(report);
+    return false;
   });
+  return out;
 }
 
+// What had no answer in time may have waited for others' kernels: it is tried again, and the rest
+// after it, with the device alone.
 void ExecutorClient::trials(const std::vector<TrialRequest>& requests, milliseconds deadline,
                             const TakeReport& take) {
   if (requests.empty()) return;
-  call_for({requests[0].reference, requests[0].candidate}, Turn::kTogether,
-           [&](Impl& impl) { impl.trials(requests, deadline, take); });
+  const std::vector<int> tasks = {requests[0].reference, requests[0].candidate};
+  size_t late = requests.size();
+  call_for(tasks, Turn::kTogether, [&](Impl& impl) {
+    impl.trials(requests, deadline, [&](size_t i, TrialReport report) {
+      if (served_.size() > 1 && impl.was_late()) {
+        late = i;
+        return false;
+      }
+      return take(i, std::move(report));
+    });
+  });
+  if (late == requests.size()) return;
+  call_for(tasks, Turn::kAlone, [&](Impl& impl) {
+    impl.trials({requests.begin() + static_cast<long>(late), requests.end()}, deadline,
+                [&](size_t i, TrialReport report) { return take(late + i, std::move(report)); });
+  });
 }
 
 TimeReport ExecutorClient::time(const TimeRequest& request, milliseconds deadline) {
   return call_for(request.tasks, Turn::kAlone, [&](Impl& impl) {
-    // The others' too, which nobody else touches now.
-    for (const auto& served : served_) served->impl->settle_spare();
+    // The others too, which nobody else touches now.
+    const auto settle_all = [this] {
+      for (const auto& served : served_) served->impl->settle();
+    };
     return impl.request<TimeReport>(
-        to_json(request), request.tasks, deadline, [&](const JsonReader& in) {
+        to_json(request), request.tasks, deadline,
+        [&](const JsonReader& in) {
           TimeReport report = time_report_from_json(in);
           const size_t expected = request.tasks.size() + request.packages.size();
           if (report.status == "ok" && report.device_ms.size() != expected) {
             in.fail("expected times of " + std::to_string(expected) + " programs");
           }
           return report;
-        });
+        },
+        nullptr, settle_all);
   });
 }
 

@@ -44,14 +44,16 @@ class ExecutorClient {
   explicit ExecutorClient(ExecutorConfig config);
   ~ExecutorClient();
 
-  // EnvironmentError when it cannot start (no GPU, another torch than it was built with).
+  // What the first process said when it had started; the same from then on. EnvironmentError when
+  // it cannot start (no GPU, another torch than it was built with).
   Json hello();
 
   int load(Task task);  // returns an id; the work happens at first use
   void unload(int id);
   // A request the executor does not survive (it crashes, hangs past the deadline, loses its device
   // or breaks the protocol) is reported as status "died" with a message; the next call starts a new
-  // one. The deadline covers loading. EnvironmentError when a new one does not start.
+  // one. The deadline covers loading; of several processes, what is late is tried again with the
+  // device alone first. EnvironmentError when a new one does not start.
   TrialReport trial(const TrialRequest& request, std::chrono::milliseconds deadline);
   // Trials of one pair, in order, until `take` returns false: it gets each report and its place.
   // The executor has the next request while it works on one, from the second on (what is wrong is
@@ -88,6 +90,7 @@ class ExecutorClient {
   std::map<int, Held> held_;
   std::vector<size_t> homes_;  // of each process, tasks
   int last_id_ = 0;
+  Json hello_;
   // Who waits to be alone holds `next_`, and so nobody passes him.
   mutable std::mutex next_;
   mutable std::shared_mutex device_;

@@ -4,6 +4,7 @@
 
 #include "policy/teacher/teacher.h"
 #include "search/form_test.h"
+#include "verify/coverage.h"
 
 namespace kw {
 namespace {
@@ -18,12 +19,15 @@ class Measured : public FormTest {
     executor_ = std::make_unique<ExecutorClient>(config);
   }
   OptimizeResult optimize(const std::string& text, OptimizeOptions options = {}) {
+    const std::unique_ptr<Policy> teacher = make_teacher();
+    return optimize(text, options, *teacher);
+  }
+  OptimizeResult optimize(const std::string& text, OptimizeOptions options, Policy& policy) {
     text_ = text;
     options.measure = true;
     options.verify.seed = 7;
-    const std::unique_ptr<Policy> teacher = make_teacher();
     Optimizer optimizer(
-        machine_->pool, *executor_, *teacher, store_, machine_->profile,
+        machine_->pool, *executor_, policy, store_, machine_->profile,
         [&](const Progress& p) { planned_.insert(p.phase == "planning" ? p.detail : ""); });
     return optimizer.optimize(request(text), options, never_);
   }
@@ -71,6 +75,52 @@ TEST_F(Measured, FormsWithOtherLayoutsAndBiasesAreSearched) {
                            "simplified, biases apart, channels last: fragments"}) {
     EXPECT_EQ(planned_.count(form), 1u) << form;
   }
+}
+
+// The teacher, but for fragments with an operator.
+class Without : public Policy {
+ public:
+  explicit Without(std::string op) : op_(std::move(op)) {}
+  std::string name() const override { return "without " + op_; }
+  std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
+                                uint64_t seed,
+                                std::chrono::steady_clock::time_point deadline) override {
+    for (const Step& step : task.forward.steps) {
+      if (std::get<AtenCall>(step).op == op_) return {};
+    }
+    return teacher_->propose(task, profile, count, seed, deadline);
+  }
+
+ private:
+  const std::string op_;
+  const std::unique_ptr<Policy> teacher_ = make_teacher();
+};
+
+// By the host's clock Triton's interpreter is slower than PyTorch everywhere.
+TEST_F(Measured, APureCoverIsTakenThoughItBeSlower) {
+  OptimizeOptions options;
+  options.budget_seconds = 8;
+  options.verify.pure = true;
+  const std::string text =
+      model("", "        return torch.softmax(F.gelu(x * 1.5).transpose(0, 1), -1).cumsum(0)\n",
+            "16, 32");
+  const OptimizeResult result = optimize(text, options);
+  ASSERT_EQ(result.outcome, OptimizeResult::Outcome::kImproved) << result.message;
+  EXPECT_TRUE(coverage(result.reference, result.optimized).aten_left.empty());
+  options.verify.pure = false;
+  EXPECT_EQ(optimize(text, options).outcome, OptimizeResult::Outcome::kNothingGained);
+}
+
+TEST_F(Measured, WhatHasNoKernelsIsNamedWhereNoPyTorchMayBeLeft) {
+  OptimizeOptions options;
+  options.budget_seconds = 20;
+  options.verify.pure = true;
+  Without policy("aten.cumsum.default");
+  const OptimizeResult result =
+      optimize(model("", "        return F.gelu(x * 1.5).cumsum(0)\n", "16, 32"), options, policy);
+  EXPECT_EQ(result.outcome, OptimizeResult::Outcome::kNothingGained);
+  EXPECT_EQ(result.message, "no right kernels were found for cumsum");
+  EXPECT_TRUE(result.finalists.empty());
 }
 
 TEST_F(Measured, ABudgetIsKept) {

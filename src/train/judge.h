@@ -33,7 +33,7 @@ struct JudgeTimes {
   double executor = 0;        // trials and times, in the mean over processes
   double half = 0, most = 0;  // from the start until half of them were judged, and 95 of 100
   double longest_build = 0;   // of one answer
-  int64_t restarts = 0;       // processes that a trial killed
+  int64_t restarts = 0;       // processes that took the place of dead ones
 };
 
 struct JudgeReport {

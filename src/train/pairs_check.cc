@@ -67,6 +67,8 @@ void PairCheck::check(const std::vector<Pair>& pairs, uint64_t seed) {
     const Pair& pair = *judged[i];
     if (!found.judged) {
       ++verdicts_.not_judged;
+      ++verdicts_.why_not[found.reason];
+      --taken_[cell_of(pair)];  // another of its cell may be
       continue;
     }
     auto& [right, all] = verdicts_.cells[cell_of(pair)];
@@ -89,10 +91,15 @@ void PairCheck::check(const std::vector<Pair>& pairs, uint64_t seed) {
 Json to_json(const PairVerdicts& verdicts) {
   const auto all_right = std::ranges::count_if(
       verdicts.cells, [](const auto& cell) { return cell.second.first == cell.second.second; });
-  return {{"right", verdicts.right},           {"wrong", verdicts.wrong},
-          {"not_judged", verdicts.not_judged}, {"unfair", verdicts.unfair},
-          {"skipped", verdicts.skipped},       {"cells", verdicts.cells.size()},
-          {"cells_all_right", all_right},      {"failures", verdicts.failures}};
+  return {{"right", verdicts.right},
+          {"wrong", verdicts.wrong},
+          {"not_judged", verdicts.not_judged},
+          {"unfair", verdicts.unfair},
+          {"skipped", verdicts.skipped},
+          {"cells", verdicts.cells.size()},
+          {"why_not_judged", verdicts.why_not},
+          {"cells_all_right", all_right},
+          {"failures", verdicts.failures}};
 }
 
 }  // namespace kw

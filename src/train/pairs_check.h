@@ -23,6 +23,7 @@ struct PairVerdicts {
   int64_t right = 0, wrong = 0, not_judged = 0;
   int64_t unfair = 0;   // pairs of programs that nothing can be judged with (hygiene.h)
   int64_t skipped = 0;  // of cells that had enough
+  std::map<std::string, int64_t> why_not;                    // judged
   std::map<std::string, std::pair<int64_t, int64_t>> cells;  // right, judged
   std::vector<Json> failures;  // operators, level, stage, reason, plan and code of each wrong one
 };

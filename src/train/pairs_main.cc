@@ -57,7 +57,11 @@ class Checking {
     file << to_json(found).dump(1) << "\n";
     if (!file.flush()) throw kw::EnvironmentError("cannot write " + flags_.report);
   }
-  bool all_right() const { return check_.verdicts().wrong == 0; }
+  // 1: some are wrong; 4: some, or all, were not judged.
+  int exit_code() const {
+    const kw::PairVerdicts& found = check_.verdicts();
+    return found.wrong > 0 ? 1 : found.not_judged > 0 || found.right == 0 ? 4 : 0;
+  }
 
  private:
   static constexpr uint64_t kSeed = 1;  // of inputs
@@ -120,7 +124,7 @@ int run(const Flags& flags) {
                  source.first_fault().c_str());
   }
   if (!flags.out.empty() && !file.flush()) throw kw::EnvironmentError("cannot write " + flags.out);
-  return checking && !checking->all_right() ? 1 : 0;
+  return checking ? checking->exit_code() : 0;
 }
 
 }  // namespace
@@ -147,7 +151,9 @@ int main(int argc, char** argv) {
   app.add_option("--out", flags.out, "file of lines of JSON; without, pairs are only counted");
   app.add_option("--check", flags.check, "judge every pair of a fair program, on cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}));
-  app.add_option("--executors", flags.executors, "processes of the judge")->capture_default_str();
+  app.add_option("--executors", flags.executors, "processes of the judge")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
   app.add_option("--cells", flags.cells,
                  "judge so many pairs of the same operators and kind of schedule; 0: all");
   app.add_option("--report", flags.report, "file for what was judged, and every failure");

@@ -17,6 +17,7 @@ std::string list_of(const std::vector<std::string>& items, const char* between =
 
 struct PlannedLoops {
   std::vector<Loop> kept, folded;
+  bool walked_so = true;  // by the kernel: convolutions join others
 
   // "[5, 2], [3]", an item for each axis or each loop.
   template <class Item>
@@ -38,9 +39,15 @@ struct PlannedLoops {
 
 PlannedLoops planned_loops(const Subject& subject) {
   const Graph& graph = subject.graph;
-  Axes folded, all;
+  Axes folded, all, positions;
+  const Axes* scanned = nullptr;
   for (const Node& node : graph.nodes) {
     all = set_union(all, node.varies);
+    // A convolution's own: no loop walks them.
+    for (const ConvDim& dim : node.conv) {
+      positions = set_union(positions, sorted(graph.axes.leaves(dim.in)));
+    }
+    if (node.kind == NodeKind::kScan) scanned = &node.axes;
     switch (node.kind) {
       case NodeKind::kReduce:
       case NodeKind::kScan:
@@ -55,23 +62,49 @@ PlannedLoops planned_loops(const Subject& subject) {
   for (const Access& access : subject.table.accesses) {
     for (const LeafStride& s : access.strides) all = set_union(all, {s.axis});
   }
-  const Axes windows = window_axes(graph);
-  folded = set_minus(sorted(folded), windows);
-  return {merged_loops(graph, subject.table, set_minus(set_minus(all, windows), folded)),
-          merged_loops(graph, subject.table, folded)};
+  const Axes not_walked = set_union(window_axes(graph), positions);
+  folded = set_minus(sorted(folded), not_walked);
+  return {merged_loops(graph, subject.table, set_minus(set_minus(all, not_walked), folded)),
+          // A scan goes in its own order.
+          scanned ? joined_loops(graph, subject.table, graph.axes.leaves(*scanned))
+                  : merged_loops(graph, subject.table, folded),
+          positions.empty()};
 }
 
-// The dimension of a tensor that moves with each axis.
+// The dimension of a tensor that moves with each axis, and behind "~" one that does by an index
+// that the kernel works out.
 std::string dims_text(const Graph& graph, const std::vector<Piece>& pieces,
-                      const PlannedLoops& loops) {
-  std::map<AxisId, int> dims;
+                      const std::vector<Gathered>& gathered, const PlannedLoops& loops) {
+  std::map<AxisId, std::string> dims;
+  std::map<AxisId, AxisId> results_of;  // a convolution's positions -> those of its results
+  for (const Node& node : graph.nodes) {
+    for (const ConvDim& dim : node.conv) {
+      const Axes in = graph.axes.leaves(dim.in), out = graph.axes.leaves(dim.out);
+      if (in.size() == 1 && out.size() == 1) results_of.emplace(in[0], out[0]);
+    }
+  }
   for (const Piece& piece : pieces) {
-    for (AxisId leaf : graph.axes.leaves(piece.axis)) dims.emplace(leaf, piece.stride.dim);
+    if (piece.stride.factor == 0) continue;
+    const std::string dim = std::to_string(piece.stride.dim);
+    for (AxisId leaf : graph.axes.leaves(piece.axis)) {
+      const auto result = results_of.find(leaf);
+      if (result == results_of.end()) {
+        dims.emplace(leaf, dim);
+      } else {
+        dims.emplace(result->second, "~" + dim);
+      }
+    }
+  }
+  for (const Gathered& index : gathered) {
+    if (index.along < 0) continue;
+    for (AxisId leaf : graph.axes.leaves(index.along)) {
+      dims.emplace(leaf, "~" + std::to_string(index.stride.dim));
+    }
   }
   return loops.lists([&](const Loop& loop, std::vector<std::string>& items) {
     for (AxisId leaf : loop.axes) {
       const auto found = dims.find(leaf);
-      items.push_back(found == dims.end() ? "_" : std::to_string(found->second));
+      items.push_back(found == dims.end() ? "_" : found->second);
     }
   });
 }
@@ -96,16 +129,17 @@ std::string axes_text(const Subject& subject) {
   std::set<std::string> said;
   for (const Node& node : graph.nodes) {
     if (node.kind != NodeKind::kLoad) continue;
-    const std::string dims =
-        "; x" + std::to_string(node.input) + ": " + dims_text(graph, node.pieces, loops);
+    const std::string dims = "; x" + std::to_string(node.input) + ": " +
+                             dims_text(graph, node.pieces, node.gathered, loops);
     if (said.insert(dims).second) out += dims;
   }
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     const Access& access = subject.table.of_output(static_cast<int>(i));
     if (dense(access) || walks_contiguously(access, loops.kept)) continue;
-    out += "; " + graph.outputs[i].name + ": " + dims_text(graph, graph.outputs[i].pieces, loops);
+    out +=
+        "; " + graph.outputs[i].name + ": " + dims_text(graph, graph.outputs[i].pieces, {}, loops);
   }
-  if (loops.any_joined()) {
+  if (loops.walked_so && loops.any_joined()) {
     out += "; loops: " + loops.lists([&](const Loop& loop, std::vector<std::string>& items) {
       std::vector<std::string> sizes;
       for (AxisId leaf : loop.axes) sizes.push_back(std::to_string(graph.axes.size(leaf)));

@@ -52,9 +52,37 @@ TEST(Plan, AxesByHand) {
             "axes: [30, 40], [50, 60]; x0: [0, 1], [2, 3]; loops: [30 * 40], [50 * 60]");
 }
 
+// What is read again does not move with the axis.
+TEST(Plan, RepeatedAndScannedAxesByHand) {
+  {
+    FragmentBuilder b;
+    const ValueId x = b.input({6, 70}, DType::kFloat32, {0, 1}), y = b.input({6, 70});
+    EXPECT_EQ(
+        axes_of(b.build(b.call("aten.add.Tensor", {{"self", ref(x)}, {"other", ref(y)}}, {6, 70}))),
+        "axes: [6, 70]; x0: [_, 1]; x1: [0, 1]");
+  }
+  {
+    FragmentBuilder b;
+    const ValueId x = b.input({6, 1, 70});
+    const ValueId wide =
+        b.call("aten.expand.default", {{"self", ref(x)}, {"size", list({6, 5, 70})}}, {6, 5, 70});
+    const ValueId y = b.input({6, 5, 70});
+    EXPECT_EQ(axes_of(b.build(
+                  b.call("aten.add.Tensor", {{"self", ref(wide)}, {"other", ref(y)}}, {6, 5, 70}))),
+              "axes: [6, 5, 70]; x0: [0, _, 2]; x1: [0, 1, 2]");
+  }
+  {
+    FragmentBuilder b;
+    const ValueId x = b.input({6, 70});
+    EXPECT_EQ(axes_of(b.build(
+                  b.call("aten.cumsum.default", {{"self", ref(x)}, {"dim", num(1)}}, {6, 70}))),
+              "axes: [6], [70]; x0: [0], [1]");
+  }
+}
+
 std::vector<std::string> items(const std::string& lists) {
   std::vector<std::string> out;
-  static const std::regex item("[0-9_]+");
+  static const std::regex item("[^\\[\\], *]+");
   for (std::sregex_iterator it(lists.begin(), lists.end(), item), end; it != end; ++it) {
     out.push_back(it->str());
   }
@@ -89,7 +117,8 @@ TEST(Plan, DimensionsAreAsLongAsTheirAxes) {
         std::map<int, int64_t> lengths;
         const std::vector<std::string> dims = items(text);
         for (size_t i = 0; i < dims.size(); ++i) {
-          if (dims[i] == "_") continue;
+          if (dims[i] == "_" || dims[i][0] == '~') continue;
+          ASSERT_NE(dims[i][0], '-') << line;
           int64_t& length = lengths.try_emplace(std::stoi(dims[i]), 1).first->second;
           length *= std::stoll(sizes[i]);
         }

@@ -187,7 +187,7 @@ class CudaKernels : public KernelSet {
 
 class CudaBackend : public Backend {
  public:
-  CudaBackend() {
+  explicit CudaBackend(int sharers) : sharers_(sharers) {
     int count = 0;
     const cudaError_t found = cudaGetDeviceCount(&count);
     if (found != cudaSuccess || count == 0) {
@@ -226,7 +226,7 @@ class CudaBackend : public Backend {
   }
   // What is left is for the candidates, whose inputs and results there are several times.
   int64_t stow_bytes() const override {
-    return static_cast<int64_t>(properties_.totalGlobalMem / 5 * 3);
+    return static_cast<int64_t>(properties_.totalGlobalMem / 5 * 3) / sharers_;
   }
   // The kernels that compare float32, cuBLAS and cuDNN: about a second, while workers import torch.
   void get_ready() override {
@@ -259,11 +259,14 @@ class CudaBackend : public Backend {
     throw EnvironmentError(std::string("--backend cuda: ") + what + ": " +
                            cudaGetErrorString(error));
   }
+  const int sharers_;
   cudaDeviceProp properties_{};
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_cuda_backend() { return std::make_unique<CudaBackend>(); }
+std::unique_ptr<Backend> make_cuda_backend(int sharers) {
+  return std::make_unique<CudaBackend>(sharers);
+}
 
 }  // namespace kw

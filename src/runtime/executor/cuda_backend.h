@@ -10,7 +10,8 @@
 namespace kw {
 
 // EnvironmentError when there is no usable GPU.
-std::unique_ptr<Backend> make_cuda_backend();
+// `sharers`: executors that have the device together; each keeps its part of its memory at most.
+std::unique_ptr<Backend> make_cuda_backend(int sharers);
 
 // docs: protocol.h, TimeRequest.
 TimeReport time_on_cuda(Backend& backend, const TimeRequest& request,

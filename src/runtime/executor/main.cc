@@ -1,9 +1,11 @@
 // kernelwright-executor --socket FD --backend cpu|cuda [--python PATH] [--worker-dir DIR]
-//                       [--guard PATH] [--no-sandbox] [--wall-clock]
+//                       [--guard PATH] [--no-sandbox] [--wall-clock] [--sharers N]
 //
 // --wall-clock: with --backend cpu, answers requests for times by the host's clock (tests).
-// Owns one device and answers requests on an inherited stream socket until it closes. Exit codes:
-// 0 closed, 2 wrong arguments, 3 the machine (no GPU, another torch), 17 the device was lost.
+// --sharers: so many executors have the device's memory together.
+// Owns one device, or its part of it, and answers requests on an inherited stream socket until it
+// closes. Exit codes: 0 closed, 2 wrong arguments, 3 the machine (no GPU, another torch), 17 the
+// device was lost.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -25,6 +27,7 @@ struct Options {
   std::string backend = "cpu";
   CpuBackendConfig cpu;
   bool wall_clock = false;
+  int sharers = 1;
 };
 
 Options parse(int argc, char** argv) {
@@ -50,12 +53,15 @@ Options parse(int argc, char** argv) {
       options.cpu.worker.python = value;
     else if (flag == "--worker-dir")
       options.cpu.worker.worker_dir = value;
+    else if (flag == "--sharers")
+      options.sharers = std::atoi(value.c_str());
     else if (flag == "--guard")
       options.cpu.worker.guard_library = value;
     else
       throw InputError("unknown flag " + flag);
   }
   if (options.socket < 0) throw InputError("--socket FD is missing");
+  if (options.sharers < 1) throw InputError("--sharers N is 1 or more");
   return options;
 }
 
@@ -73,7 +79,7 @@ int run(const Options& options) {
     }
   } else if (options.backend == "cuda") {
 #ifdef KW_WITH_CUDA
-    backend = make_cuda_backend();
+    backend = make_cuda_backend(options.sharers);
     timer = [&](const TimeRequest& request, const std::vector<LoadedTask*>& tasks) {
       return time_on_cuda(*backend, request, tasks);
     };
