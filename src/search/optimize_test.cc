@@ -99,21 +99,18 @@ class Without : public Policy {
 // By the host's clock Triton's interpreter is slower than PyTorch everywhere.
 TEST_F(Measured, APureCoverIsTakenThoughItBeSlower) {
   OptimizeOptions options;
-  options.budget_seconds = 8;
+  options.budget_seconds = 120;  // ends by itself long before, also where the machine is busy
+  const std::string text = model("", "        return torch.softmax(F.gelu(x), -1)\n", "16, 32");
+  EXPECT_EQ(optimize(text, options).outcome, OptimizeResult::Outcome::kNothingGained);
   options.verify.pure = true;
-  const std::string text =
-      model("", "        return torch.softmax(F.gelu(x * 1.5).transpose(0, 1), -1).cumsum(0)\n",
-            "16, 32");
   const OptimizeResult result = optimize(text, options);
   ASSERT_EQ(result.outcome, OptimizeResult::Outcome::kImproved) << result.message;
   EXPECT_TRUE(coverage(result.reference, result.optimized).aten_left.empty());
-  options.verify.pure = false;
-  EXPECT_EQ(optimize(text, options).outcome, OptimizeResult::Outcome::kNothingGained);
 }
 
 TEST_F(Measured, WhatHasNoKernelsIsNamedWhereNoPyTorchMayBeLeft) {
   OptimizeOptions options;
-  options.budget_seconds = 20;
+  options.budget_seconds = 120;
   options.verify.pure = true;
   Without policy("aten.cumsum.default");
   const OptimizeResult result =
