@@ -64,8 +64,10 @@ class Optimizer::Run {
     result_.step_measured = base.step_measured();
     result_.attempts = base.attempts();
     for (const CoverSearch& search : searches_) {
-      result_.forms.push_back({search.form().title(), search.eager_seconds(),
-                               search.known_seconds(), search.offered(), search.tried()});
+      const double found =
+          search.covers().empty() ? search.eager_seconds() : search.known_seconds();
+      result_.forms.push_back(
+          {search.form().title(), search.eager_seconds(), found, search.offered(), search.tried()});
     }
     result_.phase_seconds = clock_.seconds();
     result_.total_seconds = since(start_);

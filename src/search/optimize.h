@@ -35,7 +35,7 @@ struct OptimizeOptions {
 // A form of the program that was searched (forms.h), and how fast it was found to be.
 struct FormTime {
   std::string name;                             // Form::title()
-  double eager_seconds = 0, found_seconds = 0;  // of its steps; of its best cover
+  double eager_seconds = 0, found_seconds = 0;  // of its steps; of its best cover, if any
   size_t offered = 0, tried = 0;                // fragments that could be written; those evaluated
 };
 

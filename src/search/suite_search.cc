@@ -84,20 +84,18 @@ SuiteSample sample_of(const OptimizeResult& result) {
   for (const Attempt& attempt : result.attempts) {
     if (attempt.chosen) out.plan += attempt.plan;
   }
-  out.python = result.outcome == OptimizeResult::Outcome::kImproved ? result.python : "";
   out.verdict = result.verdict;
-  if (out.python.empty() && out.verdict.outcome != Verdict::Outcome::kNotJudged) {
-    out.verdict.outcome = Verdict::Outcome::kRejected;
+  if (result.outcome == OptimizeResult::Outcome::kImproved) {
+    out.python = result.python;
+    return out;
   }
-  if (!out.python.empty()) return out;
-  // Nothing was put together, or what was is no use.
-  out.verdict.reason = result.message;
-  if (out.verdict.stages.empty()) {
-    out.verdict.outcome = Verdict::Outcome::kRejected;
-    out.verdict.rejected_at = Stage::kCoverage;
-  } else if (!out.verdict.rejected_at && out.verdict.outcome == Verdict::Outcome::kRejected) {
-    out.verdict.rejected_at = Stage::kTime;  // right, and no faster
-  }
+  Verdict& verdict = out.verdict;
+  verdict.reason = result.message;
+  const bool tried = !verdict.stages.empty();  // as a whole
+  if (tried && verdict.outcome == Verdict::Outcome::kNotJudged) return out;
+  verdict.outcome = Verdict::Outcome::kRejected;
+  // Nothing was put together, or what was is right and no faster.
+  if (!verdict.rejected_at) verdict.rejected_at = tried ? Stage::kTime : Stage::kCoverage;
   return out;
 }
 

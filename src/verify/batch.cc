@@ -101,8 +101,11 @@ class BatchRun {
     const size_t together = executor_.processes();
     for (size_t first = 0; first < references_.size(); first += together) {
       const size_t end = std::min(first + together, references_.size());
-      for (size_t i = 0, before = jobs_.size() + 1; before != jobs_.size(); ++i) {
-        before = jobs_.size();
+      size_t most = 0;
+      for (size_t r = first; r < end; ++r) {
+        most = std::max(most, by_reference[&references_[r]].size());
+      }
+      for (size_t i = 0; i < most; ++i) {
         for (size_t r = first; r < end; ++r) {
           const std::vector<JobOfItems*>& mine = by_reference[&references_[r]];
           if (i < mine.size()) jobs_.push_back(mine[i]);
