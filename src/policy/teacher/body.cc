@@ -102,14 +102,14 @@ std::string Body::widening(int condition, unsigned dims) const {
 
 std::string Body::load(int id, bool raw) {
   const Node& node = graph_.nodes[id];
-  const std::string name = "x" + std::to_string(node.input);
-  std::string pointer = kernel_.pointer(name + "_ptr", "a" + std::to_string(node.input));
+  const std::string name = tensor_name(graph_, node.input);
+  std::string pointer = kernel_.pointer(name + "_ptr", name);
   const auto& strides = program_.values[program_.inputs[node.input]].strides;
   std::string offset;
   for (const OffsetTerm& term : node.offset) {
     const int64_t stride = stride_value(graph_, term.stride, strides);
     if (term.index * stride == 0) continue;
-    const std::string host = stride_text(graph_, term.stride, "a" + std::to_string(node.input));
+    const std::string host = stride_text(graph_, term.stride, name);
     const std::string index = std::to_string(std::abs(term.index));
     offset += term.index < 0 ? " - " : " + ";
     if (stride == 1) {
@@ -128,8 +128,7 @@ std::string Body::load(int id, bool raw) {
     if (table_.needs_int64() && std::isalpha(own[0])) index += ".to(tl.int64)";
     dims |= dims_of(node.operands[i]);
     if (stride_value(graph_, node.gathered[i].stride, strides) == 1) continue;
-    const std::string host =
-        stride_text(graph_, node.gathered[i].stride, "a" + std::to_string(node.input));
+    const std::string host = stride_text(graph_, node.gathered[i].stride, name);
     index += " * " + kernel_.scalar(stride_name(name, host), host);
   }
   std::string conditions;

@@ -95,9 +95,13 @@ Decomposition with_stored_values(const Task& task, const DeviceProfile& profile,
 }
 
 Graph named(const Task& task, const Knowledge& known, Graph graph) {
-  name_sizes_nearby(graph);
   if (known.first_name) name_values(task.forward, *known.first_name, graph);
   return graph;
+}
+
+Graph with_sizes_nearby(Graph part) {
+  name_sizes_nearby(part);
+  return part;
 }
 
 std::string computed(const Task& task, const Knowledge& known, const Graph& graph) {
@@ -108,7 +112,7 @@ std::string computed(const Task& task, const Knowledge& known, const Graph& grap
 }  // namespace
 
 Part::Part(Graph g, const Task& task, const DeviceProfile& profile, const Knowledge& known)
-    : graph(named(task, known, std::move(g))),
+    : graph(with_sizes_nearby(std::move(g))),
       table(access_table(graph, graph.program)),
       subject{graph, table, graph.program, profile, computed(task, known, graph)} {
   for (const auto family : {pointwise_choices, reduction_choices, matmul_choices,
@@ -121,7 +125,7 @@ Part::Part(Graph g, const Task& task, const DeviceProfile& profile, const Knowle
 
 Decomposition::Decomposition(Graph g, const Task& task, const DeviceProfile& profile,
                              const Knowledge& known)
-    : graph(std::move(g)),
+    : graph(named(task, known, std::move(g))),
       parts(parts_of(graph, task, profile, known)),
       bytes(access_table(graph, graph.program).bytes()) {
   if (parts.empty()) throw Refusal{"no results"};

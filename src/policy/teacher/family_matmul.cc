@@ -369,9 +369,9 @@ class ProductKernel {
       rows = shape_.batches + " * " + rows;
     }
     const Node& node = graph_.nodes[id];
-    const std::string input = std::to_string(node.input);
+    const std::string tensor = tensor_name(graph_, node.input);
     const std::string descriptor =
-        kernel_.descriptor("x" + input + "_tiles", "a" + input, {rows, columns}, bulk.stride, tile);
+        kernel_.descriptor(tensor + "_tiles", tensor, {rows, columns}, bulk.stride, tile);
     const std::string name = kernel_.unique(node.name);
     kernel_.line(name + " = " + descriptor + ".load([" + at[0] + ", " + at[1] + "])");
     return bulk.k_inner == right ? name + ".T" : name;

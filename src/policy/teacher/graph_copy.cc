@@ -64,7 +64,6 @@ int GraphCopy::through_memory(int id, AxisId outer) {
   }
   Node load;
   load.kind = NodeKind::kLoad;
-  load.name = made.name;
   load.dtype = load.stored = made.dtype;
   load.input = output.target;
   load.pieces = output.pieces;
@@ -83,10 +82,8 @@ Graph GraphCopy::finished() const {
   }
   all.outputs.insert(all.outputs.end(), scratch_.begin(), scratch_.end());
   std::vector<size_t> every;
-  for (size_t i = 0; i < all.outputs.size(); ++i) {
-    all.outputs[i].name = "out" + std::to_string(i);
-    every.push_back(i);
-  }
+  for (size_t i = 0; i < all.outputs.size(); ++i) every.push_back(i);
+  number_outputs(all);
   return with_outputs(all, every);
 }
 

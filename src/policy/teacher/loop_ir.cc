@@ -1,5 +1,7 @@
 #include "policy/teacher/loop_ir.h"
 
+#include <algorithm>
+
 namespace kw::teacher {
 
 bool is_exponential(const Node& node) {
@@ -106,6 +108,30 @@ std::string size_text(const Graph& graph, const Axes& leaves) {
     out += (out.empty() ? "" : " * ") + text;
   }
   return out.empty() ? "1" : out;
+}
+
+std::string tensor_name(const Graph& graph, int input) {
+  if (input < graph.inputs) return "a" + std::to_string(input);
+  return graph.memory_names.at(static_cast<size_t>(input - graph.inputs));
+}
+
+void number_outputs(Graph& graph) {
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    graph.outputs[i].name = "out" + std::to_string(i);
+  }
+  name_loads(graph);
+}
+
+void name_loads(Graph& graph) {
+  for (const Output& output : graph.outputs) {
+    const int memory = output.target - graph.inputs;
+    if (output.target < 0 || memory < 0) continue;
+    graph.memory_names.resize(std::max<size_t>(graph.memory_names.size(), memory + 1));
+    graph.memory_names[memory] = output.name;
+  }
+  for (Node& node : graph.nodes) {
+    if (node.kind == NodeKind::kLoad) node.name = tensor_name(graph, node.input);
+  }
 }
 
 std::string stride_name(const std::string& tensor, const std::string& text) {

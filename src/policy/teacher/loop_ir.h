@@ -114,8 +114,9 @@ struct Output {
   int node = -1;
   ValueId value = -1;         // of Graph::program
   std::vector<Piece> pieces;  // strides of the result tensor
-  std::string name;           // host code's: "out0"
+  std::string name;           // "out0", to the host and to kernels
   int target = -1;            // input that is overwritten with it, or that it is; -1: a result
+  ValueId holds = -1;         // the fragment's value that it is; -1: it is part of one
 };
 
 // The candidates for the first position of an extremum {1} of {0}: the index {2} where {0} holds
@@ -147,7 +148,8 @@ struct Graph {
   // The fragment's forward program; scratch memory stands behind its inputs.
   Program program;
   std::vector<Output> outputs;  // the fragment's results in their order, then the others
-  int inputs = 0;               // number of arguments; inputs from there on are scratch memory
+  int inputs = 0;               // number of arguments; inputs from there on are scratch memory,
+  std::vector<std::string> memory_names;    // called so
   std::map<AxisId, std::string> size_text;  // leaf -> host expression of its size ("a0.shape[1]")
   std::vector<SizeOrigin> origins;          // what size_text is made from (sizes.h)
   std::vector<PooledSize> pooled;
@@ -157,6 +159,14 @@ struct Graph {
   AxisId part = -1;
   int64_t part_columns = 0;
 };
+
+// A tensor has one name, to the host and to kernels: "a0" for an argument, that of the output for
+// scratch memory.
+std::string tensor_name(const Graph& graph, int input);
+// Numbers the outputs, and calls what is loaded by the names of tensors.
+void number_outputs(Graph& graph);
+// To be called when names of outputs have changed.
+void name_loads(Graph& graph);
 
 Axes window_axes(const Graph& graph);       // that kWindow nodes fold, sorted
 DType register_type(DType dtype);           // float16, bfloat16 -> float32
@@ -177,8 +187,8 @@ std::string stride_text(const Graph& graph, const Stride& stride, const std::str
 
 // Product of the sizes of some leaves as host code: "a0.shape[0] * a0.shape[1]".
 std::string size_text(const Graph& graph, const Axes& leaves);
-// What a kernel calls a stride of `tensor` whose host code is `text`: "x0_stride_1" for
-// "a0.stride(1)", "x0_outer_1" for a multiple of that. Numbers are the dimensions', so that kernel
+// What a kernel calls a stride of `tensor` whose host code is `text`: "a0_stride_1" for
+// "a0.stride(1)", "a0_outer_1" for a multiple of that. Numbers are the dimensions', so that kernel
 // and call can be read, and written, without counting.
 std::string stride_name(const std::string& tensor, const std::string& text);
 

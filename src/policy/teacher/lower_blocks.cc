@@ -279,6 +279,7 @@ Tensor Lowering::materialized(Tensor t, const Value* like) {
   program_.inputs.push_back(static_cast<ValueId>(program_.values.size()) - 1);
   Output output = output_of(t, program_.inputs.back());
   output.target = static_cast<int>(program_.inputs.size()) - 1;
+  output.holds = -1;
   t.input = output.target;
   t.node = -1;
   for (auto& dim : t.dims) dim.clear();

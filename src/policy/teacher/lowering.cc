@@ -122,6 +122,7 @@ void Lowering::store_results(const AtenCall& call) {
     if (it == values_.end() || !stored_.values.count(id)) continue;
     const Tensor stored = materialized(it->second, &program_.values[id]);
     memory_[id] = stored.input;
+    graph_.outputs.back().holds = id;
     it->second = fresh_clone(stored);
     for (int d = 0; d < it->second.rank(); ++d) {
       graph_.origins.push_back({it->second.axes(d), stored.input, d});
@@ -238,7 +239,6 @@ Tensor Lowering::use(Tensor t) {
   load.dtype = register_type(t.dtype);
   load.stored = t.dtype;
   load.input = t.input;
-  load.name = "x" + std::to_string(t.input);
   for (const auto& dim : t.dims) load.pieces.insert(load.pieces.end(), dim.begin(), dim.end());
   load.offset = t.offset;
   t.node = add_node(std::move(load));
@@ -266,9 +266,7 @@ void Lowering::add_outputs() {
   }
   // What materialized() put there comes last.
   graph_.outputs.insert(graph_.outputs.begin(), results.begin(), results.end());
-  for (size_t i = 0; i < graph_.outputs.size(); ++i) {
-    graph_.outputs[i].name = "out" + std::to_string(i);
-  }
+  number_outputs(graph_);
 }
 
 // A result that is in memory already, as it is wanted.
@@ -286,7 +284,7 @@ std::optional<Output> Lowering::stored_result(ValueId id) {
 
 Output Lowering::output_of(const Tensor& t, ValueId id) const {
   const Value& value = program_.values[id];
-  Output output{t.node, id, {}, {}};
+  Output output{.node = t.node, .value = id, .holds = id};
   for (int d = 0; d < t.rank(); ++d) {
     if (value.shape[d] > 1 && value.strides[d] == 0) throw Refusal{"a result is expanded"};
     for (size_t i = 0; i < t.dims[d].size(); ++i) {

@@ -67,16 +67,16 @@ std::string allocation(const Graph& graph, const Output& output) {
 }
 
 // A result tree as a Python expression.
-std::string tree_text(const Json& tree) {
-  auto list = [](const Json& items) {
+std::string tree_text(const Json& tree, const std::vector<Output>& outputs) {
+  auto list = [&](const Json& items) {
     std::string out;
-    for (const Json& item : items) out += (out.empty() ? "" : ", ") + tree_text(item);
+    for (const Json& item : items) out += (out.empty() ? "" : ", ") + tree_text(item, outputs);
     return out;
   };
   if (tree.is_null()) return "None";
   if (tree.is_boolean()) return tree.get<bool>() ? "True" : "False";
   if (tree.is_number() || tree.is_string()) return tree.dump();
-  if (tree.contains("out")) return "out" + std::to_string(tree["out"].get<int>());
+  if (tree.contains("out")) return outputs.at(tree["out"].get<size_t>()).name;
   if (tree.contains("list")) return "[" + list(tree["list"]) + "]";
   if (tree.contains("tuple")) {
     return "(" + list(tree["tuple"]) + (tree["tuple"].size() == 1 ? ",)" : ")");
@@ -84,7 +84,7 @@ std::string tree_text(const Json& tree) {
   if (tree.contains("dict")) {
     std::string out;
     for (const Json& item : tree["dict"]) {
-      out += (out.empty() ? "" : ", ") + item[0].dump() + ": " + tree_text(item[1]);
+      out += (out.empty() ? "" : ", ") + item[0].dump() + ": " + tree_text(item[1], outputs);
     }
     return "{" + out + "}";
   }
@@ -199,12 +199,10 @@ std::map<ValueId, int> numbers_of(const Program& program) {
 std::vector<std::string> memory_texts(const Graph& part, const std::set<std::string>& in_place) {
   std::vector<std::string> out;
   for (const Output& output : part.outputs) {
-    const std::string argument = "a" + std::to_string(output.target);
     if (in_place.contains(output.name)) {
-      out.push_back(output.name + " = " + argument);
+      out.push_back(output.name + " = " + tensor_name(part, output.target));
     } else {
-      const bool scratch = output.target >= part.inputs;
-      out.push_back((scratch ? argument + " = " : "") + allocation(part, output));
+      out.push_back(allocation(part, output));
     }
   }
   return out;
@@ -228,6 +226,14 @@ void name_values(const Program& program, int first_name, Graph& graph) {
     if (node.value < 0) continue;
     node.name = "t" + std::to_string(first_name + numbers.at(node.value));
   }
+  std::set<ValueId> named;
+  for (Output& output : graph.outputs) {
+    const auto number = numbers.find(output.holds);
+    const bool replaces = output.target >= 0 && output.target < graph.inputs;
+    if (number == numbers.end() || replaces || !named.insert(output.holds).second) continue;
+    output.name = "t" + std::to_string(first_name + number->second);
+  }
+  name_loads(graph);
 }
 
 void name_kernels(int first_name, std::vector<Written>& written) {
@@ -298,9 +304,9 @@ std::string module_text(const Task& task, const Graph& graph, const std::vector<
   for (const Output& output : graph.outputs) {
     const bool replaces = output.target >= 0 && output.target < graph.inputs;
     if (!replaces || in_place.count(output.name)) continue;
-    out += wrapped("a" + std::to_string(output.target) + ".copy_(" + output.name + ")");
+    out += wrapped(tensor_name(graph, output.target) + ".copy_(" + output.name + ")");
   }
-  out += "        return " + tree_text(task.result) + "\n";
+  out += "        return " + tree_text(task.result, graph.outputs) + "\n";
   return out;
 }
 

@@ -21,8 +21,8 @@ std::vector<std::string> memory_texts(const Graph& part, const std::set<std::str
 std::string operator_list(const Program& program, const Graph& graph);
 std::string value_list(const Program& program, const Graph& graph, int first_name);
 
-// Gives what a graph computes the names of the fragment's values, and kernels numbers, equal ones
-// the same.
+// Gives what a graph computes, and the memory that holds it, the names of the fragment's values,
+// and kernels numbers, equal ones the same.
 void name_values(const Program& program, int first_name, Graph& graph);
 void name_kernels(int first_name, std::vector<Written>& written);
 

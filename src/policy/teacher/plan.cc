@@ -129,7 +129,7 @@ std::string axes_text(const Subject& subject) {
   std::set<std::string> said;
   for (const Node& node : graph.nodes) {
     if (node.kind != NodeKind::kLoad) continue;
-    const std::string dims = "; x" + std::to_string(node.input) + ": " +
+    const std::string dims = "; " + tensor_name(graph, node.input) + ": " +
                              dims_text(graph, node.pieces, node.gathered, loops);
     if (said.insert(dims).second) out += dims;
   }

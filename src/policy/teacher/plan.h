@@ -11,7 +11,7 @@ namespace kw::teacher {
 // to write such kernels: what would else have to be worked out while names and sizes are written.
 std::string plan_text(const Part& part, const Choice& choice, size_t kernels, bool with_axes);
 
-// "axes: [5, 26, 3, 2], [64]; x0: [_, 1, 2, _], [3]; out0: [0, 2, 1, 3]; loops: [5, 26 * 3, 2],
+// "axes: [5, 26, 3, 2], [64]; a0: [_, 1, 2, _], [3]; out0: [0, 2, 1, 3]; loops: [5, 26 * 3, 2],
 // [64]": sizes of the axes, kept and folded ones, outermost first; for each tensor that is read the
 // dimension that moves with each ("~1": by an index that the kernel works out, as a window's), and
 // for results that are not simply dense likewise; and, where some of these axes are walked as one

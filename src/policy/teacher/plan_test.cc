@@ -42,14 +42,14 @@ Task added(std::vector<int64_t> left, std::vector<int64_t> right, std::vector<in
 TEST(Plan, AxesByHand) {
   EXPECT_EQ(axes_of(added({6, 70}, {6, 70}, {6, 70})), "axes: flat");
   EXPECT_EQ(axes_of(added({1, 26, 3, 1}, {5, 4, 26, 3, 2}, {5, 4, 26, 3, 2})),
-            "axes: [5, 4, 26, 3, 2]; x0: [_, _, 1, 2, _]; x1: [0, 1, 2, 3, 4]; "
+            "axes: [5, 4, 26, 3, 2]; a0: [_, _, 1, 2, _]; a1: [0, 1, 2, 3, 4]; "
             "loops: [5 * 4, 26 * 3, 2]");
   // Transposed in memory.
   EXPECT_EQ(axes_of(added({6, 70}, {6, 70}, {6, 70}, {1, 6})),
-            "axes: [6, 70]; x0: [0, 1]; x1: [0, 1]");
-  EXPECT_EQ(axes_of(reduced({30, 40, 50}, {1}, {30, 50})), "axes: [30, 50], [40]; x0: [0, 2], [1]");
+            "axes: [6, 70]; a0: [0, 1]; a1: [0, 1]");
+  EXPECT_EQ(axes_of(reduced({30, 40, 50}, {1}, {30, 50})), "axes: [30, 50], [40]; a0: [0, 2], [1]");
   EXPECT_EQ(axes_of(reduced({30, 40, 50, 60}, {2, 3}, {30, 40})),
-            "axes: [30, 40], [50, 60]; x0: [0, 1], [2, 3]; loops: [30 * 40], [50 * 60]");
+            "axes: [30, 40], [50, 60]; a0: [0, 1], [2, 3]; loops: [30 * 40], [50 * 60]");
 }
 
 // What is read again does not move with the axis.
@@ -59,7 +59,7 @@ TEST(Plan, RepeatedAndScannedAxesByHand) {
     const ValueId x = b.input({6, 70}, DType::kFloat32, {0, 1}), y = b.input({6, 70});
     EXPECT_EQ(
         axes_of(b.build(b.call("aten.add.Tensor", {{"self", ref(x)}, {"other", ref(y)}}, {6, 70}))),
-        "axes: [6, 70]; x0: [_, 1]; x1: [0, 1]");
+        "axes: [6, 70]; a0: [_, 1]; a1: [0, 1]");
   }
   {
     FragmentBuilder b;
@@ -69,14 +69,14 @@ TEST(Plan, RepeatedAndScannedAxesByHand) {
     const ValueId y = b.input({6, 5, 70});
     EXPECT_EQ(axes_of(b.build(
                   b.call("aten.add.Tensor", {{"self", ref(wide)}, {"other", ref(y)}}, {6, 5, 70}))),
-              "axes: [6, 5, 70]; x0: [0, _, 2]; x1: [0, 1, 2]");
+              "axes: [6, 5, 70]; a0: [0, _, 2]; a1: [0, 1, 2]");
   }
   {
     FragmentBuilder b;
     const ValueId x = b.input({6, 70});
     EXPECT_EQ(axes_of(b.build(
                   b.call("aten.cumsum.default", {{"self", ref(x)}, {"dim", num(1)}}, {6, 70}))),
-              "axes: [6], [70]; x0: [0], [1]");
+              "axes: [6], [70]; a0: [0], [1]");
   }
 }
 
@@ -102,7 +102,7 @@ TEST(Plan, DimensionsAreAsLongAsTheirAxes) {
     if (made.empty()) continue;
     std::istringstream lines(made[0].plan);
     for (std::string line; std::getline(lines, line);) {
-      static const std::regex field("(axes|loops|[xo]\\w+): ([^;]*)");
+      static const std::regex field("(axes|loops|(?:a|t|out)\\d+): ([^;]*)");
       std::vector<std::string> sizes;
       for (std::sregex_iterator it(line.begin(), line.end(), field), end; it != end; ++it) {
         const std::string name = it->str(1), text = it->str(2);
@@ -112,8 +112,8 @@ TEST(Plan, DimensionsAreAsLongAsTheirAxes) {
         if (name == "loops") {
           EXPECT_EQ(items(text), sizes) << line;
         }
-        const size_t input = name[0] == 'x' ? std::stoul(name.substr(1)) : task.arguments.size();
-        if (input >= task.arguments.size()) continue;  // memory between the parts
+        if (name[0] != 'a' || !std::isdigit(name[1])) continue;  // memory between the parts
+        const size_t input = std::stoul(name.substr(1));
         std::map<int, int64_t> lengths;
         const std::vector<std::string> dims = items(text);
         for (size_t i = 0; i < dims.size(); ++i) {

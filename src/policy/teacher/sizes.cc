@@ -6,8 +6,8 @@
 namespace kw::teacher {
 namespace {
 
-std::string shape_text(const SizeOrigin& origin) {
-  return "a" + std::to_string(origin.input) + ".shape[" + std::to_string(origin.dim) + "]";
+std::string shape_text(const Graph& graph, const SizeOrigin& origin) {
+  return tensor_name(graph, origin.input) + ".shape[" + std::to_string(origin.dim) + "]";
 }
 
 std::string plus(int64_t n) {
@@ -108,7 +108,7 @@ void name_sizes(Graph& graph) {
         graph.size_text[open[0]] = std::to_string(graph.axes.size(open[0]));
         open.erase(open.begin());
       }
-      std::string text = shape_text(origin);
+      std::string text = shape_text(graph, origin);
       Axes others;
       for (AxisId leaf : leaves) {
         if (leaf != open[0]) others.push_back(leaf);
@@ -137,7 +137,7 @@ void name_sizes_nearby(Graph& part) {
     if (origin.input < part.inputs) {
       settled.insert(leaves[0]);
     } else if (read.contains(origin.input)) {
-      part.size_text[leaves[0]] = shape_text(origin);
+      part.size_text[leaves[0]] = shape_text(part, origin);
       settled.insert(leaves[0]);
       any = true;
     }

@@ -116,7 +116,7 @@ AccessTable access_table(const Graph& graph, const Program& program) {
       const Value& value = program.values[program.inputs[node.input]];
       Access access{
           Access::Kind::kLoad, static_cast<int>(i),
-          leaf_strides(graph, node.pieces, "a" + std::to_string(node.input), value.strides)};
+          leaf_strides(graph, node.pieces, tensor_name(graph, node.input), value.strides)};
       access.input = node.input;
       access.input_bytes = value.bytes();
       add_likely(graph, node, value, access);
