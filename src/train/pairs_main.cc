@@ -147,7 +147,9 @@ int main(int argc, char** argv) {
       "--log-elements", flags.log_elements,
       "elements of a tensor, at most 2 to this: what only moves some counts no FLOPs; 0: "
       "as memory allows");
-  app.add_option("--threads", flags.pairs.threads, "that write, and processes that record; 0: one for each core")->capture_default_str();
+  app.add_option("--threads", flags.pairs.threads,
+                 "that write, and processes that record; 0: one for each core")
+      ->capture_default_str();
   app.add_option("--batch", flags.batch, "programs that are made at once")->capture_default_str();
   app.add_option("--device", flags.device, "h200, h100, a100")->capture_default_str();
   app.add_option("--out", flags.out, "file of lines of JSON; without, pairs are only counted");

@@ -1,8 +1,34 @@
 #include "policy/teacher/kernel_text.h"
 
+#include <algorithm>
+
 #include "formats/sha256.h"
 
 namespace kw::teacher {
+namespace {
+
+// Numbers in names count as numbers: a2 stands before a10.
+bool before(const std::string& a, const std::string& b) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    if (!digit(a[i]) || !digit(b[j])) {
+      if (a[i] != b[j]) return a[i] < b[j];
+      ++i, ++j;
+      continue;
+    }
+    size_t ends[2] = {i, j};
+    while (ends[0] < a.size() && digit(a[ends[0]])) ++ends[0];
+    while (ends[1] < b.size() && digit(b[ends[1]])) ++ends[1];
+    const size_t digits = ends[0] - i, others = ends[1] - j;
+    if (digits != others) return digits < others;
+    const int order = a.compare(i, digits, b, j, others);
+    if (order != 0) return order < 0;
+    i = ends[0], j = ends[1];
+  }
+  return a.size() < b.size();
+}
+
+}  // namespace
 
 std::string KernelText::unique(const std::string& hint) {
   std::string name = hint;
@@ -97,12 +123,26 @@ void KernelText::launch(std::vector<std::string> grid, int warps, int stages) {
   stages_ = stages;
 }
 
+KernelText::Parameters KernelText::pointers() const {
+  Parameters out = pointers_;
+  std::ranges::sort(out, [](const auto& a, const auto& b) { return before(a.first, b.first); });
+  return out;
+}
+
+KernelText::Parameters KernelText::scalars() const {
+  Parameters out = scalars_;
+  const auto rest = std::ranges::stable_partition(
+      out, [&](const auto& scalar) { return std::ranges::find(locals_, scalar) != locals_.end(); });
+  std::ranges::sort(rest, [](const auto& a, const auto& b) { return before(a.first, b.first); });
+  return out;
+}
+
 std::string KernelText::text(const std::string& name) const {
   std::string head = "def " + name + "(";
   std::string parameters;
   auto add = [&](const std::string& p) { parameters += (parameters.empty() ? "" : ", ") + p; };
-  for (const auto& p : pointers_) add(p.first);
-  for (const auto& p : scalars_) add(p.first + ": tl.constexpr");
+  for (const auto& p : pointers()) add(p.first);
+  for (const auto& p : scalars()) add(p.first + ": tl.constexpr");
   for (const auto& p : constexprs_) add(p.first + ": tl.constexpr");
   std::string out;
   if (!description_.empty()) out += "# " + description_ + "\n";
@@ -138,8 +178,8 @@ std::string KernelText::source() const { return text(name()); }
 std::string KernelText::call() const {
   std::string arguments;
   auto add = [&](const std::string& p) { arguments += (arguments.empty() ? "" : ", ") + p; };
-  for (const auto& p : pointers_) add(p.second);
-  for (const auto& p : scalars_) {
+  for (const auto& p : pointers()) add(p.second);
+  for (const auto& p : scalars()) {
     auto local = host_names_.find(p.second);
     add(p.first + "=" + (local == host_names_.end() ? p.second : local->second));
   }

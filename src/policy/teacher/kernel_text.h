@@ -23,9 +23,10 @@ class KernelText {
   void open(const std::string& text);  // a line after which the indentation grows
   void close() { --depth_; }
 
-  // Parameters are added on first mention. `host` is what the call passes; a parameter that exists
-  // for the same host expression is used again. Scalars (sizes, strides) are constants of the
-  // compiled kernel: one that divides is a multiplication then, and Triton sees what lies
+  // Parameters are added on first mention, and stand in the order of their names, so that what
+  // comes next does not hang on the code below. `host` is what the call passes; a parameter that
+  // exists for the same host expression is used again. Scalars (sizes, strides) are constants of
+  // the compiled kernel: one that divides is a multiplication then, and Triton sees what lies
   // contiguous. The text holds for all of their values.
   std::string pointer(const std::string& name, const std::string& host);
   std::string scalar(const std::string& hint, const std::string& host);
@@ -58,14 +59,17 @@ class KernelText {
   bool uses_descriptors() const { return descriptors_; }
 
  private:
+  using Parameters = std::vector<std::pair<std::string, std::string>>;  // name, what is passed
   std::string text(const std::string& name) const;
+  Parameters pointers() const;
+  Parameters scalars() const;  // those that the host also names first
 
   std::string family_, description_, given_name_;
   std::vector<std::string> lines_;
   int depth_ = 1;
   bool lines_open_ = false;  // inside a statement that was broken
   std::set<std::string> names_;
-  std::vector<std::pair<std::string, std::string>> pointers_, scalars_, constexprs_, locals_;
+  Parameters pointers_, scalars_, constexprs_, locals_;
   std::map<std::string, std::string> host_names_;  // host expression -> local that holds it
   std::map<std::string, std::string> helpers_;
   std::vector<std::string> grid_;

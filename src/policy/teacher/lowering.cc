@@ -100,7 +100,10 @@ void Lowering::step(const AtenCall& call) {
     for (const auto& [name, arg] : functional.args) {
       if (!arg.is_value()) continue;
       const auto it = values_.find(arg.value());
-      if (it != values_.end()) it->second = put_apart(it->second);
+      if (it == values_.end()) continue;
+      const size_t stored = graph_.outputs.size();
+      it->second = put_apart(it->second);
+      if (graph_.outputs.size() > stored) graph_.outputs.back().holds = arg.value();
     }
   }
   const bool done = view() || copies() || lookups() || windows() || resampling() || grids(base) ||

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -126,12 +125,15 @@ std::string axes_text(const Subject& subject) {
   std::string out = "axes: " + loops.lists([&](const Loop& loop, std::vector<std::string>& items) {
     for (AxisId leaf : loop.axes) items.push_back(std::to_string(graph.axes.size(leaf)));
   });
-  std::set<std::string> said;
+  std::map<int, std::vector<std::string>> said;  // of each tensor that is read
   for (const Node& node : graph.nodes) {
     if (node.kind != NodeKind::kLoad) continue;
-    const std::string dims = "; " + tensor_name(graph, node.input) + ": " +
-                             dims_text(graph, node.pieces, node.gathered, loops);
-    if (said.insert(dims).second) out += dims;
+    std::vector<std::string>& own = said[node.input];
+    std::string dims = dims_text(graph, node.pieces, node.gathered, loops);
+    if (std::ranges::find(own, dims) == own.end()) own.push_back(std::move(dims));
+  }
+  for (const auto& [input, own] : said) {
+    for (const std::string& dims : own) out += "; " + tensor_name(graph, input) + ": " + dims;
   }
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     const Access& access = subject.table.of_output(static_cast<int>(i));
