@@ -48,6 +48,8 @@ def command_of(policy, searched, flags):
         "--policy", "local", "--model", "MODEL", "--max-tokens", 6000, "--concurrency", 256]
     if searched:
         words += ["--search", flags.search]
+    elif policy != "teacher":
+        words += ["--temperature", flags.temperature]
     words += [flag for flag, given in (("--twins", flags.twins), ("--no-time", flags.no_time)) if given]
     return list(map(str, words))
 
@@ -85,6 +87,7 @@ def main():
     parser.add_argument("--policy", action="append", required=True, help="teacher, or NAME=MODEL_FOLDER")
     parser.add_argument("--levels", default="1,2,5,20")
     parser.add_argument("--samples", type=int, default=10)
+    parser.add_argument("--temperature", type=float, default=0.4, help="of a model's answers, without a search")
     parser.add_argument("--search", help="time of each search, such as 6s")
     parser.add_argument("--search-only", action="store_true", help="rows with a search alone")
     parser.add_argument("--twins", action="store_true")
