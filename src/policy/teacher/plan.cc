@@ -36,7 +36,30 @@ struct PlannedLoops {
   }
 };
 
-PlannedLoops planned_loops(const Subject& subject) {
+// In the order of the results' dimensions; what they do not have stands in front.
+Axes as_in_results(const Graph& graph, const Axes& axes) {
+  Axes out;
+  for (const Output& output : graph.outputs) {
+    std::vector<Piece> pieces = output.pieces;
+    std::ranges::stable_sort(pieces, {}, [](const Piece& piece) { return piece.stride.dim; });
+    for (const Piece& piece : pieces) {
+      for (AxisId leaf : graph.axes.leaves(piece.axis)) {
+        if (contains(axes, leaf) && !contains(out, leaf)) out.push_back(leaf);
+      }
+    }
+  }
+  const Axes others = set_minus(axes, sorted(out));
+  out.insert(out.begin(), others.begin(), others.end());
+  return out;
+}
+
+// Products and convolutions take rows and columns from their operands and have an order of their
+// own, which the axes' order by who has the most memory would hide.
+bool has_own_order(const std::string& family) {
+  return family == "matmul" || family == "convolution" || family == "stencil";
+}
+
+PlannedLoops planned_loops(const Subject& subject, const std::string& family) {
   const Graph& graph = subject.graph;
   Axes folded, all, positions;
   const Axes* scanned = nullptr;
@@ -63,7 +86,12 @@ PlannedLoops planned_loops(const Subject& subject) {
   }
   const Axes not_walked = set_union(window_axes(graph), positions);
   folded = set_minus(sorted(folded), not_walked);
-  return {merged_loops(graph, subject.table, set_minus(set_minus(all, not_walked), folded)),
+  const Axes kept = set_minus(set_minus(all, not_walked), folded);
+  if (has_own_order(family)) {
+    return {joined_loops(graph, subject.table, as_in_results(graph, kept)),
+            joined_loops(graph, subject.table, folded), positions.empty()};
+  }
+  return {merged_loops(graph, subject.table, kept),
           // A scan goes in its own order.
           scanned ? joined_loops(graph, subject.table, graph.axes.leaves(*scanned))
                   : merged_loops(graph, subject.table, folded),
@@ -110,9 +138,9 @@ std::string dims_text(const Graph& graph, const std::vector<Piece>& pieces,
 
 }  // namespace
 
-std::string axes_text(const Subject& subject) {
+std::string axes_text(const Subject& subject, const std::string& family) {
   const Graph& graph = subject.graph;
-  const PlannedLoops loops = planned_loops(subject);
+  const PlannedLoops loops = planned_loops(subject, family);
   std::vector<Loop> walked = loops.kept;
   walked.insert(walked.end(), loops.folded.begin(), loops.folded.end());
   const auto dense = [&](const Access& access) {
@@ -156,7 +184,7 @@ std::string plan_text(const Part& part, const Choice& choice, size_t kernels, bo
   for (size_t i = 0; i < part.graph.outputs.size(); ++i) {
     line += (i ? ", " : "") + part.graph.outputs[i].name;
   }
-  if (with_axes) line += "; " + axes_text(part.subject);
+  if (with_axes) line += "; " + axes_text(part.subject, choice.family);
   line += "; family: " + choice.family + "; tiling: " + choice.tiling +
           "; warps: " + std::to_string(choice.warps);
   if (choice.stages > 0) line += "; stages: " + std::to_string(choice.stages);

@@ -52,6 +52,38 @@ TEST(Plan, AxesByHand) {
             "axes: [30, 40], [50, 60]; a0: [0, 1], [2, 3]; loops: [30 * 40], [50 * 60]");
 }
 
+// Whichever tensor is the largest.
+TEST(Plan, ProductsHaveTheirResultsAxes) {
+  const auto product = [](int64_t rows, int64_t columns) {
+    FragmentBuilder b;
+    const ValueId x = b.input({rows, 640}), y = b.input({640, columns});
+    return axes_of(
+        b.build(b.call("aten.mm.default", {{"self", ref(x)}, {"mat2", ref(y)}}, {rows, columns})));
+  };
+  EXPECT_EQ(product(96, 4000), "axes: [96, 4000], [640]; a0: [0, _], [1]; a1: [_, 1], [0]");
+  EXPECT_EQ(product(4000, 96), "axes: [4000, 96], [640]; a0: [0, _], [1]; a1: [_, 1], [0]");
+}
+
+TEST(Plan, ConvolutionsHaveTheirResultsAxes) {
+  const auto convolved = [](int64_t images, int64_t channels) {
+    FragmentBuilder b;
+    const ValueId x = b.input({images, 24, 50}), w = b.input({channels, 24, 5});
+    return axes_of(b.build(b.call("aten.convolution.default",
+                                  {{"input", ref(x)},
+                                   {"weight", ref(w)},
+                                   {"bias", Arg{}},
+                                   {"stride", list({1})},
+                                   {"padding", list({0})},
+                                   {"dilation", list({1})},
+                                   {"transposed", Arg{false}},
+                                   {"output_padding", list({0})},
+                                   {"groups", num(1)}},
+                                  {images, channels, 46})));
+  };
+  EXPECT_EQ(convolved(300, 16).find("axes: [300, 16, 46], ["), 0u) << convolved(300, 16);
+  EXPECT_EQ(convolved(2, 4000).find("axes: [2, 4000, 46], ["), 0u) << convolved(2, 4000);
+}
+
 // What is read again does not move with the axis.
 TEST(Plan, RepeatedAndScannedAxesByHand) {
   {
