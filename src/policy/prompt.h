@@ -17,10 +17,10 @@ namespace kw {
 // programs. InputError for a step that Python cannot say.
 std::string task_text(const Task& task, int first_value = 0);
 
-// Models that are trained here learn from texts whose first value has any number below the one, and
-// are asked with the other: from its middle, with as many digits as most. Of names from t0 on they
-// see one text in 400.
-inline constexpr int kTrainedNames = 400, kAskedName = 200;
+// The first value of texts that models which are trained here learn from is numbered from the first
+// of these numbers on and below the second, and with the third where they are asked. Names of
+// programs of 50 steps have two digits so, each of which is a token.
+inline constexpr int kLeastName = 10, kNamesBelow = 50, kAskedName = 20;
 
 // What is asked of a chat model.
 struct Prompt {

@@ -25,7 +25,7 @@ PairSource::PairSource(PairOptions options, WorkerPool& pool, const DeviceProfil
 std::vector<Pair> PairSource::write(const DrawnProgram& drawn) const {
   std::vector<Pair> out;
   if (!drawn.task) return out;
-  const int first = first_name(options_.seed, drawn.index, options_.most_names);
+  const int first = first_name(options_.seed, drawn.index);
   const auto teacher = make_teacher({.whole = true, .first_name = first});
   const auto proposals = teacher->propose(*drawn.task, profile_, kWays * options_.schedules, 0,
                                           Clock::time_point::max());

@@ -17,7 +17,6 @@ namespace kw {
 
 struct PairOptions : ProgramOptions {
   int schedules = 4;  // of a program, the teacher's best first, but for overlong ones; or fewer
-  int most_names = kTrainedNames;  // first_name() is below it
 };
 
 struct Pair {

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "formats/error.h"
+#include "policy/prompt.h"
 #include "program/transform.h"
 #include "synth/program.h"
 #include "train/streams.h"
@@ -91,9 +92,9 @@ void check_drawable(const ProgramOptions& options) {
 
 uint64_t validation_seed(uint64_t seed) { return seed ^ kValidation; }
 
-int first_name(uint64_t seed, uint64_t index, int below) {
+int first_name(uint64_t seed, uint64_t index) {
   Random random(seed, index, kNameStream);
-  return static_cast<int>(random.below(static_cast<uint64_t>(below)));
+  return kLeastName + static_cast<int>(random.below(kNamesBelow - kLeastName));
 }
 
 void in_parallel(size_t count, int threads, const std::function<void(size_t)>& work) {

@@ -45,7 +45,7 @@ uint64_t validation_seed(uint64_t seed);
 
 // The number that names in a program's text and its answers begin with: what is learned is to copy
 // names. One number for values and kernels, so that equal answers have equal texts.
-int first_name(uint64_t seed, uint64_t index, int below);
+int first_name(uint64_t seed, uint64_t index);
 
 struct DrawnProgram {
   uint64_t index = 0;

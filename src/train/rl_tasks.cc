@@ -44,7 +44,7 @@ bool RlTaskSource::take(DrawnProgram& drawn, Found& out) const {
     ++out.counts.unfair;
     return false;
   }
-  const int first = first_name(programs_.seed, drawn.index, options_.most_names);
+  const int first = first_name(programs_.seed, drawn.index);
   RlTask made{drawn.index, drawn.level, std::make_shared<const Task>(std::move(*drawn.task)), {}};
   made.prompt = format_.prompt(task_text(*made.task, first));
   const bool fits = made.prompt.size() <= options_.longest_prompt;

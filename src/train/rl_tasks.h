@@ -28,9 +28,8 @@ struct RlTask {
 };
 
 struct RlTaskOptions {
-  size_t longest_prompt = 2048;    // tokens
-  int most_names = kTrainedNames;  // first_name() is below it
-  uint64_t programs = 0;           // over and over these; 0: ever new ones
+  size_t longest_prompt = 2048;  // tokens
+  uint64_t programs = 0;         // over and over these; 0: ever new ones
 };
 
 struct RlTaskCounts {
