@@ -53,8 +53,8 @@ Axes as_in_results(const Graph& graph, const Axes& axes) {
   return out;
 }
 
-// Products and convolutions take rows and columns from their operands and have an order of their
-// own, which the axes' order by who has the most memory would hide.
+// Products and convolutions choose what their rows and columns are by themselves; the order of
+// merged_loops(), which hangs on which tensor is the largest, says nothing of it.
 bool has_own_order(const std::string& family) {
   return family == "matmul" || family == "convolution" || family == "stencil";
 }
