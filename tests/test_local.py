@@ -269,8 +269,10 @@ def test_train_is_the_trainers(tmp_path):
 
 def test_an_interrupt_reaches_the_trainer(tmp_path):
     env = script(tmp_path / "trainer", "trap 'exit 130' INT\necho up\nwhile :; do sleep 0.05; done\n")
+    # A shell that puts the tests into its background has interrupts ignored in all that they start.
     process = subprocess.Popen([binary(), "train", "r.toml"], stdout=subprocess.PIPE, text=True,
-                               env={**os.environ, **env})
+                               env={**os.environ, **env},
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     assert process.stdout.readline() == "up\n"
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
