@@ -1,6 +1,7 @@
 #include "policy/teacher/kernel_text.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "formats/sha256.h"
 
@@ -9,23 +10,7 @@ namespace {
 
 // Numbers in names count as numbers: a2 stands before a10.
 bool before(const std::string& a, const std::string& b) {
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    if (!digit(a[i]) || !digit(b[j])) {
-      if (a[i] != b[j]) return a[i] < b[j];
-      ++i, ++j;
-      continue;
-    }
-    size_t ends[2] = {i, j};
-    while (ends[0] < a.size() && digit(a[ends[0]])) ++ends[0];
-    while (ends[1] < b.size() && digit(b[ends[1]])) ++ends[1];
-    const size_t digits = ends[0] - i, others = ends[1] - j;
-    if (digits != others) return digits < others;
-    const int order = a.compare(i, digits, b, j, others);
-    if (order != 0) return order < 0;
-    i = ends[0], j = ends[1];
-  }
-  return a.size() < b.size();
+  return strverscmp(a.c_str(), b.c_str()) < 0;
 }
 
 }  // namespace
