@@ -3,7 +3,7 @@
 
     bench/policies.py KERNELWRIGHT --runs FOLDER --out bench/h200/policies.json
                       [--policy teacher] [--policy NAME=MODEL_FOLDER ...] [--levels 1,2,5,20] [--samples 10]
-                      [--search 6s] [--twins] [--no-time] [--count N] [--minutes M]
+                      [--search 6s] [--twins] [--no-time] [--count N] [--minutes M] [--gpus N]
 
 For each policy and level one row: `kernelwright eval suites/levelN.jsonl --coverage pure`, and with --search another
 one, of `eval --search`. Lines of eval are kept in FOLDER, its summary is the row; a row that --out has of the same
@@ -13,8 +13,11 @@ begun after so many. NAME is what the row calls the model.
 
 import argparse
 import json
+import os
 import subprocess
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,28 +46,34 @@ def suite(level, flags):
 
 def command_of(policy, searched, flags):
     words = ["--coverage", "pure", "--backend", flags.backend, "--samples", flags.samples, "--seed", flags.seed,
-             "--executors", flags.executors]
+             "--executors", flags.executors, "--build-timeout", 20, "--trial-timeout", 60]
     words += ["--policy", "teacher"] if policy == "teacher" else [
         "--policy", "local", "--model", "MODEL", "--max-tokens", 6000, "--concurrency", 256]
     if searched:
         words += ["--search", flags.search]
-    elif policy != "teacher":
-        words += ["--temperature", flags.temperature]
+    else:
+        words += ["--interval-width", 0.03]
+        words += [] if policy == "teacher" else ["--temperature", flags.temperature]
     words += [flag for flag, given in (("--twins", flags.twins), ("--no-time", flags.no_time)) if given]
     return list(map(str, words))
 
 
-def measured(tool, policy, folder, level, searched, flags, found):
-    path, name = suite(level, flags)
+def key_of(policy, level, searched, flags):
+    """What says that a row is there already, and its command in words."""
+    command = ["kernelwright eval", suite(level, flags)[1], *command_of(policy, searched, flags), "--json"]
+    return {"policy": policy, "level": level, "command": " ".join(command)}
+
+
+def measured(tool, policy, folder, level, searched, flags, gpu):
+    path, _ = suite(level, flags)
     words = command_of(policy, searched, flags)
-    key = {"policy": policy, "level": level, "command": " ".join(["kernelwright eval", name, *words, "--json"])}
-    if any(all(row[k] == v for k, v in key.items()) for row in found["rows"]):
-        return None
+    key = key_of(policy, level, searched, flags)
     out = flags.runs / ("%s-%d%s.jsonl" % (policy.replace("/", "_"), level, "-search" if searched else ""))
     begun = time.monotonic()
-    with out.open("w") as lines, (flags.runs / "log.txt").open("a") as log:
+    seen = {} if gpu is None else {"CUDA_VISIBLE_DEVICES": str(gpu)}
+    with out.open("w") as lines, out.with_suffix(".log").open("w") as log:
         subprocess.run([str(tool), "eval", str(path), *(str(folder) if word == "MODEL" else word for word in words),
-                        "--json"], cwd=ROOT, stdout=lines, stderr=log, check=True)
+                        "--json"], cwd=ROOT, stdout=lines, stderr=log, check=True, env={**os.environ, **seen})
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     return {**key, "search": searched, "seconds": round(time.monotonic() - begun, 1), "commit": flags.commit,
             **{k: v for k, v in rows[-1].items() if k in ("summary", "costs")}}
@@ -96,6 +105,7 @@ def main():
     parser.add_argument("--count", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--executors", type=int, default=4)
+    parser.add_argument("--gpus", type=int, default=1, help="rows that are measured at once, each on one of them")
     parser.add_argument("--backend", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--commit", default="", help="where there is no git")
     parser.add_argument("--minutes", type=float, default=1e9)
@@ -109,22 +119,38 @@ def main():
     found = json.loads(flags.out.read_text()) if flags.out.exists() else {"rows": []}
     found["device"] = device(flags.backend)
     modes = [True] if flags.search_only else [False, True] if flags.search else [False]
+    wanted = []
     for item in flags.policy:
         policy, _, folder = item.partition("=")
         if policy != "teacher" and not (Path(folder) / "config.json").exists():
             raise SystemExit("--policy %s: %s is no model's folder" % (item, folder or "nothing"))
         for level in map(int, flags.levels.split(",")):
             for searched in modes:
+                key = key_of(policy, level, searched, flags)
+                if not any(all(row[k] == v for k, v in key.items()) for row in found["rows"]):
+                    wanted.append((policy, Path(folder).resolve(), level, searched))
+    lock = threading.Lock()
+
+    def work(gpu):
+        while True:
+            with lock:
+                if not wanted:
+                    return
                 if time.monotonic() - begun > 60 * flags.minutes:
                     print("the time is over; the same command goes on with the others", flush=True)
                     return
-                row = measured(tool, policy, Path(folder).resolve(), level, searched, flags, found)
-                if row:
-                    found["rows"].append(row)
-                    part = flags.out.with_suffix(".part")
-                    part.write_text(json.dumps(found, indent=1) + "\n")
-                    part.rename(flags.out)
-                    print(said(row), flush=True)
+                policy, folder, level, searched = wanted.pop(0)
+            row = measured(tool, policy, folder, level, searched, flags, gpu if flags.gpus > 1 else None)
+            with lock:
+                found["rows"].append(row)
+                part = flags.out.with_suffix(".part")
+                part.write_text(json.dumps(found, indent=1) + "\n")
+                part.rename(flags.out)
+                print(said(row), flush=True)
+
+    with ThreadPoolExecutor(flags.gpus) as pool:
+        for done in [pool.submit(work, gpu) for gpu in range(flags.gpus)]:
+            done.result()
 
 
 if __name__ == "__main__":

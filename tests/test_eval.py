@@ -1,6 +1,7 @@
 """`kernelwright eval`: what the teacher writes by itself for several models, judged."""
 
 import json
+import time
 
 import pytest
 
@@ -159,6 +160,24 @@ def test_what_is_equal_is_judged_once(results, tmp_path):
     assert last["summary"]["answers"] == 5 and last["summary"]["correct"] == 3
     placed = sorted(p.name for p in (tmp_path / "placed").glob("*.py") if "fragment" not in p.name)
     assert placed == ["pointwise.1.py", "pointwise.3.py", "pointwise.4.py"]
+
+
+def test_what_hangs_is_rejected_in_its_own_time(results, tmp_path):
+    """What the others are judged by stays as it is."""
+    _, out, _, _ = results
+    write_model(tmp_path / "pointwise.py", *MODELS["pointwise"])
+    right = (out / "pointwise.0.fragment.py").read_text()
+    answers = tmp_path / "answers"
+    answers.mkdir()
+    (answers / "pointwise.0.fragment.py").write_text("while True:\n    pass\n" + right)
+    (answers / "pointwise.1.fragment.py").write_text(right)
+    begun = time.monotonic()
+    process = run("eval", tmp_path / "pointwise.py", "--backend", "cpu", "--samples", "2", "--trials", "1", "--json",
+                  "--policy", "replay", "--answers", answers, "--build-timeout", "5", "--interval-width", "0.03")
+    assert time.monotonic() - begun < 60, "a minute is what recording may take without the flag"
+    samples = json.loads(process.stdout.splitlines()[0])["samples"]
+    assert [s["outcome"] for s in samples] == ["rejected", "accepted"], samples
+    assert samples[0]["rejected_at"] in ("load", "record"), samples[0]
 
 
 def test_a_search_writes_what_no_single_fragment_can_and_says_what_is_left(tmp_path):

@@ -1,5 +1,7 @@
 // kernelwright eval MODEL.py|FOLDER...
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <deque>
 #include <fstream>
@@ -29,7 +31,7 @@ struct Flags {
   int samples = 1, trials = 0, batch = 64;
   bool json = false, no_time = false, side_by_side = false, until_accepted = false,
        baseline = false, twins = false;
-  double explore = 0;
+  double explore = 0, width = 0, build_timeout = 120, trial_timeout = 300;
   uint64_t seed = 0;
   PolicyFlags policy;
   MachineFlags machine;
@@ -114,6 +116,10 @@ std::vector<RecordRequest> requests_of(const Flags& flags, const std::vector<std
   return requests;
 }
 
+std::chrono::milliseconds milliseconds(double seconds) {
+  return std::chrono::milliseconds(std::llround(1e3 * seconds));
+}
+
 SuiteOptions suite_options(const Flags& flags) {
   SuiteOptions options;
   options.samples = flags.samples;
@@ -122,6 +128,11 @@ SuiteOptions suite_options(const Flags& flags) {
   options.verify.pure = flags.coverage == "pure";
   options.verify.seed = flags.seed ? flags.seed : secret_seed();
   options.verify.time = flags.machine.chosen_backend() == "cuda" && !flags.no_time;
+  options.verify.width = flags.width;
+  if (flags.width > 0) time_for_rewards(options.verify);
+  options.verify.record_deadline = options.verify.compile_deadline =
+      milliseconds(flags.build_timeout);
+  options.verify.trial_deadline = milliseconds(flags.trial_timeout);
   options.side_by_side = flags.side_by_side;
   options.until_accepted = flags.until_accepted;
   options.batch = flags.batch;
@@ -262,6 +273,19 @@ Command add_eval(CLI::App& app) {
       "folder for what the policy wrote: <model>.<sample>.fragment.py (--policy replay reads it); "
       "where it was accepted, <model>.<sample>.py stands for the model (verify it, import it)");
   app.add_option("--seed", flags->seed, "seed of policy, inputs and parameters (default: secret)");
+  app.add_option("--build-timeout", flags->build_timeout,
+                 "seconds that recording or compiling a sample may take before it counts as hung")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->capture_default_str();
+  app.add_option("--trial-timeout", flags->trial_timeout,
+                 "seconds that a trial of a sample may take before it counts as hung")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->capture_default_str();
+  app.add_option("--interval-width", flags->width,
+                 "stop timing a sample once the speedup's 95 % interval is so wide, relative to "
+                 "it, or after 30 rounds or 30 ms, as batches do with 0.03; 0: 50 rounds")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   app.add_flag("--no-time", flags->no_time, "judge only");
   app.add_flag("--json", flags->json,
                "print one line of JSON for each model, and one for all of them");

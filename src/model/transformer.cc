@@ -194,6 +194,13 @@ Transformer::Transformer(const fs::path& folder, const at::TensorOptions& option
   }
 }
 
+Transformer::Transformer(const Transformer& other, at::Device device)
+    : config_(other.config_), options_(other.options_.device(device)) {
+  make_parameters([&](const std::string& name, at::IntArrayRef) {
+    return other.parameters_.at(name).detach().to(options_, /*non_blocking=*/false, /*copy=*/true);
+  });
+}
+
 void Transformer::save(const fs::path& folder, uint64_t shard_bytes) const {
   fs::create_directories(folder);
   std::vector<at::Tensor> held;

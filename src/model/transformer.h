@@ -38,6 +38,8 @@ class Transformer {
   // From a folder with config.json and safetensors files. InputError where a parameter is missing,
   // has another shape, or is one too many.
   Transformer(const std::filesystem::path& folder, const at::TensorOptions& options);
+  // A copy on another device.
+  Transformer(const Transformer& other, at::Device device);
   // In shards of at most so many bytes.
   void save(const std::filesystem::path& folder, uint64_t shard_bytes) const;
 

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -46,10 +47,32 @@ struct NotLoaded {
   std::string status, message;
 };
 
+template <class Report>
+bool lacks_memory(const Report& report) {
+  return report.status == "not-judged" && report.message.ends_with("out of memory");
+}
+
 std::vector<std::string> own_environment() {
   std::vector<std::string> environment;
   for (char** entry = environ; *entry; ++entry) environment.push_back(*entry);
   return environment;
+}
+
+// An environment in which only one GPU is seen: the entry with this number of those that are seen
+// here. InputError where the list is shorter.
+void show_one_gpu(std::vector<std::string>& environment, int gpu) {
+  const std::string key = "CUDA_VISIBLE_DEVICES=";
+  std::string name = std::to_string(gpu);
+  if (const char* list = std::getenv("CUDA_VISIBLE_DEVICES")) {
+    std::istringstream entries(list);
+    for (int i = 0; i <= gpu; ++i) {
+      if (!std::getline(entries, name, ',')) {
+        throw InputError("GPU " + std::to_string(gpu) + " was asked for, and " + key + list);
+      }
+    }
+  }
+  std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(key); });
+  environment.push_back(key + name);
 }
 
 // A thread that does what others ask, in order, while they wait.
@@ -109,6 +132,7 @@ class Executor {
       spec.argv.insert(spec.argv.end(), {"--sharers", std::to_string(config.processes)});
     }
     spec.environment = own_environment();
+    if (config.gpu >= 0) show_one_gpu(spec.environment, config.gpu);
     spec.err = stderr_.write_end();
     spec.fds = {theirs.get()};
     process_ = Process::start(spec);
@@ -269,6 +293,16 @@ class ExecutorClient::Impl {
       } catch (const EnvironmentError&) {  // a new one says why, if it is so
         executor == &spare_ ? spare_.reset() : stop();
       }
+    }
+  }
+
+  // What the process keeps of the device's memory for later requests, where there is one.
+  void release() {
+    if (!executor_) return;
+    try {
+      call({{{"kind", "release"}}, {}}, deadline_in(config_.start_deadline));
+    } catch (const ExecutorDied&) {
+      stop();
     }
   }
 
@@ -547,26 +581,54 @@ TrialReport ExecutorClient::trial(const TrialRequest& request, milliseconds dead
   return out;
 }
 
-// What had no answer in time may have waited for others' kernels: it is tried again, and the rest
-// after it, with the device alone.
+// For who has the device alone: nobody else touches the others now.
+void ExecutorClient::release_others(const Impl& own) const {
+  for (const auto& served : served_) {
+    if (served->impl.get() != &own) served->impl->release();
+  }
+}
+
+// What `ask` says. Where memory was lacking, for the request or for a process to start, once more
+// with what the others kept. For who has the device alone.
+template <class Report, class Ask>
+Report ExecutorClient::with_room(const Impl& own, const Ask& ask) const {
+  if (served_.size() == 1) return ask();
+  try {
+    Report report = ask();
+    if (!lacks_memory(report)) return report;
+  } catch (const EnvironmentError&) {
+  }
+  release_others(own);
+  return ask();
+}
+
+// What had no answer in time may have waited for others' kernels, and what had no memory for
+// theirs: it is tried again, and the rest after it, with the device alone.
 void ExecutorClient::trials(const std::vector<TrialRequest>& requests, milliseconds deadline,
                             const TakeReport& take) {
   if (requests.empty()) return;
   const std::vector<int> tasks = {requests[0].reference, requests[0].candidate};
-  size_t late = requests.size();
-  call_for(tasks, Turn::kTogether, [&](Impl& impl) {
-    impl.trials(requests, deadline, [&](size_t i, TrialReport report) {
-      if (served_.size() > 1 && impl.was_late()) {
-        late = i;
-        return false;
-      }
-      return take(i, std::move(report));
+  const bool others = served_.size() > 1;
+  size_t taken = 0;
+  bool again = false;
+  try {
+    call_for(tasks, Turn::kTogether, [&](Impl& impl) {
+      impl.trials(requests, deadline, [&](size_t i, TrialReport report) {
+        again = others && (impl.was_late() || lacks_memory(report));
+        if (again) return false;
+        taken = i + 1;
+        return take(i, std::move(report));
+      });
     });
-  });
-  if (late == requests.size()) return;
+  } catch (const EnvironmentError&) {  // it did not start
+    if (!others) throw;
+    again = true;
+  }
+  if (!again) return;
   call_for(tasks, Turn::kAlone, [&](Impl& impl) {
-    impl.trials({requests.begin() + static_cast<long>(late), requests.end()}, deadline,
-                [&](size_t i, TrialReport report) { return take(late + i, std::move(report)); });
+    release_others(impl);
+    impl.trials({requests.begin() + static_cast<long>(taken), requests.end()}, deadline,
+                [&](size_t i, TrialReport report) { return take(taken + i, std::move(report)); });
   });
 }
 
@@ -576,24 +638,35 @@ TimeReport ExecutorClient::time(const TimeRequest& request, milliseconds deadlin
     const auto settle_all = [this] {
       for (const auto& served : served_) served->impl->settle();
     };
-    return impl.request<TimeReport>(
-        to_json(request), request.tasks, deadline,
-        [&](const JsonReader& in) {
-          TimeReport report = time_report_from_json(in);
-          const size_t expected = request.tasks.size() + request.packages.size();
-          if (report.status == "ok" && report.device_ms.size() != expected) {
-            in.fail("expected times of " + std::to_string(expected) + " programs");
-          }
-          return report;
-        },
-        nullptr, settle_all);
+    const auto read = [&](const JsonReader& in) {
+      TimeReport report = time_report_from_json(in);
+      const size_t expected = request.tasks.size() + request.packages.size();
+      if (report.status == "ok" && report.device_ms.size() != expected) {
+        in.fail("expected times of " + std::to_string(expected) + " programs");
+      }
+      return report;
+    };
+    return with_room<TimeReport>(impl, [&] {
+      return impl.request<TimeReport>(to_json(request), request.tasks, deadline, read, nullptr,
+                                      settle_all);
+    });
   });
 }
 
 ExamineReport ExecutorClient::examine(const ExamineRequest& request, milliseconds deadline) {
-  return call_for({request.task}, Turn::kTogether, [&](Impl& impl) {
+  const auto ask = [&](Impl& impl) {
     return impl.request<ExamineReport>(to_json(request), {request.task}, deadline,
                                        examine_report_from_json);
+  };
+  try {
+    ExamineReport report = call_for({request.task}, Turn::kTogether, ask);
+    if (served_.size() == 1 || !lacks_memory(report)) return report;
+  } catch (const EnvironmentError&) {
+    if (served_.size() == 1) throw;
+  }
+  return call_for({request.task}, Turn::kAlone, [&](Impl& impl) {
+    release_others(impl);
+    return ask(impl);
   });
 }
 

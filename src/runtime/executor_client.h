@@ -34,6 +34,7 @@ struct ExecutorConfig {
   bool sandbox = true;             // of its workers; false only by the user's explicit flag
   bool wall_clock = false;         // the cpu backend times by the host's clock: for tests
   int processes = 1;
+  int gpu = -1;  // of those that this process may see; -1: the first
   std::chrono::milliseconds start_deadline{60000};
 };
 
@@ -52,8 +53,8 @@ class ExecutorClient {
   void unload(int id);
   // A request the executor does not survive (it crashes, hangs past the deadline, loses its device
   // or breaks the protocol) is reported as status "died" with a message; the next call starts a new
-  // one. The deadline covers loading; of several processes, what is late is tried again with the
-  // device alone first. EnvironmentError when a new one does not start.
+  // one. The deadline covers loading; of several processes, what is late or has no memory is tried
+  // again first, with the device alone. EnvironmentError when a new one does not start.
   TrialReport trial(const TrialRequest& request, std::chrono::milliseconds deadline);
   // Trials of one pair, in order, until `take` returns false: it gets each report and its place.
   // The executor has the next request while it works on one, from the second on (what is wrong is
@@ -66,7 +67,7 @@ class ExecutorClient {
   int restarts() const;
   size_t processes() const { return served_.size(); }
   // Seconds in which a process had something to do, so far, in the mean over processes: of them
-  // "load", "trial", "time", "examine" and "unload".
+  // "load", "trial", "time", "examine", "release" and "unload".
   std::map<std::string, double> busy_seconds() const;
 
  private:
@@ -84,6 +85,10 @@ class ExecutorClient {
   auto call_process(size_t process, Turn turn, Work work) const;
   template <class Work>
   auto call_for(const std::vector<int>& tasks, Turn turn, Work work);
+
+  void release_others(const Impl& own) const;
+  template <class Report, class Ask>
+  Report with_room(const Impl& own, const Ask& ask) const;
 
   std::vector<std::unique_ptr<Served>> served_;
   std::mutex mutex_;  // of what follows

@@ -50,6 +50,15 @@ def send(message, hold=False):
 def here(name):
     return os.path.join(os.path.dirname(sys.argv[0]), name)
 
+# Whether all others that live have given memory back.
+def others_released():
+    pids = {pid for pid in open(here("started")).read().split()
+            if pid != str(os.getpid()) and os.path.exists("/proc/" + pid)}
+    return bool(pids) and all(os.path.exists(here("released-" + pid)) for pid in pids)
+
+if os.path.exists(here("full")) and not others_released():  # cannot even start
+    sys.exit("no room for a context: out of memory")
+
 # Loads its libraries between its first answer and its second greeting's.
 warming = here(f"warming-{os.getpid()}")
 open(warming, "w").close()
@@ -77,6 +86,11 @@ while True:
     elif kind == "unload":
         loaded.remove(request["id"])
         send({"status": "ok"})
+    elif kind == "release":
+        open(here(f"released-{os.getpid()}"), "w").close()
+        send({"status": "ok"})
+    elif kind == "time" and request["seed"] == 12 and not others_released():
+        send({"status": "not-judged", "message": "out of memory"})
     elif kind == "time":
         open(here("timing"), "w").close()
         time.sleep(0.02)
@@ -113,6 +127,9 @@ while True:
             open(here(f"meets-{os.getpid()}"), "w").close()
             while len([f for f in os.listdir(here(".")) if f.startswith("meets-")]) < 2:
                 time.sleep(0.001)
+        if seed == 12 and not others_released():
+            send({"status": "not-judged", "message": "reference: out of memory"})
+            continue
         if seed == 11 and not os.path.exists(here("late")):
             open(here("late"), "w").close()
             signal.pause()
@@ -161,6 +178,30 @@ TEST_F(ExecutorClientTest, GreetsLoadsOnDemandAndUnloads) {
   EXPECT_EQ(report.idle_launches, (std::vector<int>{b}));
   EXPECT_THROW(client.trial(request(a, 0), milliseconds(20000)), std::logic_error);
   EXPECT_EQ(client.restarts(), 0);
+}
+
+// The one asked for of those that are seen here, whatever their names.
+TEST_F(ExecutorClientTest, SeesOneGpu) {
+  const std::string script = kFakeExecutor;
+  const size_t args = script.find("\"args\": ");
+  ASSERT_NE(args, std::string::npos);
+  ExecutorConfig settings = config(
+      std::string(script).insert(args, "\"seen\": os.environ.get(\"CUDA_VISIBLE_DEVICES\"), "));
+  const auto seen = [&](int gpu) {
+    settings.gpu = gpu;
+    return ExecutorClient(settings).hello()["seen"];
+  };
+  const char* before = std::getenv("CUDA_VISIBLE_DEVICES");
+  const std::string kept = before ? before : "";
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
+  EXPECT_EQ(seen(-1), Json());
+  EXPECT_EQ(seen(1), "1");
+  ::setenv("CUDA_VISIBLE_DEVICES", "5,GPU-3a,2", 1);
+  EXPECT_EQ(seen(-1), "5,GPU-3a,2");
+  EXPECT_EQ(seen(0), "5");
+  EXPECT_EQ(seen(1), "GPU-3a");
+  EXPECT_THROW(seen(3), InputError);
+  before ? ::setenv("CUDA_VISIBLE_DEVICES", kept.c_str(), 1) : ::unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
 TEST_F(ExecutorClientTest, EveryDeathIsAReportAndTheNextCallRestarts) {
@@ -412,6 +453,50 @@ TEST_F(ExecutorClientTest, WhatIsLateIsTriedAgainAlone) {
                   return true;
                 });
   EXPECT_EQ(statuses, (std::vector<std::string>{"ok", "died", "ok"}));
+}
+
+// What others keep for later is theirs no more.
+TEST_F(ExecutorClientTest, WhatLacksMemoryIsTriedAgainWithTheOthers) {
+  for (const bool timed : {false, true}) {
+    SCOPED_TRACE(timed);
+    ExecutorConfig settings = config();
+    std::filesystem::remove(folder_.path() / "started");
+    settings.processes = 2;
+    ExecutorClient client(settings);
+    const int one = client.load(Task()), other = client.load(Task());
+    EXPECT_EQ(client.trial(request(one, 0), milliseconds(20000)).status, "ok");
+    EXPECT_EQ(client.trial(request(other, 0), milliseconds(20000)).status, "ok");
+    if (timed) {
+      TimeRequest time;
+      time.tasks.assign(12, one);  // as many as the seed says
+      time.seed = 12;
+      EXPECT_EQ(client.time(time, milliseconds(20000)).status, "ok");
+    } else {
+      std::vector<std::string> statuses;
+      client.trials({request(one, 0), request(one, 12), request(one, 0)}, milliseconds(20000),
+                    [&](size_t i, const TrialReport& each) {
+                      EXPECT_EQ(i, statuses.size());
+                      statuses.push_back(each.status);
+                      return true;
+                    });
+      EXPECT_EQ(statuses, (std::vector<std::string>{"ok", "ok", "ok"}));
+    }
+    EXPECT_EQ(client.restarts(), 0);
+  }
+  // Of one process alone it is what it is.
+  ExecutorClient alone(config());
+  const int id = alone.load(Task());
+  EXPECT_EQ(alone.trial(request(id, 12), milliseconds(20000)).message, "reference: out of memory");
+}
+
+TEST_F(ExecutorClientTest, OneThatHasNoRoomToStartIsStartedWithTheOthersMemory) {
+  ExecutorConfig settings = config();
+  settings.processes = 2;
+  ExecutorClient client(settings);
+  const int one = client.load(Task()), other = client.load(Task());
+  EXPECT_EQ(client.trial(request(one, 0), milliseconds(20000)).status, "ok");
+  std::ofstream(folder_.path() / "full");
+  EXPECT_EQ(client.trial(request(other, 0), milliseconds(20000)).status, "ok");
 }
 
 TEST_F(ExecutorClientTest, OneThatDoesNotStartIsAnEnvironmentError) {

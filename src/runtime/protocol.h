@@ -4,6 +4,7 @@
 //   {"kind": "hello"}                     -> {"device", "torch", "cuda", "backend", ...}
 //   {"kind": "load", "id": n, task frame} -> {"status": "ok"}: builds a task for running
 //   {"kind": "unload", "id": n}
+//   {"kind": "release"}: memory that is kept for later goes back to the device
 //   {"kind": "trial", ...TrialRequest}    -> TrialReport
 //   {"kind": "time", ...TimeRequest}      -> TimeReport
 //   {"kind": "examine", ...ExamineRequest}-> ExamineReport

@@ -149,7 +149,7 @@ void Suite::run(const std::vector<RecordRequest>& models, const SuiteOptions& op
 
 void Suite::run_batch(std::vector<Asked>& batch, const SuiteOptions& options,
                       const std::function<void(const SuiteResult&)>& done) {
-  timed(options, "recorded", [&] { return record(batch, options), 0; });
+  timed(options, "recorded", [&] { return record(batch), 0; });
   timed(options, "asked the policy", [&] { return propose(batch, options), 0; });
   if (options.side_by_side || options.until_accepted) {
     judge_in_rounds(batch, options, done);
@@ -260,11 +260,11 @@ std::vector<JobOutcome<BuiltTask>> Suite::built_by_crew(const std::vector<Record
   return out;
 }
 
-void Suite::record(std::vector<Asked>& batch, const SuiteOptions& options) {
+void Suite::record(std::vector<Asked>& batch) {
   std::vector<RecordRequest> requests;
   for (const Asked& asked : batch) requests.push_back(*asked.request);
   std::vector<JobOutcome<BuiltTask>> references =
-      built_by_crew(requests, options.verify.record_deadline);
+      built_by_crew(requests, VerifyOptions().record_deadline);
   for (size_t i = 0; i < batch.size(); ++i) {
     Asked& asked = batch[i];
     if (references[i].fault) {

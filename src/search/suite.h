@@ -81,7 +81,7 @@ class Suite {
                  const std::function<void(const SuiteResult&)>& done);
   std::vector<JobOutcome<BuiltTask>> built_by_crew(const std::vector<RecordRequest>& requests,
                                                    std::chrono::milliseconds deadline);
-  void record(std::vector<Asked>& batch, const SuiteOptions& options);
+  void record(std::vector<Asked>& batch);
   size_t build(std::vector<Asked>& batch, size_t first, size_t last, const SuiteOptions& options);
   void propose(std::vector<Asked>& batch, const SuiteOptions& options);
   void propose(Asked& asked, const SuiteOptions& options);

@@ -7,6 +7,17 @@
 #include "formats/safetensors.h"
 
 namespace kw {
+namespace {
+
+// From the parameter to a sum, which may be on another device.
+void move_gradient(const at::Tensor& parameter, double scale, at::Tensor& sum) {
+  at::Tensor& grad = parameter.mutable_grad();
+  if (!grad.defined()) return;
+  sum.add_(grad.to(sum.device(), /*non_blocking=*/true), scale);
+  grad.reset();
+}
+
+}  // namespace
 
 double Schedule::at(int64_t step) const {
   if (step < warmup) return rate * static_cast<double>(step + 1) / static_cast<double>(warmup);
@@ -32,12 +43,12 @@ AdamW::AdamW(const std::map<std::string, at::Tensor>& parameters, AdamOptions op
 
 void AdamW::accumulate(double scale) {
   const at::NoGradGuard guard;
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    at::Tensor& grad = parameters_[i].mutable_grad();
-    if (!grad.defined()) continue;
-    sum_[i].add_(grad, scale);
-    grad.reset();
-  }
+  for (size_t i = 0; i < parameters_.size(); ++i) move_gradient(parameters_[i], scale, sum_[i]);
+}
+
+void AdamW::accumulate(const std::map<std::string, at::Tensor>& copy, double scale) {
+  const at::NoGradGuard guard;
+  for (size_t i = 0; i < names_.size(); ++i) move_gradient(copy.at(names_[i]), scale, sum_[i]);
 }
 
 double AdamW::step(double rate) {

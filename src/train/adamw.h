@@ -34,6 +34,9 @@ class AdamW {
 
   // Adds the parameters' gradients, times `scale`, to the sums, and clears them.
   void accumulate(double scale = 1);
+  // The same with the gradients of a copy of the model, on any device; its parameters by their
+  // names.
+  void accumulate(const std::map<std::string, at::Tensor>& copy, double scale = 1);
   // One step by the sums, at this learning rate; clears them. The norm of all gradients before it
   // was cut down. Where that is no number nothing is changed.
   double step(double rate);

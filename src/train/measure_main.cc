@@ -20,7 +20,7 @@ namespace {
 
 struct Flags {
   std::string model, device = "auto";
-  int64_t rows = 16, length = 4096, steps = 10;
+  int64_t rows = 16, length = 4096, steps = 10, devices = 1;
   int64_t answers = 128, prompt = 128, tokens = 512;
 };
 
@@ -41,13 +41,14 @@ std::vector<kw::TokenId> random_tokens(std::mt19937& random, int64_t count, int6
 kw::Json measure_learning(const Flags& flags, const at::TensorOptions& options) {
   const kw::Transformer model(flags.model, options);
   kw::AdamW adam(model.parameters(), {});
+  kw::Replicas models(model, flags.devices);
   std::mt19937 random(1);
   std::vector<kw::Example> texts;
   for (int64_t i = 0; i < flags.rows; ++i) {
     texts.push_back({random_tokens(random, flags.length, model.config().vocabulary), 1});
   }
   const auto step = [&] {
-    kw::sft_step(model, adam, texts, static_cast<size_t>(flags.length),
+    kw::sft_step(models, adam, texts, static_cast<size_t>(flags.length),
                  static_cast<size_t>(flags.rows), 1e-4);
   };
   for (int i = 0; i < 2; ++i) step();
@@ -57,6 +58,7 @@ kw::Json measure_learning(const Flags& flags, const at::TensorOptions& options) 
   return {{"parameters", model.config().parameters()},
           {"rows", flags.rows},
           {"length", flags.length},
+          {"devices", flags.devices},
           {"seconds_per_step", seconds / static_cast<double>(flags.steps)}};
 }
 
@@ -95,6 +97,7 @@ int main(int argc, char** argv) {
   app.add_option("--device", flags.device, "auto, cpu, cuda")->capture_default_str();
   app.add_option("--rows", flags.rows, "texts of a step")->capture_default_str();
   app.add_option("--length", flags.length, "tokens of a text")->capture_default_str();
+  app.add_option("--devices", flags.devices, "GPUs that share a step")->capture_default_str();
   app.add_option("--steps", flags.steps, "steps that are timed")->capture_default_str();
   app.add_option("--answers", flags.answers, "written at once; 0: none")->capture_default_str();
   app.add_option("--prompt", flags.prompt, "tokens before an answer")->capture_default_str();

@@ -71,6 +71,10 @@ void describe(Settings& s, RlConfig& c) {
         4096);
   s.add("judge.executors", c.executors,
         "processes whose trials run side by side; what is timed has the device alone", 1, 64);
+  s.add(
+      "judge.gpu", c.judge_gpu,
+      "number of the GPU that answers are tried on, so that the model has its own; -1: the model's",
+      -1, 63);
   s.add("judge.trials", c.trials, "fresh input sets of an answer; 0: as verify has it", 0, 100);
   s.add("judge.time", c.time, "right answers are timed, on a GPU");
   s.add("judge.build_seconds", c.build_seconds, "that recording or compiling an answer may take",

@@ -28,7 +28,7 @@ struct RlConfig : RunConfig {
   bool overlap = true;
 
   std::string backend = "auto";
-  int64_t judge_jobs = 0, executors = 1, trials = 0;
+  int64_t judge_jobs = 0, executors = 1, judge_gpu = -1, trials = 0;
   bool time = true;
   double build_seconds = 20, trial_seconds = 10;
 

@@ -50,9 +50,10 @@ void learn_by_heart(const RlConfig& config, const fs::path& folder) {
   }
   ASSERT_EQ(examples.size(), 1u);
   AdamW adam(model.parameters(), {.decay = 0});
+  Replicas models(model);
   double loss = 1;
   for (int step = 0; step < 400 && loss > 0.02; ++step) {
-    loss = sft_step(model, adam, examples, 1024, 1, 4e-3).loss;
+    loss = sft_step(models, adam, examples, 1024, 1, 4e-3).loss;
   }
   ASSERT_LE(loss, 0.02);
   model.save(folder, 1 << 30);

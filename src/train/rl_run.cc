@@ -302,6 +302,7 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
   drawing.begin([&] { pool.start(); }).get();
   ExecutorConfig executing = default_executor_config(gpu ? "cuda" : "cpu");
   executing.processes = static_cast<int>(config.executors);
+  executing.gpu = static_cast<int>(config.judge_gpu);
   ExecutorClient executor(std::move(executing));
   VerifierJudge judge(workers, executor, profile,
                       {.jobs = static_cast<int>(config.judge_jobs),

@@ -1,6 +1,7 @@
 #include "train/sft.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "formats/error.h"
 
@@ -23,6 +24,16 @@ Rows packed(const std::vector<Example>& examples, size_t row) {
 double learned_tokens(const std::vector<Example>& examples) {
   double out = 0;
   for (const Example& example : examples) out += static_cast<double>(example.learned());
+  return out;
+}
+
+// Parts of at most `rows_at_once` rows, a multiple of `at_once` parts where there are so many rows,
+// and no part more than one row larger than another.
+std::vector<Rows> divided(const Rows& rows, size_t rows_at_once, size_t at_once) {
+  const size_t rounds = (rows.size() + rows_at_once * at_once - 1) / (rows_at_once * at_once);
+  const size_t parts = std::min(rows.size(), rounds * at_once);
+  std::vector<Rows> out(parts);
+  for (size_t i = 0; i < rows.size(); ++i) out[i * parts / rows.size()].push_back(rows[i]);
   return out;
 }
 
@@ -92,24 +103,37 @@ at::Tensor target_log_p(const Transformer& model, const PackedBatch& batch, doub
   return at::log_softmax(logits, -1).gather(-1, batch.targets.unsqueeze(-1)).squeeze(-1);
 }
 
-SftReport sft_step(const Transformer& model, AdamW& optimizer, const std::vector<Example>& examples,
+SftReport sft_step(Replicas& models, AdamW& optimizer, const std::vector<Example>& examples,
                    size_t row, size_t rows_at_once, double rate) {
   const double all = learned_tokens(examples);
-  SftReport out;
-  int64_t places = 0;
-  at::Tensor loss;
-  for_each_part(examples, row, rows_at_once, model.device(), [&](const PackedBatch& batch) {
-    const at::Tensor part = -target_log_p(model, batch).sum() / all;
-    part.backward();
+  const std::vector<Rows> parts = divided(packed(examples, row), rows_at_once, models.size());
+  std::vector<at::Tensor> losses(models.size());  // sums so far, each on its own device
+  std::vector<SftReport> reports(models.size());
+  std::vector<int64_t> places(models.size());
+  for (size_t from = 0; from < parts.size(); from += models.size()) {
+    const auto learn = [&](const Transformer& model, size_t i) {
+      const PackedBatch batch = make_batch(examples, parts[from + i], model.device());
+      const at::Tensor loss = -target_log_p(model, batch).sum() / all;
+      loss.backward();
+      losses[i] = losses[i].defined() ? losses[i] + loss.detach() : loss.detach();
+      reports[i].tokens += batch.tokens;
+      reports[i].learned += batch.learned;
+      places[i] += batch.ids.numel();
+    };
+    models.each(std::min(models.size(), parts.size() - from), learn);
     optimizer.accumulate();
-    loss = loss.defined() ? loss + part.detach() : part.detach();
-    out.tokens += batch.tokens;
-    out.learned += batch.learned;
-    places += batch.ids.numel();
-  });
+    for (const auto& copy : models.copies()) optimizer.accumulate(copy->parameters());
+  }
+  SftReport out;
   out.norm = optimizer.step(rate);
-  out.loss = loss.defined() ? loss.item<double>() : 0;
-  out.filled = places ? static_cast<double>(out.tokens) / static_cast<double>(places) : 0;
+  models.follow();
+  for (const at::Tensor& loss : losses) out.loss += loss.defined() ? loss.item<double>() : 0;
+  for (const SftReport& report : reports) {
+    out.tokens += report.tokens;
+    out.learned += report.learned;
+  }
+  const int64_t all_places = std::accumulate(places.begin(), places.end(), int64_t{0});
+  out.filled = all_places ? static_cast<double>(out.tokens) / static_cast<double>(all_places) : 0;
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "model/transformer.h"
 #include "train/adamw.h"
 #include "train/packing.h"
+#include "train/replicas.h"
 
 namespace kw {
 
@@ -47,8 +48,9 @@ void for_each_part(const std::vector<Example>& texts, size_t row, size_t rows_at
 // float32.
 at::Tensor target_log_p(const Transformer& model, const PackedBatch& batch, double temperature = 1);
 
-// Learns from the examples once. `row` places a row, `rows_at_once` rows in a part.
-SftReport sft_step(const Transformer& model, AdamW& optimizer, const std::vector<Example>& examples,
+// Learns from the examples once. `row` places a row, `rows_at_once` rows in a part at most; as many
+// parts at the same time as there are models. `optimizer` is that of the first.
+SftReport sft_step(Replicas& models, AdamW& optimizer, const std::vector<Example>& examples,
                    size_t row, size_t rows_at_once, double rate);
 // The loss alone.
 double sft_loss(const Transformer& model, const std::vector<Example>& examples, size_t row,

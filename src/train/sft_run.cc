@@ -74,6 +74,7 @@ void describe(Settings& s, SftConfig& c) {
   s.add("sft.row", c.row, "places that examples are packed into; longer ones are left out", 16,
         1 << 20);
   s.add("sft.rows_at_once", c.rows_at_once, "of a part of a step, as memory allows", 1, 1 << 20);
+  s.add("sft.devices", c.devices, "GPUs that share a step, from the first on", 1, 64);
   s.add("sft.rate", c.rate, "learning rate after the warm-up", 0, 1);
   s.add("sft.last_rate", c.last_rate, "learning rate at the end", 0, 1);
   s.add("sft.warmup", c.warmup, "steps of rising rate", 0);
@@ -99,10 +100,12 @@ int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::pat
   }
   AdamW adam(model.parameters(),
              {.beta2 = config.beta2, .decay = config.decay, .clip = config.clip});
+  Replicas models(model, config.devices);
   ExampleStream::Place place;
   int64_t step = 0;
   if (from) {
     adam.load(from->folder / "adam.safetensors");
+    models.follow();
     step = from->step;
     place = {from->state.at("chunk").get<uint64_t>(), from->state.at("example").get<uint64_t>()};
     progress.line("goes on from step " + std::to_string(step));
@@ -130,7 +133,7 @@ int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::pat
   const auto learn = [&](const std::vector<Example>& examples, Clock::time_point start,
                          double waited) {
     const double rate = schedule.at(step);
-    const SftReport report = sft_step(model, adam, examples, row, at_once, rate);
+    const SftReport report = sft_step(models, adam, examples, row, at_once, rate);
     ++step;
     const double seconds = seconds_since(start);
     log.write(step, "sft",

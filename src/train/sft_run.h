@@ -12,6 +12,7 @@ namespace kw {
 struct SftConfig : RunConfig {
   int64_t schedules = 4, programs = 512, makers = 1;
   int64_t steps = 1000, tokens = 65536, row = 4096, rows_at_once = 4;
+  int64_t devices = 1;
   double rate = 1e-3, last_rate = 1e-4, decay = 0.1, clip = 1, beta2 = 0.95;
   int64_t warmup = 100;
   int64_t validation = 256, evaluate_every = 100, checkpoint_every = 200;

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 SftConfig small_config() {
   SftConfig config = tiny_run<SftConfig>();
-  config.tokens = 3000, config.schedules = 1, config.programs = 12;
+  config.tokens = 3000, config.schedules = 1, config.programs = 12, config.devices = 2;
   config.log_low = {16}, config.log_high = {20};
   config.rate = 1e-2, config.validation = 4;
   return config;

@@ -50,14 +50,20 @@ TEST(Sft, LossIsThatOfEachTextAlone) {
   }
 }
 
-// However a batch is divided into rows and parts, the step is the same.
+// However a batch is divided into rows, parts and devices, the step is the same.
 TEST(Sft, PartsAddUp) {
   const auto examples = some_examples(25, 9);
+  struct Way {
+    size_t row, at_once;
+    int64_t devices;
+  };
   std::vector<at::Tensor> embeddings;
-  for (const auto& [row, at_once] : {std::pair<size_t, size_t>{200, 100}, {30, 1}, {50, 2}}) {
+  for (const auto& [row, at_once, devices] :
+       {Way{200, 100, 1}, {30, 1, 1}, {50, 2, 1}, {200, 100, 2}, {30, 1, 2}, {50, 2, 3}}) {
     const Transformer model = tiny_model(40);
     AdamW adam(model.parameters(), {.epsilon = 1e-3});  // so that tiny gradients stay tiny steps
-    const SftReport report = sft_step(model, adam, examples, row, at_once, 1e-2);
+    Replicas models(model, devices);
+    const SftReport report = sft_step(models, adam, examples, row, at_once, 1e-2);
     EXPECT_NEAR(report.loss, loss_by_definition(tiny_model(40), examples), 1e-5);
     EXPECT_GT(report.norm, 0);
     EXPECT_LE(report.filled, 1);
@@ -77,10 +83,11 @@ TEST(Sft, LearnsAnswersByHeart) {
     ++examples[i].answer;
   }
   AdamW adam(model.parameters(), {.decay = 0});
+  Replicas models(model);
   const Schedule schedule{.rate = 1e-2, .last = 1e-3, .warmup = 10, .steps = 150};
   const double before = sft_loss(model, examples, 64, 8);
   for (int64_t step = 0; step < 150; ++step) {
-    sft_step(model, adam, examples, 64, 8, schedule.at(step));
+    sft_step(models, adam, examples, 64, 8, schedule.at(step));
   }
   EXPECT_GT(before, 3);  // log 40 = 3.7
   EXPECT_LT(sft_loss(model, examples, 64, 8), 0.02);

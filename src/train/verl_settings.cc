@@ -142,6 +142,7 @@ std::vector<VerlRow> make_rows() {
       {"judge.backend", kReward, "eval --backend"},
       {"judge.jobs", kNoPlace, "eval builds answers on all cores"},
       {"judge.executors", kReward, "eval --executors"},
+      {"judge.gpu", kNoPlace, "`environment` in reward.json names the GPU that eval sees"},
       {"judge.trials", kReward, "eval --trials"},
       {"judge.time", kReward, "eval --no-time, where it is false"},
       {"judge.build_seconds", kNoPlace, kOwnDeadlines},

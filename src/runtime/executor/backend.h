@@ -79,6 +79,10 @@ class Backend {
   virtual void open_guards(bool /*open*/) {}
   // Does what the first trial would wait for, where that takes long: libraries, code of its own.
   virtual void get_ready() {}
+  // Memory that nothing uses and that is kept for later goes back to the device.
+  virtual void release_memory() {}
+  // The same after a request, where more is kept than this process's part of the device.
+  virtual void keep_own_part() {}
   virtual void synchronize() = 0;
   virtual void reset_peak_bytes() = 0;
   virtual int64_t peak_bytes() const = 0;

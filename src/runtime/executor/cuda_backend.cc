@@ -239,13 +239,20 @@ class CudaBackend : public Backend {
     at::conv2d(image, image.narrow(2, 0, 3).narrow(3, 0, 3));
     synchronize();
   }
+  void release_memory() override { c10::cuda::CUDACachingAllocator::emptyCache(); }
+  void keep_own_part() override {
+    if (sharers_ == 1) return;
+    const auto& bytes = c10::cuda::CUDACachingAllocator::getDeviceStats(0).reserved_bytes;
+    if (bytes[kAll].current > static_cast<int64_t>(properties_.totalGlobalMem) / sharers_) {
+      release_memory();
+    }
+  }
   void synchronize() override {
     const cudaError_t error = cudaDeviceSynchronize();
     if (error != cudaSuccess) throw DeviceLost(cudaGetErrorString(error));
   }
   void reset_peak_bytes() override { c10::cuda::CUDACachingAllocator::resetPeakStats(0); }
   int64_t peak_bytes() const override {
-    constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
     return c10::cuda::CUDACachingAllocator::getDeviceStats(0).allocated_bytes[kAll].peak;
   }
   void check_alive() override {
@@ -254,6 +261,8 @@ class CudaBackend : public Backend {
   }
 
  private:
+  static constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+
   static void require(cudaError_t error, const char* what) {
     if (error == cudaSuccess) return;
     throw EnvironmentError(std::string("--backend cuda: ") + what + ": " +

@@ -61,6 +61,11 @@ Json Server::dispatch(const Frame& request) {
     trials_.forget(id);
     return {{"status", "ok"}};
   }
+  if (kind == "release") {
+    trials_.forget_all();
+    backend_.release_memory();
+    return {{"status", "ok"}};
+  }
   if (kind == "trial") {
     const TrialRequest trial = understood([&] { return trial_request_from_json(in); });
     return to_json(trials_.run(trial, task(trial.reference), task(trial.candidate)));
@@ -121,6 +126,7 @@ int Server::serve(FrameChannel& channel) {
     const Frame reply = answer(received.frame);
     if (channel.send(reply) != ChannelStatus::kOk) return 0;
     if (lost_) return kLostExit;
+    backend_.keep_own_part();
     if (!std::exchange(ready_, true)) get_ready();
   }
 }

@@ -58,6 +58,24 @@ TEST_F(ServerTest, ATaskThatCannotBePreparedIsRefusedByPlace) {
   EXPECT_EQ(ask(to_json(TrialRequest{1, 1}))["status"], "failed");
 }
 
+// The answers of references that are kept too, which a next trial makes anew.
+TEST_F(ServerTest, ReleasesWhatItKeeps) {
+  struct Keeping : FakeBackend {
+    int released = 0;
+    void release_memory() override { ++released; }
+  } backend;
+  Server server(backend, nullptr);
+  Frame frame = task_to_frame(relu_task());
+  frame.json["kind"] = "load", frame.json["id"] = 3;
+  server.answer(frame);
+  const Json trial = to_json(TrialRequest{3, 3, 7, Variation::kPlain});
+  EXPECT_EQ(server.answer({trial, {}}).json["status"], "ok");
+  EXPECT_EQ(backend.released, 0);
+  EXPECT_EQ(server.answer({{{"kind", "release"}}, {}}).json["status"], "ok");
+  EXPECT_EQ(backend.released, 1);
+  EXPECT_EQ(server.answer({trial, {}}).json["status"], "ok");
+}
+
 TEST_F(ServerTest, NonsenseIsAnswered) {
   for (const Json& request :
        {Json::object(), Json{{"kind", "sing"}}, Json{{"kind", 3}}, Json::array(), Json()}) {

@@ -20,6 +20,8 @@ class Trials {
   TrialReport run(const TrialRequest& request, LoadedTask& reference, LoadedTask& candidate);
   // A task id is about to mean something else.
   void forget(int task) { cache_.forget(task); }
+  // What references gave is made anew where it is needed again.
+  void forget_all() { cache_.clear(); }
 
  private:
   TrialReport attempt(const TrialRequest& request, LoadedTask& reference, LoadedTask& candidate);
