@@ -76,7 +76,7 @@ def measured(tool, policy, folder, level, searched, flags, gpu):
                         "--json"], cwd=ROOT, stdout=lines, stderr=log, check=True, env={**os.environ, **seen})
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     return {**key, "search": searched, "seconds": round(time.monotonic() - begun, 1), "commit": flags.commit,
-            **{k: v for k, v in rows[-1].items() if k in ("summary", "costs")}}
+            **{k: v for k, v in rows[-1].items() if k in ("summary", "costs", "executors")}}
 
 
 def said(row):

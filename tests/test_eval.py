@@ -26,7 +26,8 @@ def write_model(path, body, inputs):
 def read(process):
     """The models' lines and the summary, which is the last one."""
     *lines, last = [json.loads(line) for line in process.stdout.splitlines()]
-    assert list(last) == ["summary"] and not any("summary" in line for line in lines)
+    assert set(last) == {"summary", "executors"} and not any("summary" in line for line in lines)
+    assert last["executors"]["processes"] == 1
     return lines, last["summary"]
 
 

@@ -4,7 +4,8 @@
 
 Speaks docs/formats/protocol.md on a SOCK_SEQPACKET socket. It never touches CUDA and never runs a
 job's code: that is the child's, which puts its sandbox on first (jail.py), reads one request, sends
-one reply and ends. One thread. When the control socket closes, everything ends.
+one reply and ends. It also forks copies of itself, with control sockets of their own: importing
+takes seconds, a copy milliseconds. One thread. When the control socket closes, everything ends.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import select
 import signal
 import socket
 import sys
+import traceback
 
 WORKER_DIR = os.path.dirname(os.path.abspath(__file__))
 
@@ -61,13 +63,18 @@ def import_everything(guard):
 
 
 class Zygote:
-    def __init__(self, control):
-        self.control = control
-        self.children = {}  # pidfd -> (pid, job)
-        self.poll = select.poll()
-        self.poll.register(control, select.POLLIN)
+    def __init__(self, control, versions):
+        self._take(control)
         self.own_namespace = None
         self.pid_namespaces = self._probe_pid_namespaces()
+        self.greeting = {"ready": True, **versions, "sandbox": self.layers()}
+
+    def _take(self, control):
+        control.set_inheritable(False)
+        self.control = control
+        self.children = {}  # pidfd -> (pid, job), of copies without a job
+        self.poll = select.poll()
+        self.poll.register(control, select.POLLIN)
 
     def _probe_pid_namespaces(self):
         """Whether each child can get a pid namespace of its own. Tried in a child: it sticks."""
@@ -96,22 +103,31 @@ class Zygote:
         return json.loads(ours.recv(65536) or b"[]")
 
     def serve(self):
-        while True:
-            for fd, _ in self.poll.poll():
-                if fd == self.control.fileno():
-                    if not self._accept():
+        """Until the supervisor closes the control socket."""
+        try:
+            self._tell(self.greeting)
+            while True:
+                for fd, _ in self.poll.poll():
+                    if fd != self.control.fileno():
+                        self._reap(fd)
+                    elif not self._accept():
                         return
-                else:
-                    self._reap(fd)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        finally:
+            self.end()
 
     def _accept(self):
-        """Starts the job of one datagram. False when the supervisor is gone."""
+        """Starts the job of one datagram, or a copy. False when the supervisor is gone."""
         import child
         import frames
         data, fds = frames.receive_with_fds(self.control, 4096)
         if not data:
             return False
         message = json.loads(data)
+        if message.get("copy"):
+            self._copy(*fds)
+            return True
         if len(fds) != 1:
             raise frames.FrameError("a job comes with exactly one socket")
         try:
@@ -126,6 +142,40 @@ class Zygote:
         self.poll.register(pidfd, select.POLLIN)
         self._tell({"job": message["job"], "pid": pid}, [pidfd])
         return True
+
+    def _copy(self, control_fd, error_fd):
+        """A zygote like this one; where it cannot be forked, its control socket just closes."""
+        import jail
+        own = os.getpid()
+        try:
+            pid = os.fork()
+        except OSError:
+            os.close(control_fd)
+            os.close(error_fd)
+            return
+        if pid == 0:
+            status = 1
+            try:
+                jail.die_with_parent()
+                if os.getppid() != own:
+                    os._exit(1)  # it ended before
+                os.dup2(error_fd, 2)
+                os.close(error_fd)
+                self.control.close()
+                for fd in self.children:
+                    os.close(fd)
+                self._take(socket.socket(fileno=control_fd))
+                self.serve()
+                status = 0
+            except BaseException:
+                traceback.print_exc()  # the supervisor's last words of it
+            finally:
+                os._exit(status)
+        os.close(control_fd)
+        os.close(error_fd)
+        pidfd = os.pidfd_open(pid)
+        self.children[pidfd] = pid, None
+        self.poll.register(pidfd, select.POLLIN)
 
     def _tell(self, message, fds=()):
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
@@ -152,6 +202,8 @@ class Zygote:
         pid, job = self.children.pop(pidfd)
         status = os.waitpid(pid, 0)[1]
         os.close(pidfd)
+        if job is None:
+            return
         if os.WIFSIGNALED(status):
             self._tell({"job": job, "signal": os.WTERMSIG(status)})
         else:
@@ -179,15 +231,7 @@ def main():
     versions = import_everything(arguments.guard)
     import jail
     jail.restricted = not arguments.no_sandbox
-    zygote = Zygote(control)
-    ready = {"ready": True, **versions, "sandbox": zygote.layers()}
-    control.send(json.dumps(ready).encode())
-    try:
-        zygote.serve()
-    except (BrokenPipeError, ConnectionResetError):
-        pass
-    finally:
-        zygote.end()
+    Zygote(control, versions).serve()
 
 
 if __name__ == "__main__":

@@ -151,12 +151,19 @@ OptimizeOptions optimize_options(const Flags& flags, const SuiteOptions& suite) 
   return options;
 }
 
+// What executors did: seconds by kind of request, in the mean over processes.
+Json executor_counts(const ExecutorClient& executor) {
+  return {{"processes", executor.processes()},
+          {"restarts", executor.restarts()},
+          {"busy_seconds", executor.busy_seconds()}};
+}
+
 // The last of what is printed: all models together.
 void print_summary(const std::vector<TaskAnswers>& tasks, const SuiteOptions& options,
-                   const Policy& policy, bool json) {
+                   const Policy& policy, const ExecutorClient& executor, bool json) {
   const Metrics metrics = measure_suite(tasks, options);
   if (json) {
-    Json last = {{"summary", to_json(metrics)}};
+    Json last = {{"summary", to_json(metrics)}, {"executors", executor_counts(executor)}};
     if (Json costs = policy.costs(); !costs.is_null()) {
       last.update({{"policy", policy.name()}, {"costs", std::move(costs)}});
     }
@@ -214,7 +221,7 @@ int run(const Flags& flags) {
     search_suite(requests, crew, machine.executor, *policy, machine.profile,
                  optimize_options(flags, options), known.path() / "store.sqlite", done);
   }
-  print_summary(tasks, options, *policy, flags.json);
+  print_summary(tasks, options, *policy, machine.executor, flags.json);
   std::string summary =
       std::to_string(requests.size()) + (requests.size() == 1 ? " model" : " models");
   for (const auto& [outcome, count] : outcomes) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "model/transformer.h"
-#include "train/work_thread.h"
+#include "worker/work_thread.h"
 
 namespace kw {
 

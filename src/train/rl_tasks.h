@@ -16,7 +16,7 @@
 #include "policy/prompt.h"
 #include "train/answer_format.h"
 #include "train/program_source.h"
-#include "train/work_thread.h"
+#include "worker/work_thread.h"
 
 namespace kw {
 

@@ -31,7 +31,7 @@ class PairMakers {
  public:
   PairMakers(const SftConfig& config, const DeviceProfile& profile) {
     for (int64_t i = 0; i < config.makers; ++i) {
-      pools_.push_back(std::make_unique<WorkerPool>(default_worker_config()));
+      pools_.push_back(std::make_unique<WorkerPool>(default_worker_config(), &zygote_));
       made_.push_back(std::make_unique<PairSource>(pair_options(config, Split::kTrain),
                                                    *pools_.back(), profile));
       sources_.push_back(made_.back().get());
@@ -41,6 +41,7 @@ class PairMakers {
   const std::vector<PairSource*>& sources() const { return sources_; }
 
  private:
+  SharedZygote zygote_{default_worker_config()};
   std::vector<std::unique_ptr<WorkerPool>> pools_;
   std::vector<std::unique_ptr<PairSource>> made_;
   std::vector<PairSource*> sources_;

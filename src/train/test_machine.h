@@ -3,7 +3,7 @@
 #pragma once
 
 #include "train/verifier_judge.h"
-#include "train/work_thread.h"
+#include "worker/work_thread.h"
 
 namespace kw {
 

@@ -5,7 +5,8 @@
 
 namespace kw {
 
-JudgingCrew::JudgingCrew(WorkerConfig workers, int jobs) : workers_(std::move(workers)) {
+JudgingCrew::JudgingCrew(WorkerConfig workers, int jobs)
+    : workers_(std::move(workers)), zygote_(workers_) {
   for (int i = 0; i < std::max(1, jobs); ++i) {
     threads_.emplace_back([this](const std::stop_token& stop) { serve(stop); });
   }
@@ -21,7 +22,7 @@ void JudgingCrew::fail() {
   next_ = count_;
 }
 
-// At the first work; nothing else happens while workers import torch.
+// At the first work; nothing else happens while torch is imported.
 bool JudgingCrew::start(const std::stop_token& stop, WorkerPool& pool) {
   std::unique_lock lock(mutex_);
   if (!changed_.wait(lock, stop, [&] { return work_ != nullptr; })) return false;
@@ -49,7 +50,7 @@ bool JudgingCrew::take(const std::stop_token& stop, size_t& index) {
 
 // The pool is made here: its worker ends with the thread that started it.
 void JudgingCrew::serve(const std::stop_token& stop) {
-  WorkerPool pool(workers_);
+  WorkerPool pool(workers_, &zygote_);
   if (!start(stop, pool)) return;
   for (size_t index = 0; take(stop, index);) {
     std::unique_lock lock(mutex_, std::defer_lock);

@@ -1,5 +1,5 @@
-// Threads that judge, each with a worker of its own, which imports torch once and lives as long as
-// the crew. Borrows nothing. One caller at a time.
+// Threads that judge, each with a worker of its own, which lives as long as the crew. Borrows
+// nothing. One caller at a time.
 #pragma once
 
 #include <condition_variable>
@@ -16,8 +16,8 @@ namespace kw {
 
 class JudgingCrew {
  public:
-  // So many threads. The first work starts all their workers at the same time, and is done when all
-  // have started.
+  // So many threads. The first work starts all their workers, copies of one that imports torch, and
+  // is done when all have started.
   JudgingCrew(WorkerConfig workers, int jobs);
   ~JudgingCrew();
   JudgingCrew(const JudgingCrew&) = delete;
@@ -37,6 +37,7 @@ class JudgingCrew {
   void fail();  // with the exception at hand; under the mutex
 
   const WorkerConfig workers_;
+  SharedZygote zygote_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   const std::function<void(WorkerPool&, size_t)>* work_ = nullptr;

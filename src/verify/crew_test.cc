@@ -2,13 +2,33 @@
 #include "verify/crew.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 
 namespace kw {
 namespace {
+
+// Field 4 of proc(5)'s stat, behind the name in parentheses.
+std::set<pid_t> children_of(pid_t parent) {
+  std::set<pid_t> out;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream in(entry.path() / "stat");
+    std::string line;
+    if (!std::getline(in, line)) continue;
+    std::istringstream rest(line.substr(line.rfind(')') + 1));
+    char state = 0;
+    pid_t of = 0;
+    if (rest >> state >> of && of == parent) out.insert(std::stoi(entry.path().filename()));
+  }
+  return out;
+}
 
 TEST(JudgingCrew, DoesAllWorkOnceWithWorkersThatStay) {
   JudgingCrew crew(default_worker_config(), 2);
@@ -41,6 +61,36 @@ TEST(JudgingCrew, EndsAtTheFirstFailureAndGoesOnAfterwards) {
   std::atomic<int> after{0};
   crew.run(5, [&](WorkerPool&, size_t) { ++after; });
   EXPECT_EQ(after, 5);
+}
+
+// All workers are copies of one; whoever ends that one ends them all, and others are started.
+TEST(JudgingCrew, WorkersAreReplaced) {
+  JudgingCrew crew(default_worker_config(), 2);
+  const auto work = [&] {
+    std::atomic<int> done{0};
+    crew.run(8, [&](WorkerPool& pool, size_t) {
+      Job job;
+      job.request.json = {{"kind", "nothing of the sort"}};
+      const JobResult result = pool.run(std::move(job));
+      // Refused by the child, so that there was one; or lost with its zygote.
+      done += result.status != JobResult::Status::kTimeout;
+    });
+    return done.load();
+  };
+  EXPECT_EQ(work(), 8);
+  const std::set<pid_t> first = children_of(::getpid());
+  ASSERT_EQ(first.size(), 1u);  // the original; the copies are its own
+  ::kill(*first.begin(), SIGKILL);
+  EXPECT_EQ(work(), 8);
+  std::atomic<int> refused{0};
+  crew.run(8, [&](WorkerPool& pool, size_t) {
+    Job job;
+    job.request.json = {{"kind", "nothing of the sort"}};
+    const JobResult result = pool.run(std::move(job));
+    refused += result.message.find("parent process") == std::string::npos;
+  });
+  EXPECT_EQ(refused, 8);
+  EXPECT_NE(children_of(::getpid()), first);
 }
 
 TEST(JudgingCrew, SaysThatAWorkerDoesNotStart) {

@@ -106,13 +106,13 @@ std::string_view job_status_name(Status status) {
 
 class WorkerPool::Impl {
  public:
-  explicit Impl(WorkerConfig config) : config_(std::move(config)) {}
+  Impl(WorkerConfig config, SharedZygote* shared) : config_(std::move(config)), shared_(shared) {}
   ~Impl() {
     for (Running& job : running_) end_child(job);
   }
 
   void start() {
-    if (!zygote_) zygote_ = std::make_unique<Zygote>(config_);
+    if (!zygote_) zygote_ = shared_ ? shared_->copy() : std::make_unique<Zygote>(config_);
   }
   const Zygote& zygote() {
     start();
@@ -327,6 +327,7 @@ class WorkerPool::Impl {
   }
 
   WorkerConfig config_;
+  SharedZygote* const shared_;
   std::unique_ptr<Zygote> zygote_;
   uint64_t last_id_ = 0;
   std::deque<Queued> queue_;
@@ -334,7 +335,30 @@ class WorkerPool::Impl {
   std::deque<JobResult> finished_;
 };
 
-WorkerPool::WorkerPool(WorkerConfig config) : impl_(std::make_unique<Impl>(std::move(config))) {}
+SharedZygote::SharedZygote(WorkerConfig config) : config_(std::move(config)) {}
+SharedZygote::~SharedZygote() = default;
+
+std::shared_ptr<Zygote> SharedZygote::original() {
+  const std::lock_guard lock(mutex_);
+  if (!original_) {
+    original_ = thread_.begin([&] { return std::make_shared<Zygote>(config_); }).get();
+  }
+  return original_;
+}
+
+std::unique_ptr<Zygote> SharedZygote::copy() {
+  const std::shared_ptr<Zygote> first = original();
+  try {
+    return Zygote::copy_of(*first);
+  } catch (const EnvironmentError&) {  // it has died; a new one says why, if there can be none
+    const std::lock_guard lock(mutex_);
+    if (original_ == first) original_.reset();
+  }
+  return Zygote::copy_of(*original());
+}
+
+WorkerPool::WorkerPool(WorkerConfig config, SharedZygote* shared)
+    : impl_(std::make_unique<Impl>(std::move(config), shared)) {}
 WorkerPool::~WorkerPool() = default;
 void WorkerPool::start() { impl_->start(); }
 const Json& WorkerPool::versions() const { return impl_->zygote().versions(); }

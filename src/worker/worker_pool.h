@@ -9,11 +9,13 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "formats/frame.h"
 #include "worker/sandbox.h"
+#include "worker/work_thread.h"
 
 namespace kw {
 
@@ -59,9 +61,31 @@ struct JobResult {
 
 std::string_view job_status_name(JobResult::Status status);
 
+class Zygote;
+
+// A zygote that serves no jobs: those of several pools are copies of it, so that torch is imported
+// once for all of them. Started with the first; one that has died is started again. Any thread;
+// outlives its pools.
+class SharedZygote {
+ public:
+  explicit SharedZygote(WorkerConfig config);
+  ~SharedZygote();
+  // EnvironmentError as WorkerPool::start() has it.
+  std::unique_ptr<Zygote> copy();
+
+ private:
+  std::shared_ptr<Zygote> original();
+
+  const WorkerConfig config_;
+  std::mutex mutex_;
+  std::shared_ptr<Zygote> original_;
+  WorkThread thread_;  // a process ends with the thread that started it; last
+};
+
 class WorkerPool {
  public:
-  explicit WorkerPool(WorkerConfig config);
+  // With `shared`, of the same configuration, zygotes are copies of that one.
+  explicit WorkerPool(WorkerConfig config, SharedZygote* shared = nullptr);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;

@@ -49,17 +49,44 @@ ProcessSpec process_spec(const WorkerConfig& config, const Sandbox& sandbox, int
 
 }  // namespace
 
+Zygote::Zygote(std::shared_ptr<Sandbox> sandbox) : sandbox_(std::move(sandbox)) {}
+
 Zygote::Zygote(const WorkerConfig& config)
-    : sandbox_({.enabled = config.sandbox, .visible = visible_folders(config)}) {
+    : Zygote(std::make_shared<Sandbox>(
+          SandboxSpec{.enabled = config.sandbox, .visible = visible_folders(config)})) {
   if (config.python.empty()) throw EnvironmentError("no Python interpreter is configured");
   auto [ours, theirs] = socket_pair(SOCK_SEQPACKET);
   control_ = std::move(ours);
   set_nonblocking(control_.get());
-  process_ =
-      Process::start(process_spec(config, sandbox_, theirs.get(), stderr_.write_end()), &sandbox_);
+  process_ = Process::start(process_spec(config, *sandbox_, theirs.get(), stderr_.write_end()),
+                            sandbox_.get());
   theirs.reset();
   stderr_.close_write_end();
   wait_until_ready();
+}
+
+std::unique_ptr<Zygote> Zygote::copy_of(Zygote& original) {
+  std::unique_ptr<Zygote> out(new Zygote(original.sandbox_));
+  auto [ours, theirs] = socket_pair(SOCK_SEQPACKET);
+  out->control_ = std::move(ours);
+  set_nonblocking(out->control_.get());
+  const std::string message = Json({{"copy", true}}).dump();
+  {
+    const std::lock_guard lock(original.copying_);
+    const Deadline deadline = deadline_in(kStartPatience);
+    const auto send = [&] {
+      return send_with_fds(original.control_.get(), message,
+                           {theirs.get(), out->stderr_.write_end()}, MSG_DONTWAIT);
+    };
+    while (send() < 0 && errno == EAGAIN) {
+      pollfd entry{original.control_.get(), POLLOUT, 0};
+      if (::poll(&entry, 1, poll_timeout(deadline)) == 0) break;
+    }
+  }
+  theirs.reset();
+  out->stderr_.close_write_end();
+  out->wait_until_ready();  // a socket that was not handed over is closed
+  return out;
 }
 
 void Zygote::give_up(std::string fault) {
@@ -69,7 +96,7 @@ void Zygote::give_up(std::string fault) {
 
 void Zygote::take_greeting(const JsonReader& in) {
   if (!in.at("ready").boolean()) in.fail("expected to be ready");
-  layers_ = sandbox_.layers();
+  layers_ = sandbox_->layers();
   for (SandboxLayer& layer : layers_from_json(in.at("sandbox")))
     layers_.push_back(std::move(layer));
   versions_ = in.raw();
@@ -137,6 +164,7 @@ std::optional<ZygoteReport> Zygote::receive() {
 
 std::string Zygote::obituary() {
   std::string text = fault_;
+  if (text.empty() && !process_) text = "closed its socket";
   if (text.empty()) {
     auto status = process_.wait(deadline_in(kExitPatience));
     text = status ? describe_status(*status) : "closed its socket";

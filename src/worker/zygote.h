@@ -4,6 +4,8 @@
 // code, but what it says is parsed as strictly as anything else. One thread.
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +21,8 @@ class Zygote {
  public:
   // Starts it and waits until it is ready. EnvironmentError with its own last words when not.
   explicit Zygote(const WorkerConfig& config);
+  // A copy of one that is ready, in its sandbox, which ends with it. Several threads may copy one.
+  static std::unique_ptr<Zygote> copy_of(Zygote& original);
 
   const Json& versions() const { return versions_; }
   // The sandbox's, then those that each child adds.
@@ -38,15 +42,18 @@ class Zygote {
   std::string obituary();
 
  private:
+  explicit Zygote(std::shared_ptr<Sandbox> sandbox);
+
   std::optional<Json> receive_message(std::vector<UniqueFd>* fds);
   void take_greeting(const JsonReader& in);
   void give_up(std::string fault);
   void wait_until_ready();
 
-  Sandbox sandbox_;
+  std::shared_ptr<Sandbox> sandbox_;
   OutputTail stderr_;
   UniqueFd control_;
-  Process process_;
+  std::mutex copying_;
+  Process process_;  // none of a copy, whose parent is the original
   Json versions_;
   std::vector<SandboxLayer> layers_;
   bool stderr_open_ = true;

@@ -57,10 +57,24 @@ class Client:
             # What a child mounts over: not /tmp itself, where the tests' own files are.
             env={**os.environ, "TMPDIR": self.folder})
         theirs.close()
+        self._greet()
+
+    def _greet(self):
         self.control.settimeout(120)
         self.ready = json.loads(self.control.recv(4096))
         self.jobs = 0
         self.ends = {}  # job -> how its process ended
+
+    def copy(self):
+        """Of a copy of the zygote: its control socket is all that there is."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        rights = array.array("i", [theirs.fileno(), sys.stderr.fileno()])
+        self.control.sendmsg([b'{"copy": true}'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+        theirs.close()
+        out = Client.__new__(Client)
+        out.control = ours
+        out._greet()
+        return out
 
     def start(self, message, blobs=(), fds=(), limits=None):
         """Starts a job: (socket, pid, pidfd)."""

@@ -122,6 +122,40 @@ def test_everything_ends_with_the_control_socket(tools):
     os.close(pidfd)
 
 
+def test_a_copy_is_a_zygote_of_its_own(tools):
+    original = tools.Client()
+    copies = [original.copy() for _ in range(3)]
+    assert all(copy.ready == original.ready for copy in copies)
+    request = tools.request("raise ValueError('here')\n")
+    for one in (original, *copies, original):
+        assert one.run(request)[0]["message"].endswith("ValueError: here")
+    # One ends with its socket, and its jobs with it; the others do not.
+    sock, _, pidfd = copies[0].start(tools.request(SPIN))
+    copies[0].control.close()
+    assert tools.ended(pidfd) and closed(sock)
+    os.close(pidfd)
+    again = copies[1].copy()  # of a copy
+    for one in (original, copies[1], again):
+        assert one.run(request)[0]["message"].endswith("ValueError: here")
+    # All end with the first.
+    jobs = [one.start(tools.request(SPIN)) for one in (copies[1], copies[2], again)]
+    assert original.close() == 0
+    for sock, _, pidfd in jobs:
+        assert tools.ended(pidfd) and closed(sock)
+        os.close(pidfd)
+
+
+def test_a_job_of_a_copy_has_the_same_walls(client, tools):
+    copy = client.copy()
+    request = tools.request("import os\nraise ValueError(sorted(os.listdir('/proc/self/fd')))")
+    layers = [one.run(request)[0]["sandbox"] for one in (client, copy)]
+    assert layers[0] == layers[1]
+    message = copy.run(request)[0]["message"]
+    if "ValueError" in message:
+        assert len(eval(message[message.index("["):])) <= 5, message
+    copy.control.close()
+
+
 def test_record_is_fast(client, tools):
     """Not a measurement: that the caches of the zygote are of use to its children."""
     from models import MODELS
