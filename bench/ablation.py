@@ -3,13 +3,14 @@
 as many answers, verdicts and tokens at most.
 
     bench/ablation.py KERNELWRIGHT --runs FOLDER --out bench/h200/ablation.json [--seeds 1,2,3]
-                      [--objectives grpo,hierarchical,drpo,rejection] [--tasks 500] [--minutes 9]
+                      [--objectives grpo,hierarchical,drpo,rejection] [--tasks 500] [--minutes 9] [--gpus N]
 
 recipes/ablation-sft.toml trains the model that all begin with, on single operators. Then, seed by seed, each
 objective has a run of recipes/ablation-rl.toml, and its model is asked about the same held-out tasks, small twins
 of single operators: one answer each at the temperature that reinforcement learning samples at, with the same
 random numbers. A run's seed draws its prompts, so that all objectives see the same. Runs that --out has are
-kept, and the same command goes on with the others; --minutes: nothing is begun after so many.
+kept, and the same command goes on with the others; --minutes: nothing is begun after so many. --gpus: so many
+runs at the same time, each on a GPU and a part of the cores of its own.
 
 Intervals are paired bootstraps over tasks (bench/paired.py): of a run against the model that it began with, and
 of an objective against grpo, of the means over the seeds that both have.
@@ -20,10 +21,12 @@ import hashlib
 import json
 import statistics
 import subprocess
+import threading
 import time
 import tomllib
 from pathlib import Path
 
+from gpus import part_of_host, share
 from paired import answers_of, differences_of, interval
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,10 +41,14 @@ class Machine:
 
     def __init__(self, tool, flags):
         self.tool, self.runs, self.device, self.overrides = tool, flags.runs, flags.device, flags.set or []
+        self.gpus = flags.gpus
+        self.own = threading.local()  # .gpu: that this thread's commands have, where there are several
 
     def command(self, *words, out=None):
+        prefix, environment = part_of_host(self.own.gpu, self.gpus) if hasattr(self.own, "gpu") else ([], None)
         with (self.runs / "log.txt").open("a") as log, (out or Path("/dev/null")).open("w") as file:
-            subprocess.run(list(map(str, [self.tool, *words])), cwd=ROOT, stdout=file, stderr=log, check=True)
+            subprocess.run(list(map(str, [*prefix, self.tool, *words])), cwd=ROOT, stdout=file, stderr=log,
+                           env=environment, check=True)
 
     def settings(self, kind, **own):
         """--set of a recipe, with those of the command line that it has."""
@@ -148,6 +155,7 @@ def main():
     parser.add_argument("--objectives", default="grpo,hierarchical,drpo,rejection")
     parser.add_argument("--tasks", type=int, default=500)
     parser.add_argument("--minutes", type=float, default=1e9)
+    parser.add_argument("--gpus", type=int, default=1)
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--set", action="append", metavar="sft:KEY=VALUE or rl:KEY=VALUE",
                         help="a setting of a recipe, or window=2^10:2^14, for small machines")
@@ -171,22 +179,26 @@ def main():
         write(found, flags.out)
         print("start: pass@1 %.1f %%" % (100 * found["start"]["pass"]), flush=True)
     done = {(run["objective"], run["seed"]) for run in found["runs"]}
-    for seed in map(int, flags.seeds.split(",")):
-        for objective in flags.objectives.split(","):
-            if (objective, seed) in done:
-                continue
-            if time.monotonic() - begun > 60 * flags.minutes:
-                print("the time is over; the same command goes on with the others", flush=True)
-                return
-            name = "%s-%d" % (objective, seed)
-            model = machine.trained("rl", flags.runs / name, run__seed=seed + RL_SEED, model__init=start, rl__objective=objective)
-            run = {"objective": objective, "seed": seed, **of_log(flags.runs / name / "log.jsonl"),
-                   **outcome(name, *machine.evaluated(tasks, model, name))}
+    wanted = [(objective, seed) for seed in map(int, flags.seeds.split(",")) for objective in flags.objectives.split(",")
+              if (objective, seed) not in done]
+    lock = threading.Lock()
+
+    def work(job, gpu):
+        objective, seed = job
+        machine.own.gpu = gpu
+        name = "%s-%d" % job
+        model = machine.trained("rl", flags.runs / name, run__seed=seed + RL_SEED, model__init=start,
+                                rl__objective=objective)
+        run = {"objective": objective, "seed": seed, **of_log(flags.runs / name / "log.jsonl"),
+               **outcome(name, *machine.evaluated(tasks, model, name))}
+        with lock:
             found["runs"].append(run)
             write(found, flags.out)
             print("%s: pass@1 %.1f %%, %+.1f points (%+.1f to %+.1f), %.0f s" % (
                 name, 100 * run["pass"], 100 * run["difference"], *(100 * x for x in run["interval"]),
                 run["seconds"]), flush=True)
+
+    share(wanted, flags.gpus, work, lambda: time.monotonic() - begun > 60 * flags.minutes)
 
 
 if __name__ == "__main__":

@@ -13,12 +13,12 @@ begun after so many. NAME is what the row calls the model.
 
 import argparse
 import json
-import os
 import subprocess
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from gpus import part_of_host, share
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -70,10 +70,11 @@ def measured(tool, policy, folder, level, searched, flags, gpu):
     key = key_of(policy, level, searched, flags)
     out = flags.runs / ("%s-%d%s.jsonl" % (policy.replace("/", "_"), level, "-search" if searched else ""))
     begun = time.monotonic()
-    seen = {} if gpu is None else {"CUDA_VISIBLE_DEVICES": str(gpu)}
+    prefix, environment = part_of_host(gpu, flags.gpus)
     with out.open("w") as lines, out.with_suffix(".log").open("w") as log:
-        subprocess.run([str(tool), "eval", str(path), *(str(folder) if word == "MODEL" else word for word in words),
-                        "--json"], cwd=ROOT, stdout=lines, stderr=log, check=True, env={**os.environ, **seen})
+        subprocess.run([*prefix, str(tool), "eval", str(path), *(str(folder) if word == "MODEL" else word
+                                                                 for word in words), "--json"],
+                       cwd=ROOT, stdout=lines, stderr=log, check=True, env=environment)
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     return {**key, "search": searched, "seconds": round(time.monotonic() - begun, 1), "commit": flags.commit,
             **{k: v for k, v in rows[-1].items() if k in ("summary", "costs", "executors")}}
@@ -131,26 +132,16 @@ def main():
                     wanted.append((policy, Path(folder).resolve(), level, searched))
     lock = threading.Lock()
 
-    def work(gpu):
-        while True:
-            with lock:
-                if not wanted:
-                    return
-                if time.monotonic() - begun > 60 * flags.minutes:
-                    print("the time is over; the same command goes on with the others", flush=True)
-                    return
-                policy, folder, level, searched = wanted.pop(0)
-            row = measured(tool, policy, folder, level, searched, flags, gpu if flags.gpus > 1 else None)
-            with lock:
-                found["rows"].append(row)
-                part = flags.out.with_suffix(".part")
-                part.write_text(json.dumps(found, indent=1) + "\n")
-                part.rename(flags.out)
-                print(said(row), flush=True)
+    def work(job, gpu):
+        row = measured(tool, *job, flags, gpu)
+        with lock:
+            found["rows"].append(row)
+            part = flags.out.with_suffix(".part")
+            part.write_text(json.dumps(found, indent=1) + "\n")
+            part.rename(flags.out)
+            print(said(row), flush=True)
 
-    with ThreadPoolExecutor(flags.gpus) as pool:
-        for done in [pool.submit(work, gpu) for gpu in range(flags.gpus)]:
-            done.result()
+    share(wanted, flags.gpus, work, lambda: time.monotonic() - begun > 60 * flags.minutes)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SEEDS = "2026", "2027", "2028", "2030"
+SEEDS = "2026", "2027", "2028", "2030", "2036", "2037"
 WINDOWS = "2^34:2^35", "2^24:2^28"
 
 

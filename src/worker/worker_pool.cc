@@ -1,6 +1,7 @@
 #include "worker/worker_pool.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 
@@ -71,7 +72,10 @@ JobResult result_of_death(const ZygoteReport& report) {
 }  // namespace
 
 int threads_of(int asked) {
-  return asked > 0 ? asked : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  if (asked > 0) return asked;
+  cpu_set_t cores;
+  if (::sched_getaffinity(0, sizeof cores, &cores) == 0) return std::max(1, CPU_COUNT(&cores));
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
 WorkerConfig default_worker_config() {

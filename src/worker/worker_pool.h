@@ -32,7 +32,7 @@ struct WorkerConfig {
   bool sandbox = true;                         // false only by the user's explicit flag
 };
 
-// `asked`, or one for each core of this machine where that is 0.
+// `asked`, or one for each core that this process may use where that is 0.
 int threads_of(int asked);
 
 // Defaults from the build tree: KERNELWRIGHT_PYTHON or the interpreter the build was made with.

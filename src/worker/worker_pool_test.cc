@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 #include <map>
@@ -325,6 +326,20 @@ TEST_F(WorkerPoolTest, AZygotesDeathEndsItsJobsAndTheNextOneStartsAnother) {
     EXPECT_TRUE(pool.versions().is_object());  // the next one's
     EXPECT_TRUE(pool.run(job({{"do", "ok"}})).ok());
   }
+}
+
+TEST(Threads, AreAsManyAsCoresThatMayBeUsed) {
+  EXPECT_EQ(threads_of(7), 7);
+  cpu_set_t all, one;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+  EXPECT_EQ(threads_of(0), CPU_COUNT(&all));
+  int first = 0;
+  while (!CPU_ISSET(first, &all)) ++first;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(threads_of(0), 1);
+  ::sched_setaffinity(0, sizeof all, &all);
 }
 
 TEST_F(WorkerPoolTest, WorksWithoutASandbox) {
