@@ -10,7 +10,10 @@ def part_of_host(gpu, gpus):
     if gpus == 1:
         return [], dict(os.environ)
     cores = sorted(os.sched_getaffinity(0))[gpu::gpus]
-    return ["taskset", "-c", ",".join(map(str, cores))], {**os.environ, "CUDA_VISIBLE_DEVICES": str(gpu)}
+    seen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    name = seen.split(",")[gpu] if seen else str(gpu)
+    prefix = ["taskset", "-c", ",".join(map(str, cores))] if cores else []
+    return prefix, {**os.environ, "CUDA_VISIBLE_DEVICES": name}
 
 
 def share(jobs, gpus, work, is_over):
@@ -26,7 +29,12 @@ def share(jobs, gpus, work, is_over):
                 if not jobs:
                     return
                 job = jobs.pop(0)
-            work(job, gpu)
+            try:
+                work(job, gpu)
+            except BaseException:
+                with lock:
+                    jobs.clear()  # the others end with what they have begun
+                raise
 
     with ThreadPoolExecutor(gpus) as pool:
         for each in [pool.submit(serve, gpu) for gpu in range(gpus)]:

@@ -40,7 +40,9 @@ def suite(level, flags):
     if not flags.count:
         return path, name
     part = flags.runs / ("level%d.first%d.jsonl" % (level, flags.count))
-    part.write_text("".join(line + "\n" for line in path.read_text().splitlines()[:flags.count]))
+    text = "".join(line + "\n" for line in path.read_text().splitlines()[:flags.count])
+    if not part.exists() or part.read_text() != text:
+        part.write_text(text)
     return part, "(the first %d of %s)" % (flags.count, name)
 
 

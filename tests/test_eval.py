@@ -175,7 +175,7 @@ def test_what_hangs_is_rejected_in_its_own_time(results, tmp_path):
     begun = time.monotonic()
     process = run("eval", tmp_path / "pointwise.py", "--backend", "cpu", "--samples", "2", "--trials", "1", "--json",
                   "--policy", "replay", "--answers", answers, "--build-timeout", "5", "--interval-width", "0.03")
-    assert time.monotonic() - begun < 60, "a minute is what recording may take without the flag"
+    assert time.monotonic() - begun < 60, "as long as recording may take without the flag"
     samples = json.loads(process.stdout.splitlines()[0])["samples"]
     assert [s["outcome"] for s in samples] == ["rejected", "accepted"], samples
     assert samples[0]["rejected_at"] in ("load", "record"), samples[0]

@@ -130,8 +130,9 @@ SuiteOptions suite_options(const Flags& flags) {
   options.verify.time = flags.machine.chosen_backend() == "cuda" && !flags.no_time;
   options.verify.width = flags.width;
   if (flags.width > 0) time_for_rewards(options.verify);
-  options.verify.record_deadline = options.verify.compile_deadline =
-      milliseconds(flags.build_timeout);
+  options.verify.compile_deadline = milliseconds(flags.build_timeout);
+  options.verify.record_deadline =
+      std::min(options.verify.record_deadline, options.verify.compile_deadline);
   options.verify.trial_deadline = milliseconds(flags.trial_timeout);
   options.side_by_side = flags.side_by_side;
   options.until_accepted = flags.until_accepted;
@@ -280,8 +281,10 @@ Command add_eval(CLI::App& app) {
       "folder for what the policy wrote: <model>.<sample>.fragment.py (--policy replay reads it); "
       "where it was accepted, <model>.<sample>.py stands for the model (verify it, import it)");
   app.add_option("--seed", flags->seed, "seed of policy, inputs and parameters (default: secret)");
-  app.add_option("--build-timeout", flags->build_timeout,
-                 "seconds that recording or compiling a sample may take before it counts as hung")
+  app.add_option(
+         "--build-timeout", flags->build_timeout,
+         "seconds that compiling a sample may take before it counts as hung; recording one: "
+         "as many, 60 at most")
       ->check(CLI::Range(0.1, 86400.0))
       ->capture_default_str();
   app.add_option("--trial-timeout", flags->trial_timeout,

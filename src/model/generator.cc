@@ -1,6 +1,7 @@
 #include "model/generator.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "formats/error.h"
@@ -121,13 +122,47 @@ void Generator::read_prompts(const std::vector<size_t>& rows) {
     return at::tensor(list, at::kLong).to(device_);
   };
   model_.prefill(ids.to(device_), there(first), cache_);
-  if (copy_to.empty()) return;
+  copy_rows(copy_from, copy_to, longest);
+}
+
+// What the cache has of some rows to others, up to a position.
+void Generator::copy_rows(const std::vector<int64_t>& from, const std::vector<int64_t>& to,
+                          int64_t length) {
+  if (to.empty() || length == 0) return;
+  const at::Tensor source = at::tensor(from, at::kLong).to(device_);
+  const at::Tensor target = at::tensor(to, at::kLong).to(device_);
   for (auto* list : {&cache_.keys, &cache_.values}) {
     for (at::Tensor& whole : *list) {
-      const at::Tensor part = whole.narrow(2, 0, longest);
-      part.index_copy_(0, there(copy_to), part.index_select(0, there(copy_from)));
+      const at::Tensor part = whole.narrow(2, 0, length);
+      part.index_copy_(0, target, part.index_select(0, source));
     }
   }
+}
+
+// Rows that a step has where so many are needed. What is captured is of few sizes, so that it
+// serves again.
+int64_t Generator::rows_of_step(size_t needed) const {
+  constexpr size_t kFewest = 16;
+  if (options_.graphs && device_.is_cuda()) needed = std::bit_ceil(std::max(needed, kFewest));
+  return std::min(static_cast<int64_t>(needed), options_.rows);
+}
+
+// Where a step would be smaller for it, the last rows in use go to free ones before them.
+void Generator::move_together() {
+  const auto count = static_cast<size_t>(rows_of_step(active()));
+  std::vector<int64_t> from, to;
+  int64_t longest = 0;
+  size_t free = 0;
+  for (size_t i = count; i < rows_.size(); ++i) {
+    if (!rows_[i].used) continue;
+    while (rows_[free].used) ++free;
+    from.push_back(static_cast<int64_t>(i));
+    to.push_back(static_cast<int64_t>(free));
+    longest = std::max(longest, rows_[i].position);
+    rows_[free] = std::move(rows_[i]);
+    rows_[i] = {};
+  }
+  copy_rows(from, to, longest);
 }
 
 // Puts down what the next steps read.
@@ -161,26 +196,29 @@ void Generator::begin_steps() {
 
 // Reads and writes what stays where it is, and never asks the device for anything: a step can be
 // captured and replayed.
-void Generator::one_step(int64_t length) {
-  const at::Tensor logits = model_.logits(model_.step(tokens_, positions_, length, cache_));
-  const Drawn drawn = draw_tokens(logits, temperature_, top_p_,
-                                  uniform_.index_select(0, at_).squeeze(0), truncated_);
-  drawn_.index_copy_(0, at_, drawn.tokens.unsqueeze(0));
-  log_p_.index_copy_(0, at_, drawn.log_p.unsqueeze(0));
-  tokens_.copy_(drawn.tokens);
+void Generator::one_step(int64_t count, int64_t length) {
+  const auto first = [&](const at::Tensor& all) { return all.narrow(-1, 0, count); };
+  KvCache cache = cache_.first_rows(count);
+  at::Tensor tokens = first(tokens_), positions = first(positions_);
+  const at::Tensor logits = model_.logits(model_.step(tokens, positions, length, cache));
+  const Drawn drawn = draw_tokens(logits, first(temperature_), first(top_p_),
+                                  first(uniform_).index_select(0, at_).squeeze(0), truncated_);
+  first(drawn_).index_copy_(0, at_, drawn.tokens.unsqueeze(0));
+  first(log_p_).index_copy_(0, at_, drawn.log_p.unsqueeze(0));
+  tokens.copy_(drawn.tokens);
   // Rows that are done go on to the end of the steps: nothing looks at what they write.
-  positions_.add_(1).clamp_max_(length - 1);
+  positions.add_(1).clamp_max_(length - 1);
   at_.add_(1);
 }
 
-void Generator::run_steps(int64_t steps, int64_t length) {
+void Generator::run_steps(int64_t steps, int64_t count, int64_t length) {
   for (int64_t k = 0; k < steps; ++k) {
-    const auto work = [&] { one_step(length); };
+    const auto work = [&] { one_step(count, length); };
     if (!options_.graphs || !device_.is_cuda()) {
       work();
       continue;
     }
-    auto& graph = captured_[{length, truncated_}];
+    auto& graph = captured_[{count, length, truncated_}];
     if (graph) {
       graph->replay();
     } else {
@@ -229,6 +267,7 @@ std::vector<std::pair<size_t, Generation>> Generator::advance() {
   fill_rows();
   std::vector<std::pair<size_t, Generation>> done;
   if (active() == 0) return done;
+  move_together();
   begin_steps();
   int64_t last = 0, most = 0;
   for (const Row& row : rows_) {
@@ -240,7 +279,7 @@ std::vector<std::pair<size_t, Generation>> Generator::advance() {
   const int64_t steps = std::min(options_.steps, most);
   // In steps of 64: of few sizes, so that what was captured for one serves again.
   const int64_t length = std::min((last + steps + 64) / 64 * 64, options_.context);
-  run_steps(steps, length);
+  run_steps(steps, rows_of_step(active()), length);
   const at::Tensor drawn = drawn_.cpu(), log_p = log_p_.cpu();
   for (size_t i = 0; i < rows_.size(); ++i) {
     Row& row = rows_[i];

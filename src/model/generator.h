@@ -1,6 +1,7 @@
 // Answers to many prompts at once: rows of one batch, each taken by the next request as soon as the
 // one before is done (Orca's continuous batching, OSDI 2022). A request's answer depends on its own
-// seed alone, but for rounding. Equal prompts that stand one behind the other are read once.
+// seed alone, but for rounding. Equal prompts that stand one behind the other are read once. Steps
+// are of the rows in use alone, so that the last answers do not cost what all of them did.
 //
 // Borrows model and tokenizer; the model's parameters may change, where they are, between calls of
 // advance(), which then changes what comes of requests under way. One thread.
@@ -11,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -77,9 +79,12 @@ class Generator {
 
   void fill_rows();
   void read_prompts(const std::vector<size_t>& rows);
+  void move_together();
+  void copy_rows(const std::vector<int64_t>& from, const std::vector<int64_t>& to, int64_t length);
+  int64_t rows_of_step(size_t needed) const;
   void begin_steps();
-  void one_step(int64_t length);
-  void run_steps(int64_t steps, int64_t length);
+  void one_step(int64_t count, int64_t length);
+  void run_steps(int64_t steps, int64_t count, int64_t length);
   bool take(Row& row, TokenId token, float log_p);
   static bool stopped(Row& row, size_t before);
 
@@ -95,8 +100,8 @@ class Generator {
   // What a step reads and writes, at addresses that stay. [rows], or [steps, rows].
   at::Tensor tokens_, positions_, temperature_, top_p_, uniform_, drawn_, log_p_;
   at::Tensor at_;  // [1]: which step it is
-  // Captured steps, by length and whether some row is truncated.
-  std::map<std::pair<int64_t, bool>, std::unique_ptr<DeviceGraph>> captured_;
+  // Captured steps, by rows, length and whether some row is truncated.
+  std::map<std::tuple<int64_t, int64_t, bool>, std::unique_ptr<DeviceGraph>> captured_;
 };
 
 }  // namespace kw

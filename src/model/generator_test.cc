@@ -210,13 +210,15 @@ TEST(Generator, CapturedStepsDrawTheSame) {
   fs::remove_all(folder);
   model.save(folder, 1 << 20);
   const Transformer there(folder, at::TensorOptions(at::kFloat).device(at::kCUDA));
-  const auto here = Generator(model, tokenizer(), {.rows = 3, .steps = 7}).run(some_requests());
-  for (bool graphs : {false, true}) {
-    Generator generator(there, tokenizer(), {.rows = 3, .steps = 7, .graphs = graphs});
+  std::vector<GenerationRequest> requests;
+  while (requests.size() < 40) std::ranges::copy(some_requests(), std::back_inserter(requests));
+  const auto here = Generator(model, tokenizer(), {.rows = 3, .steps = 7}).run(requests);
+  for (const auto& [rows, graphs] : {std::pair<int64_t, bool>{3, false}, {3, true}, {40, true}}) {
+    Generator generator(there, tokenizer(), {.rows = rows, .steps = 7, .graphs = graphs});
     for (int again = 0; again < 2; ++again) {
-      const auto answers = generator.run(some_requests());
+      const auto answers = generator.run(requests);
       for (size_t i = 0; i < answers.size(); ++i) {
-        EXPECT_EQ(answers[i].tokens, here[i].tokens) << graphs << ", " << i;
+        EXPECT_EQ(answers[i].tokens, here[i].tokens) << rows << ", " << graphs << ", " << i;
         for (size_t k = 0; k < answers[i].log_p.size(); ++k) {
           EXPECT_NEAR(answers[i].log_p[k], here[i].log_p[k], 1e-3);
         }

@@ -222,6 +222,13 @@ void Transformer::save(const fs::path& folder, uint64_t shard_bytes) const {
   }
 }
 
+KvCache KvCache::first_rows(int64_t count) const {
+  KvCache out;
+  for (const at::Tensor& each : keys) out.keys.push_back(each.narrow(0, 0, count));
+  for (const at::Tensor& each : values) out.values.push_back(each.narrow(0, 0, count));
+  return out;
+}
+
 KvCache Transformer::make_cache(int64_t batch, int64_t positions) const {
   KvCache out;
   for (int64_t i = 0; i < config_.layers; ++i) {

@@ -28,6 +28,8 @@ struct Texts {
 struct KvCache {
   std::vector<at::Tensor> keys, values;
   int64_t positions() const { return keys.at(0).size(2); }
+  // The same memory, of its first `count` rows alone.
+  KvCache first_rows(int64_t count) const;
 };
 
 class Transformer {

@@ -300,7 +300,8 @@ class ExecutorClient::Impl {
   void release() {
     if (!executor_) return;
     try {
-      call({{{"kind", "release"}}, {}}, deadline_in(config_.start_deadline));
+      const Json reply = call({{{"kind", "release"}}, {}}, deadline_in(config_.start_deadline));
+      if (reply.value("status", "") != "ok") stop();  // it has lost its device
     } catch (const ExecutorDied&) {
       stop();
     }
@@ -556,16 +557,16 @@ void ExecutorClient::unload(int id) {
 int ExecutorClient::restarts() const {
   int out = 0;
   for (size_t i = 0; i < served_.size(); ++i) {
-    out += served_[i]->server.call([&] { return served_[i]->impl->restarts(); });
+    out += call_process(i, Turn::kTogether, [](Impl& impl) { return impl.restarts(); });
   }
   return out;
 }
 
 std::map<std::string, double> ExecutorClient::busy_seconds() const {
   std::map<std::string, double> out;
-  for (const auto& served : served_) {
+  for (size_t i = 0; i < served_.size(); ++i) {
     for (const auto& [kind, seconds] :
-         served->server.call([&] { return served->impl->busy_seconds(); })) {
+         call_process(i, Turn::kTogether, [](Impl& impl) { return impl.busy_seconds(); })) {
       out[kind] += seconds / static_cast<double>(served_.size());
     }
   }
@@ -602,33 +603,59 @@ Report ExecutorClient::with_room(const Impl& own, const Ask& ask) const {
   return ask();
 }
 
+bool ExecutorClient::is_large(int task) {
+  const std::lock_guard lock(mutex_);
+  const auto found = held_.find(task);
+  return found != held_.end() && found->second.large;
+}
+void ExecutorClient::note_large(int task) {
+  const std::lock_guard lock(mutex_);
+  const auto found = held_.find(task);
+  if (found != held_.end()) found->second.large = true;
+}
+
 // What had no answer in time may have waited for others' kernels, and what had no memory for
-// theirs: it is tried again, and the rest after it, with the device alone.
+// theirs: it is tried again, and the rest after it, with the device alone and what others kept. Of
+// a reference that once lacked memory all later trials have the device alone at once.
 void ExecutorClient::trials(const std::vector<TrialRequest>& requests, milliseconds deadline,
                             const TakeReport& take) {
   if (requests.empty()) return;
   const std::vector<int> tasks = {requests[0].reference, requests[0].candidate};
-  const bool others = served_.size() > 1;
   size_t taken = 0;
-  bool again = false;
-  try {
-    call_for(tasks, Turn::kTogether, [&](Impl& impl) {
-      impl.trials(requests, deadline, [&](size_t i, TrialReport report) {
-        again = others && (impl.was_late() || lacks_memory(report));
-        if (again) return false;
-        taken = i + 1;
-        return take(i, std::move(report));
-      });
-    });
-  } catch (const EnvironmentError&) {  // it did not start
-    if (!others) throw;
-    again = true;
+  bool taking = false;
+  // Those that are left; whether that is the end of them. Unless it is the last attempt, one that
+  // was late or lacked memory is left too.
+  const bool alone = is_large(tasks[0]);  // from the first attempt on
+  const auto attempt = [&](Impl& impl, bool last) {
+    const size_t first = taken;
+    bool again = false;
+    impl.trials({requests.begin() + static_cast<long>(first), requests.end()}, deadline,
+                [&](size_t i, TrialReport report) {
+                  const bool lacking = lacks_memory(report);
+                  if (lacking && !report.message.starts_with("candidate")) note_large(tasks[0]);
+                  again = !last && (lacking || (!alone && impl.was_late()));
+                  if (again) return false;
+                  taken = first + i + 1;
+                  taking = true;
+                  const bool more = take(first + i, std::move(report));
+                  taking = false;
+                  return more;
+                });
+    return !again;
+  };
+  if (served_.size() == 1) {
+    call_for(tasks, Turn::kTogether, [&](Impl& impl) { return attempt(impl, true); });
+    return;
   }
-  if (!again) return;
+  try {
+    const Turn turn = alone ? Turn::kAlone : Turn::kTogether;
+    if (call_for(tasks, turn, [&](Impl& impl) { return attempt(impl, false); })) return;
+  } catch (const EnvironmentError&) {
+    if (taking) throw;  // else it did not start
+  }
   call_for(tasks, Turn::kAlone, [&](Impl& impl) {
     release_others(impl);
-    impl.trials({requests.begin() + static_cast<long>(taken), requests.end()}, deadline,
-                [&](size_t i, TrialReport report) { return take(taken + i, std::move(report)); });
+    return attempt(impl, true);
   });
 }
 

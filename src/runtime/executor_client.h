@@ -77,6 +77,7 @@ class ExecutorClient {
     std::shared_ptr<const Task> task;
     std::optional<size_t> home;  // process of the requests that it comes first in
     std::set<size_t> at;         // processes that it was given to
+    bool large = false;          // a trial of it lacked memory with others beside it
   };
   enum class Turn { kTogether, kAlone };  // on the device, with other processes
 
@@ -87,6 +88,8 @@ class ExecutorClient {
   auto call_for(const std::vector<int>& tasks, Turn turn, Work work);
 
   void release_others(const Impl& own) const;
+  bool is_large(int task);
+  void note_large(int task);
   template <class Report, class Ask>
   Report with_room(const Impl& own, const Ask& ask) const;
 

@@ -480,6 +480,13 @@ TEST_F(ExecutorClientTest, WhatLacksMemoryIsTriedAgainWithTheOthers) {
                       return true;
                     });
       EXPECT_EQ(statuses, (std::vector<std::string>{"ok", "ok", "ok"}));
+      // Who takes the reports may fail, which is no executor's.
+      EXPECT_THROW(client.trials({request(other, 0)}, milliseconds(20000),
+                                 [](size_t, const TrialReport&) -> bool {
+                                   throw EnvironmentError("of who takes");
+                                 }),
+                   EnvironmentError);
+      EXPECT_EQ(client.trial(request(one, 0), milliseconds(20000)).status, "ok");
     }
     EXPECT_EQ(client.restarts(), 0);
   }

@@ -304,6 +304,7 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
   executing.processes = static_cast<int>(config.executors);
   executing.gpu = static_cast<int>(config.judge_gpu);
   ExecutorClient executor(std::move(executing));
+  executor.hello();  // a GPU that is not there is no answer's fault
   VerifierJudge judge(workers, executor, profile,
                       {.jobs = static_cast<int>(config.judge_jobs),
                        .trials = static_cast<int>(config.trials),

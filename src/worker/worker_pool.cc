@@ -354,7 +354,9 @@ std::unique_ptr<Zygote> SharedZygote::copy() {
   const std::shared_ptr<Zygote> first = original();
   try {
     return Zygote::copy_of(*first);
-  } catch (const EnvironmentError&) {  // it has died; a new one says why, if there can be none
+  } catch (const EnvironmentError&) {
+    if (!first->gone()) throw;  // others work with its copies
+    // It has died; a new one says why, if there can be none.
     const std::lock_guard lock(mutex_);
     if (original_ == first) original_.reset();
   }

@@ -162,6 +162,11 @@ std::optional<ZygoteReport> Zygote::receive() {
   }
 }
 
+bool Zygote::gone() const {
+  pollfd entry{control_.get(), 0, 0};  // POLLHUP is always told
+  return dead_ || (::poll(&entry, 1, 0) > 0 && (entry.revents & (POLLHUP | POLLERR)));
+}
+
 std::string Zygote::obituary() {
   std::string text = fault_;
   if (text.empty() && !process_) text = "closed its socket";

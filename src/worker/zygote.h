@@ -38,6 +38,8 @@ class Zygote {
   // socket or says what it should not.
   std::optional<ZygoteReport> receive();
   bool dead() const { return dead_; }
+  // Whether it has closed its socket, without reading what it says.
+  bool gone() const;
   // How it ended and what it printed last, for people. Kills it when it still runs.
   std::string obituary();
 

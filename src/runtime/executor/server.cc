@@ -116,6 +116,14 @@ void Server::get_ready() {
   }
 }
 
+void Server::keep_own_part() {
+  if (lost_) return;
+  try {
+    backend_.keep_own_part();
+  } catch (const std::exception&) {  // the next request will say so
+  }
+}
+
 int Server::serve(FrameChannel& channel) {
   while (true) {
     FrameChannel::Received received = channel.receive();
@@ -124,9 +132,9 @@ int Server::serve(FrameChannel& channel) {
       throw EnvironmentError("the supervisor's request is no frame: " + received.message);
     }
     const Frame reply = answer(received.frame);
+    keep_own_part();  // first: who is timed next is to have the device alone
     if (channel.send(reply) != ChannelStatus::kOk) return 0;
     if (lost_) return kLostExit;
-    backend_.keep_own_part();
     if (!std::exchange(ready_, true)) get_ready();
   }
 }

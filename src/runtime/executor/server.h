@@ -34,6 +34,7 @@ class Server {
   Json hello() const;
   Json load(const Frame& request);
   void get_ready();
+  void keep_own_part();
   LoadedTask& task(int id);
 
   Backend& backend_;
