@@ -1,7 +1,5 @@
 // kernelwright eval MODEL.py|FOLDER...
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <deque>
 #include <fstream>
@@ -116,10 +114,6 @@ std::vector<RecordRequest> requests_of(const Flags& flags, const std::vector<std
   return requests;
 }
 
-std::chrono::milliseconds milliseconds(double seconds) {
-  return std::chrono::milliseconds(std::llround(1e3 * seconds));
-}
-
 SuiteOptions suite_options(const Flags& flags) {
   SuiteOptions options;
   options.samples = flags.samples;
@@ -130,10 +124,10 @@ SuiteOptions suite_options(const Flags& flags) {
   options.verify.time = flags.machine.chosen_backend() == "cuda" && !flags.no_time;
   options.verify.width = flags.width;
   if (flags.width > 0) time_for_rewards(options.verify);
-  options.verify.compile_deadline = milliseconds(flags.build_timeout);
+  options.verify.compile_deadline = deadline_of(flags.build_timeout);
   options.verify.record_deadline =
       std::min(options.verify.record_deadline, options.verify.compile_deadline);
-  options.verify.trial_deadline = milliseconds(flags.trial_timeout);
+  options.verify.trial_deadline = deadline_of(flags.trial_timeout);
   options.side_by_side = flags.side_by_side;
   options.until_accepted = flags.until_accepted;
   options.batch = flags.batch;

@@ -14,10 +14,6 @@ using Clock = std::chrono::steady_clock;
 // Of an autotuned answer: each is built and judged.
 constexpr size_t kConfigurationsOfAnswer = 8;
 
-std::chrono::milliseconds milliseconds(double seconds) {
-  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3));
-}
-
 double seconds_of_building(const Verdict& verdict) {
   double out = 0;
   for (const StageResult& stage : verdict.stages) {
@@ -66,8 +62,8 @@ VerifyOptions VerifierJudge::verify_options(uint64_t seed) const {
   out.time = timed_;
   time_for_rewards(out);
   out.most_configurations = kConfigurationsOfAnswer;
-  out.record_deadline = out.compile_deadline = milliseconds(options_.build_seconds);
-  out.trial_deadline = milliseconds(options_.trial_seconds);
+  out.record_deadline = out.compile_deadline = deadline_of(options_.build_seconds);
+  out.trial_deadline = deadline_of(options_.trial_seconds);
   return out;
 }
 

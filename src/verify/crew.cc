@@ -48,7 +48,6 @@ bool JudgingCrew::take(const std::stop_token& stop, size_t& index) {
   return true;
 }
 
-// The pool is made here: its worker ends with the thread that started it.
 void JudgingCrew::serve(const std::stop_token& stop) {
   WorkerPool pool(workers_, &zygote_);
   if (!start(stop, pool)) return;

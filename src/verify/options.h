@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,6 +20,10 @@ struct CompiledBaseline {
   std::string name;  // in the verdict's evidence
   PackageRequest package;
 };
+
+inline std::chrono::milliseconds deadline_of(double seconds) {
+  return std::chrono::milliseconds(std::llround(1e3 * seconds));
+}
 
 struct VerifyOptions {
   int trials = 0;           // fresh input sets, before the varied ones; 0: usual_trials()
