@@ -47,10 +47,10 @@ def record(request):
 
 
 class Recording:
-    def __init__(self, request, changes=None, index=0, flags=()):
-        """In another process: `changes()` is by how much a tensor's version counter is ahead, `index`
-        of which device everything is on, `flags` which of PyTorch's have another value."""
-        self.request, self.changes, self.index, self.flags = request, changes, index, flags
+    def __init__(self, request, versions=None, index=0, flags=()):
+        """In another process: `versions(is_input)` gives the next tensor's version, `index` of which
+        device everything is on, `flags` which of PyTorch's have another value."""
+        self.request, self.versions, self.index, self.flags = request, versions, index, flags
         self.file = UserFile(request["source"], request.get("file") or "model.py",
                              request.get("folder"), _module_name(request))
         # A candidate is called with the reference's inputs: they come from the reference's file.
@@ -104,17 +104,17 @@ class Recording:
         with self._leaves("constructing the model"):
             model = self._construct()
         self.state = collect_state(model, recorder)
-        if self.changes:
-            _count_changes([*model.parameters(), *model.buffers()]
-                           if isinstance(model, torch.nn.Module) else [], self.changes)
+        if self.versions:
+            self._set_versions([*model.parameters(), *model.buffers()]
+                               if isinstance(model, torch.nn.Module) else [], is_input=False)
 
         self.inputs = recorder.start("inputs")
         self._begin()
         arguments = self._arguments()
         leaves = []
         trees = [self._tree(a, leaves, "in", "get_inputs") for a in arguments]
-        if self.changes:
-            _count_changes(leaves, self.changes)
+        if self.versions:
+            self._set_versions(leaves, is_input=True)
         outputs = [recorder.value(t) for t in leaves]
         self.input_keys = [v.key for v in outputs]
 
@@ -163,6 +163,11 @@ class Recording:
         yield
         if self.surroundings:
             self.surroundings.check_left({k: v for k, v in before.items() if k != but}, what)
+
+    def _set_versions(self, tensors, is_input):
+        counted = tuple(tensor for tensor in tensors if not tensor.is_inference())
+        torch._C._autograd._unsafe_set_version_counter(
+            counted, tuple(self.versions(is_input) for _ in counted))
 
     def _construct(self):
         name = self.request.get("class") or "Model"
@@ -430,13 +435,6 @@ def _fields(value):
     if isinstance(value, tuple) and hasattr(type(value), "_fields"):
         return dict(zip(type(value)._fields, value))
     return None
-
-
-def _count_changes(tensors, changes):
-    """As if tensors had been changed in place more often, each by another number."""
-    counted = tuple(tensor for tensor in tensors if not tensor.is_inference())
-    torch._C._autograd._unsafe_set_version_counter(
-        counted, tuple(tensor._version + changes() for tensor in counted))
 
 
 @contextlib.contextmanager

@@ -61,7 +61,8 @@ class Surroundings:
         token = secrets.token_hex(8)
         self.names = "read " + token, "write " + token
         # What another process may have otherwise (elsewhere.py).
-        self.asked_version, self.asked_device, self.asked_flags = False, False, set()
+        self.asked_version = None  # the highest that was asked for
+        self.asked_device, self.asked_flags = False, set()
         self.workers = {name for name in _WORKERS if name in sys.modules}
 
     def refuse(self, message, line=None):
@@ -113,8 +114,9 @@ class Surroundings:
             self.refuse("the program asks for the _version of a class")
         if not isinstance(owner.__self__ if isinstance(owner, super) else owner, torch.Tensor):
             return owner
-        self.asked_version = True
-        return types.SimpleNamespace(_version=Version(owner._version, self.refuse))
+        version = owner._version
+        self.asked_version = max(self.asked_version or 0, version)
+        return types.SimpleNamespace(_version=Version(version, self.refuse))
 
     def check_left(self, before, what):
         """After the program did something: whether PyTorch's own state is as before."""

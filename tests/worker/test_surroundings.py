@@ -36,6 +36,7 @@ class ModelNew(nn.Module):
         super().__init__()
         self.scale = nn.Parameter(torch.ones(8))
         self.seen = None
+%s
     def ours(self, x):
         y = torch.empty_like(x)
         kernel[(1,)](x, self.scale, y, x.numel(), BLOCK=32)
@@ -46,9 +47,10 @@ class ModelNew(nn.Module):
 """
 
 
-def candidate(body, head=""):
-    lines = "\n".join("        " + line for line in body.strip().splitlines())
-    return CANDIDATE % (head, lines)
+def candidate(body, head="", init=""):
+    init, body = ("\n".join("        " + line for line in lines.strip().splitlines())
+                  for lines in (init, body))
+    return CANDIDATE % (head, init, body)
 
 
 def record(client, tools, source, **changes):
@@ -245,6 +247,12 @@ VARIES = {
     "inference tensors": "answer = torch.empty(1, device=x.device).is_inference()",
     "no inference mode": "answer = not torch.is_inference_mode_enabled()",
     "changes of a parameter and an input": "answer = self.scale._version == x._version",
+    "as many changes of a parameter and an input": (
+        "answer = self.scale._version != x._version", "", "self.scale.data.mul_(1)"),
+    "other changes of an input alone": (
+        "ours = self.scale._version, self.offset._version\n"
+        "answer = ours[0] != ours[1] or x._version in ours", "",
+        "self.register_buffer('offset', torch.ones(8), persistent=False)"),
     "deterministic algorithms": "answer = not torch.are_deterministic_algorithms_enabled()",
     "algorithms that only warn": (
         "answer = not torch.is_deterministic_algorithms_warn_only_enabled()"),
@@ -301,8 +309,8 @@ def test_leaves_the_process_as_it_was(client, tools, name):
 
 @pytest.mark.parametrize("name", VARIES)
 def test_varies(client, tools, name):
-    body, head = VARIES[name] if isinstance(VARIES[name], tuple) else (VARIES[name], "")
-    reply = record(client, tools, candidate(body, head))
+    texts = VARIES[name] if isinstance(VARIES[name], tuple) else (VARIES[name],)
+    reply = record(client, tools, candidate(*texts))
     assert reply["status"] == "refused", reply
     assert reply["code"] == "varies", reply["message"]
 
