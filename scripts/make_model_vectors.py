@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Golden vectors of small random decoders, made with Hugging Face transformers.
+"""Golden vectors of small random decoders, made with Hugging Face transformers, and of adapters to
+them, made with PEFT.
 
     scripts/make_model_vectors.py OUT
 
 writes for each family a folder as from_pretrained reads it, and beside its files vectors.json: token
-ids, logits of every position in float32, and what greedy decoding says. transformers is not part of
-the project's set-up; the folders under tests/vectors/models are what this wrote.
+ids, logits of every position in float32, and what greedy decoding says. transformers and peft are not
+part of the project's set-up; the folders under tests/vectors/models are what this wrote.
 """
 
 import json
 import pathlib
 import sys
 
+import peft
 import torch
 import transformers
 
@@ -36,6 +38,38 @@ CONFIGS = {
         eos_token_id=1, bos_token_id=0),
 }
 
+# Adapters by family, of all matrices or of some.
+ADAPTERS = {"qwen3_lora": ("qwen3", dict(r=3, lora_alpha=7, target_modules="all-linear")),
+            "qwen2_lora": ("qwen2", dict(r=2, lora_alpha=2, target_modules=["v_proj", "down_proj"]))}
+
+
+def write_vectors(folder, model):
+    ids = torch.randint(2, model.config.vocab_size, (2, 40))
+    with torch.no_grad():
+        logits = model(input_ids=ids).logits
+        greedy = model.generate(input_ids=ids[:, :7], attention_mask=torch.ones(2, 7, dtype=torch.long),
+                                do_sample=False, max_new_tokens=24, eos_token_id=None, pad_token_id=0)
+    vectors = {"transformers": transformers.__version__, "ids": ids.tolist(),
+               "logits": [[[float("%.6g" % x) for x in row] for row in each] for each in logits.tolist()],
+               "greedy": greedy.tolist()}
+    (folder / "vectors.json").write_text(json.dumps(vectors) + "\n")
+    print(folder.name, sum(p.numel() for p in model.parameters()))
+
+
+def write_adapter(out, number, name):
+    base, options = ADAPTERS[name]
+    torch.manual_seed(100 + number)
+    model = transformers.AutoModelForCausalLM.from_pretrained(out / base, dtype=torch.float32)
+    model = peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", **options)).eval()
+    with torch.no_grad():  # B is zeros otherwise
+        for parameter in model.parameters():
+            if parameter.requires_grad:
+                parameter.add_(0.2 * torch.randn_like(parameter))
+    model.peft_config["default"].base_model_name_or_path = "../" + base
+    model.save_pretrained(out / name)
+    (out / name / "README.md").unlink(missing_ok=True)
+    write_vectors(out / name, model)
+
 
 def main():
     out = pathlib.Path(sys.argv[1])
@@ -47,18 +81,10 @@ def main():
                 parameter.add_(0.2 * torch.randn_like(parameter))
         folder = out / name
         model.save_pretrained(folder)
-        ids = torch.randint(2, config.vocab_size, (2, 40))
-        with torch.no_grad():
-            logits = model(ids).logits
-            greedy = model.generate(ids[:, :7], attention_mask=torch.ones(2, 7, dtype=torch.long), do_sample=False,
-                                    max_new_tokens=24, eos_token_id=None, pad_token_id=0)
+        write_vectors(folder, model)
         (folder / "generation_config.json").unlink(missing_ok=True)
-        vectors = {"transformers": transformers.__version__, "ids": ids.tolist(),
-                   "logits": [[["%.6g" % x for x in row] for row in each] for each in logits.tolist()],
-                   "greedy": greedy.tolist()}
-        vectors["logits"] = [[[float(x) for x in row] for row in each] for each in vectors["logits"]]
-        (folder / "vectors.json").write_text(json.dumps(vectors) + "\n")
-        print(name, sum(p.numel() for p in model.parameters()))
+    for number, name in enumerate(ADAPTERS):
+        write_adapter(out, number, name)
 
 
 if __name__ == "__main__":

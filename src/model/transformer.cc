@@ -8,42 +8,16 @@
 #include <numbers>
 
 #include "formats/error.h"
+#include "formats/model_folder.h"
 #include "formats/read_file.h"
 #include "formats/safetensors.h"
+#include "model/adapter.h"
+#include "model/stored.h"
 
 namespace kw {
 namespace {
 
 namespace fs = std::filesystem;
-
-const std::map<std::string, at::ScalarType>& stored_types() {
-  static const std::map<std::string, at::ScalarType> table = {
-      {"F32", at::kFloat}, {"F16", at::kHalf}, {"BF16", at::kBFloat16}, {"F64", at::kDouble}};
-  return table;
-}
-
-std::string stored_type(at::ScalarType type) {
-  for (const auto& [name, known] : stored_types()) {
-    if (known == type) return name;
-  }
-  throw InputError("parameters of a type that is not stored");
-}
-
-at::Tensor tensor_of(const Checkpoint::Found& found, const std::string& name) {
-  const auto type = stored_types().find(found.tensor.dtype);
-  if (type == stored_types().end()) {
-    throw InputError(name + ": parameters of type " + found.tensor.dtype + " are not read");
-  }
-  // Read only: what becomes of it is a copy.
-  return at::from_blob(const_cast<char*>(found.bytes.data()), found.tensor.shape,
-                       at::TensorOptions(type->second));
-}
-
-std::string shape_text(at::IntArrayRef shape) {
-  std::string out = "[";
-  for (size_t i = 0; i < shape.size(); ++i) out += (i ? ", " : "") + std::to_string(shape[i]);
-  return out + "]";
-}
 
 // Rotary frequencies; Llama 3.1 leaves the fast ones, slows the slow ones down by a factor, and
 // goes from one to the other between two wavelengths.
@@ -173,12 +147,17 @@ Transformer::Transformer(ModelConfig config, const at::TensorOptions& options, u
 }
 
 Transformer::Transformer(const fs::path& folder, const at::TensorOptions& options)
-    : config_(
-          parse_model_config(read_file(folder / "config.json"), (folder / "config.json").string())),
-      options_(options) {
+    : Transformer(find_model(folder), options) {}
+
+Transformer::Transformer(const ModelFolder& from, const at::TensorOptions& options)
+    : options_(options) {
+  const fs::path& folder = from.base;
+  const fs::path config = folder / "config.json";
+  config_ = parse_model_config(read_file(config), config.string());
   const Checkpoint checkpoint(folder);
   make_parameters([&](const std::string& name, at::IntArrayRef shape) {
-    const at::Tensor stored = tensor_of(checkpoint.at(name), name);
+    const Checkpoint::Found found = checkpoint.at(name);
+    const at::Tensor stored = stored_view(found.tensor, found.bytes, name);
     if (stored.sizes() != shape) {
       throw InputError(folder.string() + ": " + name + " is " + shape_text(stored.sizes()) +
                        ", and " + shape_text(shape) + " by config.json");
@@ -192,6 +171,15 @@ Transformer::Transformer(const fs::path& folder, const at::TensorOptions& option
                        " of this configuration has not");
     }
   }
+  for (const fs::path& each : from.adapters) adapt(Adapter(parameters_, each));
+}
+
+void Transformer::adapt(const Adapter& adapter) {
+  const at::NoGradGuard guard;
+  for (const auto& [name, factors] : adapter.factors()) {
+    at::Tensor& weight = parameters_.at(name);
+    weight.copy_(adapter.adapted(name, weight));
+  }
 }
 
 Transformer::Transformer(const Transformer& other, at::Device device)
@@ -203,17 +191,9 @@ Transformer::Transformer(const Transformer& other, at::Device device)
 
 void Transformer::save(const fs::path& folder, uint64_t shard_bytes) const {
   fs::create_directories(folder);
-  std::vector<at::Tensor> held;
-  std::vector<TensorToStore> tensors;
-  for (const auto& [name, parameter] : parameters_) {
-    held.push_back(parameter.detach().cpu().contiguous());
-    const at::Tensor& t = held.back();
-    tensors.push_back({name,
-                       stored_type(t.scalar_type()),
-                       t.sizes().vec(),
-                       {static_cast<const char*>(t.const_data_ptr()), t.nbytes()}});
-  }
-  write_checkpoint(folder, tensors, shard_bytes, {{"format", "pt"}});
+  TensorsToStore tensors;
+  for (const auto& [name, parameter] : parameters_) tensors.add(name, parameter);
+  write_checkpoint(folder, tensors.list(), shard_bytes, {{"format", "pt"}});
   const std::string dtype =
       at::typeMetaToScalarType(options_.dtype()) == at::kBFloat16 ? "bfloat16" : "float32";
   std::ofstream out(folder / "config.json", std::ios::trunc);

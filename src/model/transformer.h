@@ -17,6 +17,9 @@
 
 namespace kw {
 
+class Adapter;
+struct ModelFolder;
+
 // Texts that lie behind one another in rows [B, T], none in two rows; filling is a text as well.
 struct Texts {
   at::Tensor starts;    // [texts + 1], int32: places of first tokens through all rows, then B * T
@@ -37,8 +40,8 @@ class Transformer {
   // Parameters as for training from nothing: normal with a deviation of 0.02, those that end a
   // residual branch divided by sqrt(2 layers) (GPT-2); norms 1, biases 0.
   Transformer(ModelConfig config, const at::TensorOptions& options, uint64_t seed);
-  // From a folder with config.json and safetensors files. InputError where a parameter is missing,
-  // has another shape, or is one too many.
+  // From a folder with config.json and safetensors files, or an adapter's, whose factors go into
+  // the weights. InputError where a parameter is missing, has another shape, or is one too many.
   Transformer(const std::filesystem::path& folder, const at::TensorOptions& options);
   // A copy on another device.
   Transformer(const Transformer& other, at::Device device);
@@ -90,6 +93,8 @@ class Transformer {
     int64_t length = 0;
   };
 
+  Transformer(const ModelFolder& from, const at::TensorOptions& options);
+  void adapt(const Adapter& adapter);
   template <typename Make>
   void make_parameters(const Make& make);
   Rotation rotation(const at::Tensor& positions) const;

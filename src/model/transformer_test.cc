@@ -162,7 +162,9 @@ TEST_P(Parity, PackedTextsOfAGpu) {
 }
 #endif
 
-INSTANTIATE_TEST_SUITE_P(Families, Parity, testing::Values("llama", "llama3", "qwen2", "qwen3"));
+INSTANTIATE_TEST_SUITE_P(Families, Parity,
+                         testing::Values("llama", "llama3", "qwen2", "qwen3", "qwen2_lora",
+                                         "qwen3_lora"));
 
 }  // namespace
 }  // namespace kw

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "formats/error.h"
+#include "formats/model_folder.h"
 #include "formats/sha256.h"
 #include "policy/http.h"
 #include "policy/openai.h"
@@ -31,18 +32,21 @@ std::string hash_of(const fs::path& path) {
   return sha256_hex(hashes);
 }
 
-// The model's files, in the order of their names.
-std::vector<fs::path> files_of(const fs::path& folder) {
+// The model's files: of its base, then of adapters, each in the order of their names.
+std::vector<fs::path> files_of(const ModelFolder& model) {
   std::vector<fs::path> out;
-  std::error_code unreadable;
-  for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
-    const std::string name = entry.path().filename().string();
-    if (name == "config.json" || name == "tokenizer.json" || name.ends_with(".safetensors") ||
-        name.ends_with(".safetensors.index.json")) {
-      out.push_back(entry.path());
+  for (const fs::path& folder : model.all()) {
+    const auto first = static_cast<ptrdiff_t>(out.size());
+    std::error_code unreadable;
+    for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
+      const std::string name = entry.path().filename().string();
+      if (name == "config.json" || name == kAdapterConfig || name == "tokenizer.json" ||
+          name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json")) {
+        out.push_back(entry.path());
+      }
     }
+    std::sort(out.begin() + first, out.end());
   }
-  std::ranges::sort(out);
   return out;
 }
 
@@ -115,7 +119,7 @@ class Local : public Policy {
   std::string name() const override { return "local"; }
   std::string fingerprint() const override {
     std::call_once(hashed_, [&] {
-      for (const fs::path& file : files_of(folder_)) {
+      for (const fs::path& file : files_of(find_model(folder_))) {
         hash_ += file.filename().string() + " " + hash_of(file) + "\n";
       }
     });
@@ -185,15 +189,19 @@ fs::path embedded_model() {
 
 std::string model_folder(const std::string& given, const fs::path& embedded) {
   const fs::path folder = given.empty() ? embedded : fs::path(given);
-  const std::vector<fs::path> files = files_of(folder);
+  const ModelFolder found = find_model(folder);
+  const std::vector<fs::path> files = files_of({.base = found.base});
   const auto has = [&](const char* ending) {
     return std::ranges::any_of(files,
                                [&](const fs::path& f) { return f.string().ends_with(ending); });
   };
   std::string missing;
-  for (const char* file : {"config.json", "tokenizer.json", ".safetensors"}) {
-    if (!has(file)) missing += (missing.empty() ? "" : ", ") + std::string(file);
-  }
+  const auto needs = [&](const char* what, bool is_there) {
+    if (!is_there) missing += (missing.empty() ? "" : ", ") + std::string(what);
+  };
+  needs("config.json", has("config.json"));
+  needs("tokenizer.json", fs::exists(found.tokenizer));
+  needs(".safetensors", has(".safetensors"));
   if (missing.empty()) return folder.string();
   if (given.empty()) {
     throw InputError("--policy local: there is no model (" + folder.string() + " has no " +
@@ -201,7 +209,8 @@ std::string model_folder(const std::string& given, const fs::path& embedded) {
                      "); give one with --model FOLDER: a Hugging Face folder, such as "
                      "kernelwright train leaves in RUN/checkpoint-STEP/model");
   }
-  throw InputError("--model " + given + ": has no " + missing +
+  throw InputError("--model " + given + ": " +
+                   (found.adapters.empty() ? "" : found.base.string() + " ") + "has no " + missing +
                    "; expected a Hugging Face folder with config.json, tokenizer.json and "
                    "*.safetensors, such as kernelwright train leaves in RUN/checkpoint-STEP/model");
 }

@@ -1,31 +1,18 @@
 #include "train/adamw.h"
 
+#include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "formats/error.h"
 #include "formats/safetensors.h"
+#include "model/stored.h"
 
 namespace kw {
 namespace {
 
-// From the parameter to a sum, which may be on another device.
-void move_gradient(const at::Tensor& parameter, double scale, at::Tensor& sum) {
-  at::Tensor& grad = parameter.mutable_grad();
-  if (!grad.defined()) return;
-  sum.add_(grad.to(sum.device(), /*non_blocking=*/true), scale);
-  grad.reset();
-}
+constexpr uint64_t kShardBytes = 15 << 20;  // of a model's files, so that they travel
 
 }  // namespace
-
-double Schedule::at(int64_t step) const {
-  if (step < warmup) return rate * static_cast<double>(step + 1) / static_cast<double>(warmup);
-  if (step >= steps) return last;
-  const double share = static_cast<double>(step - warmup) /
-                       static_cast<double>(std::max<int64_t>(1, steps - warmup));
-  return last + (rate - last) * 0.5 * (1 + std::cos(std::numbers::pi * share));
-}
 
 AdamW::AdamW(const std::map<std::string, at::Tensor>& parameters, AdamOptions options)
     : options_(options) {
@@ -41,14 +28,16 @@ AdamW::AdamW(const std::map<std::string, at::Tensor>& parameters, AdamOptions op
   }
 }
 
-void AdamW::accumulate(double scale) {
+void AdamW::accumulate(const Parameters& parameters, double scale) {
   const at::NoGradGuard guard;
-  for (size_t i = 0; i < parameters_.size(); ++i) move_gradient(parameters_[i], scale, sum_[i]);
+  for (size_t i = 0; i < names_.size(); ++i)
+    move_gradient(parameters.at(names_[i]), scale, sum_[i]);
 }
 
-void AdamW::accumulate(const std::map<std::string, at::Tensor>& copy, double scale) {
+void AdamW::add(const std::string& name, const at::Tensor& gradient, double scale) {
   const at::NoGradGuard guard;
-  for (size_t i = 0; i < names_.size(); ++i) move_gradient(copy.at(names_[i]), scale, sum_[i]);
+  const auto found = std::ranges::lower_bound(names_, name);  // names are a map's
+  sum_.at(static_cast<size_t>(found - names_.begin())).add_(gradient, scale);
 }
 
 double AdamW::step(double rate) {
@@ -90,19 +79,11 @@ std::map<std::string, std::vector<at::Tensor>*> AdamW::groups() {
 }
 
 void AdamW::save(const std::filesystem::path& path) const {
-  std::vector<at::Tensor> held;
-  std::vector<TensorToStore> tensors;
+  TensorsToStore tensors;
   for (const auto& [group, list] : const_cast<AdamW*>(this)->groups()) {
-    for (size_t i = 0; i < names_.size(); ++i) {
-      held.push_back((*list)[i].cpu().contiguous());
-      const at::Tensor& t = held.back();
-      tensors.push_back({group + "/" + names_[i],
-                         "F32",
-                         t.sizes().vec(),
-                         {static_cast<const char*>(t.const_data_ptr()), t.nbytes()}});
-    }
+    for (size_t i = 0; i < names_.size(); ++i) tensors.add(group + "/" + names_[i], (*list)[i]);
   }
-  write_safetensors(path, tensors, {{"steps", std::to_string(steps_)}});
+  write_safetensors(path, tensors.list(), {{"steps", std::to_string(steps_)}});
 }
 
 void AdamW::load(const std::filesystem::path& path) {
@@ -125,6 +106,10 @@ void AdamW::load(const std::filesystem::path& path) {
   if (steps == header.metadata.end()) throw InputError(path.string() + ": has no number of steps");
   steps_ = std::stoll(steps->second);
   write_back();
+}
+
+void AdamW::save_model(const Transformer& model, const std::filesystem::path& folder) const {
+  model.save(folder, kShardBytes);
 }
 
 }  // namespace kw

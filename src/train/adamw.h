@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "train/optimizer.h"
+
 namespace kw {
 
 struct AdamOptions {
@@ -18,34 +20,22 @@ struct AdamOptions {
   double clip = 1.0;  // the norm that all gradients together are cut down to; 0: never
 };
 
-// Rises linearly from 0 over `warmup` steps, falls as a half cosine to `last` at the end and stays
-// there (Loshchilov and Hutter, arXiv:1608.03983).
-struct Schedule {
-  double rate = 3e-4, last = 3e-5;
-  int64_t warmup = 0, steps = 1;
-
-  double at(int64_t step) const;  // from 0
-};
-
-class AdamW {
+class AdamW : public Optimizer {
  public:
   // Parameters are asked for gradients from here on.
   AdamW(const std::map<std::string, at::Tensor>& parameters, AdamOptions options);
 
-  // Adds the parameters' gradients, times `scale`, to the sums, and clears them.
-  void accumulate(double scale = 1);
-  // The same with the gradients of a copy of the model, on any device; its parameters by their
-  // names.
-  void accumulate(const std::map<std::string, at::Tensor>& copy, double scale = 1);
-  // One step by the sums, at this learning rate; clears them. The norm of all gradients before it
-  // was cut down. Where that is no number nothing is changed.
-  double step(double rate);
+  using Optimizer::accumulate;
+  void accumulate(const Parameters& copy, double scale) override;
+  // Adds a parameter's gradient to its sum.
+  void add(const std::string& name, const at::Tensor& gradient, double scale);
+  double step(double rate) override;
   int64_t steps() const { return steps_; }
 
-  // All state, the float32 parameters too, as safetensors; what load() makes goes on exactly.
-  void save(const std::filesystem::path& path) const;
-  // InputError where the file has not what these parameters need.
-  void load(const std::filesystem::path& path);
+  // With the float32 parameters.
+  void save(const std::filesystem::path& path) const override;
+  void load(const std::filesystem::path& path) override;
+  void save_model(const Transformer& model, const std::filesystem::path& folder) const override;
 
  private:
   void write_back();

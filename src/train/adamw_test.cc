@@ -54,7 +54,7 @@ TEST(AdamW, UpdatesByItsDefinition) {
           sums[name][i] += scale * p.grad().view({-1})[i].item<double>();
         }
       }
-      adam.accumulate(scale);
+      adam.accumulate(parameters, scale);
     }
     double norm = 0;
     for (const auto& [name, sum] : sums) {
@@ -85,7 +85,7 @@ TEST(AdamW, SmallStepsAddUpInHalfTypes) {
   AdamW adam(parameters, {.decay = 0, .clip = 0});
   for (int step = 0; step < 100; ++step) {
     parameters.at("matrix").mutable_grad() = at::ones({1, 1}, at::kBFloat16);
-    adam.accumulate();
+    adam.accumulate(parameters);
     adam.step(1e-3);  // of 1, where bfloat16 has steps of 0.004 to 0.008
   }
   EXPECT_NEAR(parameters.at("matrix").item<double>(), 0.9, 0.005);
@@ -97,12 +97,12 @@ TEST(AdamW, WhatIsNoNumberChangesNothing) {
   const at::Tensor before = parameters.at("matrix").detach().clone();
   give_gradients(parameters, 1);
   parameters.at("norm").mutable_grad()[2] = std::nan("");
-  adam.accumulate();
+  adam.accumulate(parameters);
   EXPECT_FALSE(std::isfinite(adam.step(0.1)));
   EXPECT_TRUE(at::equal(before, parameters.at("matrix")));
   EXPECT_EQ(adam.steps(), 0);
   give_gradients(parameters, 1);
-  adam.accumulate();
+  adam.accumulate(parameters);
   EXPECT_TRUE(std::isfinite(adam.step(0.1)));
   EXPECT_FALSE(at::equal(before, parameters.at("matrix")));
 }
@@ -117,7 +117,7 @@ TEST(AdamW, GoesOnExactlyFromAFile) {
       AdamW first(stopped, {});
       for (uint64_t step = 0; step < 3; ++step) {
         for (auto* each : {&through, &stopped}) give_gradients(*each, step);
-        adam.accumulate(), first.accumulate();
+        adam.accumulate(through), first.accumulate(stopped);
         adam.step(0.01), first.step(0.01);
       }
       first.save(path);
@@ -128,7 +128,7 @@ TEST(AdamW, GoesOnExactlyFromAFile) {
     EXPECT_EQ(second.steps(), 3);
     for (uint64_t step = 3; step < 6; ++step) {
       for (auto* each : {&through, &again}) give_gradients(*each, step);
-      adam.accumulate(), second.accumulate();
+      adam.accumulate(through), second.accumulate(again);
       adam.step(0.01), second.step(0.01);
     }
     for (const auto& [name, p] : through) EXPECT_TRUE(at::equal(p, again.at(name)));

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "formats/error.h"
+#include "formats/model_folder.h"
 #include "formats/read_file.h"
 #include "train/placement.h"
 
@@ -20,7 +21,8 @@ constexpr int64_t kUsualContext =
 constexpr std::chrono::milliseconds kLook{200};  // between two questions whether it is wanted
 constexpr char kEnding[] = "the server is ending";
 
-Tokenizer read_tokenizer(const std::filesystem::path& path) {
+Tokenizer tokenizer_of(const std::filesystem::path& folder) {
+  const std::filesystem::path path = find_model(folder).tokenizer;
   return Tokenizer(read_file(path), path.string());
 }
 
@@ -32,13 +34,13 @@ uint64_t some_seed() {
 }  // namespace
 
 Answerer::Answerer(const std::filesystem::path& folder, const AnswererOptions& options)
-    : tokenizer_(read_tokenizer(folder / "tokenizer.json")),
+    : tokenizer_(tokenizer_of(folder)),
       format_(tokenizer_),
       model_(folder, placed(options.device)),
       fault_fd_(::eventfd(0, EFD_CLOEXEC)) {
   const ModelConfig& config = model_.config();
   if (std::ranges::find(config.end_tokens, format_.end()) == config.end_tokens.end()) {
-    throw InputError((folder / "config.json").string() + ": eos_token_id is not " +
+    throw InputError((find_model(folder).base / "config.json").string() + ": eos_token_id is not " +
                      std::to_string(format_.end()) + ", the tokenizer's <|endoftext|>");
   }
   if (tokenizer_.size() > config.vocabulary) {

@@ -16,7 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPrefix = "checkpoint-";
-constexpr uint64_t kShardBytes = 15 << 20;  // of parameters, so that files travel
 
 std::optional<int64_t> step_of(const fs::path& folder) {
   const std::string name = folder.filename().string();
@@ -47,7 +46,7 @@ void write_text(const fs::path& path, const std::string& text) {
 }  // namespace
 
 void write_checkpoint_of_run(const fs::path& run, int64_t step, const Transformer& model,
-                             const std::string& tokenizer_json, const AdamW& adam,
+                             const std::string& tokenizer_json, const Optimizer& optimizer,
                              const Json& state, int keep) {
   const fs::path whole = run / (kPrefix + std::to_string(step));
   const fs::path half = run / ("." + whole.filename().string() + ".half");
@@ -60,9 +59,9 @@ void write_checkpoint_of_run(const fs::path& run, int64_t step, const Transforme
       }
     }
     fs::create_directories(half);
-    model.save(half / "model", kShardBytes);
+    optimizer.save_model(model, half / "model");
     write_text(half / "model" / "tokenizer.json", tokenizer_json);
-    adam.save(half / "adam.safetensors");
+    optimizer.save(half / "adam.safetensors");
     write_text(half / "state.json", state.dump(1) + "\n");
     ::sync();
     fs::remove_all(whole);

@@ -1,6 +1,6 @@
-// Where a run stands, on disk: RUN/checkpoint-<step>/ with model/ (a Hugging Face folder and its
-// tokenizer.json), adam.safetensors and state.json. Written beside and renamed, so that what has
-// the name is whole; the last ones are kept.
+// Where a run stands, on disk: RUN/checkpoint-<step>/ with model/ (a Hugging Face folder, or an
+// adapter's, and tokenizer.json), adam.safetensors and state.json. Written beside and renamed, so
+// that what has the name is whole; the last ones are kept.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 #include "formats/json.h"
 #include "model/transformer.h"
-#include "train/adamw.h"
+#include "train/optimizer.h"
 
 namespace kw {
 
@@ -22,7 +22,7 @@ struct FoundCheckpoint {
 // EnvironmentError where the disk refuses.
 void write_checkpoint_of_run(const std::filesystem::path& run, int64_t step,
                              const Transformer& model, const std::string& tokenizer_json,
-                             const AdamW& adam, const Json& state, int keep = 2);
+                             const Optimizer& optimizer, const Json& state, int keep = 2);
 // The last whole one whose state can be read; nothing where there is none. InputError where there
 // are some, and none can be read.
 std::optional<FoundCheckpoint> last_checkpoint(const std::filesystem::path& run);

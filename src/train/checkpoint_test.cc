@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "formats/error.h"
+#include "train/adamw.h"
 #include "train/test_run.h"
 
 namespace kw {

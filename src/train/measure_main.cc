@@ -11,8 +11,10 @@
 
 #include "formats/error.h"
 #include "formats/json.h"
+#include "formats/model_folder.h"
 #include "formats/read_file.h"
 #include "model/generator.h"
+#include "train/adamw.h"
 #include "train/placement.h"
 #include "train/sft.h"
 
@@ -65,7 +67,7 @@ kw::Json measure_learning(const Flags& flags, const at::TensorOptions& options) 
 // `answers` at once, all of them of `tokens` tokens; once to warm up.
 kw::Json measure_writing(const Flags& flags, const at::TensorOptions& options) {
   const kw::Transformer model(flags.model, options);
-  const std::string name = flags.model + "/tokenizer.json";
+  const std::string name = kw::find_model(flags.model).tokenizer.string();
   const kw::Tokenizer tokenizer(kw::read_file(name), name);
   std::mt19937 random(1);
   std::vector<kw::GenerationRequest> requests;

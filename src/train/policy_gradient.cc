@@ -64,7 +64,7 @@ std::vector<std::vector<double>> answer_log_p(const Transformer& model,
   return out;
 }
 
-UpdateReport update(const Transformer& model, const Transformer* reference, AdamW& optimizer,
+UpdateReport update(const Transformer& model, const Transformer* reference, Optimizer& optimizer,
                     const std::vector<SampledGroup>& groups, const Objective& objective,
                     double rate, const UpdateOptions& options) {
   const std::vector<Example> texts = texts_of(groups);
@@ -94,7 +94,7 @@ UpdateReport update(const Transformer& model, const Transformer* reference, Adam
                   if (!any) return;  // nothing to learn here
                   const at::Tensor log_p = target_log_p(model, batch, options.temperature);
                   (log_p * placed.to(log_p.device())).sum().backward();
-                  optimizer.accumulate();
+                  optimizer.accumulate(model.parameters());
                   learned = true;
                 });
   // Where no answer teaches anything there is no step: momentum alone would move the model.

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "model/transformer.h"
-#include "train/adamw.h"
 #include "train/objectives.h"
+#include "train/optimizer.h"
 #include "train/packing.h"
 
 namespace kw {
@@ -42,7 +42,7 @@ std::vector<std::vector<double>> answer_log_p(const Transformer& model,
                                               const UpdateOptions& options);
 
 // `reference` holds the model back where the objective wants one; else null.
-UpdateReport update(const Transformer& model, const Transformer* reference, AdamW& optimizer,
+UpdateReport update(const Transformer& model, const Transformer* reference, Optimizer& optimizer,
                     const std::vector<SampledGroup>& groups, const Objective& objective,
                     double rate, const UpdateOptions& options);
 

@@ -7,6 +7,7 @@
 
 #include "formats/error.h"
 #include "model/sampling.h"
+#include "train/adamw.h"
 #include "train/test_run.h"
 
 namespace kw {

@@ -21,7 +21,7 @@ Replicas::Replicas(const Transformer& model, int64_t devices) : model_(model) {
         own.is_cuda() ? at::Device(at::kCUDA, static_cast<at::DeviceIndex>(first + i)) : own;
     copies_.push_back(std::make_unique<Transformer>(model, device));
     for (const auto& [name, parameter] : copies_.back()->parameters()) {
-      at::Tensor(parameter).set_requires_grad(true);
+      at::Tensor(parameter).set_requires_grad(model.parameters().at(name).requires_grad());
     }
     threads_.push_back(std::make_unique<WorkThread>());
   }

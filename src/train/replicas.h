@@ -16,6 +16,7 @@ namespace kw {
 
 class Replicas {
  public:
+  // Of a model whose parameters that learn are known (requires_grad).
   // On the model's own device and those of the same kind with the next numbers; a CPU counts as
   // many as are asked for. EnvironmentError where there are fewer.
   explicit Replicas(const Transformer& model, int64_t devices = 1);

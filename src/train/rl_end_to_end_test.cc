@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "synth/hygiene.h"
+#include "train/adamw.h"
 #include "train/checkpoint.h"
 #include "train/pairs.h"
 #include "train/rl_run.h"

@@ -53,8 +53,9 @@ class RlRun {
         read_(read_tokenizer(config, from_)),
         format_(read_.tokenizer),
         model_(make_model(config, read_.tokenizer, format_.end(), from_)),
-        adam_(model_.parameters(),
-              {.beta2 = config.beta2, .decay = config.decay, .clip = config.clip_norm}),
+        optimizer_(make_optimizer(
+            config, model_,
+            {.beta2 = config.beta2, .decay = config.decay, .clip = config.clip_norm}, from_)),
         generator_(model_, read_.tokenizer, generator_options(config, model_)),
         profile_(device_profile(config.target)),
         tasks_(task_programs(config, Split::kTrain), task_options(config, config.tasks), format_,
@@ -94,7 +95,6 @@ class RlRun {
  private:
   void restore() {
     if (from_) {
-      adam_.load(from_->folder / "adam.safetensors");
       step_ = from_->step;
       place_ = from_->state.at("place").get<uint64_t>();
       evaluated_ = from_->state.at("evaluated").get<int64_t>();
@@ -109,7 +109,7 @@ class RlRun {
   }
 
   void keep() {
-    write_checkpoint_of_run(run_, step_, model_, read_.json, adam_,
+    write_checkpoint_of_run(run_, step_, model_, read_.json, *optimizer_,
                             {{"settings", settings_.record()},
                              {"sources", settings_.sources()},
                              {"place", place_},
@@ -174,7 +174,8 @@ class RlRun {
   }
 
   UpdateReport update_one(const std::vector<SampledGroup>& groups, double rate) {
-    return update(model_, reference_ ? &*reference_ : nullptr, adam_, groups, objective_, rate,
+    return update(model_, reference_ ? &*reference_ : nullptr, *optimizer_, groups, objective_,
+                  rate,
                   {.row = static_cast<size_t>(config_.row),
                    .rows_at_once = static_cast<size_t>(config_.rows_at_once),
                    .temperature = config_.temperature});
@@ -257,7 +258,7 @@ class RlRun {
   const AnswerFormat format_;
   const Transformer model_;
   std::optional<Transformer> reference_;
-  AdamW adam_;
+  const std::unique_ptr<Optimizer> optimizer_;
   Generator generator_;
   const DeviceProfile profile_;
   RlTaskSource tasks_, held_out_source_;

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "formats/error.h"
+#include "formats/model_folder.h"
 #include "train/test_machine.h"
 #include "train/test_run.h"
 
@@ -172,6 +173,27 @@ class WaitingJudge : public LetterJudge {
   int calls_ = 0, written_ = 0;
   bool saw_ = false;
 };
+
+// An adapter to a model that stays, which is also what KL is counted from.
+TEST_F(RlRuns, LearnByAnAdapterAndGoOnExactly) {
+  RlConfig config = small_config();
+  config.steps = 1;
+  LetterJudge judge;
+  run(config, "whole", judge);
+  const fs::path whole = last_checkpoint(base_ / "whole")->folder / "model";
+  config = small_config();
+  config.objective.kl_weight = 0.05;
+  config.tokenizer.clear();
+  config.init = whole.string(), config.lora_rank = 4;
+  EXPECT_TRUE(run(config, "through", judge).done);
+  EXPECT_EQ(run(config, "stopped", judge, 3).step, 3);
+  EXPECT_TRUE(run(config, "stopped", judge).done);
+  expect_same("through", "stopped");
+  const auto lines = log("through", "rl");
+  EXPECT_EQ(lines.front().at("kl"), 0.0);  // of the model that it begins as
+  EXPECT_GT(lines.back().at("kl"), 0.0);
+  EXPECT_EQ(find_model(last_checkpoint(base_ / "through")->folder / "model").adapters.size(), 1u);
+}
 
 TEST_F(RlRuns, WriteTheNextBatchWhileOneIsJudged) {
   RlConfig config = small_config();

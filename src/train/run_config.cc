@@ -7,8 +7,10 @@
 #include <set>
 
 #include "formats/error.h"
+#include "formats/model_folder.h"
 #include "formats/read_file.h"
 #include "synth/operators.h"
+#include "train/lora.h"
 #include "train/placement.h"
 
 namespace kw {
@@ -44,6 +46,11 @@ void describe(Settings& s, RunConfig& c) {
   s.add("run.target", c.target, "GPU that kernels are written for", {"h200", "h100", "a100"});
   s.add("model.init", c.init, "model folder to start from; without, from nothing");
   s.add("model.tokenizer", c.tokenizer, "tokenizer.json; without, that of model.init");
+  s.add("model.lora_rank", c.lora_rank,
+        "of an adapter that learns in place of model.init, which stays; 0: all parameters learn", 0,
+        1 << 16);
+  s.add("model.lora_alpha", c.lora_alpha, "what the adapter's factors count for, times its rank", 1,
+        1 << 20);
   s.add("model.width", c.width, "of the residual stream", 1, 1 << 20);
   s.add("model.layers", c.layers, "decoder layers", 1, 1024);
   s.add("model.heads", c.heads, "of queries", 1, 1024);
@@ -67,6 +74,9 @@ void check(const RunConfig& config) {
     throw InputError(std::string(key) + " is " + std::to_string(part) + ", which does not divide " +
                      of + ", " + std::to_string(whole));
   };
+  if (config.lora_rank > 0 && config.init.empty()) {
+    throw InputError("model.lora_rank is of an adapter to a model: it needs model.init");
+  }
   divides("model.heads", config.heads, "model.width", config.width);
   divides("model.kv_heads", config.kv_heads, "model.heads", config.heads);
   if (config.width / config.heads % 2 == 0) return;
@@ -78,7 +88,7 @@ RunTokenizer read_tokenizer(const RunConfig& config, const std::optional<FoundCh
   // The one that a checkpoint's model learned with, whatever became of the file since.
   const fs::path path = from                        ? from->folder / "model" / "tokenizer.json"
                         : !config.tokenizer.empty() ? fs::path(config.tokenizer)
-                                                    : fs::path(config.init) / "tokenizer.json";
+                                                    : find_model(config.init).tokenizer;
   if (!from && config.tokenizer.empty() && config.init.empty()) {
     throw InputError("the recipe names no model to start from: --set model.init=FOLDER");
   }
@@ -89,7 +99,7 @@ RunTokenizer read_tokenizer(const RunConfig& config, const std::optional<FoundCh
 Transformer make_model(const RunConfig& config, const Tokenizer& tokenizer, TokenId end,
                        const std::optional<FoundCheckpoint>& from) {
   const auto options = placed(config.device);
-  if (from) return Transformer(from->folder / "model", options);
+  if (from && config.lora_rank == 0) return Transformer(from->folder / "model", options);
   if (!config.init.empty()) return Transformer(fs::path(config.init), options);
   ModelConfig shape;
   shape.type = "qwen3";
@@ -105,6 +115,23 @@ Transformer make_model(const RunConfig& config, const Tokenizer& tokenizer, Toke
   shape.end_tokens = {end};
   check_memory(shape, options.device());
   return Transformer(shape, options, static_cast<uint64_t>(config.seed));
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const RunConfig& config, const Transformer& model,
+                                          const AdamOptions& options,
+                                          const std::optional<FoundCheckpoint>& from) {
+  std::unique_ptr<Optimizer> out;
+  if (config.lora_rank == 0) {
+    out = std::make_unique<AdamW>(model.parameters(), options);
+  } else {
+    out = std::make_unique<Lora>(model,
+                                 AdapterConfig{.rank = config.lora_rank,
+                                               .alpha = static_cast<double>(config.lora_alpha),
+                                               .base = config.init},
+                                 static_cast<uint64_t>(config.seed), options);
+  }
+  if (from) out->load(from->folder / "adam.safetensors");
+  return out;
 }
 
 ProgramOptions program_options(const RunConfig& config, Split split) {

@@ -5,12 +5,14 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "formats/tokenizer.h"
 #include "model/transformer.h"
+#include "train/adamw.h"
 #include "train/checkpoint.h"
 #include "train/program_source.h"
 #include "train/settings.h"
@@ -24,6 +26,8 @@ struct RunConfig {
   std::string target = "h200";  // that kernels are written for
   std::string init;             // model folder to start from; empty: from nothing
   std::string tokenizer;        // tokenizer.json; empty: that of `init`
+  int64_t lora_rank = 0;        // 0: all parameters learn
+  int64_t lora_alpha = 32;
   int64_t width = 384, layers = 8, heads = 6, kv_heads = 2, inner = 1024, context = 4096;
   std::vector<int64_t> levels = {1};
   std::vector<std::string> operators;  // that programs are made of; none: CSP-DAG's
@@ -43,10 +47,14 @@ struct RunTokenizer {
 // That of a checkpoint; without one, the recipe's. InputError where it cannot be read.
 RunTokenizer read_tokenizer(const RunConfig& config, const std::optional<FoundCheckpoint>& from);
 
-// The model of a checkpoint; without one, the one that the run starts from. InputError for what
-// the recipe has wrong.
+// The model of a checkpoint; without one, the one that the run starts from, which is also what an
+// adapter learns on. InputError for what the recipe has wrong.
 Transformer make_model(const RunConfig& config, const Tokenizer& tokenizer, TokenId end,
                        const std::optional<FoundCheckpoint>& from);
+// What learns, from where the checkpoint stands.
+std::unique_ptr<Optimizer> make_optimizer(const RunConfig& config, const Transformer& model,
+                                          const AdamOptions& options,
+                                          const std::optional<FoundCheckpoint>& from);
 
 // Of the programs that a split has; those of the validation split have a seed of their own.
 ProgramOptions program_options(const RunConfig& config, Split split);

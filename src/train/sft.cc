@@ -103,7 +103,7 @@ at::Tensor target_log_p(const Transformer& model, const PackedBatch& batch, doub
   return at::log_softmax(logits, -1).gather(-1, batch.targets.unsqueeze(-1)).squeeze(-1);
 }
 
-SftReport sft_step(Replicas& models, AdamW& optimizer, const std::vector<Example>& examples,
+SftReport sft_step(Replicas& models, Optimizer& optimizer, const std::vector<Example>& examples,
                    size_t row, size_t rows_at_once, double rate) {
   const double all = learned_tokens(examples);
   const std::vector<Rows> parts = divided(packed(examples, row), rows_at_once, models.size());
@@ -121,7 +121,7 @@ SftReport sft_step(Replicas& models, AdamW& optimizer, const std::vector<Example
       places[i] += batch.ids.numel();
     };
     models.each(std::min(models.size(), parts.size() - from), learn);
-    optimizer.accumulate();
+    optimizer.accumulate(models.first().parameters());
     for (const auto& copy : models.copies()) optimizer.accumulate(copy->parameters());
   }
   SftReport out;

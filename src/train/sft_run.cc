@@ -99,14 +99,12 @@ int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::pat
     throw InputError("sft.row is " + std::to_string(config.row) + ", and the model has " +
                      std::to_string(model.config().context) + " positions");
   }
-  AdamW adam(model.parameters(),
-             {.beta2 = config.beta2, .decay = config.decay, .clip = config.clip});
+  const auto optimizer = make_optimizer(
+      config, model, {.beta2 = config.beta2, .decay = config.decay, .clip = config.clip}, from);
   Replicas models(model, config.devices);
   ExampleStream::Place place;
   int64_t step = 0;
   if (from) {
-    adam.load(from->folder / "adam.safetensors");
-    models.follow();
     step = from->step;
     place = {from->state.at("chunk").get<uint64_t>(), from->state.at("example").get<uint64_t>()};
     progress.line("goes on from step " + std::to_string(step));
@@ -125,7 +123,7 @@ int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::pat
   const auto at_once = static_cast<size_t>(config.rows_at_once);
   const auto keep = [&] {
     const ExampleStream::Place at = stream.place();
-    write_checkpoint_of_run(run, step, model, read.json, adam,
+    write_checkpoint_of_run(run, step, model, read.json, *optimizer,
                             {{"settings", settings.record()},
                              {"sources", settings.sources()},
                              {"chunk", at.chunk},
@@ -134,7 +132,7 @@ int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::pat
   const auto learn = [&](const std::vector<Example>& examples, Clock::time_point start,
                          double waited) {
     const double rate = schedule.at(step);
-    const SftReport report = sft_step(models, adam, examples, row, at_once, rate);
+    const SftReport report = sft_step(models, *optimizer, examples, row, at_once, rate);
     ++step;
     const double seconds = seconds_since(start);
     log.write(step, "sft",

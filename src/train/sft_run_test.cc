@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "formats/error.h"
+#include "formats/model_folder.h"
 #include "train/test_run.h"
 
 namespace kw {
@@ -47,6 +48,36 @@ TEST(SftRun, GoesOnExactlyWhereItWasStopped) {
   another.rate = 1e-3;
   EXPECT_THROW(run(another, base / "through", -1), InputError);
   fs::remove_all(base);
+}
+
+// An adapter that learns on the model of another run, and is all that is kept; then one on it.
+TEST(SftRun, AnAdapterGoesOnExactlyWhereItWasStopped) {
+  const fs::path base = fs::path(testing::TempDir()) / "kw-sft-adapter";
+  fs::remove_all(base);
+  SftConfig config = small_config();
+  config.steps = config.checkpoint_every = 2;
+  run(config, base / "whole", -1);
+  const fs::path whole = last_checkpoint(base / "whole")->folder / "model";
+  config = small_config();
+  config.tokenizer.clear();
+  config.init = whole.string(), config.lora_rank = 4;
+  EXPECT_EQ(run(config, base / "through", -1), 6);
+  EXPECT_EQ(run(config, base / "stopped", 3), 3);
+  EXPECT_EQ(run(config, base / "stopped", -1), 6);
+  EXPECT_EQ(losses(base / "through"), losses(base / "stopped"));
+  expect_same_models(base / "through", base / "stopped");
+  const fs::path adapter = last_checkpoint(base / "through")->folder / "model";
+  EXPECT_FALSE(fs::exists(adapter / "model.safetensors"));
+  fs::rename(base, base.string() + "-moved");  // base and adapter together
+  fs::remove_all(base);
+  const fs::path moved = base.string() + "-moved";
+  config.init = (moved / fs::relative(adapter, base)).string();
+  config.steps = 2;
+  EXPECT_EQ(run(config, moved / "next", -1), 2);
+  EXPECT_EQ(find_model(last_checkpoint(moved / "next")->folder / "model").adapters.size(), 2u);
+  config.init.clear(), config.tokenizer = kTestTokenizer;
+  EXPECT_THROW(run(config, moved / "none", -1), InputError);
+  fs::remove_all(moved);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "formats/error.h"
+#include "train/adamw.h"
 #include "train/test_run.h"
 
 namespace kw {

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "formats/error.h"
+#include "formats/model_folder.h"
 #include "formats/read_file.h"
 #include "train/placement.h"
 #include "train/verl_settings.h"
@@ -346,6 +347,10 @@ void export_to_verl(const RlConfig& config, const Settings& settings, const Verl
                     const RunProgress& progress) {
   check_verl_has(config.objective.name);
   check(config);
+  if (fs::exists(fs::path(config.init) / kAdapterConfig)) {
+    throw InputError("model.init is an adapter's folder, which verl does not begin with: " +
+                     config.init);
+  }
   Exporter(config, settings, what, progress).go();
 }
 

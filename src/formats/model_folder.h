@@ -1,0 +1,46 @@
+// A model on disk: a Hugging Face folder, or the folder of an adapter (LoRA, Hu et al.,
+// arXiv:2106.09685) as PEFT writes it (https://huggingface.co/docs/peft, adapter_config.json and
+// adapter_model.safetensors), which names the model that it is for; that one may be an adapter's
+// again. Torch-free.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/json.h"
+
+namespace kw {
+
+inline constexpr char kAdapterConfig[] = "adapter_config.json";
+inline constexpr char kAdapterWeights[] = "adapter_model.safetensors";
+
+// A weight W [out, in] becomes W + scale() B A, with A [rank, in] and B [out, rank].
+struct AdapterConfig {
+  int64_t rank = 16;
+  double alpha = 32;
+  std::string base;  // base_model_name_or_path
+
+  double scale() const { return alpha / static_cast<double>(rank); }
+};
+
+// The text of an adapter_config.json. InputError names what is missing or not supported.
+AdapterConfig parse_adapter_config(std::string_view json, const std::string& name);
+// `modules`: ends of the names of what has factors, "q_proj".
+Json to_json(const AdapterConfig& config, const std::vector<std::string>& modules);
+
+struct ModelFolder {
+  std::filesystem::path base;                   // with config.json
+  std::vector<std::filesystem::path> adapters;  // in the order in which they are applied
+  std::filesystem::path tokenizer;              // tokenizer.json: the last of them that has one
+
+  std::vector<std::filesystem::path> all() const;  // base and adapters
+};
+// Follows adapters to what they are for: relative paths are from the adapter's folder, or else from
+// the working directory. InputError where there is none, or where they go in circles. Whether the
+// base has a model is not looked at.
+ModelFolder find_model(const std::filesystem::path& folder);
+
+}  // namespace kw
