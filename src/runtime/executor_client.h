@@ -1,9 +1,7 @@
-// The supervisor's end of an executor process. Torch-free.
+// The supervisor's end of executor processes. Torch-free.
 //
-// Starts `kernelwright-executor`, remembers which tasks were loaded, and restarts the process (and
-// loads again on demand) after a crash, a sticky CUDA error or a hang; from the first of these on
-// another one waits, set up, to take its place. Any thread may call: a thread of its own, whose
-// life is the process's, serves a process's calls one after the other.
+// Any thread may call: a thread of its own, whose life is the process's, serves a process's calls
+// one after the other. A process that ends is started anew (lasting_executor.h).
 //
 // There may be several processes, whose trials run side by side: one's host work, loading and
 // restarts beside another's kernels. All requests whose first task is the same (a reference) go to
@@ -23,22 +21,12 @@
 #include <vector>
 
 #include "program/program.h"
+#include "runtime/executor_process.h"
 #include "runtime/protocol.h"
 
 namespace kw {
 
-struct ExecutorConfig {
-  std::string binary;              // kernelwright-executor
-  std::string backend = "cpu";     // or "cuda"
-  std::string python, worker_dir;  // for the interpreter of the cpu backend
-  bool sandbox = true;             // of its workers; false only by the user's explicit flag
-  bool wall_clock = false;         // the cpu backend times by the host's clock: for tests
-  int processes = 1;
-  int gpu = -1;  // of those that this process may see; -1: the first
-  std::chrono::milliseconds start_deadline{60000};
-};
-
-ExecutorConfig default_executor_config(const std::string& backend);
+class LastingExecutor;
 
 class ExecutorClient {
  public:
@@ -71,8 +59,7 @@ class ExecutorClient {
   std::map<std::string, double> busy_seconds() const;
 
  private:
-  class Impl;
-  struct Served;  // an Impl and the thread it lives on
+  struct Served;  // an executor and the thread it lives on
   struct Held {
     std::shared_ptr<const Task> task;
     std::optional<size_t> home;  // process of the requests that it comes first in
@@ -81,17 +68,17 @@ class ExecutorClient {
   };
   enum class Turn { kTogether, kAlone };  // on the device, with other processes
 
-  // work(impl) on the thread of a process: the first, or that of requests of `tasks`.
+  // work(executor) on the thread of a process: the first, or that of requests of `tasks`.
   template <class Work>
   auto call_process(size_t process, Turn turn, Work work) const;
   template <class Work>
   auto call_for(const std::vector<int>& tasks, Turn turn, Work work);
 
-  void release_others(const Impl& own) const;
+  void release_others(const LastingExecutor& own) const;
   bool is_large(int task);
   void note_large(int task);
   template <class Report, class Ask>
-  Report with_room(const Impl& own, const Ask& ask) const;
+  Report with_room(const std::vector<int>& tasks, Turn turn, const Ask& ask);
 
   std::vector<std::unique_ptr<Served>> served_;
   std::mutex mutex_;  // of what follows

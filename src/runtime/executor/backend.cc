@@ -1,8 +1,24 @@
 #include "runtime/executor/backend.h"
 
+#include <algorithm>
+#include <array>
+#include <new>
+
 #include "formats/error.h"
 
 namespace kw {
+
+bool lacks_memory(const std::exception& error) {
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&error) ||
+      dynamic_cast<const std::bad_alloc*>(&error)) {
+    return true;
+  }
+  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
+  const std::string text = torch_error ? torch_error->what_without_backtrace() : error.what();
+  return std::ranges::any_of(
+      std::array{"out of memory", "can't allocate memory", "STATUS_ALLOC_FAILED"},
+      [&](const char* words) { return text.find(words) != std::string::npos; });
+}
 
 int64_t divisibility(const Kernel& kernel, size_t param) {
   if (kernel.params.at(param).is_descriptor()) return 16;  // what TMA asks of an address

@@ -39,6 +39,10 @@ class DeviceLost : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Whether what was thrown says that memory was lacking: PyTorch's allocators, libraries that
+// allocate for themselves, the driver.
+bool lacks_memory(const std::exception& error);
+
 // One launch with everything but its tensors fixed.
 class PreparedLaunch {
  public:

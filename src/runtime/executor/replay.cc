@@ -28,12 +28,6 @@ std::string first_line(const std::exception& error) {
   return text.substr(0, std::min(text.find('\n'), size_t{500}));
 }
 
-bool out_of_memory(const std::exception& error) {
-  return dynamic_cast<const c10::OutOfMemoryError*>(&error) ||
-         dynamic_cast<const std::bad_alloc*>(&error) ||
-         std::string_view(error.what()).find("can't allocate memory") != std::string_view::npos;
-}
-
 std::string step_name(const Program& program, const std::vector<Kernel>& kernels, size_t index) {
   const Step& step = program.steps[index];
   const auto* call = std::get_if<AtenCall>(&step);
@@ -220,7 +214,7 @@ std::vector<at::Tensor> Replay::run(std::vector<at::Tensor> inputs, const Replay
     } catch (const DeviceLost& error) {
       throw DeviceLost(steps_[i].name + ": " + error.what());
     } catch (const std::exception& error) {
-      if (out_of_memory(error)) throw NotJudged(steps_[i].name + ": out of memory");
+      if (lacks_memory(error)) throw NotJudged(steps_[i].name + ": out of memory");
       throw ReplayError(steps_[i].name + ": " + first_line(error));
     }
   }

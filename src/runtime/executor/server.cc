@@ -95,12 +95,11 @@ Frame Server::answer(const Frame& request) {
       return {dispatch(request), {}};
     } catch (const NotJudged& error) {
       return failed("not-judged", error.what());
-    } catch (const c10::OutOfMemoryError& error) {
-      return failed("not-judged", "out of memory");
     } catch (const DeviceLost&) {
       throw;
     } catch (const std::exception& error) {
       backend_.check_alive();
+      if (lacks_memory(error)) return failed("not-judged", "out of memory");
       return failed("failed", error.what());
     }
   } catch (const DeviceLost& error) {

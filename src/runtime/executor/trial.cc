@@ -536,15 +536,13 @@ TrialReport Trials::attempt(const TrialRequest& request, LoadedTask& reference,
   } catch (const NotJudged& error) {
     report.status = "not-judged";
     report.message = report.fault + ": " + error.what();
-  } catch (const c10::OutOfMemoryError&) {
-    report.status = "not-judged";
-    report.message = report.fault + ": out of memory";
   } catch (const DeviceLost&) {
     throw;
   } catch (const std::exception& error) {
     backend_.check_alive();
-    report.status = "failed";
-    report.message = report.fault + ": " + error.what();
+    const bool lacking = lacks_memory(error);
+    report.status = lacking ? "not-judged" : "failed";
+    report.message = report.fault + ": " + (lacking ? "out of memory" : error.what());
   }
   report.peak_bytes = backend_.peak_bytes();
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -313,6 +313,26 @@ TEST_P(TrialTest, FaultsNameTheirSide) {
   EXPECT_EQ(report.fault, "reference");
 }
 
+// Whoever says so: PyTorch's allocators, libraries with memory of their own, the driver.
+TEST_P(TrialTest, LackOfMemoryIsNoFault) {
+  const std::vector<std::function<void()>> faults = {
+      [] { throw std::bad_alloc(); },
+      [] { TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate"); },
+      [] {
+        throw std::runtime_error(
+            "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`");
+      },
+      [] { throw std::runtime_error("cuDNN error: CUDNN_STATUS_ALLOC_FAILED"); },
+      [] { throw std::runtime_error("CUDA error: out of memory\nCUDA kernel errors might be"); },
+      [] { throw ReplayError("loading: out of memory"); }};
+  for (const auto& fault : faults) {
+    backend_.kernels["exp_mul"] = [&](std::span<const at::Tensor>) { fault(); };
+    const TrialReport report = run(reference_task(), kernel_task());
+    EXPECT_EQ(report.status, "not-judged");
+    EXPECT_EQ(report.message, "candidate: step 1 (launch of exp_mul): out of memory");
+  }
+}
+
 TEST_P(TrialTest, WithoutLaunchesTheOutputMustChange) {
   const TrialRequest request{.check_noop = true, .each_launch = true};
   TrialReport report = run(reference_task(), kernel_task(), request);

@@ -1,0 +1,66 @@
+// One executor process from its start to its death, asked frame by frame. Torch-free. For one
+// thread, which it ends with.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "formats/json.h"
+#include "worker/channel.h"
+#include "worker/process.h"
+
+namespace kw {
+
+struct ExecutorConfig {
+  std::string binary;              // kernelwright-executor
+  std::string backend = "cpu";     // or "cuda"
+  std::string python, worker_dir;  // for the interpreter of the cpu backend
+  bool sandbox = true;             // of its workers; false only by the user's explicit flag
+  bool wall_clock = false;         // the cpu backend times by the host's clock: for tests
+  int processes = 1;
+  int gpu = -1;  // of those that this process may see; -1: the first
+  std::chrono::milliseconds start_deadline{60000};
+};
+
+ExecutorConfig default_executor_config(const std::string& backend);
+
+// A request the executor did not survive.
+struct ExecutorDied : std::runtime_error {
+  explicit ExecutorDied(const std::string& what, bool by_somebody = false, bool too_late = false)
+      : std::runtime_error(what), killed(by_somebody), late(too_late) {}
+  bool killed;  // by somebody else, an operator or a system that ran out of memory
+  bool late;    // it did not answer in time
+};
+
+class ExecutorProcess {
+ public:
+  // InputError for a GPU that is not there.
+  explicit ExecutorProcess(const ExecutorConfig& config);
+  ~ExecutorProcess();
+
+  // ExecutorDied when it does not take it in time.
+  void send(const Frame& request, Deadline deadline);
+  // The next answer, in the order of requests. ExecutorDied when there is none in time.
+  Json receive(Deadline deadline);
+  // What it says when it is set up, and, the second time, when its libraries are loaded.
+  // EnvironmentError when it does not start.
+  Json greeting();
+  // Waits until nothing is being set up. EnvironmentError as above.
+  void make_ready();
+
+ private:
+  // Kills it and throws. An empty `how` means that it ended by itself.
+  [[noreturn]] void die(std::string how, bool late = false);
+  void wait_for_news(Deadline deadline);
+
+  const std::chrono::milliseconds start_deadline_;
+  int greeted_ = 0;
+  OutputTail stderr_;
+  bool stderr_open_ = true;
+  Process process_;
+  std::optional<FrameChannel> channel_;
+};
+
+}  // namespace kw

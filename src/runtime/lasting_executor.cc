@@ -1,0 +1,209 @@
+#include "runtime/lasting_executor.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "formats/error.h"
+#include "program/task_json.h"
+
+namespace kw {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPatience{2000};  // beside what is expected
+
+}  // namespace
+
+struct LastingExecutor::Busy {
+  explicit Busy(double& seconds) : seconds(seconds) {}
+  ~Busy() {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    seconds += taken.count();
+  }
+  double& seconds;
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+};
+
+const Json& LastingExecutor::hello() {
+  start();
+  return hello_;
+}
+
+void LastingExecutor::unload(int id) {
+  tasks_.erase(id);
+  if (!executor_ || !loaded_.erase(id)) return;
+  try {
+    call(Json{{"kind", "unload"}, {"id", id}}, deadline_in(config_.start_deadline));
+  } catch (const ExecutorDied&) {
+    stop();
+  }
+}
+
+void LastingExecutor::trials(const std::vector<TrialRequest>& requests, milliseconds wait,
+                             const std::function<bool(size_t, TrialReport)>& take) {
+  struct AtTheEnd {
+    std::function<void()> work;
+    ~AtTheEnd() { work(); }
+  };
+  // Nobody waits for what is dropped, but others for the executor.
+  milliseconds longest{0};
+  const AtTheEnd drop{[&] { drop_answer(deadline_in(std::min(wait, 20 * longest + kPatience))); }};
+  std::vector<Json> texts;
+  for (const TrialRequest& request : requests) texts.push_back(to_json(request));
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const Json* next = i > 0 && i + 1 < requests.size() ? &texts[i + 1] : nullptr;
+    const std::vector<int> tasks = {requests[i].reference, requests[i].candidate};
+    const auto start = std::chrono::steady_clock::now();
+    TrialReport report =
+        request<TrialReport>({texts[i], tasks, next, {}}, wait, trial_report_from_json);
+    longest = std::max(longest, std::chrono::duration_cast<milliseconds>(
+                                    std::chrono::steady_clock::now() - start));
+    if (!take(i, std::move(report))) break;
+  }
+}
+
+void LastingExecutor::settle() {
+  for (std::unique_ptr<ExecutorProcess>* executor : {&executor_, &spare_}) {
+    try {
+      if (*executor) (*executor)->make_ready();
+    } catch (const EnvironmentError&) {  // a new one says why, if it is so
+      executor == &spare_ ? spare_.reset() : stop();
+    }
+  }
+}
+
+void LastingExecutor::release() {
+  if (!executor_) return;
+  try {
+    const Json reply = call(Json{{"kind", "release"}}, deadline_in(config_.start_deadline));
+    if (reply.value("status", "") != "ok") stop();  // it has lost its device
+  } catch (const ExecutorDied&) {
+    stop();
+  }
+}
+
+std::optional<LastingExecutor::Fault> LastingExecutor::ask(const Asked& asked, milliseconds wait,
+                                                           const Read& read) {
+  std::optional<Fault> fault = attempt(asked, wait, read);
+  if (fault && fault->killed) {
+    fault = attempt(asked, wait, read);
+    if (fault && fault->killed) fault->status = "not-judged";
+  }
+  late_ = fault && fault->late;
+  return fault;
+}
+
+std::optional<LastingExecutor::Fault> LastingExecutor::attempt(const Asked& asked,
+                                                               milliseconds wait,
+                                                               const Read& read) {
+  start();
+  settle_own();
+  if (asked.before) asked.before();
+  std::optional<Fault> fault;
+  std::string status;
+  try {
+    const Deadline deadline = deadline_in(wait);
+    for (size_t i = 0; i < asked.tasks.size() && !fault; ++i) {
+      fault = require(asked.tasks[i], deadline);
+    }
+    if (!fault) {
+      const Json reply = call(asked.json, deadline, asked.next);
+      status = read(JsonReader(reply, "reply"));
+    }
+  } catch (const ExecutorDied& death) {
+    fault = {"died", death.what(), death.killed, death.late};
+  } catch (const InputError& error) {
+    fault = {"died", std::string("the executor's answer is not valid: ") + error.what()};
+  }
+  if ((fault ? fault->status : status) == "died") stop();
+  return fault;
+}
+
+// The executor's reply to `request`, which may have been sent ahead as an earlier one's `next`;
+// what it takes, however it ends, is time that it was busy.
+Json LastingExecutor::call(const Frame& request, Deadline deadline, const Json* next) {
+  const Busy busy(busy_[request.json.at("kind").get<std::string>()]);
+  try {
+    if (!std::exchange(sent_ahead_, false)) executor_->send(request, deadline);
+    if (next) {
+      executor_->send({*next, {}}, deadline);
+      sent_ahead_ = true;
+    }
+    return executor_->receive(deadline);
+  } catch (...) {
+    stop();  // or an answer that is still to come would be taken for the next one's
+    throw;
+  }
+}
+
+Json LastingExecutor::call(const Json& request, Deadline deadline, const Json* next) {
+  return call(Frame{request, {}}, deadline, next);
+}
+
+// Of a request that was sent ahead and is not wanted any more.
+void LastingExecutor::drop_answer(Deadline deadline) {
+  if (!std::exchange(sent_ahead_, false)) return;
+  const Busy busy(busy_["trial"]);
+  try {
+    executor_->receive(deadline);
+  } catch (const std::exception&) {
+    stop();
+  }
+}
+
+// No request's deadline is to count that libraries are loaded. One that dies of it is replaced,
+// once.
+void LastingExecutor::settle_own() {
+  try {
+    executor_->make_ready();
+  } catch (const EnvironmentError&) {
+    stop();
+    start();
+    executor_->make_ready();
+  }
+}
+
+// After a first death a spare process is kept: where many candidates break their executor, as in
+// reinforcement learning, nobody waits for PyTorch and the device to be set up each time.
+void LastingExecutor::start() {
+  if (executor_) return;
+  executor_ = std::move(spare_);
+  try {
+    if (executor_) hello_ = executor_->greeting();
+  } catch (const EnvironmentError&) {  // it died while it waited; a new one says why, if it is so
+    executor_.reset();
+  }
+  if (!executor_) {
+    auto made = std::make_unique<ExecutorProcess>(config_);
+    hello_ = made->greeting();
+    executor_ = std::move(made);
+  }
+  if (++starts_ == 1) return;
+  spare_ = std::make_unique<ExecutorProcess>(config_);
+}
+
+void LastingExecutor::stop() {
+  executor_.reset();
+  loaded_.clear();
+  sent_ahead_ = false;
+}
+
+// What is wrong with the task, where the executor does not load it.
+std::optional<LastingExecutor::Fault> LastingExecutor::require(int id, Deadline deadline) {
+  if (loaded_.contains(id)) return std::nullopt;
+  const auto task = tasks_.find(id);
+  if (task == tasks_.end()) throw std::logic_error("no task has the id " + std::to_string(id));
+  Frame request = task_to_frame(*task->second);
+  request.json["kind"] = "load";
+  request.json["id"] = id;
+  const Json reply = call(request, deadline);
+  const JsonReader in(reply, "load");
+  const std::string status = in.at("status").string();
+  if (status != "ok") return Fault{status, in.at("message").string()};
+  loaded_.insert(id);
+  return std::nullopt;
+}
+
+}  // namespace kw
