@@ -69,6 +69,20 @@ def write_model(folder, context=512):
     return folder
 
 
+def write_adapter(folder, base, rank=2):
+    """To a model of write_model(), of one matrix; as PEFT writes it."""
+    folder.mkdir()
+    random = numpy.random.default_rng(8)
+    name = "base_model.model.model.layers.0.mlp.down_proj.lora_%s.weight"
+    write_safetensors(folder / "adapter_model.safetensors", {
+        name % "A": random.normal(0, 1, (rank, INNER)).astype(numpy.float32),
+        name % "B": random.normal(0, 1, (WIDTH, rank)).astype(numpy.float32)})
+    (folder / "adapter_config.json").write_text(json.dumps({
+        "peft_type": "LORA", "r": rank, "lora_alpha": 4, "target_modules": ["down_proj"],
+        "base_model_name_or_path": base}))
+    return folder
+
+
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     return write_model(tmp_path_factory.mktemp("local") / "tiny")
@@ -167,6 +181,22 @@ def test_a_task_without_room_is_a_sample_that_was_not_judged(program, tmp_path):
     [sample] = row["samples"]
     assert sample["outcome"] == "not judged" and "leaves no room" in sample["reason"]
     assert costs["failures"] == 1
+
+
+def test_an_adapter_is_a_model(program, tiny):
+    adapter = write_adapter(tiny.parent / "adapter", "../tiny")
+    [row], costs = read(run(*command(program, adapter, "--max-tokens", "5", "--json")))
+    assert row["samples"][0]["rejected_at"] == "load", row
+    assert costs["completion_tokens"] == 5
+    for base, words in (("../elsewhere", "../elsewhere"), ("..", "config.json")):
+        lost = write_adapter(tiny.parent / ("to_" + words.strip("./")), base)
+        process = run(*command(program, lost))
+        assert process.returncode == 2 and words in process.stderr, process.stderr
+    wrong = write_adapter(tiny.parent / "wrong", "../tiny")
+    config = json.loads((wrong / "adapter_config.json").read_text())
+    (wrong / "adapter_config.json").write_text(json.dumps({**config, "r": 3}))
+    process = run(*command(program, wrong))
+    assert process.returncode == 2 and "[2, %d]" % INNER in process.stderr, process.stderr
 
 
 def test_a_mix_has_both(program, tiny):

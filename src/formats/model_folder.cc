@@ -1,7 +1,5 @@
 #include "formats/model_folder.h"
 
-#include <algorithm>
-
 #include "formats/error.h"
 #include "formats/read_file.h"
 
@@ -11,7 +9,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kMostRank = 1 << 16;
-constexpr size_t kMostAdapters = 16;  // on one another
 
 // Options of PEFT that make something else of the factors, when they are set.
 void refuse_variants(const JsonReader& in) {
@@ -34,7 +31,7 @@ void refuse_variants(const JsonReader& in) {
 // Where an adapter says that its base is.
 fs::path base_of(const fs::path& folder, const AdapterConfig& config) {
   const fs::path beside = folder / config.base;  // what is absolute stays so
-  std::error_code none;  // of names that no folder can have, too
+  std::error_code none;                          // of names that no folder can have, too
   if (fs::is_directory(beside, none)) return beside;
   if (fs::is_directory(config.base, none)) return config.base;
   throw InputError((folder / kAdapterConfig).string() + ": is for " + config.base +
@@ -64,27 +61,20 @@ Json to_json(const AdapterConfig& config, const std::vector<std::string>& module
       {"use_rslora", false}, {"inference_mode", true},     {"target_modules", modules}};
 }
 
-std::vector<fs::path> ModelFolder::all() const {
-  std::vector<fs::path> out = {base};
-  out.insert(out.end(), adapters.begin(), adapters.end());
-  return out;
-}
-
 ModelFolder find_model(const fs::path& folder) {
   ModelFolder out;
   out.base = folder;
-  while (fs::exists(out.base / kAdapterConfig)) {
-    if (out.adapters.size() == kMostAdapters) {
-      throw InputError(folder.string() + ": adapters of adapters, without an end");
+  const fs::path file = folder / kAdapterConfig;
+  if (fs::exists(file)) {
+    out.adapter = folder;
+    out.base = base_of(folder, parse_adapter_config(read_file(file), file.string()));
+    if (fs::exists(out.base / kAdapterConfig)) {
+      throw InputError(file.string() + ": is for " + out.base.string() +
+                       ", which is an adapter itself");
     }
-    const fs::path file = out.base / kAdapterConfig;
-    out.adapters.insert(out.adapters.begin(), out.base);
-    out.base = base_of(out.base, parse_adapter_config(read_file(file), file.string()));
   }
-  out.tokenizer = out.base / "tokenizer.json";
-  for (const fs::path& each : out.adapters) {
-    if (fs::exists(each / "tokenizer.json")) out.tokenizer = each / "tokenizer.json";
-  }
+  const bool own = out.adapter && fs::exists(folder / "tokenizer.json");
+  out.tokenizer = (own ? folder : out.base) / "tokenizer.json";
   return out;
 }
 

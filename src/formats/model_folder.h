@@ -1,11 +1,11 @@
 // A model on disk: a Hugging Face folder, or the folder of an adapter (LoRA, Hu et al.,
 // arXiv:2106.09685) as PEFT writes it (https://huggingface.co/docs/peft, adapter_config.json and
-// adapter_model.safetensors), which names the model that it is for; that one may be an adapter's
-// again. Torch-free.
+// adapter_model.safetensors), which names the model that it is for. Torch-free.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,15 +32,13 @@ AdapterConfig parse_adapter_config(std::string_view json, const std::string& nam
 Json to_json(const AdapterConfig& config, const std::vector<std::string>& modules);
 
 struct ModelFolder {
-  std::filesystem::path base;                   // with config.json
-  std::vector<std::filesystem::path> adapters;  // in the order in which they are applied
-  std::filesystem::path tokenizer;              // tokenizer.json: the last of them that has one
-
-  std::vector<std::filesystem::path> all() const;  // base and adapters
+  std::filesystem::path base;                    // with config.json
+  std::optional<std::filesystem::path> adapter;  // to it
+  std::filesystem::path tokenizer;               // tokenizer.json: the adapter's own, if it has one
 };
-// Follows adapters to what they are for: relative paths are from the adapter's folder, or else from
-// the working directory. InputError where there is none, or where they go in circles. Whether the
-// base has a model is not looked at.
+// Follows an adapter to what it is for: a relative path is from the adapter's folder, or else from
+// the working directory. InputError where there is none, or an adapter again. Whether the base has
+// a model is not looked at.
 ModelFolder find_model(const std::filesystem::path& folder);
 
 }  // namespace kw

@@ -171,7 +171,7 @@ Transformer::Transformer(const ModelFolder& from, const at::TensorOptions& optio
                        " of this configuration has not");
     }
   }
-  for (const fs::path& each : from.adapters) adapt(Adapter(parameters_, each));
+  if (from.adapter) adapt(Adapter(parameters_, *from.adapter));
 }
 
 void Transformer::adapt(const Adapter& adapter) {

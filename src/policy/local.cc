@@ -32,21 +32,18 @@ std::string hash_of(const fs::path& path) {
   return sha256_hex(hashes);
 }
 
-// The model's files: of its base, then of adapters, each in the order of their names.
-std::vector<fs::path> files_of(const ModelFolder& model) {
+// A folder's files that are a model's, in the order of their names.
+std::vector<fs::path> files_of(const fs::path& folder) {
   std::vector<fs::path> out;
-  for (const fs::path& folder : model.all()) {
-    const auto first = static_cast<ptrdiff_t>(out.size());
-    std::error_code unreadable;
-    for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
-      const std::string name = entry.path().filename().string();
-      if (name == "config.json" || name == kAdapterConfig || name == "tokenizer.json" ||
-          name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json")) {
-        out.push_back(entry.path());
-      }
+  std::error_code unreadable;
+  for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
+    const std::string name = entry.path().filename().string();
+    if (name == "config.json" || name == kAdapterConfig || name == "tokenizer.json" ||
+        name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json")) {
+      out.push_back(entry.path());
     }
-    std::sort(out.begin() + first, out.end());
   }
+  std::ranges::sort(out);
   return out;
 }
 
@@ -119,7 +116,10 @@ class Local : public Policy {
   std::string name() const override { return "local"; }
   std::string fingerprint() const override {
     std::call_once(hashed_, [&] {
-      for (const fs::path& file : files_of(find_model(folder_))) {
+      const ModelFolder model = find_model(folder_);
+      std::vector<fs::path> files = files_of(model.base);
+      if (model.adapter) std::ranges::copy(files_of(*model.adapter), std::back_inserter(files));
+      for (const fs::path& file : files) {
         hash_ += file.filename().string() + " " + hash_of(file) + "\n";
       }
     });
@@ -190,7 +190,7 @@ fs::path embedded_model() {
 std::string model_folder(const std::string& given, const fs::path& embedded) {
   const fs::path folder = given.empty() ? embedded : fs::path(given);
   const ModelFolder found = find_model(folder);
-  const std::vector<fs::path> files = files_of({.base = found.base});
+  const std::vector<fs::path> files = files_of(found.base);
   const auto has = [&](const char* ending) {
     return std::ranges::any_of(files,
                                [&](const fs::path& f) { return f.string().ends_with(ending); });
@@ -209,8 +209,8 @@ std::string model_folder(const std::string& given, const fs::path& embedded) {
                      "); give one with --model FOLDER: a Hugging Face folder, such as "
                      "kernelwright train leaves in RUN/checkpoint-STEP/model");
   }
-  throw InputError("--model " + given + ": " +
-                   (found.adapters.empty() ? "" : found.base.string() + " ") + "has no " + missing +
+  throw InputError("--model " + given + ": " + (found.adapter ? found.base.string() + " " : "") +
+                   "has no " + missing +
                    "; expected a Hugging Face folder with config.json, tokenizer.json and "
                    "*.safetensors, such as kernelwright train leaves in RUN/checkpoint-STEP/model");
 }

@@ -20,12 +20,12 @@ struct AdamOptions {
   double clip = 1.0;  // the norm that all gradients together are cut down to; 0: never
 };
 
-class AdamW : public Optimizer {
+class AdamW : public ParameterOptimizer {
  public:
   // Parameters are asked for gradients from here on.
   AdamW(const std::map<std::string, at::Tensor>& parameters, AdamOptions options);
 
-  using Optimizer::accumulate;
+  using ParameterOptimizer::accumulate;
   void accumulate(const Parameters& copy, double scale) override;
   // Adds a parameter's gradient to its sum.
   void add(const std::string& name, const at::Tensor& gradient, double scale);

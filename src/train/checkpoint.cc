@@ -46,7 +46,7 @@ void write_text(const fs::path& path, const std::string& text) {
 }  // namespace
 
 void write_checkpoint_of_run(const fs::path& run, int64_t step, const Transformer& model,
-                             const std::string& tokenizer_json, const Optimizer& optimizer,
+                             const std::string& tokenizer_json, const ParameterOptimizer& optimizer,
                              const Json& state, int keep) {
   const fs::path whole = run / (kPrefix + std::to_string(step));
   const fs::path half = run / ("." + whole.filename().string() + ".half");

@@ -22,7 +22,7 @@ struct FoundCheckpoint {
 // EnvironmentError where the disk refuses.
 void write_checkpoint_of_run(const std::filesystem::path& run, int64_t step,
                              const Transformer& model, const std::string& tokenizer_json,
-                             const Optimizer& optimizer, const Json& state, int keep = 2);
+                             const ParameterOptimizer& optimizer, const Json& state, int keep = 2);
 // The last whole one whose state can be read; nothing where there is none. InputError where there
 // are some, and none can be read.
 std::optional<FoundCheckpoint> last_checkpoint(const std::filesystem::path& run);

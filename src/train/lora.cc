@@ -4,9 +4,8 @@ namespace kw {
 
 namespace fs = std::filesystem;
 
-Lora::Lora(const Transformer& model, const AdapterConfig& config, uint64_t seed,
-           AdamOptions options)
-    : adapter_(model.parameters(), config, seed), adam_(adapter_.parameters(), options) {
+Lora::Lora(const Transformer& model, const fs::path& base, Adapter adapter, AdamOptions options)
+    : base_(base), adapter_(std::move(adapter)), adam_(adapter_.parameters(), options) {
   for (const auto& [name, parameter] : model.parameters()) {
     const bool learns = adapter_.factors().contains(name);
     at::Tensor(parameter).set_requires_grad(learns);
@@ -14,6 +13,7 @@ Lora::Lora(const Transformer& model, const AdapterConfig& config, uint64_t seed,
     weights_[name] = {parameter, parameter.detach().clone(),
                       at::zeros_like(parameter, parameter.options().dtype(at::kFloat))};
   }
+  write_back();
 }
 
 void Lora::accumulate(const Parameters& parameters, double scale) {
@@ -49,7 +49,7 @@ void Lora::load(const fs::path& path) {
 
 void Lora::save_model(const Transformer&, const fs::path& folder) const {
   fs::create_directories(folder);
-  const fs::path base = fs::canonical(adapter_.config().base);
+  const fs::path base = fs::canonical(base_);
   adapter_.save(folder, base.lexically_relative(fs::canonical(folder)).string());
 }
 

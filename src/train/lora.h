@@ -10,13 +10,14 @@
 
 namespace kw {
 
-class Lora : public Optimizer {
+class Lora : public ParameterOptimizer {
  public:
-  // The model that `config.base` names, as it is there: it is changed from here on, and of its
-  // parameters those that have factors alone are asked for gradients.
-  Lora(const Transformer& model, const AdapterConfig& config, uint64_t seed, AdamOptions options);
+  // A model that is the adapter's base, as that was; it is changed from here on, and of its
+  // parameters those that have factors alone are asked for gradients. `base` is its folder.
+  Lora(const Transformer& model, const std::filesystem::path& base, Adapter adapter,
+       AdamOptions options);
 
-  using Optimizer::accumulate;
+  using ParameterOptimizer::accumulate;
   void accumulate(const Parameters& parameters, double scale) override;
   double step(double rate) override;
   void save(const std::filesystem::path& path) const override;
@@ -32,6 +33,7 @@ class Lora : public Optimizer {
   };
   void write_back();
 
+  const std::filesystem::path base_;
   Adapter adapter_;
   AdamW adam_;  // of the factors
   std::map<std::string, Weight> weights_;

@@ -28,8 +28,10 @@ class LoraTest : public testing::Test {
   }
   void TearDown() override { fs::remove_all(root_); }
 
-  AdapterConfig config() const {
-    return {.rank = 3, .alpha = 6, .base = (root_ / "base").string()};
+  // Of rank 3, whose factors count twice.
+  Lora lora(const Transformer& model, AdamOptions options = {}, uint64_t seed = 1) const {
+    return {model, root_ / "base", Adapter(model.parameters(), {.rank = 3, .alpha = 6}, seed),
+            options};
   }
   Transformer base(at::ScalarType type = at::kFloat) const { return {root_ / "base", type}; }
 
@@ -52,20 +54,20 @@ std::vector<Example> some_examples() {
 TEST_F(LoraTest, BeginsAsItsBase) {
   const Transformer model = base();
   const auto before = copies(model);
-  const Lora lora(model, config(), 1, {});
+  const Lora learning = lora(model);
   for (const auto& [name, parameter] : model.parameters()) {
     EXPECT_TRUE(at::equal(parameter, before.at(name))) << name;
     EXPECT_EQ(parameter.requires_grad(), name.ends_with("_proj.weight")) << name;
   }
-  EXPECT_EQ(lora.adapter().factors().size(), 2u * 7);
+  EXPECT_EQ(learning.adapter().factors().size(), 2u * 7);
 }
 
 TEST_F(LoraTest, FactorsHaveTheGradientsOfAutograd) {
   const Transformer model = base();
   // Each step is the gradient: with so large an epsilon the rate makes up for it.
   const double large = 1e6;
-  Lora lora(model, config(), 1, {.beta1 = 0, .epsilon = large, .decay = 0, .clip = 0});
-  const auto& [a, b] = lora.adapter().factors().at(kDown);
+  Lora learning = lora(model, {.beta1 = 0, .epsilon = large, .decay = 0, .clip = 0});
+  const auto& [a, b] = learning.adapter().factors().at(kDown);
   at::Tensor weight = model.parameters().at(kDown);
   at::manual_seed(3);
   for (int step = 0; step < 2; ++step) {  // B is zeros in the first, so that A learns nothing
@@ -76,10 +78,10 @@ TEST_F(LoraTest, FactorsHaveTheGradientsOfAutograd) {
     (scale * at::matmul(b_before, a_before) * 1.5 * gradient).sum().backward();
     for (const double share : {0.5, 1.0}) {
       weight.mutable_grad() = gradient;
-      lora.accumulate(model.parameters(), share);
+      learning.accumulate(model.parameters(), share);
       EXPECT_FALSE(weight.grad().defined());
     }
-    lora.step(large);
+    learning.step(large);
     EXPECT_TRUE(at::allclose(a_before - a, a_before.grad(), 1e-3, 1e-3));
     EXPECT_TRUE(at::allclose(b_before - b, b_before.grad(), 1e-3, 1e-3));
     EXPECT_EQ(at::equal(a_before, a), step == 0);
@@ -91,15 +93,15 @@ TEST_F(LoraTest, WhatIsKeptIsWhatIsUsed) {
   for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
     const Transformer model = base(type);
     const auto before = copies(model);
-    Lora lora(model, config(), 1, {.decay = 0});
+    Lora learning = lora(model, {.decay = 0});
     Replicas models(model, 2);
     double first = 0, last = 0;
     for (int step = 0; step < 30; ++step) {
-      last = sft_step(models, lora, some_examples(), 16, 1, 3e-2).loss;
+      last = sft_step(models, learning, some_examples(), 16, 1, 3e-2).loss;
       if (step == 0) first = last;
     }
     EXPECT_LT(last, 0.9 * first);
-    lora.save_model(model, root_ / "runs/adapter");
+    learning.save_model(model, root_ / "runs/adapter");
     EXPECT_FALSE(fs::exists(root_ / "runs/adapter/model.safetensors"));
     const Transformer again(root_ / "runs/adapter", type);
     const SafetensorsFile file(root_ / "runs/adapter" / kAdapterWeights);
@@ -126,10 +128,26 @@ TEST_F(LoraTest, WhatIsKeptIsWhatIsUsed) {
   }
 }
 
+// As a run does that begins with an adapter's folder.
+TEST_F(LoraTest, AnAdapterOfAFolderGoesOn) {
+  const Transformer model = base();
+  Lora first = lora(model);
+  Replicas models(model);
+  for (int step = 0; step < 3; ++step) sft_step(models, first, some_examples(), 16, 2, 1e-2);
+  first.save_model(model, root_ / "adapter");
+  const Transformer again = base(), merged(root_ / "adapter", at::kFloat);
+  const Lora next(again, root_ / "base", Adapter(again.parameters(), root_ / "adapter"), {});
+  for (const auto& [name, parameter] : model.parameters()) {
+    EXPECT_TRUE(at::equal(parameter, again.parameters().at(name))) << name;
+    EXPECT_TRUE(at::equal(parameter, merged.parameters().at(name))) << name;
+  }
+  const at::Tensor ids = at::arange(10).unsqueeze(0);
+  EXPECT_TRUE(at::equal(again.hidden(ids), merged.hidden(ids)));
+}
+
 TEST_F(LoraTest, GoesOnExactlyFromAFile) {
   const Transformer through = base(), stopped = base(), again = base();
-  Lora all(through, config(), 1, {}), first(stopped, config(), 1, {}),
-      second(again, config(), 2, {});
+  Lora all = lora(through), first = lora(stopped), second = lora(again, {}, 2);
   Replicas one(through), two(stopped), three(again);
   for (int step = 0; step < 3; ++step) {
     sft_step(one, all, some_examples(), 16, 2, 1e-2);
@@ -144,24 +162,22 @@ TEST_F(LoraTest, GoesOnExactlyFromAFile) {
   for (const auto& [name, parameter] : through.parameters()) {
     EXPECT_TRUE(at::equal(parameter, again.parameters().at(name))) << name;
   }
-  AdapterConfig wider = config();
-  wider.rank = 4;
-  Lora other(again, wider, 1, {});
+  Lora other(again, root_ / "base", Adapter(again.parameters(), {.rank = 4}, 1), {});
   EXPECT_THROW(other.load(root_ / "adam.safetensors"), InputError);
 }
 
 TEST_F(LoraTest, GradientsThatAreNoNumbersChangeNothing) {
   const Transformer model = base();
   const auto before = copies(model);
-  Lora lora(model, config(), 1, {});
+  Lora learning = lora(model);
   at::Tensor weight = model.parameters().at(kDown);
   weight.mutable_grad() = at::full_like(weight, std::nan(""));
-  lora.accumulate(model.parameters());
-  EXPECT_FALSE(std::isfinite(lora.step(0.1)));
+  learning.accumulate(model.parameters());
+  EXPECT_FALSE(std::isfinite(learning.step(0.1)));
   EXPECT_TRUE(at::equal(weight, before.at(kDown)));
   weight.mutable_grad() = at::ones_like(weight);
-  lora.accumulate(model.parameters());
-  EXPECT_TRUE(std::isfinite(lora.step(0.1)));
+  learning.accumulate(model.parameters());
+  EXPECT_TRUE(std::isfinite(learning.step(0.1)));
   EXPECT_FALSE(at::equal(weight, before.at(kDown)));
 }
 
@@ -170,10 +186,10 @@ TEST_F(LoraTest, FactorsThatDoNotFitAreRefused) {
   const Transformer model = base();
   const fs::path folder = root_ / "adapter";
   const auto refusal = [&](const std::function<void(std::map<std::string, at::Tensor>&)>& change) {
-    const Lora lora(model, config(), 1, {});
-    lora.save_model(model, folder);
+    const Lora learning = lora(model);
+    learning.save_model(model, folder);
     std::map<std::string, at::Tensor> tensors;
-    for (const auto& [name, factor] : lora.adapter().parameters()) {
+    for (const auto& [name, factor] : learning.adapter().parameters()) {
       tensors["base_model.model." + name] = factor;
     }
     change(tensors);

@@ -22,11 +22,11 @@ struct Schedule {
   double at(int64_t step) const;  // from 0
 };
 
-class Optimizer {
+class ParameterOptimizer {
  public:
   using Parameters = std::map<std::string, at::Tensor>;
 
-  virtual ~Optimizer() = default;
+  virtual ~ParameterOptimizer() = default;
 
   // Adds the gradients of a model's parameters, or of a copy's on any device, times `scale` to the
   // sums, and clears them.

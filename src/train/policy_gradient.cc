@@ -64,9 +64,9 @@ std::vector<std::vector<double>> answer_log_p(const Transformer& model,
   return out;
 }
 
-UpdateReport update(const Transformer& model, const Transformer* reference, Optimizer& optimizer,
-                    const std::vector<SampledGroup>& groups, const Objective& objective,
-                    double rate, const UpdateOptions& options) {
+UpdateReport update(const Transformer& model, const Transformer* reference,
+                    ParameterOptimizer& optimizer, const std::vector<SampledGroup>& groups,
+                    const Objective& objective, double rate, const UpdateOptions& options) {
   const std::vector<Example> texts = texts_of(groups);
   std::vector<std::vector<double>> reference_log_p;
   if (reference) reference_log_p = answer_log_p(*reference, texts, options);

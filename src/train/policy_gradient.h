@@ -42,8 +42,8 @@ std::vector<std::vector<double>> answer_log_p(const Transformer& model,
                                               const UpdateOptions& options);
 
 // `reference` holds the model back where the objective wants one; else null.
-UpdateReport update(const Transformer& model, const Transformer* reference, Optimizer& optimizer,
-                    const std::vector<SampledGroup>& groups, const Objective& objective,
-                    double rate, const UpdateOptions& options);
+UpdateReport update(const Transformer& model, const Transformer* reference,
+                    ParameterOptimizer& optimizer, const std::vector<SampledGroup>& groups,
+                    const Objective& objective, double rate, const UpdateOptions& options);
 
 }  // namespace kw

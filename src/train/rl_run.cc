@@ -65,7 +65,7 @@ class RlRun {
         curriculum_(curriculum_options(config)),
         objective_(make_objective(config.objective)) {
     if (config.objective.kl_weight > 0) {
-      reference_.emplace(make_model(config, read_.tokenizer, format_.end(), std::nullopt));
+      reference_.emplace(make_start(config, read_.tokenizer, format_.end()));
     }
   }
 
@@ -258,7 +258,7 @@ class RlRun {
   const AnswerFormat format_;
   const Transformer model_;
   std::optional<Transformer> reference_;
-  const std::unique_ptr<Optimizer> optimizer_;
+  const std::unique_ptr<ParameterOptimizer> optimizer_;
   Generator generator_;
   const DeviceProfile profile_;
   RlTaskSource tasks_, held_out_source_;

@@ -192,7 +192,13 @@ TEST_F(RlRuns, LearnByAnAdapterAndGoOnExactly) {
   const auto lines = log("through", "rl");
   EXPECT_EQ(lines.front().at("kl"), 0.0);  // of the model that it begins as
   EXPECT_GT(lines.back().at("kl"), 0.0);
-  EXPECT_EQ(find_model(last_checkpoint(base_ / "through")->folder / "model").adapters.size(), 1u);
+  const fs::path adapter = last_checkpoint(base_ / "through")->folder / "model";
+  EXPECT_TRUE(find_model(adapter).adapter);
+  // From that adapter on, KL is counted from what it was.
+  config.init = adapter.string();
+  config.steps = 1;
+  run(config, "next", judge);
+  EXPECT_EQ(log("next", "rl").front().at("kl"), 0.0);
 }
 
 TEST_F(RlRuns, WriteTheNextBatchWhileOneIsJudged) {

@@ -47,8 +47,9 @@ void describe(Settings& s, RunConfig& c) {
   s.add("model.init", c.init, "model folder to start from; without, from nothing");
   s.add("model.tokenizer", c.tokenizer, "tokenizer.json; without, that of model.init");
   s.add("model.lora_rank", c.lora_rank,
-        "of an adapter that learns in place of model.init, which stays; 0: all parameters learn", 0,
-        1 << 16);
+        "of an adapter that learns in place of model.init, which stays, or is one that goes on; 0: "
+        "all parameters learn",
+        0, 1 << 16);
   s.add("model.lora_alpha", c.lora_alpha, "what the adapter's factors count for, times its rank", 1,
         1 << 20);
   s.add("model.width", c.width, "of the residual stream", 1, 1 << 20);
@@ -96,10 +97,8 @@ RunTokenizer read_tokenizer(const RunConfig& config, const std::optional<FoundCh
   return {json, Tokenizer(json, path.string())};
 }
 
-Transformer make_model(const RunConfig& config, const Tokenizer& tokenizer, TokenId end,
-                       const std::optional<FoundCheckpoint>& from) {
+Transformer make_start(const RunConfig& config, const Tokenizer& tokenizer, TokenId end) {
   const auto options = placed(config.device);
-  if (from && config.lora_rank == 0) return Transformer(from->folder / "model", options);
   if (!config.init.empty()) return Transformer(fs::path(config.init), options);
   ModelConfig shape;
   shape.type = "qwen3";
@@ -117,18 +116,43 @@ Transformer make_model(const RunConfig& config, const Tokenizer& tokenizer, Toke
   return Transformer(shape, options, static_cast<uint64_t>(config.seed));
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const RunConfig& config, const Transformer& model,
-                                          const AdamOptions& options,
-                                          const std::optional<FoundCheckpoint>& from) {
-  std::unique_ptr<Optimizer> out;
+Transformer make_model(const RunConfig& config, const Tokenizer& tokenizer, TokenId end,
+                       const std::optional<FoundCheckpoint>& from) {
+  const auto options = placed(config.device);
+  if (config.lora_rank > 0) return Transformer(find_model(config.init).base, options);
+  if (from) return Transformer(from->folder / "model", options);
+  return make_start(config, tokenizer, end);
+}
+
+namespace {
+
+// A new one, or that of model.init.
+Adapter make_adapter(const RunConfig& config, const Transformer& model) {
+  const ModelFolder init = find_model(config.init);
+  if (!init.adapter) {
+    return {model.parameters(),
+            {.rank = config.lora_rank, .alpha = static_cast<double>(config.lora_alpha)},
+            static_cast<uint64_t>(config.seed)};
+  }
+  Adapter out(model.parameters(), *init.adapter);
+  if (out.config().rank == config.lora_rank && out.config().alpha == config.lora_alpha) return out;
+  throw InputError("model.init is an adapter of rank " + std::to_string(out.config().rank) +
+                   " and alpha " + Json(out.config().alpha).dump() +
+                   ", which goes on as it is: model.lora_rank and model.lora_alpha say otherwise");
+}
+
+}  // namespace
+
+std::unique_ptr<ParameterOptimizer> make_optimizer(const RunConfig& config,
+                                                   const Transformer& model,
+                                                   const AdamOptions& options,
+                                                   const std::optional<FoundCheckpoint>& from) {
+  std::unique_ptr<ParameterOptimizer> out;
   if (config.lora_rank == 0) {
     out = std::make_unique<AdamW>(model.parameters(), options);
   } else {
-    out = std::make_unique<Lora>(model,
-                                 AdapterConfig{.rank = config.lora_rank,
-                                               .alpha = static_cast<double>(config.lora_alpha),
-                                               .base = config.init},
-                                 static_cast<uint64_t>(config.seed), options);
+    out = std::make_unique<Lora>(model, find_model(config.init).base, make_adapter(config, model),
+                                 options);
   }
   if (from) out->load(from->folder / "adam.safetensors");
   return out;

@@ -47,14 +47,18 @@ struct RunTokenizer {
 // That of a checkpoint; without one, the recipe's. InputError where it cannot be read.
 RunTokenizer read_tokenizer(const RunConfig& config, const std::optional<FoundCheckpoint>& from);
 
-// The model of a checkpoint; without one, the one that the run starts from, which is also what an
-// adapter learns on. InputError for what the recipe has wrong.
+// The model that a run starts from. InputError for what the recipe has wrong.
+Transformer make_start(const RunConfig& config, const Tokenizer& tokenizer, TokenId end);
+// The model that learns: that of a checkpoint; without one, the one that the run starts from; for
+// an adapter its base, which the optimizer then puts the factors into.
+// InputError likewise.
 Transformer make_model(const RunConfig& config, const Tokenizer& tokenizer, TokenId end,
                        const std::optional<FoundCheckpoint>& from);
-// What learns, from where the checkpoint stands.
-std::unique_ptr<Optimizer> make_optimizer(const RunConfig& config, const Transformer& model,
-                                          const AdamOptions& options,
-                                          const std::optional<FoundCheckpoint>& from);
+// What makes the model's steps, from where the checkpoint stands; it writes to the model.
+std::unique_ptr<ParameterOptimizer> make_optimizer(const RunConfig& config,
+                                                   const Transformer& model,
+                                                   const AdamOptions& options,
+                                                   const std::optional<FoundCheckpoint>& from);
 
 // Of the programs that a split has; those of the validation split have a seed of their own.
 ProgramOptions program_options(const RunConfig& config, Split split);

@@ -103,8 +103,9 @@ at::Tensor target_log_p(const Transformer& model, const PackedBatch& batch, doub
   return at::log_softmax(logits, -1).gather(-1, batch.targets.unsqueeze(-1)).squeeze(-1);
 }
 
-SftReport sft_step(Replicas& models, Optimizer& optimizer, const std::vector<Example>& examples,
-                   size_t row, size_t rows_at_once, double rate) {
+SftReport sft_step(Replicas& models, ParameterOptimizer& optimizer,
+                   const std::vector<Example>& examples, size_t row, size_t rows_at_once,
+                   double rate) {
   const double all = learned_tokens(examples);
   const std::vector<Rows> parts = divided(packed(examples, row), rows_at_once, models.size());
   std::vector<at::Tensor> losses(models.size());  // sums so far, each on its own device

@@ -50,8 +50,9 @@ at::Tensor target_log_p(const Transformer& model, const PackedBatch& batch, doub
 
 // Learns from the examples once. `row` places a row, `rows_at_once` rows in a part at most; as many
 // parts at the same time as there are models. `optimizer` is that of the first.
-SftReport sft_step(Replicas& models, Optimizer& optimizer, const std::vector<Example>& examples,
-                   size_t row, size_t rows_at_once, double rate);
+SftReport sft_step(Replicas& models, ParameterOptimizer& optimizer,
+                   const std::vector<Example>& examples, size_t row, size_t rows_at_once,
+                   double rate);
 // The loss alone.
 double sft_loss(const Transformer& model, const std::vector<Example>& examples, size_t row,
                 size_t rows_at_once);

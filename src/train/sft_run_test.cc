@@ -71,10 +71,14 @@ TEST(SftRun, AnAdapterGoesOnExactlyWhereItWasStopped) {
   fs::rename(base, base.string() + "-moved");  // base and adapter together
   fs::remove_all(base);
   const fs::path moved = base.string() + "-moved";
+  // The adapter goes on, from a place of its own; the base stays the base.
   config.init = (moved / fs::relative(adapter, base)).string();
   config.steps = 2;
   EXPECT_EQ(run(config, moved / "next", -1), 2);
-  EXPECT_EQ(find_model(last_checkpoint(moved / "next")->folder / "model").adapters.size(), 2u);
+  const fs::path after = last_checkpoint(moved / "next")->folder / "model";
+  EXPECT_TRUE(fs::equivalent(find_model(after).base, moved / fs::relative(whole, base)));
+  config.lora_rank = 5;
+  EXPECT_THROW(run(config, moved / "wider", -1), InputError);
   config.init.clear(), config.tokenizer = kTestTokenizer;
   EXPECT_THROW(run(config, moved / "none", -1), InputError);
   fs::remove_all(moved);
