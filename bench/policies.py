@@ -125,7 +125,7 @@ def main():
     wanted = []
     for item in flags.policy:
         policy, _, folder = item.partition("=")
-        if policy != "teacher" and not (Path(folder) / "config.json").exists():
+        if policy != "teacher" and not any(Path(folder).glob("*config.json")):
             raise SystemExit("--policy %s: %s is no model's folder" % (item, folder or "nothing"))
         for level in map(int, flags.levels.split(",")):
             for searched in modes:

@@ -2,13 +2,14 @@
 """What reinforcement learning adds in the smoke test, on a CPU: pass@1 before and after it, seed by seed.
 
     bench/smoke.py KERNELWRIGHT --runs FOLDER --out bench/cpu/smoke.json [--seeds 1,2,3] [--tasks 400]
+                   [--set KEY=VALUE ...]
 
 For each seed: recipes/smoke-sft.toml, recipes/smoke-rl.toml from where that ended (its own seed is 100 more,
 so that its programs are others), then both models asked about the same held-out tasks, one answer each at the
 temperature that reinforcement learning samples at, with the same random numbers, and judged as it judges, by
 Triton's interpreter. Held-out tasks are of the recipes' operators and window and drawn from a seed of their
 own; those whose text is one of the programs that any of the runs can have drawn are left out. What FOLDER
-has of a seed is kept: killed, the same command goes on.
+has of a seed is kept: killed, the same command goes on. --set: settings of smoke-rl.toml, with a FOLDER of their own.
 
 The interval of a difference is a paired bootstrap over tasks; that of all seeds is over tasks too, of the mean
 over seeds.
@@ -106,7 +107,7 @@ def evaluate(tool, tasks, model, rl, trials, out, phases, phase):
     return answers_of(out)
 
 
-def learn(tool, seed, folder, phases):
+def learn(tool, seed, folder, phases, settings):
     """Folders of the models before and after reinforcement learning."""
     models, steps = [], {"sft": recipe("smoke-sft.toml")["sft"]["steps"], "rl": recipe("smoke-rl.toml")["rl"]["steps"]}
     for kind, own in (("sft", seed), ("rl", seed + RL_SEED)):
@@ -117,7 +118,8 @@ def learn(tool, seed, folder, phases):
         command = [tool, "train", ROOT / "recipes" / ("smoke-%s.toml" % kind), "--out", run,
                    "--set", "run.seed=%d" % own]
         if kind == "rl":
-            command += ["--set", "model.init=%s" % models[0]]
+            for setting in ("model.init=%s" % models[0], *settings):
+                command += ["--set", setting]
         phases.add(kind, command, folder / (kind + ".log"))
     return models
 
@@ -128,10 +130,10 @@ def curve(log):
     return [round(statistics.fmean(rewards[i:i + 5]), 3) for i in range(0, len(rewards), 5)]
 
 
-def one_seed(tool, seed, folder, tasks):
+def one_seed(tool, seed, folder, tasks, settings):
     folder.mkdir(parents=True, exist_ok=True)
     phases = Phases(folder / "seconds.json")
-    models = learn(tool, seed, folder, phases)
+    models = learn(tool, seed, folder, phases, settings)
     rl, judge = (recipe("smoke-rl.toml")[table] for table in ("rl", "judge"))
     answers, reasons = [], []
     for when, model in zip(("before", "after"), models):
@@ -170,21 +172,23 @@ def main():
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--tasks", type=int, default=400)
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     flags = parser.parse_args()
     seeds = [int(seed) for seed in flags.seeds.split(",")]
     tool, runs = Path(flags.kernelwright).resolve(), flags.runs.resolve()
     runs.mkdir(parents=True, exist_ok=True)
     data = recipe("smoke-rl.toml")["data"]
     tasks, left_out = held_out(tool, data, seeds, flags.tasks, runs)
-    found = {"command": "bench/smoke.py build/kernelwright --runs runs/smoke --out bench/cpu/smoke.json --seeds %s "
-                        "--tasks %d" % (flags.seeds, flags.tasks),
+    words = ["bench/smoke.py", "build/kernelwright", "--runs", "runs/smoke", "--out", "bench/cpu/" + flags.out.name,
+             "--seeds", flags.seeds, "--tasks", str(flags.tasks)]
+    found = {"command": " ".join(words + ["--set " + setting for setting in flags.set]),
              "versions": versions(tool), "cores": os.cpu_count(),
              "threads_of_torch": os.environ.get("OMP_NUM_THREADS"),
              "temperature": recipe("smoke-rl.toml")["rl"]["temperature"],
              "held_out": flags.tasks, "left_out_as_seen": left_out, "seeds": []}
     all_differences = []
     for seed in seeds:
-        row, differences = one_seed(tool, seed, runs / str(seed), tasks)
+        row, differences = one_seed(tool, seed, runs / str(seed), tasks, flags.set)
         found["seeds"].append(row)
         all_differences.append(differences)
         common = set.intersection(*map(set, all_differences))

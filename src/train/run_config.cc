@@ -195,9 +195,9 @@ std::optional<FoundCheckpoint> checkpoint_of(const fs::path& run, const Settings
   if (!from) return from;
   // What changes no result may be another: a run can be looked at more often, or go on with other
   // cores. A setting that the run does not know is of a later version.
-  const std::set<std::string> free = {"data.threads",        "data.makers", "sft.checkpoint_every",
-                                      "rl.checkpoint_every", "judge.jobs",  "judge.executors",
-                                      "sft.evaluate_every"};
+  const std::set<std::string> free = {
+      "data.threads",    "data.makers", "sft.checkpoint_every", "rl.checkpoint_every", "judge.jobs",
+      "judge.executors", "judge.gpu",   "sft.evaluate_every"};
   const Json &stored = from->state.at("settings"), now = settings.record();
   for (const auto& [key, value] : now.items()) {
     if (free.contains(key) || !stored.contains(key) || stored.at(key) == value) continue;
