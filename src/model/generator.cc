@@ -165,25 +165,31 @@ void Generator::move_together() {
   copy_rows(from, to, longest);
 }
 
-// Puts down what the next steps read.
+// Puts down what the next steps read. By address: each element by a tensor's index would be an
+// operator or three.
 void Generator::begin_steps() {
   const int64_t count = options_.rows;
   at::Tensor tokens = at::zeros({count}, at::kLong), positions = at::zeros({count}, at::kLong);
   at::Tensor temperature = at::ones({count}), top_p = at::ones({count});
   at::Tensor uniform = at::zeros({options_.steps, count});
+  auto* const token = tokens.mutable_data_ptr<int64_t>();
+  auto* const position = positions.mutable_data_ptr<int64_t>();
+  auto* const warmth = temperature.mutable_data_ptr<float>();
+  auto* const share = top_p.mutable_data_ptr<float>();
+  auto* const number = uniform.mutable_data_ptr<float>();
   truncated_ = false;
   for (int64_t i = 0; i < count; ++i) {
     const Row& row = rows_[static_cast<size_t>(i)];
     if (!row.used) continue;
     const GenerationRequest& request = row.what.request;
     const auto& drawn = row.made.tokens;
-    tokens[i] = drawn.empty() ? request.prompt.back() : drawn.back();
-    positions[i] = row.position;
-    temperature[i] = request.temperature;
-    top_p[i] = request.top_p;
+    token[i] = drawn.empty() ? request.prompt.back() : drawn.back();
+    position[i] = row.position;
+    warmth[i] = static_cast<float>(request.temperature);
+    share[i] = static_cast<float>(request.top_p);
     truncated_ = truncated_ || request.top_p < 1;
     for (int64_t k = 0; k < options_.steps; ++k) {
-      uniform[k][i] = uniform_number(request.seed, drawn.size() + static_cast<uint64_t>(k));
+      number[k * count + i] = uniform_number(request.seed, drawn.size() + static_cast<uint64_t>(k));
     }
   }
   tokens_.copy_(tokens);
