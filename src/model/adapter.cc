@@ -51,7 +51,9 @@ Adapter::Adapter(const Parameters& model, const fs::path& folder)
   const fs::path path = folder / kAdapterWeights;
   const SafetensorsFile file(path);
   const auto& stored = file.header().tensors;
-  size_t known = 0;
+  if (stored.empty()) throw InputError(path.string() + ": has no factors");
+  std::set<std::string> left;  // that nothing was found for
+  for (const auto& [name, tensor] : stored) left.insert(name);
   for (const auto& [name, weight] : model) {
     if (weight.dim() != 2 || !name.ends_with(kWeight)) continue;
     const auto a = stored.find(peft_name(name_of_a(name)));
@@ -64,21 +66,14 @@ Adapter::Adapter(const Parameters& model, const fs::path& folder)
         throw InputError(path.string() + ": " + own + " is " + shape_text(view.sizes()) + ", and " +
                          shape_text(shape) + " by " + kAdapterConfig + " and the model");
       }
-      ++known;
+      left.erase(own);
       return view.to(weight.options(), /*non_blocking=*/false, /*copy=*/true);
     };
     factors_[name] = {read(a, peft_name(name_of_a(name)), {config_.rank, weight.size(1)}),
                       read(b, peft_name(name_of_b(name)), {weight.size(0), config_.rank})};
   }
-  if (known == stored.size() && known > 0) return;
-  for (const auto& [name, tensor] : stored) {
-    const bool has = std::ranges::any_of(factors_, [&](const auto& each) {
-      return name == peft_name(name_of_a(each.first)) || name == peft_name(name_of_b(each.first));
-    });
-    if (!has)
-      throw InputError(path.string() + ": has " + name + ", which the model has no place for");
-  }
-  throw InputError(path.string() + ": has no factors");
+  if (left.empty()) return;
+  throw InputError(path.string() + ": has " + *left.begin() + ", which the model has no place for");
 }
 
 std::string Adapter::name_of_a(const std::string& weight) {
