@@ -107,7 +107,9 @@ Answer bare(string_view text) {
     if (body.starts_with("import ") || body.starts_with("from ")) {
       const string_view code = text.substr(line.begin);
       if (code.find(kClass) == string_view::npos) break;
-      return answer_of(text.substr(0, line.begin), code);
+      Answer out = answer_of(text.substr(0, line.begin), code);
+      out.open = true;
+      return out;
     }
     at = line.next;
   }

@@ -318,8 +318,9 @@ Proposal OpenAi::proposal_of(const ChatReply& reply) const {
   out.plan = std::move(answer.plan);
   out.source = std::move(answer.source);
   out.fault = std::move(answer.fault);
-  if (!out.fault.empty() && reply.finish_reason == "length") {
+  if (reply.finish_reason == "length" && (!out.fault.empty() || answer.open)) {
     out.fault = "the answer is cut off at the most tokens that it may have";
+    out.source.clear();
   }
   return out;
 }

@@ -265,9 +265,17 @@ TEST(OpenAi, WhatAllRequestsWouldMeetIsThrown) {
 }
 
 TEST(OpenAi, SaysWhenAnAnswerIsCutOff) {
-  const Asked asked = ask([](size_t) { return says("```python\nimport torch", "length"); });
-  EXPECT_NE(asked.proposals.at(0).fault.find("cut off"), std::string::npos);
-  EXPECT_FALSE(asked.proposals[0].unanswered);
+  const std::string bare = "import torch\nclass ModelNew(torch.nn.Module):\n    def for";
+  for (const std::string& text : {std::string("```python\nimport torch"), bare}) {
+    const Asked asked = ask([&](size_t) { return says(text, "length"); });
+    EXPECT_NE(asked.proposals.at(0).fault.find("cut off"), std::string::npos);
+    EXPECT_EQ(asked.proposals[0].source, "");
+    EXPECT_FALSE(asked.proposals[0].unanswered);
+  }
+  // What is whole, whatever follows it, and what ended by itself.
+  const std::string whole = "```python\n" + bare + "\n```\nAnd";
+  EXPECT_EQ(ask([&](size_t) { return says(whole, "length"); }).proposals.at(0).fault, "");
+  EXPECT_EQ(ask([&](size_t) { return says(bare, "stop"); }).proposals.at(0).source, bare);
 }
 
 TEST(OpenAi, AnEndpointThatRepeatsTheKeyIsNotRepeated) {

@@ -37,6 +37,7 @@ struct Answer {
   std::string plan;    // the text before the code
   std::string source;  // the code
   std::string fault;   // why there is none, in one line; empty otherwise
+  bool open = false;   // the code goes on to the text's end: nothing says that it is whole
 };
 // Thoughts (<think>...</think>) are dropped. The code is the last complete fenced block that has
 // `class ModelNew`; of text without fences, everything from the first import on.
