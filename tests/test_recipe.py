@@ -318,7 +318,9 @@ def test_what_cannot_be_exported_is_said(tmp_path):
         assert done.returncode == 2 and "cannot be written" in done.stderr
     for flags, says in ((["--tasks", "5"], "a batch has 6 tasks"),
                         (["--set", "rl.stepz=3"], "is rl.steps meant"),
-                        (["--set", "rl.row=20"], "rl.row is 20")):
+                        (["--set", "rl.row=20"], "rl.row is 20"),
+                        (["--set", "model.init=%s" % (ROOT / "tests/vectors/models/qwen3_lora")],
+                         "is an adapter's folder")):
         done = export(recipe, tmp_path / "none", *flags)
         assert done.returncode == 2 and says in done.stderr, done.stderr
         assert not (tmp_path / "none").exists()

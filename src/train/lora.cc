@@ -48,9 +48,8 @@ void Lora::load(const fs::path& path) {
 }
 
 void Lora::save_model(const Transformer&, const fs::path& folder) const {
-  fs::create_directories(folder);
   const fs::path base = fs::canonical(base_);
-  adapter_.save(folder, base.lexically_relative(fs::canonical(folder)).string());
+  adapter_.save(folder, base.lexically_relative(fs::weakly_canonical(folder)).string());
 }
 
 }  // namespace kw

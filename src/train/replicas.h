@@ -16,9 +16,9 @@ namespace kw {
 
 class Replicas {
  public:
-  // Of a model whose parameters that learn are known (requires_grad).
   // On the model's own device and those of the same kind with the next numbers; a CPU counts as
-  // many as are asked for. EnvironmentError where there are fewer.
+  // many as are asked for. EnvironmentError where there are fewer. Copies learn what the model's
+  // parameters learn (requires_grad) by now.
   explicit Replicas(const Transformer& model, int64_t devices = 1);
 
   size_t size() const { return 1 + copies_.size(); }

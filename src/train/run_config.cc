@@ -36,6 +36,21 @@ void check_memory(const ModelConfig& shape, const at::Device& device) {
   throw InputError(std::string("model.width, model.layers and model.inner ") + text);
 }
 
+// A new one, or that of model.init.
+Adapter make_adapter(const RunConfig& config, const Transformer& model) {
+  const ModelFolder init = find_model(config.init);
+  if (!init.adapter) {
+    return {model.parameters(),
+            {.rank = config.lora_rank, .alpha = static_cast<double>(config.lora_alpha)},
+            static_cast<uint64_t>(config.seed)};
+  }
+  Adapter out(model.parameters(), *init.adapter);
+  if (out.config().rank == config.lora_rank && out.config().alpha == config.lora_alpha) return out;
+  throw InputError("model.init is an adapter of rank " + std::to_string(out.config().rank) +
+                   " and alpha " + Json(out.config().alpha).dump() +
+                   ", which goes on as it is: model.lora_rank and model.lora_alpha say otherwise");
+}
+
 }  // namespace
 
 void describe(Settings& s, RunConfig& c) {
@@ -123,25 +138,6 @@ Transformer make_model(const RunConfig& config, const Tokenizer& tokenizer, Toke
   if (from) return Transformer(from->folder / "model", options);
   return make_start(config, tokenizer, end);
 }
-
-namespace {
-
-// A new one, or that of model.init.
-Adapter make_adapter(const RunConfig& config, const Transformer& model) {
-  const ModelFolder init = find_model(config.init);
-  if (!init.adapter) {
-    return {model.parameters(),
-            {.rank = config.lora_rank, .alpha = static_cast<double>(config.lora_alpha)},
-            static_cast<uint64_t>(config.seed)};
-  }
-  Adapter out(model.parameters(), *init.adapter);
-  if (out.config().rank == config.lora_rank && out.config().alpha == config.lora_alpha) return out;
-  throw InputError("model.init is an adapter of rank " + std::to_string(out.config().rank) +
-                   " and alpha " + Json(out.config().alpha).dump() +
-                   ", which goes on as it is: model.lora_rank and model.lora_alpha say otherwise");
-}
-
-}  // namespace
 
 std::unique_ptr<ParameterOptimizer> make_optimizer(const RunConfig& config,
                                                    const Transformer& model,

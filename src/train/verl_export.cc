@@ -347,7 +347,7 @@ void export_to_verl(const RlConfig& config, const Settings& settings, const Verl
                     const RunProgress& progress) {
   check_verl_has(config.objective.name);
   check(config);
-  if (fs::exists(fs::path(config.init) / kAdapterConfig)) {
+  if (!config.init.empty() && find_model(config.init).adapter) {
     throw InputError("model.init is an adapter's folder, which verl does not begin with: " +
                      config.init);
   }
