@@ -1,6 +1,10 @@
 #include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
+
+#include <map>
+#include <memory>
 
 #include "formats/error.h"
 #include "model/device_graph.h"
@@ -14,17 +18,28 @@ c10::cuda::CUDAStream stream_of_captures() {
   return made;
 }
 
+// What graphs of a device allocate while they run. The allocator gives a pool up with its last
+// graph, and refuses captures into it from then on.
+using Pool = at::cuda::MempoolId_t;
+
+std::shared_ptr<const Pool> pool_of(at::DeviceIndex device) {
+  static std::map<at::DeviceIndex, std::weak_ptr<const Pool>> pools;
+  std::shared_ptr<const Pool> pool = pools[device].lock();
+  if (!pool) pools[device] = pool = std::make_shared<Pool>(at::cuda::graph_pool_handle());
+  return pool;
+}
+
 class CudaGraph : public DeviceGraph {
  public:
-  explicit CudaGraph(const std::function<void()>& work) {
-    static const at::cuda::MempoolId_t memory = at::cuda::graph_pool_handle();
+  explicit CudaGraph(const std::function<void()>& work)
+      : pool_(pool_of(c10::cuda::current_device())) {
     const c10::cuda::CUDAStream own = stream_of_captures();
     c10::cuda::getCurrentCUDAStream().synchronize();
     {
       const c10::cuda::CUDAStreamGuard guard(own);
       work();  // libraries set themselves up at first use, which cannot be captured
       own.synchronize();
-      graph_.capture_begin(memory);
+      graph_.capture_begin(*pool_);
       work();
       graph_.capture_end();
     }
@@ -33,7 +48,8 @@ class CudaGraph : public DeviceGraph {
   void replay() override { graph_.replay(); }
 
  private:
-  at::cuda::CUDAGraph graph_;
+  std::shared_ptr<const Pool> pool_;
+  at::cuda::CUDAGraph graph_;  // goes first
 };
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include "policy/teacher/decomposition.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
+#include <stdexcept>
 
 #include "policy/teacher/lowering.h"
 #include "policy/teacher/module_text.h"
@@ -15,6 +17,41 @@ namespace kw::teacher {
 namespace {
 
 using Parts = std::vector<std::unique_ptr<Part>>;
+
+// The first value of the fragment that a part stores.
+ValueId first_of(const Part& part) {
+  ValueId out = std::numeric_limits<ValueId>::max();
+  for (const Output& output : part.graph.outputs) {
+    if (output.holds >= 0) out = std::min(out, output.holds);
+  }
+  return out;
+}
+
+// Whether `part` loads what `other` stores.
+bool reads(const Part& part, const Part& other) {
+  return std::ranges::any_of(part.graph.nodes, [&](const Node& node) {
+    return node.kind == NodeKind::kLoad && node.input >= part.graph.inputs &&
+           std::ranges::any_of(other.graph.outputs,
+                               [&](const Output& output) { return output.target == node.input; });
+  });
+}
+
+// In the order of the fragment's steps, as far as parts do not read each other's results.
+Parts in_order_of_steps(Parts parts) {
+  Parts out;
+  while (!parts.empty()) {
+    auto next = parts.end();
+    for (auto part = parts.begin(); part != parts.end(); ++part) {
+      const bool ready = std::ranges::none_of(
+          parts, [&](const auto& other) { return other != *part && reads(**part, *other); });
+      if (ready && (next == parts.end() || first_of(**part) < first_of(**next))) next = part;
+    }
+    if (next == parts.end()) throw std::logic_error("parts read each other");
+    out.push_back(std::move(*next));
+    parts.erase(next);
+  }
+  return out;
+}
 
 Parts parts_of(const Graph& graph, const Task& task, const DeviceProfile& profile,
                const Knowledge& known) {
@@ -37,7 +74,7 @@ Parts parts_of(const Graph& graph, const Task& task, const DeviceProfile& profil
       }
     }
   }
-  return out;
+  return in_order_of_steps(std::move(out));
 }
 
 // Rows of products by their width in a tile, for those that are wider.

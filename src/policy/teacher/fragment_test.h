@@ -29,6 +29,12 @@ class FragmentBuilder {
     task_.forward.steps.emplace_back(AtenCall{op, std::move(args), {id}, {}});
     return id;
   }
+  // Another result of the last call.
+  ValueId result(std::vector<int64_t> shape, DType dtype) {
+    const ValueId id = value(std::move(shape), dtype, {});
+    std::get<AtenCall>(task_.forward.steps.back()).results.push_back(id);
+    return id;
+  }
   Task build(ValueId output) {
     task_.forward.outputs = {output};
     task_.result = {{"out", 0}};

@@ -80,7 +80,9 @@ int Lowering::position_index(const Position& position) {
   return integer_node("index", text, std::move(operands));
 }
 
-// start + the sum of factor * index, in a dimension of `size`.
+// start + the sum of factor * index, in a dimension of `size`. Where positions before the first
+// element are possible, those behind the last are asked about as well, whether or not any are: that
+// hangs on sizes.
 Position Lowering::ranged(std::vector<std::pair<AxisId, int64_t>> terms, int64_t start,
                           int64_t size) {
   Position position;
@@ -95,10 +97,9 @@ Position Lowering::ranged(std::vector<std::pair<AxisId, int64_t>> terms, int64_t
   position.start = start;
   if (low >= 0 && high < size) return position;
   position.node = position_index(position);
-  std::string inside = low < 0 ? "{0} >= 0" : "";
   const std::string below = "{0} < " + std::to_string(size);
-  if (high >= size) inside = inside.empty() ? below : "(" + inside + ") & (" + below + ")";
-  position.guard = condition_node(inside, {position.node});
+  position.guard =
+      condition_node(low < 0 ? "({0} >= 0) & (" + below + ")" : below, {position.node});
   return position;
 }
 

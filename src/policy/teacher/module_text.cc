@@ -210,12 +210,14 @@ std::vector<std::string> memory_texts(const Graph& part, const std::set<std::str
 
 std::string value_list(const Program& program, const Graph& graph, int first_name) {
   const std::map<ValueId, int> numbers = numbers_of(program);
+  std::set<int> computed;
+  for (const Node& node : graph.nodes) {
+    const bool read = node.kind == NodeKind::kLoad || node.operands.empty();
+    if (!read && node.value >= 0) computed.insert(numbers.at(node.value));
+  }
   std::string out;
-  for (const AtenCall* call : computed_steps(program, graph)) {
-    for (ValueId id : call->results) {
-      if (id < 0) continue;
-      out += (out.empty() ? "t" : ", t") + std::to_string(first_name + numbers.at(id));
-    }
+  for (int number : computed) {
+    out += (out.empty() ? "t" : ", t") + std::to_string(first_name + number);
   }
   return out.empty() ? "copy" : out;
 }

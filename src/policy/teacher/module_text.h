@@ -17,7 +17,7 @@ std::string module_text(const Task& task, const Graph& graph, const std::vector<
 std::vector<std::string> memory_texts(const Graph& part, const std::set<std::string>& in_place);
 
 // "linear, silu, mul": the steps of a fragment that a graph computes, for people; or "t3, t4, t6":
-// their results.
+// the values that its kernels have in registers and did not load, each with a line of its own.
 std::string operator_list(const Program& program, const Graph& graph);
 std::string value_list(const Program& program, const Graph& graph, int first_name);
 

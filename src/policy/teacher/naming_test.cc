@@ -184,7 +184,9 @@ TEST(Naming, EachValueHasItsLine) {
   const auto made =
       make_teacher({.first_name = 31})->propose(b.build(out), profile(), 1, 0, kNoDeadline);
   ASSERT_EQ(made.size(), 1u);
-  EXPECT_EQ(made[0].plan.find("values: t31, t32 -> t32; axes: flat; family: pointwise; "), 0u);
+  EXPECT_EQ(made[0].plan.find("memory: t32\nt32 (64, 128); axes: flat; values: t31, t32; "
+                              "read: a0, a1; family: pointwise; "),
+            0u);
   EXPECT_NE(made[0].source.find("    t31 = a0 + a1\n"), std::string::npos) << made[0].source;
   EXPECT_NE(made[0].source.find("    t32 = "), std::string::npos);
 }
@@ -226,13 +228,69 @@ TEST(Naming, MemoryIsCalledAsTheValueThatItHolds) {
                         ->propose(b.build(out), profile(), 1, 0, kNoDeadline);
   ASSERT_EQ(made.size(), 1u);
   const std::string& source = made[0].source;
-  EXPECT_EQ(made[0].plan.find("values: t31 -> t31; "), 0u) << made[0].plan;
-  EXPECT_NE(made[0].plan.find("values: t32 -> t32; "), std::string::npos) << made[0].plan;
+  EXPECT_EQ(made[0].plan.find("memory: t31, t32\nt31 (64, 128); "), 0u) << made[0].plan;
+  EXPECT_NE(made[0].plan.find("\nt32 (64, 96); "), std::string::npos) << made[0].plan;
   EXPECT_NE(source.find("tl.store(t31_ptr"), std::string::npos) << source;
   EXPECT_NE(source.find("= tl.load(t31_ptr"), std::string::npos) << source;
   EXPECT_NE(source.find("t31 = torch.empty("), std::string::npos) << source;
   EXPECT_NE(source.find("return t32\n"), std::string::npos) << source;
   EXPECT_TRUE(matches(made[0].plan + source, "\\b(?:out|x)\\d+").empty()) << source;
+}
+
+// Not a scan's indices, which nobody asked for.
+TEST(Naming, ValuesAreThoseThatKernelsCompute) {
+  FragmentBuilder b;
+  const ValueId x = b.input({64, 128});
+  const ValueId scanned =
+      b.call("aten.cummax.default", {{"self", ref(x)}, {"dim", num(1)}}, {64, 128});
+  b.result({64, 128}, DType::kInt64);
+  const ValueId out = b.call("aten.relu.default", {{"self", ref(scanned)}}, {64, 128});
+  const auto made =
+      make_teacher({.first_name = 31})->propose(b.build(out), profile(), 1, 0, kNoDeadline);
+  ASSERT_EQ(made.size(), 1u);
+  EXPECT_NE(made[0].plan.find("; values: t31, t33; "), std::string::npos) << made[0].plan;
+}
+
+size_t number_of(const std::string& name) { return std::stoul(name.substr(1)); }
+
+// Of every program: each stored value stands in the first line and has one line of its own; lines
+// are in the order of the task, unless one reads what the other stores; what a part reads and does
+// not compute is an argument or stored before.
+TEST(Plan, MemoryIsWhatPartsHandOn) {
+  size_t lines_seen = 0, in_order = 0;
+  for (const Task& task : suite_tasks("5")) {
+    const auto made = make_teacher({.whole = true, .first_name = 500})
+                          ->propose(task, profile(), 1, 0, kNoDeadline);
+    if (made.empty()) continue;
+    std::istringstream lines(made[0].plan);
+    std::string line;
+    std::getline(lines, line);
+    const std::set<std::string> memory = matches(line, "\\bt\\d+");
+    ASSERT_TRUE(line.starts_with("memory: ")) << line;
+    std::set<std::string> stored;
+    size_t last = 0;
+    while (std::getline(lines, line)) {
+      const size_t end = line.find("; axes: ");
+      ASSERT_NE(end, std::string::npos) << line;
+      const std::set<std::string> results = matches(line.substr(0, end), "\\b(t|out)\\d+");
+      ASSERT_FALSE(results.empty()) << line;
+      for (const std::string& read : matches(line, "\\bt\\d+(?=: \\[)|read: .*t\\d+")) {
+        if (!read.starts_with("t") || results.contains(read)) continue;
+        EXPECT_TRUE(stored.contains(read)) << read << " in " << made[0].plan;
+      }
+      for (const std::string& name : results) {
+        EXPECT_TRUE(!name.starts_with("t") || memory.contains(name)) << made[0].plan;
+        EXPECT_TRUE(stored.insert(name).second) << made[0].plan;
+      }
+      const size_t first = results.begin()->starts_with("t") ? number_of(*results.begin()) : last;
+      in_order += first >= last;
+      ++lines_seen;
+      last = first;
+    }
+    for (const std::string& name : memory) EXPECT_TRUE(stored.contains(name)) << made[0].plan;
+  }
+  EXPECT_GT(lines_seen, 100u);
+  EXPECT_GT(in_order, lines_seen * 19 / 20);
 }
 
 }  // namespace

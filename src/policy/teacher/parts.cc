@@ -41,6 +41,8 @@ std::vector<Graph> grouped(const Graph& graph, const std::vector<int>& group_of)
     for (size_t i = 0; i < group_of.size(); ++i) {
       if (group_of[i] == group) members.push_back(i);
     }
+    // In the order of the fragment's steps.
+    std::ranges::stable_sort(members, {}, [&](size_t i) { return graph.outputs[i].holds; });
     out.push_back(with_outputs(graph, members));
   }
   return out;

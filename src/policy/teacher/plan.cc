@@ -1,6 +1,7 @@
 #include "policy/teacher/plan.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <utility>
 #include <vector>
@@ -136,9 +137,24 @@ std::string dims_text(const Graph& graph, const std::vector<Piece>& pieces,
   });
 }
 
+std::string shape_text(const std::vector<int64_t>& shape) {
+  std::vector<std::string> sizes;
+  for (int64_t size : shape) sizes.push_back(std::to_string(size));
+  return "(" + list_of(sizes) + (sizes.size() == 1 ? ",)" : ")");
+}
+
+std::string results_text(const Graph& graph) {
+  std::vector<std::string> results;
+  for (const Output& output : graph.outputs) {
+    const Value& value = graph.program.values[output.value];
+    results.push_back(output.name + " " + shape_text(value.shape));
+  }
+  return list_of(results);
+}
+
 }  // namespace
 
-std::string axes_text(const Subject& subject, const std::string& family) {
+AxesText axes_text(const Subject& subject, const std::string& family) {
   const Graph& graph = subject.graph;
   const PlannedLoops loops = planned_loops(subject, family);
   std::vector<Loop> walked = loops.kept;
@@ -146,13 +162,6 @@ std::string axes_text(const Subject& subject, const std::string& family) {
   const auto dense = [&](const Access& access) {
     return access.strides.empty() || walks_contiguously(access, walked);
   };
-  if (loops.folded.empty() && loops.kept.size() <= 1 &&
-      std::ranges::all_of(subject.table.accesses, dense)) {
-    return "axes: flat";
-  }
-  std::string out = "axes: " + loops.lists([&](const Loop& loop, std::vector<std::string>& items) {
-    for (AxisId leaf : loop.axes) items.push_back(std::to_string(graph.axes.size(leaf)));
-  });
   std::map<int, std::vector<std::string>> said;  // of each tensor that is read
   for (const Node& node : graph.nodes) {
     if (node.kind != NodeKind::kLoad) continue;
@@ -160,31 +169,59 @@ std::string axes_text(const Subject& subject, const std::string& family) {
     std::string dims = dims_text(graph, node.pieces, node.gathered, loops);
     if (std::ranges::find(own, dims) == own.end()) own.push_back(std::move(dims));
   }
+  if (loops.folded.empty() && loops.kept.size() <= 1 &&
+      std::ranges::all_of(subject.table.accesses, dense)) {
+    std::vector<std::string> read;
+    for (const auto& [input, own] : said) read.push_back(tensor_name(graph, input));
+    return {"flat", read.empty() ? "" : "; read: " + list_of(read)};
+  }
+  AxesText out;
+  out.sizes = loops.lists([&](const Loop& loop, std::vector<std::string>& items) {
+    for (AxisId leaf : loop.axes) items.push_back(std::to_string(graph.axes.size(leaf)));
+  });
   for (const auto& [input, own] : said) {
-    for (const std::string& dims : own) out += "; " + tensor_name(graph, input) + ": " + dims;
+    for (const std::string& dims : own)
+      out.tensors += "; " + tensor_name(graph, input) + ": " + dims;
   }
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     const Access& access = subject.table.of_output(static_cast<int>(i));
     if (dense(access) || walks_contiguously(access, loops.kept)) continue;
-    out +=
+    out.tensors +=
         "; " + graph.outputs[i].name + ": " + dims_text(graph, graph.outputs[i].pieces, {}, loops);
   }
   if (loops.walked_so && loops.any_joined()) {
-    out += "; loops: " + loops.lists([&](const Loop& loop, std::vector<std::string>& items) {
-      std::vector<std::string> sizes;
-      for (AxisId leaf : loop.axes) sizes.push_back(std::to_string(graph.axes.size(leaf)));
-      items.push_back(list_of(sizes, " * "));
-    });
+    out.tensors +=
+        "; loops: " + loops.lists([&](const Loop& loop, std::vector<std::string>& items) {
+          std::vector<std::string> sizes;
+          for (AxisId leaf : loop.axes) sizes.push_back(std::to_string(graph.axes.size(leaf)));
+          items.push_back(list_of(sizes, " * "));
+        });
   }
   return out;
 }
 
-std::string plan_text(const Part& part, const Choice& choice, size_t kernels, bool with_axes) {
-  std::string line = "values: " + part.subject.operators + " -> ";
-  for (size_t i = 0; i < part.graph.outputs.size(); ++i) {
-    line += (i ? ", " : "") + part.graph.outputs[i].name;
+std::string memory_text(const Decomposition& way) {
+  std::vector<std::string> names;
+  for (const auto& part : way.parts) {
+    for (const Output& output : part->graph.outputs) names.push_back(output.name);
   }
-  if (with_axes) line += "; " + axes_text(part.subject, choice.family);
+  std::ranges::sort(names, [](const std::string& a, const std::string& b) {
+    return strverscmp(a.c_str(), b.c_str()) < 0;
+  });
+  return "memory: " + list_of(names) + "\n";
+}
+
+std::string plan_text(const Part& part, const Choice& choice, size_t kernels, bool with_axes) {
+  std::string line;
+  if (with_axes) {
+    const AxesText axes = axes_text(part.subject, choice.family);
+    line = results_text(part.graph) + "; axes: " + axes.sizes +
+           "; values: " + part.subject.operators + axes.tensors;
+  } else {
+    std::vector<std::string> results;
+    for (const Output& output : part.graph.outputs) results.push_back(output.name);
+    line = "values: " + part.subject.operators + " -> " + list_of(results);
+  }
   line += "; family: " + choice.family + "; tiling: " + choice.tiling +
           "; warps: " + std::to_string(choice.warps);
   if (choice.stages > 0) line += "; stages: " + std::to_string(choice.stages);

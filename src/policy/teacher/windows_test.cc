@@ -46,5 +46,32 @@ TEST(SmallWindows, AreLoopsOfConstants) {
   }
 }
 
+// Whether the far end is asked about hangs on the padding alone, not on what sizes leave over: the
+// last window of 31 elements by steps of 2 ends at the last one, padded or not.
+TEST(Windows, HaveBothGuardsOrNone) {
+  const auto text = [](int64_t padding, int64_t size) {
+    FragmentBuilder b;
+    const ValueId x = b.input({64, 64, size, size});
+    const int64_t out = (size + 2 * padding - 3) / 2 + 1;
+    const Task task = b.build(b.call("aten.avg_pool2d.default",
+                                     {{"self", ref(x)},
+                                      {"kernel_size", list({3, 3})},
+                                      {"stride", list({2, 2})},
+                                      {"padding", list({padding, padding})}},
+                                     {64, 64, out, out}, DType::kFloat32));
+    for (const Proposal& proposal : make_teacher()->propose(task, profile(), 8, 0, kNoDeadline)) {
+      if (proposal.family == "pointwise") return proposal.source;
+    }
+    return std::string();
+  };
+  for (const int64_t size : {31, 32}) {
+    const std::string end = " < " + std::to_string(size) + ")";
+    EXPECT_EQ(count(text(1, size), " >= 0) & ("), 2u) << text(1, size);
+    EXPECT_EQ(count(text(1, size), end), 2u) << text(1, size);
+    EXPECT_EQ(count(text(0, size), " >= 0"), 0u);
+    EXPECT_EQ(count(text(0, size), end), 0u);
+  }
+}
+
 }  // namespace
 }  // namespace kw::teacher
