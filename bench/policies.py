@@ -6,13 +6,16 @@
                       [--search 6s] [--twins] [--no-time] [--count N] [--minutes M] [--gpus N]
 
 For each policy and level one row: `kernelwright eval suites/levelN.jsonl --coverage pure`, and with --search another
-one, of `eval --search`. Lines of eval are kept in FOLDER, its summary is the row; a row that --out has of the same
-command is kept, so that the rest can be measured later. --count: a suite's first N tasks alone; --minutes: nothing is
-begun after so many. NAME is what the row calls the model.
+one, of `eval --search`. Without a search the policies whose row of a level is missing are measured in one command
+(--beside), which shares what references cost: `command` of their rows is the whole of it, `seconds` and `executors`
+are of all. Lines of eval are kept in FOLDER, its summary is the row; a row that --out has of the same command, whoever
+was beside, is kept, so that the rest can be measured later. --count: a suite's first N tasks alone; --minutes: nothing
+is begun after so many. NAME is what the row calls the model.
 """
 
 import argparse
 import json
+import re
 import subprocess
 import threading
 import time
@@ -46,40 +49,68 @@ def suite(level, flags):
     return part, "(the first %d of %s)" % (flags.count, name)
 
 
-def command_of(policy, searched, flags):
+def command_of(policies, searched, flags):
+    """MODEL stands for the folder of each that is a model; the first is one, where there is any."""
     words = ["--coverage", "pure", "--backend", flags.backend, "--samples", flags.samples, "--seed", flags.seed,
              "--executors", flags.executors, "--build-timeout", 20, "--trial-timeout", 60]
-    words += ["--policy", "teacher"] if policy == "teacher" else [
-        "--policy", "local", "--model", "MODEL", "--max-tokens", 6000, "--concurrency", 256]
+    main, *others = ["teacher" if policy == "teacher" else "MODEL" for policy in policies]
+    words += ["--policy", "teacher"] if main == "teacher" else [
+        "--policy", "local", "--model", main, "--max-tokens", 6000, "--concurrency", 256]
     if searched:
         words += ["--search", flags.search]
     else:
         words += ["--interval-width", 0.03]
-        words += [] if policy == "teacher" else ["--temperature", flags.temperature]
+        words += [] if main == "teacher" else ["--temperature", flags.temperature]
     words += [flag for flag, given in (("--twins", flags.twins), ("--no-time", flags.no_time)) if given]
+    words += [word for other in others for word in ("--beside", other)]
     return list(map(str, words))
 
 
-def key_of(policy, level, searched, flags):
-    """What says that a row is there already, and its command in words."""
-    command = ["kernelwright eval", suite(level, flags)[1], *command_of(policy, searched, flags), "--json"]
-    return {"policy": policy, "level": level, "command": " ".join(command)}
+def text_of(policies, level, searched, flags):
+    """The command as others can run it."""
+    return " ".join(["kernelwright eval", suite(level, flags)[1], *command_of(policies, searched, flags), "--json"])
 
 
-def measured(tool, policy, folder, level, searched, flags, gpu):
+def is_row_of(row, policy, level, searched, flags):
+    """Alone or beside others, which changes nothing of what it is asked and how that is judged."""
+    command = re.sub(r" --beside \S+", "", row["command"])
+    # The teacher stands beside models whose flags say nothing to it.
+    return (row["policy"], row["level"]) == (policy, level) and command in (
+        text_of([policy], level, searched, flags), text_of(["a model"], level, searched, flags))
+
+
+def wanted_jobs(policies, found, flags):
+    """(names of policies that are measured in one command, level, with a search or not): what has no row yet."""
+    modes = [True] if flags.search_only else [False, True] if flags.search else [False]
+    models_first = sorted(policies, key=lambda policy: policy == "teacher")
+    jobs = []
+    for level in map(int, flags.levels.split(",")):
+        for searched in modes:
+            missing = [policy for policy in models_first
+                       if not any(is_row_of(row, policy, level, searched, flags) for row in found["rows"])]
+            together = [[policy] for policy in missing] if searched else [missing] if missing else []
+            jobs += [(names, level, searched) for names in together]
+    return jobs
+
+
+def measured(tool, folders, policies, level, searched, flags, gpu):
+    """Their rows."""
     path, _ = suite(level, flags)
-    words = command_of(policy, searched, flags)
-    key = key_of(policy, level, searched, flags)
-    out = flags.runs / ("%s-%d%s.jsonl" % (policy.replace("/", "_"), level, "-search" if searched else ""))
+    models = iter([str(folders[policy]) for policy in policies if policy != "teacher"])
+    words = [next(models) if word == "MODEL" else word for word in command_of(policies, searched, flags)]
+    name = "%s-%d%s.jsonl" % ("+".join(policies).replace("/", "_"), level, "-search" if searched else "")
+    out = flags.runs / name
     begun = time.monotonic()
     prefix, environment = part_of_host(gpu, flags.gpus)
     with out.open("w") as lines, out.with_suffix(".log").open("w") as log:
-        subprocess.run([*prefix, str(tool), "eval", str(path), *(str(folder) if word == "MODEL" else word
-                                                                 for word in words), "--json"],
-                       cwd=ROOT, stdout=lines, stderr=log, check=True, env=environment)
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
-    return {**key, "search": searched, "seconds": round(time.monotonic() - begun, 1), "commit": flags.commit,
-            **{k: v for k, v in rows[-1].items() if k in ("summary", "costs", "executors")}}
+        subprocess.run([*prefix, str(tool), "eval", str(path), *words, "--json"], cwd=ROOT, stdout=lines, stderr=log,
+                       check=True, env=environment)
+    seconds = round(time.monotonic() - begun, 1)
+    summaries = [row for row in map(json.loads, out.read_text().splitlines()) if "summary" in row]
+    return [{"policy": policy, "level": level, "command": text_of(policies, level, searched, flags),
+             "search": searched, "seconds": seconds, "commit": flags.commit,
+             **{k: v for k, v in summary.items() if k in ("summary", "costs", "executors")}}
+            for policy, summary in zip(policies, summaries, strict=True)]
 
 
 def said(row):
@@ -121,29 +152,25 @@ def main():
     tool = Path(flags.kernelwright).resolve()
     found = json.loads(flags.out.read_text()) if flags.out.exists() else {"rows": []}
     found["device"] = device(flags.backend)
-    modes = [True] if flags.search_only else [False, True] if flags.search else [False]
-    wanted = []
+    folders = {}
     for item in flags.policy:
         policy, _, folder = item.partition("=")
         if policy != "teacher" and not any(Path(folder).glob("*config.json")):
             raise SystemExit("--policy %s: %s is no model's folder" % (item, folder or "nothing"))
-        for level in map(int, flags.levels.split(",")):
-            for searched in modes:
-                key = key_of(policy, level, searched, flags)
-                if not any(all(row[k] == v for k, v in key.items()) for row in found["rows"]):
-                    wanted.append((policy, Path(folder).resolve(), level, searched))
+        folders[policy] = Path(folder).resolve()
     lock = threading.Lock()
 
     def work(job, gpu):
-        row = measured(tool, *job, flags, gpu)
+        rows = measured(tool, folders, *job, flags, gpu)
         with lock:
-            found["rows"].append(row)
+            found["rows"] += rows
             part = flags.out.with_suffix(".part")
             part.write_text(json.dumps(found, indent=1) + "\n")
             part.rename(flags.out)
-            print(said(row), flush=True)
+            for row in rows:
+                print(said(row), flush=True)
 
-    share(wanted, flags.gpus, work, lambda: time.monotonic() - begun > 60 * flags.minutes)
+    share(wanted_jobs(folders, found, flags), flags.gpus, work, lambda: time.monotonic() - begun > 60 * flags.minutes)
 
 
 if __name__ == "__main__":

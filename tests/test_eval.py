@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from command import run
+from command import ROOT, run
+from test_local import write_model as local_model
 
 MODELS = {
     "pointwise": ("return torch.relu(a0) * a1 + 1.0", "torch.randn(40, 30), torch.randn(30)"),
@@ -32,12 +33,17 @@ def read(process):
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("suite")
+def three_models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("three")
     for name, (body, inputs) in MODELS.items():
         write_model(folder / (name + ".py"), body, inputs)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def results(three_models, tmp_path_factory):
     out = tmp_path_factory.mktemp("written")
-    process = run("eval", folder, "--backend", "cpu", "--coverage", "pure", "--samples", "2",
+    process = run("eval", three_models, "--backend", "cpu", "--coverage", "pure", "--samples", "2",
                   "--trials", "1", "--json", "--out", out)
     assert process.returncode == 0, process.stderr
     lines, summary = read(process)
@@ -161,6 +167,85 @@ def test_what_is_equal_is_judged_once(results, tmp_path):
     assert last["summary"]["answers"] == 5 and last["summary"]["correct"] == 3
     placed = sorted(p.name for p in (tmp_path / "placed").glob("*.py") if "fragment" not in p.name)
     assert placed == ["pointwise.1.py", "pointwise.3.py", "pointwise.4.py"]
+
+
+UNTIMED = ("judge_seconds", "label")
+
+
+def by_label(process):
+    """Lines of models and summaries, without what differs from run to run, and all in one order."""
+    assert process.returncode == 0, process.stderr
+    lines, summaries = {}, {}
+    for row in map(json.loads, process.stdout.splitlines()):
+        label = row.get("label", "alone")
+        if "summary" in row:
+            costs = {k: v for k, v in row.get("costs", {}).items() if "second" not in k}
+            summaries[label] = (row["summary"], row.get("policy"), costs)
+        else:
+            assert label not in summaries  # the last of a policy
+            lines.setdefault(label, []).append({k: v for k, v in row.items() if k not in UNTIMED})
+    for rows in lines.values():
+        rows.sort(key=lambda row: row["model"])
+    return lines, summaries
+
+
+def files_of(folder):
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def test_policies_side_by_side_are_what_each_is_alone(three_models, tmp_path):
+    """Answers, outcomes, what is kept, summaries and costs: of models that write kernels and that do not."""
+    tiny, embedded = str(local_model(tmp_path / "tiny")), str(ROOT / "models" / "embedded")
+    common = ("eval", three_models, "--backend", "cpu", "--trials", "1", "--samples", "2", "--seed", "5", "--json",
+              "--coverage", "pure", "--max-tokens", "900", "--temperature", "0.5", "--model-device", "cpu",
+              "--concurrency", "1")
+    alone = {"teacher": (), tiny: ("--policy", "local", "--model", tiny),
+             embedded: ("--policy", "local", "--model", embedded)}
+    together = run(*common, "--policy", "local", "--model", embedded, "--beside", "teacher", "--beside", tiny,
+                   "--out", tmp_path / "together")
+    lines, summaries = by_label(together)
+    assert list(summaries) == [embedded, "teacher", tiny]  # in the order given
+    for place, label in enumerate(summaries):
+        own = run(*common, *alone[label], "--out", tmp_path / str(place))
+        assert "label" not in own.stdout
+        expected, summary = by_label(own)
+        assert lines[label] == expected["alone"] and summaries[label] == summary["alone"]
+        assert files_of(tmp_path / "together" / str(place)) == files_of(tmp_path / str(place))
+        assert "%s: 3 models, " % label in together.stderr
+    verified = [line for line in lines["teacher"] + lines[embedded] if line["outcome"] == "verified"]
+    assert len(verified) == 2 and summaries[tiny][0]["correct"] == 0
+
+
+def test_policies_share_what_is_equal(tmp_path):
+    """What was written before, replayed beside who wrote it, costs no trial; people see whose it is."""
+    model = tmp_path / "pointwise.py"
+    write_model(model, *MODELS["pointwise"])
+    common = ("eval", model, "--backend", "cpu", "--trials", "1", "--samples", "2", "--coverage", "pure", "--seed", "5")
+    assert run(*common, "--out", tmp_path / "written").returncode == 0
+    replay = ("--policy", "replay", "--answers", tmp_path / "written", "--beside", "teacher")
+    process = run(*common, *replay, "--json")
+    rows = [json.loads(line) for line in process.stdout.splitlines()]
+    assert [row["label"] for row in rows[2:]] == ["replay", "teacher"]
+    replayed, taught = sorted(rows[:2], key=lambda row: row["label"])
+    assert [s["outcome"] for s in replayed["samples"]] == [s["outcome"] for s in taught["samples"]] == ["accepted"] * 2
+    assert replayed["judge_seconds"] > 0 and taught["judge_seconds"] == 0
+    assert all(s["same_as"] is None for s in replayed["samples"] + taught["samples"])
+    shown = run(*common, *replay).stdout
+    for label in ("replay", "teacher"):
+        assert "%s  verified  " % label in shown and "%s: 1 task (" % label in shown
+
+
+def test_mistakes_with_several_policies(three_models, tmp_path):
+    def refused(*flags):
+        process = run("eval", three_models, "--backend", "cpu", *flags)
+        assert process.returncode == 2, process.stderr
+        return process.stderr
+
+    for flags in (("--search", "5s"), ("--side-by-side",), ("--until-accepted",)):
+        told = refused("--beside", "teacher", *flags)
+        assert "excludes" in told and "--beside" in told and flags[0] in told
+    assert "--beside teacher: is one of the policies already" in refused("--beside", "teacher")
+    assert "has no config.json" in refused("--beside", tmp_path)
 
 
 def test_what_hangs_is_rejected_in_its_own_time(results, tmp_path):

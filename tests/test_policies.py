@@ -4,12 +4,13 @@ import json
 import shutil
 import ssl
 import subprocess
+import sys
 
 import pytest
 
 import chat_server
 from chat_server import breaks_off, holds, refuses, says, says_at_once, serving, stalls
-from command import DOUBLED_MODEL, run
+from command import DOUBLED_MODEL, ROOT, run
 
 CODE = """import torch
 import triton
@@ -276,3 +277,85 @@ def test_optimize_takes_answers_for_fragments(model, tmp_path):
     assert found["outcome"] == "improved", found
     assert found["policy_costs"]["requests"] == len(server.bodies) > 0
     assert "doubled" in (tmp_path / "out" / "optimized.py").read_text()
+
+
+# Stands for the program: notes its words, and writes a line and a summary for each policy.
+PRETENDED = """#!%s
+import json, sys
+words = sys.argv[1:]
+open(%%r, "a").write(json.dumps(words) + "\\n")
+main = words[words.index("--model") + 1] if "--model" in words else "teacher"
+labels = [main] + [b for a, b in zip(words, words[1:]) if a == "--beside"]
+for label in labels:
+    print(json.dumps({"model": "m.py", "label": label}))
+for k, label in enumerate(labels):
+    print(json.dumps({"summary": {"solved": {"value": k / 10}, "pass_at": None, "of": label}, "executors": {}}))
+""" % sys.executable
+
+
+class Benchmark:
+    """bench/policies.py with a program that pretends."""
+
+    def __init__(self, folder):
+        self.folder, self.log = folder, folder / "log"
+        tool = folder / "tool"
+        tool.write_text(PRETENDED % str(self.log))
+        tool.chmod(0o700)
+        for name in ("a", "b"):
+            (folder / name).mkdir()
+            (folder / name / "config.json").write_text("{}")
+
+    def rows(self, *policies, flags=()):
+        """All rows that there are, and the commands that this call began."""
+        self.log.write_text("")
+        words = [word for name in policies
+                 for word in ("--policy", name if name == "teacher" else "%s=%s" % (name, self.folder / name))]
+        done = subprocess.run([sys.executable, ROOT / "bench/policies.py", self.folder / "tool", "--runs",
+                               self.folder / "runs", "--out", self.folder / "out.json", "--backend", "cpu",
+                               "--levels", "1,2", *words, *flags], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        commands = [json.loads(line) for line in self.log.read_text().splitlines()]
+        return json.loads((self.folder / "out.json").read_text())["rows"], commands
+
+    def of(self, row):
+        """Whose summary stands in it."""
+        return row["summary"]["of"].rsplit("/", 1)[-1]
+
+
+def test_the_benchmark_measures_policies_of_a_level_in_one_command(tmp_path):
+    bench = Benchmark(tmp_path)
+    rows, commands = bench.rows("teacher", "a", "b")
+    assert [words[1].rsplit("/", 1)[-1] for words in commands] == ["level1.jsonl", "level2.jsonl"]
+    for words in commands:
+        besides = [other for word, other in zip(words, words[1:]) if word == "--beside"]
+        assert words[words.index("--model") + 1] == str(tmp_path / "a") and besides == [str(tmp_path / "b"), "teacher"]
+    assert [(row["policy"], row["level"]) for row in rows] == [
+        (name, level) for level in (1, 2) for name in ("a", "b", "teacher")]
+    for row in rows:
+        assert bench.of(row) == row["policy"] and row["search"] is False
+        assert "--model MODEL" in row["command"] and "--beside MODEL --beside teacher --json" in row["command"]
+    again, commands = bench.rows("b", "teacher", "a")
+    assert again == rows and not commands  # kept, whoever is beside and in whatever order
+
+
+def test_the_benchmark_measures_what_is_missing(tmp_path):
+    bench = Benchmark(tmp_path)
+    alone, commands = bench.rows("teacher", flags=("--levels", "1"))
+    assert len(commands) == 1 and "--beside" not in commands[0] and "--model" not in commands[0]
+    rows, commands = bench.rows("teacher", "a", "b")
+    assert rows[0] == alone[0] and [(row["policy"], row["level"]) for row in rows[1:]] == [
+        ("a", 1), ("b", 1), ("a", 2), ("b", 2), ("teacher", 2)]
+    assert [words.count("--beside") for words in commands] == [1, 2]
+    assert not bench.rows("a")[1]
+    # Another temperature is another command.
+    rows, commands = bench.rows("a", flags=("--temperature", "0.9"))
+    assert len(commands) == 2 and [bench.of(row) for row in rows[-2:]] == ["a", "a"]
+
+
+def test_the_benchmark_searches_one_by_one(tmp_path):
+    bench = Benchmark(tmp_path)
+    rows, commands = bench.rows("teacher", "a", flags=("--search", "6s", "--levels", "1"))
+    assert [("--search" in words, words.count("--beside")) for words in commands] == [(False, 1), (True, 0), (True, 0)]
+    assert [(row["policy"], row["search"], bench.of(row)) for row in rows] == [
+        ("a", False, "a"), ("teacher", False, "teacher"), ("a", True, "a"), ("teacher", True, "teacher")]
+    assert not bench.rows("teacher", "a", flags=("--search", "6s", "--levels", "1"))[1]

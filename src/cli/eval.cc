@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 #include <ranges>
+#include <set>
 
 #include "cli/commands.h"
 #include "cli/common.h"
@@ -24,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Flags {
-  std::vector<std::string> models;
+  std::vector<std::string> models, beside;
   std::string cls = "Model", coverage = "hybrid", out, schedules, search;
   int samples = 1, trials = 0, batch = 64;
   bool json = false, no_time = false, side_by_side = false, until_accepted = false,
@@ -75,6 +76,16 @@ void write_file(const fs::path& path, const std::string& text) {
   if (!file.flush()) throw EnvironmentError("cannot write " + path.string());
 }
 
+// One of the policies that are judged, and what came of it.
+struct Judged {
+  std::string label;  // what its lines say it is; empty where it is the only one
+  fs::path folder;    // of what it wrote
+  std::unique_ptr<Policy> policy;
+  std::map<std::string, int> outcomes;
+  // By the models' places: results come in another order, and intervals depend on it.
+  std::map<size_t, TaskAnswers> tasks;
+};
+
 // What the policy wrote, and beside what was accepted of it the model with it in place.
 void write_sources(const SuiteResult& result, const fs::path& folder) {
   const std::string stem = fs::path(result.model).stem().string() + ".";
@@ -86,7 +97,7 @@ void write_sources(const SuiteResult& result, const fs::path& folder) {
   }
 }
 
-void print(const SuiteResult& result) {
+void print(const SuiteResult& result, const std::string& label) {
   std::string detail = result.fault.empty() ? result.refusal : result.fault;
   const Verdict* shown = nullptr;
   for (const SuiteSample& sample : result.samples) {
@@ -97,7 +108,9 @@ void print(const SuiteResult& result) {
     }
   }
   if (shown && shown->speedup_eager) detail += ", " + speedup_text(*shown->speedup_eager);
-  std::printf("%-10s  %s  %s\n", result.outcome().c_str(), result.model.c_str(), detail.c_str());
+  const std::string whose = label.empty() ? "" : label + "  ";
+  std::printf("%s%-10s  %s  %s\n", whose.c_str(), result.outcome().c_str(), result.model.c_str(),
+              detail.c_str());
   std::fflush(stdout);
 }
 
@@ -153,18 +166,76 @@ Json executor_counts(const ExecutorClient& executor) {
           {"busy_seconds", executor.busy_seconds()}};
 }
 
-// The last of what is printed: all models together.
-void print_summary(const std::vector<TaskAnswers>& tasks, const SuiteOptions& options,
-                   const Policy& policy, const ExecutorClient& executor, bool json) {
-  const Metrics metrics = measure_suite(tasks, options);
-  if (json) {
-    Json last = {{"summary", to_json(metrics)}, {"executors", executor_counts(executor)}};
-    if (Json costs = policy.costs(); !costs.is_null()) {
-      last.update({{"policy", policy.name()}, {"costs", std::move(costs)}});
+// The policies that are asked, in the order given. Two models are two processes, and both are there
+// until the end.
+std::vector<Judged> policies_of(const Flags& flags, const DeviceProfile& profile) {
+  const TeacherOptions teacher = {
+      .schedules = schedule_table(flags.schedules, profile, flags.machine.chosen_backend()),
+      .explore = flags.explore,
+      .whole = flags.search.empty()};
+  std::vector<PolicyFlags> asked = {flags.policy};
+  for (const std::string& what : flags.beside) asked.push_back(flags.policy.with(what));
+  std::set<std::string> labels;
+  for (const PolicyFlags& policy : asked) {
+    if (labels.insert(policy.label()).second) continue;
+    throw InputError("--beside " + policy.label() + ": is one of the policies already");
+  }
+  std::vector<Judged> out(asked.size());
+  for (size_t i = 0; i < asked.size(); ++i) {
+    out[i].folder = flags.out;
+    if (asked.size() > 1) {
+      out[i].label = asked[i].label();
+      out[i].folder /= std::to_string(i);
     }
-    std::cout << last.dump() << std::endl;
+    if (!flags.out.empty()) fs::create_directories(out[i].folder);
+    out[i].policy = asked[i].make(teacher);
+  }
+  return out;
+}
+
+// What one policy wrote for one model.
+void take(const SuiteResult& result, Judged& judged, const Flags& flags) {
+  ++judged.outcomes[result.outcome()];
+  if (auto answers = answers_of(result)) judged.tasks.emplace(result.place, std::move(*answers));
+  if (flags.json) {
+    Json line = to_json(result);
+    if (!judged.label.empty()) line["label"] = judged.label;
+    std::cout << line.dump() << std::endl;
   } else {
-    std::cout << summary_text(metrics, options) << std::flush;
+    print(result, judged.label);
+  }
+  if (!flags.out.empty()) write_sources(result, judged.folder);
+}
+
+// The last of what is printed: of each policy all models together.
+void print_summary(const Judged& judged, const SuiteOptions& options,
+                   const ExecutorClient& executor, bool json) {
+  const auto tasks = std::views::values(judged.tasks);
+  const Metrics metrics = measure_suite({tasks.begin(), tasks.end()}, options);
+  if (!json) {
+    const std::string text = summary_text(metrics, options);
+    if (!text.empty() && !judged.label.empty()) std::cout << judged.label << ": ";
+    std::cout << text << std::flush;
+    return;
+  }
+  Json last = {{"summary", to_json(metrics)}, {"executors", executor_counts(executor)}};
+  if (!judged.label.empty()) last["label"] = judged.label;
+  if (Json costs = judged.policy->costs(); !costs.is_null()) {
+    last.update({{"policy", judged.policy->name()}, {"costs", std::move(costs)}});
+  }
+  std::cout << last.dump() << std::endl;
+}
+
+// Counts for people, beside the results.
+void print_counts(const Judged& judged, size_t models) {
+  const std::string whose = judged.label.empty() ? "" : judged.label + ": ";
+  std::string counts = whose + std::to_string(models) + (models == 1 ? " model" : " models");
+  for (const auto& [outcome, count] : judged.outcomes) {
+    counts += ", " + std::to_string(count) + " " + outcome;
+  }
+  std::fprintf(stderr, "%s\n", counts.c_str());
+  if (const std::string costs = costs_text(*judged.policy); !costs.empty()) {
+    std::fprintf(stderr, "%s%s\n", whose.c_str(), costs.c_str());
   }
 }
 
@@ -182,30 +253,17 @@ int run(const Flags& flags) {
       return baselines->build(models, scratch.emplace_back().path());
     };
   }
-  if (!flags.out.empty()) fs::create_directories(flags.out);
   machine.executor.hello();
-  const std::unique_ptr<Policy> policy =
-      flags.policy.make({.schedules = schedule_table(flags.schedules, machine.profile,
-                                                     flags.machine.chosen_backend()),
-                         .explore = flags.explore,
-                         .whole = flags.search.empty()});
-  std::map<std::string, int> outcomes;
-  std::vector<TaskAnswers> tasks;
-  const auto done = [&](const SuiteResult& result) {
-    ++outcomes[result.outcome()];
-    if (auto answers = answers_of(result)) tasks.push_back(std::move(*answers));
-    if (flags.json) {
-      std::cout << to_json(result).dump() << std::endl;
-    } else {
-      print(result);
-    }
-    if (!flags.out.empty()) write_sources(result, flags.out);
-  };
+  std::vector<Judged> judged = policies_of(flags, machine.profile);
+  const auto done = [&](const SuiteResult& result) { take(result, judged[result.policy], flags); };
   WorkerConfig workers = worker_config(flags.machine, files);
   if (flags.search.empty()) {
-    const size_t most = requests.size() * static_cast<size_t>(flags.samples);
+    const size_t most = requests.size() * static_cast<size_t>(flags.samples) * judged.size();
     JudgingCrew crew(workers, static_cast<int>(std::min<size_t>(most, workers.parallel)));
-    Suite(crew, machine.executor, *policy, machine.profile).run(requests, options, done);
+    std::vector<Policy*> policies;
+    for (const Judged& each : judged) policies.push_back(each.policy.get());
+    Suite(crew, machine.executor, std::move(policies), machine.profile)
+        .run(requests, options, done);
   } else {
     // Half of the cores' number of searches, each with two workers: what one waits for its turn on
     // the device, others build.
@@ -213,19 +271,11 @@ int run(const Flags& flags) {
     workers.parallel = 2;
     JudgingCrew crew(workers, static_cast<int>(std::min<size_t>(requests.size(), searches)));
     ScratchFolder known;
-    search_suite(requests, crew, machine.executor, *policy, machine.profile,
+    search_suite(requests, crew, machine.executor, *judged.front().policy, machine.profile,
                  optimize_options(flags, options), known.path() / "store.sqlite", done);
   }
-  print_summary(tasks, options, *policy, machine.executor, flags.json);
-  std::string summary =
-      std::to_string(requests.size()) + (requests.size() == 1 ? " model" : " models");
-  for (const auto& [outcome, count] : outcomes) {
-    summary += ", " + std::to_string(count) + " " + outcome;
-  }
-  std::fprintf(stderr, "%s\n", summary.c_str());
-  if (const std::string costs = costs_text(*policy); !costs.empty()) {
-    std::fprintf(stderr, "%s\n", costs.c_str());
-  }
+  for (const Judged& each : judged) print_summary(each, options, machine.executor, flags.json);
+  for (const Judged& each : judged) print_counts(each, requests.size());
   return 0;
 }
 
@@ -240,7 +290,12 @@ Command add_eval(CLI::App& app) {
   app.add_option("--class", flags->cls, "the class to write kernels for")->capture_default_str();
   app.add_flag("--twins", flags->twins, "of tasks, the models in small sizes");
   flags->policy.add_to(app);
-  app.add_option("--samples", flags->samples, "proposals judged for each model")
+  CLI::Option* beside = app.add_option(
+      "--beside", flags->beside,
+      "judge another policy too, teacher or the folder of a model (local, with the flags given); "
+      "references, equal programs and what they cost are shared; may be given several times");
+  beside->type_name("WHAT")->allow_extra_args(false);
+  app.add_option("--samples", flags->samples, "proposals of each policy judged for each model")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   add_trials_flag(app, flags->trials);
@@ -256,9 +311,11 @@ Command add_eval(CLI::App& app) {
   CLI::Option* side_by_side = app.add_flag(
       "--side-by-side", flags->side_by_side,
       "compare samples: try each once, time all in one run, judge the fastest in full");
+  side_by_side->excludes(beside);
   app.add_flag("--until-accepted", flags->until_accepted,
                "judge samples in order until one is accepted, and leave out the rest")
-      ->excludes(side_by_side);
+      ->excludes(side_by_side)
+      ->excludes(beside);
   CLI::Option* baseline =
       app.add_flag("--baseline", flags->baseline, "compare with torch.compile too");
   app.add_option("--search", flags->search,
@@ -266,6 +323,7 @@ Command add_eval(CLI::App& app) {
                  "search (5s, 1m); --samples: of each fragment, at first")
       ->excludes(side_by_side)
       ->excludes("--until-accepted")
+      ->excludes(beside)
       ->excludes(baseline);
   app.add_option("--batch", flags->batch, "models that are built together, before they are judged")
       ->check(CLI::Range(1, 1000))
@@ -273,7 +331,8 @@ Command add_eval(CLI::App& app) {
   app.add_option(
       "--out", flags->out,
       "folder for what the policy wrote: <model>.<sample>.fragment.py (--policy replay reads it); "
-      "where it was accepted, <model>.<sample>.py stands for the model (verify it, import it)");
+      "where it was accepted, <model>.<sample>.py stands for the model (verify it, import it). "
+      "With --beside in folders of it, one for each policy: 0 (--policy), 1 (the first --beside)");
   app.add_option("--seed", flags->seed, "seed of policy, inputs and parameters (default: secret)");
   app.add_option(
          "--build-timeout", flags->build_timeout,
@@ -292,7 +351,8 @@ Command add_eval(CLI::App& app) {
       ->capture_default_str();
   app.add_flag("--no-time", flags->no_time, "judge only");
   app.add_flag("--json", flags->json,
-               "print one line of JSON for each model, and one for all of them");
+               "print one line of JSON for each model as soon as it is judged, and one for all of "
+               "them; with --beside, of each policy");
   flags->machine.add_to(app);
   flags->machine.add_executors_to(app);
   app.footer(

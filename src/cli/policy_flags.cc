@@ -84,6 +84,17 @@ void PolicyFlags::add_to(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
 }
 
+PolicyFlags PolicyFlags::with(const std::string& what) const {
+  PolicyFlags out = *this;
+  out.policy = what == "teacher" ? what : "local";
+  if (what != "teacher") out.local.server.model = what;
+  return out;
+}
+
+std::string PolicyFlags::label() const {
+  return policy == "local" && !local.server.model.empty() ? local.server.model : policy;
+}
+
 std::unique_ptr<Policy> PolicyFlags::make_asked() const {
   if (openai.url.empty() || openai.model.empty()) {
     throw InputError("--policy openai needs --policy-url and --policy-model");

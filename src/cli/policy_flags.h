@@ -21,6 +21,11 @@ struct PolicyFlags {
   std::string answers;
 
   void add_to(CLI::App& app);
+  // The same flags for another policy: "teacher", or the folder of a model, which `local` is asked
+  // with.
+  PolicyFlags with(const std::string& what) const;
+  // What people call the policy: a model by its folder, others as --policy does.
+  std::string label() const;
   // A policy that can make proposals, as far as it can tell by itself. InputError for one that is
   // none, or that lacks an option.
   std::unique_ptr<Policy> make(const TeacherOptions& teacher) const;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdio>
 #include <future>
+#include <map>
 #include <numeric>
 
 #include "formats/error.h"
@@ -113,13 +114,21 @@ Json to_json(const SuiteResult& result) {
   return out;
 }
 
-struct Suite::Asked {
+struct Suite::Model {
   const RecordRequest* request;
-  SuiteResult result;
-  Task task;
-  Fragment fragment;                        // the whole forward program
+  size_t place;                             // among all models
+  std::string fault;                        // why there is no task
+  bool is_workers_fault = false;            // and not its own
+  Task task;                                // as it was recorded
+  std::string hash;                         // of its program; empty: not recorded
+  Fragment fragment;                        // its whole forward program
   std::optional<BaselineRequest> baseline;  // for torch.compile's version of it
   std::string package;                      // that version
+};
+
+struct Suite::Asked {
+  Model* model;
+  SuiteResult result;
   struct Built {
     RecordRequest request;
     BuiltTask task;
@@ -127,30 +136,26 @@ struct Suite::Asked {
   std::vector<std::optional<Built>> built;  // by sample
   bool done = false;                        // judged
   size_t open = 0;                          // samples that are being judged
+  std::map<size_t, size_t> elsewhere;  // other policies' items: the first sample that equals one
 };
 
 void Suite::run(const std::vector<RecordRequest>& models, const SuiteOptions& options,
                 const std::function<void(const SuiteResult&)>& done) {
   for (size_t first = 0; first < models.size(); first += static_cast<size_t>(options.batch)) {
-    std::vector<Asked> batch;
     const size_t last = std::min(models.size(), first + static_cast<size_t>(options.batch));
-    for (size_t i = first; i < last; ++i) {
-      batch.emplace_back();
-      batch.back().request = &models[i];
-      batch.back().result.model = models[i].file;
-    }
     if (options.progress) {
       options.progress("models " + std::to_string(first + 1) + " to " + std::to_string(last) +
                        " of " + std::to_string(models.size()));
     }
-    run_batch(batch, options, done);
+    std::vector<Model> recorded =
+        timed(options, "recorded", [&] { return record(models, first, last); });
+    std::vector<Asked> batch = ask(recorded, options);
+    judge(batch, options, done);
   }
 }
 
-void Suite::run_batch(std::vector<Asked>& batch, const SuiteOptions& options,
-                      const std::function<void(const SuiteResult&)>& done) {
-  timed(options, "recorded", [&] { return record(batch), 0; });
-  timed(options, "asked the policy", [&] { return propose(batch, options), 0; });
+void Suite::judge(std::vector<Asked>& batch, const SuiteOptions& options,
+                  const std::function<void(const SuiteResult&)>& done) {
   if (options.side_by_side || options.until_accepted) {
     judge_in_rounds(batch, options, done);
   } else {
@@ -161,11 +166,13 @@ void Suite::run_batch(std::vector<Asked>& batch, const SuiteOptions& options,
 // torch.compile's version of each model that has samples.
 void Suite::build_packages(std::vector<Asked>& batch, const SuiteOptions& options) {
   std::vector<BaselineRequest> baselines;
-  std::vector<Asked*> owners;
-  for (Asked& asked : batch) {
-    if (!options.compile_baselines || asked.result.samples.empty() || !asked.baseline) continue;
-    baselines.push_back(*asked.baseline);
-    owners.push_back(&asked);
+  std::vector<Model*> owners;
+  for (const Asked& asked : batch) {
+    Model* model = asked.model;
+    if (!options.compile_baselines || asked.result.samples.empty() || !model->baseline) continue;
+    if (!owners.empty() && owners.back() == model) continue;  // another policy's samples for it
+    baselines.push_back(*model->baseline);
+    owners.push_back(model);
   }
   if (baselines.empty()) return;
   const std::vector<std::string> made =
@@ -182,7 +189,7 @@ void Suite::judge_all(std::vector<Asked>& batch, const SuiteOptions& options,
   std::vector<std::pair<Asked*, size_t>> places;
   for (Asked& asked : batch) {
     if (!asked.result.fault.empty()) continue;
-    const auto task = std::make_shared<const Task>(asked.fragment.task);
+    const auto task = std::make_shared<const Task>(asked.model->fragment.task);
     asked.result.floor_ms = 1e3 * physical_floor(*task, profile_);
     for (size_t k = 0; k < asked.result.samples.size(); ++k) {
       const std::string& source = asked.result.samples[k].source;
@@ -191,27 +198,26 @@ void Suite::judge_all(std::vector<Asked>& batch, const SuiteOptions& options,
       item.id = std::to_string(places.size());
       item.task = task;
       item.candidate = proposal_request(task->forward, source, profile_);
-      item.compiled_package = asked.package;
+      item.compiled_package = asked.model->package;
       places.emplace_back(&asked, k);
       ++asked.open;
     }
   }
-  size_t reported = 0;
-  const auto report = [&] {  // in order
-    for (; reported < batch.size() && batch[reported].open == 0; ++reported) {
-      done(batch[reported].result);
-    }
-  };
-  report();
+  for (const Asked& asked : batch) {
+    if (asked.open == 0) done(asked.result);  // nothing of it is to be judged
+  }
   verify_batch(items, crew_, executor_, profile_, options.verify, [&](const BatchResult& found) {
     const auto [asked, k] = places.at(std::stoull(found.item->id));
     take(*asked, k, found);
     if (!found.same_as.empty()) {
-      const auto& [other, of] = places.at(std::stoull(found.same_as));
-      if (other == asked) asked->result.samples[k].same_as = static_cast<int>(of);
+      const size_t judged = std::stoull(found.same_as);
+      const auto& [other, of] = places.at(judged);
+      // Of samples that equal another policy's the first stands for that one.
+      const size_t own =
+          other == asked ? of : asked->elsewhere.try_emplace(judged, k).first->second;
+      if (own != k) asked->result.samples[k].same_as = static_cast<int>(own);
     }
-    --asked->open;
-    report();
+    if (--asked->open == 0) done(asked->result);
   });
 }
 
@@ -260,33 +266,38 @@ std::vector<JobOutcome<BuiltTask>> Suite::built_by_crew(const std::vector<Record
   return out;
 }
 
-void Suite::record(std::vector<Asked>& batch) {
-  std::vector<RecordRequest> requests;
-  for (const Asked& asked : batch) requests.push_back(*asked.request);
-  std::vector<JobOutcome<BuiltTask>> references =
-      built_by_crew(requests, VerifyOptions().record_deadline);
-  for (size_t i = 0; i < batch.size(); ++i) {
-    Asked& asked = batch[i];
+// The models from `first` to before `last`.
+std::vector<Suite::Model> Suite::record(const std::vector<RecordRequest>& requests, size_t first,
+                                        size_t last) {
+  const auto from = requests.begin() + static_cast<long>(first);
+  std::vector<JobOutcome<BuiltTask>> references = built_by_crew(
+      {from, requests.begin() + static_cast<long>(last)}, VerifyOptions().record_deadline);
+  std::vector<Model> out;
+  for (size_t i = 0; i < references.size(); ++i) {
+    Model& model = out.emplace_back();
+    model.place = first + i;
+    model.request = &requests[model.place];
     if (references[i].fault) {
-      asked.result.fault = references[i].fault->text();
-      asked.result.is_workers_fault = is_workers_fault(*references[i].fault);
+      model.fault = references[i].fault->text();
+      model.is_workers_fault = is_workers_fault(*references[i].fault);
       continue;
     }
-    asked.task = canonical(references[i].value->task);
-    const Task& task = asked.task;
+    model.task = canonical(references[i].value->task);
+    const Task& task = model.task;
     std::vector<int> steps(task.forward.steps.size());
     std::iota(steps.begin(), steps.end(), 0);
     try {
-      asked.fragment = cut(task, steps);
+      model.fragment = cut(task, steps);
       // It is the model, not a part of it.
-      asked.fragment.task.source.file = asked.request->file;
-      asked.fragment.task.source.cls = asked.request->cls;
-      asked.result.task = forward_hash(asked.fragment.task);
-      asked.baseline = baseline_of(asked.fragment, task, *asked.request);
+      model.fragment.task.source.file = model.request->file;
+      model.fragment.task.source.cls = model.request->cls;
+      model.hash = forward_hash(model.fragment.task);
+      model.baseline = baseline_of(model.fragment, task, *model.request);
     } catch (const InputError& error) {
-      asked.result.fault = error.what();  // no step makes its result
+      model.fault = error.what();  // no step makes its result
     }
   }
+  return out;
 }
 
 // These samples of all models that have none accepted yet, at once; how many there are.
@@ -301,8 +312,8 @@ size_t Suite::build(std::vector<Asked>& batch, size_t first, size_t last,
     for (size_t k = first; k < std::min(last, asked.built.size()); ++k) {
       ++wanted;
       if (asked.result.samples[k].source.empty()) continue;  // judged already
-      proposals.push_back(
-          proposal_request(asked.fragment.task.forward, asked.result.samples[k].source, profile_));
+      proposals.push_back(proposal_request(asked.model->fragment.task.forward,
+                                           asked.result.samples[k].source, profile_));
       places.emplace_back(&asked, k);
     }
   }
@@ -320,17 +331,43 @@ size_t Suite::build(std::vector<Asked>& batch, size_t first, size_t last,
   return wanted;
 }
 
+// What the policies write, one policy after the other; all of a model stands together.
+std::vector<Suite::Asked> Suite::ask(std::vector<Model>& models, const SuiteOptions& options) {
+  std::vector<Asked> out;
+  for (Model& model : models) {
+    for (size_t policy = 0; policy < policies_.size(); ++policy) {
+      Asked& asked = out.emplace_back();
+      asked.model = &model;
+      SuiteResult& result = asked.result;
+      result.policy = policy;
+      result.place = model.place;
+      result.model = model.request->file;
+      result.fault = model.fault;
+      result.is_workers_fault = model.is_workers_fault;
+      result.task = model.hash;
+    }
+  }
+  for (size_t policy = 0; policy < policies_.size(); ++policy) {
+    std::string what = "asked the policy";
+    if (policies_.size() > 1) what += " no. " + std::to_string(policy + 1);
+    timed(options, what, [&] { return propose(out, policy, options), 0; });
+  }
+  return out;
+}
+
 // A policy that waits for others is asked about several models at once, each with all its samples.
-void Suite::propose(std::vector<Asked>& batch, const SuiteOptions& options) {
-  const int threads = std::max(1, policy_.at_once() / options.samples);
+void Suite::propose(std::vector<Asked>& batch, size_t policy, const SuiteOptions& options) {
+  std::vector<Asked*> open;
+  for (Asked& asked : batch) {
+    if (asked.result.policy == policy && asked.result.fault.empty()) open.push_back(&asked);
+  }
+  const int threads = std::max(1, policies_[policy]->at_once() / options.samples);
   std::atomic<size_t> next{0};
   auto work = [&] {
-    for (size_t i = next++; i < batch.size(); i = next++) {
-      if (batch[i].result.fault.empty()) propose(batch[i], options);
-    }
+    for (size_t i = next++; i < open.size(); i = next++) propose(*open[i], options);
   };
   std::vector<std::future<void>> others;
-  for (int i = 1; i < threads && i < static_cast<int>(batch.size()); ++i) {
+  for (int i = 1; i < threads && i < static_cast<int>(open.size()); ++i) {
     others.push_back(std::async(std::launch::async, work));
   }
   work();
@@ -338,13 +375,14 @@ void Suite::propose(std::vector<Asked>& batch, const SuiteOptions& options) {
 }
 
 void Suite::propose(Asked& asked, const SuiteOptions& options) {
-  const Task& task = asked.fragment.task;
-  const auto deadline = Clock::now() + policy_.patience();
+  Policy& policy = *policies_[asked.result.policy];
+  const Task& task = asked.model->fragment.task;
+  const auto deadline = Clock::now() + policy.patience();
   std::vector<Proposal> proposals;
   try {
-    proposals = policy_.propose(task, profile_, options.samples, options.seed, deadline);
+    proposals = policy.propose(task, profile_, options.samples, options.seed, deadline);
   } catch (const InputError& error) {
-    if (policy_.at_once() > 1) throw;  // it is not this task that others refuse
+    if (policy.at_once() > 1) throw;  // it is not this task that others refuse
     asked.result.fault = error.what();
     return;
   }
@@ -357,7 +395,7 @@ void Suite::propose(Asked& asked, const SuiteOptions& options) {
     if (p.source.empty()) sample.verdict = unwritten(p);
     asked.result.samples.push_back(std::move(sample));
   }
-  if (asked.result.samples.empty()) asked.result.refusal = policy_.refusal(task, profile_);
+  if (asked.result.samples.empty()) asked.result.refusal = policy.refusal(task, profile_);
 }
 
 void Suite::judge(WorkerPool& pool, Asked& asked, size_t first, const SuiteOptions& options) {
@@ -367,9 +405,9 @@ void Suite::judge(WorkerPool& pool, Asked& asked, size_t first, const SuiteOptio
   if (!anything) return;
   const Clock::time_point start = Clock::now();
   VerifyOptions verify = options.verify;
-  verify.compiled_package = asked.package;
+  verify.compiled_package = asked.model->package;
   Verifier verifier(pool, executor_, profile_);
-  const Reference reference = verifier.prepare(asked.fragment.task);
+  const Reference reference = verifier.prepare(asked.model->fragment.task);
   asked.result.floor_ms = 1e3 * physical_floor(reference.task, profile_);
   try {
     if (options.side_by_side) {
@@ -394,9 +432,10 @@ void Suite::judge(WorkerPool& pool, Asked& asked, size_t first, const SuiteOptio
 }
 
 void Suite::put_in_place(const Asked& asked, SuiteSample& sample, const Task& program) {
+  const Model& model = *asked.model;
   try {
     sample.python =
-        export_python(splice(asked.task, {{asked.fragment, program}}), asked.request->text);
+        export_python(splice(model.task, {{model.fragment, program}}), model.request->text);
   } catch (const InputError&) {  // it cannot be exported: the source has to do
   }
 }

@@ -1,11 +1,12 @@
-// A policy on many models: each model's whole forward program is one fragment, the policy's
+// Policies on many models: each model's whole forward program is one fragment, a policy's
 // proposals for it are built and judged like any candidate. No search: what a policy can write by
 // itself (`kernelwright eval`). Samples can also be compared with each other: then each is tried
 // once, all that are right are timed in one run, and the fastest alone is judged in full.
 //
 // Models go through in batches. Within one, recording and compiling fill the crew while the
-// executor judges, and equal samples are judged once (verify/batch.h). Borrows the crew, an
-// ExecutorClient, the policy and the profile. One thread.
+// executor judges, and equal samples are judged once (verify/batch.h), whichever policy wrote them.
+// All policies' samples for a model stand together, so that they share what its reference costs.
+// Borrows the crew, an ExecutorClient, the policies and the profile. One thread.
 #pragma once
 
 #include <functional>
@@ -21,9 +22,9 @@
 namespace kw {
 
 struct SuiteOptions {
-  int samples = 1;            // proposals judged for each model
+  int samples = 1;            // proposals of each policy judged for each model
   int batch = 64;             // models in flight
-  uint64_t seed = 0;          // of the policy
+  uint64_t seed = 0;          // of each policy
   bool side_by_side = false;  // samples are compared with each other
   // Or are built and judged in order until one is accepted; the rest is left out.
   bool until_accepted = false;
@@ -42,11 +43,13 @@ struct SuiteSample {
   Json schedule;                     // what the policy says of it
   Verdict verdict;
   bool in_full = false;  // judged by all trials that were asked for
-  int same_as = -1;      // the model's sample whose verdict this is, as their programs are equal
+  int same_as = -1;      // the result's sample whose verdict this is, as their programs are equal
   double device_ms = 0;  // 0: not timed
 };
 
+// What one policy wrote for one model.
 struct SuiteResult {
+  size_t policy = 0, place = 0;   // of the suite's policies and models, which
   std::string model;              // the request's file
   std::string task;               // forward_hash() of its program; empty: not recorded
   std::string fault;              // the model's own: nothing was asked for
@@ -68,23 +71,27 @@ Json to_json(const SuiteResult& result);  // docs/formats/eval.md
 
 class Suite {
  public:
-  Suite(JudgingCrew& crew, ExecutorClient& executor, Policy& policy, const DeviceProfile& profile)
-      : crew_(crew), executor_(executor), policy_(policy), profile_(profile) {}
+  Suite(JudgingCrew& crew, ExecutorClient& executor, std::vector<Policy*> policies,
+        const DeviceProfile& profile)
+      : crew_(crew), executor_(executor), policies_(std::move(policies)), profile_(profile) {}
 
-  // Calls `done` for each model, in order, from one thread at a time.
+  // Calls `done` for each model and policy, from one thread at a time: as soon as the last of the
+  // samples is judged, whatever is under way before it, and otherwise, where one model is judged
+  // after the other (side_by_side, until_accepted), in order.
   void run(const std::vector<RecordRequest>& models, const SuiteOptions& options,
            const std::function<void(const SuiteResult&)>& done);
 
  private:
-  struct Asked;  // one model on its way
-  void run_batch(std::vector<Asked>& batch, const SuiteOptions& options,
-                 const std::function<void(const SuiteResult&)>& done);
+  struct Model;  // recorded
+  struct Asked;  // one policy's samples for a model, on their way
   std::vector<JobOutcome<BuiltTask>> built_by_crew(const std::vector<RecordRequest>& requests,
                                                    std::chrono::milliseconds deadline);
-  void record(std::vector<Asked>& batch);
-  size_t build(std::vector<Asked>& batch, size_t first, size_t last, const SuiteOptions& options);
-  void propose(std::vector<Asked>& batch, const SuiteOptions& options);
+  std::vector<Model> record(const std::vector<RecordRequest>& requests, size_t first, size_t last);
+  std::vector<Asked> ask(std::vector<Model>& models, const SuiteOptions& options);
+  void propose(std::vector<Asked>& batch, size_t policy, const SuiteOptions& options);
   void propose(Asked& asked, const SuiteOptions& options);
+  void judge(std::vector<Asked>& batch, const SuiteOptions& options,
+             const std::function<void(const SuiteResult&)>& done);
   void build_packages(std::vector<Asked>& batch, const SuiteOptions& options);
   void judge_all(std::vector<Asked>& batch, const SuiteOptions& options,
                  const std::function<void(const SuiteResult&)>& done);
@@ -92,6 +99,7 @@ class Suite {
   static void put_in_place(const Asked& asked, SuiteSample& sample, const Task& program);
   void judge_in_rounds(std::vector<Asked>& batch, const SuiteOptions& options,
                        const std::function<void(const SuiteResult&)>& done);
+  size_t build(std::vector<Asked>& batch, size_t first, size_t last, const SuiteOptions& options);
   void judge(WorkerPool& pool, Asked& asked, size_t first, const SuiteOptions& options);
   void judge_one(Verifier& verifier, Asked& asked, size_t k, const Reference& reference,
                  const VerifyOptions& options);
@@ -102,7 +110,7 @@ class Suite {
 
   JudgingCrew& crew_;
   ExecutorClient& executor_;
-  Policy& policy_;
+  const std::vector<Policy*> policies_;
   const DeviceProfile& profile_;
 };
 

@@ -110,6 +110,7 @@ void search_suite(const std::vector<RecordRequest>& models, JudgingCrew& crew,
   const std::atomic<bool> never = false;
   crew.run(models.size(), [&](WorkerPool& pool, size_t i) {
     SuiteResult result;
+    result.place = i;
     result.model = models[i].file;
     Store known(store);
     try {
