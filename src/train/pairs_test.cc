@@ -4,12 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <regex>
 #include <set>
 
 #include "formats/error.h"
+#include "model/transformer.h"
 #include "policy/prompt.h"
+#include "train/answer_format.h"
 #include "train/test_machine.h"
 
 namespace kw {
@@ -98,6 +102,38 @@ TEST_F(Pairs, HangOnSeedAndIndexAlone) {
 
 TEST_F(Pairs, OfNoLevelAreRefused) {
   EXPECT_THROW(PairSource(options({}), test_pool(), test_profile()), InputError);
+}
+
+// Tokens that no text has had are all alike to a model, and an adapter, which leaves embeddings as
+// they are, cannot tell one from another: a word of plans was drawn at random from half of the
+// vocabulary.
+TEST_F(Pairs, AreWrittenInTokensThatTheEmbeddedModelKnows) {
+  const std::string folder = KW_SOURCE_DIR "/models/embedded";
+  std::ifstream file(folder + "/tokenizer.json");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const Tokenizer tokenizer(text, "tokenizer.json");
+  const AnswerFormat format(tokenizer);
+  const at::Tensor rows = Transformer(folder, at::TensorOptions(at::kFloat))
+                              .parameters()
+                              .at("model.embed_tokens.weight");
+  const at::Tensor apart = at::cdist(rows, rows).fill_diagonal_(1e9);
+  const at::Tensor nearest = std::get<0>(apart.min(1));
+  const auto known = [&](TokenId token) { return nearest[token].item<double>() > 0.25; };
+  PairSource source(options({1, 2, 5}), test_pool(), test_profile());
+  size_t unknown = 0, all = 0;
+  for (const Pair& pair : source.make(0, 30)) {
+    const Example example = format.example(pair.prompt, pair.plan, pair.code);
+    const std::vector<bool> plan = format.is_plan(
+        {example.tokens.begin() + static_cast<long>(example.answer), example.tokens.end()});
+    for (size_t i = example.answer; i < example.tokens.size(); ++i) {
+      if (known(example.tokens[i])) continue;
+      ++unknown;
+      EXPECT_FALSE(plan[i - example.answer])
+          << tokenizer.decode({&example.tokens[i], 1}) << " in " << pair.plan;
+    }
+    all += example.tokens.size();
+  }
+  EXPECT_LT(unknown, all / 5000);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <regex>
 
 #include "policy/teacher/fragment_test.h"
 #include "policy/teacher/teacher.h"
@@ -82,6 +83,38 @@ TEST(Fetching, SmallProductsDoNotPayForDescriptors) {
   const auto plans = product_plans(x, y, b, {64, 64}, DType::kBFloat16, profile());
   EXPECT_FALSE(plans.empty());
   EXPECT_FALSE(any_with(plans, "TMA"));
+}
+
+// Each element of a window is fetched by itself: of a window of three, three tiles for each stage
+// but one, beside the two parts of the operand that tf32x3 multiplies. (Triton 3.6 for sm_90 asked
+// for so much, and the right operand's: 294912 bytes for BLOCK_M=256, BLOCK_K=32 and three stages.)
+TEST(SharedMemory, HoldsEveryElementOfAWindow) {
+  FragmentBuilder b;
+  const ValueId x = b.input({4891, 10, 1, 90});
+  const ValueId pooled = b.call("aten.avg_pool2d.default",
+                                {{"self", ref(x)},
+                                 {"kernel_size", list({1, 3})},
+                                 {"stride", list({1, 2})},
+                                 {"padding", list({0, 1})}},
+                                {4891, 10, 1, 45});
+  const ValueId rows = b.call("aten.view.default",
+                              {{"self", ref(pooled)}, {"size", list({48910, 45})}}, {48910, 45});
+  const ValueId y = b.input({45, 40});
+  const Task task =
+      b.build(b.call("aten.mm.default", {{"self", ref(rows)}, {"mat2", ref(y)}}, {48910, 40}));
+  ASSERT_EQ(refusal(task, profile()), "");
+  std::vector<std::string> plans;
+  for (const Proposal& p : make_teacher()->propose(task, profile(), 1000, 0, kNoDeadline))
+    plans.push_back(p.plan);
+  static const std::regex blocks("BLOCK_M=(\\d+) BLOCK_N=\\d+ BLOCK_K=(\\d+).*stages: (\\d+)");
+  for (const std::string& plan : plans) {
+    std::smatch found;
+    if (plan.find("kernels: ") != std::string::npos || !std::regex_search(plan, found, blocks))
+      continue;
+    EXPECT_LE((3 * (std::stol(found[3]) - 1) + 2) * std::stol(found[1]) * std::stol(found[2]) * 4,
+              profile().shared_per_block)
+        << plan;
+  }
 }
 
 }  // namespace

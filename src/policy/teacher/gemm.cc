@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <map>
 
 namespace kw::teacher {
 
@@ -225,10 +225,16 @@ double join_seconds(const DeviceProfile& device, int splits, double results) {
 namespace {
 
 // All loads that a node's value is made of.
-void collect_loads(const Graph& graph, int id, std::set<int>* out) {
+// Loads that a value is made of, and how many of each a step has: one for each element of a window.
+void collect_loads(const Graph& graph, int id, int64_t times, std::map<int, int64_t>* out) {
   const Node& node = graph.nodes[id];
-  if (node.kind == NodeKind::kLoad && !out->insert(id).second) return;
-  for (int operand : node.operands) collect_loads(graph, operand, out);
+  if (node.kind == NodeKind::kLoad) {
+    int64_t& known = (*out)[id];
+    if (known >= times) return;
+    known = times;
+  }
+  if (node.kind == NodeKind::kWindow) times *= graph.axes.size(node.axes);
+  for (int operand : node.operands) collect_loads(graph, operand, times, out);
 }
 
 }  // namespace
@@ -245,14 +251,14 @@ int64_t gemm_shared_bytes(const Graph& graph, const GemmSide& side, const Axes& 
       bytes += own * std::max(tile.stages, 1);
       continue;
     }
-    std::set<int> loads;
-    collect_loads(graph, id, &loads);
+    std::map<int, int64_t> loads;
+    collect_loads(graph, id, 1, &loads);
     int64_t fetched = 0;
-    for (int load : loads) {
+    for (const auto& [load, times] : loads) {
       const Node& from = graph.nodes[load];
       if (set_intersection(from.varies, contracted).empty()) continue;  // not of a step
       const bool both = !set_intersection(from.varies, side.rows).empty();
-      fetched += (both ? side.tile : 1) * tile.k * dtype_bytes(from.stored);
+      fetched += times * (both ? side.tile : 1) * tile.k * dtype_bytes(from.stored);
     }
     bytes += fetched * std::max(tile.stages - 1, 0) + own * parts;
   }

@@ -171,9 +171,10 @@ AxesText axes_text(const Subject& subject, const std::string& family) {
   }
   if (loops.folded.empty() && loops.kept.size() <= 1 &&
       std::ranges::all_of(subject.table.accesses, dense)) {
-    std::vector<std::string> read;
-    for (const auto& [input, own] : said) read.push_back(tensor_name(graph, input));
-    return {"flat", read.empty() ? "" : "; read: " + list_of(read)};
+    AxesText out{"flat", ""};
+    for (const auto& [input, own] : said)
+      out.tensors += "; " + tensor_name(graph, input) + ": flat";
+    return out;
   }
   AxesText out;
   out.sizes = loops.lists([&](const Loop& loop, std::vector<std::string>& items) {
@@ -200,15 +201,16 @@ AxesText axes_text(const Subject& subject, const std::string& family) {
   return out;
 }
 
-std::string memory_text(const Decomposition& way) {
+std::string stored_text(const Decomposition& way) {
   std::vector<std::string> names;
   for (const auto& part : way.parts) {
     for (const Output& output : part->graph.outputs) names.push_back(output.name);
   }
+  // In the order of the task; memory of parts of a value behind.
   std::ranges::sort(names, [](const std::string& a, const std::string& b) {
-    return strverscmp(a.c_str(), b.c_str()) < 0;
+    return a[0] != b[0] ? a[0] > b[0] : strverscmp(a.c_str(), b.c_str()) < 0;
   });
-  return "memory: " + list_of(names) + "\n";
+  return "-> " + list_of(names) + "\n";
 }
 
 std::string plan_text(const Part& part, const Choice& choice, size_t kernels, bool with_axes) {

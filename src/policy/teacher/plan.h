@@ -7,9 +7,9 @@
 
 namespace kw::teacher {
 
-// Every value that some part stores, for models that learn to write such kernels: parts are what
-// lies between.
-std::string memory_text(const Decomposition& way);
+// "-> t31, t33": every value that some part stores, for models that learn to write such kernels:
+// parts are what lies between.
+std::string stored_text(const Decomposition& way);
 
 // One line. `kernels`: how many `choice` writes. `with_axes`: for models that learn to write such
 // kernels, what would else have to be worked out while names and sizes are written: what is stored,

@@ -52,7 +52,7 @@ std::vector<Proposal> write(const Task& task, const DeviceProfile& profile, int 
     if (!best) break;
     Proposal proposal;
     std::vector<Written> written;
-    if (options.first_name) proposal.plan = memory_text(*best);
+    if (options.first_name) proposal.plan = stored_text(*best);
     for (const auto& part : best->parts) {
       const Choice& own = best->choice_of(*part);
       written.push_back(own.write());
