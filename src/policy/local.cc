@@ -184,7 +184,7 @@ std::vector<Proposal> Local::propose(const Task& task, const DeviceProfile& prof
 
 fs::path embedded_model() {
   const char* given = std::getenv("KERNELWRIGHT_MODEL");
-  return given && *given ? given : KW_MODEL_DIR "/embedded";
+  return given && *given ? given : KW_MODEL_DIR "/embedded-rl";
 }
 
 std::string model_folder(const std::string& given, const fs::path& embedded) {
