@@ -9,8 +9,9 @@ For each policy and level one row: `kernelwright eval suites/levelN.jsonl --cove
 one, of `eval --search`. Without a search the policies whose row of a level is missing are measured in one command
 (--beside), which shares what references cost: `command` of their rows is the whole of it, `seconds` and `executors`
 are of all. Lines of eval are kept in FOLDER, its summary is the row; a row that --out has of the same command, whoever
-was beside, is kept, so that the rest can be measured later. --count: a suite's first N tasks alone; --minutes: nothing
-is begun after so many. NAME is what the row calls the model.
+was beside, is kept, so that the rest can be measured later. --count: a suite's first N tasks alone; --minutes: what
+is under way after so many is ended, and goes on from its lines when the same command is given again (`seconds` are then of all
+parts together, `costs` and `executors` of the last). NAME is what the row calls the model.
 """
 
 import argparse
@@ -93,22 +94,43 @@ def wanted_jobs(policies, found, flags):
     return jobs
 
 
-def measured(tool, folders, policies, level, searched, flags, gpu):
+class Ended(Exception):
+    """The time was over."""
+
+
+def run_until(deadline, command, **options):
+    """The command; Ended where it was ended at the deadline."""
+    process = subprocess.Popen(command, **options)
+    try:
+        code = process.wait(timeout=max(1, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        process.wait()
+        raise Ended from None
+    if code:
+        raise subprocess.CalledProcessError(code, command)
+
+
+def measured(tool, folders, policies, level, searched, flags, gpu, deadline):
     """Their rows."""
     path, _ = suite(level, flags)
     models = iter([str(folders[policy]) for policy in policies if policy != "teacher"])
     words = [next(models) if word == "MODEL" else word for word in command_of(policies, searched, flags)]
-    name = "%s-%d%s.jsonl" % ("+".join(policies).replace("/", "_"), level, "-search" if searched else "")
-    out = flags.runs / name
-    begun = time.monotonic()
+    lines = flags.runs / ("%s-%d%s.jsonl" % ("+".join(policies).replace("/", "_"), level, "-search" if searched else ""))
+    out, spent = lines.with_suffix(".out"), lines.with_suffix(".seconds")
     prefix, environment = part_of_host(gpu, flags.gpus)
-    with out.open("w") as lines, out.with_suffix(".log").open("w") as log:
-        subprocess.run([*prefix, str(tool), "eval", str(path), *words, "--json"], cwd=ROOT, stdout=lines, stderr=log,
-                       check=True, env=environment)
-    seconds = round(time.monotonic() - begun, 1)
+    before = float(spent.read_text()) if spent.exists() else 0
+    begun = time.monotonic()
+    try:
+        with out.open("w") as shown, lines.with_suffix(".log").open("a") as log:
+            run_until(deadline, [*prefix, str(tool), "eval", str(path), *words, "--json", "--lines", str(lines)],
+                      cwd=ROOT, stdout=shown, stderr=log, env=environment)
+    finally:
+        seconds = before + time.monotonic() - begun
+        spent.write_text("%.1f" % seconds)
     summaries = [row for row in map(json.loads, out.read_text().splitlines()) if "summary" in row]
     return [{"policy": policy, "level": level, "command": text_of(policies, level, searched, flags),
-             "search": searched, "seconds": seconds, "commit": flags.commit,
+             "search": searched, "seconds": round(seconds, 1), "commit": flags.commit,
              **{k: v for k, v in summary.items() if k in ("summary", "costs", "executors")}}
             for policy, summary in zip(policies, summaries, strict=True)]
 
@@ -142,7 +164,7 @@ def main():
     parser.add_argument("--gpus", type=int, default=1, help="rows that are measured at once, each on one of them")
     parser.add_argument("--backend", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--commit", default="", help="where there is no git")
-    parser.add_argument("--minutes", type=float, default=1e9)
+    parser.add_argument("--minutes", type=float, default=1e6)
     flags = parser.parse_args()
     begun = time.monotonic()
     flags.runs = flags.runs.resolve()
@@ -160,8 +182,14 @@ def main():
         folders[policy] = Path(folder).resolve()
     lock = threading.Lock()
 
+    deadline = begun + 60 * flags.minutes
+
     def work(job, gpu):
-        rows = measured(tool, folders, *job, flags, gpu)
+        try:
+            rows = measured(tool, folders, *job, flags, gpu, deadline)
+        except Ended:
+            print("%s, level %d: ended; goes on from its lines" % (" and ".join(job[0]), job[1]), flush=True)
+            return
         with lock:
             found["rows"] += rows
             part = flags.out.with_suffix(".part")
@@ -170,7 +198,7 @@ def main():
             for row in rows:
                 print(said(row), flush=True)
 
-    share(wanted_jobs(folders, found, flags), flags.gpus, work, lambda: time.monotonic() - begun > 60 * flags.minutes)
+    share(wanted_jobs(folders, found, flags), flags.gpus, work, lambda: time.monotonic() > deadline)
 
 
 if __name__ == "__main__":

@@ -216,6 +216,55 @@ def test_policies_side_by_side_are_what_each_is_alone(three_models, tmp_path):
     assert len(verified) == 2 and summaries[tiny][0]["correct"] == 0
 
 
+@pytest.mark.parametrize("beside", [(), ("--beside", ROOT / "models" / "embedded")])
+def test_a_run_that_was_ended_goes_on(three_models, tmp_path, beside):
+    """From whole lines of all policies: what is torn, half there or was not judged is judged again."""
+    lines = tmp_path / "lines.jsonl"
+    common = ("eval", three_models, "--backend", "cpu", "--coverage", "pure", "--samples", "2", "--trials", "1",
+              "--seed", "5", "--max-tokens", "900", "--model-device", "cpu", "--json", "--lines", lines)
+    whole = run(*common, *beside)
+    rows, summaries = by_label(whole)
+    summaries = {label: summary for label, (summary, *_) in summaries.items()}  # costs are a run's own
+    policies = len(rows)
+    first, *kept = lines.read_text().splitlines()
+    assert len(kept) == 3 * policies and whole.stdout.splitlines()[:-policies] == kept
+    assert json.loads(first)["eval"]["samples"] == 2
+    again = run(*common, *beside)
+    again_rows, again_summaries = by_label(again)
+    assert not again_rows and {label: summary for label, (summary, *_) in again_summaries.items()} == summaries
+    assert "3 of 3 models were judged before" in again.stderr
+
+    def of(name):
+        return [line for line in kept if json.loads(line)["model"].endswith(name + ".py")]
+
+    not_judged = [json.dumps({**json.loads(line), "outcome": "not judged", "samples": []}) for line in of("pointwise")]
+    torn = of("unusable")[-1][:40]
+    lines.write_text("\n".join([first, *of("sorted"), *not_judged, *of("unusable")[:-1], torn]))
+    left = run(*common, *beside)
+    assert "1 of 3 models were judged before" in left.stderr and "3 models, " in left.stderr
+    again_rows, again_summaries = by_label(left)
+    for label, found in again_rows.items():
+        assert {row["model"] for row in found} == {row["model"] for row in rows[label]} - {
+            json.loads(line)["model"] for line in of("sorted")}
+    assert {label: summary for label, (summary, *_) in again_summaries.items()} == summaries
+
+
+def test_lines_of_another_run_are_not_gone_on_with(three_models, tmp_path):
+    lines = tmp_path / "lines.jsonl"
+    common = ("eval", three_models, "--backend", "cpu", "--trials", "1", "--seed", "5", "--lines", lines)
+    assert run(*common).returncode == 0
+    kept = lines.read_text()
+    for flags, word in ((("--samples", "3"), "another run"), (("--twins",), "another run"),
+                        (("--coverage", "pure"), "another run")):
+        process = run(*common, *flags)
+        assert process.returncode == 2 and word in process.stderr, process.stderr
+    assert lines.read_text() == kept
+    lines.write_text("what is this\n")
+    process = run(*common)
+    assert process.returncode == 2 and "no file of eval's lines" in process.stderr
+    assert lines.read_text() == "what is this\n"
+
+
 def test_policies_share_what_is_equal(tmp_path):
     """What was written before, replayed beside who wrote it, costs no trial; people see whose it is."""
     model = tmp_path / "pointwise.py"

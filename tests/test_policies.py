@@ -5,6 +5,7 @@ import shutil
 import ssl
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -315,7 +316,8 @@ class Benchmark:
                                "--levels", "1,2", *words, *flags], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         commands = [json.loads(line) for line in self.log.read_text().splitlines()]
-        return json.loads((self.folder / "out.json").read_text())["rows"], commands
+        out = self.folder / "out.json"
+        return json.loads(out.read_text())["rows"] if out.exists() else [], commands
 
     def of(self, row):
         """Whose summary stands in it."""
@@ -359,3 +361,18 @@ def test_the_benchmark_searches_one_by_one(tmp_path):
     assert [(row["policy"], row["search"], bench.of(row)) for row in rows] == [
         ("a", False, "a"), ("teacher", False, "teacher"), ("a", True, "a"), ("teacher", True, "teacher")]
     assert not bench.rows("teacher", "a", flags=("--search", "6s", "--levels", "1"))[1]
+
+
+def test_the_benchmark_goes_on_from_lines(tmp_path):
+    """What was under way when the time was over has no row, but its lines, which the next call is given again."""
+    bench = Benchmark(tmp_path)
+    tool = (tmp_path / "tool").read_text()
+    (tmp_path / "tool").write_text(tool.replace("import ", "import time; time.sleep(60)\nimport ", 1))
+    begun = time.monotonic()
+    rows, commands = bench.rows("a", flags=("--levels", "1", "--minutes", "0.02"))
+    assert time.monotonic() - begun < 30 and not rows
+    (tmp_path / "tool").write_text(tool)
+    rows, commands = bench.rows("a", flags=("--levels", "1"))
+    lines = commands[0][commands[0].index("--lines") + 1]
+    assert lines == str(tmp_path / "runs" / "a-1.jsonl") and len(rows) == 1
+    assert rows[0]["seconds"] >= 1 and "--lines" not in rows[0]["command"]

@@ -5,12 +5,14 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <numeric>
 #include <optional>
 #include <ranges>
 #include <set>
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/eval_lines.h"
 #include "cli/policy_flags.h"
 #include "formats/error.h"
 #include "report/eval_summary.h"
@@ -26,7 +28,7 @@ namespace fs = std::filesystem;
 
 struct Flags {
   std::vector<std::string> models, beside;
-  std::string cls = "Model", coverage = "hybrid", out, schedules, search;
+  std::string cls = "Model", coverage = "hybrid", out, schedules, search, lines;
   int samples = 1, trials = 0, batch = 64;
   bool json = false, no_time = false, side_by_side = false, until_accepted = false,
        baseline = false, twins = false;
@@ -193,18 +195,64 @@ std::vector<Judged> policies_of(const Flags& flags, const DeviceProfile& profile
   return out;
 }
 
-// What one policy wrote for one model.
-void take(const SuiteResult& result, Judged& judged, const Flags& flags) {
-  ++judged.outcomes[result.outcome()];
-  if (auto answers = answers_of(result)) judged.tasks.emplace(result.place, std::move(*answers));
-  if (flags.json) {
-    Json line = to_json(result);
-    if (!judged.label.empty()) line["label"] = judged.label;
-    std::cout << line.dump() << std::endl;
-  } else {
-    print(result, judged.label);
+// What one policy wrote for the model at `place`.
+void count(const Json& line, size_t place, Judged& judged) {
+  const JsonReader in(line, "line of " + line.value("model", "a model"));
+  ++judged.outcomes[in.at("outcome").string()];
+  if (auto answers = answers_of(in)) judged.tasks.emplace(place, std::move(*answers));
+}
+
+Json line_of(const SuiteResult& result, const std::string& label) {
+  Json line = to_json(result);
+  if (!label.empty()) line["label"] = label;
+  return line;
+}
+
+// What a run's lines depend on.
+Json asked_of(const Flags& flags, const std::vector<Judged>& judged) {
+  std::vector<std::string> models;  // wherever they lie
+  for (const std::string& model : flags.models) models.push_back(fs::path(model).filename());
+  Json out = {{"models", models},           {"class", flags.cls},
+              {"twins", flags.twins},       {"samples", flags.samples},
+              {"trials", flags.trials},     {"coverage", flags.coverage},
+              {"seed", flags.seed},         {"search", flags.search},
+              {"explore", flags.explore},   {"side_by_side", flags.side_by_side},
+              {"baseline", flags.baseline}, {"until_accepted", flags.until_accepted},
+              {"no_time", flags.no_time},   {"width", flags.width}};
+  for (const Judged& each : judged) {
+    out["policies"].push_back(each.label.empty() ? flags.policy.label() : each.label);
   }
-  if (!flags.out.empty()) write_sources(result, judged.folder);
+  return out;
+}
+
+// With --lines, models that an ended run judged are counted and leave `requests`; the places among
+// all models of those that stay.
+std::vector<size_t> open_lines(const Flags& flags, std::vector<RecordRequest>& requests,
+                               std::vector<Judged>& judged, std::optional<EvalLines>& lines) {
+  std::vector<size_t> places(requests.size());
+  std::iota(places.begin(), places.end(), size_t{0});
+  if (flags.lines.empty()) return places;
+  std::set<std::string> names;
+  for (const RecordRequest& request : requests) {
+    if (names.insert(request.file).second) continue;
+    throw InputError("--lines: two models are called " + request.file);
+  }
+  std::vector<std::string> labels;
+  for (const Judged& each : judged) labels.push_back(each.label);
+  lines.emplace(flags.lines, asked_of(flags, judged), std::move(labels));
+  std::erase_if(places, [&](size_t place) {
+    const auto known = lines->of(requests[place].file);
+    for (size_t i = 0; known && i < judged.size(); ++i) count((*known)[i], place, judged[i]);
+    return known.has_value();
+  });
+  std::vector<RecordRequest> left;
+  for (size_t place : places) left.push_back(std::move(requests[place]));
+  if (left.size() < requests.size()) {
+    std::fprintf(stderr, "eval: %zu of %zu models were judged before (%s)\n",
+                 requests.size() - left.size(), requests.size(), flags.lines.c_str());
+  }
+  requests = std::move(left);
+  return places;
 }
 
 // The last of what is printed: of each policy all models together.
@@ -242,7 +290,9 @@ void print_counts(const Judged& judged, size_t models) {
 int run(const Flags& flags) {
   const std::vector<std::string> files = model_files(flags.models);
   Machine machine(flags.machine, files);
-  const std::vector<RecordRequest> requests = requests_of(flags, files, machine.profile);
+  std::vector<RecordRequest> requests = requests_of(flags, files, machine.profile);
+  const size_t models = requests.size();
+  std::optional<EvalLines> lines;
   SuiteOptions options = suite_options(flags);
   // Names of packages start anew with each batch.
   std::deque<ScratchFolder> scratch;
@@ -255,9 +305,22 @@ int run(const Flags& flags) {
   }
   machine.executor.hello();
   std::vector<Judged> judged = policies_of(flags, machine.profile);
-  const auto done = [&](const SuiteResult& result) { take(result, judged[result.policy], flags); };
+  const std::vector<size_t> places = open_lines(flags, requests, judged, lines);
+  const auto done = [&](const SuiteResult& result) {
+    Judged& own = judged[result.policy];
+    const Json line = line_of(result, own.label);
+    count(line, places[result.place], own);
+    if (lines) lines->add(line);
+    if (flags.json) {
+      std::cout << line.dump() << std::endl;
+    } else {
+      print(result, own.label);
+    }
+    if (!flags.out.empty()) write_sources(result, own.folder);
+  };
   WorkerConfig workers = worker_config(flags.machine, files);
-  if (flags.search.empty()) {
+  if (requests.empty()) {  // all were judged before
+  } else if (flags.search.empty()) {
     const size_t most = requests.size() * static_cast<size_t>(flags.samples) * judged.size();
     JudgingCrew crew(workers, static_cast<int>(std::min<size_t>(most, workers.parallel)));
     std::vector<Policy*> policies;
@@ -275,7 +338,7 @@ int run(const Flags& flags) {
                  optimize_options(flags, options), known.path() / "store.sqlite", done);
   }
   for (const Judged& each : judged) print_summary(each, options, machine.executor, flags.json);
-  for (const Judged& each : judged) print_counts(each, requests.size());
+  for (const Judged& each : judged) print_counts(each, models);
   return 0;
 }
 
@@ -333,6 +396,9 @@ Command add_eval(CLI::App& app) {
       "folder for what the policy wrote: <model>.<sample>.fragment.py (--policy replay reads it); "
       "where it was accepted, <model>.<sample>.py stands for the model (verify it, import it). "
       "With --beside in folders of it, one for each policy: 0 (--policy), 1 (the first --beside)");
+  app.add_option("--lines", flags->lines,
+                 "file for each model's line, as --json prints it: the same command goes on from "
+                 "what a run that was ended has left there, and its summary is of all models");
   app.add_option("--seed", flags->seed, "seed of policy, inputs and parameters (default: secret)");
   app.add_option(
          "--build-timeout", flags->build_timeout,

@@ -5,20 +5,24 @@
 namespace kw {
 namespace {
 
-AnswerOutcome answer_of(const SuiteSample& sample) {
-  const Verdict& verdict = sample.verdict;
-  const bool accepted = verdict.outcome == Verdict::Outcome::kAccepted;
+AnswerOutcome answer_of(const JsonReader& sample) {
+  const bool accepted = sample.at("outcome").string() == "accepted";
+  const bool in_full = accepted && sample.at("in_full").boolean();
+  std::optional<Stage> rejected_at;
+  if (const JsonReader at = sample.at("rejected_at"); !at.is_null()) {
+    rejected_at = stage_from_json(at);
+  }
   const auto passed = [&](Stage stage) {
-    return accepted || (verdict.rejected_at && *verdict.rejected_at > stage);
+    return accepted || (rejected_at && *rejected_at > stage);
   };
   AnswerOutcome out;
-  out.judged = verdict.outcome == Verdict::Outcome::kRejected || (accepted && sample.in_full);
+  out.judged = sample.at("outcome").string() == "rejected" || in_full;
   out.valid = passed(Stage::kRecord);
   out.compiled = passed(Stage::kCompile);
-  out.correct = accepted && sample.in_full;
-  out.over_eager = verdict.speedup_eager;
-  out.over_compile = verdict.speedup_compile;
-  if (verdict.rejected_at) out.reason = stage_name(*verdict.rejected_at);
+  out.correct = in_full;
+  out.over_eager = interval_from_json(sample.at("speedup_eager"));
+  out.over_compile = interval_from_json(sample.at("speedup_compile"));
+  if (rejected_at) out.reason = stage_name(*rejected_at);
   return out;
 }
 
@@ -84,14 +88,17 @@ MetricsOptions metrics_options(const SuiteOptions& options) {
   return out;
 }
 
-std::optional<TaskAnswers> answers_of(const SuiteResult& result) {
-  TaskAnswers out{result.model, {}};
-  if (!result.fault.empty()) {
-    if (!result.is_workers_fault) return {};
+std::optional<TaskAnswers> answers_of(const JsonReader& line) {
+  TaskAnswers out{line.at("model").string(), {}};
+  const std::string& outcome = line.at("outcome").string();
+  if (outcome == "unusable") return {};
+  if (outcome == "not judged" && !line.at("reason").string().empty()) {  // it was not recorded
     out.answers = {{.judged = false}};
     return out;
   }
-  for (const SuiteSample& sample : result.samples) out.answers.push_back(answer_of(sample));
+  for (const JsonReader& sample : line.at("samples").items()) {
+    out.answers.push_back(answer_of(sample));
+  }
   return out;
 }
 

@@ -12,10 +12,11 @@ namespace kw {
 
 MetricsOptions metrics_options(const SuiteOptions& options);
 
-// How a model's samples count. Valid: loaded and recorded. Correct: accepted in full. With
-// side_by_side, what passed a first look alone is not judged. Nothing where the model file itself
-// is at fault: then there is no task.
-std::optional<TaskAnswers> answers_of(const SuiteResult& result);
+// How a model's samples count, of its line of `eval --json` (docs/formats/eval.md). Valid: loaded
+// and recorded. Correct: accepted in full. With side_by_side, what passed a first look alone is not
+// judged. Nothing where the model file itself is at fault: then there is no task. InputError where
+// it is no such line.
+std::optional<TaskAnswers> answers_of(const JsonReader& line);
 
 // The metrics of models evaluated under these options; speedups where they were timed alone.
 Metrics measure_suite(const std::vector<TaskAnswers>& tasks, const SuiteOptions& options);

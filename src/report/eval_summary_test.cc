@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "formats/error.h"
+
 namespace kw {
 namespace {
 
@@ -23,6 +25,11 @@ SuiteResult result(const std::string& name, std::vector<SuiteSample> samples) {
   out.model = name;
   out.samples = std::move(samples);
   return out;
+}
+
+std::optional<TaskAnswers> answers_of(const SuiteResult& result) {
+  const Json line = to_json(result);
+  return answers_of(JsonReader(line, "line"));
 }
 
 TEST(EvalSummary, StagesSayHowFarAnAnswerCame) {
@@ -61,6 +68,17 @@ TEST(EvalSummary, FaultyModelsAreNoTasksAndUnrecordedOnesAreNotJudged) {
   const auto unrecorded = answers_of(faulty);
   EXPECT_EQ(measure({*unrecorded}).not_judged, 1u);
   EXPECT_TRUE(answers_of(result("refused", {}))->answers.empty());
+}
+
+TEST(EvalSummary, WhatIsNoLineIsTold) {
+  Json line = to_json(result("a", {sample(kAccepted, {}, 2)}));
+  for (const char* key : {"model", "outcome", "samples"}) {
+    Json broken = line;
+    broken.erase(key);
+    EXPECT_THROW(answers_of(JsonReader(broken, "line")), InputError) << key;
+  }
+  line["samples"][0]["rejected_at"] = "lunch";
+  EXPECT_THROW(answers_of(JsonReader(line, "line")), InputError);
 }
 
 std::string said(const std::vector<SuiteResult>& results, const SuiteOptions& options) {

@@ -14,11 +14,6 @@ int index_of(const std::string_view (&names)[N], const JsonReader& in) {
   in.fail("unknown name \"" + in.string() + "\"");
 }
 
-std::optional<Interval> interval_from_json(const JsonReader& in) {
-  if (in.is_null()) return std::nullopt;
-  return Interval{in.at("estimate").number(), in.at("lower").number(), in.at("upper").number()};
-}
-
 Json to_json(const ConfigurationResult& result) {
   return {{"kernel", result.kernel},
           {"configuration", result.configuration},
@@ -39,6 +34,7 @@ ConfigurationResult configuration_from_json(const JsonReader& in) {
 }  // namespace
 
 std::string_view stage_name(Stage stage) { return kStages[static_cast<int>(stage)]; }
+Stage stage_from_json(const JsonReader& in) { return static_cast<Stage>(index_of(kStages, in)); }
 std::string_view outcome_name(Verdict::Outcome outcome) {
   return kOutcomes[static_cast<int>(outcome)];
 }
@@ -46,6 +42,11 @@ std::string_view outcome_name(Verdict::Outcome outcome) {
 Json interval_to_json(const std::optional<Interval>& interval) {
   if (!interval) return nullptr;
   return {{"estimate", interval->estimate}, {"lower", interval->lower}, {"upper", interval->upper}};
+}
+
+std::optional<Interval> interval_from_json(const JsonReader& in) {
+  if (in.is_null()) return std::nullopt;
+  return Interval{in.at("estimate").number(), in.at("lower").number(), in.at("upper").number()};
 }
 
 Json to_json(const Verdict& verdict) {

@@ -12,6 +12,7 @@ namespace kw {
 
 enum class Stage { kLoad, kRecord, kCompile, kCoverage, kCorrect, kTime };
 std::string_view stage_name(Stage stage);
+Stage stage_from_json(const JsonReader& in);  // its name; InputError
 
 struct StageResult {
   Stage stage = Stage::kLoad;
@@ -53,6 +54,7 @@ struct Verdict {
 std::string_view outcome_name(Verdict::Outcome outcome);
 
 Json interval_to_json(const std::optional<Interval>& interval);  // null when there is none
+std::optional<Interval> interval_from_json(const JsonReader& in);
 Json to_json(const Verdict& verdict);
 Verdict verdict_from_json(const JsonReader& in);
 

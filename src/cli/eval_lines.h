@@ -1,0 +1,41 @@
+// What an eval has judged, on disk: a run that was ended goes on from it (`eval --lines`). The
+// first line is what the run was asked, the others are those of `eval --json`, one for each model
+// and policy.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/synth_file.h"
+#include "formats/json.h"
+
+namespace kw {
+
+class EvalLines {
+ public:
+  // Makes the file, or reads it; what an ended run left of a last line is cut off. `labels`: of the
+  // policies, whose lines say it ("" where there is one alone). InputError where the file is of
+  // another run, or none; EnvironmentError where it cannot be written.
+  EvalLines(const std::filesystem::path& file, const Json& asked, std::vector<std::string> labels);
+
+  // The lines of a model, in the order of the labels; nothing where one of them is missing, or was
+  // not judged.
+  std::optional<std::vector<Json>> of(const std::string& model) const;
+  void add(const Json& line);
+
+ private:
+  void read(const std::string& text, const Json& asked);
+  void put(const Json& line);
+
+  const std::filesystem::path file_;
+  const std::vector<std::string> labels_;
+  std::map<std::pair<std::string, std::string>, Json> known_;  // by model and label
+  std::ofstream out_;
+  std::optional<FileLock> lock_;
+};
+
+}  // namespace kw
