@@ -15,6 +15,7 @@ parts together, `costs` and `executors` of the last). NAME is what the row calls
 """
 
 import argparse
+import hashlib
 import json
 import re
 import subprocess
@@ -116,7 +117,11 @@ def measured(tool, folders, policies, level, searched, flags, gpu, deadline):
     path, _ = suite(level, flags)
     models = iter([str(folders[policy]) for policy in policies if policy != "teacher"])
     words = [next(models) if word == "MODEL" else word for word in command_of(policies, searched, flags)]
-    lines = flags.runs / ("%s-%d%s.jsonl" % ("+".join(policies).replace("/", "_"), level, "-search" if searched else ""))
+    # Of this question alone: its lines stay when its rows are there.
+    asked = [text_of(policies, level, searched, flags), *words, flags.commit]
+    lines = flags.runs / ("%s-%d%s-%s.jsonl" % (
+        "+".join(policies).replace("/", "_"), level, "-search" if searched else "",
+        hashlib.sha256("\n".join(asked).encode()).hexdigest()[:8]))
     out, spent = lines.with_suffix(".out"), lines.with_suffix(".seconds")
     prefix, environment = part_of_host(gpu, flags.gpus)
     before = float(spent.read_text()) if spent.exists() else 0

@@ -1,6 +1,7 @@
 """`kernelwright eval`: what the teacher writes by itself for several models, judged."""
 
 import json
+import shutil
 import time
 
 import pytest
@@ -228,7 +229,7 @@ def test_a_run_that_was_ended_goes_on(three_models, tmp_path, beside):
     policies = len(rows)
     first, *kept = lines.read_text().splitlines()
     assert len(kept) == 3 * policies and whole.stdout.splitlines()[:-policies] == kept
-    assert json.loads(first)["eval"]["samples"] == 2
+    assert json.loads(first)["eval"]["flags"]["--samples"] == ["2"]
     again = run(*common, *beside)
     again_rows, again_summaries = by_label(again)
     assert not again_rows and {label: summary for label, (summary, *_) in again_summaries.items()} == summaries
@@ -255,10 +256,20 @@ def test_lines_of_another_run_are_not_gone_on_with(three_models, tmp_path):
     assert run(*common).returncode == 0
     kept = lines.read_text()
     for flags, word in ((("--samples", "3"), "another run"), (("--twins",), "another run"),
-                        (("--coverage", "pure"), "another run")):
+                        (("--coverage", "pure"), "another run"), (("--trial-timeout", "9"), "another run")):
         process = run(*common, *flags)
         assert process.returncode == 2 and word in process.stderr, process.stderr
     assert lines.read_text() == kept
+    # Another text of the same name is another model.
+    changed = tmp_path / "three"
+    shutil.copytree(three_models, changed)
+    own = ("eval", changed, *common[2:-1], tmp_path / "own.jsonl")
+    assert run(*own).returncode == 0
+    (changed / "sorted.py").write_text((changed / "sorted.py").read_text() + "\n")
+    process = run(*own)
+    assert process.returncode == 2 and "another run" in process.stderr
+    lines.write_text(kept[:5])  # torn in its first line
+    assert run(*common).returncode == 0 and len(lines.read_text().splitlines()) == 4
     lines.write_text("what is this\n")
     process = run(*common)
     assert process.returncode == 2 and "no file of eval's lines" in process.stderr

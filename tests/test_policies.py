@@ -374,5 +374,8 @@ def test_the_benchmark_goes_on_from_lines(tmp_path):
     (tmp_path / "tool").write_text(tool)
     rows, commands = bench.rows("a", flags=("--levels", "1"))
     lines = commands[0][commands[0].index("--lines") + 1]
-    assert lines == str(tmp_path / "runs" / "a-1.jsonl") and len(rows) == 1
+    assert lines.startswith(str(tmp_path / "runs" / "a-1-")) and len(rows) == 1
     assert rows[0]["seconds"] >= 1 and "--lines" not in rows[0]["command"]
+    # Another question has lines of its own.
+    _, (other,) = bench.rows("a", flags=("--levels", "1", "--temperature", "0.9"))
+    assert other[other.index("--lines") + 1] != lines

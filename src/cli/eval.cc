@@ -15,6 +15,7 @@
 #include "cli/eval_lines.h"
 #include "cli/policy_flags.h"
 #include "formats/error.h"
+#include "formats/sha256.h"
 #include "report/eval_summary.h"
 #include "search/suite.h"
 #include "search/suite_search.h"
@@ -36,6 +37,7 @@ struct Flags {
   uint64_t seed = 0;
   PolicyFlags policy;
   MachineFlags machine;
+  Json given;  // flags, as they were given
 };
 
 // The files named, and the *.py files of the folders named.
@@ -208,27 +210,34 @@ Json line_of(const SuiteResult& result, const std::string& label) {
   return line;
 }
 
-// What a run's lines depend on.
-Json asked_of(const Flags& flags, const std::vector<Judged>& judged) {
-  std::vector<std::string> models;  // wherever they lie
-  for (const std::string& model : flags.models) models.push_back(fs::path(model).filename());
-  Json out = {{"models", models},           {"class", flags.cls},
-              {"twins", flags.twins},       {"samples", flags.samples},
-              {"trials", flags.trials},     {"coverage", flags.coverage},
-              {"seed", flags.seed},         {"search", flags.search},
-              {"explore", flags.explore},   {"side_by_side", flags.side_by_side},
-              {"baseline", flags.baseline}, {"until_accepted", flags.until_accepted},
-              {"no_time", flags.no_time},   {"width", flags.width}};
-  for (const Judged& each : judged) {
-    out["policies"].push_back(each.label.empty() ? flags.policy.label() : each.label);
+// Flags as they were given, but for those that change no line.
+Json flags_given(const CLI::App& app) {
+  static const std::set<std::string> silent = {"--lines", "--json", "--out", "--batch",
+                                               "--executors"};
+  Json out = Json::object();
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() == 0 || silent.contains(option->get_name())) continue;
+    out[option->get_name()] = option->results();
   }
   return out;
 }
 
+// What a run's lines depend on: flags, and the models' texts.
+Json asked_of(const Flags& flags, const std::vector<RecordRequest>& requests,
+              const DeviceProfile& profile) {
+  Json texts;
+  for (const RecordRequest& request : requests) texts.push_back({request.file, request.text});
+  return {{"flags", flags.given},
+          {"backend", flags.machine.chosen_backend()},
+          {"device", profile.name},
+          {"models", sha256_hex(texts.dump())}};
+}
+
 // With --lines, models that an ended run judged are counted and leave `requests`; the places among
 // all models of those that stay.
-std::vector<size_t> open_lines(const Flags& flags, std::vector<RecordRequest>& requests,
-                               std::vector<Judged>& judged, std::optional<EvalLines>& lines) {
+std::vector<size_t> open_lines(const Flags& flags, const DeviceProfile& profile,
+                               std::vector<RecordRequest>& requests, std::vector<Judged>& judged,
+                               std::optional<EvalLines>& lines) {
   std::vector<size_t> places(requests.size());
   std::iota(places.begin(), places.end(), size_t{0});
   if (flags.lines.empty()) return places;
@@ -239,7 +248,7 @@ std::vector<size_t> open_lines(const Flags& flags, std::vector<RecordRequest>& r
   }
   std::vector<std::string> labels;
   for (const Judged& each : judged) labels.push_back(each.label);
-  lines.emplace(flags.lines, asked_of(flags, judged), std::move(labels));
+  lines.emplace(flags.lines, asked_of(flags, requests, profile), std::move(labels));
   std::erase_if(places, [&](size_t place) {
     const auto known = lines->of(requests[place].file);
     for (size_t i = 0; known && i < judged.size(); ++i) count((*known)[i], place, judged[i]);
@@ -305,18 +314,18 @@ int run(const Flags& flags) {
   }
   machine.executor.hello();
   std::vector<Judged> judged = policies_of(flags, machine.profile);
-  const std::vector<size_t> places = open_lines(flags, requests, judged, lines);
+  const std::vector<size_t> places = open_lines(flags, machine.profile, requests, judged, lines);
   const auto done = [&](const SuiteResult& result) {
     Judged& own = judged[result.policy];
     const Json line = line_of(result, own.label);
     count(line, places[result.place], own);
-    if (lines) lines->add(line);
+    if (!flags.out.empty()) write_sources(result, own.folder);
+    if (lines) lines->add(line);  // what it says is there
     if (flags.json) {
       std::cout << line.dump() << std::endl;
     } else {
       print(result, own.label);
     }
-    if (!flags.out.empty()) write_sources(result, own.folder);
   };
   WorkerConfig workers = worker_config(flags.machine, files);
   if (requests.empty()) {  // all were judged before
@@ -424,7 +433,10 @@ Command add_eval(CLI::App& app) {
   app.footer(
       "Without --search each model is written whole: what the policy can do by itself. The exit\n"
       "code is 0 whatever the outcomes, which docs/formats/eval.md explains.");
-  return [flags] { return run(*flags); };
+  return [flags, &app] {
+    flags->given = flags_given(app);
+    return run(*flags);
+  };
 }
 
 }  // namespace kw

@@ -22,8 +22,9 @@ EvalLines::EvalLines(const fs::path& file, const Json& asked, std::vector<std::s
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   const size_t whole = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
   if (whole == 0) {
-    // Of a first line that was cut off nothing else can begin so.
-    if (!text.empty() && !text.starts_with("{\"eval\":")) {
+    // All that there may be is what an ended run left of its first line.
+    const std::string first = Json({{"eval", asked}}).dump();
+    if (!first.starts_with(text)) {
       throw InputError("--lines " + file_.string() + ": is no file of eval's lines");
     }
     fs::resize_file(file_, 0);

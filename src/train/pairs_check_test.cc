@@ -44,8 +44,10 @@ TEST(PairCheck, ACellIsOperatorsAndKindsOfTiling) {
   Pair pair;
   pair.operators = "Conv2d, ReLU";
   pair.plan =
-      "values: t7 -> out1; axes: flat; family: pointwise; tiling: flat, BLOCK=256; warps: 8\n"
-      "values: t8 -> out0; family: reduction; tiling: looped, BLOCK_M=4 BLOCK_N=512; warps: 4\n";
+      "-> t7, t8\n"
+      "t7 (3, 4); axes: flat; values: t7; family: pointwise; tiling: flat, BLOCK=256; warps: 8\n"
+      "t8 (3,); axes: [3], [4]; values: t8; family: reduction; tiling: looped, BLOCK_M=4 "
+      "BLOCK_N=512; warps: 4\n";
   EXPECT_EQ(cell_of(pair),
             "Conv2d, ReLU | pointwise flat, BLOCK=# reduction looped, BLOCK_M=# BLOCK_N=#");
 }

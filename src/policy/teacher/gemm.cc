@@ -224,7 +224,6 @@ double join_seconds(const DeviceProfile& device, int splits, double results) {
 
 namespace {
 
-// All loads that a node's value is made of.
 // Loads that a value is made of, and how many of each a step has: one for each element of a window.
 void collect_loads(const Graph& graph, int id, int64_t times, std::map<int, int64_t>* out) {
   const Node& node = graph.nodes[id];

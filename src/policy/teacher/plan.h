@@ -25,8 +25,8 @@ struct AxesText {
   // "; a0: [_, 1, 2, _], [3]; out0: [0, 2, 1, 3]; loops: [5, 26 * 3, 2], [64]": for each tensor
   // that is read the dimension that moves with each axis ("~1": by an index that the kernel works
   // out, as a window's), and for results that are not simply dense likewise; and, where some of
-  // these axes are walked as one loop, which, but for convolutions. Where axes are flat, "; read:
-  // a0, a1".
+  // these axes are walked as one loop, which, but for convolutions. Where axes are flat,
+  // "; a0: flat".
   std::string tensors;
 };
 AxesText axes_text(const Subject& subject, const std::string& family);
