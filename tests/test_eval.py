@@ -202,7 +202,8 @@ def test_policies_side_by_side_are_what_each_is_alone(three_models, tmp_path):
               "--concurrency", "1")
     alone = {"teacher": (), tiny: ("--policy", "local", "--model", tiny),
              embedded: ("--policy", "local", "--model", embedded)}
-    together = run(*common, "--policy", "local", "--model", embedded, "--beside", "teacher", "--beside", tiny,
+    # @2 is what --samples says too.
+    together = run(*common, "--policy", "local", "--model", embedded, "--beside", "teacher@2", "--beside", tiny,
                    "--out", tmp_path / "together")
     lines, summaries = by_label(together)
     assert list(summaries) == [embedded, "teacher", tiny]  # in the order given
@@ -295,6 +296,15 @@ def test_policies_share_what_is_equal(tmp_path):
         assert "%s  verified  " % label in shown and "%s: 1 task (" % label in shown
 
 
+def test_each_beside_may_have_its_own_number_of_samples(three_models):
+    lines, summaries = by_label(run("eval", three_models, "--backend", "cpu", "--trials", "1", "--seed", "5", "--json",
+                                    "--policy", "local", "--model", ROOT / "models" / "embedded", "--samples", "1",
+                                    "--model-device", "cpu", "--max-tokens", "900", "--beside", "teacher@3"))
+    numbers = {label: {len(line["samples"]) for line in own if line["samples"]} for label, own in lines.items()}
+    assert max(numbers["teacher"]) == 3 and numbers[str(ROOT / "models" / "embedded")] == {1}
+    assert list(summaries["teacher"][0]["pass_at"]) == ["1", "3"]
+
+
 def test_mistakes_with_several_policies(three_models, tmp_path):
     def refused(*flags):
         process = run("eval", three_models, "--backend", "cpu", *flags)
@@ -306,6 +316,8 @@ def test_mistakes_with_several_policies(three_models, tmp_path):
         assert "excludes" in told and "--beside" in told and flags[0] in told
     assert "--beside teacher: is one of the policies already" in refused("--beside", "teacher")
     assert "has no config.json" in refused("--beside", tmp_path)
+    for number in ("0", "1001", "99999999999"):
+        assert "samples are from 1 to 1000" in refused("--beside", "teacher@" + number)
 
 
 def test_what_hangs_is_rejected_in_its_own_time(results, tmp_path):

@@ -27,6 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kMostSamples = 1000;  // of a model
+
 struct Flags {
   std::vector<std::string> models, beside;
   std::string cls = "Model", coverage = "hybrid", out, schedules, search, lines;
@@ -131,9 +133,32 @@ std::vector<RecordRequest> requests_of(const Flags& flags, const std::vector<std
   return requests;
 }
 
+// What one --beside says: WHAT, or WHAT@N.
+struct Beside {
+  std::string what;
+  int samples;
+};
+
+Beside beside_of(const std::string& text, const Flags& flags) {
+  const size_t at = text.rfind('@');
+  const std::string number = at == std::string::npos ? "" : text.substr(at + 1);
+  if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos) {
+    return {text, flags.samples};
+  }
+  const int samples = number.size() > 4 ? 0 : std::stoi(number);
+  if (samples < 1 || samples > kMostSamples) {
+    throw InputError("--beside " + text + ": samples are from 1 to " +
+                     std::to_string(kMostSamples));
+  }
+  return {text.substr(0, at), samples};
+}
+
 SuiteOptions suite_options(const Flags& flags) {
   SuiteOptions options;
-  options.samples = flags.samples;
+  options.samples = {flags.samples};
+  for (const std::string& what : flags.beside) {
+    options.samples.push_back(beside_of(what, flags).samples);
+  }
   options.seed = flags.seed;
   options.verify.trials = flags.trials;
   options.verify.pure = flags.coverage == "pure";
@@ -178,7 +203,9 @@ std::vector<Judged> policies_of(const Flags& flags, const DeviceProfile& profile
       .explore = flags.explore,
       .whole = flags.search.empty()};
   std::vector<PolicyFlags> asked = {flags.policy};
-  for (const std::string& what : flags.beside) asked.push_back(flags.policy.with(what));
+  for (const std::string& text : flags.beside) {
+    asked.push_back(flags.policy.with(beside_of(text, flags).what));
+  }
   std::set<std::string> labels;
   for (const PolicyFlags& policy : asked) {
     if (labels.insert(policy.label()).second) continue;
@@ -265,10 +292,10 @@ std::vector<size_t> open_lines(const Flags& flags, const DeviceProfile& profile,
 }
 
 // The last of what is printed: of each policy all models together.
-void print_summary(const Judged& judged, const SuiteOptions& options,
+void print_summary(const Judged& judged, size_t policy, const SuiteOptions& options,
                    const ExecutorClient& executor, bool json) {
   const auto tasks = std::views::values(judged.tasks);
-  const Metrics metrics = measure_suite({tasks.begin(), tasks.end()}, options);
+  const Metrics metrics = measure_suite({tasks.begin(), tasks.end()}, options, policy);
   if (!json) {
     const std::string text = summary_text(metrics, options);
     if (!text.empty() && !judged.label.empty()) std::cout << judged.label << ": ";
@@ -330,7 +357,10 @@ int run(const Flags& flags) {
   WorkerConfig workers = worker_config(flags.machine, files);
   if (requests.empty()) {  // all were judged before
   } else if (flags.search.empty()) {
-    const size_t most = requests.size() * static_cast<size_t>(flags.samples) * judged.size();
+    size_t most = 0;  // samples
+    for (size_t i = 0; i < judged.size(); ++i) {
+      most += requests.size() * static_cast<size_t>(options.samples_of(i));
+    }
     JudgingCrew crew(workers, static_cast<int>(std::min<size_t>(most, workers.parallel)));
     std::vector<Policy*> policies;
     for (const Judged& each : judged) policies.push_back(each.policy.get());
@@ -346,7 +376,9 @@ int run(const Flags& flags) {
     search_suite(requests, crew, machine.executor, *judged.front().policy, machine.profile,
                  optimize_options(flags, options), known.path() / "store.sqlite", done);
   }
-  for (const Judged& each : judged) print_summary(each, options, machine.executor, flags.json);
+  for (size_t i = 0; i < judged.size(); ++i) {
+    print_summary(judged[i], i, options, machine.executor, flags.json);
+  }
   for (const Judged& each : judged) print_counts(each, models);
   return 0;
 }
@@ -365,10 +397,11 @@ Command add_eval(CLI::App& app) {
   CLI::Option* beside = app.add_option(
       "--beside", flags->beside,
       "judge another policy too, teacher or the folder of a model (local, with the flags given); "
-      "references, equal programs and what they cost are shared; may be given several times");
-  beside->type_name("WHAT")->allow_extra_args(false);
+      "references, equal programs and what they cost are shared; may be given several times; "
+      "WHAT@N: N samples of it, and not --samples");
+  beside->type_name("WHAT[@N]")->allow_extra_args(false);
   app.add_option("--samples", flags->samples, "proposals of each policy judged for each model")
-      ->check(CLI::Range(1, 1000))
+      ->check(CLI::Range(1, kMostSamples))
       ->capture_default_str();
   add_trials_flag(app, flags->trials);
   app.add_option("--coverage", flags->coverage,

@@ -78,13 +78,13 @@ std::string speed_text(const std::optional<SpeedMetrics>& speed, const std::stri
 
 }  // namespace
 
-MetricsOptions metrics_options(const SuiteOptions& options) {
+MetricsOptions metrics_options(const SuiteOptions& options, size_t policy) {
   MetricsOptions out;
   out.judged = options.side_by_side     ? MetricsOptions::Judged::kFastest
                : options.until_accepted ? MetricsOptions::Judged::kUntilCorrect
                                         : MetricsOptions::Judged::kAll;
   out.pass_at = {1};
-  if (options.samples > 1) out.pass_at.push_back(options.samples);
+  if (const int samples = options.samples_of(policy); samples > 1) out.pass_at.push_back(samples);
   return out;
 }
 
@@ -102,8 +102,9 @@ std::optional<TaskAnswers> answers_of(const JsonReader& line) {
   return out;
 }
 
-Metrics measure_suite(const std::vector<TaskAnswers>& tasks, const SuiteOptions& options) {
-  Metrics out = measure(tasks, metrics_options(options));
+Metrics measure_suite(const std::vector<TaskAnswers>& tasks, const SuiteOptions& options,
+                      size_t policy) {
+  Metrics out = measure(tasks, metrics_options(options, policy));
   // What is wrong is not fast, timed or not; but nothing is said of speed where nobody asked.
   if (!options.verify.time) out.eager.reset();
   if (!options.verify.time || !options.compile_baselines) out.compile.reset();

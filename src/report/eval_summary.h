@@ -10,7 +10,8 @@
 
 namespace kw {
 
-MetricsOptions metrics_options(const SuiteOptions& options);
+// `policy`: whose samples are counted, by its place.
+MetricsOptions metrics_options(const SuiteOptions& options, size_t policy = 0);
 
 // How a model's samples count, of its line of `eval --json` (docs/formats/eval.md). Valid: loaded
 // and recorded. Correct: accepted in full. With side_by_side, what passed a first look alone is not
@@ -19,7 +20,8 @@ MetricsOptions metrics_options(const SuiteOptions& options);
 std::optional<TaskAnswers> answers_of(const JsonReader& line);
 
 // The metrics of models evaluated under these options; speedups where they were timed alone.
-Metrics measure_suite(const std::vector<TaskAnswers>& tasks, const SuiteOptions& options);
+Metrics measure_suite(const std::vector<TaskAnswers>& tasks, const SuiteOptions& options,
+                      size_t policy = 0);
 
 // Some lines for a terminal.
 std::string summary_text(const Metrics& metrics, const SuiteOptions& options);

@@ -92,7 +92,7 @@ TEST(EvalSummary, SaysWhatIsDefined) {
       result("a", {sample(kAccepted, {}, 4), sample(kRejected, Stage::kCorrect)}),
       result("b", {sample(kRejected, Stage::kCompile), sample(kRejected, Stage::kCorrect)})};
   SuiteOptions options;
-  options.samples = 2;
+  options.samples = {2};
   options.verify.time = true;
   const std::string timed = said(results, options);
   // Wilson's interval of 1 of 2: [0.0945, 0.9055]. pass@1 is the mean of 1/2 and 0, pass@2 of 1 and
@@ -107,7 +107,7 @@ TEST(EvalSummary, SaysWhatIsDefined) {
   options.verify.time = false;
   const std::string judged = said(results, options);
   EXPECT_EQ(judged.find("fast_1"), std::string::npos) << judged;
-  options.samples = 3;
+  options.samples = {3};
   EXPECT_NE(said(results, options).find("pass@3          not known"), std::string::npos);
   options.until_accepted = true;
   EXPECT_NE(said(results, options).find("pass@k          not defined"), std::string::npos);

@@ -1,15 +1,13 @@
 #include "runtime/executor_client.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <deque>
-#include <functional>
-#include <future>
+#include <atomic>
 #include <stdexcept>
-#include <thread>
+#include <utility>
 
 #include "formats/error.h"
 #include "runtime/lasting_executor.h"
+#include "runtime/serving_thread.h"
 
 namespace kw {
 namespace {
@@ -21,59 +19,20 @@ bool lacks_memory(const Report& report) {
   return report.status == "not-judged" && report.message.ends_with("out of memory");
 }
 
-// A thread that does what others ask, in order, while they wait.
-class Server {
- public:
-  Server() : thread_([this] { serve(); }) {}
-  ~Server() {
-    post(nullptr);
-    thread_.join();
-  }
-  // What `work` returns or throws.
-  template <class Work>
-  auto call(Work work) {
-    std::packaged_task<decltype(work())()> task(std::move(work));
-    auto result = task.get_future();
-    post([&task] { task(); });  // it outlives the wait
-    return result.get();
-  }
-
- private:
-  void post(std::function<void()> work) {
-    const std::lock_guard lock(mutex_);
-    queue_.push_back(std::move(work));
-    news_.notify_one();
-  }
-  void serve() {
-    while (true) {
-      std::unique_lock lock(mutex_);
-      news_.wait(lock, [&] { return !queue_.empty(); });
-      const std::function<void()> work = std::move(queue_.front());
-      queue_.pop_front();
-      lock.unlock();
-      if (!work) return;
-      work();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable news_;
-  std::deque<std::function<void()>> queue_;
-  std::thread thread_;  // last: it uses the others
-};
-
 }  // namespace
 
 struct ExecutorClient::Served {
   explicit Served(ExecutorConfig config)
       : executor(std::make_unique<LastingExecutor>(std::move(config))) {}
   ~Served() {
-    server.call([&] { executor.reset(); });
+    thread.call({}, [&] { executor.reset(); });
   }
   std::unique_ptr<LastingExecutor> executor;
-  // What the process is to know from its next call on; under the client's mutex_.
-  std::vector<std::pair<int, std::shared_ptr<const Task>>> given;
-  Server server;
+  // What the process is to know from its next call on: tasks by id, null where it is to forget one.
+  // Under the client's mutex_.
+  std::vector<std::pair<int, std::shared_ptr<const Task>>> news;
+  std::atomic<int> in_trials{0};  // callers
+  ServingThread thread;
 };
 
 ExecutorClient::ExecutorClient(ExecutorConfig config) {
@@ -83,26 +42,30 @@ ExecutorClient::ExecutorClient(ExecutorConfig config) {
 }
 ExecutorClient::~ExecutorClient() = default;
 
+// What the caller holds meanwhile: a process alone needs no turns.
+DeviceTurns::Turn ExecutorClient::turn(Kind kind, size_t process) const {
+  if (served_.size() == 1) return DeviceTurns::Turn();
+  return kind == Kind::kTogether ? turns_.together() : turns_.alone(process);
+}
+
+// work(executor) on the thread of a process, which knows of all news then.
 template <class Work>
-auto ExecutorClient::call_process(size_t process, Turn turn, Work work) const {
+auto ExecutorClient::call(size_t process, std::optional<ServingThread::Rank> rank,
+                          Work work) const {
   Served& served = *served_[process];
-  return served.server.call([&] {
-    std::unique_lock next(next_);
-    std::shared_lock together(device_, std::defer_lock);
-    std::unique_lock alone(device_, std::defer_lock);
-    if (turn == Turn::kTogether) {
-      together.lock();
-    } else {
-      alone.lock();
+  return served.thread.call(std::move(rank), [&] {
+    std::unique_lock lock(mutex_);
+    const auto news = std::exchange(served.news, {});
+    lock.unlock();
+    for (const auto& [id, task] : news) {
+      task ? served.executor->hold(id, task) : served.executor->unload(id);
     }
-    next.unlock();
     return work(*served.executor);
   });
 }
 
-template <class Work>
-auto ExecutorClient::call_for(const std::vector<int>& tasks, Turn turn, Work work) {
-  std::unique_lock lock(mutex_);
+size_t ExecutorClient::home_of(const std::vector<int>& tasks) {
+  const std::lock_guard lock(mutex_);
   const auto held = [&](int id) -> Held& {
     const auto found = held_.find(id);
     if (found == held_.end()) throw std::logic_error("no task has the id " + std::to_string(id));
@@ -113,27 +76,18 @@ auto ExecutorClient::call_for(const std::vector<int>& tasks, Turn turn, Work wor
     home = std::min_element(homes_.begin(), homes_.end()) - homes_.begin();
     ++homes_[*home];
   }
-  const size_t process = *home;
   for (int id : tasks) {
     Held& task = held(id);
-    if (task.at.insert(process).second) served_[process]->given.emplace_back(id, task.task);
+    if (task.at.insert(*home).second) served_[*home]->news.emplace_back(id, task.task);
   }
-  lock.unlock();
-  return call_process(process, turn, [&](LastingExecutor& executor) {
-    std::unique_lock taking(mutex_);
-    const auto given = std::exchange(served_[process]->given, {});
-    taking.unlock();
-    for (const auto& [id, task] : given) executor.hold(id, task);
-    return work(executor);
-  });
+  return *home;
 }
 
 Json ExecutorClient::hello() {
   std::unique_lock lock(mutex_);
   if (!hello_.is_null()) return hello_;
   lock.unlock();
-  Json hello =
-      call_process(0, Turn::kTogether, [](LastingExecutor& executor) { return executor.hello(); });
+  Json hello = call(0, {}, [](LastingExecutor& executor) { return executor.hello(); });
   lock.lock();
   return hello_ = std::move(hello);
 }
@@ -145,21 +99,17 @@ int ExecutorClient::load(Task task) {
 }
 
 void ExecutorClient::unload(int id) {
-  std::unique_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   const auto node = held_.extract(id);
   if (node.empty()) return;
   if (node.mapped().home) --homes_[*node.mapped().home];
-  lock.unlock();
-  for (size_t process : node.mapped().at) {
-    call_process(process, Turn::kTogether, [&](LastingExecutor& executor) { executor.unload(id); });
-  }
+  for (size_t process : node.mapped().at) served_[process]->news.emplace_back(id, nullptr);
 }
 
 int ExecutorClient::restarts() const {
   int out = 0;
   for (size_t i = 0; i < served_.size(); ++i) {
-    out += call_process(i, Turn::kTogether,
-                        [](LastingExecutor& executor) { return executor.restarts(); });
+    out += call(i, {}, [](LastingExecutor& executor) { return executor.restarts(); });
   }
   return out;
 }
@@ -167,9 +117,9 @@ int ExecutorClient::restarts() const {
 std::map<std::string, double> ExecutorClient::busy_seconds() const {
   std::map<std::string, double> out;
   for (size_t i = 0; i < served_.size(); ++i) {
-    for (const auto& [kind, seconds] :
-         call_process(i, Turn::kTogether,
-                      [](LastingExecutor& executor) { return executor.busy_seconds(); })) {
+    const auto busy =
+        call(i, {}, [](LastingExecutor& executor) { return executor.busy_seconds(); });
+    for (const auto& [kind, seconds] : busy) {
       out[kind] += seconds / static_cast<double>(served_.size());
     }
   }
@@ -195,14 +145,17 @@ void ExecutorClient::release_others(const LastingExecutor& own) const {
 // What `ask` says of these tasks. Where memory was lacking, for the request or for a process to
 // start, once more with the device alone and what others kept of it.
 template <class Report, class Ask>
-Report ExecutorClient::with_room(const std::vector<int>& tasks, Turn turn, const Ask& ask) {
+Report ExecutorClient::with_room(const std::vector<int>& tasks, Kind kind, const Ask& ask) {
+  const size_t home = home_of(tasks);
   try {
-    Report report = call_for(tasks, turn, ask);
+    const auto held = turn(kind, home);
+    Report report = call(home, {}, ask);
     if (served_.size() == 1 || !lacks_memory(report)) return report;
   } catch (const EnvironmentError&) {
     if (served_.size() == 1) throw;
   }
-  return call_for(tasks, Turn::kAlone, [&](LastingExecutor& executor) {
+  const auto held = turn(Kind::kAlone, home);
+  return call(home, {}, [&](LastingExecutor& executor) {
     release_others(executor);
     return ask(executor);
   });
@@ -226,44 +179,52 @@ void ExecutorClient::trials(const std::vector<TrialRequest>& requests, milliseco
                             const TakeReport& take) {
   if (requests.empty()) return;
   const std::vector<int> tasks = {requests[0].reference, requests[0].candidate};
-  size_t taken = 0;
-  bool taking = false;
-  // Those that are left; whether that is the end of them. Unless it is the last attempt, one that
-  // was late or lacked memory is left too.
+  const size_t home = home_of(tasks);
+  Served& served = *served_[home];
+  struct Caller {
+    explicit Caller(std::atomic<int>& count) : count(count) { ++count; }
+    ~Caller() { --count; }
+    std::atomic<int>& count;
+  } const caller(served.in_trials);
   const bool alone = is_large(tasks[0]);  // from the first attempt on
-  const auto attempt = [&](LastingExecutor& executor, bool last) {
-    const size_t first = taken;
+  size_t taken = 0;
+  bool enough = false, taking = false, released = false;
+  // Trials in turn with others of the process, to the end. False where one was late or lacked
+  // memory, which is left then as the next one; not on the last attempt.
+  const auto attempt = [&](bool last) {
     bool again = false;
-    executor.trials({requests.begin() + static_cast<long>(first), requests.end()}, deadline,
-                    [&](size_t i, TrialReport report) {
-                      const bool lacking = lacks_memory(report);
-                      if (lacking && !report.message.starts_with("candidate")) note_large(tasks[0]);
-                      again = !last && (lacking || (!alone && executor.was_late()));
-                      if (again) return false;
-                      taken = first + i + 1;
-                      taking = true;
-                      const bool more = take(first + i, std::move(report));
-                      taking = false;
-                      return more;
-                    });
+    const auto some = [&](LastingExecutor& executor) {
+      if (last && !std::exchange(released, true)) release_others(executor);
+      const auto others_wait = [&] { return served.in_trials > 1; };
+      executor.trials(requests, taken, deadline, others_wait, [&](size_t i, TrialReport report) {
+        const bool lacking = lacks_memory(report);
+        if (lacking && !report.message.starts_with("candidate")) note_large(tasks[0]);
+        again = !last && (lacking || (!alone && executor.was_late()));
+        if (again) return false;
+        taken = i + 1;
+        taking = true;
+        enough = !take(i, std::move(report));
+        taking = false;
+        return !enough;
+      });
+    };
+    while (!again && !enough && taken < requests.size()) {
+      call(home, ServingThread::Rank{taken, requests[taken].reference_key()}, some);
+    }
     return !again;
   };
   if (served_.size() == 1) {
-    call_for(tasks, Turn::kTogether,
-             [&](LastingExecutor& executor) { return attempt(executor, true); });
+    attempt(true);
     return;
   }
   try {
-    const Turn turn = alone ? Turn::kAlone : Turn::kTogether;
-    if (call_for(tasks, turn, [&](LastingExecutor& executor) { return attempt(executor, false); }))
-      return;
+    const auto held = turn(alone ? Kind::kAlone : Kind::kTogether, home);
+    if (attempt(false)) return;
   } catch (const EnvironmentError&) {
     if (taking) throw;  // else it did not start
   }
-  call_for(tasks, Turn::kAlone, [&](LastingExecutor& executor) {
-    release_others(executor);
-    return attempt(executor, true);
-  });
+  const auto held = turn(Kind::kAlone, home);
+  attempt(true);
 }
 
 TimeReport ExecutorClient::time(const TimeRequest& request, milliseconds deadline) {
@@ -279,7 +240,7 @@ TimeReport ExecutorClient::time(const TimeRequest& request, milliseconds deadlin
     }
     return report;
   };
-  return with_room<TimeReport>(request.tasks, Turn::kAlone, [&](LastingExecutor& executor) {
+  return with_room<TimeReport>(request.tasks, Kind::kAlone, [&](LastingExecutor& executor) {
     return executor.request<TimeReport>(to_json(request), request.tasks, deadline, read,
                                         settle_all);
   });
@@ -287,7 +248,7 @@ TimeReport ExecutorClient::time(const TimeRequest& request, milliseconds deadlin
 
 ExamineReport ExecutorClient::examine(const ExamineRequest& request, milliseconds deadline) {
   const std::vector<int> tasks = {request.task};
-  return with_room<ExamineReport>(tasks, Turn::kTogether, [&](LastingExecutor& executor) {
+  return with_room<ExamineReport>(tasks, Kind::kTogether, [&](LastingExecutor& executor) {
     return executor.request<ExamineReport>(to_json(request), tasks, deadline,
                                            examine_report_from_json);
   });

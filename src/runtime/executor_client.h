@@ -1,11 +1,13 @@
 // The supervisor's end of executor processes. Torch-free.
 //
 // Any thread may call: a thread of its own, whose life is the process's, serves a process's calls
-// one after the other. A process that ends is started anew (lasting_executor.h).
+// one at a time, trials of several candidates in turn (serving_thread.h). A process that ends is
+// started anew (lasting_executor.h).
 //
 // There may be several processes, whose trials run side by side: one's host work, loading and
 // restarts beside another's kernels. All requests whose first task is the same (a reference) go to
-// one of them, which keeps its answers. Whatever is timed has the device alone all the same.
+// one of them, which keeps its answers. Whatever is timed has the device alone all the same
+// (device_turns.h).
 #pragma once
 
 #include <chrono>
@@ -16,13 +18,14 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <shared_mutex>
 #include <string>
 #include <vector>
 
 #include "program/program.h"
+#include "runtime/device_turns.h"
 #include "runtime/executor_process.h"
 #include "runtime/protocol.h"
+#include "runtime/serving_thread.h"
 
 namespace kw {
 
@@ -38,13 +41,14 @@ class ExecutorClient {
   Json hello();
 
   int load(Task task);  // returns an id; the work happens at first use
-  void unload(int id);
+  void unload(int id);  // its process learns of it with its next call
   // A request the executor does not survive (it crashes, hangs past the deadline, loses its device
   // or breaks the protocol) is reported as status "died" with a message; the next call starts a new
   // one. The deadline covers loading; of several processes, what is late or has no memory is tried
   // again first, with the device alone. EnvironmentError when a new one does not start.
   TrialReport trial(const TrialRequest& request, std::chrono::milliseconds deadline);
   // Trials of one pair, in order, until `take` returns false: it gets each report and its place.
+  // Others' trials may come in between.
   // The executor has the next request while it works on one, from the second on (what is wrong is
   // wrong in the first, as a rule). `take` must not call the client.
   using TakeReport = std::function<bool(size_t, TrialReport)>;
@@ -66,29 +70,26 @@ class ExecutorClient {
     std::set<size_t> at;         // processes that it was given to
     bool large = false;          // a trial of it lacked memory with others beside it
   };
-  enum class Turn { kTogether, kAlone };  // on the device, with other processes
+  enum class Kind { kTogether, kAlone };  // on the device, with other processes
 
-  // work(executor) on the thread of a process: the first, or that of requests of `tasks`.
+  DeviceTurns::Turn turn(Kind kind, size_t process) const;
   template <class Work>
-  auto call_process(size_t process, Turn turn, Work work) const;
-  template <class Work>
-  auto call_for(const std::vector<int>& tasks, Turn turn, Work work);
+  auto call(size_t process, std::optional<ServingThread::Rank> rank, Work work) const;
+  size_t home_of(const std::vector<int>& tasks);
 
   void release_others(const LastingExecutor& own) const;
   bool is_large(int task);
   void note_large(int task);
   template <class Report, class Ask>
-  Report with_room(const std::vector<int>& tasks, Turn turn, const Ask& ask);
+  Report with_room(const std::vector<int>& tasks, Kind kind, const Ask& ask);
 
   std::vector<std::unique_ptr<Served>> served_;
-  std::mutex mutex_;  // of what follows
+  mutable DeviceTurns turns_;
+  mutable std::mutex mutex_;  // of what follows
   std::map<int, Held> held_;
   std::vector<size_t> homes_;  // of each process, tasks
   int last_id_ = 0;
   Json hello_;
-  // Who waits to be alone holds `next_`, and so nobody passes him.
-  mutable std::mutex next_;
-  mutable std::shared_mutex device_;
 };
 
 }  // namespace kw

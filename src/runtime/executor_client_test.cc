@@ -138,6 +138,12 @@ while True:
             if os.path.exists(here("timing")):
                 send({"status": "not-judged", "message": "somebody is timed"})
                 continue
+        if seed >= 100:
+            with open(here("order"), "a") as order:
+                print(request["candidate"], seed, file=order)
+            time.sleep(0.02)
+        while seed == 100 and not os.path.exists(here("go")):
+            time.sleep(0.001)
         if seed == 7:
             os.write(2, b"noise\n" * 100000)
         flags = ["inputs_unchanged", "guards_intact", "state_equal", "buffers_equal",
@@ -418,6 +424,72 @@ TEST_F(ExecutorClientTest, WhatIsTimedHasTheDeviceAlone) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(good, 9 * 12);
+}
+
+// Candidates of one reference go through their trials together, so that each trial's reference side
+// is needed for all of them at once.
+TEST_F(ExecutorClientTest, CandidatesOfOneReferenceTakeTurns) {
+  for (int processes : {1, 2}) {
+    SCOPED_TRACE(processes);
+    std::filesystem::remove(folder_.path() / "order");
+    std::filesystem::remove(folder_.path() / "go");
+    ExecutorConfig settings = config();
+    settings.processes = processes;
+    ExecutorClient client(settings);
+    const int reference = client.load(Task());
+    constexpr int kCandidates = 4;
+    std::vector<std::thread> threads;
+    std::atomic<int> done{0};
+    for (int c = 0; c < kCandidates; ++c) {
+      threads.emplace_back([&] {
+        const int candidate = client.load(Task());
+        std::vector<TrialRequest> requests;
+        for (uint64_t seed = 100; seed < 106; ++seed) {
+          requests.push_back({reference, candidate, seed});
+        }
+        size_t next = 0;
+        client.trials(requests, milliseconds(20000), [&](size_t i, const TrialReport& report) {
+          EXPECT_EQ(i, next++);
+          done += report.status == "ok";
+          return true;
+        });
+      });
+    }
+    std::this_thread::sleep_for(milliseconds(500));  // until all of them ask
+    std::ofstream(folder_.path() / "go");
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(done, 6 * kCandidates);
+    std::ifstream order(folder_.path() / "order");
+    std::vector<int> seeds;
+    for (int candidate, seed; order >> candidate >> seed;) seeds.push_back(seed);
+    std::vector<int> expected;
+    for (int seed = 100; seed < 106; ++seed) expected.insert(expected.end(), kCandidates, seed);
+    EXPECT_EQ(seeds, expected);
+  }
+}
+
+// What waits to be alone keeps nobody from beginning: here two trials that wait for each other.
+TEST_F(ExecutorClientTest, WhoWaitsToBeAloneHoldsUpNobody) {
+  ExecutorConfig settings = config();
+  settings.processes = 2;
+  ExecutorClient client(settings);
+  const std::vector<int> references = {client.load(Task()), client.load(Task())};
+  const auto meets = [&](int reference) {
+    EXPECT_EQ(client.trial(request(reference, 9), milliseconds(20000)).status, "ok");
+  };
+  std::thread first([&] { meets(references[0]); });
+  std::this_thread::sleep_for(milliseconds(500));  // until it is there
+  std::thread timed([&] {
+    TimeRequest time;
+    time.tasks = {references[0]};
+    time.seed = 1;
+    EXPECT_EQ(client.time(time, milliseconds(20000)).status, "ok");
+  });
+  std::this_thread::sleep_for(milliseconds(100));
+  meets(references[1]);
+  first.join();
+  timed.join();
+  EXPECT_EQ(client.restarts(), 0);
 }
 
 // The first of several processes may hang; what it once said is known.

@@ -41,7 +41,8 @@ void LastingExecutor::unload(int id) {
   }
 }
 
-void LastingExecutor::trials(const std::vector<TrialRequest>& requests, milliseconds wait,
+void LastingExecutor::trials(const std::vector<TrialRequest>& requests, size_t first,
+                             milliseconds wait, const std::function<bool()>& others_wait,
                              const std::function<bool(size_t, TrialReport)>& take) {
   struct AtTheEnd {
     std::function<void()> work;
@@ -50,17 +51,18 @@ void LastingExecutor::trials(const std::vector<TrialRequest>& requests, millisec
   // Nobody waits for what is dropped, but others for the executor.
   milliseconds longest{0};
   const AtTheEnd drop{[&] { drop_answer(deadline_in(std::min(wait, 20 * longest + kPatience))); }};
-  std::vector<Json> texts;
-  for (const TrialRequest& request : requests) texts.push_back(to_json(request));
-  for (size_t i = 0; i < requests.size(); ++i) {
-    const Json* next = i > 0 && i + 1 < requests.size() ? &texts[i + 1] : nullptr;
+  Json text = to_json(requests.at(first)), next;
+  for (size_t i = first; i < requests.size(); ++i, text = std::move(next)) {
+    const bool last = i + 1 == requests.size();
+    if (!last) next = to_json(requests[i + 1]);
+    const bool ahead = i > 0 && !last && !others_wait();
     const std::vector<int> tasks = {requests[i].reference, requests[i].candidate};
     const auto start = std::chrono::steady_clock::now();
-    TrialReport report =
-        request<TrialReport>({texts[i], tasks, next, {}}, wait, trial_report_from_json);
+    TrialReport report = request<TrialReport>({text, tasks, ahead ? &next : nullptr, {}}, wait,
+                                              trial_report_from_json);
     longest = std::max(longest, std::chrono::duration_cast<milliseconds>(
                                     std::chrono::steady_clock::now() - start));
-    if (!take(i, std::move(report))) break;
+    if (!take(i, std::move(report)) || (!ahead && others_wait())) break;
   }
 }
 

@@ -39,8 +39,10 @@ class LastingExecutor {
                  const Parse& parse, const std::function<void()>& before = {}) {
     return request<Report>({json, tasks, nullptr, before}, wait, parse);
   }
-  // ExecutorClient::trials, by this executor.
-  void trials(const std::vector<TrialRequest>& requests, Milliseconds wait,
+  // ExecutorClient::trials from place `first` on, by this executor. Where others are waiting for
+  // it, who need not wait for all of them, it returns between two trials.
+  void trials(const std::vector<TrialRequest>& requests, size_t first, Milliseconds wait,
+              const std::function<bool()>& others_wait,
               const std::function<bool(size_t, TrialReport)>& take);
   bool was_late() const { return late_; }  // the last request had no answer in time
 

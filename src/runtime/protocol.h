@@ -19,6 +19,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "formats/json.h"
@@ -50,6 +51,16 @@ std::string_view variation_name(Variation variation);
 // be anything.
 bool is_edge(Variation variation);
 
+// How a draw is varied: TrialRequest.
+struct Varied {
+  Variation variation = Variation::kPlain;
+  int only = -1;
+  std::vector<int> fixed;
+  auto operator<=>(const Varied&) const = default;
+};
+// What a reference gives in a trial is the same for each candidate: task id, seed.
+using ReferenceKey = std::tuple<int, uint64_t, Varied>;
+
 struct TrialRequest {
   int reference = 0;  // task ids
   int candidate = 0;
@@ -65,6 +76,8 @@ struct TrialRequest {
   bool used_memory = false;
   // False: an access outside of a buffer is nobody's concern while it stays near; for selftest.
   bool guards = true;
+
+  ReferenceKey reference_key() const { return {reference, seed, {variation, only, fixed}}; }
 };
 
 // Errors of one output against the fp64 run of the reference. `rms` is RMS(error) / RMS(oracle),

@@ -237,7 +237,7 @@ void Suite::judge_in_rounds(std::vector<Asked>& batch, const SuiteOptions& optio
                             const std::function<void(const SuiteResult&)>& done) {
   // torch.compile works while proposals are built, and is done before anything is timed.
   auto packages = std::async(std::launch::async, [&] { build_packages(batch, options); });
-  const auto samples = static_cast<size_t>(options.samples);
+  const auto samples = static_cast<size_t>(std::ranges::max(options.samples));
   const size_t at_once = options.until_accepted ? 1 : samples;
   timed(options, "built proposals", [&] { return build(batch, 0, at_once, options); });
   packages.get();
@@ -361,7 +361,7 @@ void Suite::propose(std::vector<Asked>& batch, size_t policy, const SuiteOptions
   for (Asked& asked : batch) {
     if (asked.result.policy == policy && asked.result.fault.empty()) open.push_back(&asked);
   }
-  const int threads = std::max(1, policies_[policy]->at_once() / options.samples);
+  const int threads = std::max(1, policies_[policy]->at_once() / options.samples_of(policy));
   std::atomic<size_t> next{0};
   auto work = [&] {
     for (size_t i = next++; i < open.size(); i = next++) propose(*open[i], options);
@@ -380,7 +380,8 @@ void Suite::propose(Asked& asked, const SuiteOptions& options) {
   const auto deadline = Clock::now() + policy.patience();
   std::vector<Proposal> proposals;
   try {
-    proposals = policy.propose(task, profile_, options.samples, options.seed, deadline);
+    proposals = policy.propose(task, profile_, options.samples_of(asked.result.policy),
+                               options.seed, deadline);
   } catch (const InputError& error) {
     if (policy.at_once() > 1) throw;  // it is not this task that others refuse
     asked.result.fault = error.what();

@@ -9,6 +9,7 @@
 // Borrows the crew, an ExecutorClient, the policies and the profile. One thread.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -22,7 +23,8 @@
 namespace kw {
 
 struct SuiteOptions {
-  int samples = 1;            // proposals of each policy judged for each model
+  // Proposals judged for each model, of each policy; the last number is that of all further ones.
+  std::vector<int> samples = {1};
   int batch = 64;             // models in flight
   uint64_t seed = 0;          // of each policy
   bool side_by_side = false;  // samples are compared with each other
@@ -35,6 +37,8 @@ struct SuiteOptions {
   // One line when a part of a batch is done, with its seconds; called from any thread, may be
   // empty.
   std::function<void(const std::string&)> progress;
+
+  int samples_of(size_t policy) const { return samples[std::min(policy, samples.size() - 1)]; }
 };
 
 struct SuiteSample {

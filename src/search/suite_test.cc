@@ -65,7 +65,7 @@ class SuiteOfPolicies : public FormTest {
       request.profile = machine_->profile;
     }
     SuiteOptions options;
-    options.samples = 3;
+    options.samples = samples_;
     options.seed = 11;
     options.verify.seed = 7;
     options.verify.trials = 1;
@@ -82,6 +82,7 @@ class SuiteOfPolicies : public FormTest {
     return id;
   }
   std::vector<std::string> log_;
+  std::vector<int> samples_ = {3};
 };
 
 std::string outcomes(const SuiteResult& result) {
@@ -97,6 +98,15 @@ std::vector<std::string> sorted(const std::vector<SuiteResult>& results) {
   for (const SuiteResult& result : results) out.push_back(outcomes(result));
   std::ranges::sort(out);
   return out;
+}
+
+TEST_F(SuiteOfPolicies, EachIsAskedForItsOwnNumberOfSamples) {
+  Writes first("first", {kRight}, log_), second("second", {kRight}, log_),
+      third("third", {kRight}, log_);
+  samples_ = {4, 2};
+  run({&first, &second, &third}, 1);
+  EXPECT_EQ(log_,
+            (std::vector<std::string>{"first a.py 4 11", "second a.py 2 11", "third a.py 2 11"}));
 }
 
 TEST_F(SuiteOfPolicies, EachIsAskedAboutAllModelsAsIfItWereAlone) {

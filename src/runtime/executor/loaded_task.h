@@ -34,14 +34,6 @@ struct ScaleShift {
 };
 using AffineChange = std::map<std::string, ScaleShift>;
 
-// How a draw is varied: TrialRequest.
-struct Varied {
-  Variation variation = Variation::kPlain;
-  int only = -1;
-  std::vector<int> fixed;
-  auto operator<=>(const Varied&) const = default;
-};
-
 struct Draw {
   std::vector<at::Tensor> state, derived, inputs;
   AffineChange affine;  // already done to `state`

@@ -261,21 +261,23 @@ CachedReference ReferenceCache::find(const ReferenceKey& key) {
 }
 
 bool ReferenceCache::make_room(int task, int64_t bytes) {
+  if (bytes > budget_) return false;
   const auto of_task = [&](const Entry& entry) { return std::get<0>(entry.key) == task; };
-  int64_t own = 0;
-  for (const Entry& entry : entries_) own += of_task(entry) ? entry.value.bytes : 0;
-  if (own + bytes > budget_) return false;
+  const auto added_before = [](const Entry& a, const Entry& b) { return a.added < b.added; };
   while (bytes_ + bytes > budget_) {
     const auto oldest = std::find_if_not(entries_.rbegin(), entries_.rend(), of_task);
-    bytes_ -= oldest->value.bytes;
-    entries_.erase(std::next(oldest).base());
+    const auto leaves = oldest == entries_.rend()
+                            ? std::max_element(entries_.begin(), entries_.end(), added_before)
+                            : std::next(oldest).base();
+    bytes_ -= leaves->value.bytes;
+    entries_.erase(leaves);
   }
   return true;
 }
 
 void ReferenceCache::put(const ReferenceKey& key, CachedReference entry) {
   bytes_ += entry.bytes;
-  entries_.push_front({key, std::move(entry)});
+  entries_.push_front({key, std::move(entry), ++added_});
 }
 
 void ReferenceCache::forget(int task) {

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <tuple>
 #include <vector>
 
 #include "runtime/executor/loaded_task.h"
@@ -45,8 +44,6 @@ struct ReferenceSide {
 ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t seed,
                             const Varied& varied, at::Device device);
 
-using ReferenceKey = std::tuple<int, uint64_t, Varied>;  // task id, seed
-
 // A reference side that is put away.
 struct CachedReference {
   std::shared_ptr<const Draw> draw;     // of isolated backends
@@ -56,8 +53,9 @@ struct CachedReference {
   int64_t bytes = 0;
 };
 
-// Other tasks' entries make room, least recently used first; entries of the same task stay, or
-// candidates that go through them in order would find none.
+// Other tasks' entries make room first, least recently used ones before. Of the same task it is the
+// newest that leaves: candidates go through trials in order, and so find the first ones each time,
+// and those that go through them together the one that they are at.
 class ReferenceCache {
  public:
   explicit ReferenceCache(int64_t budget_bytes) : budget_(budget_bytes) {}
@@ -73,8 +71,10 @@ class ReferenceCache {
   struct Entry {
     ReferenceKey key;
     CachedReference value;
+    uint64_t added;  // its number among all that were put
   };
   int64_t budget_, bytes_ = 0;
+  uint64_t added_ = 0;
   std::list<Entry> entries_;  // most recent first
 };
 

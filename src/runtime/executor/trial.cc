@@ -47,6 +47,27 @@ Scramble scramble_of(const TrialRequest& request) {
   return static_cast<Scramble>(request.seed % 4);
 }
 
+// A call's outputs, and what it left of its inputs. What it wrote is overwritten in the end: other
+// candidates are given the same inputs, and their kernels may find what was freed.
+struct Answer {
+  Answer(const Backend& backend, LoadedTask& task) : backend(backend), task(task) {}
+  Answer(const Answer&) = delete;
+  ~Answer() {
+    if (backend.isolated()) return;
+    const auto& mutated = task.forward().mutated_inputs();
+    try {
+      for (const at::Tensor& tensor : outputs) poison_storage(tensor);
+      for (size_t i = 0; i < inputs_after.size(); ++i) {
+        if (mutated[i]) poison_storage(inputs_after[i]);
+      }
+    } catch (const std::exception&) {  // of a device that is lost
+    }
+  }
+  const Backend& backend;
+  LoadedTask& task;
+  std::vector<at::Tensor> outputs, inputs_after;
+};
+
 // The trial under way: what both halves share.
 class OneTrial {
  public:
@@ -58,11 +79,12 @@ class OneTrial {
         reference_(reference),
         candidate_(candidate),
         report_(report),
-        phases_(backend, report.phases) {}
+        phases_(backend, report.phases),
+        own_answer_(backend, candidate) {}
 
   void run() {
     report_.fault = "reference";
-    const ReferenceKey key{request_.reference, request_.seed, varied_};
+    const ReferenceKey key = request_.reference_key();
     const CachedReference cached = cache_.find(key);
     std::shared_ptr<const Draw> draw = cached.draw ? cached.draw : new_draw();
     phases_.end("draw");
@@ -103,8 +125,7 @@ class OneTrial {
   bool matters(const Draw& draw, ReplayOptions options);
   bool changes_without(const Draw& draw, const ReplayOptions& options);
   const std::vector<double>& noise(const Draw& draw);
-  std::vector<at::Tensor> answer(std::vector<at::Tensor> outputs,
-                                 const std::vector<at::Tensor>& after, size_t inputs) const;
+  std::vector<at::Tensor> what_user_has(const Answer& answer, size_t inputs) const;
 
   void compare_outputs(const ReferenceSide& side);
   void compare_choices(const ReferenceSide& side);
@@ -122,13 +143,13 @@ class OneTrial {
   LoadedTask& reference_;
   LoadedTask& candidate_;
   TrialReport& report_;
-  const Varied varied_{request_.variation, request_.only, request_.fixed};
+  const Varied varied_ = std::get<Varied>(request_.reference_key());
   Phases phases_;
   std::vector<at::Tensor> state_;                   // the candidate's, as constructed
   std::vector<size_t> own_;                         // of its entries, those that it has alone
   std::optional<std::vector<at::Tensor>> derived_;  // left by an earlier call; else made anew
-  std::vector<at::Tensor> outputs_;                 // the candidate's answer
-  std::vector<at::Tensor> inputs_after_;  // its state, derived tensors and inputs after the call
+  Answer own_answer_;                               // the candidate's; in its `inputs_after`
+                                                    // are state, derived tensors and inputs
   std::optional<std::vector<double>> noise_;
 };
 
@@ -269,7 +290,7 @@ void OneTrial::run_candidate(const Draw& draw) {
   if (request_.second_call) use_state(draw);
   {
     Guards guards(backend_.device(), request_.used_memory ? kUsedMemory : kPoison);
-    outputs_ = call(draw, guards, {}, &inputs_after_);
+    own_answer_.outputs = call(draw, guards, {}, &own_answer_.inputs_after);
     const bool launches_intact = candidate_.forward().guards_intact();
     backend_.synchronize();
     if (!guards.intact() || !launches_intact) {
@@ -356,17 +377,17 @@ bool OneTrial::matters(const Draw& draw, ReplayOptions options) {
 // Whether an answer given without some launches differs by more than two answers given with them.
 bool OneTrial::changes_without(const Draw& draw, const ReplayOptions& options) {
   Guards guards(backend_.device());
-  std::vector<at::Tensor> without, after;
+  Answer without(backend_, candidate_);
   try {
-    without = call(draw, guards, options, &after);
+    without.outputs = call(draw, guards, options, &without.inputs_after);
   } catch (const ReplayError&) {
     backend_.check_alive();
     return true;  // an operator that refuses what the launch should have written
   }
-  without = answer(std::move(without), after, draw.inputs.size());
-  const std::vector<at::Tensor> with = answer(outputs_, inputs_after_, draw.inputs.size());
-  for (size_t i = 0; i < without.size(); ++i) {
-    const double far = distance(without[i], with[i]);
+  const std::vector<at::Tensor> got = what_user_has(without, draw.inputs.size());
+  const std::vector<at::Tensor> with = what_user_has(own_answer_, draw.inputs.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    const double far = distance(got[i], with[i]);
     if (far > kBeyondNoise || (far > 0 && far > 10 * noise(draw)[i])) return true;
   }
   return false;
@@ -375,22 +396,22 @@ bool OneTrial::changes_without(const Draw& draw, const ReplayOptions& options) {
 // How far two answers given with all launches are apart, by output.
 const std::vector<double>& OneTrial::noise(const Draw& draw) {
   if (noise_) return *noise_;
-  const std::vector<at::Tensor> once = answer(outputs_, inputs_after_, draw.inputs.size());
+  const std::vector<at::Tensor> once = what_user_has(own_answer_, draw.inputs.size());
   noise_.emplace(once.size(), 0.0);
   if (backend_.deterministic()) return *noise_;
   Guards guards(backend_.device());
-  std::vector<at::Tensor> again, after;
-  again = call(draw, guards, {}, &after);
-  again = answer(std::move(again), after, draw.inputs.size());
-  for (size_t i = 0; i < once.size(); ++i) (*noise_)[i] = distance(again[i], once[i]);
+  Answer again(backend_, candidate_);
+  again.outputs = call(draw, guards, {}, &again.inputs_after);
+  const std::vector<at::Tensor> got = what_user_has(again, draw.inputs.size());
+  for (size_t i = 0; i < once.size(); ++i) (*noise_)[i] = distance(got[i], once[i]);
   return *noise_;
 }
 
 // What a user has of a call: its outputs, and what it changed of the inputs and of the state that
 // the reference has too.
-std::vector<at::Tensor> OneTrial::answer(std::vector<at::Tensor> outputs,
-                                         const std::vector<at::Tensor>& after,
-                                         size_t inputs) const {
+std::vector<at::Tensor> OneTrial::what_user_has(const Answer& answer, size_t inputs) const {
+  std::vector<at::Tensor> outputs = answer.outputs;
+  const std::vector<at::Tensor>& after = answer.inputs_after;
   const auto& mutated = candidate_.forward().mutated_inputs();
   for (size_t i = 0; i < after.size(); ++i) {
     const bool derived = i >= state_.size() && i < after.size() - inputs;
@@ -416,20 +437,20 @@ void OneTrial::compare_outputs(const ReferenceSide& side) {
     if (!errors.meta_difference.empty()) {
       note(errors.same_meta, "output " + std::to_string(i) + ": " + errors.meta_difference);
     }
-    if (i < outputs_.size() && same_shape(outputs_[i], side.outputs[i])) {
-      candidate_errors(outputs_[i], side.outputs[i], side.oracle[i], errors);
+    if (i < own_answer_.outputs.size() && same_shape(own_answer_.outputs[i], side.outputs[i])) {
+      candidate_errors(own_answer_.outputs[i], side.outputs[i], side.oracle[i], errors);
       if (errors.integers > 0)
-        errors.integers_wrong = integer_answers(outputs_[i], side.oracle[i]).wrong;
+        errors.integers_wrong = integer_answers(own_answer_.outputs[i], side.oracle[i]).wrong;
       const at::Tensor &rounded = side.rounded[i], &fallen = side.fallen[i];
       const at::Tensor& as_far_off = rounded.defined() ? rounded : side.outputs[i];
       if (errors.section_excess > 1 && (rounded.defined() || fallen.defined())) {
-        section_errors(outputs_[i], as_far_off, fallen, side.oracle[i], errors);
+        section_errors(own_answer_.outputs[i], as_far_off, fallen, side.oracle[i], errors);
       }
       if (side.gaps[i] > 0 && !fallen.defined()) {
-        small_errors(outputs_[i], as_far_off, side.oracle[i], side.gaps[i], errors);
+        small_errors(own_answer_.outputs[i], as_far_off, side.oracle[i], side.gaps[i], errors);
       }
       if (errors.int_mismatch > 0 && fallen.defined()) {
-        errors.int_mismatch = wrong_integers(outputs_[i], side.outputs[i], fallen);
+        errors.int_mismatch = wrong_integers(own_answer_.outputs[i], side.outputs[i], fallen);
       }
     }
   }
@@ -444,17 +465,17 @@ void OneTrial::compare_choices(const ReferenceSide& side) {
     OutputErrors& errors = report_.outputs[output];
     if (errors.int_mismatch == 0) continue;
     errors.int_mismatch =
-        wrong_choices(choices[i], {side.among[i], side.slack[i]}, outputs_[output],
+        wrong_choices(choices[i], {side.among[i], side.slack[i]}, own_answer_.outputs[output],
                       side.outputs[output], side.oracle[output]);
   }
 }
 
 void OneTrial::compare_inputs(const Draw& draw, const ReferenceSide& side) {
   compare_state_after(draw, side);
-  const size_t inputs = inputs_after_.size() - draw.inputs.size();
+  const size_t inputs = own_answer_.inputs_after.size() - draw.inputs.size();
   compare_derived(inputs);
   for (size_t i = 0; i < draw.inputs.size(); ++i) {
-    const at::Tensor& got = inputs_after_[inputs + i];
+    const at::Tensor& got = own_answer_.inputs_after[inputs + i];
     const size_t place = draw.state.size() + draw.derived.size() + i;
     const at::Tensor& expected = side.after[place];
     const std::string input = "input " + std::to_string(i);
@@ -476,7 +497,7 @@ void OneTrial::compare_derived(size_t end) {
   const size_t begin = state_.size();
   const auto& mutated = candidate_.forward().mutated_inputs();
   for (size_t i : own_) {
-    if (!mutated[i] && !bit_equal(inputs_after_[i], state_[i])) {
+    if (!mutated[i] && !bit_equal(own_answer_.inputs_after[i], state_[i])) {
       note(report_.inputs_unchanged, "a launch writes to a tensor of the model and hides it");
     }
   }
@@ -487,7 +508,7 @@ void OneTrial::compare_derived(size_t end) {
                : candidate_.draw_derived(guards.copy(state_),
                                          {.fill = EmptyFill::kPoison, .guards = &guards});
   for (size_t i = begin; i < end; ++i) {
-    if (!mutated[i] && !bit_equal(inputs_after_[i], before[i - begin])) {
+    if (!mutated[i] && !bit_equal(own_answer_.inputs_after[i], before[i - begin])) {
       note(report_.inputs_unchanged, "a launch writes to a derived tensor and hides it");
     }
   }
@@ -496,7 +517,8 @@ void OneTrial::compare_derived(size_t end) {
 // Parameters stay as they were; buffers that the reference updates are updated alike.
 void OneTrial::compare_state_after(const Draw& draw, const ReferenceSide& side) {
   const TensorsByName got =
-      by_name(candidate_.task(), {inputs_after_.begin(), inputs_after_.begin() + state_.size()});
+      by_name(candidate_.task(),
+              {own_answer_.inputs_after.begin(), own_answer_.inputs_after.begin() + state_.size()});
   const auto& entries = reference_.task().state;
   for (size_t i = 0; i < entries.size(); ++i) {
     for (const std::string& name : entries[i].names) {

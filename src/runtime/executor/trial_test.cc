@@ -80,6 +80,22 @@ class TrialTest : public testing::TestWithParam<bool> {
   FakeBackend backend_;
 };
 
+// Other candidates are given the same inputs, and their kernels may find what was freed.
+TEST_P(TrialTest, NoAnswerIsLeftInMemory) {
+  std::vector<std::pair<at::Tensor, at::Tensor>> answers;  // where it was written, what it was
+  backend_.kernels["exp_mul"] = [&](std::span<const at::Tensor> t) {
+    exp_mul(t);
+    answers.emplace_back(t[2], t[2].clone());
+  };
+  TrialRequest request;
+  request.check_noop = request.each_launch = true;
+  const TrialReport report = run(reference_task(), kernel_task(), request);
+  EXPECT_EQ(report.status, "ok") << report.message;
+  if (GetParam()) return;  // isolated: no kernel reaches them
+  ASSERT_FALSE(answers.empty());
+  for (const auto& [place, answer] : answers) EXPECT_FALSE(at::equal(place, answer));
+}
+
 INSTANTIATE_TEST_SUITE_P(Isolation, TrialTest, testing::Bool(),
                          [](const auto& info) { return info.param ? "isolated" : "shared"; });
 

@@ -1,0 +1,47 @@
+// Turns on a device that several processes share: together with the others, or one process alone.
+// Torch-free. Any thread may ask.
+//
+// Who wants to be alone waits until nobody is there, and holds up nobody meanwhile: threads that
+// judge end up waiting for it one by one, and then all of them are served, process by process,
+// before others come in again. So what is timed after long trials does not wait for the longest of
+// them each time, nor keeps the others from beginning.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <utility>
+
+namespace kw {
+
+class DeviceTurns {
+ public:
+  // A caller's, until it is destroyed; nobody's, made without an end.
+  class Turn {
+   public:
+    explicit Turn(std::function<void()> end = {}) : end_(std::move(end)) {}
+    Turn(Turn&& other) noexcept : end_(std::exchange(other.end_, {})) {}
+    Turn& operator=(Turn&&) = delete;
+    ~Turn() {
+      if (end_) end_();
+    }
+
+   private:
+    std::function<void()> end_;
+  };
+
+  // Both wait for their turn. Turns of one process are alone together: it does one thing at a time.
+  Turn together();
+  Turn alone(size_t process);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t together_ = 0, alone_ = 0;  // turns that are held
+  size_t owner_ = 0;                 // of those alone
+  size_t want_alone_ = 0;            // callers that wait
+  bool serving_alone_ = false;       // until none of them is left
+};
+
+}  // namespace kw

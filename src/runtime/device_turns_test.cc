@@ -1,0 +1,75 @@
+#include "runtime/device_turns.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace kw {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Many threads, each now together, now alone: the counts of who is there say whether that holds.
+TEST(DeviceTurns, AloneMeansAlone) {
+  DeviceTurns turns;
+  std::atomic<int> together{0};
+  std::vector<std::atomic<int>> alone(3);
+  std::atomic<bool> wrong{false};
+  const auto others = [&](size_t process) {
+    int out = together;
+    for (size_t i = 0; i < alone.size(); ++i) out += i == process ? 0 : alone[i].load();
+    return out;
+  };
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < 9; ++t) {
+    threads.emplace_back([&, process = t % 3] {
+      for (int i = 0; i < 200; ++i) {
+        if (i % 3 == 0) {
+          const auto turn = turns.alone(process);
+          ++alone[process];
+          if (others(process) > 0) wrong = true;
+          std::this_thread::yield();
+          --alone[process];
+        } else {
+          const auto turn = turns.together();
+          ++together;
+          for (const auto& count : alone) wrong = wrong || count > 0;
+          std::this_thread::yield();
+          --together;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();  // nobody waits forever
+  EXPECT_FALSE(wrong);
+}
+
+TEST(DeviceTurns, AllThatWaitToBeAloneAreServedBeforeOthersComeIn) {
+  DeviceTurns turns;
+  std::vector<int> order;  // under who is alone, or the last
+  std::optional<DeviceTurns::Turn> first(std::in_place, turns.together());
+  std::vector<std::thread> threads;
+  for (size_t process = 0; process < 4; ++process) {
+    threads.emplace_back([&, process] {
+      const auto turn = turns.alone(process);
+      std::this_thread::sleep_for(milliseconds(50));
+      order.push_back(static_cast<int>(process));
+    });
+  }
+  std::this_thread::sleep_for(milliseconds(200));
+  // They hold up nobody while somebody is there.
+  { const auto second = turns.together(); }
+  EXPECT_TRUE(order.empty());
+  first.reset();
+  std::this_thread::sleep_for(milliseconds(20));
+  const auto last = turns.together();
+  EXPECT_EQ(order.size(), 4u);
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace kw
