@@ -1,6 +1,7 @@
 #include "ops/dtype.h"
 
 #include <array>
+#include <limits>
 #include <string>
 
 #include "formats/error.h"
@@ -40,6 +41,18 @@ int64_t dtype_bytes(DType dtype) { return row(dtype).bytes; }
 bool is_floating(DType dtype) { return row(dtype).kind == Kind::kFloat; }
 bool is_integral(DType dtype) { return row(dtype).kind == Kind::kInt; }
 double dtype_eps(DType dtype) { return row(dtype).eps; }
+
+double flushed_below(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat64:
+      return std::numeric_limits<double>::min();
+    case DType::kFloat32:
+    case DType::kBFloat16:
+      return std::numeric_limits<float>::min();
+    default:
+      return 0;
+  }
+}
 
 DType parse_dtype(std::string_view name) {
   for (size_t i = 0; i < kRows.size(); ++i) {

@@ -28,6 +28,11 @@ Floor floor_of(DType dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kBFloat16 ? kHalfFloor : kOwnFloor;
 }
 
+// Of the output's RMS: see flushed_below().
+double flushed(const OutputErrors& errors) {
+  return flushed_below(parse_dtype(errors.dtype)) / (errors.oracle_rms > 0 ? errors.oracle_rms : 1);
+}
+
 std::string number(double x) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.3g", x);
@@ -37,21 +42,21 @@ std::string number(double x) {
 }  // namespace
 
 ErrorBounds error_bounds(const OutputErrors& errors) {
-  const double eps = dtype_eps(parse_dtype(errors.dtype));
+  const double eps = dtype_eps(parse_dtype(errors.dtype)), zero = flushed(errors);
   if (errors.elements < kFewElements) {
     // What the last rounding alone may explain says nothing of how unsure the rest is.
     const auto gross = [&](double error) {
       return std::max(kGrossFactor * std::max(0.0, error - eps / 2), std::sqrt(eps));
     };
-    return {gross(errors.reference_rms) + errors.near_rms,
-            gross(errors.reference_worst) + errors.near_worst};
+    return {gross(errors.reference_rms) + errors.near_rms + zero,
+            gross(errors.reference_worst) + errors.near_worst + zero};
   }
   const double peak = errors.oracle_rms > 0 ? errors.oracle_max / errors.oracle_rms : 1;
   const Floor floor = floor_of(parse_dtype(errors.dtype));
-  return {
-      std::max(kRmsFactor * errors.reference_rms, floor.rms * eps) + kNearFactor * errors.near_rms,
-      std::max(kWorstFactor * errors.reference_worst, floor.worst * eps * peak) +
-          errors.near_worst};
+  return {std::max(kRmsFactor * errors.reference_rms, floor.rms * eps) +
+              kNearFactor * errors.near_rms + zero,
+          std::max(kWorstFactor * errors.reference_worst, floor.worst * eps * peak) +
+              errors.near_worst + zero};
 }
 
 std::string output_fault(const OutputErrors& errors, Tolerance tolerance) {
@@ -114,6 +119,7 @@ void ErrorPool::add(const std::vector<OutputErrors>& outputs) {
     sums.reference += std::pow(errors.reference_rms * scale, 2);
     sums.near += std::pow(errors.near_rms * scale, 2);
     sums.oracle += std::pow(errors.oracle_rms, 2);
+    sums.flushed += std::pow(flushed_below(dtype), 2);
     sums.floor = floor_of(dtype).rms * dtype_eps(dtype);
     ++sums.trials;
   }
@@ -127,7 +133,8 @@ std::string ErrorPool::fault() const {
     const double candidate = std::sqrt(sums.candidate / scale);
     const double reference = std::sqrt(sums.reference / scale);
     const double allowed = slack_ * std::max(kRmsFactor * reference, sums.floor) +
-                           kNearFactor * std::sqrt(sums.near / scale);
+                           kNearFactor * std::sqrt(sums.near / scale) +
+                           std::sqrt(sums.flushed / scale);
     if (!(candidate <= allowed)) {
       return "output " + std::to_string(i) + " (few elements, " + std::to_string(sums.trials) +
              " trials together): relative RMS error " + number(candidate) + " where " +

@@ -42,7 +42,7 @@ class ErrorPool {
 
  private:
   struct Sums {
-    double candidate = 0, reference = 0, near = 0, oracle = 0, floor = 0;
+    double candidate = 0, reference = 0, near = 0, oracle = 0, floor = 0, flushed = 0;
     int trials = 0;
   };
   double slack_;

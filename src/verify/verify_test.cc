@@ -94,6 +94,31 @@ TEST(Numerics, OneRoundingPassesWhereTheReferenceHadNone) {
   EXPECT_NE(output_fault(errors_of(0, 20 * 0x1p-23), Tolerance::kCalibrated), "");
 }
 
+// A device's fast exponentials give zero where PyTorch's give a number less than the least normal
+// one.
+TEST(Numerics, ZeroIsRightWhereResultsAreLessThanTheLeastNormalNumber) {
+  for (int64_t elements : {1, 1000}) {
+    const auto wrong = [&](const std::string& dtype, double size) {
+      OutputErrors zeros = errors_of(1e-7, 1, 1);
+      zeros.elements = elements;
+      zeros.dtype = dtype;
+      zeros.oracle_rms = zeros.oracle_max = size;
+      zeros.candidate_worst = 1;
+      ErrorPool pool;
+      for (int trial = 0; trial < ErrorPool::kTrials; ++trial) pool.add({zeros});
+      const bool together = !pool.fault().empty();
+      EXPECT_TRUE(elements > 1 || together == !output_fault(zeros, Tolerance::kCalibrated).empty());
+      return together || !output_fault(zeros, Tolerance::kCalibrated).empty();
+    };
+    EXPECT_FALSE(wrong("float32", 1e-39));
+    EXPECT_FALSE(wrong("bfloat16", 1e-39));
+    EXPECT_TRUE(wrong("float32", 1e-37));
+    EXPECT_TRUE(wrong("bfloat16", 1e-37));
+    EXPECT_TRUE(wrong("float16", 1e-5));  // computed in float32
+    EXPECT_TRUE(wrong("float64", 1e-39));
+  }
+}
+
 TEST(Numerics, FewElementsAreJudgedByAllTrialsTogether) {
   std::mt19937 random(1);
   std::normal_distribution<double> normal;

@@ -67,10 +67,12 @@ std::optional<Choice> find_index(const Program& program, size_t output) {
 
 // How far off elements of these sizes may be: by the row's worst error, or by its worst relative
 // error where that is less (beside a large element small ones are no less exact); a few units in
-// the last place at least.
+// the last place at least, and what may be flushed to zero.
 at::Tensor allowed(const at::Tensor& slack, const at::Tensor& sizes) {
   const auto of_row = [&](int64_t i) { return slack.narrow(-1, i, 1); };
-  return at::maximum(at::minimum(of_row(0), of_row(1) * sizes), of_row(2) * sizes);
+  const at::Tensor errors =
+      at::maximum(at::minimum(of_row(0), of_row(1) * sizes), of_row(2) * sizes);
+  return at::maximum(errors, of_row(3));
 }
 
 // Places along the last dimension that name an element which another place names too.
@@ -132,7 +134,8 @@ ChoiceRule choice_rule(const Choice& choice, const at::Tensor& reference,
   const at::Tensor relative =
       at::where(sizes.gt(0), error / sizes, at::zeros_like(error)).amax({-1}, true);
   const at::Tensor floor = at::full_like(worst, kFloor / 2 * eps);
-  const at::Tensor slack = at::cat({worst, relative.mul(kWorstFactor), floor}, -1);
+  const at::Tensor zero = at::full_like(worst, flushed_below(dtype_of(reference.scalar_type())));
+  const at::Tensor slack = at::cat({worst, relative.mul(kWorstFactor), floor, zero}, -1);
   // What no operation rounded has no near ties.
   return {oracle, error.eq(0).all().item<bool>() ? at::zeros_like(slack) : slack};
 }

@@ -37,7 +37,7 @@ Program with_choices(Program program, const std::vector<Choice>& choices);
 // another, for each place along the dimension. All flat, or as the program has them.
 struct ChoiceRule {
   at::Tensor among;
-  // Of a code: code_slack(). Else for each row three numbers (see allowed() in choices.cc).
+  // Of a code: code_slack(). Else for each row four numbers (see allowed() in choices.cc).
   at::Tensor slack;
 };
 ChoiceRule choice_rule(const Choice& choice, const at::Tensor& reference, const at::Tensor& oracle);

@@ -116,6 +116,21 @@ TEST(Choices, BesideLargeElementsSmallOnesAreNotNear) {
   EXPECT_EQ(wrong(2), 1);
 }
 
+// Exponentials far out, which a device may flush to zero.
+TEST(Choices, ResultsLessThanTheLeastNormalNumberAreNear) {
+  const Choice choice{0, 0, 1};
+  const auto wrong = [&](double size, int64_t got) {
+    const at::Tensor row =
+        at::tensor({-2.0, -1.0, -2.0, -200.0}, at::kDouble).reshape({1, 4}) * size;
+    const at::Tensor reference = (row * (1 + 1e-7)).to(at::kFloat);
+    return wrong_choices(choice, choice_rule(choice, reference, row), indices({got}), indices({1}),
+                         indices({1}));
+  };
+  EXPECT_EQ(wrong(1e-39, 0), 0);
+  EXPECT_EQ(wrong(1e-39, 3), 1);
+  EXPECT_EQ(wrong(1e-36, 0), 1);
+}
+
 TEST_F(ChoiceTest, NothingIsNearWhereNothingIsRounded) {
   const Choice choice{0, 0, 1};
   const at::Tensor exact = oracle.to(at::kFloat);

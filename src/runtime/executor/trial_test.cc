@@ -138,6 +138,42 @@ TEST_P(TrialTest, ExponentialsMayRoundTheirArgument) {
   }
 }
 
+// So in what is made of them: the least of a row of sigmoids is an exponential.
+TEST_P(TrialTest, SoDoFunctionsOfExponentials) {
+  const auto task_of = [](const Json& step) {
+    return make_task(
+        random_inputs({{kN, kN}}),
+        make_program(
+            {value_json("float32", {kN, kN}, 0), value_json("float32", {kN, kN}, 1),
+             value_json("float32", {kN}, 2)},
+            {0}, {step, step_json("aten.amin.default", {{"self", v(1)}, {"dim", {1}}}, {2})}, {2}));
+  };
+  const Task reference = task_of(step_json("aten.sigmoid.default", {{"self", v(0)}}, {1}));
+  std::vector<Kernel> kernels = {make_kernel("least", {"*fp32", "*fp32"}, {1})};
+  const Task candidate = make_task(
+      random_inputs({{kN, kN}}),
+      make_program({value_json("float32", {kN, kN}, 0), value_json("float32", {kN}, 1)}, {0},
+                   {step_json("aten.empty.memory_format", {{"size", {kN}}}, {1}),
+                    launch_json(0, {v(0), v(1)})},
+                   {1}, kernels),
+      kernels);
+  for (double off : {1.0, 1 + 3e-5}) {
+    backend_.kernels["least"] = [off](std::span<const at::Tensor> t) {
+      for (int64_t row = 0; row < kN; ++row) {
+        float least = INFINITY;
+        for (int64_t i = row * kN; i < (row + 1) * kN; ++i) {
+          const float exponent = -data(t[0])[i] * static_cast<float>(M_LOG2E * off);
+          least = std::min(least, 1 / (1 + std::exp2(exponent)));
+        }
+        data(t[1])[row] = least;
+      }
+    };
+    const TrialReport report = run(reference, candidate, {.variation = Variation::kScaleUp});
+    EXPECT_EQ(within(report.outputs[0]), off == 1)
+        << report.outputs[0].candidate_rms << " " << report.outputs[0].reference_rms;
+  }
+}
+
 TEST_P(TrialTest, VariationsChangeTheInputsAsNamed) {
   std::map<Variation, at::Tensor> seen;
   for (Variation variation :
