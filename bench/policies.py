@@ -2,7 +2,7 @@
 """What policies make of the project's suites: alone, and with a search.
 
     bench/policies.py KERNELWRIGHT --runs FOLDER --out bench/h200/policies.json
-                      [--policy teacher] [--policy NAME=MODEL_FOLDER ...] [--levels 1,2,5,20] [--samples 10]
+                      [--policy teacher[@N]] [--policy NAME=MODEL_FOLDER ...] [--levels 1,2,5,20] [--samples 10]
                       [--search 6s] [--twins] [--no-time] [--count N] [--minutes M] [--gpus N]
 
 For each policy and level one row: `kernelwright eval suites/levelN.jsonl --coverage pure`, and with --search another
@@ -11,7 +11,8 @@ one, of `eval --search`. Without a search the policies whose row of a level is m
 are of all. Lines of eval are kept in FOLDER, its summary is the row; a row that --out has of the same command, whoever
 was beside, is kept, so that the rest can be measured later. --count: a suite's first N tasks alone; --minutes: what
 is under way after so many is ended, and goes on from its lines when the same command is given again (`seconds` are then of all
-parts together, `costs` and `executors` of the last). NAME is what the row calls the model.
+parts together, `costs` and `executors` of the last). NAME is what the row calls the model. teacher@N: N samples of
+it without a search, where models have --samples; its schedules are all different, and models often repeat themselves.
 """
 
 import argparse
@@ -53,7 +54,8 @@ def suite(level, flags):
 
 def command_of(policies, searched, flags):
     """MODEL stands for the folder of each that is a model; the first is one, where there is any."""
-    words = ["--coverage", "pure", "--backend", flags.backend, "--samples", flags.samples, "--seed", flags.seed,
+    own = flags.samples if searched or policies[0] != "teacher" else flags.teacher_samples
+    words = ["--coverage", "pure", "--backend", flags.backend, "--samples", own, "--seed", flags.seed,
              "--executors", flags.executors, "--build-timeout", 20, "--trial-timeout", 60]
     main, *others = ["teacher" if policy == "teacher" else "MODEL" for policy in policies]
     words += ["--policy", "teacher"] if main == "teacher" else [
@@ -64,6 +66,8 @@ def command_of(policies, searched, flags):
         words += ["--interval-width", 0.03]
         words += [] if main == "teacher" else ["--temperature", flags.temperature]
     words += [flag for flag, given in (("--twins", flags.twins), ("--no-time", flags.no_time)) if given]
+    if flags.teacher_samples != flags.samples:
+        others = ["teacher@%d" % flags.teacher_samples if other == "teacher" else other for other in others]
     words += [word for other in others for word in ("--beside", other)]
     return list(map(str, words))
 
@@ -75,10 +79,13 @@ def text_of(policies, level, searched, flags):
 
 def is_row_of(row, policy, level, searched, flags):
     """Alone or beside others, which changes nothing of what it is asked and how that is judged."""
-    command = re.sub(r" --beside \S+", "", row["command"])
-    # The teacher stands beside models whose flags say nothing to it.
-    return (row["policy"], row["level"]) == (policy, level) and command in (
-        text_of([policy], level, searched, flags), text_of(["a model"], level, searched, flags))
+    if (row["policy"], row["level"]) != (policy, level):
+        return False
+    if policy != "teacher":
+        return re.sub(r" --beside \S+", "", row["command"]) == text_of([policy], level, searched, flags)
+    # It stands beside models whose flags say nothing to it, but for the number of its own samples.
+    command = re.sub(r" --beside (?!teacher)\S+", "", row["command"])
+    return command in [text_of(names, level, searched, flags) for names in (["teacher"], ["a model", "teacher"])]
 
 
 def wanted_jobs(policies, found, flags):
@@ -154,7 +161,7 @@ def main():
     parser.add_argument("kernelwright")
     parser.add_argument("--runs", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--policy", action="append", required=True, help="teacher, or NAME=MODEL_FOLDER")
+    parser.add_argument("--policy", action="append", required=True, help="teacher, teacher@N, or NAME=MODEL_FOLDER")
     parser.add_argument("--levels", default="1,2,5,20")
     parser.add_argument("--samples", type=int, default=10)
     parser.add_argument("--temperature", type=float, default=0.4, help="of a model's answers, without a search")
@@ -165,7 +172,7 @@ def main():
     parser.add_argument("--suites", type=Path, default=ROOT / "suites", help="folder of levelN.jsonl")
     parser.add_argument("--count", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--executors", type=int, default=4)
+    parser.add_argument("--executors", type=int, default=2, help="at full size few: each keeps a part of the memory")
     parser.add_argument("--gpus", type=int, default=1, help="rows that are measured at once, each on one of them")
     parser.add_argument("--backend", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--commit", default="", help="where there is no git")
@@ -180,8 +187,11 @@ def main():
     found = json.loads(flags.out.read_text()) if flags.out.exists() else {"rows": []}
     found["device"] = device(flags.backend)
     folders = {}
+    flags.teacher_samples = flags.samples
     for item in flags.policy:
         policy, _, folder = item.partition("=")
+        if policy.startswith("teacher@"):
+            policy, flags.teacher_samples = "teacher", int(policy.removeprefix("teacher@"))
         if policy != "teacher" and not any(Path(folder).glob("*config.json")):
             raise SystemExit("--policy %s: %s is no model's folder" % (item, folder or "nothing"))
         folders[policy] = Path(folder).resolve()

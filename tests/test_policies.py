@@ -286,7 +286,7 @@ import json, sys
 words = sys.argv[1:]
 open(%%r, "a").write(json.dumps(words) + "\\n")
 main = words[words.index("--model") + 1] if "--model" in words else "teacher"
-labels = [main] + [b for a, b in zip(words, words[1:]) if a == "--beside"]
+labels = [main] + [b.split("@")[0] for a, b in zip(words, words[1:]) if a == "--beside"]
 for label in labels:
     print(json.dumps({"model": "m.py", "label": label}))
 for k, label in enumerate(labels):
@@ -310,7 +310,7 @@ class Benchmark:
         """All rows that there are, and the commands that this call began."""
         self.log.write_text("")
         words = [word for name in policies
-                 for word in ("--policy", name if name == "teacher" else "%s=%s" % (name, self.folder / name))]
+                 for word in ("--policy", name if name.startswith("teacher") else "%s=%s" % (name, self.folder / name))]
         done = subprocess.run([sys.executable, ROOT / "bench/policies.py", self.folder / "tool", "--runs",
                                self.folder / "runs", "--out", self.folder / "out.json", "--backend", "cpu",
                                "--levels", "1,2", *words, *flags], capture_output=True, text=True)
@@ -352,6 +352,20 @@ def test_the_benchmark_measures_what_is_missing(tmp_path):
     # Another temperature is another command.
     rows, commands = bench.rows("a", flags=("--temperature", "0.9"))
     assert len(commands) == 2 and [bench.of(row) for row in rows[-2:]] == ["a", "a"]
+
+
+def test_the_benchmark_may_ask_the_teacher_for_fewer(tmp_path):
+    bench = Benchmark(tmp_path)
+    level1 = ("--levels", "1")
+    rows, [words] = bench.rows("teacher@2", "a", flags=level1)
+    assert words[words.index("--samples") + 1] == "10" and "teacher@2" in words
+    assert [(row["policy"], bench.of(row)) for row in rows] == [("a", "a"), ("teacher", "teacher")]
+    assert not bench.rows("teacher@2", "b", "a", flags=level1)[1][1:]  # b alone
+    rows, [words] = bench.rows("teacher", flags=level1)  # ten are another question
+    assert words[words.index("--samples") + 1] == "10" and "--beside" not in words
+    rows, [words] = bench.rows("teacher@3", flags=level1)
+    assert words[words.index("--samples") + 1] == "3"
+    assert not bench.rows("teacher@2", "a", "b", flags=level1)[1]
 
 
 def test_the_benchmark_searches_one_by_one(tmp_path):
