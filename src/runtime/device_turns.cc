@@ -4,7 +4,7 @@ namespace kw {
 
 DeviceTurns::Turn DeviceTurns::together() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !serving_alone_; });
+  changed_.wait(lock, [&] { return !serving_alone_ && impatient_ == 0; });
   ++together_;
   return Turn([this] {
     const std::lock_guard ending(mutex_);
@@ -15,7 +15,12 @@ DeviceTurns::Turn DeviceTurns::together() {
 DeviceTurns::Turn DeviceTurns::alone(size_t process) {
   std::unique_lock lock(mutex_);
   ++want_alone_;
-  changed_.wait(lock, [&] { return together_ == 0 && (alone_ == 0 || owner_ == process); });
+  const auto free = [&] { return together_ == 0 && (alone_ == 0 || owner_ == process); };
+  if (!changed_.wait_for(lock, patience_, free)) {
+    ++impatient_;
+    changed_.wait(lock, free);
+    --impatient_;
+  }
   --want_alone_;
   ++alone_;
   owner_ = process;

@@ -48,6 +48,28 @@ TEST(DeviceTurns, AloneMeansAlone) {
   EXPECT_FALSE(wrong);
 }
 
+// Where others never end coming, as searches that share a device.
+TEST(DeviceTurns, PatienceEnds) {
+  DeviceTurns turns(milliseconds(50));
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {  // somebody is always there
+    threads.emplace_back([&] {
+      while (!stop) {
+        const auto turn = turns.together();
+        std::this_thread::sleep_for(milliseconds(5));
+      }
+    });
+  }
+  std::this_thread::sleep_for(milliseconds(20));
+  const auto start = std::chrono::steady_clock::now();
+  { const auto turn = turns.alone(0); }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(5000));
+  { const auto turn = turns.together(); }  // and they go on
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST(DeviceTurns, AllThatWaitToBeAloneAreServedBeforeOthersComeIn) {
   DeviceTurns turns;
   std::vector<int> order;  // under who is alone, or the last
