@@ -318,6 +318,7 @@ def test_mistakes_with_several_policies(three_models, tmp_path):
     assert "has no config.json" in refused("--beside", tmp_path)
     for number in ("0", "1001", "99999999999"):
         assert "samples are from 1 to 1000" in refused("--beside", "teacher@" + number)
+    assert "samples of what?" in refused("--beside", "@3")
 
 
 def test_what_hangs_is_rejected_in_its_own_time(results, tmp_path):

@@ -142,10 +142,13 @@ struct Beside {
 Beside beside_of(const std::string& text, const Flags& flags) {
   const size_t at = text.rfind('@');
   const std::string number = at == std::string::npos ? "" : text.substr(at + 1);
-  if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos) {
+  const bool has_number =
+      !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
+  if (!has_number || fs::exists(text)) {  // a folder may be called so
     return {text, flags.samples};
   }
   const int samples = number.size() > 4 ? 0 : std::stoi(number);
+  if (at == 0) throw InputError("--beside " + text + ": samples of what?");
   if (samples < 1 || samples > kMostSamples) {
     throw InputError("--beside " + text + ": samples are from 1 to " +
                      std::to_string(kMostSamples));

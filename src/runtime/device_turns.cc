@@ -8,7 +8,9 @@ DeviceTurns::Turn DeviceTurns::together() {
   ++together_;
   return Turn([this] {
     const std::lock_guard ending(mutex_);
-    if (--together_ == 0) changed_.notify_all();
+    if (--together_ > 0) return;
+    serving_alone_ = want_alone_ > 0;  // at once, or who comes next would be there first
+    changed_.notify_all();
   });
 }
 

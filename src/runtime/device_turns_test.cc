@@ -82,12 +82,11 @@ TEST(DeviceTurns, AllThatWaitToBeAloneAreServedBeforeOthersComeIn) {
       order.push_back(static_cast<int>(process));
     });
   }
-  std::this_thread::sleep_for(milliseconds(200));
+  std::this_thread::sleep_for(milliseconds(1000));  // until all of them wait
   // They hold up nobody while somebody is there.
   { const auto second = turns.together(); }
   EXPECT_TRUE(order.empty());
   first.reset();
-  std::this_thread::sleep_for(milliseconds(20));
   const auto last = turns.together();
   EXPECT_EQ(order.size(), 4u);
   for (std::thread& thread : threads) thread.join();

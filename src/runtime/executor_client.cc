@@ -87,6 +87,7 @@ Json ExecutorClient::hello() {
   std::unique_lock lock(mutex_);
   if (!hello_.is_null()) return hello_;
   lock.unlock();
+  const auto held = turn(Kind::kTogether, 0);
   Json hello = call(0, {}, [](LastingExecutor& executor) { return executor.hello(); });
   lock.lock();
   return hello_ = std::move(hello);
@@ -98,17 +99,24 @@ int ExecutorClient::load(Task task) {
   return last_id_;
 }
 
+// A reference, whose results take memory, leaves at once, and others with the next call.
 void ExecutorClient::unload(int id) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   const auto node = held_.extract(id);
   if (node.empty()) return;
-  if (node.mapped().home) --homes_[*node.mapped().home];
+  const std::optional<size_t> home = node.mapped().home;
+  if (home) --homes_[*home];
   for (size_t process : node.mapped().at) served_[process]->news.emplace_back(id, nullptr);
+  lock.unlock();
+  if (!home) return;
+  const auto held = turn(Kind::kTogether, *home);
+  call(*home, {}, [](LastingExecutor&) {});
 }
 
 int ExecutorClient::restarts() const {
   int out = 0;
   for (size_t i = 0; i < served_.size(); ++i) {
+    const auto held = turn(Kind::kTogether, i);
     out += call(i, {}, [](LastingExecutor& executor) { return executor.restarts(); });
   }
   return out;
@@ -117,6 +125,7 @@ int ExecutorClient::restarts() const {
 std::map<std::string, double> ExecutorClient::busy_seconds() const {
   std::map<std::string, double> out;
   for (size_t i = 0; i < served_.size(); ++i) {
+    const auto held = turn(Kind::kTogether, i);
     const auto busy =
         call(i, {}, [](LastingExecutor& executor) { return executor.busy_seconds(); });
     for (const auto& [kind, seconds] : busy) {
@@ -185,13 +194,14 @@ void ExecutorClient::trials(const std::vector<TrialRequest>& requests, milliseco
     explicit Caller(std::atomic<int>& count) : count(count) { ++count; }
     ~Caller() { --count; }
     std::atomic<int>& count;
-  } const caller(served.in_trials);
+  };
   const bool alone = is_large(tasks[0]);  // from the first attempt on
   size_t taken = 0;
   bool enough = false, taking = false, released = false;
   // Trials in turn with others of the process, to the end. False where one was late or lacked
   // memory, which is left then as the next one; not on the last attempt.
   const auto attempt = [&](bool last) {
+    const Caller caller(served.in_trials);
     bool again = false;
     const auto some = [&](LastingExecutor& executor) {
       if (last && !std::exchange(released, true)) release_others(executor);

@@ -41,7 +41,7 @@ class ExecutorClient {
   Json hello();
 
   int load(Task task);  // returns an id; the work happens at first use
-  void unload(int id);  // its process learns of it with its next call
+  void unload(int id);  // of a candidate the process learns with its next call
   // A request the executor does not survive (it crashes, hangs past the deadline, loses its device
   // or breaks the protocol) is reported as status "died" with a message; the next call starts a new
   // one. The deadline covers loading; of several processes, what is late or has no memory is tried

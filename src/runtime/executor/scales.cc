@@ -84,8 +84,11 @@ SectionError error_below(double gap, const at::Tensor& candidate, const at::Tens
   SectionError out;
   if (own.oracle_sum == 0) return out;
   out.candidate = std::sqrt(theirs.error_sum / theirs.oracle_sum);
+  const DType dtype = dtype_of(candidate.scalar_type());
+  const double count = small.isfinite().sum().item<double>();
   out.allowed = std::max(kSectionFactor * std::sqrt(own.error_sum / own.oracle_sum),
-                         std::sqrt(dtype_eps(dtype_of(candidate.scalar_type()))));
+                         std::sqrt(dtype_eps(dtype))) +
+                flushed_below(dtype) / std::sqrt(own.oracle_sum / count);
   out.excess = out.candidate / out.allowed;
   return out;
 }

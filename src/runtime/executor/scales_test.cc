@@ -45,5 +45,19 @@ TEST(Scales, TheSmallOnesAreMeasuredByThemselves) {
   EXPECT_EQ(found.dim, -1);
 }
 
+// A softmax whose mask is so large that masked elements are less than the least normal number.
+TEST(Scales, WhatIsFlushedIsNoError) {
+  for (double size : {1e-42, 1e-30}) {
+    at::Tensor oracle = at::randn({64, 64}, at::kDouble).abs().add(0.1).mul(1e-2);
+    oracle.slice(1, 0, 32).mul_(size);
+    const at::Tensor reference = oracle.to(at::kFloat);
+    const double gap = scale_gap(oracle, at::kFloat);
+    ASSERT_GT(gap, 0);
+    at::Tensor flushed = reference.clone();
+    flushed.slice(1, 0, 32).zero_();
+    EXPECT_EQ(error_below(gap, flushed, reference, oracle).excess > 1, size > 1e-38) << size;
+  }
+}
+
 }  // namespace
 }  // namespace kw

@@ -69,8 +69,9 @@ void find_worst(const at::Tensor& sums, int64_t dim, at::ScalarType dtype, Secti
   const auto visit = [&](const Sums& group, double floor) {
     if (std::sqrt(group.oracle / group.count) < smallest_normal(dtype)) return;
     const double error = std::sqrt(group.candidate / group.oracle);
+    const double flushed = flushed_below(dtype_of(dtype)) / std::sqrt(group.oracle / group.count);
     const double allowed =
-        std::max(kSectionFactor * std::sqrt(group.reference / group.oracle), floor);
+        std::max(kSectionFactor * std::sqrt(group.reference / group.oracle), floor) + flushed;
     if (error / allowed > worst.excess) worst = {error / allowed, dim, group.first, error, allowed};
   };
   const std::vector<Sums> sections = sums_of(sums);

@@ -104,6 +104,20 @@ TEST(Sections, TinyValuesSayNothing) {
   EXPECT_EQ(worst(at::zeros({32, 32}), tiny.to(at::kFloat), tiny).excess, 0);
 }
 
+// Part of a column is less than the least normal number, which a device may flush.
+TEST(Sections, WhatIsFlushedIsNoError) {
+  const double least = std::numeric_limits<float>::min();
+  at::Tensor oracle = at::full({32, 32}, 4 * least, at::kDouble);
+  oracle.slice(0, 0, 16).fill_(0.9 * least);
+  const at::Tensor reference = oracle.to(at::kFloat);
+  const at::Tensor flushed = at::where(reference.abs().lt(least), at::zeros({}), reference);
+  EXPECT_LE(worst(flushed, reference, oracle).excess, 1);
+  EXPECT_GT(worst(at::where(reference.lt(1e-36), at::zeros({}), reference * 100), reference * 100,
+                  oracle * 100)
+                .excess,
+            1);
+}
+
 TEST(Sections, NotANumberAndInfinityAreLeftToOthers) {
   const Sides sides = uneven({32, 32});
   at::Tensor candidate = sides.reference.clone();

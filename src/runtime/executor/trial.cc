@@ -47,8 +47,9 @@ Scramble scramble_of(const TrialRequest& request) {
   return static_cast<Scramble>(request.seed % 4);
 }
 
-// A call's outputs, and what it left of its inputs. What it wrote is overwritten in the end: other
-// candidates are given the same inputs, and their kernels may find what was freed.
+// A call's outputs, and what it left of its inputs. Outputs, and inputs that it says it writes, are
+// overwritten in the end: other candidates are given the same inputs, and their kernels may find
+// what was freed.
 struct Answer {
   Answer(const Backend& backend, LoadedTask& task) : backend(backend), task(task) {}
   Answer(const Answer&) = delete;
