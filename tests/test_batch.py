@@ -212,13 +212,26 @@ def processes_below(pid):
 # What a global of the worker's is found by, up the stack.
 OF_WORKER = "import sys\nframe = sys._getframe()\nwhile '%s' not in frame.f_globals:\n    frame = frame.f_back\n"
 
+# Threads that hold no lock of Python's: the code is a jump to itself.
+THREAD_BOMB = """import ctypes, mmap
+page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+page.write(b"\\xeb\\xfe")
+code = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(page)))
+attributes, thread = ctypes.create_string_buffer(64), ctypes.c_ulong()
+ctypes.CDLL(None).pthread_attr_init(attributes)
+ctypes.CDLL(None).pthread_attr_setstacksize(attributes, ctypes.c_size_t(1 << 14))
+while True:
+    ctypes.CDLL(None).pthread_create(ctypes.byref(thread), attributes, code, None)
+"""
+
 # What a module beside a candidate does, which is not asked what it looks at, before the candidate is
 # defined -> what the rejection says; "" when it harms nobody and is judged like any other; None when
 # that is up to the machine's speed.
 HOSTILE = {
-    "endless Python": ("while True:\n    pass\n", "took longer than 20 s"),
+    "endless Python": ("while True:\n    pass\n", "took longer than 10 s"),
     "fork bomb": ("import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass\n",
-                  "took longer than 20 s"),
+                  "took longer than 10 s"),
+    "thread bomb": (THREAD_BOMB, "took longer than 10 s"),
     "100 GB": ("held = bytearray(100 << 30)\n", "MemoryError"),
     "100 GB, piecemeal": ("held = []\nwhile True:\n    held.append(bytearray(1 << 28))\n", None),
     "1 GB of output": ("import sys\nfor _ in range(1 << 10):\n    sys.stdout.write('x' * (1 << 20))\n", None),
@@ -277,7 +290,7 @@ def test_hostile_candidates_harm_nobody(tmp_path):
 
 def check_hostile_candidates(batch, tmp_path):
     process = run("verify", "--backend", "cpu", "--jobs", 2, "--executors", 2, "--trials", 1,
-                  "--record-timeout", 20,
+                  "--record-timeout", 10,
                   "--batch", batch, timeout=500)
     results = results_of(tmp_path)
     assert set(results) == set(HOSTILE) | {"honest", "right"}, process.stderr

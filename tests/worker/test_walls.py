@@ -258,6 +258,25 @@ def test_what_programs_are_made_of_still_works(wall):
     assert confined(seccomp.restrict, work) == "EPERM"
 
 
+def test_only_a_job_that_starts_programs_has_processes(wall, attempt):
+    wall("system calls")
+    fork, vfork, clone, child_ends = 57, 58, 56, signal.SIGCHLD
+
+    def forked(*arguments):
+        pid = call(*arguments)
+        if pid == 0:
+            os._exit(3)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    for arguments in ((fork,), (clone, child_ends, 0, 0, 0, 0)):
+        assert confined(lambda: None, lambda: forked(*arguments)) == 3
+        assert confined(lambda: seccomp.restrict(executes=True), lambda: forked(*arguments)) == 3
+        assert confined(seccomp.restrict, lambda: forked(*arguments)) == "EPERM"
+    assert confined(seccomp.restrict, lambda: forked(vfork)) == "EPERM"
+    assert attempt("os.fork()") == "EPERM"
+    assert attempt("[t.start() or t.join() for t in [__import__('threading').Thread()]]") == [None]
+
+
 def test_a_job_has_no_sockets_and_no_namespaces(wall, attempt):
     wall("system calls")
     assert attempt("socket.socket()") == "EPERM"
