@@ -11,8 +11,9 @@ one, of `eval --search`. Without a search the policies whose row of a level is m
 are of all. Lines of eval are kept in FOLDER, its summary is the row; a row that --out has of the same command, whoever
 was beside, is kept, so that the rest can be measured later. --count: a suite's first N tasks alone; --minutes: what
 is under way after so many is ended, and goes on from its lines when the same command is given again (`seconds` are then of all
-parts together, `costs` and `executors` of the last). NAME is what the row calls the model. teacher@N: N samples of
+parts together, `costs` and `executors` of the last, `devices` of any). NAME is what the row calls the model. teacher@N: N samples of
 it without a search, where models have --samples; its schedules are all different, and models often repeat themselves.
+Commands say --device h200, so that one that was ended on an H100 can go on on an H200: the floor of times is an H200's.
 """
 
 import argparse
@@ -36,7 +37,7 @@ def output_of(*command):
 def device(backend):
     if backend == "cpu":
         return "CPU"
-    return output_of("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
+    return output_of("nvidia-smi", "--query-gpu=name", "--format=csv,noheader").split("\n")[0]
 
 
 def suite(level, flags):
@@ -55,7 +56,7 @@ def suite(level, flags):
 def command_of(policies, searched, flags):
     """MODEL stands for the folder of each that is a model; the first is one, where there is any."""
     own = flags.samples if searched or policies[0] != "teacher" else flags.teacher_samples
-    words = ["--coverage", "pure", "--backend", flags.backend, "--samples", own, "--seed", flags.seed,
+    words = ["--coverage", "pure", "--backend", flags.backend, "--device", "h200", "--samples", own, "--seed", flags.seed,
              "--executors", flags.executors, "--build-timeout", 20, "--trial-timeout", 60]
     main, *others = ["teacher" if policy == "teacher" else "MODEL" for policy in policies]
     words += ["--policy", "teacher"] if main == "teacher" else [
@@ -129,7 +130,9 @@ def measured(tool, folders, policies, level, searched, flags, gpu, deadline):
     lines = flags.runs / ("%s-%d%s-%s.jsonl" % (
         "+".join(policies).replace("/", "_"), level, "-search" if searched else "",
         hashlib.sha256("\n".join(asked).encode()).hexdigest()[:8]))
-    out, spent = lines.with_suffix(".out"), lines.with_suffix(".seconds")
+    out, spent, devices = (lines.with_suffix(suffix) for suffix in (".out", ".seconds", ".devices"))
+    used = set(devices.read_text().splitlines() if devices.exists() else ()) | {device(flags.backend)}
+    devices.write_text("\n".join(sorted(used)) + "\n")
     prefix, environment = part_of_host(gpu, flags.gpus)
     before = float(spent.read_text()) if spent.exists() else 0
     begun = time.monotonic()
@@ -143,6 +146,7 @@ def measured(tool, folders, policies, level, searched, flags, gpu, deadline):
     summaries = [row for row in map(json.loads, out.read_text().splitlines()) if "summary" in row]
     return [{"policy": policy, "level": level, "command": text_of(policies, level, searched, flags),
              "search": searched, "seconds": round(seconds, 1), "commit": flags.commit,
+             "devices": sorted(used),
              **{k: v for k, v in summary.items() if k in ("summary", "costs", "executors")}}
             for policy, summary in zip(policies, summaries, strict=True)]
 
@@ -185,13 +189,12 @@ def main():
     flags.commit = flags.commit or output_of("git", "rev-parse", "--short", "HEAD")
     tool = Path(flags.kernelwright).resolve()
     found = json.loads(flags.out.read_text()) if flags.out.exists() else {"rows": []}
-    found["device"] = device(flags.backend)
     folders = {}
     flags.teacher_samples = flags.samples
     for item in flags.policy:
         policy, _, folder = item.partition("=")
-        if policy.startswith("teacher@"):
-            policy, flags.teacher_samples = "teacher", int(policy.removeprefix("teacher@"))
+        if fewer := re.fullmatch("teacher@([1-9][0-9]*)", item):
+            policy, flags.teacher_samples = "teacher", int(fewer[1])
         if policy != "teacher" and not any(Path(folder).glob("*config.json")):
             raise SystemExit("--policy %s: %s is no model's folder" % (item, folder or "nothing"))
         folders[policy] = Path(folder).resolve()

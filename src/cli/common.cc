@@ -23,7 +23,9 @@ void MachineFlags::add_backend_to(CLI::App& app) {
   app.add_option("--backend", backend, "cpu, cuda, or auto (cuda when there is a GPU)")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->capture_default_str();
-  app.add_option("--device", device, "device to write for when none is there: h200, h100, a100")
+  app.add_option(
+         "--device", device,
+         "device to write for: h200, h100, a100, or auto (the GPU that is there, else h200)")
       ->capture_default_str();
   app.add_flag("--no-sandbox", no_sandbox,
                "run candidates without a sandbox (only code you trust)");
@@ -55,6 +57,16 @@ ExecutorConfig MachineFlags::executor_config() const {
 std::string MachineFlags::chosen_backend() const {
   if (backend != "auto") return backend;
   return fs::exists("/dev/nvidiactl") ? "cuda" : "cpu";
+}
+
+DeviceProfile MachineFlags::profile() const {
+  if (device != "auto") return device_profile(device);
+  const std::string gpu = chosen_backend() == "cuda" ? name_of_gpu() : "";
+  if (gpu.empty()) return device_profile("h200");
+  if (const auto known = profile_of_gpu(gpu)) return *known;
+  std::fprintf(stderr, "no profile of an %s: kernels are written for an H200 (--device)\n",
+               gpu.c_str());
+  return device_profile("h200");
 }
 
 WorkerConfig worker_config(const MachineFlags& flags, const std::vector<std::string>& files) {
@@ -90,7 +102,7 @@ void override_constant(std::string& text, const std::string& item, const std::st
 }  // namespace
 
 Machine::Machine(const MachineFlags& flags, const std::vector<std::string>& files)
-    : profile(device_profile(flags.device)),
+    : profile(flags.profile()),
       pool(worker_config(flags, files)),
       executor(flags.executor_config()) {}
 
@@ -152,11 +164,11 @@ teacher::ScheduleTable schedule_table(const std::string& value, const DeviceProf
   if (value == "none") return {};
   if (value.empty()) {
     if (backend == "cpu") return {};
-    return teacher::ScheduleTable::of_device(teacher::default_schedule_folder(), profile.name);
+    return teacher::ScheduleTable::of_device(teacher::default_schedule_folder(), profile);
   }
   if (!fs::is_directory(value))
     throw InputError("--schedules " + value + ": there is no such folder");
-  return teacher::ScheduleTable::of_device(value, profile.name);
+  return teacher::ScheduleTable::of_device(value, profile);
 }
 
 ScratchFolder::ScratchFolder() {

@@ -18,7 +18,7 @@ namespace kw {
 // Flags that every judging subcommand takes.
 struct MachineFlags {
   std::string backend = "auto";
-  std::string device = "h200";
+  std::string device = "auto";
   std::vector<std::string> set;
   bool no_sandbox = false;
   int executors = 1;
@@ -30,6 +30,9 @@ struct MachineFlags {
   void add_executors_to(CLI::App& app);
   // "cuda" when asked for or when there is a GPU, else "cpu".
   std::string chosen_backend() const;
+  // What candidates are written for and judged by: with "auto" the GPU that is there. Where its
+  // profile is not known, or none is there, an H200; says so on stderr in the first case.
+  DeviceProfile profile() const;
   ExecutorConfig executor_config() const;
 };
 

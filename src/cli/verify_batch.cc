@@ -80,7 +80,7 @@ std::string outcome_of(const BatchResult& result) {
 int run_batch(const BatchFlags& flags, const MachineFlags& machine_flags, VerifyOptions options,
               const std::string& settings) {
   if (options.width != 0) time_for_rewards(options);  // 0: as for people
-  const DeviceProfile profile = device_profile(machine_flags.device);
+  const DeviceProfile profile = machine_flags.profile();
   std::vector<BatchItem> items = read_batch(flags.file, profile, settings);
   const std::string out = flags.out.empty() ? flags.file + ".results.jsonl" : flags.out;
   BatchResults results(out, items);

@@ -1,7 +1,11 @@
 #include "worker/device_profile.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdlib>
+#include <fstream>
+#include <set>
 #include <string_view>
 
 #include "formats/error.h"
@@ -86,6 +90,39 @@ DeviceProfile device_profile(const std::string& name) {
     known += (known.empty() ? "" : ", ") + std::string(entry.key);
   }
   throw InputError("no device profile \"" + name + "\"; known are " + known);
+}
+
+std::vector<DeviceProfile> known_profiles() {
+  std::vector<DeviceProfile> out;
+  for (const Named& entry : profiles()) out.push_back(entry.profile);
+  return out;
+}
+
+std::optional<DeviceProfile> profile_of_gpu(std::string_view gpu) {
+  std::string name(gpu);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const Named& entry : profiles()) {
+    if (name.find(entry.key) != std::string::npos) return entry.profile;
+  }
+  return std::nullopt;
+}
+
+std::string name_of_gpu(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  std::set<std::filesystem::path> gpus;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    gpus.insert(entry.path());
+  }
+  for (const auto& gpu : gpus) {
+    std::ifstream file(gpu / "information");
+    for (std::string line; std::getline(file, line);) {
+      if (!line.starts_with("Model:")) continue;
+      const size_t begin = line.find_first_not_of(" \t", 6);
+      return begin == std::string::npos ? "" : line.substr(begin);
+    }
+  }
+  return "";
 }
 
 bool DeviceProfile::has_tma() const {

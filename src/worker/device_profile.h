@@ -3,7 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "formats/json.h"
 
@@ -29,6 +33,14 @@ struct DeviceProfile {
 
 // "h200", "h100", "a100". InputError lists the known names.
 DeviceProfile device_profile(const std::string& name);
+// All of them.
+std::vector<DeviceProfile> known_profiles();
+// The profile of a GPU by its driver's name for it, also of one with another memory or socket
+// ("NVIDIA H100 PCIe"); nothing where none is known.
+std::optional<DeviceProfile> profile_of_gpu(std::string_view gpu);
+// The driver's name for the first GPU of this machine; empty where there is none. `folder` is the
+// driver's.
+std::string name_of_gpu(const std::filesystem::path& folder = "/proc/driver/nvidia/gpus");
 Json to_json(const DeviceProfile& profile);
 
 }  // namespace kw

@@ -61,7 +61,7 @@ std::vector<Named> fastest(const std::vector<Choice>& choices, const Knowledge& 
         own.emplace_back(family, fast);
       }
     }
-    if (known.table.device() != profile.name) continue;
+    if (!known.table.serves(profile)) continue;
     for (const FastSchedule& fast : known.table.fastest(family, shape)) {
       shipped.emplace_back(family, fast);
     }
@@ -80,7 +80,7 @@ std::vector<Named> fastest(const std::vector<Choice>& choices, const Knowledge& 
 void rank(std::vector<Choice>& choices, const Knowledge& known, const DeviceProfile& profile) {
   for (Choice& choice : choices) {
     choice.model_seconds = choice.seconds;
-    if (known.table.device() == profile.name) {
+    if (known.table.serves(profile)) {
       choice.seconds *= known.table.correction(choice, profile);
     }
   }

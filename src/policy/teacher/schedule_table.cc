@@ -46,17 +46,31 @@ ScheduleTable ScheduleTable::read(const fs::path& path) {
   return out;
 }
 
-ScheduleTable ScheduleTable::of_device(const fs::path& folder, const std::string& device) {
-  std::string name = device;
-  std::replace(name.begin(), name.end(), ' ', '_');
-  const fs::path path = folder / (name + ".json");
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) return {};
-  ScheduleTable out = read(path);
-  if (out.device_ != device) {
-    throw InputError(path.string() + ": is the table of " + out.device_ + ", expected " + device);
+ScheduleTable ScheduleTable::of_device(const fs::path& folder, const DeviceProfile& device) {
+  std::vector<DeviceProfile> devices = {device};
+  for (DeviceProfile& other : known_profiles()) {
+    if (other.arch == device.arch) devices.push_back(std::move(other));
   }
-  return out;
+  for (const DeviceProfile& each : devices) {
+    std::string name = each.name;
+    std::replace(name.begin(), name.end(), ' ', '_');
+    const fs::path path = folder / (name + ".json");
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) continue;
+    ScheduleTable out = read(path);
+    if (out.device_ == each.name) return out;
+    throw InputError(path.string() + ": is the table of " + out.device_ + ", expected " +
+                     each.name);
+  }
+  return {};
+}
+
+bool ScheduleTable::serves(const DeviceProfile& device) const {
+  if (device_ == device.name) return true;
+  const std::vector<DeviceProfile> known = known_profiles();
+  return std::any_of(known.begin(), known.end(), [&](const DeviceProfile& profile) {
+    return profile.name == device_ && profile.arch == device.arch;
+  });
 }
 
 std::vector<FastSchedule> ScheduleTable::fastest(const std::string& family,

@@ -28,11 +28,13 @@ class ScheduleTable {
   ScheduleTable() = default;
   // InputError with the path and the place when the file is missing or is no such table.
   static ScheduleTable read(const std::filesystem::path& path);
-  // The table of `device` ("NVIDIA H200") in a folder of tables; empty when there is none for it.
-  // InputError when there is one that cannot be read, or that is another device's.
-  static ScheduleTable of_device(const std::filesystem::path& folder, const std::string& device);
+  // The table of a device in a folder of tables, or else that of a device of its architecture whose
+  // profile is known; empty when there is neither. InputError when there is one that cannot be
+  // read, or that is another device's.
+  static ScheduleTable of_device(const std::filesystem::path& folder, const DeviceProfile& device);
 
-  const std::string& device() const { return device_; }
+  // Whether it was measured on this device or on one of its architecture.
+  bool serves(const DeviceProfile& device) const;
   std::vector<FastSchedule> fastest(const std::string& family,
                                     const std::string& shape_class) const;
   // What the model's estimate of a choice is to be multiplied with; 1 when nothing was fitted.

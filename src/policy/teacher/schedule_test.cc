@@ -144,13 +144,28 @@ TEST_F(Tables, OfAnotherDeviceAreNotUsed) {
   document["correction"]["reduction"] = {
       {"intercept", 1.0}, {"limit", 3.0}, {"coefficients", {{"warps", 3.0}}}};
   write("NVIDIA_A100-SXM4-80GB.json", document.dump());
-  EXPECT_EQ(ScheduleTable::of_device(folder_.path(), h200().name).fingerprint(), "");
+  EXPECT_EQ(ScheduleTable::of_device(folder_.path(), h200()).fingerprint(), "");
   const auto before = proposals({}), after = proposals({.schedules = table(document)});
   EXPECT_EQ(names_of(before), names_of(after));
   EXPECT_EQ(before[0].model_seconds, after[0].model_seconds);
   // One under the wrong name is a mistake.
   write("NVIDIA_H200.json", document.dump());
-  EXPECT_THROW(ScheduleTable::of_device(folder_.path(), h200().name), InputError);
+  EXPECT_THROW(ScheduleTable::of_device(folder_.path(), h200()), InputError);
+}
+
+TEST_F(Tables, ServeDevicesOfTheirArchitectureThatHaveNone) {
+  write("NVIDIA_H200.json", table_json(h200().name).dump());
+  const DeviceProfile h100 = device_profile("h100");
+  const ScheduleTable lent = ScheduleTable::of_device(folder_.path(), h100);
+  EXPECT_EQ(lent.fingerprint(), table(table_json(h200().name)).fingerprint());
+  EXPECT_TRUE(lent.serves(h100));
+  EXPECT_FALSE(lent.serves(device_profile("a100")));
+  EXPECT_FALSE(table(table_json("NVIDIA T4")).serves(h100));
+  EXPECT_FALSE(ScheduleTable().serves(h100));
+  EXPECT_EQ(ScheduleTable::of_device(folder_.path(), device_profile("a100")).fingerprint(), "");
+  write("NVIDIA_H100_80GB_HBM3.json", table_json(h100.name).dump());
+  EXPECT_EQ(ScheduleTable::of_device(folder_.path(), h100).fingerprint(),
+            table(table_json(h100.name)).fingerprint());
 }
 
 TEST_F(Tables, FingerprintsChangeWithWhatTheySay) {
@@ -188,7 +203,7 @@ TEST_F(Tables, ThatCannotBeReadSayWhereAndWhy) {
 // The table that comes with the program, if there is one for the device, can be read.
 TEST(Shipped, TablesCanBeRead) {
   for (const char* name : {"h200", "h100", "a100"}) {
-    EXPECT_NO_THROW(ScheduleTable::of_device(default_schedule_folder(), device_profile(name).name));
+    EXPECT_NO_THROW(ScheduleTable::of_device(default_schedule_folder(), device_profile(name)));
   }
 }
 

@@ -1,5 +1,6 @@
 // The rounding errors of a sum in one fp32 accumulator, which is how kernels add up a matrix
-// product in full precision. Libraries split long sums where there are few results, and err less.
+// product in full precision, or a mean. Libraries split long sums where there are few results, and
+// err less.
 #pragma once
 
 #include "runtime/executor/aten.h"
@@ -18,5 +19,9 @@ constexpr double kErrorPerRootTerm = 1.8e-8;
 // always the same: no generator is drawn from.
 at::Tensor summed_by_one_accumulator(const at::Tensor& product, const at::Tensor& squares,
                                      double terms);
+
+// The relative error of a mean of so many numbers: one accumulator's, and a unit in the last place,
+// as Triton's `/` is right to two of them.
+double mean_error(double terms);
 
 }  // namespace kw

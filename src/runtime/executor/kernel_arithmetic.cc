@@ -77,6 +77,10 @@ std::optional<KernelArithmetic> KernelArithmetic::of(const Program& program, con
       if (arg.is_value() && arg.value() >= 0) out.operands_.push_back(arg.value());
     }
     return out;
+  } else if (row->cls == OpClass::kNorm) {
+    out.kind_ = Kind::kNorm;
+    out.norm_ = NormArithmetic::of(program, step);
+    return out.norm_ ? std::optional(out) : std::nullopt;
   } else {
     return std::nullopt;
   }
@@ -100,6 +104,8 @@ at::Tensor KernelArithmetic::changed(const at::Tensor& operand,
       return other_ ? beyond_near(operand, slots) : beyond_near_jumps(jump_, operand, units_);
     case Kind::kLongSum:
       return operand.is_floating_point() ? operand.square() : operand;
+    case Kind::kNorm:
+      break;
   }
   return operand;
 }
@@ -117,19 +123,24 @@ at::Tensor KernelArithmetic::beyond_near(const at::Tensor& operand,
 
 std::vector<at::Tensor> KernelArithmetic::run(const OperatorCall& call,
                                               std::span<const at::Tensor> slots) const {
-  std::vector<at::Tensor> other(slots.begin(), slots.end());
-  for (ValueId id : operands_) other[id] = changed(slots[id], slots);
-  if (kind_ == Kind::kNearOne) {
-    std::vector<at::Tensor> results = call.run(other);
-    for (at::Tensor& result : results) {
-      if (result.scalar_type() == at::kFloat) result = result.add(1).sub_(1);
-    }
+  if (kind_ == Kind::kNorm) {
+    std::vector<at::Tensor> results = call.run(slots);
+    results[0].copy_(norm_->run(slots));
     return results;
   }
-  if (kind_ != Kind::kLongSum) return call.run(other);
-  std::vector<at::Tensor> products = call.run(slots);
-  products[0] = summed_by_one_accumulator(products[0], call.run(other)[0], terms_);
-  return products;
+  std::vector<at::Tensor> other(slots.begin(), slots.end());
+  for (ValueId id : operands_) other[id] = changed(slots[id], slots);
+  if (kind_ == Kind::kLongSum) {
+    std::vector<at::Tensor> products = call.run(slots);
+    products[0] = summed_by_one_accumulator(products[0], call.run(other)[0], terms_);
+    return products;
+  }
+  std::vector<at::Tensor> results = call.run(other);
+  for (at::Tensor& result : results) {
+    if (kind_ == Kind::kNearOne && result.scalar_type() == at::kFloat)
+      result = result.add(1).sub_(1);
+  }
+  return results;
 }
 
 }  // namespace kw

@@ -8,6 +8,7 @@
 
 #include "program/program.h"
 #include "runtime/executor/jumps.h"
+#include "runtime/executor/norm_arithmetic.h"
 #include "runtime/executor/operators.h"
 
 namespace kw {
@@ -30,7 +31,8 @@ class KernelArithmetic {
     kRounding,     // to integers, and comparisons, of numbers computed in float32 or float64: near
                 // ties fall the other way. In half types the reference itself lets enough of them
                 // fall.
-    kLongSum  // sums of float32 err as one accumulator does
+    kLongSum,  // sums of float32 err as one accumulator does
+    kNorm      // so does the mean of a norm
   };
   KernelArithmetic() = default;
   at::Tensor changed(const at::Tensor& operand, std::span<const at::Tensor> slots) const;
@@ -39,10 +41,11 @@ class KernelArithmetic {
 
   Kind kind_ = Kind::kConvolution;
   std::vector<ValueId> operands_;
-  Jump jump_ = Jump::kMiddle;  // of kRounding
-  double units_ = 0;           // of kRounding: how near a tie is (beyond_near_jumps())
-  std::optional<Arg> other_;   // of kRounding: what is compared with
-  double terms_ = 0;           // of kLongSum: for each element
+  Jump jump_ = Jump::kMiddle;           // of kRounding
+  double units_ = 0;                    // of kRounding: how near a tie is (beyond_near_jumps())
+  std::optional<Arg> other_;            // of kRounding: what is compared with
+  double terms_ = 0;                    // of kLongSum: for each element
+  std::optional<NormArithmetic> norm_;  // of kNorm
 };
 
 }  // namespace kw

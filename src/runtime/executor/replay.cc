@@ -170,6 +170,7 @@ void Replay::find_last_uses() {
 void Replay::find_exact_layouts(bool exact_outputs) {
   exact_.assign(storage_count(program_), false);
   output_.assign(exact_.size(), false);
+  input_.assign(exact_.size(), false);
   launched_.assign(exact_.size(), false);
   for (const Step& original : program_.steps) {
     Step step = original;
@@ -180,6 +181,7 @@ void Replay::find_exact_layouts(bool exact_outputs) {
       if (!call) launched_[program_.values[id].storage] = true;
     });
   }
+  for (ValueId id : program_.inputs) input_[program_.values[id].storage] = true;
   for (ValueId id : program_.outputs) {
     output_[program_.values[id].storage] = true;
     if (exact_outputs) exact_[program_.values[id].storage] = true;
@@ -407,11 +409,14 @@ void Replay::define(int index, ValueId id, at::Tensor tensor, Run& run) {
   run.slots[id] = std::move(tensor);
 }
 
+// What a candidate computed between its steps is overwritten: others are given the same inputs, and
+// their kernels may find what was freed.
 void Replay::release(ValueId id, Run& run) {
   const int storage = program_.values[id].storage;
   if (run.options.checked && run.slots[id].defined() && --run.holders[storage] == 0) {
     const auto found = run.live.find(run.storage[storage]);
     if (found != run.live.end() && found->second == storage) run.live.erase(found);
+    if (run.options.guards && !input_[storage]) poison_storage(run.slots[id]);
   }
   run.slots[id].reset();
 }

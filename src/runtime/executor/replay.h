@@ -106,6 +106,7 @@ class Replay {
   std::vector<bool> mutated_inputs_;
   std::vector<bool> exact_;     // by storage number
   std::vector<bool> output_;    // by storage number
+  std::vector<bool> input_;     // the same
   std::vector<bool> launched_;  // by storage number: given to a launch
   std::set<int> relaid_;
   bool guards_intact_ = true, laid_out_ = false;

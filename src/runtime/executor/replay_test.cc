@@ -315,6 +315,132 @@ TEST_F(ReplayTest, KernelsMayCompareNearTiesOfWhatTheyComputeEitherWay) {
       greater(0, at::tensor({-1e-16f, 0.0f, 2e-9f})).to(at::kInt).equal(at::tensor({1, 0, 1})));
 }
 
+// A norm of each kind, of x = (6, 8, 4, 4), with the sizes over which it takes its means.
+struct NormCase {
+  const char* op;
+  Json args;
+  int64_t terms;
+};
+const std::vector<NormCase>& norm_cases() {
+  static const std::vector<NormCase> cases = {
+      {"aten.layer_norm.default", {{"normalized_shape", {8, 4, 4}}, {"eps", 1e-3}}, 128},
+      {"aten.native_layer_norm.default", {{"normalized_shape", {4, 4}}, {"eps", 1e-3}}, 16},
+      {"aten.group_norm.default", {{"num_groups", 2}, {"eps", 1e-3}}, 64},
+      {"aten.instance_norm.default",
+       {{"use_input_stats", true}, {"momentum", 0.1}, {"eps", 1e-3}, {"cudnn_enabled", false}},
+       16},
+      {"aten.batch_norm.default",
+       {{"training", true}, {"momentum", 0.1}, {"eps", 1e-3}, {"cudnn_enabled", false}},
+       96}};
+  return cases;
+}
+
+Program norm_program(const NormCase& norm, const char* dtype = "float32") {
+  Json args = norm.args;
+  args["input"] = v(0);
+  const bool layer = args.contains("normalized_shape");
+  const Json parameter = layer ? args["normalized_shape"] : Json({8});
+  args["weight"] = v(1), args["bias"] = v(2);
+  Json values = {value_json(dtype, {6, 8, 4, 4}, 0), value_json(dtype, parameter, 1),
+                 value_json(dtype, parameter, 2), value_json(dtype, {6, 8, 4, 4}, 3)};
+  Json results = {3};
+  if (std::string(norm.op).starts_with("aten.native")) {
+    values.push_back(value_json(dtype, {6, 8, 1, 1}, 4));
+    values.push_back(value_json(dtype, {6, 8, 1, 1}, 5));
+    results = {3, 4, 5};
+  }
+  return make_program(values, {0, 1, 2}, {step_json(norm.op, args, results)}, {3});
+}
+
+// Numbers whose mean is 200 times their deviation: what a mean is off by shows 200 times.
+TEST_F(ReplayTest, MeansOfNormsErrAsKernelsFindThem) {
+  for (const NormCase& norm : norm_cases()) {
+    const Program program = norm_program(norm);
+    const auto sizes = program.values[1].shape;
+    const at::Tensor x = (at::randn({6, 8, 4, 4}) + 200).contiguous(at::MemoryFormat::ChannelsLast);
+    const at::Tensor weight = at::rand(sizes) + 1, bias = at::randn(sizes);
+    const at::Tensor exact =
+        run(norm_program(norm, "float64"),
+            {x.to(at::kDouble), weight.to(at::kDouble), bias.to(at::kDouble)})[0];
+    const at::Tensor plain = run(program, {x, weight, bias})[0];
+    const at::Tensor emulated = run(program, {x, weight, bias}, {.as_kernels_do = true})[0];
+    EXPECT_EQ(emulated.strides(), plain.strides()) << norm.op;
+    const double off = (emulated - exact).abs().max().item<double>();
+    const double unit = 0x1p-23 + 1.8e-8 * std::sqrt(static_cast<double>(norm.terms));
+    EXPECT_GT(off, 0.5 * 200 * unit) << norm.op;
+    EXPECT_LT(off, 12 * 200 * unit) << norm.op;
+  }
+}
+
+// PyTorch's own order of additions may find their mean to the last bit; others do not.
+TEST_F(ReplayTest, NormsOfEqualNumbersErrByTheirMeans) {
+  for (const NormCase& norm : norm_cases()) {
+    const Program program = norm_program(norm);
+    const auto sizes = program.values[1].shape;
+    const at::Tensor x = at::full({6, 8, 4, 4}, -0.6931472f);
+    const at::Tensor emulated =
+        run(program, {x, at::ones(sizes), at::ones(sizes)}, {.as_kernels_do = true})[0];
+    const double unit = 0x1p-23 + 1.8e-8 * std::sqrt(static_cast<double>(norm.terms));
+    const double off = (emulated - 1).abs().max().item<double>();
+    EXPECT_NEAR(off, 0.6931472 * unit / std::sqrt(1e-3), 0x1p-23 * 0.7 / std::sqrt(1e-3))
+        << norm.op;
+    EXPECT_GT(off, 0) << norm.op;
+  }
+}
+
+TEST_F(ReplayTest, OtherNormsAreAsPyTorchComputesThem) {
+  const at::Tensor x = at::randn({6, 8, 4, 4}) + 200;
+  for (const NormCase& norm : norm_cases()) {
+    const Program program = norm_program(norm, "float64");
+    const auto sizes = program.values[1].shape;
+    const std::vector<at::Tensor> wide = {x.to(at::kDouble), at::ones(sizes, at::kDouble),
+                                          at::ones(sizes, at::kDouble)};
+    EXPECT_TRUE(run(program, wide, {.as_kernels_do = true})[0].equal(run(program, wide)[0]))
+        << norm.op;
+  }
+  // By running statistics: there is no mean to find.
+  const Program program =
+      make_program({value_json("float32", {6, 8, 4, 4}, 0), value_json("float32", {8}, 1),
+                    value_json("float32", {8}, 2), value_json("float32", {6, 8, 4, 4}, 3)},
+                   {0, 1, 2},
+                   {step_json("aten.batch_norm.default",
+                              {{"input", v(0)},
+                               {"running_mean", v(1)},
+                               {"running_var", v(2)},
+                               {"training", false},
+                               {"momentum", 0.1},
+                               {"eps", 1e-5},
+                               {"cudnn_enabled", false}},
+                              {3})},
+                   {3});
+  const std::vector<at::Tensor> inputs = {x, at::full({8}, 200.0f), at::ones({8})};
+  EXPECT_TRUE(run(program, inputs, {.as_kernels_do = true})[0].equal(run(program, inputs)[0]));
+}
+
+TEST_F(ReplayTest, RunningStatisticsAreOverwrittenOnce) {
+  Program program =
+      make_program({value_json("float32", {6, 8, 4, 4}, 0), value_json("float32", {8}, 1),
+                    value_json("float32", {8}, 2), value_json("float32", {6, 8, 4, 4}, 3)},
+                   {0, 1, 2},
+                   {step_json("aten.batch_norm.default",
+                              {{"input", v(0)},
+                               {"running_mean", v(1)},
+                               {"running_var", v(2)},
+                               {"training", true},
+                               {"momentum", 0.1},
+                               {"eps", 1e-5},
+                               {"cudnn_enabled", false}},
+                              {3}, {1, 2})},
+                   {3});
+  const at::Tensor x = at::randn({6, 8, 4, 4});
+  const at::Tensor mean = at::zeros({8}), variance = at::ones({8});
+  run(program, {x, mean, variance}, {.as_kernels_do = true});
+  const at::Tensor expected_mean = at::zeros({8}), expected_variance = at::ones({8});
+  at::batch_norm(x, {}, {}, expected_mean, expected_variance, true, 0.1, 1e-5, false);
+  EXPECT_TRUE(mean.equal(expected_mean));
+  EXPECT_TRUE(variance.equal(expected_variance));
+}
+
 TEST_F(ReplayTest, OtherProductsAreAsPyTorchComputesThem) {
   for (const auto& [terms, dtype] : {std::pair{512, "float32"}, std::pair{4096, "float64"}}) {
     const at::ScalarType type = dtype == std::string("float64") ? at::kDouble : at::kFloat;

@@ -96,6 +96,44 @@ TEST_P(TrialTest, NoAnswerIsLeftInMemory) {
   for (const auto& [place, answer] : answers) EXPECT_FALSE(at::equal(place, answer));
 }
 
+// Nor what lay between its steps, whoever computed it.
+TEST_P(TrialTest, NoValueBetweenStepsIsLeftInMemory) {
+  const auto value = [](int storage) { return value_json("float32", {kN}, storage); };
+  const Json negated = step_json("aten.neg.default", {{"self", v(0)}}, {2});
+  const auto empty = [](int id) {
+    return step_json("aten.empty.memory_format", {{"size", {kN}}}, {id});
+  };
+  const auto exp_mul_of = [](int id, int to) {
+    return std::array{step_json("aten.exp.default", {{"self", v(id)}}, {to}),
+                      step_json("aten.mul.Tensor", {{"self", v(to)}, {"other", v(1)}}, {to + 1})};
+  };
+  const auto [exp, mul] = exp_mul_of(2, 3);
+  const auto [second_exp, second_mul] = exp_mul_of(4, 5);
+  const Task reference =
+      make_task(random_inputs({{kN}, {kN}}),
+                make_program({value(0), value(1), value(2), value(3), value(4), value(5), value(6)},
+                             {0, 1}, {negated, exp, mul, second_exp, second_mul}, {6}));
+  const std::vector<Kernel> kernels = {make_kernel("kept", {"*fp32", "*fp32", "*fp32"}, {2})};
+  const Task candidate =
+      make_task(random_inputs({{kN}, {kN}}),
+                make_program({value(0), value(1), value(2), value(3), value(4)}, {0, 1},
+                             {negated, empty(3), launch_json(0, {v(2), v(1), v(3)}), empty(4),
+                              launch_json(0, {v(3), v(1), v(4)})},
+                             {4}, kernels),
+                kernels);
+  std::vector<std::pair<at::Tensor, at::Tensor>> values;  // where each was, what it was
+  backend_.kernels["kept"] = [&](std::span<const at::Tensor> t) {
+    exp_mul(t);
+    for (int i : {0, 2}) values.emplace_back(t[i], t[i].clone());
+  };
+  const TrialReport report = run(reference, candidate);
+  EXPECT_EQ(report.status, "ok") << report.message;
+  EXPECT_TRUE(within(report.outputs.at(0)));
+  if (GetParam()) return;  // isolated: no kernel reaches them
+  ASSERT_EQ(values.size(), 4u);
+  for (const auto& [place, was] : values) EXPECT_FALSE(at::equal(place, was));
+}
+
 INSTANTIATE_TEST_SUITE_P(Isolation, TrialTest, testing::Bool(),
                          [](const auto& info) { return info.param ? "isolated" : "shared"; });
 

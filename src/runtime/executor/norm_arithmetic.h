@@ -1,0 +1,31 @@
+// A norm whose mean is as plain kernels find it: "as kernels do" of docs/numerics.md.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "program/program.h"
+#include "runtime/executor/aten.h"
+
+namespace kw {
+
+class NormArithmetic {
+ public:
+  // Of layer, group, instance and batch norms that find the mean of a float32 input themselves.
+  static std::optional<NormArithmetic> of(const Program& program, const AtenCall& step);
+
+  // The first result of the step, float32, with each mean off by mean_error() of it and the
+  // variance about that mean; `slots` by value number.
+  at::Tensor run(std::span<const at::Tensor> slots) const;
+
+ private:
+  NormArithmetic() = default;
+
+  ValueId input_ = -1, weight_ = -1, bias_ = -1;  // -1: none
+  double eps_ = 0;
+  // The input as it is when statistics are taken, each over `reduced_`, and as it is when the
+  // parameters come, themselves as `parameter_`.
+  std::vector<int64_t> rows_, reduced_, elements_, parameter_;
+};
+
+}  // namespace kw
