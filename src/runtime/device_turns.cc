@@ -17,8 +17,13 @@ DeviceTurns::Turn DeviceTurns::together() {
 DeviceTurns::Turn DeviceTurns::alone(size_t process) {
   std::unique_lock lock(mutex_);
   ++want_alone_;
-  const auto free = [&] { return together_ == 0 && (alone_ == 0 || owner_ == process); };
+  bool patient = true;
+  const auto free = [&] {
+    const bool joins = owner_ == process && (!patient || impatient_ == 0);
+    return together_ == 0 && (alone_ == 0 || joins);
+  };
   if (!changed_.wait_for(lock, patience_, free)) {
+    patient = false;
     ++impatient_;
     changed_.wait(lock, free);
     --impatient_;

@@ -36,7 +36,8 @@ class DeviceTurns {
     std::function<void()> end_;
   };
 
-  // Both wait for their turn. Turns of one process are alone together: it does one thing at a time.
+  // Both wait for their turn. Turns of one process are alone together, as it does one thing at a
+  // time; others join them until somebody has waited too long.
   Turn together();
   Turn alone(size_t process);
 

@@ -70,6 +70,28 @@ TEST(DeviceTurns, PatienceEnds) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// A process that always has something to time gives way to one that has waited long.
+TEST(DeviceTurns, NobodyStaysAloneForever) {
+  DeviceTurns turns(milliseconds(50));
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      while (!stop) {
+        const auto turn = turns.alone(0);
+        std::this_thread::sleep_for(milliseconds(5));
+      }
+    });
+  }
+  std::this_thread::sleep_for(milliseconds(20));
+  const auto start = std::chrono::steady_clock::now();
+  { const auto turn = turns.alone(1); }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(5000));
+  { const auto turn = turns.alone(0); }  // and the first goes on
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST(DeviceTurns, AllThatWaitToBeAloneAreServedBeforeOthersComeIn) {
   DeviceTurns turns;
   std::vector<int> order;  // under who is alone, or the last
