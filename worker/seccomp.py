@@ -34,8 +34,8 @@ mmap 9 mprotect 10 munmap 11 brk 12 mremap 25 msync 26 mincore 27 madvise 28 mlo
 get_mempolicy 239 membarrier 324
 
 rt_sigaction 13 rt_sigprocmask 14 rt_sigreturn 15 sched_yield 24 pause 34 getpid 39 exit 60
-wait4 61 kill 62 uname 63 getrlimit 97 getrusage 98 sysinfo 99 times 100 getuid 102 
-geteuid 107 getegid 108 setpgid 109 getppid 110 getpgrp 111 setsid 112 getgroups 115
+wait4 61 kill 62 uname 63 getrlimit 97 getrusage 98 sysinfo 99 times 100 getuid 102
+getgid 104 geteuid 107 getegid 108 setpgid 109 getppid 110 getpgrp 111 setsid 112 getgroups 115
 getresuid 118 getresgid 120 getpgid 121 getsid 124 capget 125 rt_sigpending 127 rt_sigtimedwait 128
 rt_sigsuspend 130 sigaltstack 131 getpriority 140 sched_getparam 143 sched_getscheduler 145
 sched_get_priority_max 146 sched_get_priority_min 147 arch_prctl 158 gettid 186 futex 202

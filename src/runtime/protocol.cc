@@ -187,6 +187,7 @@ Json to_json(const TrialRequest& request) {
           {"each_launch", request.each_launch},
           {"second_call", request.second_call},
           {"used_memory", request.used_memory},
+          {"neighbours", request.neighbours},
           {"guards", request.guards}};
 }
 
@@ -209,6 +210,7 @@ TrialRequest trial_request_from_json(const JsonReader& in) {
   request.each_launch = in.at("each_launch").boolean();
   request.second_call = in.at("second_call").boolean();
   request.used_memory = in.at("used_memory").boolean();
+  request.neighbours = in.at("neighbours").boolean();
   request.guards = in.at("guards").boolean();
   return request;
 }

@@ -56,6 +56,7 @@ struct Varied {
   Variation variation = Variation::kPlain;
   int only = -1;
   std::vector<int> fixed;
+  bool neighbours = false;  // of what the reference runs on: the draw is the same
   auto operator<=>(const Varied&) const = default;
 };
 // What a reference gives in a trial is the same for each candidate: task id, seed.
@@ -74,10 +75,14 @@ struct TrialRequest {
   bool second_call = true;
   // Fresh memory holds numbers, as what others left there, and not poison.
   bool used_memory = false;
+  // The reference errs as much as on inputs a unit in the last place off, if that is more.
+  bool neighbours = false;
   // False: an access outside of a buffer is nobody's concern while it stays near; for selftest.
   bool guards = true;
 
-  ReferenceKey reference_key() const { return {reference, seed, {variation, only, fixed}}; }
+  ReferenceKey reference_key() const {
+    return {reference, seed, {variation, only, fixed, neighbours}};
+  }
 };
 
 // Errors of one output against the fp64 run of the reference. `rms` is RMS(error) / RMS(oracle),

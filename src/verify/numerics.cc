@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include "ops/dtype.h"
 
@@ -57,6 +58,15 @@ ErrorBounds error_bounds(const OutputErrors& errors) {
               kNearFactor * errors.near_rms + zero,
           std::max(kWorstFactor * errors.reference_worst, floor.worst * eps * peak) +
               errors.near_worst + zero};
+}
+
+double times_allowed(const OutputErrors& errors) {
+  const bool of_size =
+      errors.same_meta && errors.nonfinite_mismatch == 0 && is_floating(parse_dtype(errors.dtype));
+  if (!of_size) return std::numeric_limits<double>::infinity();
+  const ErrorBounds bounds = error_bounds(errors);
+  return std::max({errors.candidate_rms / bounds.rms, errors.candidate_worst / bounds.worst,
+                   errors.section_excess});
 }
 
 std::string output_fault(const OutputErrors& errors, Tolerance tolerance) {
@@ -125,7 +135,7 @@ void ErrorPool::add(const std::vector<OutputErrors>& outputs) {
   }
 }
 
-std::string ErrorPool::fault() const {
+std::optional<ErrorPool::Excess> ErrorPool::excess() const {
   for (size_t i = 0; i < sums_.size(); ++i) {
     const Sums& sums = sums_[i];
     if (sums.trials == 0) continue;
@@ -135,13 +145,23 @@ std::string ErrorPool::fault() const {
     const double allowed = slack_ * std::max(kRmsFactor * reference, sums.floor) +
                            kNearFactor * std::sqrt(sums.near / scale) +
                            std::sqrt(sums.flushed / scale);
-    if (!(candidate <= allowed)) {
-      return "output " + std::to_string(i) + " (few elements, " + std::to_string(sums.trials) +
-             " trials together): relative RMS error " + number(candidate) + " where " +
-             number(allowed) + " is allowed (the reference's own: " + number(reference) + ")";
-    }
+    if (!(candidate <= allowed)) return Excess{i, sums.trials, candidate, reference, allowed};
   }
-  return {};
+  return std::nullopt;
+}
+
+std::string ErrorPool::fault() const {
+  const auto found = excess();
+  if (!found) return {};
+  return "output " + std::to_string(found->output) + " (few elements, " +
+         std::to_string(found->trials) + " trials together): relative RMS error " +
+         number(found->candidate) + " where " + number(found->allowed) +
+         " is allowed (the reference's own: " + number(found->reference) + ")";
+}
+
+double ErrorPool::times_allowed() const {
+  const auto found = excess();
+  return found ? found->candidate / found->allowed : 0;
 }
 
 }  // namespace kw

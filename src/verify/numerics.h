@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,10 @@ enum class Tolerance {
   kKernelBench,  // |c - r| <= 1e-2 + 1e-2 |r|, integers too, on inputs as the task draws them: for
                  // comparison with published numbers
 };
+
+// How many times what is allowed an output's error is; more than any number where it is not the
+// error of floating numbers that counts against it, or for it.
+double times_allowed(const OutputErrors& errors);
 
 // Empty when the output passes, else the reason in one line. An output of few elements says little
 // about the reference's error: one trial finds gross faults only, and ErrorPool judges the rest.
@@ -39,12 +44,21 @@ class ErrorPool {
   void add(const std::vector<OutputErrors>& outputs);
   // Empty when all pass, else the reason in one line.
   std::string fault() const;
+  // Of the first that does not pass: how many times what is allowed its error is; else 0.
+  double times_allowed() const;
 
  private:
   struct Sums {
     double candidate = 0, reference = 0, near = 0, oracle = 0, floor = 0, flushed = 0;
     int trials = 0;
   };
+  struct Excess {  // of the first output that does not pass
+    size_t output;
+    int trials;
+    double candidate, reference, allowed;
+  };
+  std::optional<Excess> excess() const;
+
   double slack_;
   std::vector<Sums> sums_;  // by output
 };

@@ -31,6 +31,9 @@ OutputErrors only_finite(OutputErrors errors) {
 }
 
 constexpr double kFarFactor = 4;  // on what is allowed elsewhere
+// Of two errors of which one element has nearly all, one is so many times the other in 1 of 100
+// (half-normal ones: 2 / pi / times), and wrong kernels are mostly further off.
+constexpr double kInDoubt = 64;
 
 // A varied set may leave a task's domain, and says nothing then. But where a task has NaN or
 // infinite results as it is, or the set is made for the domain's edge, it is judged by what is
@@ -252,13 +255,18 @@ bool TrialJudge::is_free(size_t output, Variation variation) const {
   return !far && variation != Variation::kNotFinite && by_conversion_.contains(output);
 }
 
-std::string TrialJudge::together() const {
+std::string TrialJudge::together() {
   if (options_.tolerance != Tolerance::kCalibrated || !checked("outputs")) return "";
-  const std::string fault = pool_.fault();
-  return fault.empty() ? uneven_.fault() : fault;
+  for (const ErrorPool* pool : {&pool_, &uneven_}) {
+    const std::string fault = pool->fault();
+    if (fault.empty()) continue;
+    in_doubt_ = pool->times_allowed() <= kInDoubt;
+    return fault;
+  }
+  return "";
 }
 
-std::string TrialJudge::fault(const TrialRequest& request, const TrialReport& report) const {
+std::string TrialJudge::fault(const TrialRequest& request, const TrialReport& report) {
   auto with_detail = [&](const std::string& text) {
     return report.difference.empty() ? text : text + ": " + report.difference;
   };
@@ -285,6 +293,8 @@ std::string TrialJudge::fault(const TrialRequest& request, const TrialReport& re
                                   ? integer_fault(errors)
                                   : output_fault(errors, options_.tolerance);
     if (fault.empty()) continue;
+    in_doubt_ = options_.tolerance == Tolerance::kCalibrated &&
+                request.variation != Variation::kIntegers && times_allowed(errors) <= kInDoubt;
     return "output " + std::to_string(i) + " (" + std::string(variation_name(request.variation)) +
            " inputs): " + fault;
   }

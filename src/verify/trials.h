@@ -39,10 +39,14 @@ class TrialJudge {
   // it is right or the trial says nothing. InputError when the reference fails on inputs as it
   // draws them.
   std::string add(const TrialRequest& request, TrialReport report);
+  // Whether nothing but the size of errors is against it, and not by so much that the reference's
+  // luck could not explain it: add() and together() are to be asked anew, of trials with
+  // neighbours.
+  bool in_doubt() const { return in_doubt_; }
   // Whether the last one said nothing.
   bool said_nothing() const { return said_nothing_; }
   // Why it is wrong by all that was added; empty when it is right.
-  std::string together() const;
+  std::string together();
 
   const Json& evidence() const { return evidence_; }  // an element a trial
   const std::vector<int>& idle_launches() const { return idle_launches_; }
@@ -51,7 +55,7 @@ class TrialJudge {
 
  private:
   bool checked(std::string_view check) const { return !options_.without.contains(check); }
-  std::string fault(const TrialRequest& request, const TrialReport& report) const;
+  std::string fault(const TrialRequest& request, const TrialReport& report);
   // Whether an output may be anything in such a trial.
   bool is_free(size_t output, Variation variation) const;
   // Why a varied set says nothing; empty when it says something.
@@ -59,7 +63,7 @@ class TrialJudge {
 
   const VerifyOptions& options_;
   const std::set<size_t> by_choice_, plain_choices_, by_conversion_;
-  bool said_nothing_ = false;
+  bool said_nothing_ = false, in_doubt_ = false;
   Json evidence_ = Json::array();
   ErrorPool pool_;
   // Of three trials. A right kernel fails in 1 of 20,000 (F distribution with 3 and 3 degrees of

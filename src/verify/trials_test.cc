@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <set>
 
 #include "formats/error.h"
@@ -276,6 +278,45 @@ TEST_F(JudgeTest, AChecklessTrialPassesWhatTheCheckWouldFind) {
   EXPECT_NE(judge.add(of(Variation::kPlain), report), "");
   options.without = {"guards", "inputs"};
   EXPECT_EQ(judge.add(of(Variation::kPlain), report), "");
+}
+
+// An error that the reference's luck could explain is asked about again, any other is not.
+TEST_F(JudgeTest, ErrorsThatAreSomewhatTooLargeAreInDoubt) {
+  const auto doubt = [&](const std::function<void(OutputErrors&)>& spoil,
+                         Variation variation = Variation::kPlain) {
+    TrialJudge fresh{options, with_outputs({100})};
+    TrialReport report = right();
+    spoil(report.outputs[0]);
+    EXPECT_NE(fresh.add(of(variation), report), "");
+    return fresh.in_doubt();
+  };
+  EXPECT_EQ(judge.add(of(Variation::kPlain), right()), "");
+  EXPECT_FALSE(judge.in_doubt());
+  EXPECT_TRUE(doubt([](OutputErrors& e) { e.candidate_rms = 3e-6; }));
+  EXPECT_FALSE(doubt([](OutputErrors& e) { e.candidate_rms = 1e-3; }));
+  EXPECT_TRUE(doubt([](OutputErrors& e) { e.candidate_worst = 3e-5; }));
+  EXPECT_FALSE(doubt([](OutputErrors& e) { e.candidate_worst = 1e-2; }));
+  EXPECT_TRUE(doubt([](OutputErrors& e) { e.section_excess = 2; }));
+  EXPECT_FALSE(doubt([](OutputErrors& e) { e.section_excess = 1000; }));
+  EXPECT_FALSE(doubt([](OutputErrors& e) { e.candidate_rms = NAN; }));
+  EXPECT_FALSE(doubt([](OutputErrors& e) { e.nonfinite_mismatch = 1; }));
+  EXPECT_FALSE(doubt([](OutputErrors& e) { e.same_meta = false, e.meta_difference = "shape"; }));
+  EXPECT_FALSE(doubt([](OutputErrors& e) { e.dtype = "int64", e.int_mismatch = 1; }));
+  EXPECT_FALSE(
+      doubt([](OutputErrors& e) { e.integers = 100, e.integers_wrong = 1; }, Variation::kIntegers));
+}
+
+TEST_F(JudgeTest, SoAreThoseOfFewElementsTogether) {
+  for (const auto& [error, in_doubt] : {std::pair{3e-6, true}, {1e-4, false}}) {
+    TrialJudge fresh{options, with_outputs({10})};
+    TrialReport report = right();
+    report.outputs[0].elements = 10;
+    report.outputs[0].candidate_rms = report.outputs[0].candidate_worst = error;
+    for (int i = 0; i < ErrorPool::kTrials; ++i)
+      EXPECT_EQ(fresh.add(of(Variation::kPlain), report), "");
+    EXPECT_NE(fresh.together(), "");
+    EXPECT_EQ(fresh.in_doubt(), in_doubt) << error;
+  }
 }
 
 }  // namespace

@@ -93,6 +93,37 @@ std::string interface_fault(const Task& reference, const Task& candidate) {
   return aliasing_fault(reference.forward, candidate.forward);
 }
 
+// What all trials say of a candidate: why it is wrong, empty when it is right, nothing (and why)
+// when they end without a report. `neighbours`: TrialRequest.
+std::optional<std::string> tried(ExecutorClient& executor, const LoadedPair& tasks, bool neighbours,
+                                 const VerifyOptions& options, TrialJudge& judge,
+                                 std::string& no_report) {
+  const bool on_cpu = executor.hello().value("backend", "") == "cpu";
+  std::string reason;
+  bool reported = true;
+  std::vector<TrialRequest> trials = plan_trials(tasks, options);
+  for (TrialRequest& trial : trials) trial.neighbours = neighbours;
+  while (!trials.empty() && reason.empty()) {
+    std::vector<TrialRequest> instead;
+    executor.trials(trials, options.trial_deadline, [&](size_t i, const TrialReport& report) {
+      if (says_nothing(report.status, on_cpu)) {
+        no_report = report.message;
+        reported = false;
+        return false;
+      }
+      reason = judge.add(trials[i], report);
+      if (judge.said_nothing()) {
+        const auto others = trials_instead(trials[i], tasks.reference);
+        instead.insert(instead.end(), others.begin(), others.end());
+      }
+      return reason.empty();
+    });
+    if (!reported) return std::nullopt;
+    trials = std::move(instead);
+  }
+  return reason.empty() ? judge.together() : reason;
+}
+
 }  // namespace
 
 Stage stage_of_code(const std::string& code) {
@@ -304,34 +335,23 @@ bool Verifier::check_correct(const Reference& reference, const Task& candidate, 
                              std::vector<int>& idle) {
   const Clock::time_point start = Clock::now();
   StageResult stage{Stage::kCorrect, true, "", Json::object(), 0};
-  TrialJudge judge(options, reference.task);
-  std::vector<TrialRequest> trials =
-      plan_trials({reference.task, candidate, reference.id, candidate_id}, options);
-  const bool on_cpu = executor_.hello().value("backend", "") == "cpu";
-  std::optional<std::string> no_report;
-  while (!trials.empty() && stage.reason.empty() && !no_report) {
-    std::vector<TrialRequest> instead;
-    executor_.trials(trials, options.trial_deadline, [&](size_t i, const TrialReport& report) {
-      if (says_nothing(report.status, on_cpu)) {
-        no_report = report.message;
-        return false;
-      }
-      stage.reason = judge.add(trials[i], report);
-      if (judge.said_nothing()) {
-        const auto others = trials_instead(trials[i], reference.task);
-        instead.insert(instead.end(), others.begin(), others.end());
-      }
-      return stage.reason.empty();
-    });
-    trials = std::move(instead);
+  const LoadedPair tasks{reference.task, candidate, reference.id, candidate_id};
+  std::string no_report;
+  std::optional<TrialJudge> judge;
+  std::optional<std::string> reason;
+  for (const bool neighbours : {false, true}) {
+    judge.emplace(options, reference.task);
+    reason = tried(executor_, tasks, neighbours, options, *judge, no_report);
+    stage.evidence["neighbours"] = neighbours;
+    if (!reason || !judge->in_doubt()) break;
   }
   stage.seconds = since(start);
-  if (no_report) return not_judged(verdict, stage, *no_report);
-  if (stage.reason.empty()) stage.reason = judge.together();
+  if (!reason) return not_judged(verdict, stage, no_report);
+  stage.reason = *reason;
   stage.passed = stage.reason.empty();
-  stage.evidence["trials"] = judge.evidence();
-  idle = judge.idle_launches();
-  verdict.degenerate = judge.degenerate();
+  stage.evidence["trials"] = judge->evidence();
+  idle = judge->idle_launches();
+  verdict.degenerate = judge->degenerate();
   return finish_stage(verdict, stage);
 }
 

@@ -103,7 +103,12 @@ std::optional<DeviceProfile> profile_of_gpu(std::string_view gpu) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   for (const Named& entry : profiles()) {
-    if (name.find(entry.key) != std::string::npos) return entry.profile;
+    // A word of the name, or the beginning of one in which a socket follows ("H100-SXM5").
+    const size_t at = name.find(entry.key), end = at + entry.key.size();
+    if (at == std::string::npos || (at > 0 && name[at - 1] != ' ')) continue;
+    if (end == name.size() || !std::isalnum(static_cast<unsigned char>(name[end]))) {
+      return entry.profile;
+    }
   }
   return std::nullopt;
 }

@@ -17,7 +17,8 @@ TEST(DeviceProfile, GpusAreKnownByTheirDriversNames) {
     ASSERT_TRUE(found.has_value()) << gpu;
     EXPECT_EQ(found->name, profile);
   }
-  for (const char* gpu : {"", "Tesla T4", "NVIDIA GeForce RTX 4090"}) {
+  for (const char* gpu : {"", "Tesla T4", "NVIDIA GeForce RTX 4090", "NVIDIA RTX A1000 Laptop GPU",
+                          "NVIDIA RTX A1000", "NVIDIA GH200 480GB"}) {
     EXPECT_FALSE(profile_of_gpu(gpu).has_value()) << gpu;
   }
 }

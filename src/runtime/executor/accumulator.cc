@@ -24,6 +24,6 @@ at::Tensor summed_by_one_accumulator(const at::Tensor& product, const at::Tensor
   return product + scale * noise * (kErrorPerRootTerm * std::sqrt(terms));
 }
 
-double mean_error(double terms) { return 0x1p-23 + kErrorPerRootTerm * std::sqrt(terms); }
+double equal_mean_error(double terms) { return kErrorPerRootTerm * std::sqrt(terms); }
 
 }  // namespace kw

@@ -20,8 +20,9 @@ constexpr double kErrorPerRootTerm = 1.8e-8;
 at::Tensor summed_by_one_accumulator(const at::Tensor& product, const at::Tensor& squares,
                                      double terms);
 
-// The relative error of a mean of so many numbers: one accumulator's, and a unit in the last place,
-// as Triton's `/` is right to two of them.
-double mean_error(double terms);
+// The relative error of a mean: a unit in the last place, as Triton's `/` is right to two of them.
+constexpr double kMeanError = 0x1p-23;
+// Beyond it, of so many equal numbers: one accumulator's, whose roundings all go the same way.
+double equal_mean_error(double terms);
 
 }  // namespace kw

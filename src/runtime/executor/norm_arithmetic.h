@@ -11,11 +11,12 @@ namespace kw {
 
 class NormArithmetic {
  public:
-  // Of layer, group, instance and batch norms that find the mean of a float32 input themselves.
+  // Of layer, group, instance and batch norms that find the mean of a float32 input themselves;
+  // nothing where arguments do not fit together, which is the operator's to say.
   static std::optional<NormArithmetic> of(const Program& program, const AtenCall& step);
 
-  // The first result of the step, float32, with each mean off by mean_error() of it and the
-  // variance about that mean; `slots` by value number.
+  // The first result of the step, float32, with each mean off by kMeanError of it, where numbers
+  // are equal by equal_mean_error() too, and the variance about that mean; `slots` by value number.
   at::Tensor run(std::span<const at::Tensor> slots) const;
 
  private:

@@ -1,6 +1,8 @@
 #include "runtime/executor/reference_side.h"
 
 #include <algorithm>
+#include <array>
+#include <ranges>
 
 #include "runtime/executor/integers.h"
 #include "runtime/executor/metrics.h"
@@ -58,6 +60,20 @@ std::vector<at::Tensor> inputs_for_another_run(LoadedTask& reference, const Draw
   return overwrites ? copies.copy(draw.all()) : draw.all();
 }
 
+// Overwrites answers that nobody keeps: later kernels may find freed memory.
+void forget(const std::vector<at::Tensor>& answers, const std::vector<at::Tensor>& inputs,
+            const ReferenceSide& side) {
+  for (const at::Tensor& answer : answers) {
+    const bool is_kept = std::ranges::any_of(
+        std::array{&inputs, &side.rounded, &side.fallen}, [&](const auto* tensors) {
+          return std::ranges::any_of(*tensors, [&](const at::Tensor& tensor) {
+            return tensor.defined() && tensor.is_alias_of(answer);
+          });
+        });
+    if (!is_kept) poison_storage(answer);
+  }
+}
+
 // What a run of the reference left of the inputs that it overwrites may be as far off.
 void take_update_errors(const std::vector<at::Tensor>& after, ReferenceSide& side) {
   for (size_t i = 0; i < after.size(); ++i) {
@@ -72,8 +88,8 @@ void take_update_errors(const std::vector<at::Tensor>& after, ReferenceSide& sid
 void allow_kernel_arithmetic(LoadedTask& reference, const std::vector<at::Tensor>& inputs,
                              uint64_t seed, ReferenceSide& side, at::Device device) {
   seed_generators(seed);
-  const auto outputs =
-      reference.forward().run(inputs, {.fill = EmptyFill::kPoison, .as_kernels_do = true});
+  const auto outputs = reference.forward().run(
+      inputs, {.fill = EmptyFill::kPoison, .overwrites = true, .as_kernels_do = true});
   take_update_errors(inputs, side);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].is_floating_point()) continue;
@@ -84,14 +100,15 @@ void allow_kernel_arithmetic(LoadedTask& reference, const std::vector<at::Tensor
     side.errors[i] = errors;
     side.rounded[i] = outputs[i];
   }
+  forget(outputs, inputs, side);
 }
 
 // What it changes when near ties fall the other way comes on top of what a candidate may err.
 void allow_near_ties(LoadedTask& reference, const std::vector<at::Tensor>& inputs, uint64_t seed,
                      ReferenceSide& side, at::Device device) {
   seed_generators(seed);
-  const auto outputs =
-      reference.forward().run(inputs, {.fill = EmptyFill::kPoison, .near_ties_fall = true});
+  const auto outputs = reference.forward().run(
+      inputs, {.fill = EmptyFill::kPoison, .overwrites = true, .near_ties_fall = true});
   take_update_errors(inputs, side);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].is_floating_point()) {
@@ -104,13 +121,15 @@ void allow_near_ties(LoadedTask& reference, const std::vector<at::Tensor>& input
     side.errors[i].near_worst = change.worst;
     side.fallen[i] = outputs[i];
   }
+  forget(outputs, inputs, side);
 }
 
-// Sums that a task keeps away from zero come near it where signs are mixed, and what is divided by
-// them is as far off as the inputs are known. Where the reference's own error says so, errors count
-// that it has on inputs one unit in the last place off.
-void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, ReferenceSide& side,
-                      at::Device device) {
+// What is divided by numbers near zero is as far off as the inputs are known, and few elements have
+// nearly all of the error: the reference's own is a matter of luck. Errors count that it has on
+// inputs one unit in the last place off: of every output when that is asked for, else where its own
+// error says so.
+void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, bool of_all,
+                      ReferenceSide& side, at::Device device) {
   constexpr int kNeighbours = 3;
   constexpr double kIllConditioned = 64;  // units in the last place
   const auto unit = [](const at::Tensor& x) { return dtype_eps(dtype_of(x.scalar_type())); };
@@ -119,8 +138,8 @@ void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, Re
   std::vector<size_t> ill;
   for (size_t i = 0; i < side.outputs.size(); ++i) {
     const double eps = std::max(coarsest, unit(side.outputs[i]));
-    if (unit(side.outputs[i]) > 0 && side.errors[i].reference_worst > kIllConditioned * eps)
-      ill.push_back(i);
+    const bool is_ill = of_all || side.errors[i].reference_worst > kIllConditioned * eps;
+    if (unit(side.outputs[i]) > 0 && is_ill) ill.push_back(i);
   }
   for (int n = 0; n < kNeighbours && !ill.empty(); ++n) {
     Guards copies(device);
@@ -130,15 +149,26 @@ void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, Re
     std::copy(own.begin(), own.end(), moved);
     move_by_about_a_unit(own, seed + static_cast<uint64_t>(n));
     seed_generators(seed);
-    const auto outputs = reference.forward().run(inputs, {.fill = EmptyFill::kPoison});
+    std::vector<at::Tensor> outputs;
+    try {
+      outputs = reference.forward().run(inputs, {.fill = EmptyFill::kPoison, .overwrites = true});
+    } catch (const ReplayError&) {
+      continue;  // a unit may lead out of an operator's domain
+    }
+    std::vector<at::Tensor> replaced;
     for (size_t i : ill) {
       const OutputErrors errors = reference_errors(outputs[i], side.oracle[i], device);
       if (!errors.reference_finite) continue;
-      if (errors.reference_rms > side.errors[i].reference_rms) side.rounded[i] = outputs[i];
+      if (errors.reference_rms > side.errors[i].reference_rms) {
+        if (side.rounded[i].defined()) replaced.push_back(side.rounded[i]);
+        side.rounded[i] = outputs[i];
+      }
       side.errors[i].reference_rms = std::max(side.errors[i].reference_rms, errors.reference_rms);
       side.errors[i].reference_worst =
           std::max(side.errors[i].reference_worst, errors.reference_worst);
     }
+    forget(outputs, inputs, side);
+    forget(replaced, inputs, side);
   }
 }
 
@@ -158,7 +188,8 @@ bool stale_would_pass(LoadedTask& reference, const Draw& draw, uint64_t seed,
   Guards copies(device);
   const std::vector<at::Tensor> inputs = inputs_for_another_run(reference, other, copies);
   seed_generators(derive_seed(stale_seed, Purpose::kForward));
-  const auto answers = reference.forward().run(inputs, {.fill = EmptyFill::kPoison});
+  const auto answers =
+      reference.forward().run(inputs, {.fill = EmptyFill::kPoison, .overwrites = true});
   return would_pass(answers, side, device);
 }
 
@@ -219,15 +250,16 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
   if (kernels) again = inputs_for_another_run(reference, draw, copies);
   if (ties) once_more = inputs_for_another_run(reference, draw, copies);
   std::optional<Draw> neighbours;
-  if (varied.variation == Variation::kMixedSigns) {
+  // Sums that a task keeps away from zero come near it where signs are mixed.
+  if (varied.neighbours || varied.variation == Variation::kMixedSigns) {
     const auto all = inputs_for_another_run(reference, draw, copies);
     neighbours = draw.with(all);
   }
   seed_generators(forward_seed);
   const std::vector<at::Tensor> wide = widened(inputs);
-  side.oracle = reference.oracle().run(wide, {.fill = EmptyFill::kPoison});
+  side.oracle = reference.oracle().run(wide, {.fill = EmptyFill::kPoison, .overwrites = true});
   seed_generators(forward_seed);
-  side.outputs = reference.traced().run(inputs, {.fill = EmptyFill::kPoison});
+  side.outputs = reference.traced().run(inputs, {.fill = EmptyFill::kPoison, .overwrites = true});
   take_choices(reference.choices(), side);
   const auto& mutated = reference.forward().mutated_inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -251,7 +283,8 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
   side.fallen.resize(side.outputs.size());
   if (kernels) allow_kernel_arithmetic(reference, again, forward_seed, side, device);
   if (ties) allow_near_ties(reference, once_more, forward_seed, side, device);
-  if (neighbours) allow_neighbours(reference, *neighbours, forward_seed, side, device);
+  if (neighbours)
+    allow_neighbours(reference, *neighbours, forward_seed, varied.neighbours, side, device);
   side.passes_zeros = zeros_would_pass(side);
   if (varied.variation == Variation::kPlain && !reference.passes_stale) {
     reference.passes_stale = stale_would_pass(reference, draw, seed, side, device);

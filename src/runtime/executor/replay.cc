@@ -206,6 +206,19 @@ std::vector<at::Tensor> Replay::run(std::vector<at::Tensor> inputs, const Replay
     define(-1, program_.inputs[i], std::move(inputs[i]), run);
   }
   inputs.clear();
+  try {
+    run_steps(run);
+  } catch (...) {
+    overwrite_all(run);
+    throw;
+  }
+  std::vector<at::Tensor> outputs;
+  for (ValueId id : program_.outputs) outputs.push_back(run.slots[id]);
+  laid_out_ = laid_out_ || options.checked;
+  return outputs;
+}
+
+void Replay::run_steps(Run& run) {
   for (size_t i = 0; i < steps_.size(); ++i) {
     try {
       run_step(static_cast<int>(i), run);
@@ -220,10 +233,17 @@ std::vector<at::Tensor> Replay::run(std::vector<at::Tensor> inputs, const Replay
       throw ReplayError(steps_[i].name + ": " + first_line(error));
     }
   }
-  std::vector<at::Tensor> outputs;
-  for (ValueId id : program_.outputs) outputs.push_back(run.slots[id]);
-  laid_out_ = laid_out_ || options.checked;
-  return outputs;
+}
+
+// What a run that failed leaves.
+void Replay::overwrite_all(Run& run) const {
+  run.live.clear();
+  try {
+    for (size_t id = 0; id < run.slots.size(); ++id) {
+      if (!input_[program_.values[id].storage]) overwrite(run.slots[id], run);
+    }
+  } catch (const std::exception&) {  // of a device that is lost
+  }
 }
 
 void Replay::run_step(int index, Run& run) {
@@ -266,6 +286,9 @@ void Replay::run_call(int index, Run& run) {
     else if (run.options.guards)
       guard(index, results[k], id, run);
     define(index, id, std::move(results[k]), run);
+  }
+  for (size_t k = 0; k < results.size(); ++k) {
+    if (step.defines[k] < 0) overwrite(results[k], run);
   }
 }
 
@@ -343,7 +366,9 @@ void Replay::guard(int index, at::Tensor& result, ValueId id, Run& run) {
   if (run.live.contains(result.storage().unsafeGetStorageImpl())) return;  // define() copies it
   const at::Tensor made =
       run.options.guards->empty(result.sizes(), result.strides(), result.scalar_type());
-  result = made.copy_(result);
+  made.copy_(result);
+  overwrite(result, run);
+  result = made;
 }
 
 at::Tensor Replay::fill_empty(at::Tensor made, ValueId id, Run& run) {
@@ -397,7 +422,10 @@ void Replay::define(int index, ValueId id, at::Tensor tensor, Run& run) {
   const bool hidden_alias = !aliases && run.live.contains(actual);
   if (strides_differ && (aliases || input)) complain("has other strides than recorded");
   if (!input && (strides_differ || hidden_alias)) {
-    tensor = at::empty_strided(value.shape, value.strides, tensor.options()).copy_(tensor);
+    const at::Tensor laid_out =
+        at::empty_strided(value.shape, value.strides, tensor.options()).copy_(tensor);
+    overwrite(tensor, run);
+    tensor = laid_out;
     actual = tensor.storage().unsafeGetStorageImpl();
     relaid_.insert(index);
   }
@@ -409,14 +437,18 @@ void Replay::define(int index, ValueId id, at::Tensor tensor, Run& run) {
   run.slots[id] = std::move(tensor);
 }
 
-// What a candidate computed between its steps is overwritten: others are given the same inputs, and
-// their kernels may find what was freed.
+// What is about to be freed, unless others hold its memory.
+void Replay::overwrite(const at::Tensor& tensor, const Run& run) const {
+  if (!run.options.overwrites || !run.options.checked || !tensor.defined()) return;
+  if (!run.live.contains(tensor.storage().unsafeGetStorageImpl())) poison_storage(tensor);
+}
+
 void Replay::release(ValueId id, Run& run) {
   const int storage = program_.values[id].storage;
   if (run.options.checked && run.slots[id].defined() && --run.holders[storage] == 0) {
     const auto found = run.live.find(run.storage[storage]);
     if (found != run.live.end() && found->second == storage) run.live.erase(found);
-    if (run.options.guards && !input_[storage]) poison_storage(run.slots[id]);
+    if (!input_[storage]) overwrite(run.slots[id], run);
   }
   run.slots[id].reset();
 }

@@ -29,6 +29,9 @@ struct ReplayOptions {
   bool checked = true;
   Guards* guards =
       nullptr;  // results of the empty family, and what launches are given, come from here
+  // What lies between steps is overwritten when it is freed: later kernels may find freed memory,
+  // and are given the same inputs.
+  bool overwrites = false;
   // Steps as KernelArithmetic has them: those that round computed numbers to integers, the others.
   bool near_ties_fall = false, as_kernels_do = false;
   bool skip_all_launches = false;
@@ -88,6 +91,7 @@ class Replay {
   void prepare(const std::vector<Kernel>& kernels, KernelSet* set);
   void find_last_uses();
   void find_exact_layouts(bool exact_outputs);
+  void run_steps(Run& run);
   void run_step(int index, Run& run);
   void run_call(int index, Run& run);
   void run_launch(int index, Run& run);
@@ -97,6 +101,8 @@ class Replay {
   at::Tensor fill_empty(at::Tensor made, ValueId id, Run& run);
   void define(int index, ValueId id, at::Tensor tensor, Run& run);
   void release(ValueId id, Run& run);
+  void overwrite(const at::Tensor& tensor, const Run& run) const;
+  void overwrite_all(Run& run) const;
 
   Program program_;
   std::optional<Program> narrow_;

@@ -266,6 +266,7 @@ std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, ReplayO
                                        std::vector<at::Tensor>* inputs_before) {
   options.fill = request_.used_memory ? EmptyFill::kNumbers : EmptyFill::kPoison;
   options.guards = &guards;
+  options.overwrites = true;
   std::vector<at::Tensor> all = guards.copy(state_);
   ReplayOptions derive_options = options;
   derive_options.skip_launch.reset();

@@ -96,7 +96,7 @@ TEST_P(TrialTest, NoAnswerIsLeftInMemory) {
   for (const auto& [place, answer] : answers) EXPECT_FALSE(at::equal(place, answer));
 }
 
-// Nor what lay between its steps, whoever computed it.
+// Nor what lay between its steps.
 TEST_P(TrialTest, NoValueBetweenStepsIsLeftInMemory) {
   const auto value = [](int storage) { return value_json("float32", {kN}, storage); };
   const Json negated = step_json("aten.neg.default", {{"self", v(0)}}, {2});
