@@ -134,6 +134,41 @@ TEST_P(TrialTest, NoValueBetweenStepsIsLeftInMemory) {
   for (const auto& [place, was] : values) EXPECT_FALSE(at::equal(place, was));
 }
 
+// y / (x + z), near zero somewhere: inputs a unit off change that element by many units. In half
+// types a unit is more than what kernels compute by, and counts for nothing.
+TEST_P(TrialTest, NeighboursSayWhatIsLuckWhereErrorsAreOfFewElements) {
+  constexpr int64_t kMany = 4096;
+  const auto quotient = [&](const std::string& dtype) {
+    const auto value = [&](int storage) { return value_json(dtype, {kMany}, storage); };
+    Json draw = Json::array();
+    const Json size = {kMany};
+    for (int i = 0; i < 3; ++i) {
+      draw.push_back(
+          step_json("aten.randn.default", {{"size", size}, {"dtype", {{"dtype", dtype}}}}, {i}));
+    }
+    return make_task(
+        make_program({value(0), value(1), value(2)}, {}, draw, {0, 1, 2}),
+        make_program({value(0), value(1), value(2), value(3), value(4)}, {0, 1, 2},
+                     {step_json("aten.add.Tensor", {{"self", v(0)}, {"other", v(1)}}, {3}),
+                      step_json("aten.div.Tensor", {{"self", v(2)}, {"other", v(3)}}, {4})},
+                     {4}));
+  };
+  for (const auto& [dtype, counts] : {std::pair{"float32", true}, {"float16", false}}) {
+    double plain = 0, beside = 0;
+    for (uint64_t seed = 0; seed < 8; ++seed) {
+      TrialRequest request;
+      request.seed = seed;
+      plain += run(quotient(dtype), quotient(dtype), request).outputs.at(0).reference_rms;
+      request.neighbours = true;
+      beside += run(quotient(dtype), quotient(dtype), request).outputs.at(0).reference_rms;
+    }
+    if (counts)
+      EXPECT_GT(beside, 1.2 * plain);
+    else
+      EXPECT_EQ(beside, plain);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Isolation, TrialTest, testing::Bool(),
                          [](const auto& info) { return info.param ? "isolated" : "shared"; });
 
