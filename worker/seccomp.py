@@ -4,8 +4,8 @@ The list is what jobs of each kind were seen to use, and what is harmless beside
 torch, triton or glibc finds what it needs: files (which Landlock and the mounts guard), memory,
 threads, clocks, and sending over the socket that is there. It has no sockets, no mounts, no
 namespaces, no tracing, no keys, no bpf, no io_uring, and no processes of its own but where a job
-starts programs: the limit on processes does not bind root, and 2,500 of them keep two cores busy
-for half a minute after they were killed. A call that is not on it fails with EPERM;
+starts programs: the limit on processes does not bind root, and a bomb of them keeps the cores busy
+long after it was killed. A call that is not on it fails with EPERM;
 one from 424 on, that Linux 5.1 and later have, with ENOSYS as on the older kernels that every libc
 gets along with (glibc tries clone first as clone3, whose flags a filter cannot see). Nothing is
 killed: what fails says so in its own words.

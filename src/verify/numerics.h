@@ -17,8 +17,8 @@ enum class Tolerance {
                  // comparison with published numbers
 };
 
-// How many times what is allowed an output's error is; more than any number where it is not the
-// error of floating numbers that counts against it, or for it.
+// How many times what is allowed an output's error is; infinite where something else than the size
+// of errors counts.
 double times_allowed(const OutputErrors& errors);
 
 // Empty when the output passes, else the reason in one line. An output of few elements says little

@@ -51,6 +51,7 @@ using Named = std::pair<std::string, FastSchedule>;  // family, schedule
 // Of all families that have a choice, best first.
 std::vector<Named> fastest(const std::vector<Choice>& choices, const Knowledge& known,
                            const DeviceProfile& profile) {
+  const bool measured = known.table.serves(profile);
   std::vector<Named> own, shipped;
   std::set<std::string> families;
   for (const Choice& choice : choices) {
@@ -61,7 +62,7 @@ std::vector<Named> fastest(const std::vector<Choice>& choices, const Knowledge& 
         own.emplace_back(family, fast);
       }
     }
-    if (!known.table.serves(profile)) continue;
+    if (!measured) continue;
     for (const FastSchedule& fast : known.table.fastest(family, shape)) {
       shipped.emplace_back(family, fast);
     }
@@ -78,11 +79,10 @@ std::vector<Named> fastest(const std::vector<Choice>& choices, const Knowledge& 
 }  // namespace
 
 void rank(std::vector<Choice>& choices, const Knowledge& known, const DeviceProfile& profile) {
+  const bool measured = known.table.serves(profile);
   for (Choice& choice : choices) {
     choice.model_seconds = choice.seconds;
-    if (known.table.serves(profile)) {
-      choice.seconds *= known.table.correction(choice, profile);
-    }
+    if (measured) choice.seconds *= known.table.correction(choice, profile);
   }
   rank_by_estimate(choices);
   auto place = choices.begin();

@@ -17,13 +17,13 @@ at::Tensor normal_numbers(int64_t count, at::Device device) {
 
 }  // namespace
 
+double accumulator_error(double terms) { return kErrorPerRootTerm * std::sqrt(terms); }
+
 at::Tensor summed_by_one_accumulator(const at::Tensor& product, const at::Tensor& squares,
                                      double terms) {
   const at::Tensor scale = at::maximum(product.abs(), squares.sqrt());
   const at::Tensor noise = normal_numbers(product.numel(), product.device()).view(product.sizes());
-  return product + scale * noise * (kErrorPerRootTerm * std::sqrt(terms));
+  return product + scale * noise * accumulator_error(terms);
 }
-
-double equal_mean_error(double terms) { return kErrorPerRootTerm * std::sqrt(terms); }
 
 }  // namespace kw

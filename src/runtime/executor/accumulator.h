@@ -22,7 +22,8 @@ at::Tensor summed_by_one_accumulator(const at::Tensor& product, const at::Tensor
 
 // The relative error of a mean: a unit in the last place, as Triton's `/` is right to two of them.
 constexpr double kMeanError = 0x1p-23;
-// Beyond it, of so many equal numbers: one accumulator's, whose roundings all go the same way.
-double equal_mean_error(double terms);
+// The relative error of a sum of so many numbers in one accumulator. Of equal numbers, whose
+// roundings all go the same way, so of their mean, beyond kMeanError.
+double accumulator_error(double terms);
 
 }  // namespace kw

@@ -118,7 +118,7 @@ at::Tensor NormArithmetic::run(std::span<const at::Tensor> slots) const {
   const auto [variance, mean] = at::var_mean(x, reduced_, /*correction=*/0, /*keepdim=*/true);
   const double terms = static_cast<double>(x.numel()) / static_cast<double>(mean.numel());
   const at::Tensor equal = variance.le((mean * kEqual).square());
-  const at::Tensor off = mean * (equal * equal_mean_error(terms) + kMeanError);
+  const at::Tensor off = mean * (equal * accumulator_error(terms) + kMeanError);
   const at::Tensor scale = (variance + off.square()).add_(eps_).rsqrt_();
   at::Tensor y = (x - (mean + off)).mul_(scale).view(elements_);
   if (weight_ >= 0) y.mul_(slots[weight_].reshape(parameter_));

@@ -16,7 +16,8 @@ class NormArithmetic {
   static std::optional<NormArithmetic> of(const Program& program, const AtenCall& step);
 
   // The first result of the step, float32, with each mean off by kMeanError of it, where numbers
-  // are equal by equal_mean_error() too, and the variance about that mean; `slots` by value number.
+  // are equal by accumulator_error() too, and the variance about that mean; `slots` by value
+  // number.
   at::Tensor run(std::span<const at::Tensor> slots) const;
 
  private:

@@ -410,6 +410,17 @@ TEST_F(ReplayTest, NormsOfEqualNumbersErrByTheirMeans) {
   }
 }
 
+// With running statistics, which it overwrites in training.
+Program batch_norm_program(bool training) {
+  const Json args = {{"input", v(0)},         {"running_mean", v(1)}, {"running_var", v(2)},
+                     {"training", training},  {"momentum", 0.1},      {"eps", 1e-5},
+                     {"cudnn_enabled", false}};
+  const std::vector<int> mutated = training ? std::vector<int>{1, 2} : std::vector<int>();
+  return make_program({value_json("float32", {6, 8, 4, 4}, 0), value_json("float32", {8}, 1),
+                       value_json("float32", {8}, 2), value_json("float32", {6, 8, 4, 4}, 3)},
+                      {0, 1, 2}, {step_json("aten.batch_norm.default", args, {3}, mutated)}, {3});
+}
+
 TEST_F(ReplayTest, OtherNormsAreAsPyTorchComputesThem) {
   const at::Tensor x = at::randn({6, 8, 4, 4}) + 200;
   for (const NormCase& norm : norm_cases()) {
@@ -421,39 +432,13 @@ TEST_F(ReplayTest, OtherNormsAreAsPyTorchComputesThem) {
         << norm.op;
   }
   // By running statistics: there is no mean to find.
-  const Program program =
-      make_program({value_json("float32", {6, 8, 4, 4}, 0), value_json("float32", {8}, 1),
-                    value_json("float32", {8}, 2), value_json("float32", {6, 8, 4, 4}, 3)},
-                   {0, 1, 2},
-                   {step_json("aten.batch_norm.default",
-                              {{"input", v(0)},
-                               {"running_mean", v(1)},
-                               {"running_var", v(2)},
-                               {"training", false},
-                               {"momentum", 0.1},
-                               {"eps", 1e-5},
-                               {"cudnn_enabled", false}},
-                              {3})},
-                   {3});
+  const Program program = batch_norm_program(false);
   const std::vector<at::Tensor> inputs = {x, at::full({8}, 200.0f), at::ones({8})};
   EXPECT_TRUE(run(program, inputs, {.as_kernels_do = true})[0].equal(run(program, inputs)[0]));
 }
 
 TEST_F(ReplayTest, RunningStatisticsAreOverwrittenOnce) {
-  Program program =
-      make_program({value_json("float32", {6, 8, 4, 4}, 0), value_json("float32", {8}, 1),
-                    value_json("float32", {8}, 2), value_json("float32", {6, 8, 4, 4}, 3)},
-                   {0, 1, 2},
-                   {step_json("aten.batch_norm.default",
-                              {{"input", v(0)},
-                               {"running_mean", v(1)},
-                               {"running_var", v(2)},
-                               {"training", true},
-                               {"momentum", 0.1},
-                               {"eps", 1e-5},
-                               {"cudnn_enabled", false}},
-                              {3}, {1, 2})},
-                   {3});
+  const Program program = batch_norm_program(true);
   const at::Tensor x = at::randn({6, 8, 4, 4});
   const at::Tensor mean = at::zeros({8}), variance = at::ones({8});
   run(program, {x, mean, variance}, {.as_kernels_do = true});
@@ -552,7 +537,7 @@ TEST_F(ReplayTest, WhatLiesBetweenStepsIsOverwritten) {
   kernels_.clear();
 }
 
-TEST_F(ReplayTest, OneStorageOfTwoResultsIsOverwrittenWithTheLast) {
+TEST_F(ReplayTest, WhatAViewStillHoldsIsNotOverwritten) {
   const Program program =
       make_program({value_json("float32", {4, 8}, 0), value_json("float32", {4, 8}, 1),
                     Json{{"dtype", "float32"},
