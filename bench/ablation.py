@@ -3,14 +3,15 @@
 as many answers, verdicts and tokens at most.
 
     bench/ablation.py KERNELWRIGHT --runs FOLDER --out bench/h200/ablation.json [--seeds 1,2,3]
-                      [--objectives grpo,hierarchical,drpo,rejection] [--tasks 500] [--minutes 9] [--gpus N]
+                      [--objectives grpo,hierarchical,drpo,rejection] [--tasks 500] [--minutes 9] [--side-by-side N]
+    bench/ablation.py KERNELWRIGHT --recipe smoke --device cpu --runs FOLDER --out bench/cpu/ablation.json ...
 
 recipes/ablation-sft.toml trains the model that all begin with, on single operators. Then, seed by seed, each
 objective has a run of recipes/ablation-rl.toml, and its model is asked about the same held-out tasks, small twins
-of single operators: one answer each at the temperature that reinforcement learning samples at, with the same
-random numbers. A run's seed draws its prompts, so that all objectives see the same. Runs that --out has are
-kept, and the same command goes on with the others; --minutes: nothing is begun after so many. --gpus: so many
-runs at the same time, each on a GPU and a part of the cores of its own.
+of the operators that it learned: one answer each at the temperature that reinforcement learning samples at, with the
+same random numbers. A run's seed draws its prompts, so that all objectives see the same. Runs that --out has are
+kept, and the same command goes on with the others; --minutes: nothing is begun after so many. --side-by-side: so many
+runs at the same time, each on a GPU and a part of the cores of its own. --recipe: the two recipes' name.
 
 Intervals are paired bootstraps over tasks (bench/paired.py): of a run against the model that it began with, and
 of an objective against grpo, of the means over the seeds that both have.
@@ -27,11 +28,12 @@ import tomllib
 from pathlib import Path
 
 from gpus import part_of_host, share
+from held_out import held_out
 from paired import answers_of, differences_of, interval
 
 ROOT = Path(__file__).resolve().parent.parent
-HELD_OUT_SEED = 3001
-RL_SEED = 100  # more than the seed that is named: the start's own programs are of seed 1
+START_SEED = 1
+RL_SEED = 100  # more than the seed that is named: the start's own programs are others
 EVALUATION_SEED = 7
 BASE = "grpo"
 
@@ -41,11 +43,13 @@ class Machine:
 
     def __init__(self, tool, flags):
         self.tool, self.runs, self.device, self.overrides = tool, flags.runs, flags.device, flags.set or []
-        self.gpus = flags.gpus
-        self.own = threading.local()  # .gpu: that this thread's commands have, where there are several
+        self.parts = flags.side_by_side
+        self.own = threading.local()  # .part of the host that this thread's commands have, where there are several
+        self.recipes = {kind: ROOT / ("recipes/%s-%s.toml" % (flags.recipe, kind)) for kind in ("sft", "rl")}
+        self.rl = tomllib.loads(self.recipes["rl"].read_text())
 
     def command(self, *words, out=None):
-        prefix, environment = part_of_host(self.own.gpu, self.gpus) if hasattr(self.own, "gpu") else ([], None)
+        prefix, environment = part_of_host(self.own.part, self.parts) if hasattr(self.own, "part") else ([], None)
         with (self.runs / "log.txt").open("a") as log, (out or Path("/dev/null")).open("w") as file:
             subprocess.run(list(map(str, [*prefix, self.tool, *words])), cwd=ROOT, stdout=file, stderr=log,
                            env=environment, check=True)
@@ -61,37 +65,26 @@ class Machine:
 
     def trained(self, kind, run, **own):
         """The newest model of a run, trained to its end."""
-        self.command("train", ROOT / ("recipes/ablation-%s.toml" % kind), "--out", run, *self.settings(kind, **own))
+        self.command("train", self.recipes[kind], "--out", run, *self.settings(kind, **own))
         checkpoints = sorted(run.glob("checkpoint-*/model"), key=lambda path: int(path.parent.name.split("-")[1]))
         return checkpoints[-1]
 
-    def tasks(self, count):
-        path = self.runs / ("held_out_%d.jsonl" % count)
-        data = tomllib.loads((ROOT / "recipes/ablation-rl.toml").read_text())["data"]
-        window = "2^%d:2^%d" % (data["log_low"], data["log_high"])
-        for item in self.overrides:  # of small machines
-            if item.startswith("window="):
-                window = item.split("=", 1)[1]
-        # Goes on where it was ended, and leaves a whole file as it is.
-        self.command("synth", "--level", 1, "--count", count, "--seed", HELD_OUT_SEED, "--split", "validation",
-                     "--window", window, "--backend", self.device, "--out", path)
-        return path
-
     def evaluated(self, tasks, model, name):
         """The share of each task's answers that is right, and the summary."""
-        rl = tomllib.loads((ROOT / "recipes/ablation-rl.toml").read_text())["rl"]
+        rl, judge = self.rl["rl"], self.rl["judge"]
+        trials = ["--trials", judge["trials"]] if "trials" in judge else []
         out = self.runs / (name + ".jsonl")
         self.command("eval", tasks, "--backend", self.device, "--coverage", "pure", "--no-time", "--policy", "local",
                      "--model", model, "--model-device", self.device, "--samples", 1, "--seed", EVALUATION_SEED,
                      "--temperature", rl.get("temperature", 1), "--max-tokens", rl["max_tokens"], "--concurrency", 256,
-                     "--batch", 256, "--executors", 6 if self.device == "cuda" else 1, "--json", out=out)
+                     "--batch", 256, "--executors", 6 if self.device == "cuda" else 1, *trials, "--json", out=out)
         return answers_of(out)
 
 
-def digest(model):
-    """Of a model's weights: runs of another start are not compared."""
+def digest(*paths):
+    """Of a model's weights, or the tasks: runs of another start are not compared."""
     whole = hashlib.sha256()
-    for path in sorted(model.glob("*.safetensors")):
+    for path in sorted(paths):
         whole.update(path.read_bytes())
     return whole.hexdigest()
 
@@ -155,10 +148,11 @@ def main():
     parser.add_argument("--objectives", default="grpo,hierarchical,drpo,rejection")
     parser.add_argument("--tasks", type=int, default=500)
     parser.add_argument("--minutes", type=float, default=1e9)
-    parser.add_argument("--gpus", type=int, default=1)
+    parser.add_argument("--side-by-side", type=int, default=1)
+    parser.add_argument("--recipe", choices=["ablation", "smoke"], default="ablation")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--set", action="append", metavar="sft:KEY=VALUE or rl:KEY=VALUE",
-                        help="a setting of a recipe, or window=2^10:2^14, for small machines")
+                        help="a setting of a recipe, for small machines")
     flags = parser.parse_args()
     begun = time.monotonic()
     flags.runs = flags.runs.resolve()
@@ -166,26 +160,30 @@ def main():
     flags.runs.mkdir(parents=True, exist_ok=True)
     machine = Machine(Path(flags.kernelwright).resolve(), flags)
     found = json.loads(flags.out.read_text()) if flags.out.exists() else {
-        "command": "bench/ablation.py build/kernelwright --runs runs/ablation --out bench/h200/ablation.json",
+        "command": "bench/ablation.py build/kernelwright --runs runs/ablation --out %s --recipe %s --device %s --tasks %d"
+                   % (flags.out, flags.recipe, flags.device, flags.tasks),
         "runs": []}
-    start = flags.start or machine.trained("sft", flags.runs / "sft")
-    tasks = machine.tasks(flags.tasks)
-    same = {"start": digest(start), "tasks": flags.tasks, "set": flags.set or [], "device": flags.device}
+    start = flags.start or machine.trained("sft", flags.runs / "sft", run__seed=START_SEED)
+    seeds = [int(seed) for seed in flags.seeds.split(",")]
+    tasks, left_out = held_out(machine.tool, machine.rl["data"], [START_SEED, *(seed + RL_SEED for seed in seeds)],
+                               flags.tasks, flags.runs, flags.device)
+    same = {"recipe": flags.recipe, "start": digest(*start.glob("*.safetensors")),
+            "tasks": flags.tasks, "held_out": digest(tasks), "left_out_as_seen": left_out, "set": flags.set or [], "device": flags.device}
     if found.setdefault("conditions", same) != same:
-        raise SystemExit("%s was begun with %s, and now there is %s; give the start of then (--start)"
+        raise SystemExit("%s was begun with %s, and now there is %s; give the start (--start) and the seeds of then"
                          % (flags.out, found["conditions"], same))
     if "start" not in found:
         found["start"] = outcome("start", *machine.evaluated(tasks, start, "start"))
         write(found, flags.out)
         print("start: pass@1 %.1f %%" % (100 * found["start"]["pass"]), flush=True)
     done = {(run["objective"], run["seed"]) for run in found["runs"]}
-    wanted = [(objective, seed) for seed in map(int, flags.seeds.split(",")) for objective in flags.objectives.split(",")
+    wanted = [(objective, seed) for seed in seeds for objective in flags.objectives.split(",")
               if (objective, seed) not in done]
     lock = threading.Lock()
 
-    def work(job, gpu):
+    def work(job, part):
         objective, seed = job
-        machine.own.gpu = gpu
+        machine.own.part = part
         name = "%s-%d" % job
         model = machine.trained("rl", flags.runs / name, run__seed=seed + RL_SEED, model__init=start,
                                 rl__objective=objective)
@@ -198,7 +196,7 @@ def main():
                 name, 100 * run["pass"], 100 * run["difference"], *(100 * x for x in run["interval"]),
                 run["seconds"]), flush=True)
 
-    share(wanted, flags.gpus, work, lambda: time.monotonic() - begun > 60 * flags.minutes)
+    share(wanted, flags.side_by_side, work, lambda: time.monotonic() - begun > 60 * flags.minutes)
 
 
 if __name__ == "__main__":

@@ -25,13 +25,12 @@ import time
 import tomllib
 from pathlib import Path
 
+from held_out import held_out
 from paired import answers_of, differences_of, interval
 
 ROOT = Path(__file__).resolve().parent.parent
-HELD_OUT_SEED = 1001
 EVALUATION_SEED = 7
 RL_SEED = 100  # more than that of SFT
-MOST_DRAWN = 20000  # programs of a run; none draws as many
 
 
 def recipe(name):
@@ -49,35 +48,6 @@ def timed(command, log):
     with open(log, "a") as file:
         subprocess.run(list(map(str, command)), cwd=ROOT, stdout=file, stderr=file, check=True)
     return [time.monotonic() - start, of_children() - used]
-
-
-def synth(tool, data, seed, count, out, *flags):
-    if len(data["levels"]) != 1 or isinstance(data["log_low"], list):
-        raise SystemExit("recipes of one level and one window are understood")
-    subprocess.run(list(map(str, [
-        tool, "synth", "--level", data["levels"][0], "--count", count, "--seed", seed,
-        "--window", "2^%d:2^%d" % (data["log_low"], data["log_high"]), "--only", ",".join(data["operators"]),
-        "--split", flags[0], "--backend", "cpu", "--out", out, *flags[1:]])), check=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-def held_out(tool, data, seeds, count, folder):
-    """The file of tasks, and how many were left out."""
-    path, drawn = folder / "held_out.jsonl", folder / "drawn.jsonl"
-    synth(tool, data, HELD_OUT_SEED, count + count // 4, drawn, "validation")
-    seen = set()
-    for seed in seeds:
-        for own in (seed, seed + RL_SEED):
-            programs = folder / ("programs%d.jsonl" % own)
-            synth(tool, data, own, MOST_DRAWN, programs, "train", "--no-hygiene")
-            with programs.open() as file:
-                seen.update(json.loads(line)["model"] for line in file)
-    lines = drawn.read_text().splitlines()
-    unseen = [line for line in lines if json.loads(line)["model"] not in seen]
-    if len(unseen) < count:
-        raise SystemExit("too few tasks that no run can have drawn: %d" % len(unseen))
-    path.write_text("".join(line + "\n" for line in unseen[:count]))
-    return path, len(lines) - len(unseen)
 
 
 class Phases:
@@ -178,7 +148,7 @@ def main():
     tool, runs = Path(flags.kernelwright).resolve(), flags.runs.resolve()
     runs.mkdir(parents=True, exist_ok=True)
     data = recipe("smoke-rl.toml")["data"]
-    tasks, left_out = held_out(tool, data, seeds, flags.tasks, runs)
+    tasks, left_out = held_out(tool, data, [own for seed in seeds for own in (seed, seed + RL_SEED)], flags.tasks, runs)
     words = ["bench/smoke.py", "build/kernelwright", "--runs", "runs/smoke", "--out", "bench/cpu/" + flags.out.name,
              "--seeds", flags.seeds, "--tasks", str(flags.tasks)]
     found = {"command": " ".join(words + ["--set " + setting for setting in flags.set]),

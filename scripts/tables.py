@@ -356,6 +356,38 @@ def embedded() -> str:
     return "\n".join(lines)
 
 
+def policies() -> str:
+    """What policies make of the project's suites at full size, from bench/*/policies.json."""
+    lines = ["| suite | policy | pass@1 | pass@10 | faster than eager: first answer, best | speedup over eager of right ones | "
+             "hybrids | seconds |", "|---|---|---|---|---|---|---|---|"]
+    names = {"sft": "embedded, by SFT", "rl": "embedded, with its RL adapter", "teacher": "teacher"}
+
+    def share(number):
+        return "%.0f %%" % (100 * number["value"]) if number else "-"
+
+    def bounds(number, form, scale=1):
+        return form % tuple(scale * number[key] for key in ("value", "lower", "upper")) if number else "-"
+
+    devices = set()
+    for path in sorted((ROOT / "bench").glob("*/policies.json")):
+        rows = json.loads(path.read_text())["rows"]
+        for row in sorted(rows, key=lambda row: (row["level"], row["search"], list(names).index(row["policy"]))):
+            summary = row["summary"]
+            passed, eager = summary["pass_at"] or {}, summary["eager"]
+            fast = [eager[which].get("1") for which in ("fast_p_first", "fast_p_best")]
+            lines.append("| %s, %d tasks%s | %s | %s | %s | %s, %s | %s | %d of %d | %.0f |" % (
+                "level %d" % row["level"], summary["tasks"], ", search" if row["search"] else "", names[row["policy"]],
+                bounds(passed.get("1"), "%.1f %% [%.1f, %.1f]", 100), share(passed.get("10")), *map(share, fast),
+                bounds(eager["geometric_mean_right"], "%.2fx [%.2f, %.2f]"), summary["reasons"].get("coverage", 0),
+                summary["answers"], row["seconds"]))
+            devices |= set(row["devices"])
+    lines += ["", "%s. Ten answers a task, of the teacher one; 95 %% intervals over tasks. A right answer is faster where the lower end of its "
+              "speedup's interval is more than 1; speedups are geometric means over tasks with a right answer, of the best. Hybrids: "
+              "answers that leave PyTorch something to compute; they count as wrong. Seconds are of all policies of one level together."
+              % " and ".join(sorted(devices))]
+    return "\n".join(lines)
+
+
 def intervals() -> str:
     """What intervals of speedups are worth, from bench/h200/intervals.json."""
     path = ROOT / "bench/h200/intervals.json"
@@ -401,7 +433,7 @@ TABLES = {"corpora": corpora, "throughput": throughput, "intervals": intervals, 
           "verdicts": verdicts, "families": families,
           "products": lambda: grid("products", "length", "how"),
           "sums": lambda: grid("sums", "length", "operands", "how"),
-          "suites": suites, "embedded": embedded,
+          "suites": suites, "embedded": embedded, "policies": policies,
           "norms": lambda: grid("norms", "deviation", "how"),
           "tails": lambda: grid("tails", "magnitude", "what", "how")}
 

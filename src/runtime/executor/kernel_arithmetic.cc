@@ -8,7 +8,6 @@
 #include "program/cost.h"
 #include "program/makers.h"
 #include "runtime/executor/accumulator.h"
-#include "runtime/executor/tf32.h"
 
 namespace kw {
 namespace {
@@ -56,6 +55,8 @@ std::optional<KernelArithmetic> KernelArithmetic::of(const Program& program, con
   KernelArithmetic out;
   if (row->cls == OpClass::kConv) {
     out.kind_ = Kind::kConvolution;
+    out.convolution_ = ConvolutionArithmetic::of(step);
+    return out.convolution_ ? std::optional(out) : std::nullopt;
   } else if (row->numerics == Numerics::kExponential) {
     out.kind_ = Kind::kExponential;
   } else if (row->numerics == Numerics::kNearOne) {
@@ -94,8 +95,6 @@ std::optional<KernelArithmetic> KernelArithmetic::of(const Program& program, con
 at::Tensor KernelArithmetic::changed(const at::Tensor& operand,
                                      std::span<const at::Tensor> slots) const {
   switch (kind_) {
-    case Kind::kConvolution:
-      return rounded_to_tf32(operand);
     case Kind::kExponential:
     case Kind::kNearOne:
       if (operand.scalar_type() != at::kFloat) return operand;
@@ -104,6 +103,7 @@ at::Tensor KernelArithmetic::changed(const at::Tensor& operand,
       return other_ ? beyond_near(operand, slots) : beyond_near_jumps(jump_, operand, units_);
     case Kind::kLongSum:
       return operand.is_floating_point() ? operand.square() : operand;
+    case Kind::kConvolution:
     case Kind::kNorm:
       break;
   }
@@ -122,7 +122,9 @@ at::Tensor KernelArithmetic::beyond_near(const at::Tensor& operand,
 }
 
 std::vector<at::Tensor> KernelArithmetic::run(const OperatorCall& call,
-                                              std::span<const at::Tensor> slots) const {
+                                              std::span<const at::Tensor> slots,
+                                              int32_t dither) const {
+  if (kind_ == Kind::kConvolution) return {convolution_->on_tensor_cores(call, slots, dither)};
   if (kind_ == Kind::kNorm) {
     std::vector<at::Tensor> results = call.run(slots);
     results[0].copy_(norm_->run(slots));
@@ -141,6 +143,11 @@ std::vector<at::Tensor> KernelArithmetic::run(const OperatorCall& call,
       result = result.add(1).sub_(1);
   }
   return results;
+}
+
+std::vector<at::Tensor> KernelArithmetic::run_in_tf32(const OperatorCall& call,
+                                                      std::span<const at::Tensor> slots) const {
+  return {convolution_->in_tf32(call, slots)};
 }
 
 }  // namespace kw

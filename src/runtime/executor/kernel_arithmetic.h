@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "program/program.h"
+#include "runtime/executor/convolution_arithmetic.h"
 #include "runtime/executor/jumps.h"
 #include "runtime/executor/norm_arithmetic.h"
 #include "runtime/executor/operators.h"
@@ -18,14 +19,19 @@ class KernelArithmetic {
   // Nothing of a step that kernels compute as PyTorch does.
   static std::optional<KernelArithmetic> of(const Program& program, const AtenCall& step);
 
-  // The results of `call`, made of the same step; `slots` by value number.
-  std::vector<at::Tensor> run(const OperatorCall& call, std::span<const at::Tensor> slots) const;
+  // The results of `call`, made of the same step; `slots` by value number. `dither`: other errors
+  // of operands in TF32 for each (rounded_to_tf32()).
+  std::vector<at::Tensor> run(const OperatorCall& call, std::span<const at::Tensor> slots,
+                              int32_t dither) const;
+  // Of a convolution alone, with operands in TF32 and nothing else.
+  std::vector<at::Tensor> run_in_tf32(const OperatorCall& call,
+                                      std::span<const at::Tensor> slots) const;
   bool is_convolution() const { return kind_ == Kind::kConvolution; }
   bool is_rounding() const { return kind_ == Kind::kRounding; }
 
  private:
   enum class Kind {
-    kConvolution,  // float32 operands in TF32; products are exact, sums and the bias float32
+    kConvolution,  // float32 operands in TF32, and what is cut off of the sums
     kExponential,  // an argument off by a unit in its last place
     kNearOne,      // so, and float32 results that come out of numbers near one
     kRounding,     // to integers, and comparisons, of numbers computed in float32 or float64: near
@@ -46,6 +52,7 @@ class KernelArithmetic {
   std::optional<Arg> other_;            // of kRounding: what is compared with
   double terms_ = 0;                    // of kLongSum: for each element
   std::optional<NormArithmetic> norm_;  // of kNorm
+  std::optional<ConvolutionArithmetic> convolution_;  // of kConvolution
 };
 
 }  // namespace kw

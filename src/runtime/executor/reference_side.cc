@@ -126,8 +126,9 @@ void allow_near_ties(LoadedTask& reference, const std::vector<at::Tensor>& input
 
 // What is divided by numbers near zero is as far off as the inputs are known, and few elements have
 // nearly all of the error: the reference's own is a matter of luck. Errors count that it has on
-// inputs one unit in the last place off: of every output when that is asked for, else where its own
-// error says so. A unit of half types is not what kernels compute by: there nothing is asked for.
+// inputs one unit in the last place off: of every output, as kernels compute it, when that is asked
+// for, else where its own error says so. A unit of half types is not what kernels compute by: there
+// nothing is asked for.
 void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, bool of_all,
                       ReferenceSide& side, at::Device device) {
   constexpr int kNeighbours = 3;
@@ -135,10 +136,10 @@ void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, bo
   const auto unit = [](const at::Tensor& x) { return dtype_eps(dtype_of(x.scalar_type())); };
   double coarsest = 0;
   for (const at::Tensor& input : draw.inputs) coarsest = std::max(coarsest, unit(input));
+  const bool asked = of_all && coarsest <= dtype_eps(DType::kFloat32);
   std::vector<size_t> ill;
   for (size_t i = 0; i < side.outputs.size(); ++i) {
     const double eps = std::max(coarsest, unit(side.outputs[i]));
-    const bool asked = of_all && coarsest <= dtype_eps(DType::kFloat32);
     const bool is_ill = asked || side.errors[i].reference_worst > kIllConditioned * eps;
     if (unit(side.outputs[i]) > 0 && is_ill) ill.push_back(i);
   }
@@ -152,7 +153,10 @@ void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, bo
     seed_generators(seed);
     std::vector<at::Tensor> outputs;
     try {
-      outputs = reference.forward().run(inputs, {.fill = EmptyFill::kPoison, .overwrites = true});
+      outputs = reference.forward().run(inputs, {.fill = EmptyFill::kPoison,
+                                                 .overwrites = true,
+                                                 .as_kernels_do = asked,
+                                                 .dither = n + 1});
     } catch (const ReplayError&) {
       continue;  // a unit may lead out of an operator's domain
     }

@@ -307,10 +307,11 @@ bool Replay::has_near_ties() const {
 std::vector<at::Tensor> Replay::call(const PreparedStep& step, const Run& run) const {
   const auto& kernels = step.as_kernels;
   if (!kernels) return step.call->run(run.slots);
-  const bool wanted = kernels->is_rounding() ? run.options.near_ties_fall
-                                             : run.options.as_kernels_do ||
-                                                   (convolve_in_tf32_ && kernels->is_convolution());
-  return wanted ? kernels->run(*step.call, run.slots) : step.call->run(run.slots);
+  if (kernels->is_rounding() ? run.options.near_ties_fall : run.options.as_kernels_do)
+    return kernels->run(*step.call, run.slots, run.options.dither);
+  if (convolve_in_tf32_ && kernels->is_convolution())
+    return kernels->run_in_tf32(*step.call, run.slots);
+  return step.call->run(run.slots);
 }
 
 void Replay::run_launch(int index, Run& run) {

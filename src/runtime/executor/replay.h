@@ -34,6 +34,7 @@ struct ReplayOptions {
   bool overwrites = false;
   // Steps as KernelArithmetic has them: those that round computed numbers to integers, the others.
   bool near_ties_fall = false, as_kernels_do = false;
+  int32_t dither = 0;  // of KernelArithmetic
   bool skip_all_launches = false;
   std::optional<int> skip_launch;  // step index
   // With launches skipped: what results of the empty family hold that are no outputs, instead of

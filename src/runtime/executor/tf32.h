@@ -6,7 +6,9 @@
 namespace kw {
 
 // A float32 tensor rounded to the nearest number with TF32's 10 bits of mantissa (ties away from
-// zero, as PTX's cvt.rna.tf32 has it); others, and NaN and infinities, as they are.
-at::Tensor rounded_to_tf32(const at::Tensor& tensor);
+// zero, as PTX's cvt.rna.tf32 has it); others, and NaN and infinities, as they are. `dither`, where
+// it is not 0: to either of the two next numbers, to the nearer one more often, so that nothing is
+// off in the mean. Which one hangs on its place and `dither` alone.
+at::Tensor rounded_to_tf32(const at::Tensor& tensor, int32_t dither = 0);
 
 }  // namespace kw

@@ -26,6 +26,24 @@ TEST(Tf32, RoundsToTheNearestOfTenBits) {
   EXPECT_EQ(rounded_to_tf32(-tie).item<double>(), -1 - 0x1p-10);
 }
 
+TEST(Tf32, DitheredItIsRightInTheMean) {
+  at::manual_seed(3);
+  const at::Tensor x = at::randn({100000});
+  const at::Tensor unit = at::exp2(at::floor(at::log2(x.abs())) - 10);
+  const auto off = [&](int32_t dither) {
+    return ((rounded_to_tf32(x, dither) - x) / unit).to(at::kDouble);
+  };
+  for (int32_t dither : {1, 2, 3, -7}) {
+    const at::Tensor by = off(dither);
+    EXPECT_LT(by.abs().max().item<double>(), 1);
+    // Deviations of an even fraction f, rounded up with probability f: sqrt(E f (1 - f)).
+    EXPECT_NEAR(by.std().item<double>(), std::sqrt(1.0 / 6), 0.01);
+    EXPECT_LT(std::abs((by * x.sign()).mean().item<double>()), 4 * std::sqrt(1.0 / 6e5));
+    EXPECT_NEAR((by.mul(off(dither + 1)).mean() / by.square().mean()).item<double>(), 0, 0.02);
+  }
+  EXPECT_TRUE(rounded_to_tf32(rounded_to_tf32(x), 5).equal(rounded_to_tf32(x)));
+}
+
 TEST(Tf32, LeavesOthersAlone) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   const at::Tensor odd = at::tensor({kInf, -kInf, std::numeric_limits<float>::max()}, at::kFloat);

@@ -187,7 +187,8 @@ void move_by_about_a_unit(const std::vector<at::Tensor>& inputs, uint64_t seed) 
     if (!flat.is_floating_point()) continue;
     const double eps = dtype_eps(dtype_of(flat.scalar_type()));
     const at::Tensor up = at::empty_like(flat, at::kBool).bernoulli_(0.5);
-    flat.copy_(at::where(up, flat * (1 + eps), flat * (1 - eps)));
+    const at::Tensor moved = at::where(up, flat * (1 + eps), flat * (1 - eps));
+    flat.copy_(at::where(flat.eq(flat.round()), flat, moved));
   }
 }
 

@@ -66,12 +66,19 @@ TEST(Vary, RowsBecomeOneNumberInViews) {
 }
 
 TEST(Vary, NeighboursAreAboutAUnitAway) {
-  const at::Tensor x = at::arange(1, 1025, at::kFloat), before = x.clone();
+  const at::Tensor x = at::arange(1, 1025, at::kFloat).add_(0.25), before = x.clone();
   move_by_about_a_unit({x}, 1);
   const at::Tensor off = x.sub(before).div(before).abs();
   EXPECT_LE(off.max().item<float>(), 2.4e-7);
   EXPECT_GT(x.gt(before).sum().item<int64_t>(), 400);
   EXPECT_GT(x.lt(before).sum().item<int64_t>(), 400);
+}
+
+TEST(Vary, WholeNumbersAreKnownExactly) {
+  const at::Tensor x = at::tensor({0.0f, 1.0f, -1.0f, 1024.0f, -1e9f, INFINITY}),
+                   before = x.clone();
+  move_by_about_a_unit({x}, 1);
+  EXPECT_TRUE(x.equal(before));
 }
 
 TEST(Vary, MasksOfOneShapeGetOtherRows) {
