@@ -160,8 +160,9 @@ def main():
     flags.runs.mkdir(parents=True, exist_ok=True)
     machine = Machine(Path(flags.kernelwright).resolve(), flags)
     found = json.loads(flags.out.read_text()) if flags.out.exists() else {
-        "command": "bench/ablation.py build/kernelwright --runs runs/ablation --out %s --recipe %s --device %s --tasks %d"
-                   % (flags.out, flags.recipe, flags.device, flags.tasks),
+        "command": " ".join([
+            "bench/ablation.py build/kernelwright --runs runs/ablation --out", str(flags.out), "--recipe", flags.recipe,
+            "--device", flags.device, "--tasks", str(flags.tasks), *("--set " + item for item in flags.set or [])]),
         "runs": []}
     start = flags.start or machine.trained("sft", flags.runs / "sft", run__seed=START_SEED)
     seeds = [int(seed) for seed in flags.seeds.split(",")]

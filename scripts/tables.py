@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = ["README.md", "docs/status.md", "docs/performance.md", "docs/timing.md",
-             "docs/numerics.md", "docs/synthesis.md", "models/embedded/README.md"]
+             "docs/numerics.md", "docs/synthesis.md", "docs/learning.md", "models/embedded/README.md"]
 
 
 def ratio(interval):
@@ -356,6 +356,30 @@ def embedded() -> str:
     return "\n".join(lines)
 
 
+def ablation() -> str:
+    """Objectives of reinforcement learning from one start, from bench/*/ablation.json."""
+    parts = []
+    for path in sorted((ROOT / "bench").glob("*/ablation.json")):
+        found = json.loads(path.read_text())
+        conditions, start = found["conditions"], found["start"]
+        lines = ["| objective | pass@1, by seed | mean | gained, by seed: points, 95 % | against grpo: points, 95 % | tokens, millions |",
+                 "|---|---|---|---|---|---|"]
+        for objective, row in found["objectives"].items():
+            runs = sorted((run for run in found["runs"] if run["objective"] == objective), key=lambda run: run["seed"])
+            against = row.get("against_grpo")
+            lines.append("| `%s` | %s | %.1f %% | %s | %s | %s |" % (
+                objective, ", ".join("%.1f %%" % (100 * run["pass"]) for run in runs), 100 * row["mean"],
+                "; ".join("%+.1f [%+.1f, %+.1f]" % tuple(100 * x for x in (run["difference"], *run["interval"])) for run in runs),
+                "%+.1f [%+.1f, %+.1f]" % tuple(100 * x for x in (against["difference"], *against["interval"])) if against else "-",
+                ", ".join("%.2f" % (run["tokens"] / 1e6) for run in runs)))
+        steps, answers = found["runs"][0]["steps"], found["runs"][0]["answers"]
+        lines += ["", "`%s`: from pass@1 %.1f %% on %d held-out tasks, %d steps and %d answers a run (recipes/%s-rl.toml, on %s)." % (
+            path.relative_to(ROOT), 100 * start["pass"], start["tasks"], steps, answers, conditions["recipe"],
+            {"cpu": "a CPU", "cuda": "GPUs"}[conditions["device"]])]
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) or "Not measured yet."
+
+
 def policies() -> str:
     """What policies make of the project's suites at full size, from bench/*/policies.json."""
     lines = ["| suite | policy | pass@1 | pass@10 | faster than eager: first answer, best | speedup over eager of right ones | "
@@ -433,7 +457,7 @@ TABLES = {"corpora": corpora, "throughput": throughput, "intervals": intervals, 
           "verdicts": verdicts, "families": families,
           "products": lambda: grid("products", "length", "how"),
           "sums": lambda: grid("sums", "length", "operands", "how"),
-          "suites": suites, "embedded": embedded, "policies": policies,
+          "suites": suites, "embedded": embedded, "policies": policies, "ablation": ablation,
           "norms": lambda: grid("norms", "deviation", "how"),
           "tails": lambda: grid("tails", "magnitude", "what", "how")}
 
