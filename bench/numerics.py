@@ -89,14 +89,38 @@ def on_device():
             "bf16": dot("ieee", torch.bfloat16)}
 
 
-def products(draw):
+def products(ways, draw):
     """Results as they leave the accumulator: a store in half precision comes on top."""
     size, rows = (256 if CUDA else 64), []
-    for how, run in (on_device() if CUDA else EMULATED).items():
+    for how, run in ways.items():
         for length in LENGTHS:
             a, b = draw(size, length), draw(length, size)
             rows.append({"how": how, "length": length, **errors(run(a, b), a.double() @ b.double())})
     return rows
+
+
+def cut_off(a, b):
+    """Sums of eight exact products at a time, cut off to what float32 holds."""
+    total = torch.zeros(a.shape[0], b.shape[1], dtype=torch.float64, device=a.device)
+    for k in range(0, a.shape[1], 8):
+        total += a[:, k:k + 8].double() @ b[k:k + 8].double()
+        near = total.float()
+        beyond = near.double().abs() > total.abs()
+        total = torch.where(beyond, torch.nextafter(near, torch.zeros_like(near)), near).double()
+    return total.float()
+
+
+def of_one_sign(draw):
+    """Products of positive numbers that TF32 and bf16 hold: what is left is the accumulator's."""
+    def positive(*shape):
+        return draw(*shape).abs().bfloat16().float()
+
+    ways = dict(on_device() if CUDA else {"IEEE fp32": EMULATED["IEEE fp32"]})
+    ways["cut off after each eight terms"] = cut_off
+    if CUDA:
+        ways["TF32, cuDNN"] = lambda a, b: torch.nn.functional.conv1d(a[:, :, None], b.T.contiguous()[:, :, None])[:, :, 0]
+    ways.pop("fp16", None)
+    return products(ways, positive)
 
 
 def one_by_one(x):
@@ -202,7 +226,9 @@ def main() -> None:
 
     device = torch.cuda.get_device_name() if CUDA else "CPU, operands rounded"
     result = {"environment": {"device": device, "torch": torch.__version__}, "command": "bench/numerics.py",
-              "products": products(draw), "sums": sums(draw), "norms": norms(draw), "tails": tails(draw)}
+              "products": products(on_device() if CUDA else EMULATED, draw),
+              "sums": sums(draw), "norms": norms(draw), "tails": tails(draw),
+              "of_one_sign": of_one_sign(draw)}
     arguments.out.write_text(json.dumps(result, indent=1) + "\n")
 
 

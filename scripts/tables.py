@@ -438,6 +438,8 @@ def grid(part: str, across: str, *names: str) -> str:
     for path in sorted((ROOT / "bench").glob("*/numerics.json")):
         runs = json.loads(path.read_text())
         rows = {}
+        if part not in runs:
+            continue  # measured before there was one
         for run in runs[part]:
             rows.setdefault(tuple(run[n] for n in names), {})[run[across]] = run
         columns = list(dict.fromkeys(run[across] for run in runs[part]))
@@ -456,6 +458,7 @@ TABLES = {"corpora": corpora, "throughput": throughput, "intervals": intervals, 
           "examples": examples, "agreement": agreement, "phases": phases, "profiles": profiles,
           "verdicts": verdicts, "families": families,
           "products": lambda: grid("products", "length", "how"),
+          "of_one_sign": lambda: grid("of_one_sign", "length", "how"),
           "sums": lambda: grid("sums", "length", "operands", "how"),
           "suites": suites, "embedded": embedded, "policies": policies, "ablation": ablation,
           "norms": lambda: grid("norms", "deviation", "how"),
