@@ -1,11 +1,15 @@
 #include "runtime/executor/convolution_arithmetic.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "runtime/executor/tf32.h"
 
 namespace kw {
 namespace {
+
+// What is cut off of so few is less than any output may be off by.
+constexpr int64_t kFewTerms = 128;
 
 ValueId tensor(const AtenCall& step, std::string_view name) {
   const Arg* arg = step.find(name);
@@ -56,11 +60,15 @@ at::Tensor ConvolutionArithmetic::terms(const OperatorCall& call,
 at::Tensor ConvolutionArithmetic::on_tensor_cores(const OperatorCall& call,
                                                   std::span<const at::Tensor> slots,
                                                   int32_t dither) const {
-  if (slots[input_].scalar_type() != at::kFloat) return in_tf32(call, slots, dither);
+  const at::Tensor& weight = slots[weight_];
+  const int64_t most = weight.numel() / std::max<int64_t>(weight.size(0), 1);
+  // One tensor as both cannot be counted.
+  if (slots[input_].scalar_type() != at::kFloat || input_ == weight_ || most <= kFewTerms)
+    return in_tf32(call, slots, dither);
   std::vector<at::Tensor> without_bias(slots.begin(), slots.end());
   if (bias_ >= 0) without_bias[bias_] = at::zeros_like(slots[bias_]);
   at::Tensor result = in_tf32(call, without_bias, dither);
-  result.sub_(result * terms(call, slots).mul_(kCutOff));
+  result.mul_(terms(call, slots).mul_(-kCutOff).add_(1));
   if (bias_ >= 0) {
     std::vector<int64_t> shape(slots[weight_].dim() - 1, 1);
     shape[0] = -1;

@@ -33,8 +33,7 @@ class ConvolutionArithmetic {
 // Tensor cores cut sums off, toward zero, where they do not fit the accumulator (Fasi, Higham,
 // Mikaitis, Pranesh 2021, "Numerical behavior of NVIDIA tensor cores", section 4): with 24 bits
 // half a unit each time, at most 2^-24 of a sum that is half of its last value in the mean, for
-// eight terms in TF32. Of terms of one sign this adds up; Triton's TF32 dots on an H100 were off by
-// one to three times as much.
+// eight terms in TF32. Of terms of one sign this adds up.
 constexpr double kCutOff = 0x1p-25 / 8;
 
 }  // namespace kw

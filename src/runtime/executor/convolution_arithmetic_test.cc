@@ -128,6 +128,27 @@ TEST(ConvolutionArithmetic, IsLessByWhatAnAccumulatorCutsOff) {
   }
 }
 
+TEST(ConvolutionArithmetic, InfinitiesStayAndOneTensorMayBeBoth) {
+  const Convolution c = {{1, 1024, 4}, {3, 1024, 1}, {1}, {0}, {1}, {0}};
+  AtenCall step = step_of(c, false);
+  std::vector<at::Tensor> slots = {at::randn(c.input), at::randn(c.weight), {}, {}};
+  slots[0][0][5][2] = INFINITY;
+  const at::Tensor got =
+      ConvolutionArithmetic::of(step)->on_tensor_cores(OperatorCall(step, at::kCPU), slots);
+  EXPECT_TRUE(got.isinf().equal(at::isinf(OperatorCall(step, at::kCPU).run(slots)[0])));
+  EXPECT_FALSE(got.isnan().any().item<bool>());
+
+  const Convolution same = {{512, 512, 1}, {512, 512, 1}, {1}, {0}, {1}, {0}};
+  step = step_of(same, false);
+  for (auto& [name, arg] : step.args) {
+    if (name == "weight") arg = {ValueRef{0}};
+  }
+  slots[0] = at::randn(same.input);
+  const OperatorCall both(step, at::kCPU);
+  EXPECT_TRUE(at::allclose(ConvolutionArithmetic::of(step)->on_tensor_cores(both, slots),
+                           both.run(slots)[0], 1e-2, 1e-1));
+}
+
 TEST(ConvolutionArithmetic, OthersThanFloat32AreAsTheyAre) {
   const Convolution c = {{1, 8, 4}, {3, 8, 1}, {1}, {0}, {1}, {0}};
   const AtenCall step = step_of(c, true);

@@ -156,7 +156,7 @@ void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, bo
       outputs = reference.forward().run(inputs, {.fill = EmptyFill::kPoison,
                                                  .overwrites = true,
                                                  .as_kernels_do = asked,
-                                                 .dither = n + 1});
+                                                 .dither = asked ? n + 1 : 0});
     } catch (const ReplayError&) {
       continue;  // a unit may lead out of an operator's domain
     }

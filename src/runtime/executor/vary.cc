@@ -184,11 +184,13 @@ void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t s
 void move_by_about_a_unit(const std::vector<at::Tensor>& inputs, uint64_t seed) {
   seed_generators(seed);
   for (at::Tensor& flat : whole_storages(inputs)) {
-    if (!flat.is_floating_point()) continue;
+    if (!flat.is_floating_point() || flat.numel() == 0) continue;
     const double eps = dtype_eps(dtype_of(flat.scalar_type()));
     const at::Tensor up = at::empty_like(flat, at::kBool).bernoulli_(0.5);
     const at::Tensor moved = at::where(up, flat * (1 + eps), flat * (1 - eps));
-    flat.copy_(at::where(flat.eq(flat.round()), flat, moved));
+    const at::Tensor exact = flat.eq(flat.round());
+    const at::Tensor flags = flat.eq(flat.min()).logical_or_(flat.eq(flat.max()));
+    if (!flags.all().item<bool>()) flat.copy_(at::where(exact, flat, moved));
   }
 }
 

@@ -16,7 +16,7 @@ namespace kw {
 void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t seed);
 
 // Each element becomes larger or smaller by one unit in its last place, or two. But whole numbers
-// stay: flags, counts and masks are known exactly.
+// stay, and tensors of two values: flags, counts and masks are known exactly.
 void move_by_about_a_unit(const std::vector<at::Tensor>& inputs, uint64_t seed);
 
 // Whether all elements are equal; false of an empty tensor.

@@ -74,6 +74,12 @@ TEST(Vary, NeighboursAreAboutAUnitAway) {
   EXPECT_GT(x.lt(before).sum().item<int64_t>(), 400);
 }
 
+TEST(Vary, FlagsAreKnownExactly) {
+  const at::Tensor x = at::rand({1000}).lt(0.5).to(at::kFloat).mul(1.25f), before = x.clone();
+  move_by_about_a_unit({x, at::empty({0})}, 1);
+  EXPECT_TRUE(x.equal(before));
+}
+
 TEST(Vary, WholeNumbersAreKnownExactly) {
   const at::Tensor x = at::tensor({0.0f, 1.0f, -1.0f, 1024.0f, -1e9f, INFINITY}),
                    before = x.clone();
