@@ -10,7 +10,7 @@ recipes/ablation-sft.toml trains the model that all begin with, on single operat
 objective has a run of recipes/ablation-rl.toml, and its model is asked about the same held-out tasks, small twins
 of the operators that it learned: one answer each at the temperature that reinforcement learning samples at, with the
 same random numbers. A run's seed draws its prompts, so that all objectives see the same. Runs that --out has are
-kept, and the same command goes on with the others; --minutes: nothing is begun after so many. --side-by-side: so many
+kept, and the same command goes on with the others (with the same seeds: tasks that any of them draws are left out); --minutes: nothing is begun after so many. --side-by-side: so many
 runs at the same time, each on a GPU and a part of the cores of its own. --recipe: the two recipes' name.
 
 Intervals are paired bootstraps over tasks (bench/paired.py): of a run against the model that it began with, and
@@ -38,6 +38,14 @@ EVALUATION_SEED = 7
 BASE = "grpo"
 
 
+def typed(value):
+    """As a recipe has it; words need no quotes on a command line."""
+    try:
+        return tomllib.loads("value = " + value)["value"]
+    except tomllib.TOMLDecodeError:
+        return value
+
+
 class Machine:
     """Runs the program's commands; output goes to a log."""
 
@@ -47,6 +55,11 @@ class Machine:
         self.own = threading.local()  # .part of the host that this thread's commands have, where there are several
         self.recipes = {kind: ROOT / ("recipes/%s-%s.toml" % (flags.recipe, kind)) for kind in ("sft", "rl")}
         self.rl = tomllib.loads(self.recipes["rl"].read_text())
+        for item in self.overrides:
+            if item.startswith("rl:"):
+                key, value = item[3:].split("=", 1)
+                table, name = key.split(".")
+                self.rl.setdefault(table, {})[name] = typed(value)
 
     def command(self, *words, out=None):
         prefix, environment = part_of_host(self.own.part, self.parts) if hasattr(self.own, "part") else ([], None)
@@ -162,7 +175,9 @@ def main():
     found = json.loads(flags.out.read_text()) if flags.out.exists() else {
         "command": " ".join([
             "bench/ablation.py build/kernelwright --runs runs/ablation --out", str(flags.out), "--recipe", flags.recipe,
-            "--device", flags.device, "--tasks", str(flags.tasks), *("--set " + item for item in flags.set or [])]),
+            "--device", flags.device, "--tasks", str(flags.tasks), "--seeds", flags.seeds, *("--set " + item for item in flags.set or [])]),
+        "commit": subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True,
+                                 text=True).stdout.strip(),
         "runs": []}
     start = flags.start or machine.trained("sft", flags.runs / "sft", run__seed=START_SEED)
     seeds = [int(seed) for seed in flags.seeds.split(",")]

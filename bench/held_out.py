@@ -20,7 +20,8 @@ def synth(tool, data, seed, count, out, split, *flags):
 
 def held_out(tool, data, seeds, count, folder, backend="cpu"):
     """The file of tasks of a recipe's `data`, of the validation split, and how many were left out: whose text is one
-    of the programs that any of the runs of these seeds can have drawn."""
+    of the programs that any of the runs of these seeds can have drawn. Not all of those are known where a recipe bounds
+    tensors (log_elements) below its window: such runs draw other sizes."""
     path, drawn = folder / "held_out.jsonl", folder / "drawn.jsonl"
     synth(tool, data, HELD_OUT_SEED, count + count // 4, drawn, "validation", "--backend", backend)
     seen = set()

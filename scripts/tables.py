@@ -362,15 +362,18 @@ def ablation() -> str:
     for path in sorted((ROOT / "bench").glob("*/ablation.json")):
         found = json.loads(path.read_text())
         conditions, start = found["conditions"], found["start"]
-        lines = ["| objective | pass@1, by seed | mean | gained, by seed: points, 95 % | against grpo: points, 95 % | tokens, millions |",
+        lines = ["| objective | pass@1, by seed | mean | gained, by seed: points, 95 % | against grpo: points, by seed; mean, 95 % | tokens, millions |",
                  "|---|---|---|---|---|---|"]
         for objective, row in found["objectives"].items():
             runs = sorted((run for run in found["runs"] if run["objective"] == objective), key=lambda run: run["seed"])
             against = row.get("against_grpo")
+            base = {run["seed"]: run["pass"] for run in found["runs"] if run["objective"] == "grpo"}
+            apart = ", ".join("%+.1f" % (100 * (run["pass"] - base[run["seed"]])) for run in runs if run["seed"] in base)
             lines.append("| `%s` | %s | %.1f %% | %s | %s | %s |" % (
                 objective, ", ".join("%.1f %%" % (100 * run["pass"]) for run in runs), 100 * row["mean"],
                 "; ".join("%+.1f [%+.1f, %+.1f]" % tuple(100 * x for x in (run["difference"], *run["interval"])) for run in runs),
-                "%+.1f [%+.1f, %+.1f]" % tuple(100 * x for x in (against["difference"], *against["interval"])) if against else "-",
+                "%s; %+.1f [%+.1f, %+.1f]" % (apart, *(100 * x for x in (against["difference"], *against["interval"])))
+                if against else "-",
                 ", ".join("%.2f" % (run["tokens"] / 1e6) for run in runs)))
         steps, answers = found["runs"][0]["steps"], found["runs"][0]["answers"]
         lines += ["", "`%s`: from pass@1 %.1f %% on %d held-out tasks, %d steps and %d answers a run (recipes/%s-rl.toml, on %s)." % (
