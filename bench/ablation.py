@@ -162,6 +162,7 @@ def main():
     parser.add_argument("--tasks", type=int, default=500)
     parser.add_argument("--minutes", type=float, default=1e9)
     parser.add_argument("--side-by-side", type=int, default=1)
+    parser.add_argument("--commit", default="", help="where there is no git")
     parser.add_argument("--recipe", choices=["ablation", "smoke"], default="ablation")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--set", action="append", metavar="sft:KEY=VALUE or rl:KEY=VALUE",
@@ -176,8 +177,8 @@ def main():
         "command": " ".join([
             "bench/ablation.py build/kernelwright --runs runs/ablation --out", str(flags.out), "--recipe", flags.recipe,
             "--device", flags.device, "--tasks", str(flags.tasks), "--seeds", flags.seeds, *("--set " + item for item in flags.set or [])]),
-        "commit": subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True,
-                                 text=True).stdout.strip(),
+        "commit": flags.commit or subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT,
+                                                 capture_output=True, text=True).stdout.strip(),
         "runs": []}
     start = flags.start or machine.trained("sft", flags.runs / "sft", run__seed=START_SEED)
     seeds = [int(seed) for seed in flags.seeds.split(",")]

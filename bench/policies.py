@@ -9,9 +9,10 @@ For each policy and level one row: `kernelwright eval suites/levelN.jsonl --cove
 one, of `eval --search`. Without a search the policies whose row of a level is missing are measured in one command
 (--beside), which shares what references cost: `command` of their rows is the whole of it, `seconds` and `executors`
 are of all. Lines of eval are kept in FOLDER, its summary is the row; a row that --out has of the same command, whoever
-was beside, is kept, so that the rest can be measured later. --count: a suite's first N tasks alone; --minutes: what
-is under way after so many is ended, and goes on from its lines when the same command is given again (`seconds` are then of all
-parts together, `costs` and `executors` of the last, `devices` of any). NAME is what the row calls the model. teacher@N: N samples of
+was beside, is kept, so that the rest can be measured later. --count: a suite's first N tasks alone; --gpus: each command
+in so many shards (eval --shard), each on a GPU and a part of the cores of its own; --minutes: what
+is under way after so many is ended, and goes on from its lines when the same command is given again, with any --gpus (`seconds` are of all
+shards and parts together, `devices` of any, `costs` and `executors` of each shard's last part). NAME is what the row calls the model. teacher@N: N samples of
 it without a search, where models have --samples; its schedules are all different, and models often repeat themselves.
 Commands say --device h200, so that one that was ended on an H100 can go on on an H200: the floor of times is an H200's.
 """
@@ -120,35 +121,66 @@ def run_until(deadline, command, **options):
         raise subprocess.CalledProcessError(code, command)
 
 
-def measured(tool, folders, policies, level, searched, flags, gpu, deadline):
-    """Their rows."""
-    path, _ = suite(level, flags)
-    models = iter([str(folders[policy]) for policy in policies if policy != "teacher"])
-    words = [next(models) if word == "MODEL" else word for word in command_of(policies, searched, flags)]
-    # Of this question alone: its lines stay when its rows are there.
-    asked = [text_of(policies, level, searched, flags), *words, flags.commit]
-    lines = flags.runs / ("%s-%d%s-%s.jsonl" % (
-        "+".join(policies).replace("/", "_"), level, "-search" if searched else "",
-        hashlib.sha256("\n".join(asked).encode()).hexdigest()[:8]))
-    out, spent, devices = (lines.with_suffix(suffix) for suffix in (".out", ".seconds", ".devices"))
-    used = set(devices.read_text().splitlines() if devices.exists() else ()) | {device(flags.backend)}
-    devices.write_text("\n".join(sorted(used)) + "\n")
-    prefix, environment = part_of_host(gpu, flags.gpus)
-    before = float(spent.read_text()) if spent.exists() else 0
-    begun = time.monotonic()
-    try:
-        with out.open("w") as shown, lines.with_suffix(".log").open("a") as log:
-            run_until(deadline, [*prefix, str(tool), "eval", str(path), *words, "--json", "--lines", str(lines)],
-                      cwd=ROOT, stdout=shown, stderr=log, env=environment)
-    finally:
-        seconds = before + time.monotonic() - begun
-        spent.write_text("%.1f" % seconds)
-    summaries = [row for row in map(json.loads, out.read_text().splitlines()) if "summary" in row]
-    return [{"policy": policy, "level": level, "command": text_of(policies, level, searched, flags),
-             "search": searched, "seconds": round(seconds, 1), "commit": flags.commit,
-             "devices": sorted(used),
-             **{k: v for k, v in summary.items() if k in ("summary", "costs", "executors")}}
-            for policy, summary in zip(policies, summaries, strict=True)]
+class Measurement:
+    """One command, in shards, and what it leaves in the folder of runs."""
+
+    def __init__(self, tool, folders, policies, level, searched, flags, deadline):
+        self.policies, self.level, self.searched, self.flags = policies, level, searched, flags
+        self.deadline, self.lock, self.left = deadline, threading.Lock(), flags.gpus
+        self.text = text_of(policies, level, searched, flags)
+        models = iter([str(folders[policy]) for policy in policies if policy != "teacher"])
+        words = [next(models) if word == "MODEL" else word for word in command_of(policies, searched, flags)]
+        self.command = [str(tool), "eval", str(suite(level, flags)[0]), *words, "--json"]
+        # Of this question alone: its lines stay when its rows are there.
+        asked = [self.text, *words, flags.commit]
+        self.lines = flags.runs / ("%s-%d%s-%s.jsonl" % (
+            "+".join(policies).replace("/", "_"), level, "-search" if searched else "",
+            hashlib.sha256("\n".join(asked).encode()).hexdigest()[:8]))
+
+    def kept(self, suffix):
+        path = self.lines.with_suffix(suffix)
+        return path.read_text() if path.exists() else ""
+
+    def summaries(self, lines, gpu, *words):
+        """Of the command with these words, whose lines go to a file."""
+        others = [path for path in [self.lines, *self.lines.parent.glob(self.lines.stem + ".*-of-*.jsonl")]
+                  if path != lines and path.exists()]
+        command = [*self.command, "--lines", lines, *words, *(word for other in others for word in ("--merge", other))]
+        prefix, environment = part_of_host(gpu, self.flags.gpus)
+        with self.lock:
+            used = set(self.kept(".devices").splitlines()) | {device(self.flags.backend)}
+            self.lines.with_suffix(".devices").write_text("\n".join(sorted(used)) + "\n")
+        begun, out = time.monotonic(), lines.with_suffix(".out")
+        try:
+            with out.open("w") as shown, lines.with_suffix(".log").open("a") as log:
+                run_until(self.deadline, [*prefix, *map(str, command)], cwd=ROOT, stdout=shown, stderr=log,
+                          env=environment)
+        finally:
+            with self.lock:
+                seconds = float(self.kept(".seconds") or 0) + time.monotonic() - begun
+                self.lines.with_suffix(".seconds").write_text("%.1f" % seconds)
+        return [row for row in map(json.loads, out.read_text().splitlines()) if "summary" in row]
+
+    def shard(self, part, gpu):
+        """Measures it; the rows of all where it was the last one."""
+        shards = self.flags.gpus
+        own = []
+        if shards > 1:
+            name = self.lines.with_suffix(".%d-of-%d.jsonl" % (part, shards))
+            own = self.summaries(name, gpu, "--shard", "%d/%d" % (part, shards))
+            name.with_suffix(".summary").write_text(json.dumps(own))
+        with self.lock:
+            self.left -= 1
+            if self.left:
+                return []
+        of_all = self.summaries(self.lines, gpu)
+        parts = [of_all] if shards == 1 else [
+            json.loads(self.kept(".%d-of-%d.summary" % (i + 1, shards))) for i in range(shards)]
+        return [{"policy": policy, "level": self.level, "command": self.text, "search": self.searched,
+                 "seconds": round(float(self.kept(".seconds")), 1), "commit": self.flags.commit,
+                 "devices": self.kept(".devices").splitlines(), "summary": of_all[i]["summary"],
+                 "shards": [{k: part[i][k] for k in ("costs", "executors") if k in part[i]} for part in parts]}
+                for i, policy in enumerate(self.policies)]
 
 
 def said(row):
@@ -177,7 +209,7 @@ def main():
     parser.add_argument("--count", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--executors", type=int, default=2, help="at full size few: each keeps a part of the memory")
-    parser.add_argument("--gpus", type=int, default=1, help="rows that are measured at once, each on one of them")
+    parser.add_argument("--gpus", type=int, default=1, help="shards of each command, each on one of them")
     parser.add_argument("--backend", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--commit", default="", help="where there is no git")
     parser.add_argument("--minutes", type=float, default=1e6)
@@ -203,10 +235,12 @@ def main():
     deadline = begun + 60 * flags.minutes
 
     def work(job, gpu):
+        measurement, part = job
         try:
-            rows = measured(tool, folders, *job, flags, gpu, deadline)
+            rows = measurement.shard(part, gpu)
         except Ended:
-            print("%s, level %d: ended; goes on from its lines" % (" and ".join(job[0]), job[1]), flush=True)
+            print("%s, level %d: ended; goes on from its lines" % (" and ".join(measurement.policies), measurement.level),
+                  flush=True)
             return
         with lock:
             found["rows"] += rows
@@ -216,7 +250,9 @@ def main():
             for row in rows:
                 print(said(row), flush=True)
 
-    share(wanted_jobs(folders, found, flags), flags.gpus, work, lambda: time.monotonic() > deadline)
+    measurements = [Measurement(tool, folders, *job, flags, deadline) for job in wanted_jobs(folders, found, flags)]
+    jobs = [(measurement, part + 1) for measurement in measurements for part in range(flags.gpus)]
+    share(jobs, flags.gpus, work, lambda: time.monotonic() > deadline)
 
 
 if __name__ == "__main__":

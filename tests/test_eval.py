@@ -251,6 +251,41 @@ def test_a_run_that_was_ended_goes_on(three_models, tmp_path, beside):
     assert {label: summary for label, (summary, *_) in again_summaries.items()} == summaries
 
 
+def test_shards_become_the_run_that_was_not_parted(three_models, tmp_path):
+    common = ("eval", three_models, "--backend", "cpu", "--coverage", "pure", "--samples", "2", "--trials", "1",
+              "--seed", "5", "--json")
+    rows, whole = read(run(*common))
+    files = [tmp_path / ("%d.jsonl" % part) for part in (1, 2)]
+    merge = [word for file in files for word in ("--merge", file)]
+    parts = []
+    for part, file in enumerate(files, 1):
+        process = run(*common, "--lines", file, "--shard", "%d/2" % part)
+        found, _ = read(process)
+        assert ("2 models, ", "1 model, ")[part - 1] in process.stderr
+        parts.append(found)
+    assert [len(found) for found in parts] == [2, 1]
+    untimed = [{k: v for k, v in row.items() if k not in UNTIMED} for row in rows]
+    merged = [{k: v for k, v in row.items() if k not in UNTIMED} for found in parts for row in found]
+    assert sorted(untimed, key=str) == sorted(merged, key=str)
+
+    together = run(*common, "--lines", tmp_path / "all.jsonl", *merge)
+    again, summary = read(together)
+    assert not again and summary == whole and "3 of 3 models were judged before" in together.stderr
+    assert len((tmp_path / "all.jsonl").read_text().splitlines()) == 4
+
+    first, *kept = files[0].read_text().splitlines()
+    files[0].write_text("\n".join([first, kept[0], kept[1][:30]]))  # a shard that was ended
+    left, summary = read(run(*common, "--lines", tmp_path / "left.jsonl", *merge))
+    assert len(left) == 1 and summary == whole
+
+    for shard in ("0/2", "3/2", "1", "1/2x", "-1/2", "a/b"):
+        process = run(*common, "--shard", shard)
+        assert process.returncode == 2 and "--shard %s: I/N is wanted" % shard in process.stderr
+    other = run(*common[:-2], "6", "--lines", tmp_path / "other.jsonl", *merge)
+    assert other.returncode == 2 and "another run" in other.stderr
+    assert run(*common, *merge).returncode == 2  # without --lines
+
+
 def test_lines_of_another_run_are_not_gone_on_with(three_models, tmp_path):
     lines = tmp_path / "lines.jsonl"
     common = ("eval", three_models, "--backend", "cpu", "--trials", "1", "--seed", "5", "--lines", lines)

@@ -377,6 +377,25 @@ def test_the_benchmark_searches_one_by_one(tmp_path):
     assert not bench.rows("teacher", "a", flags=("--search", "6s", "--levels", "1"))[1]
 
 
+def test_the_benchmark_shards_its_commands(tmp_path):
+    bench = Benchmark(tmp_path)
+    rows, commands = bench.rows("a", "teacher", flags=("--gpus", "3", "--levels", "1"))
+    shards = [words[words.index("--shard") + 1] for words in commands[:3]]
+    assert sorted(shards) == ["1/3", "2/3", "3/3"] and len(commands) == 4 and "--shard" not in commands[3]
+    files = [words[words.index("--lines") + 1] for words in commands]
+    assert len(set(files)) == 4
+    assert [row["policy"] for row in rows] == ["a", "teacher"]
+    assert all(len(row["shards"]) == 3 and "--shard" not in row["command"] for row in rows)
+    for file in files[:3]:
+        (tmp_path / file).write_text("lines\n")
+    # With another number of GPUs it is the same command, and goes on from all lines.
+    assert not bench.rows("teacher", "a", flags=("--levels", "1"))[1]
+    (tmp_path / "out.json").unlink()
+    rows, [words] = bench.rows("a", "teacher", flags=("--levels", "1"))
+    merged = [other for word, other in zip(words, words[1:]) if word == "--merge"]
+    assert sorted(merged) == sorted(files[:3]) and words[words.index("--lines") + 1] == files[3]
+
+
 def test_the_benchmark_goes_on_from_lines(tmp_path):
     """What was under way when the time was over has no row, but its lines, which the next call is given again."""
     bench = Benchmark(tmp_path)

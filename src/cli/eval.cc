@@ -30,8 +30,8 @@ namespace fs = std::filesystem;
 constexpr int kMostSamples = 1000;  // of a model
 
 struct Flags {
-  std::vector<std::string> models, beside;
-  std::string cls = "Model", coverage = "hybrid", out, schedules, search, lines;
+  std::vector<std::string> models, beside, merge;
+  std::string cls = "Model", coverage = "hybrid", out, schedules, search, lines, shard;
   int samples = 1, trials = 0, batch = 64;
   bool json = false, no_time = false, side_by_side = false, until_accepted = false,
        baseline = false, twins = false;
@@ -242,8 +242,8 @@ Json line_of(const SuiteResult& result, const std::string& label) {
 
 // Flags as they were given, but for those that change no line.
 Json flags_given(const CLI::App& app) {
-  static const std::set<std::string> silent = {"--lines", "--json", "--out", "--batch",
-                                               "--executors"};
+  static const std::set<std::string> silent = {"--lines", "--merge", "--shard",    "--json",
+                                               "--out",   "--batch", "--executors"};
   Json out = Json::object();
   for (const CLI::Option* option : app.get_options()) {
     if (option->count() == 0 || silent.contains(option->get_name())) continue;
@@ -263,14 +263,27 @@ Json asked_of(const Flags& flags, const std::vector<RecordRequest>& requests,
           {"models", sha256_hex(texts.dump())}};
 }
 
-// With --lines, models that an ended run judged are counted and leave `requests`; the places among
-// all models of those that stay.
-std::vector<size_t> open_lines(const Flags& flags, const DeviceProfile& profile,
-                               std::vector<RecordRequest>& requests, std::vector<Judged>& judged,
-                               std::optional<EvalLines>& lines) {
-  std::vector<size_t> places(requests.size());
-  std::iota(places.begin(), places.end(), size_t{0});
-  if (flags.lines.empty()) return places;
+// --shard I/N: the places I-1, I-1+N, ... among so many models; all of them where it is not given.
+std::vector<size_t> places_of(const std::string& shard, size_t models) {
+  size_t part = 1, parts = 1;
+  if (!shard.empty()) {
+    char end = 0;
+    if (std::sscanf(shard.c_str(), "%4zu/%4zu%c", &part, &parts, &end) != 2 || part < 1 ||
+        part > parts) {
+      throw InputError("--shard " + shard + ": I/N is wanted, I from 1 to N, such as 2/4");
+    }
+  }
+  std::vector<size_t> places;
+  for (size_t place = part - 1; place < models; place += parts) places.push_back(place);
+  return places;
+}
+
+// With --lines, models that an ended run or another shard judged are counted and leave `places`,
+// those of models that are to be judged.
+void open_lines(const Flags& flags, const DeviceProfile& profile,
+                const std::vector<RecordRequest>& requests, std::vector<Judged>& judged,
+                std::vector<size_t>& places, std::optional<EvalLines>& lines) {
+  if (flags.lines.empty()) return;
   std::set<std::string> names;
   for (const RecordRequest& request : requests) {
     if (names.insert(request.file).second) continue;
@@ -279,19 +292,17 @@ std::vector<size_t> open_lines(const Flags& flags, const DeviceProfile& profile,
   std::vector<std::string> labels;
   for (const Judged& each : judged) labels.push_back(each.label);
   lines.emplace(flags.lines, asked_of(flags, requests, profile), std::move(labels));
+  for (const std::string& other : flags.merge) lines->merge(other);
+  const size_t models = places.size();
   std::erase_if(places, [&](size_t place) {
     const auto known = lines->of(requests[place].file);
     for (size_t i = 0; known && i < judged.size(); ++i) count((*known)[i], place, judged[i]);
     return known.has_value();
   });
-  std::vector<RecordRequest> left;
-  for (size_t place : places) left.push_back(std::move(requests[place]));
-  if (left.size() < requests.size()) {
+  if (places.size() < models) {
     std::fprintf(stderr, "eval: %zu of %zu models were judged before (%s)\n",
-                 requests.size() - left.size(), requests.size(), flags.lines.c_str());
+                 models - places.size(), models, flags.lines.c_str());
   }
-  requests = std::move(left);
-  return places;
 }
 
 // The last of what is printed: of each policy all models together.
@@ -329,8 +340,9 @@ void print_counts(const Judged& judged, size_t models) {
 int run(const Flags& flags) {
   const std::vector<std::string> files = model_files(flags.models);
   Machine machine(flags.machine, files);
-  std::vector<RecordRequest> requests = requests_of(flags, files, machine.profile);
-  const size_t models = requests.size();
+  const std::vector<RecordRequest> all = requests_of(flags, files, machine.profile);
+  std::vector<size_t> places = places_of(flags.shard, all.size());
+  const size_t models = places.size();
   std::optional<EvalLines> lines;
   SuiteOptions options = suite_options(flags);
   // Names of packages start anew with each batch.
@@ -344,7 +356,9 @@ int run(const Flags& flags) {
   }
   machine.executor.hello();
   std::vector<Judged> judged = policies_of(flags, machine.profile);
-  const std::vector<size_t> places = open_lines(flags, machine.profile, requests, judged, lines);
+  open_lines(flags, machine.profile, all, judged, places, lines);
+  std::vector<RecordRequest> requests;
+  for (size_t place : places) requests.push_back(all[place]);
   const auto done = [&](const SuiteResult& result) {
     Judged& own = judged[result.policy];
     const Json line = line_of(result, own.label);
@@ -441,9 +455,21 @@ Command add_eval(CLI::App& app) {
       "folder for what the policy wrote: <model>.<sample>.fragment.py (--policy replay reads it); "
       "where it was accepted, <model>.<sample>.py stands for the model (verify it, import it). "
       "With --beside in folders of it, one for each policy: 0 (--policy), 1 (the first --beside)");
-  app.add_option("--lines", flags->lines,
-                 "file for each model's line, as --json prints it: the same command goes on from "
-                 "what a run that was ended has left there, and its summary is of all models");
+  CLI::Option* kept = app.add_option(
+      "--lines", flags->lines,
+      "file for each model's line, as --json prints it: the same command goes on from "
+      "what a run that was ended has left there, and its summary is of all models");
+  app.add_option("--merge", flags->merge,
+                 "what other runs of the same command left with --lines, such as those of its "
+                 "shards: counts as judged, and is added to this run's; may be given several times")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->needs(kept);
+  app.add_option("--shard", flags->shard,
+                 "judge each Nth model alone, from the Ith on (2/4): runs of all I, each with "
+                 "--lines of its own, share the work; then the command with --merge of these "
+                 "files, and without --shard, prints the summary of all")
+      ->type_name("I/N");
   app.add_option("--seed", flags->seed, "seed of policy, inputs and parameters (default: secret)");
   app.add_option(
          "--build-timeout", flags->build_timeout,

@@ -1,6 +1,6 @@
-// What an eval has judged, on disk: a run that was ended goes on from it (`eval --lines`). The
-// first line is what the run was asked, the others are those of `eval --json`, one for each model
-// and policy.
+// What an eval has judged, on disk: a run that was ended goes on from it (`eval --lines`), and runs
+// of parts of the models become one (`--merge`). The first line is what the run was asked, the
+// others are those of `eval --json`, one for each model and policy.
 #pragma once
 
 #include <filesystem>
@@ -26,12 +26,15 @@ class EvalLines {
   // not judged.
   std::optional<std::vector<Json>> of(const std::string& model) const;
   void add(const Json& line);
+  // Adds the models of another file that this one lacks. InputError where it was asked anything
+  // else, or is no file of lines; EnvironmentError where it cannot be read.
+  void merge(const std::filesystem::path& other);
 
  private:
-  void read(const std::string& text, const Json& asked);
   void put(const Json& line);
 
   const std::filesystem::path file_;
+  const Json asked_;
   const std::vector<std::string> labels_;
   std::map<std::pair<std::string, std::string>, Json> known_;  // by model and label
   std::ofstream out_;
