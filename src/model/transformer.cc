@@ -83,6 +83,21 @@ at::Tensor attended_one(const at::Tensor& q, const at::Tensor& k, const at::Tens
   return at::matmul(shares.to(v.scalar_type()), v).view(q.sizes());
 }
 
+// The same by flash attention, of a whole cache [B, kv heads, positions, width]. It reads of each
+// row what there is, and not what the longest has: each row's key head is a text of its own.
+at::Tensor attended_one(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                        const at::Tensor& used, const at::Tensor& query_starts,
+                        const at::Tensor& key_starts, int64_t length) {
+  const int64_t width = q.size(3);
+  const auto one_head = [&](const at::Tensor& cached) { return cached.view({-1, 1, width}); };
+  const at::Tensor out = std::get<0>(at::_flash_attention_forward(
+      q.reshape({used.size(0), -1, width}), one_head(k), one_head(v), query_starts, key_starts,
+      /*max_q=*/1, /*max_k=*/length, /*dropout_p=*/0.0, /*is_causal=*/false,
+      /*return_debug_mask=*/false, /*scale=*/std::nullopt, /*window_size_left=*/std::nullopt,
+      /*window_size_right=*/std::nullopt, used));
+  return out.view(q.sizes());
+}
+
 }  // namespace
 
 // Calls make(name, shape) for each parameter there is.
@@ -260,8 +275,10 @@ at::Tensor Transformer::attention(const Layer& layer, const at::Tensor& x, const
     const at::Tensor places = sight.places.expand(k.sizes());
     keys.scatter_(2, places, k);
     values.scatter_(2, places, v);
-    out = attended_one(q, keys.narrow(2, 0, sight.length), values.narrow(2, 0, sight.length),
-                       sight.mask);
+    out = sight.used.defined() ? attended_one(q, keys, values, sight.used, sight.query_starts,
+                                              sight.key_starts, sight.length)
+                               : attended_one(q, keys.narrow(2, 0, sight.length),
+                                              values.narrow(2, 0, sight.length), sight.mask);
   } else {
     if (sight.cache) {
       sight.cache->keys[index].narrow(2, 0, k.size(2)).index_copy_(0, sight.rows, k);
@@ -326,7 +343,13 @@ at::Tensor Transformer::step(const at::Tensor& ids, const at::Tensor& positions,
   sight.cache = &cache;
   sight.length = length;
   sight.places = positions.view({-1, 1, 1, 1});
-  sight.mask = at::arange(length, positions.options()).view({1, 1, 1, -1}) <= sight.places;
+  if (has_flash(options_, config_.head_width)) {
+    sight.used = (positions + 1).to(at::kInt).unsqueeze(1).expand({-1, config_.kv_heads}).flatten();
+    sight.query_starts = at::arange(sight.used.size(0) + 1, sight.used.options());
+    sight.key_starts = sight.query_starts * cache.positions();
+  } else {
+    sight.mask = at::arange(length, positions.options()).view({1, 1, 1, -1}) <= sight.places;
+  }
   return run(ids.unsqueeze(1), positions.unsqueeze(1), sight).squeeze(1);
 }
 

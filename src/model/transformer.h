@@ -91,6 +91,9 @@ class Transformer {
     at::Tensor rows;    // of the cache, that are begun; undefined: all of them go on
     at::Tensor places;  // [B, 1, 1, 1]: where those that go on put theirs
     int64_t length = 0;
+    // For flash attention, by row and key head: how many keys there are ([B * kv heads]), and where
+    // queries and keys of each begin (one number more); all int32.
+    at::Tensor used, query_starts, key_starts;
   };
 
   Transformer(const ModelFolder& from, const at::TensorOptions& options);

@@ -160,6 +160,34 @@ TEST_P(Parity, PackedTextsOfAGpu) {
   EXPECT_NEAR(loss, exact, 0.03 * exact);
   EXPECT_LT((rounded - gradient).norm().item<double>(), 0.1 * gradient.norm().item<double>());
 }
+
+// So do steps, of rows of unlike lengths in a cache that holds numbers behind their ends.
+TEST_P(Parity, StepsOfAGpu) {
+  if (!at::globalContext().hasCUDA()) GTEST_SKIP() << "no GPU";
+  const Vectors v = vectors(GetParam());
+  const at::Tensor exact = Transformer(v.folder, at::kFloat).hidden(v.ids);
+  const Transformer model(v.folder, at::TensorOptions(at::kBFloat16).device(at::kCUDA));
+  const int64_t count = v.ids.size(1);
+  KvCache whole = model.make_cache(3, count + 70);
+  for (auto* list : {&whole.keys, &whole.values}) {
+    for (at::Tensor& each : *list) each.fill_(100);
+  }
+  KvCache cache = whole.first_rows(2);
+  const at::Tensor ids = v.ids.cuda();
+  model.prefill(ids.slice(1, 0, 7), at::arange(2).cuda(), cache);
+  const at::Tensor begun = at::tensor({int64_t{4}, int64_t{7}}, at::kLong);
+  for (int64_t k = 0; 7 + k < count; ++k) {
+    const at::Tensor positions = begun + k;
+    const at::Tensor at = positions.unsqueeze(1);
+    const at::Tensor found =
+        model.step(v.ids.gather(1, at).squeeze(1).cuda(), positions.cuda(), count + 3, cache)
+            .to(at::kFloat)
+            .cpu();
+    const at::Tensor wanted =
+        exact.gather(1, at.unsqueeze(2).expand({-1, -1, exact.size(2)})).squeeze(1);
+    EXPECT_LT((found - wanted).norm().item<double>(), 0.05 * wanted.norm().item<double>());
+  }
+}
 #endif
 
 INSTANTIATE_TEST_SUITE_P(Families, Parity,
