@@ -48,6 +48,11 @@ TEST_F(RecipeFiles, OfAKindHaveTheKeysOfThatKind) {
   EXPECT_THROW(check_recipe(write("[run]\nkind = \"rl\"\n[rl]\nobjective = \"drpo\"\n[source]\n"
                                   "\"run.kind\" = \"ours\"\n\"rl.objective\" = \"ours\"\n")),
                InputError);
+  // A row longer than the context of the model that the recipe makes.
+  const std::string row = "[sft]\nrow = 2048\n[source]\n\"sft.row\" = \"ours\"\n";
+  const std::string context = "\"model.context\" = \"ours\"\n[model]\ncontext = ";
+  check_recipe(write(row + context + "2048\n"));
+  EXPECT_THROW(check_recipe(write(row + context + "1024\n")), InputError);
   EXPECT_THROW(check_recipe(base_ / "none.toml"), InputError);
 }
 

@@ -87,6 +87,21 @@ void describe(Settings& s, SftConfig& c) {
   s.add("sft.checkpoint_every", c.checkpoint_every, "steps between checkpoints", 1);
 }
 
+namespace {
+
+void check_row(const SftConfig& config, int64_t positions) {
+  if (config.row <= positions) return;
+  throw InputError("sft.row is " + std::to_string(config.row) + ", and the model has " +
+                   std::to_string(positions) + " positions");
+}
+
+}  // namespace
+
+void check(const SftConfig& config) {
+  check(static_cast<const RunConfig&>(config));
+  if (config.init.empty()) check_row(config, config.context);
+}
+
 int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::path& run,
                 const std::atomic<bool>& stop, const RunProgress& progress) {
   check(config);
@@ -95,10 +110,7 @@ int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::pat
   const RunTokenizer read = read_tokenizer(config, from);
   const AnswerFormat format(read.tokenizer);
   const Transformer model = make_model(config, read.tokenizer, format.end(), from);
-  if (config.row > model.config().context) {
-    throw InputError("sft.row is " + std::to_string(config.row) + ", and the model has " +
-                     std::to_string(model.config().context) + " positions");
-  }
+  check_row(config, model.config().context);
   const auto optimizer = make_optimizer(
       config, model, {.beta2 = config.beta2, .decay = config.decay, .clip = config.clip}, from);
   Replicas models(model, config.devices);

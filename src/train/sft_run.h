@@ -18,6 +18,8 @@ struct SftConfig : RunConfig {
   int64_t validation = 256, evaluate_every = 100, checkpoint_every = 200;
 };
 void describe(Settings& settings, SftConfig& config);
+// InputError for settings that do not go together.
+void check(const SftConfig& config);
 
 // Learns until the last step or until `stop`, when a checkpoint is written. Returns the step it
 // stands at. InputError for what the recipe has wrong.
