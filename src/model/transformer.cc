@@ -235,6 +235,11 @@ KvCache Transformer::make_cache(int64_t batch, int64_t positions) const {
   return out;
 }
 
+int64_t Transformer::cache_bytes(int64_t positions) const {
+  return 2 * config_.layers * config_.kv_heads * positions * config_.head_width *
+         static_cast<int64_t>(options_.dtype().itemsize());
+}
+
 Transformer::Rotation Transformer::rotation(const at::Tensor& positions) const {
   const at::Tensor angles = positions.to(at::kFloat).unsqueeze(-1) * frequencies_;
   const at::Tensor cos = angles.cos(), sin = angles.sin();

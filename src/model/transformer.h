@@ -70,6 +70,7 @@ class Transformer {
   at::Tensor logits(const at::Tensor& hidden) const;
 
   KvCache make_cache(int64_t batch, int64_t positions) const;
+  int64_t cache_bytes(int64_t positions) const;  // of one row
 
  private:
   struct Layer {

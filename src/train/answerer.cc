@@ -11,6 +11,7 @@
 #include "formats/error.h"
 #include "formats/model_folder.h"
 #include "formats/read_file.h"
+#include "train/host_memory.h"
 #include "train/placement.h"
 
 namespace kw {
@@ -33,6 +34,11 @@ uint64_t some_seed() {
 
 }  // namespace
 
+int64_t rows_that_fit(int64_t rows, int64_t bytes_of_row, double memory) {
+  const double fit = memory / 4 / static_cast<double>(bytes_of_row);
+  return fit < static_cast<double>(rows) ? std::max<int64_t>(1, static_cast<int64_t>(fit)) : rows;
+}
+
 Answerer::Answerer(const std::filesystem::path& folder, const AnswererOptions& options)
     : tokenizer_(tokenizer_of(folder)),
       format_(tokenizer_),
@@ -47,9 +53,13 @@ Answerer::Answerer(const std::filesystem::path& folder, const AnswererOptions& o
     throw InputError(folder.string() + ": the tokenizer has " + std::to_string(tokenizer_.size()) +
                      " tokens, the model knows " + std::to_string(config.vocabulary));
   }
-  generation_.rows = options.rows;
   generation_.context = options.context ? std::min(options.context, config.context)
                                         : std::min(config.context, kUsualContext);
+  generation_.rows = options.rows;
+  if (model_.device().is_cpu()) {
+    generation_.rows =
+        rows_that_fit(options.rows, model_.cache_bytes(generation_.context), host_memory());
+  }
   thread_ = std::thread([this] { live(); });
 }
 

@@ -22,10 +22,14 @@
 namespace kw {
 
 struct AnswererOptions {
-  int64_t rows = 16;    // answers under way in the batch
+  int64_t rows = 16;    // answers under way in the batch; on a CPU as many as rows_that_fit
   int64_t context = 0;  // positions of a prompt and its answer; 0: the model's, at most 8192
   std::string device = "auto";  // cpu, cuda
 };
+
+// As many of these rows as a quarter of a machine's memory has caches for, one at least: memory of
+// a CPU that is used up ends some process or other.
+int64_t rows_that_fit(int64_t rows, int64_t bytes_of_row, double memory);
 
 class Answerer {
  public:

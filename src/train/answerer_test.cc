@@ -103,6 +103,12 @@ TEST_F(Answering, WhatNobodyWantsIsNotDrawnOn) {
             answerer.answer(request(2), [] { return true; }).text);
 }
 
+TEST(Rows, AreNoMoreThanMemoryHolds) {
+  EXPECT_EQ(rows_that_fit(256, int64_t{1} << 26, 24e9), 89);  // 6e9 / 67,108,864
+  EXPECT_EQ(rows_that_fit(64, int64_t{1} << 26, 24e9), 64);
+  EXPECT_EQ(rows_that_fit(16, int64_t{1} << 40, 24e9), 1);
+}
+
 TEST_F(Answering, ManyThreadsGetTheirOwnAnswers) {
   Answerer answerer(folder_.path(), {.rows = 4, .device = "cpu"});
   std::vector<std::future<ChatCompletion>> asked;

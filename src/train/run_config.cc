@@ -1,7 +1,5 @@
 #include "train/run_config.h"
 
-#include <unistd.h>
-
 #include <cmath>
 #include <cstdio>
 #include <set>
@@ -10,6 +8,7 @@
 #include "formats/model_folder.h"
 #include "formats/read_file.h"
 #include "synth/operators.h"
+#include "train/host_memory.h"
 #include "train/lora.h"
 #include "train/placement.h"
 
@@ -25,8 +24,7 @@ void check_memory(const ModelConfig& shape, const at::Device& device) {
   // Four bytes each for the model, and for adamw.h's parameters, two moments and sum of gradients.
   constexpr double kBytesOfParameter = 20, kGb = 1e9;
   const auto parameters = static_cast<double>(shape.parameters());
-  const double there = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
-                       static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+  const double there = host_memory();
   if (parameters * kBytesOfParameter <= there) return;
   char text[160];
   std::snprintf(text, sizeof text,
