@@ -4,12 +4,13 @@
 #
 #   bench/gpu.sh [STEP...]      steps: machine setup build doctor test parity teacher families examples
 #                               agreement warm verdicts selftest throughput intervals numerics replay
-#                               suites profile products pairs learning ablation (default: all but
-#                               the last six)
+#                               suites profile products pairs learning ablation policies unseen
+#                               (default: all but the last eight)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
-# cores), OUT (default: bench/out): results,
-# gpu.log, and gpu.txt, the table of steps, written as each one ends.
+# cores), BUILD (default: build-gpu), OUT (default: bench/out): results,
+# gpu.log, and gpu.txt, the table of steps, written as each one ends. `ablation`, `policies` and
+# `unseen` use all GPUs that there are (CUDA_VISIBLE_DEVICES).
 # shellcheck disable=SC2317  # steps are called by name
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
@@ -19,7 +20,7 @@ steps=("$@")
          verdicts selftest throughput intervals numerics replay)
 out=${OUT:-bench/out}
 mkdir -p "$out"
-export PYTHON=${PYTHON:-$(command -v python3)} BUILD=build-gpu
+export PYTHON=${PYTHON:-$(command -v python3)} BUILD=${BUILD:-build-gpu}
 if [ -z "${KW_DEPS:-}" ] && [ -d .deps-stage ]; then export KW_DEPS=.deps-stage; fi
 make=(make --no-print-directory)
 [ -z "${JOBS:-}" ] || make+=("JOBS=$JOBS")
@@ -27,6 +28,11 @@ table=$out/gpu.txt
 : >"$table"
 : >"$out/gpu.log"
 status=0
+
+gpus() {
+  if [ -n "${CUDA_VISIBLE_DEVICES:-}" ]; then tr ',' '\n' <<<"$CUDA_VISIBLE_DEVICES"; else nvidia-smi -L; fi |
+    grep -c .
+}
 
 step_machine() {
   uname -srm
@@ -172,10 +178,39 @@ step_learning() {  # tokens a second, beside plain PyTorch and transformers
   "$PYTHON" bench/learning.py "$BUILD/train_measure" --out "$out/learning.json"
 }
 
-step_ablation() {  # objectives of reinforcement learning; MINUTES, and START, the model of an earlier call
-  [ ! -f bench/h200/ablation.json ] || [ -f "$out/ablation.json" ] || cp bench/h200/ablation.json "$out/"
-  "$PYTHON" bench/ablation.py "$BUILD/kernelwright" --runs "$BUILD/ablation" --out "$out/ablation.json" \
-    --minutes "${MINUTES:-9}" ${START:+--start "$START"}
+# Objectives of reinforcement learning. MINUTES: nothing is begun after so many. Another call goes on.
+step_ablation() {
+  local code=0
+  "$PYTHON" bench/ablation.py "$BUILD/kernelwright" --runs "$BUILD/ablation" --out "$BUILD/ablation.json" \
+    --minutes "${MINUTES:-9}" --side-by-side "$(gpus)" --commit "${COMMIT:-}" || code=1
+  cp "$BUILD/ablation.json" "$out/" && return $code
+}
+
+# What the embedded models and the teacher make of suites (SUITES: a folder) at LEVELS, in MINUTES. Another call
+# goes on; on another host with what the first one left (RUNS: its policies-runs.tar.gz).
+# FLAGS: of bench/policies.py, such as "--search 6s --count 25".
+measure_policies() {  # suites' folder, levels, name
+  local code=0 runs=$BUILD/$3-runs
+  if [ -n "${RUNS:-}" ] && [ ! -d "$runs" ]; then tar xzf "$RUNS" -C "$BUILD" || return; fi
+  # shellcheck disable=SC2086
+  "$PYTHON" bench/policies.py "$BUILD/kernelwright" --runs "$runs" --out "$BUILD/$3.json" --suites "$1" \
+    --levels "$2" --policy sft=models/embedded --policy rl=models/embedded-rl --policy teacher@1 \
+    --gpus "$(gpus)" --minutes "${MINUTES:-9}" --commit "${COMMIT:-}" ${FLAGS:-} || code=1
+  tar czf "$out/$3-runs.tar.gz" -C "$BUILD" "$3-runs" "$3.json" || code=1
+  cp "$BUILD/$3.json" "$out/" && return $code
+}
+step_policies() { measure_policies "${SUITES:-suites}" "${LEVELS:-1,2,5,20}" policies; }
+
+step_unseen() {  # the same of ordered pairs of operators that nothing was trained on
+  local suite=suites/unseen/level2.jsonl
+  if [ ! -s "$suite" ]; then
+    suite=$BUILD/unseen/level2.jsonl
+    mkdir -p "$BUILD/unseen"
+    "$BUILD/kernelwright" synth --level 2 --cover --split unseen --count "${COUNT:-100}" --seed 2026 \
+      --twin 2^24:2^28 --backend cuda --out "$suite" || return
+    cp "$suite" "$out/unseen-level2.jsonl"
+  fi
+  measure_policies "$(dirname "$suite")" 2 unseen
 }
 
 step_numerics() {  # how far products in each precision, sums, norms and exponentials are off
