@@ -10,7 +10,8 @@
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
 # cores), BUILD (default: build-gpu), OUT (default: bench/out): results,
 # gpu.log, and gpu.txt, the table of steps, written as each one ends. `ablation`, `policies` and
-# `unseen` use all GPUs that there are (CUDA_VISIBLE_DEVICES).
+# `unseen` use all GPUs that there are (CUDA_VISIBLE_DEVICES). LEVELS: "1 2 5"; COMMIT: what results
+# name where there is no git.
 # shellcheck disable=SC2317  # steps are called by name
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
@@ -178,28 +179,35 @@ step_learning() {  # tokens a second, beside plain PyTorch and transformers
   "$PYTHON" bench/learning.py "$BUILD/train_measure" --out "$out/learning.json"
 }
 
-# Objectives of reinforcement learning. MINUTES: nothing is begun after so many. Another call goes on.
+# Objectives of reinforcement learning. MINUTES: nothing is begun after so many. Another call on the same host goes
+# on. Results come as runs end: a call that is killed keeps those.
 step_ablation() {
-  local code=0
   "$PYTHON" bench/ablation.py "$BUILD/kernelwright" --runs "$BUILD/ablation" --out "$BUILD/ablation.json" \
-    --minutes "${MINUTES:-9}" --side-by-side "$(gpus)" --commit "${COMMIT:-}" || code=1
-  cp "$BUILD/ablation.json" "$out/" && return $code
+    --minutes "${MINUTES:-9}" --side-by-side "$(gpus)" --commit "${COMMIT:-}" &
+  local run=$!
+  while kill -0 $run 2>/dev/null; do
+    sleep 2
+    cp -u "$BUILD/ablation.json" "$out/" 2>/dev/null
+  done
+  wait $run
 }
 
 # What the embedded models and the teacher make of suites (SUITES: a folder) at LEVELS, in MINUTES. Another call
-# goes on; on another host with what the first one left (RUNS: its policies-runs.tar.gz).
+# goes on; on another host, of the same COMMIT, with what the first one left (RUNS: its policies-runs.tar.gz).
 # FLAGS: of bench/policies.py, such as "--search 6s --count 25".
 measure_policies() {  # suites' folder, levels, name
   local code=0 runs=$BUILD/$3-runs
-  if [ -n "${RUNS:-}" ] && [ ! -d "$runs" ]; then tar xzf "$RUNS" -C "$BUILD" || return; fi
+  if [ -n "${RUNS:-}" ] && [ ! -d "$runs" ] && tar tzf "$RUNS" | grep -q "^$3-runs/"; then
+    tar xzf "$RUNS" -C "$BUILD" || return
+  fi
   # shellcheck disable=SC2086
   "$PYTHON" bench/policies.py "$BUILD/kernelwright" --runs "$runs" --out "$BUILD/$3.json" --suites "$1" \
-    --levels "$2" --policy sft=models/embedded --policy rl=models/embedded-rl --policy teacher@1 \
+    --levels "${2// /,}" --policy sft=models/embedded --policy rl=models/embedded-rl --policy teacher@1 \
     --gpus "$(gpus)" --minutes "${MINUTES:-9}" --commit "${COMMIT:-}" ${FLAGS:-} || code=1
   tar czf "$out/$3-runs.tar.gz" -C "$BUILD" "$3-runs" "$3.json" || code=1
   cp "$BUILD/$3.json" "$out/" && return $code
 }
-step_policies() { measure_policies "${SUITES:-suites}" "${LEVELS:-1,2,5,20}" policies; }
+step_policies() { measure_policies "${SUITES:-suites}" "${LEVELS:-1 2 5 20}" policies; }
 
 step_unseen() {  # the same of ordered pairs of operators that nothing was trained on
   local suite=suites/unseen/level2.jsonl

@@ -31,7 +31,8 @@ def share(jobs, gpus, work, is_over):
                 job = jobs.pop(0)
             try:
                 work(job, gpu)
-            except BaseException:
+            except BaseException as error:
+                print("failed: %s" % error, flush=True)
                 with lock:
                     jobs.clear()  # the others end with what they have begun
                 raise

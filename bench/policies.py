@@ -7,12 +7,12 @@
 
 For each policy and level one row: `kernelwright eval suites/levelN.jsonl --coverage pure`, and with --search another
 one, of `eval --search`. Without a search the policies whose row of a level is missing are measured in one command
-(--beside), which shares what references cost: `command` of their rows is the whole of it, `seconds` and `executors`
-are of all. Lines of eval are kept in FOLDER, its summary is the row; a row that --out has of the same command, whoever
+(--beside), which shares what references cost: `command` of their rows is the whole of it, `gpu_seconds` are of all.
+Lines of eval are kept in FOLDER, its summary is the row; a row that --out has of the same command, whoever
 was beside, is kept, so that the rest can be measured later. --count: a suite's first N tasks alone; --gpus: each command
 in so many shards (eval --shard), each on a GPU and a part of the cores of its own; --minutes: what
-is under way after so many is ended, and goes on from its lines when the same command is given again, with any --gpus (`seconds` are of all
-shards and parts together, `devices` of any, `costs` and `executors` of each shard's last part). NAME is what the row calls the model. teacher@N: N samples of
+is under way after so many is ended, and goes on from its lines when the same command is given again, with any --gpus but for searches, which share
+what they find within a shard (`gpu_seconds` are of all shards and parts together, `devices` of any, `costs` and `executors` of each shard's last part). NAME is what the row calls the model. teacher@N: N samples of
 it without a search, where models have --samples; its schedules are all different, and models often repeat themselves.
 Commands say --device h200, so that one that was ended on an H100 can go on on an H200: the floor of times is an H200's.
 """
@@ -35,6 +35,11 @@ def output_of(*command):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
 
+def within_root(path):
+    """As commands say it, whose lines go on on another host, too."""
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
 def device(backend):
     if backend == "cpu":
         return "CPU"
@@ -43,15 +48,15 @@ def device(backend):
 
 def suite(level, flags):
     """The file, and its name in a command that others can run."""
-    path = flags.suites / ("level%d.jsonl" % level)
-    name = "%s/%s" % (path.parent.name, path.name)
+    path = within_root(flags.suites / ("level%d.jsonl" % level))
+    name = str(path)
     if not flags.count:
         return path, name
     part = flags.runs / ("level%d.first%d.jsonl" % (level, flags.count))
-    text = "".join(line + "\n" for line in path.read_text().splitlines()[:flags.count])
+    text = "".join(line + "\n" for line in (ROOT / path).read_text().splitlines()[:flags.count])
     if not part.exists() or part.read_text() != text:
         part.write_text(text)
-    return part, "(the first %d of %s)" % (flags.count, name)
+    return within_root(part), "(the first %d of %s)" % (flags.count, name)
 
 
 def command_of(policies, searched, flags):
@@ -121,6 +126,9 @@ def run_until(deadline, command, **options):
         raise subprocess.CalledProcessError(code, command)
 
 
+MERGING = 60  # seconds that adding up what shards found may take beyond the deadline
+
+
 class Measurement:
     """One command, in shards, and what it leaves in the folder of runs."""
 
@@ -128,11 +136,11 @@ class Measurement:
         self.policies, self.level, self.searched, self.flags = policies, level, searched, flags
         self.deadline, self.lock, self.left = deadline, threading.Lock(), flags.gpus
         self.text = text_of(policies, level, searched, flags)
-        models = iter([str(folders[policy]) for policy in policies if policy != "teacher"])
+        models = iter([str(within_root(folders[policy])) for policy in policies if policy != "teacher"])
         words = [next(models) if word == "MODEL" else word for word in command_of(policies, searched, flags)]
         self.command = [str(tool), "eval", str(suite(level, flags)[0]), *words, "--json"]
         # Of this question alone: its lines stay when its rows are there.
-        asked = [self.text, *words, flags.commit]
+        asked = [self.text, *words, flags.commit, *(["%d shards" % flags.gpus] if searched else [])]
         self.lines = flags.runs / ("%s-%d%s-%s.jsonl" % (
             "+".join(policies).replace("/", "_"), level, "-search" if searched else "",
             hashlib.sha256("\n".join(asked).encode()).hexdigest()[:8]))
@@ -141,7 +149,7 @@ class Measurement:
         path = self.lines.with_suffix(suffix)
         return path.read_text() if path.exists() else ""
 
-    def summaries(self, lines, gpu, *words):
+    def summaries(self, lines, gpu, deadline, *words):
         """Of the command with these words, whose lines go to a file."""
         others = [path for path in [self.lines, *self.lines.parent.glob(self.lines.stem + ".*-of-*.jsonl")]
                   if path != lines and path.exists()]
@@ -153,7 +161,7 @@ class Measurement:
         begun, out = time.monotonic(), lines.with_suffix(".out")
         try:
             with out.open("w") as shown, lines.with_suffix(".log").open("a") as log:
-                run_until(self.deadline, [*prefix, *map(str, command)], cwd=ROOT, stdout=shown, stderr=log,
+                run_until(deadline, [*prefix, *map(str, command)], cwd=ROOT, stdout=shown, stderr=log,
                           env=environment)
         finally:
             with self.lock:
@@ -164,20 +172,23 @@ class Measurement:
     def shard(self, part, gpu):
         """Measures it; the rows of all where it was the last one."""
         shards = self.flags.gpus
-        own = []
+        deadline = self.deadline
         if shards > 1:
             name = self.lines.with_suffix(".%d-of-%d.jsonl" % (part, shards))
-            own = self.summaries(name, gpu, "--shard", "%d/%d" % (part, shards))
-            name.with_suffix(".summary").write_text(json.dumps(own))
+            if not name.with_suffix(".summary").exists():  # else it was measured to its end before
+                own = self.summaries(name, gpu, deadline, "--shard", "%d/%d" % (part, shards))
+                name.with_suffix(".summary").write_text(json.dumps(own))
+            deadline = max(deadline, time.monotonic() + MERGING)  # nothing is left to judge
         with self.lock:
             self.left -= 1
             if self.left:
                 return []
-        of_all = self.summaries(self.lines, gpu)
+        of_all = self.summaries(self.lines, gpu, deadline)
         parts = [of_all] if shards == 1 else [
             json.loads(self.kept(".%d-of-%d.summary" % (i + 1, shards))) for i in range(shards)]
         return [{"policy": policy, "level": self.level, "command": self.text, "search": self.searched,
-                 "seconds": round(float(self.kept(".seconds")), 1), "commit": self.flags.commit,
+                 "gpu_seconds": round(float(self.kept(".seconds")), 1), "gpus": shards,
+                 "commit": self.flags.commit,
                  "devices": self.kept(".devices").splitlines(), "summary": of_all[i]["summary"],
                  "shards": [{k: part[i][k] for k in ("costs", "executors") if k in part[i]} for part in parts]}
                 for i, policy in enumerate(self.policies)]
@@ -189,7 +200,13 @@ def said(row):
                                              100 * summary["solved"]["value"])
     if summary["pass_at"] and summary["pass_at"].get("1"):
         text += ", pass@1 %.0f %%" % (100 * summary["pass_at"]["1"]["value"])
-    return "%s, %.0f s" % (text, row["seconds"])
+    return "%s, %.0f s of a GPU" % (text, row["gpu_seconds"])
+
+
+def write(found, out):
+    part = out.with_suffix(".part")
+    part.write_text(json.dumps(found, indent=1) + "\n")
+    part.rename(out)
 
 
 def main():
@@ -239,17 +256,16 @@ def main():
         try:
             rows = measurement.shard(part, gpu)
         except Ended:
-            print("%s, level %d: ended; goes on from its lines" % (" and ".join(measurement.policies), measurement.level),
-                  flush=True)
+            print("%s, level %d, shard %d of %d: ended; goes on from its lines" % (
+                " and ".join(measurement.policies), measurement.level, part, flags.gpus), flush=True)
             return
         with lock:
             found["rows"] += rows
-            part = flags.out.with_suffix(".part")
-            part.write_text(json.dumps(found, indent=1) + "\n")
-            part.rename(flags.out)
+            write(found, flags.out)
             for row in rows:
                 print(said(row), flush=True)
 
+    write(found, flags.out)
     measurements = [Measurement(tool, folders, *job, flags, deadline) for job in wanted_jobs(folders, found, flags)]
     jobs = [(measurement, part + 1) for measurement in measurements for part in range(flags.gpus)]
     share(jobs, flags.gpus, work, lambda: time.monotonic() > deadline)

@@ -386,7 +386,7 @@ def ablation() -> str:
 def policies() -> str:
     """What policies make of the project's suites at full size, from bench/*/policies.json."""
     lines = ["| suite | policy | pass@1 | pass@10 | faster than eager: first answer, best | speedup over eager of right ones | "
-             "hybrids | seconds |", "|---|---|---|---|---|---|---|---|"]
+             "hybrids | GPU seconds |", "|---|---|---|---|---|---|---|---|"]
     names = {"sft": "embedded, by SFT", "rl": "embedded, with its RL adapter", "teacher": "teacher"}
 
     def share(number):
@@ -406,11 +406,11 @@ def policies() -> str:
                 "level %d" % row["level"], summary["tasks"], ", search" if row["search"] else "", names[row["policy"]],
                 bounds(passed.get("1"), "%.1f %% [%.1f, %.1f]", 100), share(passed.get("10")), *map(share, fast),
                 bounds(eager["geometric_mean_right"], "%.2fx [%.2f, %.2f]"), summary["reasons"].get("coverage", 0),
-                summary["answers"], row["seconds"]))
+                summary["answers"], row["gpu_seconds"]))
             devices |= set(row["devices"])
     lines += ["", "%s. Ten answers a task, of the teacher one; 95 %% intervals over tasks. A right answer is faster where the lower end of its "
               "speedup's interval is more than 1; speedups are geometric means over tasks with a right answer, of the best. Hybrids: "
-              "answers that leave PyTorch something to compute; they count as wrong. Seconds are of all policies of one level together."
+              "answers that leave PyTorch something to compute; they count as wrong. Seconds are of one GPU with 16 cores (of all together where several shared it), for all policies of a level."
               % " and ".join(sorted(devices))]
     return "\n".join(lines)
 

@@ -1,6 +1,7 @@
 """`kernelwright eval`: what the teacher writes by itself for several models, judged."""
 
 import json
+import pathlib
 import shutil
 import time
 
@@ -251,39 +252,56 @@ def test_a_run_that_was_ended_goes_on(three_models, tmp_path, beside):
     assert {label: summary for label, (summary, *_) in again_summaries.items()} == summaries
 
 
-def test_shards_become_the_run_that_was_not_parted(three_models, tmp_path):
-    common = ("eval", three_models, "--backend", "cpu", "--coverage", "pure", "--samples", "2", "--trials", "1",
-              "--seed", "5", "--json")
+def test_shards_become_the_run_that_was_not_parted(tmp_path):
+    models = tmp_path / "models"
+    models.mkdir()
+    for name, operator in (("a", "relu"), ("b", "sigmoid"), ("c", "tanh"), ("d", "exp")):
+        write_model(models / (name + ".py"), "return torch.%s(a0) + a1" % operator, "torch.randn(8, 40), torch.randn(40)")
+    write_model(models / "e.py", *MODELS["sorted"])
+    common = ("eval", models, "--backend", "cpu", "--coverage", "pure", "--trials", "1", "--json", "--seed", "5")
     rows, whole = read(run(*common))
+    assert [row["outcome"] for row in rows].count("verified") == 4
     files = [tmp_path / ("%d.jsonl" % part) for part in (1, 2)]
     merge = [word for file in files for word in ("--merge", file)]
     parts = []
     for part, file in enumerate(files, 1):
         process = run(*common, "--lines", file, "--shard", "%d/2" % part)
         found, _ = read(process)
-        assert ("2 models, ", "1 model, ")[part - 1] in process.stderr
+        assert ("3 models, ", "2 models, ")[part - 1] in process.stderr
         parts.append(found)
-    assert [len(found) for found in parts] == [2, 1]
+    assert [sorted(pathlib.Path(row["model"]).stem for row in found) for found in parts] == [["a", "c", "e"], ["b", "d"]]
     untimed = [{k: v for k, v in row.items() if k not in UNTIMED} for row in rows]
     merged = [{k: v for k, v in row.items() if k not in UNTIMED} for found in parts for row in found]
     assert sorted(untimed, key=str) == sorted(merged, key=str)
 
     together = run(*common, "--lines", tmp_path / "all.jsonl", *merge)
     again, summary = read(together)
-    assert not again and summary == whole and "3 of 3 models were judged before" in together.stderr
-    assert len((tmp_path / "all.jsonl").read_text().splitlines()) == 4
+    assert not again and summary == whole and "5 of 5 models were judged before" in together.stderr
+    assert len((tmp_path / "all.jsonl").read_text().splitlines()) == 6
 
-    first, *kept = files[0].read_text().splitlines()
-    files[0].write_text("\n".join([first, kept[0], kept[1][:30]]))  # a shard that was ended
+    # A shard that was ended, in the middle of a line: its models are judged, and count at their places.
+    kept = files[1].read_text()
+    first, *lines = kept.splitlines()
+    files[1].write_text("\n".join([first, lines[0], lines[1][:30]]))
     left, summary = read(run(*common, "--lines", tmp_path / "left.jsonl", *merge))
     assert len(left) == 1 and summary == whole
 
-    for shard in ("0/2", "3/2", "1", "1/2x", "-1/2", "a/b"):
-        process = run(*common, "--shard", shard)
+    # What a shard could not judge counts as it stands, as in one run.
+    unjudged = {**json.loads(lines[0]), "outcome": "not judged", "samples": []}
+    files[1].write_text("\n".join([first, json.dumps(unjudged), lines[1], ""]))
+    again, summary = read(run(*common, "--lines", tmp_path / "unjudged.jsonl", *merge))
+    assert not again and summary["correct"] == whole["correct"] - 1
+
+    for shard in ("3/2", ""):
+        process = run(*common, "--lines", tmp_path / "none.jsonl", "--shard", shard)
         assert process.returncode == 2 and "--shard %s: I/N is wanted" % shard in process.stderr
-    other = run(*common[:-2], "6", "--lines", tmp_path / "other.jsonl", *merge)
-    assert other.returncode == 2 and "another run" in other.stderr
-    assert run(*common, *merge).returncode == 2  # without --lines
+    assert not (tmp_path / "none.jsonl").exists()
+    other = run(*common[:-1], "6", "--lines", tmp_path / "other.jsonl", *merge)
+    assert other.returncode == 2 and "--merge %s: is of another run" % files[0] in other.stderr
+    assert (tmp_path / "other.jsonl").read_text() == ""  # another command may have it
+    folder = run(*common, "--lines", tmp_path / "more.jsonl", "--merge", models)
+    assert folder.returncode == 2 and "cannot be read" in folder.stderr
+    assert run(*common, *merge).returncode == run(*common, "--shard", "1/2").returncode == 2  # without --lines
 
 
 def test_lines_of_another_run_are_not_gone_on_with(three_models, tmp_path):

@@ -280,17 +280,21 @@ def test_optimize_takes_answers_for_fragments(model, tmp_path):
     assert "doubled" in (tmp_path / "out" / "optimized.py").read_text()
 
 
-# Stands for the program: notes its words, and writes a line and a summary for each policy.
+# Stands for the program: notes its words, writes its file of lines, and prints a line and a summary for each policy,
+# which says what it was of.
 PRETENDED = """#!%s
 import json, sys
 words = sys.argv[1:]
 open(%%r, "a").write(json.dumps(words) + "\\n")
 main = words[words.index("--model") + 1] if "--model" in words else "teacher"
+option = lambda name: [b for a, b in zip(words, words[1:]) if a == name]
+open(option("--lines")[0], "a").write("lines\\n")
 labels = [main] + [b.split("@")[0] for a, b in zip(words, words[1:]) if a == "--beside"]
 for label in labels:
     print(json.dumps({"model": "m.py", "label": label}))
 for k, label in enumerate(labels):
-    print(json.dumps({"summary": {"solved": {"value": k / 10}, "pass_at": None, "of": label}, "executors": {}}))
+    print(json.dumps({"summary": {"solved": {"value": k / 10}, "pass_at": None, "of": label,
+                                  "shard": option("--shard"), "merged": len(option("--merge"))}, "executors": {}}))
 """ % sys.executable
 
 
@@ -379,21 +383,46 @@ def test_the_benchmark_searches_one_by_one(tmp_path):
 
 def test_the_benchmark_shards_its_commands(tmp_path):
     bench = Benchmark(tmp_path)
-    rows, commands = bench.rows("a", "teacher", flags=("--gpus", "3", "--levels", "1"))
+    level1 = ("--levels", "1")
+    rows, commands = bench.rows("a", "teacher", flags=("--gpus", "3", *level1))
     shards = [words[words.index("--shard") + 1] for words in commands[:3]]
-    assert sorted(shards) == ["1/3", "2/3", "3/3"] and len(commands) == 4 and "--shard" not in commands[3]
+    assert sorted(shards) == ["1/3", "2/3", "3/3"] and len(commands) == 4
     files = [words[words.index("--lines") + 1] for words in commands]
     assert len(set(files)) == 4
     assert [row["policy"] for row in rows] == ["a", "teacher"]
-    assert all(len(row["shards"]) == 3 and "--shard" not in row["command"] for row in rows)
-    for file in files[:3]:
-        (tmp_path / file).write_text("lines\n")
+    for row in rows:  # of all, not of a shard
+        assert row["summary"]["shard"] == [] and row["summary"]["merged"] == 3
+        assert len(row["shards"]) == row["gpus"] == 3 and "--shard" not in row["command"]
     # With another number of GPUs it is the same command, and goes on from all lines.
-    assert not bench.rows("teacher", "a", flags=("--levels", "1"))[1]
+    assert not bench.rows("teacher", "a", flags=level1)[1]
     (tmp_path / "out.json").unlink()
-    rows, [words] = bench.rows("a", "teacher", flags=("--levels", "1"))
+    rows, [words] = bench.rows("a", "teacher", flags=level1)
     merged = [other for word, other in zip(words, words[1:]) if word == "--merge"]
     assert sorted(merged) == sorted(files[:3]) and words[words.index("--lines") + 1] == files[3]
+
+
+def test_the_benchmark_goes_on_with_the_shards_that_were_ended(tmp_path):
+    bench = Benchmark(tmp_path)
+    flags, tool = ("--gpus", "2", "--levels", "1"), (tmp_path / "tool").read_text()
+    slow = 'import sys, time\nif "2/2" in sys.argv: time.sleep(60)\n'
+    (tmp_path / "tool").write_text(tool.replace("\n", "\n" + slow, 1))
+    rows, commands = bench.rows("a", flags=(*flags, "--minutes", "0.15"))
+    assert not rows and [words[-1] for words in commands] == ["1/2"]
+    (tmp_path / "tool").write_text(tool)
+    [row], commands = bench.rows("a", flags=flags)
+    assert [words[words.index("--shard") + 1] for words in commands[:-1]] == ["2/2"]
+    assert row["summary"]["merged"] == 2 and len(row["shards"]) == 2
+
+
+def test_the_benchmark_says_at_once_that_a_shard_failed(tmp_path):
+    bench = Benchmark(tmp_path)
+    tool = tmp_path / "tool"
+    tool.write_text(tool.read_text().replace("\n", '\nimport sys\nif "2/2" in sys.argv: sys.exit(3)\n', 1))
+    done = subprocess.run([sys.executable, ROOT / "bench/policies.py", tool, "--runs", tmp_path / "runs", "--out",
+                           tmp_path / "out.json", "--backend", "cpu", "--levels", "1", "--gpus", "2", "--policy", "teacher"],
+                          capture_output=True, text=True)
+    assert done.returncode != 0 and "failed: " in done.stdout and "exit status 3" in done.stdout
+    assert json.loads((tmp_path / "out.json").read_text())["rows"] == []
 
 
 def test_the_benchmark_goes_on_from_lines(tmp_path):
@@ -408,7 +437,7 @@ def test_the_benchmark_goes_on_from_lines(tmp_path):
     rows, commands = bench.rows("a", flags=("--levels", "1"))
     lines = commands[0][commands[0].index("--lines") + 1]
     assert lines.startswith(str(tmp_path / "runs" / "a-1-")) and len(rows) == 1
-    assert rows[0]["seconds"] >= 1 and "--lines" not in rows[0]["command"]
+    assert rows[0]["gpu_seconds"] >= 1 and "--lines" not in rows[0]["command"]
     # Another question has lines of its own.
     _, (other,) = bench.rows("a", flags=("--levels", "1", "--temperature", "0.9"))
     assert other[other.index("--lines") + 1] != lines

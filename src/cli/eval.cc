@@ -31,7 +31,7 @@ constexpr int kMostSamples = 1000;  // of a model
 
 struct Flags {
   std::vector<std::string> models, beside, merge;
-  std::string cls = "Model", coverage = "hybrid", out, schedules, search, lines, shard;
+  std::string cls = "Model", coverage = "hybrid", out, schedules, search, lines, shard = "1/1";
   int samples = 1, trials = 0, batch = 64;
   bool json = false, no_time = false, side_by_side = false, until_accepted = false,
        baseline = false, twins = false;
@@ -84,9 +84,9 @@ void write_file(const fs::path& path, const std::string& text) {
 
 // One of the policies that are judged, and what came of it.
 struct Judged {
-  std::string label;  // what its lines say it is; empty where it is the only one
-  fs::path folder;    // of what it wrote
-  std::unique_ptr<Policy> policy;
+  std::string label;               // what its lines say it is; empty where it is the only one
+  fs::path folder;                 // of what it wrote
+  std::unique_ptr<Policy> policy;  // once there is something to ask it
   std::map<std::string, int> outcomes;
   // By the models' places: results come in another order, and intervals depend on it.
   std::map<size_t, TaskAnswers> tasks;
@@ -198,13 +198,8 @@ Json executor_counts(const ExecutorClient& executor) {
           {"busy_seconds", executor.busy_seconds()}};
 }
 
-// The policies that are asked, in the order given. Two models are two processes, and both are there
-// until the end.
-std::vector<Judged> policies_of(const Flags& flags, const DeviceProfile& profile) {
-  const TeacherOptions teacher = {
-      .schedules = schedule_table(flags.schedules, profile, flags.machine.chosen_backend()),
-      .explore = flags.explore,
-      .whole = flags.search.empty()};
+// The policies that are asked, in the order given.
+std::vector<PolicyFlags> policies_of(const Flags& flags) {
   std::vector<PolicyFlags> asked = {flags.policy};
   for (const std::string& text : flags.beside) {
     asked.push_back(flags.policy.with(beside_of(text, flags).what));
@@ -214,6 +209,10 @@ std::vector<Judged> policies_of(const Flags& flags, const DeviceProfile& profile
     if (labels.insert(policy.label()).second) continue;
     throw InputError("--beside " + policy.label() + ": is one of the policies already");
   }
+  return asked;
+}
+
+std::vector<Judged> judged_of(const Flags& flags, const std::vector<PolicyFlags>& asked) {
   std::vector<Judged> out(asked.size());
   for (size_t i = 0; i < asked.size(); ++i) {
     out[i].folder = flags.out;
@@ -222,9 +221,18 @@ std::vector<Judged> policies_of(const Flags& flags, const DeviceProfile& profile
       out[i].folder /= std::to_string(i);
     }
     if (!flags.out.empty()) fs::create_directories(out[i].folder);
-    out[i].policy = asked[i].make(teacher);
   }
   return out;
+}
+
+// Two models are two processes, and both are there until the end.
+void make_policies(const Flags& flags, const std::vector<PolicyFlags>& asked,
+                   const DeviceProfile& profile, std::vector<Judged>& judged) {
+  const TeacherOptions teacher = {
+      .schedules = schedule_table(flags.schedules, profile, flags.machine.chosen_backend()),
+      .explore = flags.explore,
+      .whole = flags.search.empty()};
+  for (size_t i = 0; i < asked.size(); ++i) judged[i].policy = asked[i].make(teacher);
 }
 
 // What one policy wrote for the model at `place`.
@@ -263,15 +271,13 @@ Json asked_of(const Flags& flags, const std::vector<RecordRequest>& requests,
           {"models", sha256_hex(texts.dump())}};
 }
 
-// --shard I/N: the places I-1, I-1+N, ... among so many models; all of them where it is not given.
+// --shard I/N: the places I-1, I-1+N, ... among so many models.
 std::vector<size_t> places_of(const std::string& shard, size_t models) {
-  size_t part = 1, parts = 1;
-  if (!shard.empty()) {
-    char end = 0;
-    if (std::sscanf(shard.c_str(), "%4zu/%4zu%c", &part, &parts, &end) != 2 || part < 1 ||
-        part > parts) {
-      throw InputError("--shard " + shard + ": I/N is wanted, I from 1 to N, such as 2/4");
-    }
+  size_t part = 0, parts = 0;
+  char end = 0;
+  if (std::sscanf(shard.c_str(), "%4zu/%4zu%c", &part, &parts, &end) != 2 || part < 1 ||
+      part > parts) {
+    throw InputError("--shard " + shard + ": I/N is wanted, I from 1 to N, such as 2/4");
   }
   std::vector<size_t> places;
   for (size_t place = part - 1; place < models; place += parts) places.push_back(place);
@@ -318,7 +324,7 @@ void print_summary(const Judged& judged, size_t policy, const SuiteOptions& opti
   }
   Json last = {{"summary", to_json(metrics)}, {"executors", executor_counts(executor)}};
   if (!judged.label.empty()) last["label"] = judged.label;
-  if (Json costs = judged.policy->costs(); !costs.is_null()) {
+  if (Json costs = judged.policy ? judged.policy->costs() : Json(); !costs.is_null()) {
     last.update({{"policy", judged.policy->name()}, {"costs", std::move(costs)}});
   }
   std::cout << last.dump() << std::endl;
@@ -332,6 +338,7 @@ void print_counts(const Judged& judged, size_t models) {
     counts += ", " + std::to_string(count) + " " + outcome;
   }
   std::fprintf(stderr, "%s\n", counts.c_str());
+  if (!judged.policy) return;
   if (const std::string costs = costs_text(*judged.policy); !costs.empty()) {
     std::fprintf(stderr, "%s%s\n", whose.c_str(), costs.c_str());
   }
@@ -354,11 +361,15 @@ int run(const Flags& flags) {
       return baselines->build(models, scratch.emplace_back().path());
     };
   }
-  machine.executor.hello();
-  std::vector<Judged> judged = policies_of(flags, machine.profile);
+  const std::vector<PolicyFlags> asked = policies_of(flags);
+  std::vector<Judged> judged = judged_of(flags, asked);
   open_lines(flags, machine.profile, all, judged, places, lines);
   std::vector<RecordRequest> requests;
   for (size_t place : places) requests.push_back(all[place]);
+  if (!requests.empty()) {
+    machine.executor.hello();
+    make_policies(flags, asked, machine.profile, judged);
+  }
   const auto done = [&](const SuiteResult& result) {
     Judged& own = judged[result.policy];
     const Json line = line_of(result, own.label);
@@ -458,7 +469,7 @@ Command add_eval(CLI::App& app) {
   CLI::Option* kept = app.add_option(
       "--lines", flags->lines,
       "file for each model's line, as --json prints it: the same command goes on from "
-      "what a run that was ended has left there, and its summary is of all models");
+      "what a run that was ended has left there, and its summary is of all models (of its shard)");
   app.add_option("--merge", flags->merge,
                  "what other runs of the same command left with --lines, such as those of its "
                  "shards: counts as judged, and is added to this run's; may be given several times")
@@ -469,7 +480,8 @@ Command add_eval(CLI::App& app) {
                  "judge each Nth model alone, from the Ith on (2/4): runs of all I, each with "
                  "--lines of its own, share the work; then the command with --merge of these "
                  "files, and without --shard, prints the summary of all")
-      ->type_name("I/N");
+      ->type_name("I/N")
+      ->needs(kept);
   app.add_option("--seed", flags->seed, "seed of policy, inputs and parameters (default: secret)");
   app.add_option(
          "--build-timeout", flags->build_timeout,

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,21 +23,25 @@ class EvalLines {
   // another run, or none; EnvironmentError where it cannot be written.
   EvalLines(const std::filesystem::path& file, const Json& asked, std::vector<std::string> labels);
 
-  // The lines of a model, in the order of the labels; nothing where one of them is missing, or was
-  // not judged.
+  // The lines of a model, in the order of the labels; nothing where one of them is missing, or is
+  // of what was not judged and no merged one.
   std::optional<std::vector<Json>> of(const std::string& model) const;
   void add(const Json& line);
-  // Adds the models of another file that this one lacks. InputError where it was asked anything
-  // else, or is no file of lines; EnvironmentError where it cannot be read.
+  // Adds the models of another file that this one lacks or has not judged. They count as they
+  // stand, as they would in one run of all. InputError where it was asked anything else, or is no
+  // file of lines.
   void merge(const std::filesystem::path& other);
 
  private:
-  void put(const Json& line);
+  void put(const std::string& line);
 
   const std::filesystem::path file_;
   const Json asked_;
+  const std::string first_;  // the line that says so
   const std::vector<std::string> labels_;
   std::map<std::pair<std::string, std::string>, Json> known_;  // by model and label
+  std::set<std::pair<std::string, std::string>> merged_;
+  bool begun_ = false;  // the first line is there
   std::ofstream out_;
   std::optional<FileLock> lock_;
 };

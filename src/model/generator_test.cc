@@ -225,6 +225,16 @@ TEST(Generator, CapturedStepsDrawTheSame) {
       }
     }
   }
+  // In bfloat16, where steps attend by flash attention.
+  const Transformer halves(folder, at::TensorOptions(at::kBFloat16).device(at::kCUDA));
+  const auto drawn = [&](bool graphs) {
+    return Generator(halves, tokenizer(), {.rows = 1, .steps = 7, .graphs = graphs}).run(requests);
+  };
+  const auto computed = drawn(false), replayed = drawn(true);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    EXPECT_EQ(replayed[i].tokens, computed[i].tokens) << i;
+    EXPECT_EQ(replayed[i].log_p, computed[i].log_p) << i;
+  }
   fs::remove_all(folder);
 }
 #endif

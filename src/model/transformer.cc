@@ -1,5 +1,9 @@
 #include "model/transformer.h"
 
+#ifdef KW_WITH_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -46,11 +50,20 @@ at::Tensor together(const std::vector<at::Tensor>& parts) {
   return parts[0].defined() ? at::cat(parts) : at::Tensor();
 }
 
-// Flash attention has kernels for these (PyTorch's are those of Dao, arXiv:2307.08691).
-bool has_flash(const at::TensorOptions& options, int64_t head_width) {
+// Flash attention has kernels for these (PyTorch's are those of Dao, arXiv:2307.08691), on Ampere
+// and later.
+bool has_flash([[maybe_unused]] const at::TensorOptions& options,
+               [[maybe_unused]] int64_t head_width) {
+#ifdef KW_WITH_CUDA
   const auto type = at::typeMetaToScalarType(options.dtype());
-  return options.device().is_cuda() && (type == at::kBFloat16 || type == at::kHalf) &&
-         head_width % 8 == 0 && head_width <= 256;
+  if (!options.device().is_cuda() || (type != at::kBFloat16 && type != at::kHalf)) return false;
+  int capability = 0;
+  const int index = std::max<int>(0, options.device().index());
+  const auto status = cudaDeviceGetAttribute(&capability, cudaDevAttrComputeCapabilityMajor, index);
+  return status == cudaSuccess && capability >= 8 && head_width % 8 == 0 && head_width <= 256;
+#else
+  return false;
+#endif
 }
 
 // [B, heads, T, width], each text by itself: time goes with the squares of their lengths, not of T.

@@ -195,6 +195,38 @@ TEST_P(Parity, StepsOfAGpu) {
   }
   EXPECT_LT(std::sqrt(error), 2 * std::sqrt(rounding));
 }
+
+// Where a row has thousands of positions and another has few, keys are shared among many blocks:
+// as products with a mask on the CPU. Values rise along a row, so that each part of it counts.
+TEST(LongSteps, OfAGpu) {
+  if (!at::globalContext().hasCUDA()) GTEST_SKIP() << "no GPU";
+  const c10::InferenceMode guard;
+  ModelConfig config;
+  config.type = "qwen3";
+  config.vocabulary = 64, config.width = 384, config.layers = 1, config.heads = 6;
+  config.kv_heads = 2, config.head_width = 64, config.inner = 64, config.context = 4096;
+  config.tied = true;
+  const Transformer here(config, at::TensorOptions(at::kBFloat16), 5);
+  const Transformer there(here, at::Device(at::kCUDA, 0));
+  const at::Tensor ids = at::tensor({int64_t{7}, int64_t{8}, int64_t{9}}, at::kLong);
+  const at::Tensor positions = at::tensor({int64_t{3}, int64_t{3900}, int64_t{1000}}, at::kLong);
+  KvCache cache = here.make_cache(3, 4096), cuda = there.make_cache(3, 4096);
+  const at::Tensor at = at::arange(4096).view({1, 1, -1, 1});
+  const at::Tensor seen = at < positions.view({-1, 1, 1, 1});
+  const at::Tensor values = at::where(seen, at.to(at::kFloat) / 2000, 100.0);
+  cache.keys[0].copy_(at::randn({3, 2, 4096, 64}).mul_(0.1));
+  cache.values[0].copy_(values.expand({3, 2, 4096, 64}));
+  cuda.keys[0].copy_(cache.keys[0]);
+  cuda.values[0].copy_(cache.values[0]);
+  const at::Tensor wanted = here.step(ids, positions, 4096, cache).to(at::kFloat);
+  const at::Tensor found =
+      there.step(ids.cuda(), positions.cuda(), 4096, cuda).to(at::kFloat).cpu();
+  for (int64_t row = 0; row < 3; ++row) {
+    EXPECT_LT((found[row] - wanted[row]).norm().item<double>(),
+              0.03 * wanted[row].norm().item<double>())
+        << row;
+  }
+}
 #endif
 
 INSTANTIATE_TEST_SUITE_P(Families, Parity,

@@ -11,7 +11,6 @@
 #include "formats/error.h"
 #include "formats/model_folder.h"
 #include "formats/read_file.h"
-#include "train/host_memory.h"
 #include "train/placement.h"
 
 namespace kw {
@@ -58,7 +57,7 @@ Answerer::Answerer(const std::filesystem::path& folder, const AnswererOptions& o
   generation_.rows = options.rows;
   if (model_.device().is_cpu()) {
     generation_.rows =
-        rows_that_fit(options.rows, model_.cache_bytes(generation_.context), host_memory());
+        rows_that_fit(options.rows, model_.cache_bytes(generation_.context), options.memory);
   }
   thread_ = std::thread([this] { live(); });
 }

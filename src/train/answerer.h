@@ -17,6 +17,7 @@
 #include "model/generator.h"
 #include "policy/chat_request.h"
 #include "train/answer_format.h"
+#include "train/host_memory.h"
 #include "worker/unique_fd.h"
 
 namespace kw {
@@ -24,7 +25,8 @@ namespace kw {
 struct AnswererOptions {
   int64_t rows = 16;    // answers under way in the batch; on a CPU as many as rows_that_fit
   int64_t context = 0;  // positions of a prompt and its answer; 0: the model's, at most 8192
-  std::string device = "auto";  // cpu, cuda
+  std::string device = "auto";    // cpu, cuda
+  double memory = host_memory();  // bytes that there are, of a CPU
 };
 
 // As many of these rows as a quarter of a machine's memory has caches for, one at least: memory of

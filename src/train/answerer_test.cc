@@ -109,6 +109,15 @@ TEST(Rows, AreNoMoreThanMemoryHolds) {
   EXPECT_EQ(rows_that_fit(16, int64_t{1} << 40, 24e9), 1);
 }
 
+TEST_F(Answering, HasTheRowsThatMemoryHolds) {
+  const double row = 2 * 2 * 2 * 8 * 128 * sizeof(float);  // keys and values of 2 layers, 2 heads
+  AnswererOptions options{.rows = 200, .device = "cpu", .memory = 4 * 3.5 * row};
+  const auto rows = [&] { return Answerer(folder_.path(), options).description(); };
+  EXPECT_NE(rows().find(" 3 rows of 128 "), std::string::npos) << rows();
+  options.memory = 1e12;
+  EXPECT_NE(rows().find(" 200 rows of 128 "), std::string::npos) << rows();
+}
+
 TEST_F(Answering, ManyThreadsGetTheirOwnAnswers) {
   Answerer answerer(folder_.path(), {.rows = 4, .device = "cpu"});
   std::vector<std::future<ChatCompletion>> asked;

@@ -1,13 +1,20 @@
-// Bytes of memory that this machine has.
+// Bytes of memory that this process may have: the machine's, or its control group's where that is
+// less.
 #pragma once
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <fstream>
+
 namespace kw {
 
 inline double host_memory() {
-  return static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
-         static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+  const double machine = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+                         static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+  double group = 0;
+  std::ifstream in("/sys/fs/cgroup/memory.max");  // "max" is no number
+  return in >> group ? std::min(machine, group) : machine;
 }
 
 }  // namespace kw
