@@ -30,6 +30,7 @@ from pathlib import Path
 from gpus import part_of_host, share
 from held_out import held_out
 from paired import answers_of, differences_of, interval
+from whole_file import write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SEED = 1
@@ -144,10 +145,7 @@ def compare(found):
 
 def write(found, path):
     compare(found)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(found, indent=1) + "\n")
-    part.rename(path)
+    write_whole(path, json.dumps(found, indent=1) + "\n")
 
 
 def main():

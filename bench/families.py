@@ -16,11 +16,12 @@ without a GPU.
 import argparse
 import datetime
 import json
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+
+from whole_file import write_whole
 
 HALF = "dtype=torch.bfloat16"
 
@@ -430,9 +431,7 @@ def main():
                   flush=True)
             document["models"].append({"group": family, "name": row[0], "sizes": row[1],
                                        "forward": row[4], **result})
-            part = options.out.with_suffix(".part")
-            part.write_text(document_text(document))
-            os.replace(part, options.out)
+            write_whole(options.out, document_text(document))
 
         status = evaluate(options, list(models), take)
     fine = sum(best_of(r) is not None for r in document["models"])

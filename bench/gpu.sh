@@ -189,7 +189,8 @@ step_ablation() {
     sleep 2
     cp -u "$BUILD/ablation.json" "$out/" 2>/dev/null
   done
-  wait $run
+  wait $run || return
+  cp "$BUILD/ablation.json" "$out/"
 }
 
 # What the embedded models and the teacher make of suites (SUITES: a folder) at LEVELS, in MINUTES. Another call

@@ -27,6 +27,7 @@ import time
 from pathlib import Path
 
 from gpus import part_of_host, share
+from whole_file import write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -204,9 +205,7 @@ def said(row):
 
 
 def write(found, out):
-    part = out.with_suffix(".part")
-    part.write_text(json.dumps(found, indent=1) + "\n")
-    part.rename(out)
+    write_whole(out, json.dumps(found, indent=1) + "\n")
 
 
 def main():

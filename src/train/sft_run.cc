@@ -61,6 +61,12 @@ std::vector<Example> validation_examples(const SftConfig& config, const AnswerFo
   return out;
 }
 
+void check_row(const SftConfig& config, int64_t positions) {
+  if (config.row <= positions) return;
+  throw InputError("sft.row is " + std::to_string(config.row) + ", and the model has " +
+                   std::to_string(positions) + " positions");
+}
+
 }  // namespace
 
 void describe(Settings& s, SftConfig& c) {
@@ -86,16 +92,6 @@ void describe(Settings& s, SftConfig& c) {
   s.add("sft.evaluate_every", c.evaluate_every, "steps between losses on these", 1);
   s.add("sft.checkpoint_every", c.checkpoint_every, "steps between checkpoints", 1);
 }
-
-namespace {
-
-void check_row(const SftConfig& config, int64_t positions) {
-  if (config.row <= positions) return;
-  throw InputError("sft.row is " + std::to_string(config.row) + ", and the model has " +
-                   std::to_string(positions) + " positions");
-}
-
-}  // namespace
 
 void check(const SftConfig& config) {
   check(static_cast<const RunConfig&>(config));
