@@ -362,7 +362,13 @@ at::Tensor Transformer::step(const at::Tensor& ids, const at::Tensor& positions,
   sight.length = length;
   sight.places = positions.view({-1, 1, 1, 1});
   if (has_flash(options_, config_.head_width)) {
-    sight.used = (positions + 1).to(at::kInt).unsqueeze(1).expand({-1, config_.kv_heads}).flatten();
+    // Of one row flatten() alone would be a view that repeats one number.
+    sight.used = (positions + 1)
+                     .to(at::kInt)
+                     .unsqueeze(1)
+                     .expand({-1, config_.kv_heads})
+                     .flatten()
+                     .contiguous();
     sight.query_starts = at::arange(sight.used.size(0) + 1, sight.used.options());
     sight.key_starts = sight.query_starts * cache.positions();
   } else {
