@@ -221,7 +221,7 @@ def measure(tool, name, count, backend, jobs, keep):
               if any(stage in r.get("stages", {}) for r in own)}
     phases = {phase: statistics.median(r["phases"].get(phase, 0) for r in own)
               for phase in sorted({p for r in own for p in r.get("phases", {})})}
-    references = sum(r["phases"].get("reference", 0) for r in own)
+    references = sum(seconds for r in own for phase, seconds in r["phases"].items() if phase.startswith("reference"))
     return {"class": name, "target": target, "verdicts": len(results), "outcomes": outcomes,
             "verdicts_per_s": len(results) / (finished - started),
             "references_s": references,

@@ -171,7 +171,7 @@ def test_what_is_equal_is_judged_once(results, tmp_path):
     assert placed == ["pointwise.1.py", "pointwise.3.py", "pointwise.4.py"]
 
 
-UNTIMED = ("judge_seconds", "label")
+UNTIMED = ("judge_seconds", "phases", "label")
 
 
 def by_label(process):
@@ -343,6 +343,8 @@ def test_policies_share_what_is_equal(tmp_path):
     replayed, taught = sorted(rows[:2], key=lambda row: row["label"])
     assert [s["outcome"] for s in replayed["samples"]] == [s["outcome"] for s in taught["samples"]] == ["accepted"] * 2
     assert replayed["judge_seconds"] > 0 and taught["judge_seconds"] == 0
+    assert 0 < replayed["phases"]["reference: oracle"] < sum(replayed["phases"].values()) <= replayed["judge_seconds"]
+    assert taught["phases"] == {}
     assert all(s["same_as"] is None for s in replayed["samples"] + taught["samples"])
     shown = run(*common, *replay).stdout
     for label in ("replay", "teacher"):

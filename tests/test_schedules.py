@@ -140,7 +140,7 @@ def evaluate(folder, *arguments):
     results = [json.loads(line) for line in process.stdout.splitlines()]
     results = [result for result in results if "summary" not in result]
     for result in results:
-        del result["judge_seconds"]
+        del result["judge_seconds"], result["phases"]
     return process, results
 
 

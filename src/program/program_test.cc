@@ -254,6 +254,28 @@ TEST(CutAndSplice, IdentityOnRandomGraphs) {
   EXPECT_GT(cuts, 30);
 }
 
+// The steps behind an output are enough for it.
+TEST(Lineage, GivesItsOutputOnRandomGraphs) {
+  std::mt19937 rng(9);
+  int fewer = 0;
+  for (int round = 0; round < 300; ++round) {
+    const Program whole = canonical(random_graph(rng, round % 2).program, {});
+    const std::vector<double> expected = evaluate(whole, {1, -2, 3});
+    for (size_t i = 0; i < whole.outputs.size(); ++i) {
+      const Lineage lineage = lineage_of(whole, {}, {whole.outputs[i]});
+      Program part = whole;
+      part.outputs = {whole.outputs[i]};
+      part.steps.clear();
+      for (size_t k = 0; k < whole.steps.size(); ++k) {
+        if (lineage.steps[k]) part.steps.push_back(whole.steps[k]);
+      }
+      fewer += part.steps.size() < whole.steps.size();
+      EXPECT_EQ(evaluate(part, {1, -2, 3}), std::vector<double>{expected[i]});
+    }
+  }
+  EXPECT_GT(fewer, 30);
+}
+
 TEST(Convex, MatchesPathEnumeration) {
   std::mt19937 rng(8);
   for (int round = 0; round < 500; ++round) {

@@ -148,6 +148,31 @@ std::vector<bool> live_steps(const Program& program, const std::vector<Kernel>& 
   return live;
 }
 
+Lineage lineage_of(const Program& program, const std::vector<Kernel>& kernels,
+                   const std::vector<ValueId>& values) {
+  int storages = 0;
+  for (const Value& value : program.values) storages = std::max(storages, value.storage + 1);
+  Lineage out{std::vector<bool>(program.steps.size()), std::vector<bool>(storages), 0};
+  const auto storage = [&](ValueId id) { return program.values[id].storage; };
+  for (ValueId id : values) out.storages[storage(id)] = true;
+  for (size_t i = program.steps.size(); i-- > 0;) {
+    const Step& step = program.steps[i];
+    std::vector<ValueId> touched = step_defines(step);
+    for (ValueId id : step_writes(step, kernels)) touched.push_back(id);
+    out.steps[i] = std::any_of(touched.begin(), touched.end(),
+                               [&](ValueId id) { return out.storages[storage(id)]; });
+    if (!out.steps[i]) continue;
+    touched = step_defines(step);
+    Step copy = step;
+    for_each_value(copy, [&](ValueId& id) { touched.push_back(id); });
+    for (ValueId id : touched) {
+      out.storages[storage(id)] = true;
+      out.bytes += static_cast<double>(program.values[id].bytes());
+    }
+  }
+  return out;
+}
+
 Program canonical(const Program& program, const std::vector<Kernel>& kernels) {
   const std::vector<bool> live = live_steps(program, kernels);
   Program out;

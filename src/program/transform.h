@@ -13,6 +13,15 @@ namespace kw {
 // call). Dataflow over step_reads / step_writes and storages; index by step.
 std::vector<bool> live_steps(const Program& program, const std::vector<Kernel>& kernels);
 
+// What values come from, by the same dataflow: steps, the storages that they use and make, and how
+// many bytes the values are that they use and make.
+struct Lineage {
+  std::vector<bool> steps, storages;  // by step; by storage number
+  double bytes = 0;
+};
+Lineage lineage_of(const Program& program, const std::vector<Kernel>& kernels,
+                   const std::vector<ValueId>& values);
+
 // Drops dead steps, renumbers values and storages in order of first appearance.
 Program canonical(const Program& program, const std::vector<Kernel>& kernels);
 // canonical() of all four programs; unused kernels and derived tensors dropped, the rest in order

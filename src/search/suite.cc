@@ -58,6 +58,10 @@ Verdict unwritten(const Proposal& proposal) {
   return verdict;
 }
 
+void add_phases(const Verdict& verdict, SuiteResult& result) {
+  for (const auto& [phase, seconds] : phase_seconds(verdict)) result.phases[phase] += seconds;
+}
+
 bool any(const std::vector<SuiteSample>& samples, Verdict::Outcome outcome) {
   return std::any_of(samples.begin(), samples.end(),
                      [&](const SuiteSample& sample) { return sample.verdict.outcome == outcome; });
@@ -109,6 +113,7 @@ Json to_json(const SuiteResult& result) {
               {"compiled_ms", milliseconds(result.compiled_ms)},
               {"floor_ms", milliseconds(result.floor_ms)},
               {"judge_seconds", result.judge_seconds},
+              {"phases", result.phases},
               {"samples", Json::array()}};
   for (const SuiteSample& sample : result.samples) out["samples"].push_back(to_json(sample));
   return out;
@@ -226,9 +231,11 @@ void Suite::take(Asked& asked, size_t k, const BatchResult& found) {
   SuiteSample& sample = asked.result.samples[k];
   sample.verdict = found.verdict;
   sample.in_full = found.program != nullptr || sample.verdict.rejected_at > Stage::kCompile;
-  for (const StageResult& stage : found.verdict.stages) {
-    const bool own = found.same_as.empty() && stage.stage > Stage::kCoverage;
-    if (own) asked.result.judge_seconds += stage.seconds;
+  if (found.same_as.empty()) {
+    for (const StageResult& stage : found.verdict.stages) {
+      if (stage.stage > Stage::kCoverage) asked.result.judge_seconds += stage.seconds;
+    }
+    add_phases(found.verdict, asked.result);
   }
   if (found.program) put_in_place(asked, sample, *found.program);
 }
@@ -447,6 +454,7 @@ void Suite::judge_one(Verifier& verifier, Asked& asked, size_t k, const Referenc
   SuiteSample& sample = asked.result.samples[k];
   auto& [request, built] = *asked.built[k];
   verifier.judge_built(reference, request, options, built, sample.verdict);
+  add_phases(sample.verdict, asked.result);
   sample.in_full = true;
 }
 
@@ -471,6 +479,7 @@ void Suite::judge_side_by_side(Verifier& verifier, Asked& asked, const Reference
     Verdict verdict;
     auto& [request, built] = *asked.built[k];
     verifier.judge_built(reference, request, whole, built, verdict);
+    add_phases(verdict, asked.result);
     verdict.speedup_eager = samples[k].verdict.speedup_eager;
     verdict.speedup_compile = samples[k].verdict.speedup_compile;
     samples[k].verdict = std::move(verdict);

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -62,7 +63,8 @@ struct SuiteResult {
   std::vector<SuiteSample> samples;
   double eager_ms = 0, compiled_ms = 0;  // of samples that were timed side by side; 0: none
   double floor_ms = 0;                   // physical_floor()
-  double judge_seconds = 0;              // of trials and timing
+  double judge_seconds = 0;              // of trials and timing, with waits for the executor
+  std::map<std::string, double> phases;  // of them, phase_seconds()
 
   // Some sample was accepted, in full.
   bool verified() const;

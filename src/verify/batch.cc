@@ -253,21 +253,11 @@ Json to_json(const BatchResult& result) {
   out["same_as"] = result.same_as.empty() ? Json() : Json(result.same_as);
   out["seconds"] = result.seconds;
   out["finished"] = result.finished;
-  std::map<std::string, double> phases;
-  const auto add_phases = [&phases](const Json& part) {
-    if (!part.contains("phases")) return;
-    for (const auto& [phase, seconds] : part["phases"].items()) {
-      phases[phase] += seconds.get<double>();
-    }
-  };
   for (const StageResult& stage : verdict.stages) {
     out["stages"][std::string(stage_name(stage.stage))] = stage.seconds;
     if (stage.evidence.contains("ratios")) out["ratios"] = stage.evidence["ratios"];
-    add_phases(stage.evidence);
-    if (!stage.evidence.contains("trials")) continue;
-    for (const Json& trial : stage.evidence["trials"]) add_phases(trial);
   }
-  out["phases"] = phases;
+  out["phases"] = phase_seconds(verdict);
   return out;
 }
 

@@ -39,6 +39,20 @@ std::string_view outcome_name(Verdict::Outcome outcome) {
   return kOutcomes[static_cast<int>(outcome)];
 }
 
+std::map<std::string, double> phase_seconds(const Verdict& verdict) {
+  std::map<std::string, double> out;
+  const auto add = [&out](const Json& part) {
+    if (!part.contains("phases")) return;
+    for (const auto& [phase, seconds] : part["phases"].items()) out[phase] += seconds.get<double>();
+  };
+  for (const StageResult& stage : verdict.stages) {
+    add(stage.evidence);
+    if (!stage.evidence.contains("trials")) continue;
+    for (const Json& trial : stage.evidence["trials"]) add(trial);
+  }
+  return out;
+}
+
 Json interval_to_json(const std::optional<Interval>& interval) {
   if (!interval) return nullptr;
   return {{"estimate", interval->estimate}, {"lower", interval->lower}, {"upper", interval->upper}};

@@ -2,6 +2,7 @@
 // fails names the rejection. A rejection is a result, not an error.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,6 +53,9 @@ struct Verdict {
 };
 
 std::string_view outcome_name(Verdict::Outcome outcome);
+
+// The executor's seconds by phase of trials and timing, as the evidence has them, summed.
+std::map<std::string, double> phase_seconds(const Verdict& verdict);
 
 Json interval_to_json(const std::optional<Interval>& interval);  // null when there is none
 std::optional<Interval> interval_from_json(const JsonReader& in);

@@ -102,6 +102,10 @@ std::vector<at::Tensor> Guards::copy(const std::vector<at::Tensor>& tensors) {
   std::unordered_map<c10::StorageImpl*, at::Tensor> copies;
   std::vector<at::Tensor> out;
   for (const at::Tensor& tensor : tensors) {
+    if (!tensor.defined()) {
+      out.emplace_back();
+      continue;
+    }
     auto [it, fresh] = copies.try_emplace(tensor.storage().unsafeGetStorageImpl());
     if (fresh) {
       it->second = bytes(static_cast<int64_t>(tensor.storage().nbytes()), /*fill_inside=*/false);

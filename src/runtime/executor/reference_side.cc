@@ -243,7 +243,10 @@ void ReferenceSide::scrub() const {
 }
 
 ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t seed,
-                            const Varied& varied, at::Device device) {
+                            const Varied& varied, at::Device device, Phases* phases) {
+  const auto ended = [phases](const char* phase) {
+    if (phases) phases->end(phase);
+  };
   c10::InferenceMode inference;
   ReferenceSide side;
   const uint64_t forward_seed = derive_seed(seed, Purpose::kForward);
@@ -263,8 +266,10 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
   seed_generators(forward_seed);
   const std::vector<at::Tensor> wide = widened(inputs);
   side.oracle = reference.oracle().run(wide, {.fill = EmptyFill::kPoison, .overwrites = true});
+  ended("reference: oracle");
   seed_generators(forward_seed);
   side.outputs = reference.traced().run(inputs, {.fill = EmptyFill::kPoison, .overwrites = true});
+  ended("reference: outputs");
   take_choices(reference.choices(), side);
   const auto& mutated = reference.forward().mutated_inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -284,17 +289,22 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
     side.gaps.push_back(output.is_floating_point() ? scale_gap(side.oracle[i], output.scalar_type())
                                                    : 0);
   }
+  ended("reference: errors");
   side.rounded.resize(side.outputs.size());
   side.fallen.resize(side.outputs.size());
   if (kernels) allow_kernel_arithmetic(reference, again, forward_seed, side, device);
+  ended("reference: as kernels do");
   if (ties) allow_near_ties(reference, once_more, forward_seed, side, device);
+  ended("reference: near ties");
   if (neighbours)
     allow_neighbours(reference, *neighbours, forward_seed, varied.neighbours, side, device);
+  ended("reference: neighbours");
   side.passes_zeros = zeros_would_pass(side);
   if (varied.variation == Variation::kPlain && !reference.passes_stale) {
     reference.passes_stale = stale_would_pass(reference, draw, seed, side, device);
   }
   side.passes_stale = reference.passes_stale.value_or(false);
+  ended("reference: trivial answers");
   return side;
 }
 

@@ -13,6 +13,7 @@
 
 #include "runtime/executor/loaded_task.h"
 #include "runtime/executor/metrics.h"
+#include "runtime/executor/phases.h"
 #include "runtime/executor/stow.h"
 
 namespace kw {
@@ -40,9 +41,10 @@ struct ReferenceSide {
   void scrub() const;
 };
 
-// Runs reference and oracle. Overwrites inputs of `draw` that the reference mutates.
+// Runs reference and oracle. Overwrites inputs of `draw` that the reference mutates. `phases`,
+// where there are any, are told what took how long.
 ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t seed,
-                            const Varied& varied, at::Device device);
+                            const Varied& varied, at::Device device, Phases* phases = nullptr);
 
 // A reference side that is put away.
 struct CachedReference {

@@ -203,7 +203,9 @@ std::vector<at::Tensor> Replay::run(std::vector<at::Tensor> inputs, const Replay
           std::vector<int>(exact_.size()),
           {}};
   for (size_t i = 0; i < inputs.size(); ++i) {
-    define(-1, program_.inputs[i], std::move(inputs[i]), run);
+    const ValueId id = program_.inputs[i];
+    if (options.part && !options.part->storages[program_.values[id].storage]) continue;
+    define(-1, id, std::move(inputs[i]), run);
   }
   inputs.clear();
   try {
@@ -214,7 +216,7 @@ std::vector<at::Tensor> Replay::run(std::vector<at::Tensor> inputs, const Replay
   }
   std::vector<at::Tensor> outputs;
   for (ValueId id : program_.outputs) outputs.push_back(run.slots[id]);
-  laid_out_ = laid_out_ || options.checked;
+  laid_out_ = laid_out_ || (options.checked && !options.part);
   return outputs;
 }
 
@@ -247,7 +249,9 @@ void Replay::overwrite_all(Run& run) const {
 }
 
 void Replay::run_step(int index, Run& run) {
-  if (steps_[index].call) {
+  if (run.options.part && !run.options.part->steps[index]) {
+    // nothing
+  } else if (steps_[index].call) {
     run_call(index, run);
   } else if (!run.options.skip_all_launches && run.options.skip_launch != index) {
     run_launch(index, run);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "program/program.h"
+#include "program/transform.h"
 #include "runtime/executor/backend.h"
 #include "runtime/executor/guards.h"
 #include "runtime/executor/kernel_arithmetic.h"
@@ -37,6 +38,9 @@ struct ReplayOptions {
   int32_t dither = 0;  // of KernelArithmetic
   bool skip_all_launches = false;
   std::optional<int> skip_launch;  // step index
+  // Only these steps run, on inputs of these storages: the others need not be there, and outputs
+  // that come from elsewhere are undefined.
+  const Lineage* part = nullptr;
   // With launches skipped: what results of the empty family hold that are no outputs, instead of
   // poison. Integers are 0: they may serve as indices, and one out of range would cost the device.
   std::optional<double> unwritten;

@@ -99,7 +99,6 @@ class OneTrial {
       if (!draw) draw = new_draw();
       phases_.end("draw");
       const ReferenceSide side = run_reference_on(*draw);
-      phases_.end("reference");
       compare(*draw, side);
       phases_.end("compare");
       keep(key, draw, side);
@@ -123,8 +122,21 @@ class OneTrial {
                                std::vector<at::Tensor>* inputs_after = nullptr,
                                std::vector<at::Tensor>* inputs_before = nullptr);
   void skip_launches(const Draw& draw);
-  bool matters(const Draw& draw, ReplayOptions options);
-  bool changes_without(const Draw& draw, const ReplayOptions& options);
+  // An output that comes from a small part of the candidate's steps.
+  struct Part {
+    size_t output;
+    Lineage lineage;
+    std::optional<bool>
+        is_whole;  // alone, these steps give what all of them give; once it is known
+  };
+  void find_parts();
+  bool is_whole(const Draw& draw, Part& part);
+  std::vector<at::Tensor> inputs_for(const ReplayOptions& options, const Draw& draw) const;
+  bool launch_matters(const Draw& draw, int step);
+  bool matters(const Draw& draw, ReplayOptions options, std::optional<size_t> output = {});
+  bool changes_without(const Draw& draw, const ReplayOptions& options,
+                       std::optional<size_t> output);
+  bool is_beyond_noise(const Draw& draw, double distance, size_t output);
   const std::vector<double>& noise(const Draw& draw);
   std::vector<at::Tensor> what_user_has(const Answer& answer, size_t inputs) const;
 
@@ -152,6 +164,7 @@ class OneTrial {
   Answer own_answer_;                               // the candidate's; in its `inputs_after`
                                                     // are state, derived tensors and inputs
   std::optional<std::vector<double>> noise_;
+  std::vector<Part> parts_;  // the smallest first
 };
 
 std::shared_ptr<const Draw> OneTrial::new_draw() {
@@ -168,7 +181,8 @@ ReferenceSide OneTrial::run_reference_on(const Draw& draw) {
     const auto inputs = derived + draw.derived.size();
     own = {{all.begin(), derived}, {derived, inputs}, {inputs, all.end()}, {}};
   }
-  ReferenceSide side = run_reference(reference_, own, request_.seed, varied_, backend_.device());
+  ReferenceSide side =
+      run_reference(reference_, own, request_.seed, varied_, backend_.device(), &phases_);
   backend_.synchronize();
   return side;
 }
@@ -270,6 +284,7 @@ std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, ReplayO
   std::vector<at::Tensor> all = guards.copy(state_);
   ReplayOptions derive_options = options;
   derive_options.skip_launch.reset();
+  derive_options.part = nullptr;
   const auto derived =
       derived_ ? guards.copy(*derived_) : candidate_.draw_derived(all, derive_options);
   if (inputs_before) {
@@ -277,7 +292,7 @@ std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, ReplayO
     const auto copies = guards.copy(derived);
     inputs_before->insert(inputs_before->end(), copies.begin(), copies.end());
   }
-  const std::vector<at::Tensor> inputs = guards.copy(draw.inputs);
+  const std::vector<at::Tensor> inputs = guards.copy(inputs_for(options, draw));
   all.insert(all.end(), derived.begin(), derived.end());
   all.insert(all.end(), inputs.begin(), inputs.end());
   seed_generators(derive_seed(request_.seed, Purpose::kForward));
@@ -355,29 +370,80 @@ void OneTrial::skip_launches(const Draw& draw) {
       if (!report_.no_launch_changes) report_.idle_launches = steps;  // the same question
       return;
     }
+    find_parts();
     for (int step : steps) {
-      ReplayOptions options;
-      options.skip_launch = step;
-      if (!matters(draw, options)) report_.idle_launches.push_back(step);
+      if (!launch_matters(draw, step)) report_.idle_launches.push_back(step);
     }
   }
 }
 
-// Whether it changes the answer to leave out the launches that `options` say. What they would have
-// written may be anything: when two numbers in its place make no difference, neither do they. One
-// may be what the launch writes there.
-bool OneTrial::matters(const Draw& draw, ReplayOptions options) {
+void OneTrial::find_parts() {
+  const Program& program = candidate_.task().forward;
+  const auto lineage = [&](const std::vector<ValueId>& values) {
+    return lineage_of(program, candidate_.task().kernels, values);
+  };
+  const double whole = lineage(program.outputs).bytes;
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
+    Part part{i, lineage({program.outputs[i]}), {}};
+    if (part.lineage.bytes < whole / 2) parts_.push_back(std::move(part));
+  }
+  std::ranges::stable_sort(parts_, {}, [](const Part& part) { return part.lineage.bytes; });
+}
+
+// Kernels may do more than their declared reads and writes: a part is asked only where, with all of
+// its launches, it gives the very answer.
+bool OneTrial::is_whole(const Draw& draw, Part& part) {
+  if (part.is_whole) return *part.is_whole;
+  Guards guards(backend_.device());
+  Answer answer(backend_, candidate_);
+  answer.outputs = call(draw, guards, {.part = &part.lineage}, &answer.inputs_after);
+  part.is_whole = distance(answer.outputs[part.output], own_answer_.outputs[part.output]) == 0;
+  return *part.is_whole;
+}
+
+// Undefined are those that a part does not use.
+std::vector<at::Tensor> OneTrial::inputs_for(const ReplayOptions& options, const Draw& draw) const {
+  std::vector<at::Tensor> out = draw.inputs;
+  const Program& program = candidate_.task().forward;
+  const size_t others = program.inputs.size() - out.size();
+  for (size_t i = 0; i < out.size() && options.part; ++i) {
+    const int storage = program.values[program.inputs[others + i]].storage;
+    if (!options.part->storages[storage]) out[i].reset();
+  }
+  return out;
+}
+
+// It does where one output says so: the one that comes from least is asked first, and all of them
+// where that says no.
+bool OneTrial::launch_matters(const Draw& draw, int step) {
+  ReplayOptions options;
+  options.skip_launch = step;
+  for (Part& part : parts_) {
+    if (!part.lineage.steps[step] || !is_whole(draw, part)) continue;
+    options.part = &part.lineage;
+    if (matters(draw, options, part.output)) return true;
+    options.part = nullptr;
+    break;
+  }
+  return matters(draw, options);
+}
+
+// Whether it changes the answer, or one output, to leave out the launches that `options` say. What
+// they would have written may be anything: when two numbers in its place make no difference,
+// neither do they. One may be what the launch writes there.
+bool OneTrial::matters(const Draw& draw, ReplayOptions options, std::optional<size_t> output) {
   int same = 0, other = 0;
   for (double unwritten : {0.0, 1.0, 2.0}) {
     options.unwritten = unwritten;
-    ++(changes_without(draw, options) ? other : same);
+    ++(changes_without(draw, options, output) ? other : same);
     if (same == 2 || other == 2) break;
   }
   return other >= 2;
 }
 
 // Whether an answer given without some launches differs by more than two answers given with them.
-bool OneTrial::changes_without(const Draw& draw, const ReplayOptions& options) {
+bool OneTrial::changes_without(const Draw& draw, const ReplayOptions& options,
+                               std::optional<size_t> output) {
   Guards guards(backend_.device());
   Answer without(backend_, candidate_);
   try {
@@ -386,13 +452,20 @@ bool OneTrial::changes_without(const Draw& draw, const ReplayOptions& options) {
     backend_.check_alive();
     return true;  // an operator that refuses what the launch should have written
   }
+  if (output) {
+    const auto of = [&](const Answer& answer) { return answer.outputs[*output]; };
+    return is_beyond_noise(draw, distance(of(without), of(own_answer_)), *output);
+  }
   const std::vector<at::Tensor> got = what_user_has(without, draw.inputs.size());
   const std::vector<at::Tensor> with = what_user_has(own_answer_, draw.inputs.size());
   for (size_t i = 0; i < got.size(); ++i) {
-    const double far = distance(got[i], with[i]);
-    if (far > kBeyondNoise || (far > 0 && far > 10 * noise(draw)[i])) return true;
+    if (is_beyond_noise(draw, distance(got[i], with[i]), i)) return true;
   }
   return false;
+}
+
+bool OneTrial::is_beyond_noise(const Draw& draw, double distance, size_t output) {
+  return distance > kBeyondNoise || (distance > 0 && distance > 10 * noise(draw)[output]);
 }
 
 // How far two answers given with all launches are apart, by output.

@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "runtime/executor/test_backend.h"
 
@@ -479,6 +482,82 @@ TEST_P(TrialTest, WithoutLaunchesTheOutputMustChange) {
   EXPECT_TRUE(within(report.outputs[0]));
   EXPECT_FALSE(report.no_launch_changes);
   EXPECT_EQ(report.idle_launches, std::vector<int>{3});
+}
+
+// Four outputs by a launch each, and one more launch, the decoy, whose result the last one reads
+// for nothing. Where it `hides` something, another launch needs what it leaves elsewhere.
+class ManyLaunches {
+ public:
+  static constexpr int kDecoy = 5;  // its step
+
+  ManyLaunches(FakeBackend& backend, bool hides) {
+    const auto kernel = [&](const char* name, size_t out, auto answer) {
+      backend.kernels[name] = [this, name, out, answer](std::span<const at::Tensor> t) {
+        ++runs[name];
+        for (int64_t i = 0; i < kN; ++i) data(t[out])[i] = answer(data(t[0])[i], i);
+      };
+    };
+    kernel("one", 1, [](float x, int64_t) { return x + 1; });
+    kernel("two", 1, [](float x, int64_t) { return x * 2; });
+    kernel("decoy", 1, [this](float x, int64_t i) { return hidden_[i] = x; });
+    kernel("three", 1, [this, hides](float x, int64_t i) {
+      return (hides ? std::exchange(hidden_[i], 0.f) : x) * 3;
+    });
+    kernel("four", 2, [](float x, int64_t) { return -x; });
+  }
+
+  static Task candidate() {
+    std::vector<Kernel> kernels;
+    for (const char* name : {"one", "two", "decoy", "three"}) {
+      kernels.push_back(make_kernel(name, {"*fp32", "*fp32"}, {1}));
+    }
+    kernels.push_back(make_kernel("four", {"*fp32", "*fp32", "*fp32"}, {2}));
+    Json steps = Json::array();
+    for (int k = 0; k < 5; ++k) {
+      steps.push_back(step_json("aten.empty.memory_format", {{"size", {kN}}}, {k + 1}));
+      steps.push_back(k < 4 ? launch_json(k, {v(0), v(k + 1)})
+                            : launch_json(k, {v(0), v(3), v(5)}));
+    }
+    return make_task(random_inputs({{kN}}),
+                     make_program(values(6), {0}, steps, {1, 2, 4, 5}, kernels), kernels);
+  }
+  static Task reference() {
+    const auto times = [](int factor, int to) {
+      return step_json("aten.mul.Scalar", {{"self", v(0)}, {"other", factor}}, {to});
+    };
+    return make_task(
+        random_inputs({{kN}}),
+        make_program(values(5), {0},
+                     {step_json("aten.add.Scalar", {{"self", v(0)}, {"other", 1}}, {1}),
+                      times(2, 2), times(3, 3), times(-1, 4)},
+                     {1, 2, 3, 4}));
+  }
+  std::map<std::string, int> runs;
+
+ private:
+  static Json values(int count) {
+    Json out = Json::array();
+    for (int i = 0; i < count; ++i) out.push_back(value_json("float32", {kN}, i));
+    return out;
+  }
+  std::array<float, kN> hidden_{};
+};
+
+TEST_P(TrialTest, ALaunchIsLeftOutOfWhatNeedsItAlone) {
+  for (const bool hides : {false, true}) {
+    ManyLaunches many(backend_, hides);
+    const TrialReport report =
+        run(many.reference(), many.candidate(), {.check_noop = true, .each_launch = true});
+    expect_clean(report);
+    for (const OutputErrors& errors : report.outputs) EXPECT_TRUE(within(errors));
+    EXPECT_TRUE(report.no_launch_changes);
+    EXPECT_EQ(report.idle_launches,
+              hides ? std::vector<int>() : std::vector<int>{ManyLaunches::kDecoy});
+    // The judged run, that of its part alone, and those without the decoy, of which the last
+    // output says nothing: it leaves what it hides to the first of them. And those without the
+    // launch that, alone, does not give what it gives behind the decoy.
+    EXPECT_EQ(many.runs["one"], 1 + 1 + (hides ? 3 + 2 : 2));
+  }
 }
 
 // A skipped launch leaves poison where an operator expects indices; that must do no harm.
