@@ -1,12 +1,15 @@
 #include "runtime/executor/scales.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "runtime/executor/compare.h"
 #include "runtime/executor/guards.h"
+#ifdef KW_WITH_CUDA
+#include "runtime/executor/cuda_scales.h"
+#endif
 
 namespace kw {
 namespace {
@@ -18,7 +21,7 @@ constexpr int64_t kOneIn = 1024, kOneInOfHalves = 64;
 constexpr int kBinades = 2200;  // of float64
 constexpr int kZeroExponent = 1100;
 
-using Histogram = std::array<int64_t, kBinades>;
+using Histogram = std::vector<int64_t>;  // by exponent, from -kZeroExponent on
 
 template <class Visit>
 void for_parts(const at::Tensor& tensor, const Visit& visit) {
@@ -29,8 +32,8 @@ void for_parts(const at::Tensor& tensor, const Visit& visit) {
   }
 }
 
-Histogram exponents(const at::Tensor& oracle) {
-  Histogram out{};
+Histogram exponents_in_parts(const at::Tensor& oracle) {
+  Histogram out(kBinades);
   for_parts(oracle, [&](const at::Tensor& part) {
     const at::Tensor kept = part.masked_select(part.isfinite().logical_and(part.ne(0)));
     if (kept.numel() == 0) return;
@@ -39,6 +42,24 @@ Histogram exponents(const at::Tensor& oracle) {
     for (int i = 0; i < kBinades; ++i) out[i] += counts.const_data_ptr<int64_t>()[i];
   });
   return out;
+}
+
+// Whether so many numbers are so many binades below the largest. As a rule nothing is so small.
+bool has_small(const at::Tensor& oracle, int binades, int64_t enough) {
+  const at::Tensor size = oracle.abs();
+  const at::Tensor largest = size.masked_fill(size.isfinite().logical_not(), 0).max();
+  const at::Tensor small = size.lt(largest * std::exp2(-binades)).logical_and(size.gt(0));
+  return small.sum().item<int64_t>() >= enough;
+}
+
+// Empty where it says nothing of gaps.
+Histogram exponents(const at::Tensor& oracle, int binades, int64_t enough) {
+#ifdef KW_WITH_CUDA
+  if (oracle.is_cuda()) {
+    if (auto counts = count_exponents_on_cuda(oracle, kZeroExponent, kBinades)) return *counts;
+  }
+#endif
+  return has_small(oracle, binades, enough) ? exponents_in_parts(oracle) : Histogram();
 }
 
 }  // namespace
@@ -50,18 +71,13 @@ double scale_gap(const at::Tensor& oracle, at::ScalarType dtype) {
   const int64_t enough = std::max(kFewest, oracle.numel() / one_in);
   if (oracle.numel() < 2 * kFewest) return 0;
   const int binades = std::max(kFewestBinades, digits);
-  // As a rule nothing is so small.
-  const at::Tensor size = oracle.abs();
-  const at::Tensor largest = size.masked_fill(size.isfinite().logical_not(), 0).max();
-  const at::Tensor small = size.lt(largest * std::exp2(-binades)).logical_and(size.gt(0));
-  if (small.sum().item<int64_t>() < enough) return 0;
-  const Histogram count = exponents(oracle);
+  const Histogram count = exponents(oracle, binades, enough);
   int64_t all = 0;
   for (int64_t n : count) all += n;
   int64_t below = 0;
   int last = -1, widest = binades;
   double gap = 0;
-  for (int i = 0; i < kBinades; ++i) {
+  for (int i = 0; i < static_cast<int>(count.size()); ++i) {
     if (count[i] == 0) continue;
     if (last >= 0 && i - last > widest && below >= enough && all - below >= enough) {
       widest = i - last;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 namespace kw {
@@ -44,6 +45,32 @@ TEST(Scales, TheSmallOnesAreMeasuredByThemselves) {
   EXPECT_NEAR(found.candidate, 1, 1e-6);
   EXPECT_EQ(found.dim, -1);
 }
+
+#ifdef KW_WITH_CUDA
+// One kernel counts there what operators count here.
+TEST(Scales, AreTheSameOnAGpu) {
+  if (!at::globalContext().hasCUDA()) GTEST_SKIP() << "no GPU";
+  at::manual_seed(4);
+  const at::Tensor wide = at::randn({1000, 301}, at::kDouble);
+  const double infinity = std::numeric_limits<double>::infinity();
+  int gaps = 0;
+  for (double size : {1e-320, 1e-310, 1e-300, 1e-30, 1e-7, 1e-3, 1.0, 1e12, 1e305}) {
+    for (double other : {0.0, infinity, std::nan(""), 1e-315}) {
+      at::Tensor numbers = wide.clone();
+      numbers.slice(1, 0, 100).mul_(size);
+      numbers.slice(1, 100, 110).fill_(other);
+      for (at::ScalarType dtype : {at::kFloat, at::kHalf, at::kDouble}) {
+        const double gap = scale_gap(numbers, dtype);
+        gaps += gap > 0;
+        EXPECT_EQ(scale_gap(numbers.cuda(), dtype), gap) << size << ", " << other;
+        EXPECT_EQ(scale_gap(numbers.cuda().t(), dtype), gap) << size << ", " << other;
+      }
+    }
+  }
+  EXPECT_GT(gaps, 40);
+  EXPECT_LT(gaps, 9 * 4 * 3);
+}
+#endif
 
 // A softmax whose mask is so large that masked elements are less than the least normal number.
 TEST(Scales, WhatIsFlushedIsNoError) {
