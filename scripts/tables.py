@@ -386,7 +386,7 @@ def ablation() -> str:
 def policies() -> str:
     """What policies make of the project's suites at full size, from bench/*/policies.json."""
     lines = ["| suite | policy | pass@1 | pass@10 | faster than eager: first answer, best | speedup over eager of right ones | "
-             "hybrids | GPU seconds |", "|---|---|---|---|---|---|---|---|"]
+             "hybrids | seconds of a GPU |", "|---|---|---|---|---|---|---|---|"]
     names = {"sft": "embedded, by SFT", "rl": "embedded, with its RL adapter", "teacher": "teacher"}
 
     def share(number):
@@ -395,23 +395,23 @@ def policies() -> str:
     def bounds(number, form, scale=1):
         return form % tuple(scale * number[key] for key in ("value", "lower", "upper")) if number else "-"
 
-    devices = set()
+    def short(device):  # "NVIDIA H100 80GB HBM3"
+        return device.split()[1]
+
     for path in sorted((ROOT / "bench").glob("*/policies.json")):
         rows = json.loads(path.read_text())["rows"]
         for row in sorted(rows, key=lambda row: (row["level"], row["search"], list(names).index(row["policy"]))):
             summary = row["summary"]
             passed, eager = summary["pass_at"] or {}, summary["eager"]
             fast = [eager[which].get("1") for which in ("fast_p_first", "fast_p_best")]
-            lines.append("| %s, %d tasks%s | %s | %s | %s | %s, %s | %s | %d of %d | %.0f |" % (
+            lines.append("| %s, %d tasks%s | %s | %s | %s | %s, %s | %s | %d of %d | %.0f, %s |" % (
                 "level %d" % row["level"], summary["tasks"], ", search" if row["search"] else "", names[row["policy"]],
                 bounds(passed.get("1"), "%.1f %% [%.1f, %.1f]", 100), share(passed.get("10")), *map(share, fast),
                 bounds(eager["geometric_mean_right"], "%.2fx [%.2f, %.2f]"), summary["reasons"].get("coverage", 0),
-                summary["answers"], row["gpu_seconds"]))
-            devices |= set(row["devices"])
-    lines += ["", "%s. Ten answers a task, of the teacher one; 95 %% intervals over tasks. A right answer is faster where the lower end of its "
+                summary["answers"], row["gpu_seconds"], " and ".join(map(short, row["devices"]))))
+    lines += ["", "Ten answers a task, of the teacher one; 95 % intervals over tasks. A right answer is faster where the lower end of its "
               "speedup's interval is more than 1; speedups are geometric means over tasks with a right answer, of the best. Hybrids: "
-              "answers that leave PyTorch something to compute; they count as wrong. Seconds are of one GPU with 16 cores (of all together where several shared it), for all policies of a level."
-              % " and ".join(sorted(devices))]
+              "answers that leave PyTorch something to compute; they count as wrong. Seconds are of one GPU with 16 cores (of all together where several shared it), for all policies of a level."]
     return "\n".join(lines)
 
 
