@@ -39,6 +39,8 @@ struct ChoiceRule {
   at::Tensor among;
   // Of a code: code_slack(). Else for each row four numbers (see allowed() in choices.cc).
   at::Tensor slack;
+  // The same elements as the reference has them; undefined of a code.
+  at::Tensor found = {};
 };
 ChoiceRule choice_rule(const Choice& choice, const at::Tensor& reference, const at::Tensor& oracle);
 

@@ -92,6 +92,22 @@ TEST_F(ChoiceTest, OthersMayNot) {
   EXPECT_EQ(wrong({4, -1, 1}), 2) << "out of range";
 }
 
+// Sums of the same numbers in another order, which rounding alone tells apart.
+TEST_F(ChoiceTest, EqualElementsThatTheReferenceRoundsApartAreNearTies) {
+  const Choice choice{0, 0, 1};
+  at::Tensor rounded = reference.clone();
+  rounded[2][2] = 2.0000002f;
+  const ChoiceRule rule = choice_rule(choice, rounded, oracle);
+  const auto wrong = [&](int64_t got, int64_t theirs) {
+    const at::Tensor other = indices({1, 2, theirs});
+    return wrong_choices(choice, rule, indices({1, 2, got}), other, other);
+  };
+  EXPECT_EQ(wrong(1, 2), 0);
+  EXPECT_EQ(wrong(2, 1), 0);
+  EXPECT_EQ(wrong(0, 2), 1);
+  EXPECT_EQ(wrong(3, 2), 1);
+}
+
 TEST_F(ChoiceTest, OfEqualElementsAnyIsRightWherePyTorchPromisesNone) {
   Choice choice{0, 0, 1};
   choice.any_of_equal = true;

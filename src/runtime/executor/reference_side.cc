@@ -206,6 +206,7 @@ void take_choices(const std::vector<Choice>& choices, ReferenceSide& side) {
         choice_rule(choices[i], side.outputs[outputs + i], side.oracle[outputs + i]);
     side.among.push_back(rule.among);
     side.slack.push_back(rule.slack);
+    side.found.push_back(rule.found);
   }
   side.outputs.resize(outputs);
   side.oracle.resize(outputs);
@@ -220,6 +221,7 @@ std::vector<at::Tensor> ReferenceSide::tensors() const {
   all.insert(all.end(), fallen.begin(), fallen.end());
   all.insert(all.end(), among.begin(), among.end());
   all.insert(all.end(), slack.begin(), slack.end());
+  all.insert(all.end(), found.begin(), found.end());
   all.insert(all.end(), after.begin(), after.end());
   all.insert(all.end(), exactly_after.begin(), exactly_after.end());
   return all;
@@ -229,7 +231,7 @@ ReferenceSide ReferenceSide::with(std::vector<at::Tensor> tensors) const {
   ReferenceSide out = *this;
   auto next = tensors.begin();
   for (auto* part : {&out.outputs, &out.oracle, &out.rounded, &out.fallen, &out.among, &out.slack,
-                     &out.after, &out.exactly_after}) {
+                     &out.found, &out.after, &out.exactly_after}) {
     for (at::Tensor& tensor : *part) tensor = std::move(*next++);
   }
   return out;
@@ -237,7 +239,7 @@ ReferenceSide ReferenceSide::with(std::vector<at::Tensor> tensors) const {
 
 void ReferenceSide::scrub() const {
   for (const auto* tensors :
-       {&outputs, &oracle, &rounded, &fallen, &among, &slack, &exactly_after}) {
+       {&outputs, &oracle, &rounded, &fallen, &among, &slack, &found, &exactly_after}) {
     for (const at::Tensor& tensor : *tensors) poison_storage(tensor);
   }
 }

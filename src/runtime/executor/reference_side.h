@@ -25,8 +25,8 @@ struct ReferenceSide {
   std::vector<at::Tensor> rounded;
   // Outputs of a run in which near ties fall the other way, where that changes them.
   std::vector<at::Tensor> fallen;
-  // For each of LoadedTask::choices(): what is chosen among, in fp64, and what is a near tie.
-  std::vector<at::Tensor> among, slack;
+  // For each of LoadedTask::choices(): ChoiceRule.
+  std::vector<at::Tensor> among, slack, found;
   std::vector<at::Tensor> after;  // forward's inputs after the call; undefined if not mutated
   std::vector<at::Tensor> exactly_after;  // the oracle's, of floating ones
   std::vector<double> after_errors;       // RMS of what the reference is off from that

@@ -540,8 +540,8 @@ void OneTrial::compare_choices(const ReferenceSide& side) {
     OutputErrors& errors = report_.outputs[output];
     if (errors.int_mismatch == 0) continue;
     errors.int_mismatch =
-        wrong_choices(choices[i], {side.among[i], side.slack[i]}, own_answer_.outputs[output],
-                      side.outputs[output], side.oracle[output]);
+        wrong_choices(choices[i], {side.among[i], side.slack[i], side.found[i]},
+                      own_answer_.outputs[output], side.outputs[output], side.oracle[output]);
   }
 }
 
