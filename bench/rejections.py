@@ -17,7 +17,9 @@ from whole_file import write_whole
 
 
 def kind(sample):
-    return "%s: %s" % (sample["rejected_at"], re.sub(r"[0-9.]+e[-+][0-9]+|[A-Za-z_]*[0-9][\w.]*", "#", sample["reason"])[:100])
+    """Without names and numbers; the rest of a long one is left out."""
+    reason = re.sub(r"'[A-Za-z_]\w*'", "'#'", sample["reason"])
+    return "%s: %s" % (sample["rejected_at"], re.sub(r"[0-9.]+e[-+][0-9]+|[A-Za-z_]*[0-9][\w.]*", "#", reason)[:100])
 
 
 def row(policy, lines, most):

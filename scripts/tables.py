@@ -396,7 +396,7 @@ def policies() -> str:
         return form % tuple(scale * number[key] for key in ("value", "lower", "upper")) if number else "-"
 
     def short(device):  # "NVIDIA H100 80GB HBM3"
-        return device.split()[1]
+        return device.removeprefix("NVIDIA ").split(" 80GB")[0]
 
     for path in sorted((ROOT / "bench").glob("*/policies.json")):
         rows = json.loads(path.read_text())["rows"]
@@ -408,10 +408,10 @@ def policies() -> str:
                 "level %d" % row["level"], summary["tasks"], ", search" if row["search"] else "", names[row["policy"]],
                 bounds(passed.get("1"), "%.1f %% [%.1f, %.1f]", 100), share(passed.get("10")), *map(share, fast),
                 bounds(eager["geometric_mean_right"], "%.2fx [%.2f, %.2f]"), summary["reasons"].get("coverage", 0),
-                summary["answers"], row["gpu_seconds"], " and ".join(map(short, row["devices"]))))
+                summary["compiled"], row["gpu_seconds"], " and ".join(map(short, row["devices"]))))
     lines += ["", "Ten answers a task, of the teacher one; 95 % intervals over tasks. A right answer is faster where the lower end of its "
               "speedup's interval is more than 1; speedups are geometric means over tasks with a right answer, of the best. Hybrids: "
-              "answers that leave PyTorch something to compute; they count as wrong. Seconds are of one GPU with 16 cores (of all together where several shared it), for all policies of a level."]
+              "answers that leave PyTorch something to compute, of those that could be compiled; they count as wrong. Seconds are of one GPU with 16 cores (of all together where several shared it), for all policies of a level."]
     return "\n".join(lines)
 
 

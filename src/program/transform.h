@@ -13,8 +13,9 @@ namespace kw {
 // call). Dataflow over step_reads / step_writes and storages; index by step.
 std::vector<bool> live_steps(const Program& program, const std::vector<Kernel>& kernels);
 
-// What values come from, by the same dataflow: steps, the storages that they use and make, and how
-// many bytes the values are that they use and make.
+// What values come from, by storages: the steps that make or write one that counts, all storages
+// that these use, and how many bytes they read and make. Random steps count as others do: without
+// those that stand aside, the generator gives the rest other numbers.
 struct Lineage {
   std::vector<bool> steps, storages;  // by step; by storage number
   double bytes = 0;

@@ -131,7 +131,7 @@ struct TrialReport {
   std::vector<int> idle_launches;  // forward step indices whose omission changes no output
   double seconds = 0;
   // Of them, on what: "draw" (inputs and parameters), "candidate", "noop" (calls without launches),
-  // "reference" (with its fp64 run), "compare", "keep".
+  // "reference: ..." (each of its runs, and its errors), "compare", "keep".
   std::map<std::string, double> phases;
   int64_t peak_bytes = 0;
 };

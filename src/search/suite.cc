@@ -465,6 +465,7 @@ void Suite::judge_side_by_side(Verifier& verifier, Asked& asked, const Reference
   for (size_t k = 0; k < asked.built.size(); ++k) {
     if (!asked.built[k]) continue;
     verifier.judge(reference, asked.built[k]->task.task, screening(options), samples[k].verdict);
+    add_phases(samples[k].verdict, asked.result);
     if (samples[k].verdict.outcome == Verdict::Outcome::kAccepted) right.push_back(k);
   }
   if (options.time && !right.empty()) time(asked, reference, right, options);
@@ -498,6 +499,7 @@ void Suite::time(Asked& asked, const Reference& reference, const std::vector<siz
     without.compiled_package.clear();
     report = time_side_by_side(executor_, reference, candidates, without);
   }
+  for (const auto& [phase, seconds] : report.phases) asked.result.phases[phase] += seconds;
   const bool timed = report.status == "ok";
   const bool packaged = timed && !without.compiled_package.empty();
   if (timed) asked.result.eager_ms = median(report.device_ms[0]);

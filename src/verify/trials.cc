@@ -209,6 +209,7 @@ std::string TrialJudge::add(const TrialRequest& request, TrialReport report) {
   if (const std::string why = plain ? "" : reason_to_skip(request, report); !why.empty()) {
     said_nothing_ = true;
     trial["skipped"] = why;
+    trial["phases"] = report.phases;
     evidence_.push_back(trial);
     return "";
   }

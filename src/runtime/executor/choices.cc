@@ -137,7 +137,8 @@ ChoiceRule choice_rule(const Choice& choice, const at::Tensor& reference,
   const at::Tensor zero = at::full_like(worst, flushed_below(dtype_of(reference.scalar_type())));
   const at::Tensor slack = at::cat({worst, relative.mul(kWorstFactor), floor, zero}, -1);
   // What no operation rounded has no near ties.
-  return {oracle, error.eq(0).all().item<bool>() ? at::zeros_like(slack) : slack, reference};
+  if (error.eq(0).all().item<bool>()) return {oracle, at::zeros_like(slack)};
+  return {oracle, slack, choice.any_of_equal ? at::Tensor() : reference};
 }
 
 int64_t wrong_choices(const Choice& choice, const ChoiceRule& rule, const at::Tensor& got,
@@ -150,13 +151,17 @@ int64_t wrong_choices(const Choice& choice, const ChoiceRule& rule, const at::Te
   const at::Tensor inside = mine.ge(0).logical_and(mine.lt(among.size(-1)));
   const at::Tensor sure = at::where(inside, mine, theirs);
   const at::Tensor chosen = among.gather(-1, sure), expected_one = among.gather(-1, theirs);
-  const at::Tensor found = rows_of(rule.found, choice.dim).to(device);
   const at::Tensor apart = (chosen - expected_one).abs(), slack = rule.slack.to(device);
   // Equal elements are told apart by PyTorch's promise, but for those that it rounded apart itself.
-  const at::Tensor unlike =
-      choice.any_of_equal
-          ? inside
-          : apart.gt(0).logical_or(found.gather(-1, sure).ne(found.gather(-1, theirs)));
+  at::Tensor unlike = choice.any_of_equal ? inside : apart.gt(0);
+  if (rule.found.defined()) {
+    const at::Tensor found = rows_of(rule.found, choice.dim).to(device);
+    const at::Tensor my_own = found.gather(-1, sure), their_own = found.gather(-1, theirs);
+    unlike = unlike.logical_or(my_own.ne(their_own));
+    // They may be an answer, and later kernels may find them.
+    poison_storage(my_own);
+    poison_storage(their_own);
+  }
   const at::Tensor near = inside.logical_and(unlike).logical_and(
       apart.le(allowed(slack, chosen.abs()) + allowed(slack, expected_one.abs())));
   const at::Tensor wrong = mine.ne(theirs).logical_and(near.logical_not());

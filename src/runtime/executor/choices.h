@@ -2,8 +2,8 @@
 // of quantised numbers (codes.h). Two elements may be nearer to one another than the rounding of
 // what is chosen among, and then either is right. An index is right when it is the reference's, or
 // picks an element that float64 puts within the reference's own error of the one that the reference
-// picked. Elements that are equal in float64 are no near tie: which of them is chosen, PyTorch
-// says, unless it promises nothing.
+// picked. Which one of elements that are equal in float64 is chosen, PyTorch says, unless it promises
+// nothing, or has rounded them apart itself.
 #pragma once
 
 #include <optional>
@@ -39,7 +39,7 @@ struct ChoiceRule {
   at::Tensor among;
   // Of a code: code_slack(). Else for each row four numbers (see allowed() in choices.cc).
   at::Tensor slack;
-  // The same elements as the reference has them; undefined of a code.
+  // The same elements as the reference has them, where that may tell equal ones apart.
   at::Tensor found = {};
 };
 ChoiceRule choice_rule(const Choice& choice, const at::Tensor& reference, const at::Tensor& oracle);

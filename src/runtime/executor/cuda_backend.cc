@@ -11,6 +11,7 @@
 #include "runtime/executor/cuda_driver.h"
 #include "runtime/executor/cuda_stow.h"
 #include "runtime/executor/launch_params.h"
+#include "runtime/executor/scales.h"
 
 namespace kw {
 namespace {
@@ -228,13 +229,15 @@ class CudaBackend : public Backend {
   int64_t stow_bytes() const override {
     return static_cast<int64_t>(properties_.totalGlobalMem / 5 * 3) / sharers_;
   }
-  // The kernels that compare float32, cuBLAS and cuDNN: about a second, while workers import torch.
+  // The kernels that compare float32 and count exponents, cuBLAS and cuDNN: about a second, while
+  // workers import torch.
   void get_ready() override {
     c10::InferenceMode inference;
     const auto options = at::TensorOptions().dtype(at::kFloat).device(device());
     const at::Tensor image = at::randn({1, 1, 32, 32}, options), x = image[0][0];
     compare(x, x, x.to(at::kDouble), device(), true);
     compare(x, x, x, device(), false);
+    scale_gap(x.to(at::kDouble), at::kFloat);
     x.mm(x), x.to(at::kDouble).mm(x.to(at::kDouble));
     at::conv2d(image, image.narrow(2, 0, 3).narrow(3, 0, 3));
     synchronize();

@@ -7,6 +7,7 @@
 
 #include "runtime/executor/cuda_driver.h"
 #include "runtime/executor/cuda_jit.h"
+#include "runtime/executor/guards.h"
 
 namespace kw {
 namespace {
@@ -44,7 +45,8 @@ std::optional<std::vector<int64_t>> count_exponents_on_cuda(const at::Tensor& nu
   if (numbers.scalar_type() != at::kDouble) return std::nullopt;
   const CUfunction function = jit_function(kSource, "count_exponents");
   if (!function) return std::nullopt;
-  const at::Tensor x = numbers.contiguous();
+  // In whatever order.
+  const at::Tensor x = numbers.is_non_overlapping_and_dense() ? numbers : numbers.contiguous();
   const at::Tensor counts = at::zeros({places}, x.options().dtype(at::kLong));
   const void* x_data = x.const_data_ptr();
   void* counts_data = counts.data_ptr();
@@ -61,6 +63,7 @@ std::optional<std::vector<int64_t>> count_exponents_on_cuda(const at::Tensor& nu
   config.hStream = c10::cuda::getCurrentCUDAStream().stream();
   const CudaDriver& driver = cuda_driver();
   driver.check(driver.launch_kernel_ex(&config, function, arguments, nullptr), "count_exponents");
+  if (!x.is_alias_of(numbers)) poison_storage(x);  // later kernels may find it
   const at::Tensor host = counts.cpu();
   const auto* data = host.const_data_ptr<int64_t>();
   return std::vector<int64_t>(data, data + places);

@@ -5,6 +5,10 @@
 #include <cmath>
 #include <limits>
 
+#ifdef KW_WITH_CUDA
+#include "runtime/executor/cuda_scales.h"
+#endif
+
 namespace kw {
 namespace {
 
@@ -53,12 +57,19 @@ TEST(Scales, AreTheSameOnAGpu) {
   at::manual_seed(4);
   const at::Tensor wide = at::randn({1000, 301}, at::kDouble);
   const double infinity = std::numeric_limits<double>::infinity();
+  ASSERT_TRUE(count_exponents_on_cuda(wide.cuda(), 1100, 2200)) << "else operators count";
   int gaps = 0;
   for (double size : {1e-320, 1e-310, 1e-300, 1e-30, 1e-7, 1e-3, 1.0, 1e12, 1e305}) {
     for (double other : {0.0, infinity, std::nan(""), 1e-315}) {
       at::Tensor numbers = wide.clone();
       numbers.slice(1, 0, 100).mul_(size);
       numbers.slice(1, 100, 110).fill_(other);
+      const at::Tensor kept = numbers.masked_select(numbers.isfinite().logical_and(numbers.ne(0)));
+      const at::Tensor counts =
+          at::bincount(std::get<1>(at::frexp(kept)).to(at::kLong) + 1100, {}, 2200);
+      const auto* expected = counts.const_data_ptr<int64_t>();
+      EXPECT_EQ(*count_exponents_on_cuda(numbers.cuda(), 1100, 2200),
+                std::vector<int64_t>(expected, expected + 2200));
       for (at::ScalarType dtype : {at::kFloat, at::kHalf, at::kDouble}) {
         const double gap = scale_gap(numbers, dtype);
         gaps += gap > 0;

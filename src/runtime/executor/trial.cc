@@ -396,8 +396,13 @@ bool OneTrial::is_whole(const Draw& draw, Part& part) {
   if (part.is_whole) return *part.is_whole;
   Guards guards(backend_.device());
   Answer answer(backend_, candidate_);
-  answer.outputs = call(draw, guards, {.part = &part.lineage}, &answer.inputs_after);
-  part.is_whole = distance(answer.outputs[part.output], own_answer_.outputs[part.output]) == 0;
+  try {
+    answer.outputs = call(draw, guards, {.part = &part.lineage}, &answer.inputs_after);
+    part.is_whole = distance(answer.outputs[part.output], own_answer_.outputs[part.output]) == 0;
+  } catch (const ReplayError&) {
+    backend_.check_alive();
+    part.is_whole = false;
+  }
   return *part.is_whole;
 }
 

@@ -484,8 +484,9 @@ TEST_P(TrialTest, WithoutLaunchesTheOutputMustChange) {
   EXPECT_EQ(report.idle_launches, std::vector<int>{3});
 }
 
-// Four outputs by a launch each, and one more launch, the decoy, whose result the last one reads
-// for nothing. Where it `hides` something, another launch needs what it leaves elsewhere.
+// Four outputs by a launch each, one of them of an input of its own, and one more launch, the
+// decoy, whose result the last one reads for nothing. Where it `hides` something, another launch
+// needs what it leaves elsewhere.
 class ManyLaunches {
  public:
   static constexpr int kDecoy = 5;  // its step
@@ -495,6 +496,7 @@ class ManyLaunches {
       backend.kernels[name] = [this, name, out, answer](std::span<const at::Tensor> t) {
         ++runs[name];
         for (int64_t i = 0; i < kN; ++i) data(t[out])[i] = answer(data(t[0])[i], i);
+        answers.emplace_back(t[out], t[out].clone());
       };
     };
     kernel("one", 1, [](float x, int64_t) { return x + 1; });
@@ -514,25 +516,28 @@ class ManyLaunches {
     kernels.push_back(make_kernel("four", {"*fp32", "*fp32", "*fp32"}, {2}));
     Json steps = Json::array();
     for (int k = 0; k < 5; ++k) {
-      steps.push_back(step_json("aten.empty.memory_format", {{"size", {kN}}}, {k + 1}));
-      steps.push_back(k < 4 ? launch_json(k, {v(0), v(k + 1)})
-                            : launch_json(k, {v(0), v(3), v(5)}));
+      steps.push_back(step_json("aten.empty.memory_format", {{"size", {kN}}}, {k + 2}));
+      const Json input = v(k == 0 ? 1 : 0);
+      steps.push_back(k < 4 ? launch_json(k, {input, v(k + 2)})
+                            : launch_json(k, {input, v(4), v(6)}));
     }
-    return make_task(random_inputs({{kN}}),
-                     make_program(values(6), {0}, steps, {1, 2, 4, 5}, kernels), kernels);
+    return make_task(random_inputs({{kN}, {kN}}),
+                     make_program(values(7), {0, 1}, steps, {2, 3, 5, 6}, kernels), kernels);
   }
   static Task reference() {
     const auto times = [](int factor, int to) {
       return step_json("aten.mul.Scalar", {{"self", v(0)}, {"other", factor}}, {to});
     };
     return make_task(
-        random_inputs({{kN}}),
-        make_program(values(5), {0},
-                     {step_json("aten.add.Scalar", {{"self", v(0)}, {"other", 1}}, {1}),
-                      times(2, 2), times(3, 3), times(-1, 4)},
-                     {1, 2, 3, 4}));
+        random_inputs({{kN}, {kN}}),
+        make_program(values(6), {0, 1},
+                     {step_json("aten.add.Scalar", {{"self", v(1)}, {"other", 1}}, {2}),
+                      times(2, 3), times(3, 4), times(-1, 5)},
+                     {2, 3, 4, 5}));
   }
   std::map<std::string, int> runs;
+  std::vector<std::pair<at::Tensor, at::Tensor>>
+      answers;  // where they were written, what they were
 
  private:
   static Json values(int count) {
@@ -557,6 +562,10 @@ TEST_P(TrialTest, ALaunchIsLeftOutOfWhatNeedsItAlone) {
     // output says nothing: it leaves what it hides to the first of them. And those without the
     // launch that, alone, does not give what it gives behind the decoy.
     EXPECT_EQ(many.runs["one"], 1 + 1 + (hides ? 3 + 2 : 2));
+    // Later kernels may find what is freed.
+    for (const auto& [place, answer] : many.answers) {
+      EXPECT_TRUE(GetParam() || !at::equal(place, answer));
+    }
   }
 }
 
