@@ -2,8 +2,8 @@
 // of quantised numbers (codes.h). Two elements may be nearer to one another than the rounding of
 // what is chosen among, and then either is right. An index is right when it is the reference's, or
 // picks an element that float64 puts within the reference's own error of the one that the reference
-// picked. Which one of elements that are equal in float64 is chosen, PyTorch says, unless it promises
-// nothing, or has rounded them apart itself.
+// picked. Which one of elements that are equal in float64 is chosen, PyTorch says, unless it
+// promises nothing, or has rounded them apart itself.
 #pragma once
 
 #include <optional>
