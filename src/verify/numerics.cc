@@ -69,6 +69,13 @@ double times_allowed(const OutputErrors& errors) {
                    errors.section_excess});
 }
 
+bool is_of_one_element(const OutputErrors& errors) {
+  const double all =
+      errors.candidate_rms * errors.candidate_rms * static_cast<double>(errors.elements);
+  return errors.elements >= kFewElements &&
+         errors.candidate_worst * errors.candidate_worst >= all / 2;
+}
+
 std::string output_fault(const OutputErrors& errors, Tolerance tolerance) {
   if (!errors.same_meta) return errors.meta_difference;
   if (errors.exact_equal) return {};

@@ -20,6 +20,8 @@ enum class Tolerance {
 // How many times what is allowed an output's error is; infinite where something else than the size
 // of errors counts.
 double times_allowed(const OutputErrors& errors);
+// Whether one element of many has most of the squared error, however large that is.
+bool is_of_one_element(const OutputErrors& errors);
 
 // Empty when the output passes, else the reason in one line. An output of few elements says little
 // about the reference's error: one trial finds gross faults only, and ErrorPool judges the rest.

@@ -1,6 +1,7 @@
 #include "verify/trials.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "formats/error.h"
 
@@ -294,8 +295,10 @@ std::string TrialJudge::fault(const TrialRequest& request, const TrialReport& re
                                   ? integer_fault(errors)
                                   : output_fault(errors, options_.tolerance);
     if (fault.empty()) continue;
+    const double times = times_allowed(errors);
     in_doubt_ = options_.tolerance == Tolerance::kCalibrated &&
-                request.variation != Variation::kIntegers && times_allowed(errors) <= kInDoubt;
+                request.variation != Variation::kIntegers &&
+                (times <= kInDoubt || (std::isfinite(times) && is_of_one_element(errors)));
     return "output " + std::to_string(i) + " (" + std::string(variation_name(request.variation)) +
            " inputs): " + fault;
   }
