@@ -58,8 +58,8 @@ Verdict unwritten(const Proposal& proposal) {
   return verdict;
 }
 
-void add_phases(const Verdict& verdict, SuiteResult& result) {
-  for (const auto& [phase, seconds] : phase_seconds(verdict)) result.phases[phase] += seconds;
+void add_phases(const std::map<std::string, double>& phases, SuiteResult& result) {
+  for (const auto& [phase, seconds] : phases) result.phases[phase] += seconds;
 }
 
 bool any(const std::vector<SuiteSample>& samples, Verdict::Outcome outcome) {
@@ -235,7 +235,7 @@ void Suite::take(Asked& asked, size_t k, const BatchResult& found) {
     for (const StageResult& stage : found.verdict.stages) {
       if (stage.stage > Stage::kCoverage) asked.result.judge_seconds += stage.seconds;
     }
-    add_phases(found.verdict, asked.result);
+    add_phases(phase_seconds(found.verdict), asked.result);
   }
   if (found.program) put_in_place(asked, sample, *found.program);
 }
@@ -454,7 +454,7 @@ void Suite::judge_one(Verifier& verifier, Asked& asked, size_t k, const Referenc
   SuiteSample& sample = asked.result.samples[k];
   auto& [request, built] = *asked.built[k];
   verifier.judge_built(reference, request, options, built, sample.verdict);
-  add_phases(sample.verdict, asked.result);
+  add_phases(phase_seconds(sample.verdict), asked.result);
   sample.in_full = true;
 }
 
@@ -465,7 +465,7 @@ void Suite::judge_side_by_side(Verifier& verifier, Asked& asked, const Reference
   for (size_t k = 0; k < asked.built.size(); ++k) {
     if (!asked.built[k]) continue;
     verifier.judge(reference, asked.built[k]->task.task, screening(options), samples[k].verdict);
-    add_phases(samples[k].verdict, asked.result);
+    add_phases(phase_seconds(samples[k].verdict), asked.result);
     if (samples[k].verdict.outcome == Verdict::Outcome::kAccepted) right.push_back(k);
   }
   if (options.time && !right.empty()) time(asked, reference, right, options);
@@ -480,7 +480,7 @@ void Suite::judge_side_by_side(Verifier& verifier, Asked& asked, const Reference
     Verdict verdict;
     auto& [request, built] = *asked.built[k];
     verifier.judge_built(reference, request, whole, built, verdict);
-    add_phases(verdict, asked.result);
+    add_phases(phase_seconds(verdict), asked.result);
     verdict.speedup_eager = samples[k].verdict.speedup_eager;
     verdict.speedup_compile = samples[k].verdict.speedup_compile;
     samples[k].verdict = std::move(verdict);
@@ -499,7 +499,7 @@ void Suite::time(Asked& asked, const Reference& reference, const std::vector<siz
     without.compiled_package.clear();
     report = time_side_by_side(executor_, reference, candidates, without);
   }
-  for (const auto& [phase, seconds] : report.phases) asked.result.phases[phase] += seconds;
+  add_phases(report.phases, asked.result);
   const bool timed = report.status == "ok";
   const bool packaged = timed && !without.compiled_package.empty();
   if (timed) asked.result.eager_ms = median(report.device_ms[0]);
