@@ -168,10 +168,12 @@ step_products() {  # what fetching operands by the TMA is worth, in kernels writ
 
 step_pairs() {  # of each operator and kind of schedule one pair, and RANDOM_PROGRAMS at random
   local code=0 judge=(--check cuda --executors 6 --low 24 --high 28 --log-elements 26)
-  "$BUILD/train_pairs" --levels 1 --seed 41 --count "${CELL_PROGRAMS:-6000}" --batch 2000 --cells 1 \
-    "${judge[@]}" --report "$out/pairs_cells.json" || code=1
-  "$BUILD/train_pairs" --levels 1,2,3,5,8,12,20 --seed 43 --count "${RANDOM_PROGRAMS:-1300}" --batch 260 \
-    "${judge[@]}" --report "$out/pairs_random.json" || code=1
+  [ "${CELL_PROGRAMS:-6000}" = 0 ] ||
+    "$BUILD/train_pairs" --levels 1 --seed 41 --count "${CELL_PROGRAMS:-6000}" --batch 2000 --cells 1 \
+      "${judge[@]}" --report "$out/pairs_cells.json" || code=1
+  "$PYTHON" bench/pairs.py "$BUILD/train_pairs" --gpus "$(gpus)" --programs "${RANDOM_PROGRAMS:-1300}" \
+    --minutes "${MINUTES:-9}" --commit "${COMMIT:-}" --out "$out/pairs_random.json" -- \
+    --levels 1,2,3,5,8,12,20 --seed 43 "${judge[@]}" || code=1
   return $code
 }
 
