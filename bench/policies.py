@@ -3,7 +3,7 @@
 
     bench/policies.py KERNELWRIGHT --runs FOLDER --out bench/h200/policies.json
                       [--policy teacher[@N]] [--policy NAME=MODEL_FOLDER ...] [--levels 1,2,5,20] [--samples 10]
-                      [--search 6s] [--twins] [--no-time] [--count N] [--minutes M] [--gpus N]
+                      [--search 45s] [--twins] [--no-time] [--count N] [--minutes M] [--gpus N]
 
 For each policy and level one row: `kernelwright eval suites/levelN.jsonl --coverage pure`, and with --search another
 one, of `eval --search`. Without a search the policies whose row of a level is missing are measured in one command
@@ -62,7 +62,8 @@ def suite(level, flags):
 
 def command_of(policies, searched, flags):
     """MODEL stands for the folder of each that is a model; the first is one, where there is any."""
-    own = flags.samples if searched or policies[0] != "teacher" else flags.teacher_samples
+    own = (flags.search_samples if searched else flags.samples if policies[0] != "teacher"
+           else flags.teacher_samples)
     words = ["--coverage", "pure", "--backend", flags.backend, "--device", "h200", "--samples", own, "--seed", flags.seed,
              "--executors", flags.executors, "--build-timeout", 20, "--trial-timeout", 60]
     main, *others = ["teacher" if policy == "teacher" else "MODEL" for policy in policies]
@@ -217,7 +218,8 @@ def main():
     parser.add_argument("--levels", default="1,2,5,20")
     parser.add_argument("--samples", type=int, default=10)
     parser.add_argument("--temperature", type=float, default=0.4, help="of a model's answers, without a search")
-    parser.add_argument("--search", help="time of each search, such as 6s")
+    parser.add_argument("--search", help="time of each search, such as 45s")
+    parser.add_argument("--search-samples", type=int, default=3, help="of each fragment, at first")
     parser.add_argument("--search-only", action="store_true", help="rows with a search alone")
     parser.add_argument("--twins", action="store_true")
     parser.add_argument("--no-time", action="store_true")

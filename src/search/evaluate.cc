@@ -115,6 +115,7 @@ void FragmentEvaluator::propose(Work& work, const SearchLimit& limit) {
     if (p.source.empty()) {
       attempt.reason = (p.unanswered ? "not judged: " : "load: ") + p.fault;
       attempt.settled = !p.unanswered;
+      work.found.cut_short |= p.unanswered && limit.over();
     }
     attempt.eager_seconds = work.asked.model_seconds;
     work.found.attempts.push_back(std::move(attempt));

@@ -21,8 +21,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Seconds to time the steps of all forms, about.
-constexpr double kStepSeconds = 10;
+// Seconds to time the steps of all forms, about, and a part of what is left of the budget at most.
+constexpr double kStepSeconds = 10, kStepShare = 0.15;
 constexpr const char* kNoFaster = "nothing can be gained: no faster than PyTorch end to end";
 
 double since(Clock::time_point start) {
@@ -118,10 +118,11 @@ class Optimizer::Run {
     if (evaluator_.measures()) {
       report("measuring", "PyTorch's time for each step");
       const auto phase = clock_.scope("steps");
+      const SearchLimit end = limit(kStepShare);
       const double seconds = kStepSeconds / static_cast<double>(searches_.size());
       for (CoverSearch& search : searches_) {
         search.know_steps(
-            kw::time_steps(owner_.executor_, search.program(), options_.verify, seconds, limit(1)));
+            kw::time_steps(owner_.executor_, search.program(), options_.verify, seconds, end));
       }
     }
     result_.reference_seconds = searches_.front().eager_seconds();

@@ -1,6 +1,7 @@
 #include "search/optimize.h"
 
 #include <set>
+#include <thread>
 
 #include "policy/teacher/teacher.h"
 #include "search/form_test.h"
@@ -118,6 +119,38 @@ TEST_F(Measured, WhatHasNoKernelsIsNamedWhereNoPyTorchMayBeLeft) {
   EXPECT_EQ(result.outcome, OptimizeResult::Outcome::kNothingGained);
   EXPECT_EQ(result.message, "no right kernels were found for cumsum");
   EXPECT_TRUE(result.finalists.empty());
+}
+
+// The teacher's guesses, and no answer before the time is over.
+class Silent : public Policy {
+ public:
+  std::string name() const override { return "silent"; }
+  int at_once() const override { return 8; }
+  std::optional<Guess> guess(const Task& task, const DeviceProfile& profile) override {
+    return teacher_->guess(task, profile);
+  }
+  std::vector<Proposal> propose(const Task&, const DeviceProfile&, int count, uint64_t,
+                                std::chrono::steady_clock::time_point deadline) override {
+    std::this_thread::sleep_until(deadline + std::chrono::milliseconds(1));
+    Proposal none;
+    none.fault = "no answer in time";
+    none.unanswered = true;
+    return {static_cast<size_t>(count), none};
+  }
+
+ private:
+  const std::unique_ptr<Policy> teacher_ = make_teacher();
+};
+
+TEST_F(Measured, WhatWasNotAnsweredInTimeIsNoFinding) {
+  OptimizeOptions options;
+  options.budget_seconds = 4;
+  options.verify.pure = true;
+  Silent policy;
+  const OptimizeResult result =
+      optimize(model("", "        return F.gelu(x * 1.5).cumsum(0)\n", "16, 32"), options, policy);
+  EXPECT_TRUE(result.stopped_early);
+  EXPECT_EQ(result.message, "the budget ended before a faster program was found (--budget)");
 }
 
 TEST_F(Measured, ABudgetIsKept) {

@@ -63,8 +63,10 @@ struct SuiteResult {
   std::vector<SuiteSample> samples;
   double eager_ms = 0, compiled_ms = 0;  // of samples that were timed side by side; 0: none
   double floor_ms = 0;                   // physical_floor()
-  double judge_seconds = 0;              // of trials and timing, with waits for the executor
-  std::map<std::string, double> phases;  // of them, phase_seconds()
+  // Of trials and timing, with waits for the executor, and what they went into, phase_seconds(); of
+  // a search, all of it, and OptimizeResult::phase_seconds.
+  double judge_seconds = 0;
+  std::map<std::string, double> phases;
 
   // Some sample was accepted, in full.
   bool verified() const;

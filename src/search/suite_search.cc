@@ -117,6 +117,8 @@ void search_suite(const std::vector<RecordRequest>& models, JudgingCrew& crew,
       Optimizer optimizer(pool, executor, shared, known, profile, nullptr);
       const OptimizeResult found = optimizer.optimize(models[i], options, never);
       result.task = forward_hash(found.reference);
+      result.judge_seconds = found.total_seconds;
+      result.phases = found.phase_seconds;
       result.samples.push_back(sample_of(found));
     } catch (const InputError& error) {
       result.fault = error.what();

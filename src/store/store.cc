@@ -2,7 +2,9 @@
 
 #include <sqlite3.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "formats/error.h"
 #include "formats/sha256.h"
@@ -32,6 +34,17 @@ void bind(sqlite3_stmt* statement, int index, const std::string& value) {
 }
 
 constexpr size_t kHashSize = 64;  // of the bytes of a file, before them
+constexpr int kPatienceMs = 10000;
+
+// A change of the journal's mode does not wait for others that open the same file.
+int execute_patiently(sqlite3* db, const char* sql) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatienceMs);
+  while (true) {
+    const int status = sqlite3_exec(db, sql, nullptr, nullptr, nullptr);
+    if (status != SQLITE_BUSY || std::chrono::steady_clock::now() > end) return status;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
 
 }  // namespace
 
@@ -44,8 +57,8 @@ Store::Store(const fs::path& path) : path_(path) {
       "ROWID;"
       "CREATE TABLE IF NOT EXISTS files (key TEXT PRIMARY KEY, value BLOB NOT NULL);";
   bool open = sqlite3_open(path.c_str(), &db_) == SQLITE_OK;
-  if (open) sqlite3_busy_timeout(db_, 10000);
-  open = open && sqlite3_exec(db_, kSchema, nullptr, nullptr, nullptr) == SQLITE_OK;
+  if (open) sqlite3_busy_timeout(db_, kPatienceMs);
+  open = open && execute_patiently(db_, kSchema) == SQLITE_OK;
   if (open) return;
   const int code = sqlite3_errcode(db_);
   fault_ = fault_text("open");

@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <future>
 
 #include "formats/error.h"
 
@@ -31,6 +32,22 @@ TEST_F(StoreTest, KeepsValuesAcrossOpenings) {
   const Store store(folder_ / "deep" / "s.sqlite");
   EXPECT_EQ(*store.get("a"), Json({{"x", 2}}));
   EXPECT_EQ(*store.get("b"), Json("text"));
+}
+
+TEST_F(StoreTest, ManyMayOpenANewOneAtTheSameTime) {
+  for (int round = 0; round < 20; ++round) {
+    const auto path = folder_ / (std::to_string(round) + ".sqlite");
+    std::vector<std::future<void>> openings;
+    for (int i = 0; i < 16; ++i) {
+      openings.push_back(std::async(std::launch::async, [&path, i] {
+        Store store(path);
+        store.put("by " + std::to_string(i), i);
+      }));
+    }
+    for (std::future<void>& opening : openings) EXPECT_NO_THROW(opening.get());
+    const Store store(path);
+    for (int i = 0; i < 16; ++i) EXPECT_EQ(*store.get("by " + std::to_string(i)), Json(i));
+  }
 }
 
 TEST_F(StoreTest, KeepsBytesAsTheyAre) {
