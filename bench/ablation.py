@@ -113,7 +113,8 @@ def of_log(path):
     """What a run did, in sums over its steps."""
     steps = [row for row in map(json.loads, path.read_text().splitlines()) if row["part"] == "rl"]
     total = {key: sum(row[key] for row in steps)
-             for key in ("answers", "distinct", "not_judged", "cut_off", "tokens", "updates", "seconds")}
+             for key in ("answers", "distinct", "not_judged", "cut_off", "tokens", "updates", "seconds", "generate_seconds",
+                         "judge_seconds", "build_seconds", "executor_seconds", "executor_restarts", "update_seconds")}
     rewards = [row["reward"] for row in steps]
     return {"steps": len(steps), **total,
             "rewards_by_five_steps": [round(statistics.fmean(rewards[i:i + 5]), 3) for i in range(0, len(rewards), 5)],

@@ -384,7 +384,7 @@ def ablation() -> str:
 
 
 def policies() -> str:
-    """What policies make of the project's suites at full size, from bench/*/policies.json."""
+    """What policies make of the project's suites at full size, from bench/*/policies.json and unseen.json."""
     lines = ["| suite | policy | pass@1 | pass@10 | faster than eager: first answer, best | speedup over eager of right ones | "
              "hybrids | seconds of a GPU |", "|---|---|---|---|---|---|---|---|"]
     names = {"sft": "embedded, by SFT", "rl": "embedded, with its RL adapter", "teacher": "teacher"}
@@ -398,14 +398,15 @@ def policies() -> str:
     def short(device):  # "NVIDIA H100 80GB HBM3"
         return device.removeprefix("NVIDIA ").split(" 80GB")[0]
 
-    for path in sorted((ROOT / "bench").glob("*/policies.json")):
+    paths = [path for name in ("policies", "unseen") for path in sorted((ROOT / "bench").glob("*/%s.json" % name))]
+    for path in paths:
         rows = json.loads(path.read_text())["rows"]
         for row in sorted(rows, key=lambda row: (row["level"], row["search"], list(names).index(row["policy"]))):
             summary = row["summary"]
             passed, eager = summary["pass_at"] or {}, summary["eager"]
             fast = [eager[which].get("1") for which in ("fast_p_first", "fast_p_best")]
             lines.append("| %s, %d tasks%s | %s | %s | %s | %s, %s | %s | %d of %d | %.0f, %s |" % (
-                "level %d" % row["level"], summary["tasks"], ", search" if row["search"] else "", names[row["policy"]],
+                "level %d%s" % (row["level"], ", pairs never trained on" if path.stem == "unseen" else ""), summary["tasks"], ", search" if row["search"] else "", names[row["policy"]],
                 bounds(passed.get("1"), "%.1f %% [%.1f, %.1f]", 100), share(passed.get("10")), *map(share, fast),
                 bounds(eager["geometric_mean_right"], "%.2fx [%.2f, %.2f]"), summary["reasons"].get("coverage", 0),
                 summary["compiled"], row["gpu_seconds"], " and ".join(map(short, row["devices"]))))

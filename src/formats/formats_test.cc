@@ -6,10 +6,27 @@
 #include "formats/error.h"
 #include "formats/frame.h"
 #include "formats/model_constants.h"
+#include "formats/on_threads.h"
 #include "formats/sha256.h"
 
 namespace kw {
 namespace {
+
+TEST(OnThreads, EachPieceOnceAndTheFirstFaultIsThrownOn) {
+  for (const int threads : {0, 1, 3, 100}) {
+    std::vector<int> times(50);
+    on_threads(threads, times.size(), [&](size_t i) { ++times[i]; });
+    EXPECT_EQ(times, std::vector<int>(50, 1)) << threads;
+    on_threads(threads, 0, [](size_t) { FAIL(); });
+    std::atomic<int> done = 0;
+    const auto fails_once = [&](size_t i) {
+      if (i == 20) throw InputError("the twentieth");
+      ++done;
+    };
+    EXPECT_THROW(on_threads(threads, 50, fails_once), InputError) << threads;
+    EXPECT_GE(done, 20) << threads;
+  }
+}
 
 // FIPS 180-4 example values and the lengths around the padding boundary (from `sha256sum`).
 TEST(Sha256, KnownAnswers) {

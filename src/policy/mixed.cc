@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <future>
-#include <mutex>
 
 namespace kw {
 namespace {
@@ -32,8 +31,6 @@ class Mixed : public Policy {
     for (const auto& policy : policies_) {
       const auto launch = policy->at_once() > 1 ? std::launch::async : std::launch::deferred;
       asked.push_back(std::async(launch, [&, policy = policy.get()] {
-        std::unique_lock lock(one_at_a_time_, std::defer_lock);
-        if (policy->at_once() == 1) lock.lock();
         return policy->propose(task, profile, share, seed, deadline);
       }));
     }
@@ -95,7 +92,6 @@ class Mixed : public Policy {
   }
 
   const std::vector<std::unique_ptr<Policy>> policies_;
-  std::mutex one_at_a_time_;  // held around policies that one thread may call
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Several policies as one: all are asked, their best guesses alternate. Owns them; as many threads
-// as the most patient of them allows.
+// Several policies as one: all are asked, their best guesses alternate. Owns them.
 #pragma once
 
 #include <memory>

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <future>
 #include <mutex>
 #include <random>
 #include <thread>
 
 #include "formats/error.h"
+#include "formats/on_threads.h"
 #include "formats/sha256.h"
 #include "policy/chat_stream.h"
 #include "policy/prompt.h"
@@ -173,20 +173,12 @@ std::vector<Proposal> OpenAi::propose(const Task& task, const DeviceProfile& pro
   }
   deadline = std::min(deadline, clock_->now() + patience());
   std::vector<Proposal> out(static_cast<size_t>(std::max(count, 0)));
-  std::atomic<size_t> next{0};
-  auto work = [&] {
-    for (size_t i = next++; i < out.size(); i = next++) {
-      // Small enough for every server's idea of an integer.
-      const uint64_t own = (seed * 1000003 + i) & 0x7fffffff;
-      out[i] = proposal_of(ask(body_of(prompt, own, count == 1), own, deadline));
-      out[i].model_seconds = least_seconds(task, profile);
-    }
-  };
-  std::vector<std::future<void>> others;
-  const size_t threads = std::min(out.size(), static_cast<size_t>(options_.concurrency));
-  for (size_t i = 1; i < threads; ++i) others.push_back(std::async(std::launch::async, work));
-  work();
-  for (std::future<void>& other : others) other.get();
+  on_threads(options_.concurrency, out.size(), [&](size_t i) {
+    // Small enough for every server's idea of an integer.
+    const uint64_t own = (seed * 1000003 + i) & 0x7fffffff;
+    out[i] = proposal_of(ask(body_of(prompt, own, count == 1), own, deadline));
+    out[i].model_seconds = least_seconds(task, profile);
+  });
   return out;  // in their order: one that favours what can be read would flatter the first sample
 }
 

@@ -49,7 +49,8 @@ class Policy {
   // At most `count` proposals for `task` (usually a fragment), best guess first; none when the
   // policy cannot write it. `seed` makes the answer reproducible. `task.source` names the model's
   // file, and its class where the task is the model's whole forward program; the class of a part
-  // is "fragment". Called from as many threads as at_once() says.
+  // is "fragment". Any thread, as are guess() and refusal(): more at a time than at_once() says
+  // wait for each other where others are asked, and compute side by side where it is 1.
   virtual std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
                                         uint64_t seed,
                                         std::chrono::steady_clock::time_point deadline) = 0;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "formats/on_threads.h"
 #include "program/transform.h"
 #include "search/cover.h"
 #include "search/fragments.h"
@@ -74,14 +75,14 @@ void CoverSearch::report(const std::string& phase, const std::string& detail) {
 
 bool CoverSearch::settle(const SearchLimit& limit) {
   progress_.done = progress_.total = 0;
-  // Where no PyTorch may be left: first kernels for each operator by itself, which a policy is most
-  // likely to be right about. From then on there is a program.
-  if (options_.verify.pure) {
-    const Cover first = singles();
-    progress_.total = static_cast<int>(first.size());
-    evaluate(first, limit);
-  }
+  if (options_.verify.pure) evaluate(singles(), limit);
   return settle({kOptimism[0], 1}, limit);
+}
+
+void CoverSearch::begin(const SearchLimit& limit) {
+  offer(1, limit);
+  progress_.done = progress_.total = 0;
+  evaluate(singles(), limit);
 }
 
 bool CoverSearch::refine(const SearchLimit& limit) {
@@ -95,6 +96,7 @@ void CoverSearch::know_steps(const std::map<int, double>& measured) {
     step_seconds_[step] = seconds;
     step_measured_[step] = true;
   }
+  for (Candidate& candidate : candidates_) price(candidate);
 }
 
 double CoverSearch::eager_seconds() const {
@@ -108,24 +110,48 @@ double CoverSearch::eager_seconds(const std::vector<int>& steps) const {
 }
 
 bool CoverSearch::offer_fragments(const SearchLimit& limit) {
+  return offer(options_.max_steps, limit);
+}
+
+bool CoverSearch::offer(int max_steps, const SearchLimit& limit) {
+  constexpr size_t kPart = 64;  // between looks at the clock, and lines of progress
   const auto phase = clock_.scope("plan");
-  const auto fragments = enumerate_fragments(program(), {.max_steps = options_.max_steps});
+  std::vector<std::vector<int>> fragments =
+      enumerate_fragments(program(), {.max_steps = max_steps});
+  std::erase_if(fragments, [&](const auto& steps) { return offered_.contains(steps); });
+  progress_.done = 0;
   progress_.total = static_cast<int>(fragments.size());
-  for (const auto& steps : fragments) {
+  for (size_t first = 0; first < fragments.size(); first += kPart) {
     if (limit.over()) return false;
-    ++progress_.done;
-    if (progress_.done % 64 == 1) report("planning", "fragments");
-    const Fragment fragment = cut(program(), steps);
-    const std::optional<Guess> guess = policy_.guess(fragment.task, profile_);
-    if (!guess) continue;
-    Candidate candidate;
-    candidate.steps = steps;
-    candidate.eager_seconds = eager_seconds(steps);
-    candidate.seconds = candidate.guess = guess->seconds;
-    candidate.family = guess->family;
-    candidates_.push_back(std::move(candidate));
+    report("planning", "fragments");
+    const size_t last = std::min(first + kPart, fragments.size());
+    std::vector<std::optional<Guess>> guesses(last - first);
+    on_threads(evaluator_.threads(), guesses.size(), [&](size_t i) {
+      guesses[i] = policy_.guess(cut(program(), fragments[first + i]).task, profile_);
+    });
+    for (size_t i = first; i < last; ++i) {
+      offered_.insert(fragments[i]);
+      const std::optional<Guess>& guess = guesses[i - first];
+      if (!guess) continue;
+      Candidate candidate;
+      candidate.steps = fragments[i];
+      candidate.eager_seconds = eager_seconds(fragments[i]);
+      candidate.seconds = candidate.guess = guess->seconds;
+      candidate.family = guess->family;
+      candidates_.push_back(std::move(candidate));
+    }
+    progress_.done = static_cast<int>(last);
   }
   return true;
+}
+
+// PyTorch's time for the group as measured, spread over the steps, keeps covers comparable: what
+// counts is how much the group saves.
+void CoverSearch::price(Candidate& candidate) const {
+  candidate.eager_seconds = eager_seconds(candidate.steps);
+  if (candidate.task && evaluator_.measures()) {
+    candidate.seconds = candidate.eager_seconds - candidate.saved;
+  }
 }
 
 // The best cover with what is known now, each launch `gap` seconds more; `seconds` receives the
@@ -244,7 +270,7 @@ void CoverSearch::evaluate(const Cover& chosen, const SearchLimit& limit) {
     std::string names;
     int proposals = 0;
     size_t last = first;
-    for (; last < chosen.size() && (last == first || proposals < evaluator_.proposals_together());
+    for (; last < chosen.size() && (last == first || proposals < 2 * evaluator_.threads());
          ++last) {
       const Candidate& candidate = candidates_[chosen[last]];
       const int count = options_.proposals * (candidate.tried ? kDeepen : 1);
@@ -291,9 +317,8 @@ void CoverSearch::take(Candidate& candidate, int tried, Evaluated found) {
     return;
   }
   slower_.learn(candidate.family, found.seconds / candidate.guess);
-  // PyTorch's time for the group as measured, spread over the steps, keeps covers comparable: what
-  // counts is how much the group saves.
-  candidate.seconds = candidate.eager_seconds - (found.eager_seconds - found.seconds);
+  candidate.saved = found.eager_seconds - found.seconds;
+  price(candidate);
 }
 
 std::vector<CoverSearch::Cover> CoverSearch::covers() const {

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ class CoverSearch {
 
   // Measured seconds of single steps in PyTorch, by step; the others are modelled.
   void know_steps(const std::map<int, double>& measured);
+  // Where no PyTorch may be left: kernels for each operator by itself, which a policy is most
+  // likely to be right about. From then on there is a program, however little time is left.
+  void begin(const SearchLimit& limit);
   // Asks the policy which fragments it can write and how fast it thinks they are. False when
   // `limit` came before it was asked about all of them: small ones come first.
   bool offer_fragments(const SearchLimit& limit);
@@ -75,6 +79,7 @@ class CoverSearch {
     double eager_seconds = 0;  // of its steps alone
     double seconds = 0;        // guessed, or what it would take beside eager_seconds as measured
     double best_seconds = 0;   // measured
+    double saved = 0;          // of PyTorch's time for the group, measured in the same run
     int tried = 0;             // schedules asked for
     bool usable = true;
     std::optional<Task> task;
@@ -88,6 +93,10 @@ class CoverSearch {
 
   void report(const std::string& phase, const std::string& detail);
   bool settle(Trust trust, const SearchLimit& limit);
+  // False when `limit` came before the policy was asked about all; what it was asked about is left
+  // out.
+  bool offer(int max_steps, const SearchLimit& limit);
+  void price(Candidate& candidate) const;
   Cover singles() const;
   void evaluate(const Cover& chosen, const SearchLimit& limit);
   void take(Candidate& candidate, int tried, Evaluated found);
@@ -108,6 +117,7 @@ class CoverSearch {
   std::vector<std::vector<int>> dependencies_;
   std::vector<double> step_seconds_;
   std::vector<bool> step_measured_;
+  std::set<std::vector<int>> offered_;  // fragments that the policy was asked about
   std::vector<Candidate> candidates_;
 };
 

@@ -70,7 +70,7 @@ class World : public Policy, public Evaluator {
     return out;
   }
   bool measures() const override { return true; }
-  int proposals_together() const override { return 2 * kDeep; }
+  int threads() const override { return kDeep; }
 
   const std::map<int, double>& eager() const { return eager_; }
   double total() const {
@@ -193,6 +193,32 @@ TEST_F(Searching, StepsOfNothingAreNoTrouble) {
   prepare(model("", "        return torch.relu(x) + 1\n", "0, 16"));
   // The CPU has no clock to judge by: nothing is measured, and nothing breaks.
   EXPECT_TRUE(time_steps(machine_->executor, reference_.task, {}, 1, no_limit_).empty());
+}
+
+// What was timed before steps were is worth what it would have been after.
+TEST_F(Searching, WithoutPyTorchThereIsAProgramBeforeAnythingElseIsAsked) {
+  options_.verify.pure = true;
+  World world(reference_.task, 3);
+  CoverSearch found = search(world);
+  EXPECT_TRUE(found.covers().empty());
+  found.begin(no_limit_);
+  EXPECT_EQ(found.offered(), world.eager().size());
+  const std::vector<CoverSearch::Cover> covers = found.covers();
+  ASSERT_FALSE(covers.empty());
+  EXPECT_EQ(covers.front().size(), world.eager().size());
+  EXPECT_TRUE(found.uncovered().empty());
+  found.know_steps(world.eager());
+  ASSERT_TRUE(found.offer_fragments(no_limit_));
+  EXPECT_EQ(found.offered(), world.fragments());  // each once
+  ASSERT_TRUE(found.settle(no_limit_));
+
+  World same(reference_.task, 3);
+  slower_ = {};
+  CoverSearch other = search(same);
+  other.know_steps(same.eager());
+  ASSERT_TRUE(other.offer_fragments(no_limit_));
+  ASSERT_TRUE(other.settle(no_limit_));
+  EXPECT_DOUBLE_EQ(found.known_seconds(), other.known_seconds());
 }
 
 TEST_F(Searching, KnownStepsCountAsMeasured) {

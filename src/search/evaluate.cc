@@ -1,11 +1,10 @@
 #include "search/evaluate.h"
 
 #include <algorithm>
-#include <atomic>
-#include <future>
 
 #include "formats/error.h"
 #include "formats/frame.h"
+#include "formats/on_threads.h"
 #include "formats/sha256.h"
 #include "program/task_json.h"
 #include "program/transform.h"
@@ -78,19 +77,10 @@ std::vector<Evaluated> FragmentEvaluator::evaluate(const std::vector<Asked>& ask
   return out;
 }
 
-// A policy that waits for others is asked about several fragments at once.
 void FragmentEvaluator::propose(const std::vector<Work*>& works, const SearchLimit& limit) {
   const auto phase = clock_.scope("write");
-  std::atomic<size_t> next{0};
-  auto work = [&] {
-    for (size_t i = next++; i < works.size(); i = next++) propose(*works[i], limit);
-  };
-  std::vector<std::future<void>> others;
-  for (int i = 1; i < policy_.at_once() && i < static_cast<int>(works.size()); ++i) {
-    others.push_back(std::async(std::launch::async, work));
-  }
-  work();
-  for (std::future<void>& other : others) other.get();
+  const int threads = policy_.at_once() > 1 ? policy_.at_once() : this->threads();
+  on_threads(threads, works.size(), [&](size_t i) { propose(*works[i], limit); });
 }
 
 void FragmentEvaluator::propose(Work& work, const SearchLimit& limit) {

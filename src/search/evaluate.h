@@ -20,7 +20,7 @@ class FragmentEvaluator : public Evaluator {
   std::vector<Evaluated> evaluate(const std::vector<Asked>& asked,
                                   const SearchLimit& limit) override;
   bool measures() const override { return options_.measure; }
-  int proposals_together() const override { return 2 * pool_.parallel(); }
+  int threads() const override { return pool_.parallel(); }
 
  private:
   struct Built {

@@ -42,8 +42,8 @@ class Evaluator {
   virtual std::vector<Evaluated> evaluate(const std::vector<Asked>& asked,
                                           const SearchLimit& limit) = 0;
   virtual bool measures() const = 0;
-  // So many proposals are built in about the time of one or two.
-  virtual int proposals_together() const = 0;
+  // Of the host's, that this search may keep busy.
+  virtual int threads() const = 0;
 };
 
 }  // namespace kw

@@ -54,6 +54,7 @@ class Optimizer::Run {
     result_.reference_source = request_.text;
     result_.measured = evaluator_.measures();
     find_forms();
+    if (options_.verify.pure && evaluator_.measures()) searches_.front().begin(limit(0.5));
     time_steps();
     plan();
     search_and_confirm();

@@ -18,7 +18,12 @@ std::string StoredSchedules::key(const std::string& family, const std::string& s
 
 std::vector<FastSchedule> StoredSchedules::fastest(const std::string& family,
                                                    const std::string& shape_class) {
-  const auto stored = store_.get(key(family, shape_class));
+  const std::lock_guard lock(mutex_);
+  return read(key(family, shape_class));
+}
+
+std::vector<FastSchedule> StoredSchedules::read(const std::string& key) const {
+  const auto stored = store_.get(key);
   std::vector<FastSchedule> out;
   if (!stored) return out;
   try {
@@ -34,8 +39,10 @@ std::vector<FastSchedule> StoredSchedules::fastest(const std::string& family,
 void StoredSchedules::learn(const std::string& family, const std::string& shape_class,
                             const std::vector<FastSchedule>& measured) {
   constexpr size_t kKept = 4;
+  const std::lock_guard lock(mutex_);
+  const std::string where = key(family, shape_class);
   std::vector<FastSchedule> all = measured;
-  for (const FastSchedule& old : fastest(family, shape_class)) {
+  for (const FastSchedule& old : read(where)) {
     const bool newer = std::any_of(measured.begin(), measured.end(),
                                    [&](const FastSchedule& m) { return m.name == old.name; });
     if (!newer) all.push_back(old);
@@ -45,7 +52,7 @@ void StoredSchedules::learn(const std::string& family, const std::string& shape_
   if (all.size() > kKept) all.resize(kKept);
   Json list = Json::array();
   for (const FastSchedule& fast : all) list.push_back({{"name", fast.name}, {"ratio", fast.ratio}});
-  store_.put(key(family, shape_class), list);
+  store_.put(where, list);
 }
 
 }  // namespace kw

@@ -1,7 +1,9 @@
 // The teacher's memory of fast schedules, in the store: what one program taught is there for the
-// next one, by family and shape class, for one device and its versions.
+// next one, by family and shape class, for one device and its versions. Any
+// thread, while nobody else uses the store.
 #pragma once
 
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,8 @@ class StoredSchedules : public ScheduleMemory {
 
  private:
   std::string key(const std::string& family, const std::string& shape_class) const;
+  std::vector<teacher::FastSchedule> read(const std::string& key) const;
+  std::mutex mutex_;  // of the store
   Store& store_;
   const std::string machine_;
 };

@@ -1,13 +1,13 @@
 #include "search/suite.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <future>
 #include <map>
 #include <numeric>
 
 #include "formats/error.h"
+#include "formats/on_threads.h"
 #include "policy/task_key.h"
 #include "program/export.h"
 #include "program/transform.h"
@@ -362,23 +362,16 @@ std::vector<Suite::Asked> Suite::ask(std::vector<Model>& models, const SuiteOpti
   return out;
 }
 
-// A policy that waits for others is asked about several models at once, each with all its samples.
+// Several models at once, each with all its samples: as many as the policy waits for, or the crew
+// has cores.
 void Suite::propose(std::vector<Asked>& batch, size_t policy, const SuiteOptions& options) {
   std::vector<Asked*> open;
   for (Asked& asked : batch) {
     if (asked.result.policy == policy && asked.result.fault.empty()) open.push_back(&asked);
   }
-  const int threads = std::max(1, policies_[policy]->at_once() / options.samples_of(policy));
-  std::atomic<size_t> next{0};
-  auto work = [&] {
-    for (size_t i = next++; i < open.size(); i = next++) propose(*open[i], options);
-  };
-  std::vector<std::future<void>> others;
-  for (int i = 1; i < threads && i < static_cast<int>(open.size()); ++i) {
-    others.push_back(std::async(std::launch::async, work));
-  }
-  work();
-  for (std::future<void>& other : others) other.get();
+  const int waits = policies_[policy]->at_once();
+  const int threads = waits > 1 ? waits / options.samples_of(policy) : crew_.size();
+  on_threads(threads, open.size(), [&](size_t i) { propose(*open[i], options); });
 }
 
 void Suite::propose(Asked& asked, const SuiteOptions& options) {

@@ -1,6 +1,5 @@
 #include "search/suite_search.h"
 
-#include <condition_variable>
 #include <mutex>
 #include <optional>
 
@@ -10,50 +9,29 @@
 namespace kw {
 namespace {
 
-// A policy that many threads may call.
-class SharedPolicy : public Policy {
+// A policy that learns nothing: what one search finds out would change what others are told, by
+// chance.
+class Unlearning : public Policy {
  public:
-  explicit SharedPolicy(Policy& policy) : policy_(policy), free_(policy.at_once()) {}
+  explicit Unlearning(Policy& policy) : policy_(policy) {}
   std::string name() const override { return policy_.name(); }
   std::string fingerprint() const override { return policy_.fingerprint(); }
   std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
                                 uint64_t seed,
                                 std::chrono::steady_clock::time_point deadline) override {
-    const Turn turn(*this);
     return policy_.propose(task, profile, count, seed, deadline);
   }
   std::optional<Guess> guess(const Task& task, const DeviceProfile& profile) override {
-    const Turn turn(*this);
     return policy_.guess(task, profile);
   }
   int at_once() const override { return policy_.at_once(); }
   std::chrono::seconds patience() const override { return policy_.patience(); }
   std::string refusal(const Task& task, const DeviceProfile& profile) override {
-    const Turn turn(*this);
     return policy_.refusal(task, profile);
   }
-  // What one search finds out would change what others are told, by chance.
-  void learn(const std::vector<std::pair<Json, double>>&) override {}
 
  private:
-  struct Turn {
-    explicit Turn(SharedPolicy& policy) : policy(policy) {
-      std::unique_lock lock(policy.mutex_);
-      policy.changed_.wait(lock, [&] { return policy.free_ > 0; });
-      --policy.free_;
-    }
-    ~Turn() {
-      const std::lock_guard lock(policy.mutex_);
-      ++policy.free_;
-      policy.changed_.notify_one();
-    }
-    SharedPolicy& policy;
-  };
-
   Policy& policy_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int free_;
 };
 
 // Hands results on in the order of their models.
@@ -105,7 +83,7 @@ void search_suite(const std::vector<RecordRequest>& models, JudgingCrew& crew,
                   ExecutorClient& executor, Policy& policy, const DeviceProfile& profile,
                   const OptimizeOptions& options, const std::filesystem::path& store,
                   const std::function<void(const SuiteResult&)>& done) {
-  SharedPolicy shared(policy);
+  Unlearning shared(policy);
   InOrder results(models.size(), done);
   const std::atomic<bool> never = false;
   crew.run(models.size(), [&](WorkerPool& pool, size_t i) {

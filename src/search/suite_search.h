@@ -12,8 +12,7 @@
 namespace kw {
 
 // Calls `done` for each model, in order, from one thread at a time: what was found is its only
-// sample, or, where nothing was, a rejected one that says why. The policy is asked from no more
-// threads at once than it says (Policy::at_once), whoever asks. `store` is the file of what is
+// sample, or, where nothing was, a rejected one that says why. `store` is the file of what is
 // kept between runs.
 void search_suite(const std::vector<RecordRequest>& models, JudgingCrew& crew,
                   ExecutorClient& executor, Policy& policy, const DeviceProfile& profile,

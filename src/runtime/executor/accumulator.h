@@ -14,8 +14,8 @@ constexpr double kErrorPerRootTerm = 1.8e-8;
 
 // `product` with errors as of one accumulator: of each element 1.8e-8 sqrt(terms) times its
 // magnitude or, where its terms cancel, the root of `squares`, which is the same product of squared
-// operands. Triton's dots on an H200 fit the factor from 64 to 16384 terms
-// (bench/h200/numerics.json, IEEE fp32). Errors are normal, from a stretch of numbers that is
+// operands. Triton's dots on an H100 fit the factor from 64 to 16384 terms
+// (bench/h100/numerics.json, IEEE fp32). Errors are normal, from a stretch of numbers that is
 // always the same: no generator is drawn from.
 at::Tensor summed_by_one_accumulator(const at::Tensor& product, const at::Tensor& squares,
                                      double terms);
