@@ -7,6 +7,7 @@
 
 #include "formats/error.h"
 #include "runtime/executor/codes.h"
+#include "runtime/executor/idle_launches.h"
 #include "runtime/executor/integers.h"
 #include "runtime/executor/leftovers.h"
 #include "runtime/executor/metrics.h"
@@ -14,9 +15,6 @@
 
 namespace kw {
 namespace {
-
-// Relative RMS distance that no order of additions explains.
-constexpr double kBeyondNoise = 0.1;
 
 using TensorsByName = std::map<std::string, at::Tensor>;
 
@@ -122,22 +120,7 @@ class OneTrial {
                                std::vector<at::Tensor>* inputs_after = nullptr,
                                std::vector<at::Tensor>* inputs_before = nullptr);
   void skip_launches(const Draw& draw);
-  // An output that comes from a small part of the candidate's steps.
-  struct Part {
-    size_t output;
-    Lineage lineage;
-    std::optional<bool>
-        is_whole;  // alone, these steps give what all of them give; once it is known
-  };
-  void find_parts();
-  bool is_whole(const Draw& draw, Part& part);
   std::vector<at::Tensor> inputs_for(const ReplayOptions& options, const Draw& draw) const;
-  bool launch_matters(const Draw& draw, int step);
-  bool matters(const Draw& draw, ReplayOptions options, std::optional<size_t> output = {});
-  bool changes_without(const Draw& draw, const ReplayOptions& options,
-                       std::optional<size_t> output);
-  bool is_beyond_noise(const Draw& draw, double distance, size_t output);
-  const std::vector<double>& noise(const Draw& draw);
   std::vector<at::Tensor> what_user_has(const Answer& answer, size_t inputs) const;
 
   void compare_outputs(const ReferenceSide& side);
@@ -163,8 +146,6 @@ class OneTrial {
   std::optional<std::vector<at::Tensor>> derived_;  // left by an earlier call; else made anew
   Answer own_answer_;                               // the candidate's; in its `inputs_after`
                                                     // are state, derived tensors and inputs
-  std::optional<std::vector<double>> noise_;
-  std::vector<Part> parts_;  // the smallest first
 };
 
 std::shared_ptr<const Draw> OneTrial::new_draw() {
@@ -356,54 +337,25 @@ void OneTrial::use_once(const Draw& draw, int index, bool keeps, Leftovers& left
 }
 
 void OneTrial::skip_launches(const Draw& draw) {
-  if (request_.check_noop) {
-    ReplayOptions options;
-    options.skip_all_launches = true;
-    report_.no_launch_changes = matters(draw, options);
-    if (!report_.no_launch_changes) {
-      note(report_.no_launch_changes, "without any launch the outputs are the same");
-    }
-  }
-  if (request_.each_launch) {
-    const std::vector<int>& steps = candidate_.forward().launch_steps();
-    if (request_.check_noop && steps.size() == 1 && launches(candidate_.task().derive) == 0) {
-      if (!report_.no_launch_changes) report_.idle_launches = steps;  // the same question
-      return;
-    }
-    find_parts();
-    for (int step : steps) {
-      if (!launch_matters(draw, step)) report_.idle_launches.push_back(step);
-    }
-  }
-}
-
-void OneTrial::find_parts() {
-  const Program& program = candidate_.task().forward;
-  const auto lineage = [&](const std::vector<ValueId>& values) {
-    return lineage_of(program, candidate_.task().kernels, values);
+  const auto has = [&](const Answer& answer) { return what_user_has(answer, draw.inputs.size()); };
+  const auto again = [&](const ReplayOptions& options, const auto& use) {
+    Guards guards(backend_.device());
+    Answer answer(backend_, candidate_);
+    answer.outputs = call(draw, guards, options, &answer.inputs_after);
+    use(has(answer));
   };
-  const double whole = lineage(program.outputs).bytes;
-  for (size_t i = 0; i < program.outputs.size(); ++i) {
-    Part part{i, lineage({program.outputs[i]}), {}};
-    if (part.lineage.bytes < whole / 2) parts_.push_back(std::move(part));
+  IdleLaunches idle(backend_, candidate_.task(), again, has(own_answer_));
+  if (request_.check_noop && idle.are_all()) {
+    note(report_.no_launch_changes, "without any launch the outputs are the same");
   }
-  std::ranges::stable_sort(parts_, {}, [](const Part& part) { return part.lineage.bytes; });
-}
-
-// Kernels may do more than their declared reads and writes: a part is asked only where, with all of
-// its launches, it gives the very answer.
-bool OneTrial::is_whole(const Draw& draw, Part& part) {
-  if (part.is_whole) return *part.is_whole;
-  Guards guards(backend_.device());
-  Answer answer(backend_, candidate_);
-  try {
-    answer.outputs = call(draw, guards, {.part = &part.lineage}, &answer.inputs_after);
-    part.is_whole = distance(answer.outputs[part.output], own_answer_.outputs[part.output]) == 0;
-  } catch (const ReplayError&) {
-    backend_.check_alive();
-    part.is_whole = false;
+  if (!request_.each_launch) return;
+  const std::vector<int>& steps = candidate_.forward().launch_steps();
+  if (request_.check_noop && steps.size() == 1 && launches(candidate_.task().derive) == 0) {
+    if (!report_.no_launch_changes) report_.idle_launches = steps;  // the same question
+    return;
   }
-  return *part.is_whole;
+  std::ranges::copy_if(steps, std::back_inserter(report_.idle_launches),
+                       [&](int step) { return idle.is(step); });
 }
 
 // Undefined are those that a part does not use.
@@ -416,75 +368,6 @@ std::vector<at::Tensor> OneTrial::inputs_for(const ReplayOptions& options, const
     if (!options.part->storages[storage]) out[i].reset();
   }
   return out;
-}
-
-// It does where one output says so: the one that comes from least is asked first, and all of them
-// where that says no.
-bool OneTrial::launch_matters(const Draw& draw, int step) {
-  ReplayOptions options;
-  options.skip_launch = step;
-  for (Part& part : parts_) {
-    if (!part.lineage.steps[step] || !is_whole(draw, part)) continue;
-    options.part = &part.lineage;
-    if (matters(draw, options, part.output)) return true;
-    options.part = nullptr;
-    break;
-  }
-  return matters(draw, options);
-}
-
-// Whether it changes the answer, or one output, to leave out the launches that `options` say. What
-// they would have written may be anything: when two numbers in its place make no difference,
-// neither do they. One may be what the launch writes there.
-bool OneTrial::matters(const Draw& draw, ReplayOptions options, std::optional<size_t> output) {
-  int same = 0, other = 0;
-  for (double unwritten : {0.0, 1.0, 2.0}) {
-    options.unwritten = unwritten;
-    ++(changes_without(draw, options, output) ? other : same);
-    if (same == 2 || other == 2) break;
-  }
-  return other >= 2;
-}
-
-// Whether an answer given without some launches differs by more than two answers given with them.
-bool OneTrial::changes_without(const Draw& draw, const ReplayOptions& options,
-                               std::optional<size_t> output) {
-  Guards guards(backend_.device());
-  Answer without(backend_, candidate_);
-  try {
-    without.outputs = call(draw, guards, options, &without.inputs_after);
-  } catch (const ReplayError&) {
-    backend_.check_alive();
-    return true;  // an operator that refuses what the launch should have written
-  }
-  if (output) {
-    const auto of = [&](const Answer& answer) { return answer.outputs[*output]; };
-    return is_beyond_noise(draw, distance(of(without), of(own_answer_)), *output);
-  }
-  const std::vector<at::Tensor> got = what_user_has(without, draw.inputs.size());
-  const std::vector<at::Tensor> with = what_user_has(own_answer_, draw.inputs.size());
-  for (size_t i = 0; i < got.size(); ++i) {
-    if (is_beyond_noise(draw, distance(got[i], with[i]), i)) return true;
-  }
-  return false;
-}
-
-bool OneTrial::is_beyond_noise(const Draw& draw, double distance, size_t output) {
-  return distance > kBeyondNoise || (distance > 0 && distance > 10 * noise(draw)[output]);
-}
-
-// How far two answers given with all launches are apart, by output.
-const std::vector<double>& OneTrial::noise(const Draw& draw) {
-  if (noise_) return *noise_;
-  const std::vector<at::Tensor> once = what_user_has(own_answer_, draw.inputs.size());
-  noise_.emplace(once.size(), 0.0);
-  if (backend_.deterministic()) return *noise_;
-  Guards guards(backend_.device());
-  Answer again(backend_, candidate_);
-  again.outputs = call(draw, guards, {}, &again.inputs_after);
-  const std::vector<at::Tensor> got = what_user_has(again, draw.inputs.size());
-  for (size_t i = 0; i < once.size(); ++i) (*noise_)[i] = distance(got[i], once[i]);
-  return *noise_;
 }
 
 // What a user has of a call: its outputs, and what it changed of the inputs and of the state that
