@@ -86,12 +86,14 @@ class Machine:
     def evaluated(self, tasks, model, name):
         """The share of each task's answers that is right, and the summary."""
         rl, judge = self.rl["rl"], self.rl["judge"]
-        trials = ["--trials", judge["trials"]] if "trials" in judge else []
+        as_learned = [word for key, flag in (("trials", "--trials"), ("build_seconds", "--build-timeout"),
+                                             ("trial_seconds", "--trial-timeout"))
+                      if key in judge for word in (flag, judge[key])]
         out = self.runs / (name + ".jsonl")
         self.command("eval", tasks, "--backend", self.device, "--coverage", "pure", "--no-time", "--policy", "local",
                      "--model", model, "--model-device", self.device, "--samples", 1, "--seed", EVALUATION_SEED,
                      "--temperature", rl.get("temperature", 1), "--max-tokens", rl["max_tokens"], "--concurrency", 256,
-                     "--batch", 256, "--executors", 6 if self.device == "cuda" else 1, *trials, "--json", out=out)
+                     "--batch", 256, "--executors", 6 if self.device == "cuda" else 1, *as_learned, "--json", out=out)
         return answers_of(out)
 
 

@@ -197,7 +197,7 @@ step_ablation() {
 
 # What the embedded models and the teacher make of suites (SUITES: a folder) at LEVELS, in MINUTES. Another call
 # goes on; on another host, of the same COMMIT, with what the first one left (RUNS: its policies-runs.tar.gz).
-# FLAGS: of bench/policies.py, such as "--search 45s --count 25".
+# FLAGS: of bench/policies.py, such as "--search 60s --count 25".
 measure_policies() {  # suites' folder, levels, name
   local code=0 runs=$BUILD/$3-runs
   if [ -n "${RUNS:-}" ] && [ ! -d "$runs" ] && tar tzf "$RUNS" | grep -q "^$3-runs/"; then

@@ -3,7 +3,7 @@
 
     bench/policies.py KERNELWRIGHT --runs FOLDER --out bench/h200/policies.json
                       [--policy teacher[@N]] [--policy NAME=MODEL_FOLDER ...] [--levels 1,2,5,20] [--samples 10]
-                      [--search 45s] [--twins] [--no-time] [--count N] [--minutes M] [--gpus N]
+                      [--search 60s] [--twins] [--no-time] [--count N] [--minutes M] [--gpus N]
 
 For each policy and level one row: `kernelwright eval suites/levelN.jsonl --coverage pure`, and with --search another
 one, of `eval --search`. Without a search the policies whose row of a level is missing are measured in one command
@@ -218,7 +218,7 @@ def main():
     parser.add_argument("--levels", default="1,2,5,20")
     parser.add_argument("--samples", type=int, default=10)
     parser.add_argument("--temperature", type=float, default=0.4, help="of a model's answers, without a search")
-    parser.add_argument("--search", help="time of each search, such as 45s")
+    parser.add_argument("--search", help="time of each search, such as 60s")
     parser.add_argument("--search-samples", type=int, default=3, help="of each fragment, at first")
     parser.add_argument("--search-only", action="store_true", help="rows with a search alone")
     parser.add_argument("--twins", action="store_true")
