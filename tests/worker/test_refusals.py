@@ -107,6 +107,12 @@ class Model(nn.Module):
 def get_inputs():
     return [torch.randn(3)]
 """),
+    "a tensor that no memory holds": ("unsupported", forward(
+        "y = torch.empty(1 << 20, 1 << 21)  # HERE\nreturn x")),
+    "a view beyond all memory": ("unsupported", forward(
+        "y = torch.zeros(8).expand(1 << 38, 8)  # HERE\nreturn x")),
+    "nothing, of a size that no memory holds": ("unsupported", forward(
+        "y = torch.empty(0, 1 << 41)  # HERE\nreturn x")),
     "a second device": ("unsupported", forward(
         "p = torch.cuda.get_device_properties(3)  # HERE\nreturn x")),
     "graph": ("compile-api", forward("g = torch.cuda.CUDAGraph()  # HERE\nreturn x")),

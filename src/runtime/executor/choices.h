@@ -43,6 +43,8 @@ struct ChoiceRule {
   at::Tensor found = {};
 };
 ChoiceRule choice_rule(const Choice& choice, const at::Tensor& reference, const at::Tensor& oracle);
+// Lets indices be as far off as the elements are in another run, where that is further.
+void allow_errors_of(const Choice& choice, const at::Tensor& run, ChoiceRule& rule);
 
 // Elements of `got` that are neither `expected` nor a near tie with it. `exact` is the oracle's
 // answer.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "runtime/executor/test_backend.h"
 
 namespace kw {
@@ -93,6 +95,22 @@ TEST_F(ChoiceTest, OthersMayNot) {
 }
 
 // Sums of the same numbers in another order, which rounding alone tells apart.
+TEST_F(ChoiceTest, WhatIsNearInAnotherRunIsNear) {
+  const Choice choice{0, 0, 1};
+  const auto wrong_with = [&](double error, std::vector<int64_t> got) {
+    ChoiceRule rule = choice_rule(choice, reference, oracle);
+    allow_errors_of(choice, (oracle + error).to(at::kFloat), rule);
+    return wrong_choices(choice, rule, indices(std::move(got)), expected, expected);
+  };
+  EXPECT_EQ(wrong({1, 1, 1}), 1);  // 2.0 for 2.5
+  EXPECT_EQ(wrong_with(0, {1, 1, 1}), 1);
+  EXPECT_EQ(wrong_with(0.01, {1, 1, 1}), 1);
+  EXPECT_EQ(wrong_with(0.04, {1, 1, 1}), 0);  // eight times, for each of the two
+  EXPECT_EQ(wrong_with(0.04, {1, 0, 1}), 1);
+  for (double nothing : {double{NAN}, double{INFINITY}})
+    EXPECT_EQ(wrong_with(nothing, {1, 1, 1}), 1);
+}
+
 TEST_F(ChoiceTest, EqualElementsThatTheReferenceRoundsApartAreNearTies) {
   const Choice choice{0, 0, 1};
   at::Tensor rounded = reference.clone();

@@ -60,8 +60,11 @@ at::Tensor ConvolutionArithmetic::terms(const OperatorCall& call,
 at::Tensor ConvolutionArithmetic::on_tensor_cores(const OperatorCall& call,
                                                   std::span<const at::Tensor> slots,
                                                   int32_t dither) const {
+  // At most, as one of the first two dimensions is not summed over: which, depends on the
+  // direction.
   const at::Tensor& weight = slots[weight_];
-  const int64_t most = weight.numel() / std::max<int64_t>(weight.size(0), 1);
+  const int64_t most =
+      weight.numel() / std::max<int64_t>(std::min(weight.size(0), weight.size(1)), 1);
   // One tensor as both cannot be counted.
   if (slots[input_].scalar_type() != at::kFloat || input_ == weight_ || most <= kFewTerms)
     return in_tf32(call, slots, dither);

@@ -89,6 +89,37 @@ TEST(ConvolutionTrial, SumsOfOneSignMayBeCutOff) {
   }
 }
 
+// The weight of a transposed one has its channels first, and those that it makes last.
+TEST(ConvolutionTrial, SoMayThoseOfTransposedConvolutions) {
+  const auto task = [] {
+    return make_task(random_inputs({{1, kChannels, 4}, {kChannels, 1, 2}}),
+                     make_program({value_json("float32", {1, kChannels, 4}, 0),
+                                   value_json("float32", {kChannels, 1, 2}, 1),
+                                   value_json("float32", {1, 1, 5}, 2)},
+                                  {0, 1},
+                                  {step_json("aten.convolution.default",
+                                             {{"input", v(0)},
+                                              {"weight", v(1)},
+                                              {"bias", Json()},
+                                              {"stride", {1}},
+                                              {"padding", {0}},
+                                              {"dilation", {1}},
+                                              {"transposed", true},
+                                              {"output_padding", {0}},
+                                              {"groups", 1}},
+                                             {2})},
+                                  {2}));
+  };
+  FakeBackend backend;
+  const TrialReport report =
+      run(task(), task(), {.seed = 5, .variation = Variation::kNegative}, backend);
+  ASSERT_EQ(report.status, "ok") << report.message;
+  // Eight at a time, half a unit of a sum that is half of its last value in the mean: 2^-25 / 8 for
+  // each of 8192 to 16384 terms.
+  EXPECT_GT(report.outputs.at(0).reference_rms, 0.9 * kChannels * 0x1p-28);
+  EXPECT_LT(report.outputs.at(0).reference_rms, 2.5 * kChannels * 0x1p-28);
+}
+
 // y / convolution, near zero somewhere: that element's error is of one rounding to TF32, and
 // inputs one float32 unit off round alike.
 TEST(ConvolutionTrial, NeighboursRoundToTf32Otherwise) {

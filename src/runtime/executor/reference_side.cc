@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <ranges>
+#include <span>
 
 #include "runtime/executor/integers.h"
 #include "runtime/executor/metrics.h"
@@ -61,11 +62,12 @@ std::vector<at::Tensor> inputs_for_another_run(LoadedTask& reference, const Draw
 }
 
 // Overwrites answers that nobody keeps: later kernels may find freed memory.
-void forget(const std::vector<at::Tensor>& answers, const std::vector<at::Tensor>& inputs,
+void forget(std::span<const at::Tensor> answers, const std::vector<at::Tensor>& inputs,
             const ReferenceSide& side) {
   for (const at::Tensor& answer : answers) {
     const bool is_kept = std::ranges::any_of(
-        std::array{&inputs, &side.rounded, &side.fallen}, [&](const auto* tensors) {
+        std::array{&inputs, &side.outputs, &side.rounded, &side.fallen, &side.found},
+        [&](const auto* tensors) {
           return std::ranges::any_of(*tensors, [&](const at::Tensor& tensor) {
             return tensor.defined() && tensor.is_alias_of(answer);
           });
@@ -88,10 +90,15 @@ void take_update_errors(const std::vector<at::Tensor>& after, ReferenceSide& sid
 void allow_kernel_arithmetic(LoadedTask& reference, const std::vector<at::Tensor>& inputs,
                              uint64_t seed, ReferenceSide& side, at::Device device) {
   seed_generators(seed);
-  const auto outputs = reference.forward().run(
+  const auto outputs = reference.traced().run(
       inputs, {.fill = EmptyFill::kPoison, .overwrites = true, .as_kernels_do = true});
   take_update_errors(inputs, side);
-  for (size_t i = 0; i < outputs.size(); ++i) {
+  for (size_t i = 0; i < reference.choices().size(); ++i) {
+    ChoiceRule rule = {side.among[i], side.slack[i]};
+    allow_errors_of(reference.choices()[i], outputs[side.outputs.size() + i], rule);
+    side.slack[i] = rule.slack;
+  }
+  for (size_t i = 0; i < side.outputs.size(); ++i) {
     if (!outputs[i].is_floating_point()) continue;
     OutputErrors errors = reference_errors(outputs[i], side.oracle[i], device);
     if (!errors.reference_finite || errors.reference_rms <= side.errors[i].reference_rms) continue;
@@ -199,7 +206,8 @@ bool stale_would_pass(LoadedTask& reference, const Draw& draw, uint64_t seed,
 }
 
 // What indices are held to stands behind the outputs of both runs.
-void take_choices(const std::vector<Choice>& choices, ReferenceSide& side) {
+void take_choices(const std::vector<Choice>& choices, const std::vector<at::Tensor>& inputs,
+                  ReferenceSide& side) {
   const size_t outputs = side.outputs.size() - choices.size();
   for (size_t i = 0; i < choices.size(); ++i) {
     const ChoiceRule rule =
@@ -208,8 +216,11 @@ void take_choices(const std::vector<Choice>& choices, ReferenceSide& side) {
     side.slack.push_back(rule.slack);
     side.found.push_back(rule.found);
   }
+  const std::vector<at::Tensor> among(side.outputs.begin() + static_cast<long>(outputs),
+                                      side.outputs.end());
   side.outputs.resize(outputs);
   side.oracle.resize(outputs);
+  forget(among, inputs, side);
 }
 
 }  // namespace
@@ -272,7 +283,7 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
   seed_generators(forward_seed);
   side.outputs = reference.traced().run(inputs, {.fill = EmptyFill::kPoison, .overwrites = true});
   ended("reference: outputs");
-  take_choices(reference.choices(), side);
+  take_choices(reference.choices(), inputs, side);
   const auto& mutated = reference.forward().mutated_inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
     side.after.push_back(mutated[i] ? inputs[i].clone() : at::Tensor());

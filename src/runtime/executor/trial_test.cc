@@ -145,6 +145,36 @@ TEST_P(TrialTest, ExponentialsMayRoundTheirArgument) {
   }
 }
 
+// So may indices: elements that PyTorch's exp tells apart may be too near for others.
+TEST_P(TrialTest, IndicesMayBeOfExponentialsThatRoundTheirArgument) {
+  const std::vector<int64_t> shape = {8, 512};
+  const auto wide = [&](int i) { return value_json("float32", shape, i); };
+  const Task reference =
+      make_task(random_inputs({shape}),
+                make_program({wide(0), wide(1), wide(2), wide(3), value_json("int64", {8}, 4)}, {0},
+                             {step_json("aten.mul.Scalar", {{"self", v(0)}, {"other", 1e-4}}, {1}),
+                              step_json("aten.add.Scalar", {{"self", v(1)}, {"other", 80}}, {2}),
+                              step_json("aten.exp.default", {{"self", v(2)}}, {3}),
+                              step_json("aten.argmax.default", {{"self", v(3)}, {"dim", 1}}, {4})},
+                             {4}));
+  std::vector<Kernel> kernels = {make_kernel("largest", {"*fp32", "*i64"}, {1})};
+  const Json made =
+      step_json("aten.empty.memory_format", {{"size", {8}}, {"dtype", {{"dtype", "int64"}}}}, {1});
+  const Task candidate = make_task(random_inputs({shape}),
+                                   make_program({wide(0), value_json("int64", {8}, 1)}, {0},
+                                                {made, launch_json(0, {v(0), v(1)})}, {1}, kernels),
+                                   kernels);
+  for (const int64_t rank : {0, 1, 256}) {
+    backend_.kernels["largest"] = [&](std::span<const at::Tensor> t) {
+      const at::Tensor order = std::get<1>(t[0].sort(/*stable=*/true, 1, /*descending=*/true));
+      at::Tensor(t[1]).copy_(order.select(1, rank));
+    };
+    const TrialReport report = run(reference, candidate);
+    ASSERT_EQ(report.status, "ok") << report.message;
+    EXPECT_EQ(report.outputs.at(0).int_mismatch == 0, rank < 2) << rank;
+  }
+}
+
 // So in what is made of them: the least of a row of sigmoids is an exponential.
 TEST_P(TrialTest, SoDoFunctionsOfExponentials) {
   const auto task_of = [](const Json& step) {
