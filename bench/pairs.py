@@ -4,8 +4,8 @@
     bench/pairs.py TRAIN_PAIRS --out bench/h200/pairs_random.json [--gpus N] [--programs 1300] [--minutes M] -- FLAGS
 
 Programs 0 to N - 1 of a seed are cut into pieces of so many as --piece says; each is `train_pairs FLAGS --first F
---count PIECE --check ... --report FILE`. What pieces found is added up as they end; --minutes: none is begun after
-so many, and the programs that were judged are what the result counts.
+--count PIECE --check ... --report FILE`. What pieces found is added up in --out as they end; the same command goes on
+with those that it does not have. --minutes: none is begun after so many.
 """
 
 import argparse
@@ -44,8 +44,13 @@ def main():
     flags, judged = parser.parse_args(sys.argv[1:end]), sys.argv[end + 1:]  # FLAGS look like options of ours
     flags.out.parent.mkdir(parents=True, exist_ok=True)
     begun, lock = time.monotonic(), threading.Lock()
-    found = {"command": " ".join(["train_pairs", *judged]), "commit": flags.commit, "gpus": flags.gpus,
-             "programs": 0, **dict.fromkeys(SUMS, 0), "why_not_judged": {}, "failures": []}
+    same = {"command": " ".join(["train_pairs", *judged]), "commit": flags.commit, "gpus": flags.gpus,
+            "piece": flags.piece}
+    found = json.loads(flags.out.read_text()) if flags.out.exists() else {
+        **same, "seconds": 0, "programs": 0, **dict.fromkeys(SUMS, 0), "why_not_judged": {}, "failures": [], "pieces": []}
+    if any(found[key] != value for key, value in same.items()):
+        raise SystemExit("%s is of another command: %s" % (flags.out, {key: found[key] for key in same}))
+    before = found["seconds"]
 
     def work(first, gpu):
         count = min(flags.piece, flags.programs - first)
@@ -58,13 +63,15 @@ def main():
             raise SystemExit("programs from %d: %s" % (first, code.stderr[-2000:]))
         with lock:
             add(found, json.loads(report.read_text()), count)
-            found["seconds"] = round(time.monotonic() - begun, 1)
+            found["pieces"].append(first)
+            found["seconds"] = round(before + time.monotonic() - begun, 1)
             write_whole(flags.out, json.dumps(found, indent=1) + "\n")
             print("%d programs: %d right, %d wrong, %d not judged, %.0f s" % (
                 found["programs"], found["right"], found["wrong"], found["not_judged"], found["seconds"]), flush=True)
         report.unlink()
 
-    share(range(0, flags.programs, flags.piece), flags.gpus, work, lambda: time.monotonic() - begun > 60 * flags.minutes)
+    left = [first for first in range(0, flags.programs, flags.piece) if first not in found["pieces"]]
+    share(left, flags.gpus, work, lambda: time.monotonic() - begun > 60 * flags.minutes)
     raise SystemExit(1 if found["wrong"] else 4 if found["not_judged"] or not found["right"] else 0)
 
 

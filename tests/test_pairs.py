@@ -50,6 +50,17 @@ def test_pieces_are_added_up_on_all_gpus(check):
     assert {gpu for gpu, _, _ in pieces} <= {"0", "1"}
 
 
+def test_the_same_command_goes_on(check):
+    flags = ("--programs", "30", "--piece", "10")
+    process, found, _ = check(*flags, FAILS_AT="20")
+    assert process.returncode == 1 and found["pieces"] == [0, 10]
+    process, found, pieces = check(*flags)
+    assert (found["programs"], found["right"], found["wrong"]) == (30, 27, 3), process.stderr
+    assert len(pieces) == 4  # each once, but for the one that failed
+    process, _, _ = check("--programs", "30", "--piece", "15")
+    assert process.returncode == 1 and "is of another command" in process.stderr
+
+
 def test_when_the_time_is_over_what_was_judged_counts(check):
     process, found, pieces = check("--minutes", "0")
     assert process.returncode == 4 and not pieces and found is None, process.stderr

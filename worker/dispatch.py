@@ -16,8 +16,8 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 import literals
 from metadata import Shortcuts
 from refusal import Refused, one_line
-from tape import (DTYPES, MAX_CONSTANT, Call, Tape, Value, number_to_json, spans_too_much,
-                  tensor_key)
+from tape import (DTYPES, MAX_CONSTANT, MAX_RANK, Call, Tape, Value, number_to_json,
+                  spans_too_much, tensor_key)
 
 # Bookkeeping without effect: results look at the argument's own elements, or are no tensors.
 _SILENT = {"aten.detach.default", "aten.detach_.default", "aten.alias.default",
@@ -330,6 +330,9 @@ class Recorder(TorchDispatchMode):
             if isinstance(item, torch.Tensor):
                 if str(item.dtype)[6:] not in DTYPES:
                     self.refuse("operator", "a tensor of dtype %s" % item.dtype)
+                if item.dim() > MAX_RANK:
+                    self.refuse("unsupported", "a tensor of %d dimensions (at most %d)"
+                                % (item.dim(), MAX_RANK))
                 if spans_too_much(item):
                     self.refuse("unsupported", "a tensor of %s elements, which no memory holds"
                                 % " x ".join(map(str, item.shape)))

@@ -12,7 +12,8 @@ import math
 DTYPES = {"float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8",
           "bool"}
 MAX_CONSTANT = 4096  # elements of a constant tensor
-MAX_EXTENT = 1 << 40  # elements that a tensor spans: what reads tasks takes no more
+MAX_EXTENT = 1 << 40  # elements that a tensor spans, and MAX_RANK dimensions: what reads tasks
+MAX_RANK = 16         # takes no more
 
 
 def tensor_key(tensor):
@@ -25,7 +26,7 @@ def spans_too_much(tensor):
     """Whether no memory holds it: recording makes nothing, and would not notice."""
     sizes, strides = tensor.shape, tensor.stride()
     last = tensor.storage_offset() + sum(max(n - 1, 0) * step for n, step in zip(sizes, strides))
-    return max(last, math.prod(max(n, 1) for n in sizes)) > MAX_EXTENT
+    return max(last, math.prod(max(n, 1) for n in sizes), *strides, 0) > MAX_EXTENT
 
 
 class Value:

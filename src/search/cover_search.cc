@@ -114,17 +114,18 @@ bool CoverSearch::offer_fragments(const SearchLimit& limit) {
 }
 
 bool CoverSearch::offer(int max_steps, const SearchLimit& limit) {
-  constexpr size_t kPart = 64;  // between looks at the clock, and lines of progress
   const auto phase = clock_.scope("plan");
   std::vector<std::vector<int>> fragments =
       enumerate_fragments(program(), {.max_steps = max_steps});
   std::erase_if(fragments, [&](const auto& steps) { return offered_.contains(steps); });
   progress_.done = 0;
   progress_.total = static_cast<int>(fragments.size());
-  for (size_t first = 0; first < fragments.size(); first += kPart) {
+  // Between looks at the clock.
+  const size_t part = 8 * static_cast<size_t>(std::max(evaluator_.threads(), 1));
+  for (size_t first = 0; first < fragments.size(); first += part) {
     if (limit.over()) return false;
     report("planning", "fragments");
-    const size_t last = std::min(first + kPart, fragments.size());
+    const size_t last = std::min(first + part, fragments.size());
     std::vector<std::optional<Guess>> guesses(last - first);
     on_threads(evaluator_.threads(), guesses.size(), [&](size_t i) {
       guesses[i] = policy_.guess(cut(program(), fragments[first + i]).task, profile_);

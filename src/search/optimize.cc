@@ -119,11 +119,13 @@ class Optimizer::Run {
     if (evaluator_.measures()) {
       report("measuring", "PyTorch's time for each step");
       const auto phase = clock_.scope("steps");
-      const SearchLimit end = limit(kStepShare);
+      const Clock::time_point end = limit(kStepShare).end;
       const double seconds = kStepSeconds / static_cast<double>(searches_.size());
-      for (CoverSearch& search : searches_) {
-        search.know_steps(
-            kw::time_steps(owner_.executor_, search.program(), options_.verify, seconds, end));
+      for (size_t i = 0; i < searches_.size(); ++i) {
+        const Clock::time_point now = Clock::now();
+        const auto share = (end - now) / static_cast<int>(searches_.size() - i);
+        searches_[i].know_steps(kw::time_steps(owner_.executor_, searches_[i].program(),
+                                               options_.verify, seconds, {now + share, stop_}));
       }
     }
     result_.reference_seconds = searches_.front().eager_seconds();

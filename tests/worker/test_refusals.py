@@ -111,6 +111,9 @@ def get_inputs():
         "y = torch.empty(1 << 20, 1 << 21)  # HERE\nreturn x")),
     "a view beyond all memory": ("unsupported", forward(
         "y = torch.zeros(8).expand(1 << 38, 8)  # HERE\nreturn x")),
+    "strides beyond all memory": ("unsupported", forward(
+        "y = x.as_strided((1,), (1 << 41,))  # HERE\nreturn x")),
+    "many dimensions": ("unsupported", forward("y = torch.empty([1] * 17)  # HERE\nreturn x")),
     "nothing, of a size that no memory holds": ("unsupported", forward(
         "y = torch.empty(0, 1 << 41)  # HERE\nreturn x")),
     "a second device": ("unsupported", forward(

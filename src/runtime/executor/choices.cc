@@ -127,12 +127,15 @@ ChoiceRule choice_rule(const Choice& choice, const at::Tensor& reference,
                        const at::Tensor& oracle) {
   if (choice.jump) return {oracle, code_slack(*choice.jump, reference, oracle)};
   const at::Tensor among = rows_of(oracle, choice.dim);
-  const at::Tensor error = (rows_of(reference, choice.dim).to(at::kDouble) - among).abs();
+  const at::Tensor own = rows_of(reference, choice.dim).to(at::kDouble);
+  const at::Tensor error = (own - among).abs();
+  poison_copy(own, reference);
   const double eps = dtype_eps(dtype_of(reference.scalar_type()));
   const at::Tensor worst = error.amax({-1}, true).mul(kWorstFactor);
   const at::Tensor sizes = among.abs();
   const at::Tensor relative =
       at::where(sizes.gt(0), error / sizes, at::zeros_like(error)).amax({-1}, true);
+  poison_copy(sizes, oracle);
   const at::Tensor floor = at::full_like(worst, kFloor / 2 * eps);
   const at::Tensor zero = at::full_like(worst, flushed_below(dtype_of(reference.scalar_type())));
   const at::Tensor slack = at::cat({worst, relative.mul(kWorstFactor), floor, zero}, -1);
@@ -154,7 +157,7 @@ int64_t wrong_choices(const Choice& choice, const ChoiceRule& rule, const at::Te
   const at::Tensor mine = index_rows(choice, rule.among, got),
                    theirs = index_rows(choice, rule.among, expected.to(device));
   const at::Tensor inside = mine.ge(0).logical_and(mine.lt(among.size(-1)));
-  const at::Tensor sure = at::where(inside, mine, theirs);
+  const at::Tensor sure = mine.clamp(0, among.size(-1) - 1);
   const at::Tensor chosen = among.gather(-1, sure), expected_one = among.gather(-1, theirs);
   const at::Tensor apart = (chosen - expected_one).abs(), slack = rule.slack.to(device);
   // Equal elements are told apart by PyTorch's promise, but for those that it rounded apart itself.

@@ -59,7 +59,9 @@ std::optional<Choice> find_code(const Program& program, size_t output) {
 }
 
 at::Tensor code_slack(Jump jump, const at::Tensor& reference, const at::Tensor& oracle) {
-  const at::Tensor error = (reference.to(at::kDouble) - oracle).abs();
+  const at::Tensor own = reference.to(at::kDouble);
+  const at::Tensor error = (own - oracle).abs();
+  poison_copy(own, reference);
   if (error.numel() == 0 || error.eq(0).all().item<bool>()) return at::zeros_like(oracle);
   // Of errors that are alike and of errors that grow with the number, what allows less.
   const at::Tensor usual = oracle.square().mean().sqrt().nan_to_num(1, 1, 1);
@@ -91,8 +93,12 @@ int64_t wrong_codes(Jump jump, const at::Tensor& rounded, const at::Tensor& slac
   const at::Tensor other = mine.ne(theirs);
   const int64_t may_be_off =
       kMoreOften * count(theirs.ne(right)) + kFewCodes + mine.numel() / kOneIn;
-  if (count(mine.ne(right)) > may_be_off) return count(other);
-  return count(other.logical_and(may_be.logical_not()));
+  const bool too_often = count(mine.ne(right)) > may_be_off;
+  const int64_t wrong = count(too_often ? other : other.logical_and(may_be.logical_not()));
+  // They are the answer, and later kernels may find them.
+  poison_copy(theirs, expected);
+  for (const at::Tensor& made : {right, wide, beyond}) poison_copy(made, exact);
+  return wrong;
 }
 
 int64_t wrong_integers(const at::Tensor& got, const at::Tensor& expected,
@@ -106,7 +112,10 @@ int64_t wrong_integers(const at::Tensor& got, const at::Tensor& expected,
                              .ne(bits(expected.to(got.device())))
                              .logical_and(bits(got).ne(bits(fallen.to(got.device()))));
   const at::Tensor wrong = got.scalar_type() == at::kBool ? odd : between.logical_not();
-  return wrong.sum().item<int64_t>();
+  const int64_t count = wrong.sum().item<int64_t>();
+  poison_copy(one, expected);
+  poison_copy(other, fallen);
+  return count;
 }
 
 }  // namespace kw

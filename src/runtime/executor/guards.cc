@@ -71,6 +71,10 @@ void poison_storage(const at::Tensor& tensor) {
   if (tensor.defined() && tensor.storage().nbytes() > 0) fill(storage_bytes(tensor), kPoison);
 }
 
+void poison_copy(const at::Tensor& copy, const at::Tensor& of) {
+  if (!copy.is_alias_of(of)) poison_storage(copy);
+}
+
 at::Tensor Guards::bytes(int64_t count, bool fill_inside) {
   const auto options = at::TensorOptions().dtype(at::kByte).device(device_);
   at::Tensor raw = at::empty({align_up(count, 2) + 2 * kGuardBytes + kBufferAlignment}, options);

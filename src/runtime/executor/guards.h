@@ -26,6 +26,8 @@ DType dtype_of(at::ScalarType type);
 
 // Overwrites the whole storage of a tensor, whatever its dtype.
 void poison_storage(const at::Tensor& tensor);
+// So, of a copy that a conversion made; not where it made none.
+void poison_copy(const at::Tensor& copy, const at::Tensor& of);
 
 class Guards {
  public:

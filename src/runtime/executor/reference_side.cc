@@ -94,6 +94,7 @@ void allow_kernel_arithmetic(LoadedTask& reference, const std::vector<at::Tensor
       inputs, {.fill = EmptyFill::kPoison, .overwrites = true, .as_kernels_do = true});
   take_update_errors(inputs, side);
   for (size_t i = 0; i < reference.choices().size(); ++i) {
+    if (reference.choices()[i].jump) continue;  // near ties of codes fall in a run of their own
     ChoiceRule rule = {side.among[i], side.slack[i]};
     allow_errors_of(reference.choices()[i], outputs[side.outputs.size() + i], rule);
     side.slack[i] = rule.slack;
@@ -250,7 +251,7 @@ ReferenceSide ReferenceSide::with(std::vector<at::Tensor> tensors) const {
 
 void ReferenceSide::scrub() const {
   for (const auto* tensors :
-       {&outputs, &oracle, &rounded, &fallen, &among, &slack, &found, &exactly_after}) {
+       {&outputs, &oracle, &rounded, &fallen, &among, &slack, &found, &after, &exactly_after}) {
     for (const at::Tensor& tensor : *tensors) poison_storage(tensor);
   }
 }
