@@ -88,8 +88,15 @@ at::Tensor Guards::bytes(int64_t count, bool fill_inside) {
     fill(raw.narrow(0, behind, raw.numel() - behind), pattern_);
   }
   void* data = static_cast<char*>(raw.data_ptr()) + begin;
-  at::Tensor buffer = at::from_blob(
-      data, {count}, {1}, [raw](void*) {}, options, device_);
+  const auto end = [raw, begin, count, overwrites = overwrites_](void*) {
+    if (!overwrites) return;
+    try {
+      const c10::InferenceMode inference;
+      fill(raw.narrow(0, begin, count), kPoison);
+    } catch (const std::exception&) {  // of a device that is lost
+    }
+  };
+  at::Tensor buffer = at::from_blob(data, {count}, {1}, end, options, device_);
   const c10::Storage& storage = buffer.storage();
   regions_.push_back({raw, begin, begin + count, storage.getWeakStorageImpl()});
   return buffer;

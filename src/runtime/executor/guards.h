@@ -33,6 +33,13 @@ class Guards {
  public:
   explicit Guards(at::Device device, int16_t pattern = kPoison)
       : device_(device), pattern_(pattern) {}
+  // Of buffers that are overwritten when nobody holds them any more: later kernels may find freed
+  // memory, and answers in place are in copies of inputs.
+  static Guards overwriting(at::Device device) {
+    Guards out(device);
+    out.overwrites_ = true;
+    return out;
+  }
 
   // A poisoned buffer as at::empty_strided would make it.
   at::Tensor empty(at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType type);
@@ -56,6 +63,7 @@ class Guards {
 
   at::Device device_;
   int16_t pattern_;
+  bool overwrites_ = false;
   std::vector<Region> regions_;
   at::Tensor broken_;  // one bool on the device
 };

@@ -35,6 +35,24 @@ TEST_F(GuardsTest, UsedMemoryHoldsNumbers) {
   EXPECT_TRUE(guards.intact());
 }
 
+TEST_F(GuardsTest, WhatIsToBeOverwrittenIsWhenNobodyHoldsIt) {
+  for (const bool overwrites : {true, false}) {
+    Guards guards = overwrites ? Guards::overwriting(at::kCPU) : Guards(at::kCPU);
+    for (const int64_t count : {1, 7, 1000}) {
+      const at::Tensor numbers = at::arange(1, count + 1).to(at::kByte);
+      std::vector<at::Tensor> copies = guards.copy({numbers, numbers.narrow(0, 0, 1)});
+      char* data = bytes(copies[0]);
+      const std::string was(data, static_cast<size_t>(count));
+      copies.erase(copies.begin());
+      EXPECT_EQ(std::string(data, was.size()), was);  // the other one looks at it
+      copies.clear();
+      // The guards hold the memory until they look at it.
+      EXPECT_EQ(std::string(data, was.size()) == was, !overwrites) << count;
+    }
+    EXPECT_TRUE(guards.intact());
+  }
+}
+
 TEST_F(GuardsTest, BuffersAreAlignedAndLaidOutAsAsked) {
   for (int i = 0; i < 20; ++i) {
     const at::Tensor t = guards_.empty({3, i}, {1, 3}, at::kFloat);

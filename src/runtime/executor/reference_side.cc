@@ -152,7 +152,7 @@ void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, bo
     if (unit(side.outputs[i]) > 0 && is_ill) ill.push_back(i);
   }
   for (int n = 0; n < kNeighbours && !ill.empty(); ++n) {
-    Guards copies(device);
+    Guards copies = Guards::overwriting(device);
     std::vector<at::Tensor> inputs = inputs_for_another_run(reference, draw, copies);
     const auto moved = inputs.end() - static_cast<long>(draw.inputs.size());
     const std::vector<at::Tensor> own = copies.copy(draw.inputs);
@@ -198,7 +198,7 @@ bool stale_would_pass(LoadedTask& reference, const Draw& draw, uint64_t seed,
   Draw other = draw;
   const uint64_t stale_seed = derive_seed(seed, Purpose::kStale);
   other.inputs = reference.draw_inputs(draw.state, stale_seed);
-  Guards copies(device);
+  Guards copies = Guards::overwriting(device);
   const std::vector<at::Tensor> inputs = inputs_for_another_run(reference, other, copies);
   seed_generators(derive_seed(stale_seed, Purpose::kForward));
   const auto answers =
@@ -265,7 +265,7 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
   ReferenceSide side;
   const uint64_t forward_seed = derive_seed(seed, Purpose::kForward);
   const std::vector<at::Tensor> inputs = draw.all();
-  Guards copies(device);
+  Guards copies = Guards::overwriting(device);
   std::vector<at::Tensor> again, once_more;
   const bool kernels = reference.forward().has_kernel_arithmetic();
   const bool ties = reference.forward().has_near_ties();

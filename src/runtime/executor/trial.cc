@@ -155,7 +155,7 @@ std::shared_ptr<const Draw> OneTrial::new_draw() {
 ReferenceSide OneTrial::run_reference_on(const Draw& draw) {
   const auto& mutated = reference_.forward().mutated_inputs();
   Draw own = draw;
-  Guards copies(backend_.device());
+  Guards copies = Guards::overwriting(backend_.device());
   if (std::find(mutated.begin(), mutated.end(), true) != mutated.end()) {
     const std::vector<at::Tensor> all = copies.copy(draw.all());
     const auto derived = all.begin() + draw.state.size();
