@@ -63,11 +63,13 @@ def main():
     for path in flags.lines:
         asked, lines = lines_of(path)
         suite = " ".join(asked["flags"]["model"])
+        how = {"search": asked["flags"]["--search"][0]} if "--search" in asked["flags"] else {}
         lines = [line for line in lines if not wanted or line["model"] in wanted]
         for label in sorted({line.get("label", "") for line in lines}):
             own = [line for line in lines if line.get("label", "") == label]
-            found.append({"suite": suite, **row(label, own, flags.most)})
-        spent.append({"suite": suite, "models": len({line["model"] for line in lines}), **seconds(lines)})
+            policy = label or " ".join(asked["flags"].get("--model", asked["flags"]["--policy"]))
+            found.append({"suite": suite, **how, **row(policy, own, flags.most)})
+        spent.append({"suite": suite, **how, "models": len({line["model"] for line in lines}), **seconds(lines)})
     write_whole(flags.out, json.dumps({"command": "bench/eval_lines.py, of the lines of bench/policies.py",
                                        "commit": flags.commit, "seconds": spent, "rows": found}, indent=1) + "\n")
 
