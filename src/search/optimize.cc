@@ -122,10 +122,8 @@ class Optimizer::Run {
       const Clock::time_point end = limit(kStepShare).end;
       const double seconds = kStepSeconds / static_cast<double>(searches_.size());
       for (size_t i = 0; i < searches_.size(); ++i) {
-        const Clock::time_point now = Clock::now();
-        const auto share = (end - now) / static_cast<int>(searches_.size() - i);
         searches_[i].know_steps(kw::time_steps(owner_.executor_, searches_[i].program(),
-                                               options_.verify, seconds, {now + share, stop_}));
+                                               options_.verify, seconds, part_of(end, i)));
       }
     }
     result_.reference_seconds = searches_.front().eager_seconds();
@@ -135,10 +133,14 @@ class Optimizer::Run {
   void plan() {
     const Clock::time_point end = limit(0.5).end;
     for (size_t i = 0; i < searches_.size(); ++i) {
-      const Clock::time_point now = Clock::now();
-      const auto share = (end - now) / static_cast<int>(searches_.size() - i);
-      result_.stopped_early |= !searches_[i].offer_fragments({now + share, stop_});
+      result_.stopped_early |= !searches_[i].offer_fragments(part_of(end, i));
     }
+  }
+
+  // What the form may take of the time until `end`, which it shares with those behind it.
+  SearchLimit part_of(Clock::time_point end, size_t form) const {
+    const Clock::time_point now = Clock::now();
+    return {now + (end - now) / static_cast<int>(searches_.size() - form), stop_};
   }
 
   // The time of a form's best cover, as far as it is known or guessed. Some guesses will be wrong,
