@@ -6,6 +6,7 @@
 
 #include "runtime/executor/replay.h"
 #include "runtime/executor/test_backend.h"
+#include "runtime/executor/test_tensor_cores.h"
 #include "runtime/executor/tf32.h"
 
 namespace kw {
@@ -87,19 +88,6 @@ TEST(ConvolutionArithmetic, TermsAreThoseInsideTheInput) {
   }
 }
 
-// Adds up eight products at a time, exactly, and cuts off what float32 does not hold.
-float cut_off_sum(const at::Tensor& a, const at::Tensor& b) {
-  const auto *x = a.const_data_ptr<float>(), *y = b.const_data_ptr<float>();
-  double sum = 0;
-  for (int64_t i = 0; i < a.numel(); i += 8) {
-    for (int64_t k = i; k < i + 8; ++k) sum += static_cast<double>(x[k]) * y[k];
-    auto kept = static_cast<float>(sum);
-    if (std::abs(kept) > std::abs(sum)) kept = std::nextafter(kept, 0.0f);
-    sum = kept;
-  }
-  return static_cast<float>(sum);
-}
-
 TEST(ConvolutionArithmetic, IsLessByWhatAnAccumulatorCutsOff) {
   at::manual_seed(3);
   for (int64_t channels : {1024, 16384}) {
@@ -118,7 +106,9 @@ TEST(ConvolutionArithmetic, IsLessByWhatAnAccumulatorCutsOff) {
           const at::Tensor row = w[i].flatten();
           const double exact = x.to(at::kDouble).dot(row.to(at::kDouble)).item<double>();
           ours += 1 - got[i].item<double>() / exact;
-          theirs += 1 - cut_off_sum(x, row) / exact;
+          theirs +=
+              1 -
+              cut_off_sum(x.const_data_ptr<float>(), row.const_data_ptr<float>(), channels) / exact;
         }
         EXPECT_GT(theirs, 0);
         EXPECT_GT(ours, theirs / 2) << channels;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/executor/test_backend.h"
+#include "runtime/executor/test_tensor_cores.h"
 #include "runtime/executor/tf32.h"
 #include "runtime/executor/trial.h"
 
@@ -38,18 +39,6 @@ Task kernel_task() {
                    std::move(forward), kernels);
 }
 
-// Eight exact products at a time; what float32 does not hold is cut off.
-float cut_off_sum(const float* x, const float* y) {
-  double sum = 0;
-  for (int64_t i = 0; i < kChannels; i += 8) {
-    for (int64_t k = i; k < i + 8; ++k) sum += static_cast<double>(x[k]) * y[k];
-    auto kept = static_cast<float>(sum);
-    if (std::abs(kept) > std::abs(sum)) kept = std::nextafter(kept, 0.0f);
-    sum = kept;
-  }
-  return static_cast<float>(sum);
-}
-
 TrialReport run(const Task& reference, const Task& candidate, TrialRequest request,
                 FakeBackend& backend) {
   LoadedTask r(reference, backend), c(candidate, backend);
@@ -67,7 +56,7 @@ TEST(ConvolutionTrial, SumsOfOneSignMayBeCutOff) {
       for (int64_t i = 0; i < kRows; ++i) {
         for (int64_t j = 0; j < kMade; ++j) {
           const float sum = cut_off_sum(x.const_data_ptr<float>() + i * kChannels,
-                                        w.const_data_ptr<float>() + j * kChannels);
+                                        w.const_data_ptr<float>() + j * kChannels, kChannels);
           static_cast<float*>(t[2].mutable_data_ptr())[i * kMade + j] =
               sum * static_cast<float>(1 - less);
         }

@@ -1,12 +1,8 @@
 #include "runtime/executor/cuda_compare.h"
 
-#include <c10/cuda/CUDAStream.h>
-#include <cuda.h>
-
 #include <algorithm>
 #include <string>
 
-#include "runtime/executor/cuda_driver.h"
 #include "runtime/executor/cuda_jit.h"
 
 namespace kw {
@@ -278,16 +274,9 @@ std::optional<Comparison> compare_on_cuda(const at::Tensor& got, const at::Tenso
   void* sums_data = sums.data_ptr();
   void* row_data = sections ? row_sums.data_ptr() : nullptr;
   void* column_data = sections ? column_sums.data_ptr() : nullptr;
-  void* arguments[] = {&g_data, &e_data,    &o_data,    &rows,     &columns,    &elements,
-                       &width,  &tile_rows, &sums_data, &row_data, &column_data};
-  CUlaunchConfig config{};
-  config.gridDimX = static_cast<unsigned>(blocks);
-  config.gridDimY = config.gridDimZ = 1;
-  config.blockDimX = static_cast<unsigned>(kThreads);
-  config.blockDimY = config.blockDimZ = 1;
-  config.hStream = c10::cuda::getCurrentCUDAStream().stream();
-  const CudaDriver& driver = cuda_driver();
-  driver.check(driver.launch_kernel_ex(&config, function, arguments, nullptr), "compare");
+  JitLaunch{function, "compare", blocks, kThreads}(g_data, e_data, o_data, rows, columns, elements,
+                                                   width, tile_rows, sums_data, row_data,
+                                                   column_data);
 
   const at::Tensor by_block = sums.cpu();
   double s[kSums] = {}, m[kSums] = {};  // sums, and maxima

@@ -1,10 +1,7 @@
 #include "runtime/executor/cuda_guards.h"
 
-#include <c10/cuda/CUDAStream.h>
-
 #include <algorithm>
 
-#include "runtime/executor/cuda_driver.h"
 #include "runtime/executor/cuda_jit.h"
 
 namespace kw {
@@ -38,8 +35,6 @@ bool note_overwritten_on_cuda(const std::vector<ByteRange>& ranges, int16_t patt
                               const at::Tensor& broken) {
   const CUfunction function = jit_function(kSource, "overwritten");
   if (!function) return false;
-  int wide_pattern = pattern;
-  void* broken_data = broken.data_ptr();
   for (size_t begin = 0; begin < ranges.size(); begin += kMostRanges) {
     const size_t count = std::min(kMostRanges, ranges.size() - begin);
     Ranges some{};
@@ -47,15 +42,8 @@ bool note_overwritten_on_cuda(const std::vector<ByteRange>& ranges, int16_t patt
       some.data[i] = ranges[begin + i].data;
       some.count[i] = ranges[begin + i].count;
     }
-    void* arguments[] = {&some, &wide_pattern, &broken_data};
-    CUlaunchConfig config{};
-    config.gridDimX = static_cast<unsigned>(count);
-    config.gridDimY = config.gridDimZ = 1;
-    config.blockDimX = 256;
-    config.blockDimY = config.blockDimZ = 1;
-    config.hStream = c10::cuda::getCurrentCUDAStream().stream();
-    const CudaDriver& driver = cuda_driver();
-    driver.check(driver.launch_kernel_ex(&config, function, arguments, nullptr), "guards");
+    JitLaunch{function, "guards", static_cast<int64_t>(count), 256}(some, int{pattern},
+                                                                    broken.data_ptr());
   }
   return true;
 }

@@ -1,5 +1,6 @@
 #include "runtime/executor/cuda_jit.h"
 
+#include <c10/cuda/CUDAStream.h>
 #include <dlfcn.h>
 
 #include <map>
@@ -80,6 +81,18 @@ CUfunction jit_function(const char* source, const char* name,
   driver.check(driver.module_get_function(&entry->second, module, name),
                std::string("finding ") + name);
   return entry->second;
+}
+
+void JitLaunch::start(void** addresses) const {
+  CUlaunchConfig config{};
+  config.gridDimX = static_cast<unsigned>(blocks);
+  config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = static_cast<unsigned>(threads);
+  config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = static_cast<unsigned>(shared);
+  config.hStream = c10::cuda::getCurrentCUDAStream().stream();
+  const CudaDriver& driver = cuda_driver();
+  driver.check(driver.launch_kernel_ex(&config, function, addresses, nullptr), what);
 }
 
 }  // namespace kw

@@ -1,11 +1,7 @@
 #include "runtime/executor/cuda_scales.h"
 
-#include <c10/cuda/CUDAStream.h>
-#include <cuda.h>
-
 #include <algorithm>
 
-#include "runtime/executor/cuda_driver.h"
 #include "runtime/executor/cuda_jit.h"
 #include "runtime/executor/guards.h"
 
@@ -48,21 +44,12 @@ std::optional<std::vector<int64_t>> count_exponents_on_cuda(const at::Tensor& nu
   // In whatever order.
   const at::Tensor x = numbers.is_non_overlapping_and_dense() ? numbers : numbers.contiguous();
   const at::Tensor counts = at::zeros({places}, x.options().dtype(at::kLong));
-  const void* x_data = x.const_data_ptr();
-  void* counts_data = counts.data_ptr();
-  int64_t count = x.numel();
-  void* arguments[] = {&x_data, &count, &zero, &places, &counts_data};
   constexpr int64_t kThreads = 512, kMostBlocks = 4 * 132;
-  CUlaunchConfig config{};
-  config.gridDimX =
-      static_cast<unsigned>(std::clamp<int64_t>((count + kThreads - 1) / kThreads, 1, kMostBlocks));
-  config.gridDimY = config.gridDimZ = 1;
-  config.blockDimX = static_cast<unsigned>(kThreads);
-  config.blockDimY = config.blockDimZ = 1;
-  config.sharedMemBytes = static_cast<unsigned>(static_cast<size_t>(places) * sizeof(uint32_t));
-  config.hStream = c10::cuda::getCurrentCUDAStream().stream();
-  const CudaDriver& driver = cuda_driver();
-  driver.check(driver.launch_kernel_ex(&config, function, arguments, nullptr), "count_exponents");
+  const int64_t count = x.numel();
+  const int64_t blocks = std::clamp<int64_t>((count + kThreads - 1) / kThreads, 1, kMostBlocks);
+  JitLaunch{function, "count_exponents", blocks, kThreads,
+            static_cast<size_t>(places) * sizeof(uint32_t)}(x.const_data_ptr(), count, zero, places,
+                                                            counts.data_ptr());
   if (!x.is_alias_of(numbers)) poison_storage(x);  // later kernels may find it
   const at::Tensor host = counts.cpu();
   const auto* data = host.const_data_ptr<int64_t>();

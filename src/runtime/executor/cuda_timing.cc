@@ -5,7 +5,6 @@
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
-#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 
@@ -16,7 +15,6 @@
 #include <map>
 
 #include "runtime/executor/cuda_backend.h"
-#include "runtime/executor/cuda_driver.h"
 #include "runtime/executor/cuda_jit.h"
 #include "runtime/executor/timing.h"
 
@@ -114,14 +112,7 @@ class CudaClock : public RunClock {
     const CUfunction pace = jit_function(kPace, "pace");
     if (!pace) return 0;
     const at::Tensor out = at::empty({2}, at::TensorOptions().dtype(at::kLong).device(at::kCUDA));
-    void* data = out.data_ptr();
-    void* arguments[] = {&data};
-    CUlaunchConfig config{};
-    config.gridDimX = config.gridDimY = config.gridDimZ = 1;
-    config.blockDimX = config.blockDimY = config.blockDimZ = 1;
-    config.hStream = c10::cuda::getCurrentCUDAStream().stream();
-    const CudaDriver& driver = cuda_driver();
-    driver.check(driver.launch_kernel_ex(&config, pace, arguments, nullptr), "clock");
+    JitLaunch{pace, "clock", 1, 1}(out.data_ptr());
     const at::Tensor read = out.cpu();
     const int64_t* found = read.const_data_ptr<int64_t>();
     return found[1] > 0 ? 1e3 * static_cast<double>(found[0]) / static_cast<double>(found[1]) : 0;
