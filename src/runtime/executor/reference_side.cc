@@ -4,6 +4,7 @@
 #include <array>
 #include <ranges>
 #include <span>
+#include <utility>
 
 #include "runtime/executor/integers.h"
 #include "runtime/executor/metrics.h"
@@ -85,8 +86,21 @@ void take_update_errors(const std::vector<at::Tensor>& after, ReferenceSide& sid
   }
 }
 
-// Where plain kernels would be further off than this device's PyTorch happened to be, their errors
-// take the place of its own: nobody has to be better.
+// An answer is as right as the reference's where it is of another arithmetic, or other inputs, that
+// nobody has to be better than: what it is further off is allowed. Returns what it takes the place
+// of as the answer whose sections are looked at, if anything.
+at::Tensor allow_errors(const at::Tensor& answer, size_t output, ReferenceSide& side,
+                        at::Device device) {
+  const OutputErrors errors = reference_errors(answer, side.oracle[output], device);
+  OutputErrors& allowed = side.errors[output];
+  if (!errors.reference_finite) return {};
+  allowed.reference_worst = std::max(allowed.reference_worst, errors.reference_worst);
+  if (errors.reference_rms <= allowed.reference_rms) return {};
+  allowed.reference_rms = errors.reference_rms;
+  return std::exchange(side.rounded[output], answer);
+}
+
+// Plain kernels may be further off than this device's PyTorch happens to be.
 void allow_kernel_arithmetic(LoadedTask& reference, const std::vector<at::Tensor>& inputs,
                              uint64_t seed, ReferenceSide& side, at::Device device) {
   seed_generators(seed);
@@ -100,13 +114,7 @@ void allow_kernel_arithmetic(LoadedTask& reference, const std::vector<at::Tensor
     side.slack[i] = rule.slack;
   }
   for (size_t i = 0; i < side.outputs.size(); ++i) {
-    if (!outputs[i].is_floating_point()) continue;
-    OutputErrors errors = reference_errors(outputs[i], side.oracle[i], device);
-    if (!errors.reference_finite || errors.reference_rms <= side.errors[i].reference_rms) continue;
-    errors.dtype = side.errors[i].dtype;
-    errors.integers = side.errors[i].integers;
-    side.errors[i] = errors;
-    side.rounded[i] = outputs[i];
+    if (outputs[i].is_floating_point()) allow_errors(outputs[i], i, side, device);
   }
   forget(outputs, inputs, side);
 }
@@ -170,15 +178,8 @@ void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, bo
     }
     std::vector<at::Tensor> replaced;
     for (size_t i : ill) {
-      const OutputErrors errors = reference_errors(outputs[i], side.oracle[i], device);
-      if (!errors.reference_finite) continue;
-      if (errors.reference_rms > side.errors[i].reference_rms) {
-        if (side.rounded[i].defined()) replaced.push_back(side.rounded[i]);
-        side.rounded[i] = outputs[i];
-      }
-      side.errors[i].reference_rms = std::max(side.errors[i].reference_rms, errors.reference_rms);
-      side.errors[i].reference_worst =
-          std::max(side.errors[i].reference_worst, errors.reference_worst);
+      const at::Tensor before = allow_errors(outputs[i], i, side, device);
+      if (before.defined()) replaced.push_back(before);
     }
     forget(outputs, inputs, side);
     forget(replaced, inputs, side);
