@@ -114,7 +114,7 @@ def outcome(name, found, summary):
 def of_log(path):
     """What a run did, in sums over its steps."""
     steps = [row for row in map(json.loads, path.read_text().splitlines()) if row["part"] == "rl"]
-    total = {key: sum(row[key] for row in steps)
+    total = {key: sum(row.get(key, 0) for row in steps)
              for key in ("answers", "distinct", "not_judged", "cut_off", "tokens", "updates", "seconds", "generate_seconds",
                          "judge_seconds", "build_seconds", "executor_seconds", "executor_restarts", "update_seconds")}
     rewards = [row["reward"] for row in steps]
