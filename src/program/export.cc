@@ -2,49 +2,16 @@
 
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "formats/error.h"
 #include "program/guards.h"
 #include "program/python_text.h"
+#include "program/slice_text.h"
 #include "program/step_writer.h"
 #include "program/transform.h"
 
 namespace kw {
 namespace {
-
-// A slice's text as header lines (imports, constants) and function blocks.
-struct SliceText {
-  std::vector<std::string> header, functions;
-};
-
-SliceText take_apart(const std::string& source) {
-  SliceText out;
-  std::stringstream lines(source);
-  std::string block;
-  bool in_function = false, body = false;
-  auto finish = [&] {
-    while (block.ends_with("\n\n")) block.pop_back();
-    if (!block.empty()) out.functions.push_back(block);
-    block.clear();
-  };
-  for (std::string line; std::getline(lines, line);) {
-    const bool starts = line.starts_with("@");
-    if (starts && (!in_function || body)) {
-      finish();
-      in_function = true;
-      body = false;
-    }
-    if (!in_function) {
-      if (!line.empty()) out.header.push_back(line);
-      continue;
-    }
-    if (line.starts_with("def ")) body = true;
-    block += line + "\n";
-  }
-  finish();
-  return out;
-}
 
 // The kernels of a task once each, with the header lines their slices need.
 std::string kernels_text(const Task& task) {
@@ -54,14 +21,13 @@ std::string kernels_text(const Task& task) {
   for (const Kernel& kernel : task.kernels) {
     const SliceText slice = take_apart(kernel.source);
     header.insert(slice.header.begin(), slice.header.end());
-    for (const std::string& function : slice.functions) {
-      if (!seen.insert(function).second) continue;
-      const size_t def = function.find("\ndef ");
-      const std::string name = function.substr(def + 5, function.find('(', def) - def - 5);
-      if (!by_name.emplace(name, function).second) {
-        throw InputError("export: two kernels are both named " + name);
+    for (const auto& [name, text] : definitions(slice)) {
+      if (by_name.emplace(name, text).first->second != text) {
+        throw InputError("export: two kernels mean different things by " + name);
       }
-      functions += "\n\n" + function;
+    }
+    for (const std::string& function : slice.functions) {
+      if (seen.insert(function).second) functions += "\n\n" + function;
     }
   }
   header.insert("import torch");

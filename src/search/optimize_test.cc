@@ -1,5 +1,7 @@
 #include "search/optimize.h"
 
+#include <algorithm>
+#include <regex>
 #include <set>
 #include <thread>
 
@@ -119,6 +121,47 @@ TEST_F(Measured, WhatHasNoKernelsIsNamedWhereNoPyTorchMayBeLeft) {
   EXPECT_EQ(result.outcome, OptimizeResult::Outcome::kNothingGained);
   EXPECT_EQ(result.message, "no right kernels were found for cumsum");
   EXPECT_TRUE(result.finalists.empty());
+}
+
+// The teacher, once for each fragment of one step alone: its kernels are always k0, k1, ...
+class SameNames : public Policy {
+ public:
+  std::string name() const override { return "same names"; }
+  std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int, uint64_t seed,
+                                std::chrono::steady_clock::time_point deadline) override {
+    if (task.forward.steps.size() > 1) return {};
+    std::vector<Proposal> out = teacher_->propose(task, profile, 1, seed, deadline);
+    for (Proposal& proposal : out) {
+      static const std::regex kernel("@triton.jit\ndef (\\w+)");
+      std::vector<std::string> names;
+      for (std::sregex_iterator it(proposal.source.begin(), proposal.source.end(), kernel), end;
+           it != end; ++it) {
+        names.push_back((*it)[1]);
+      }
+      for (size_t k = 0; k < names.size(); ++k) {
+        proposal.source = std::regex_replace(proposal.source, std::regex("\\b" + names[k] + "\\b"),
+                                             "k" + std::to_string(k));
+      }
+    }
+    return out;
+  }
+
+ private:
+  const std::unique_ptr<Policy> teacher_ = make_teacher();
+};
+
+// Models number their kernels anew in each answer.
+TEST_F(Measured, FragmentsMayUseTheSameNames) {
+  OptimizeOptions options;
+  options.budget_seconds = 120;
+  options.verify.pure = true;
+  SameNames policy;
+  const OptimizeResult result =
+      optimize(model("", "        return F.gelu(x).amax(1)\n", "16, 32"), options, policy);
+  ASSERT_EQ(result.outcome, OptimizeResult::Outcome::kImproved) << result.message;
+  EXPECT_TRUE(std::ranges::any_of(result.optimized.kernels, [](const Kernel& kernel) {
+    return kernel.name.starts_with("v2_");
+  }));
 }
 
 // The teacher's guesses, and no answer before the time is over.
