@@ -1,41 +1,14 @@
 #include "program/export.h"
 
-#include <map>
-#include <set>
-
 #include "formats/error.h"
 #include "program/guards.h"
 #include "program/python_text.h"
-#include "program/slice_text.h"
+#include "program/slice_writer.h"
 #include "program/step_writer.h"
 #include "program/transform.h"
 
 namespace kw {
 namespace {
-
-// The kernels of a task once each, with the header lines their slices need.
-std::string kernels_text(const Task& task) {
-  std::set<std::string> header, seen;
-  std::map<std::string, std::string> by_name;
-  std::string functions;
-  for (const Kernel& kernel : task.kernels) {
-    const SliceText slice = take_apart(kernel.source);
-    header.insert(slice.header.begin(), slice.header.end());
-    for (const auto& [name, text] : definitions(slice)) {
-      if (by_name.emplace(name, text).first->second != text) {
-        throw InputError("export: two kernels mean different things by " + name);
-      }
-    }
-    for (const std::string& function : slice.functions) {
-      if (seen.insert(function).second) functions += "\n\n" + function;
-    }
-  }
-  header.insert("import torch");
-  if (takes_descriptors(task)) header.insert("import triton.tools.tensor_descriptor");
-  std::string out;
-  for (const std::string& line : header) out += line + "\n";
-  return out + functions;
-}
 
 // The class: each part is some lines of it.
 class ModuleWriter {
@@ -181,14 +154,17 @@ class ModuleWriter {
 }  // namespace
 
 std::string export_python(const Task& original, const std::string& user_source) {
-  const Task task = canonical(original);
+  Task task = canonical(original);
+  SliceWriter slices(user_source);
+  for (Kernel& kernel : task.kernels) slices.add(kernel);
   ModuleWriter writer(task);
   const std::string module = writer.text();
   return user_source + (user_source.ends_with("\n") ? "" : "\n") +
          "\n\n# ---- Written by Kernelwright. Needs torch and triton, and what the model imports. "
          "----\n" +
-         "import warnings\n" + kernels_text(task) + matches_function(task) + writer.helper() +
-         "\n\n" + module;
+         "import torch\nimport warnings\n" +
+         (takes_descriptors(task) ? "import triton.tools.tensor_descriptor\n" : "") +
+         slices.text() + matches_function(task) + writer.helper() + "\n\n" + module;
 }
 
 }  // namespace kw

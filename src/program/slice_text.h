@@ -1,30 +1,29 @@
-// Sources of kernels (slices, docs/formats/task.md) as text: what they define, under which names.
+// Sources of kernels (slices, docs/formats/task.md) as text: what they define. Slices of strangers'
+// kernels are Python that the slicer understood, and may be laid out in any way.
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "program/program.h"
-
 namespace kw {
 
-// Header lines (imports, constants) and functions with their decorators.
 struct SliceText {
-  std::vector<std::string> header, functions;
+  struct Function {
+    std::string name;
+    std::string text;  // decorators and definition; ends with a newline
+  };
+  std::vector<std::string> imports, constants;  // lines
+  std::vector<Function> functions;
 };
+// InputError where a function has no name.
 SliceText take_apart(const std::string& source);
 
-// Constants and functions, by name.
+// What the slice gives a meaning: imports, constants and functions, by name.
 std::map<std::string, std::string> definitions(const SliceText& slice);
 
-// The source with other names for constants and functions. Strings, comments, attributes, keywords
-// of calls, and parameters, which hide what is outside, stay.
-std::string with_names(const std::string& source, const std::map<std::string, std::string>& names);
-
-// Kernels that were written apart may mean different things by one name. Where one before does,
-// all that a kernel's slice defines gets names of its own ("v2_" and the old one: names keep their
-// order). What is compiled stays.
-void name_apart(std::vector<Kernel>& kernels);
+// Names in Python text, without those of attributes.
+std::set<std::string> names_in(const std::string& python);
 
 }  // namespace kw

@@ -3,7 +3,6 @@
 #include <set>
 
 #include "formats/error.h"
-#include "program/slice_text.h"
 #include "program/task_json.h"
 #include "program/transform.h"
 
@@ -171,7 +170,6 @@ Task splice(const Task& task, const std::vector<Replacement>& replacements) {
       out.kernels.push_back(kernel);
     }
   }
-  name_apart(out.kernels);
   Builder builder(task.forward);
   for (const std::vector<int>& group : order) {
     const int g = group_of[group.front()];

@@ -1,6 +1,5 @@
 #include "search/optimize.h"
 
-#include <algorithm>
 #include <regex>
 #include <set>
 #include <thread>
@@ -159,9 +158,7 @@ TEST_F(Measured, FragmentsMayUseTheSameNames) {
   const OptimizeResult result =
       optimize(model("", "        return F.gelu(x).amax(1)\n", "16, 32"), options, policy);
   ASSERT_EQ(result.outcome, OptimizeResult::Outcome::kImproved) << result.message;
-  EXPECT_TRUE(std::ranges::any_of(result.optimized.kernels, [](const Kernel& kernel) {
-    return kernel.name.starts_with("v2_");
-  }));
+  EXPECT_NE(result.python.find("_kw_slice_1()"), std::string::npos) << result.python;
 }
 
 // The teacher's guesses, and no answer before the time is over.

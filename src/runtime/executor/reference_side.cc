@@ -86,9 +86,8 @@ void take_update_errors(const std::vector<at::Tensor>& after, ReferenceSide& sid
   }
 }
 
-// An answer is as right as the reference's where it is of another arithmetic, or other inputs, that
-// nobody has to be better than: what it is further off is allowed. Returns what it takes the place
-// of as the answer whose sections are looked at, if anything.
+// The reference with other arithmetic, or on other inputs, is as right as it: nobody has to be
+// better than `answer` either. Returns what `rounded[output]` was, for the caller to overwrite.
 at::Tensor allow_errors(const at::Tensor& answer, size_t output, ReferenceSide& side,
                         at::Device device) {
   const OutputErrors errors = reference_errors(answer, side.oracle[output], device);
