@@ -93,6 +93,7 @@ std::optional<RlBatch> RlBatchMaker::sample(const std::vector<double>& weights,
     out.tasks = std::move(found.tasks);
     out.looked_at = found.counts;
   }
+  if (parts_.stop) return {};
   out.step = sampled_++;
   out.answers = static_cast<size_t>(config_.answers);
   const Timed timed(phases["generate"]);

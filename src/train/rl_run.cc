@@ -59,9 +59,9 @@ class RlRun {
         generator_(model_, read_.tokenizer, generator_options(config, model_)),
         profile_(device_profile(config.target)),
         tasks_(task_programs(config, Split::kTrain), task_options(config, config.tasks), format_,
-               drawing, pool, profile_, is_fair),
+               drawing, pool, profile_, is_fair, stop),
         held_out_source_(task_programs(config, Split::kValidation), task_options(config, 0),
-                         format_, drawing, pool, profile_, is_fair),
+                         format_, drawing, pool, profile_, is_fair, stop),
         curriculum_(curriculum_options(config)),
         objective_(make_objective(config.objective)) {
     if (config.objective.kl_weight > 0) {
@@ -201,7 +201,9 @@ class RlRun {
   void evaluate() {
     const auto start = Clock::now();
     const int level = curriculum_.level();
-    const auto batch = batches_->ask(held_out());
+    const std::vector<RlTask>& tasks = held_out();
+    if (stop_) return;
+    const auto batch = batches_->ask(tasks);
     if (!batch) return;
     const BatchSummary summary = summarise(*batch, config_.objective);
     HeldOut found;

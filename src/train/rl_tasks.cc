@@ -16,14 +16,16 @@ constexpr int64_t kMostPassedOver = 500;  // in a row
 
 RlTaskSource::RlTaskSource(ProgramOptions programs, RlTaskOptions options,
                            const AnswerFormat& format, WorkThread& thread, WorkerPool& pool,
-                           const DeviceProfile& profile, IsFair is_fair)
+                           const DeviceProfile& profile, IsFair is_fair,
+                           const std::atomic<bool>& stop)
     : programs_(std::move(programs)),
       options_(options),
       format_(format),
       thread_(thread),
       pool_(pool),
       profile_(profile),
-      is_fair_(std::move(is_fair)) {}
+      is_fair_(std::move(is_fair)),
+      stop_(stop) {}
 
 RlTaskSource::~RlTaskSource() {
   thread_.begin([] {}).wait();
@@ -59,7 +61,7 @@ RlTaskSource::Found RlTaskSource::find(size_t count, uint64_t place,
   ProgramSource source(programs_, pool_, profile_);
   Found out{.place = place};
   int64_t passed_over = 0;
-  while (out.tasks.size() < count) {
+  while (out.tasks.size() < count && !stop_) {
     uint64_t begin = out.place, missing = count - out.tasks.size();
     if (options_.programs > 0) {  // up to the last of them
       begin %= options_.programs;
@@ -68,7 +70,10 @@ RlTaskSource::Found RlTaskSource::find(size_t count, uint64_t place,
     out.place += missing;
     std::vector<DrawnProgram> drawn = source.draw(begin, begin + missing);
     source.record(drawn);
-    for (DrawnProgram& each : drawn) passed_over = take(each, out) ? 0 : passed_over + 1;
+    for (DrawnProgram& each : drawn) {
+      if (stop_) return out;
+      passed_over = take(each, out) ? 0 : passed_over + 1;
+    }
     if (passed_over < kMostPassedOver) continue;
     const RlTaskCounts& all = out.counts;
     throw InputError(std::to_string(passed_over) + " programs in a row are no tasks: of " +

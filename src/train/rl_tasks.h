@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <atomic>
 #include <functional>
 #include <future>
 #include <memory>
@@ -43,8 +44,9 @@ class RlTaskSource {
   using IsFair = std::function<bool(const Task& task, uint64_t seed)>;
 
   RlTaskSource(ProgramOptions programs, RlTaskOptions options, const AnswerFormat& format,
-               WorkThread& thread, WorkerPool& pool, const DeviceProfile& profile, IsFair is_fair);
-  ~RlTaskSource();  // waits for what was begun
+               WorkThread& thread, WorkerPool& pool, const DeviceProfile& profile, IsFair is_fair,
+               const std::atomic<bool>& stop);
+  ~RlTaskSource();  // waits for what was begun: one program at most where the run is to stop
   RlTaskSource(const RlTaskSource&) = delete;
   RlTaskSource& operator=(const RlTaskSource&) = delete;
 
@@ -54,7 +56,7 @@ class RlTaskSource {
     uint64_t place = 0;  // behind the last program that was looked at
   };
   // The next tasks, of programs from number `place` on. `weights` says how likely each of the
-  // levels is. InputError where hundreds in a row are passed over.
+  // levels is. InputError where hundreds in a row are passed over. Fewer where the run is to stop.
   std::future<Found> begin(size_t count, uint64_t place, std::vector<double> weights);
   Found next(size_t count, uint64_t place, const std::vector<double>& weights) {
     return begin(count, place, weights).get();
@@ -71,6 +73,7 @@ class RlTaskSource {
   WorkerPool& pool_;
   const DeviceProfile& profile_;
   const IsFair is_fair_;
+  const std::atomic<bool>& stop_;
 };
 
 }  // namespace kw

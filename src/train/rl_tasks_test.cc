@@ -24,7 +24,7 @@ class RlTasks : public testing::Test {
     if (split == Split::kValidation) programs.seed = validation_seed(programs.seed);
     programs.threads = 2;
     return RlTaskSource(programs, options, format_, test_thread(), test_pool(), test_profile(),
-                        std::move(is_fair));
+                        std::move(is_fair), stop_);
   }
   static std::vector<uint64_t> indices(const std::vector<RlTask>& tasks) {
     std::vector<uint64_t> out;
@@ -34,6 +34,7 @@ class RlTasks : public testing::Test {
 
   const Tokenizer words_ = test_tokenizer();
   const AnswerFormat format_{words_};
+  std::atomic<bool> stop_{false};
 };
 
 TEST_F(RlTasks, HangOnThePlaceAlone) {
@@ -65,6 +66,18 @@ TEST_F(RlTasks, AreOfTheLevelsThatHaveWeight) {
   for (const RlTask& task : source().next(60, 0, {0.2, 0.8}).tasks) second += task.level == 2;
   EXPECT_GE(second, 38);  // 48 are expected; fewer have a chance of one in a thousand
   EXPECT_LT(second, 60);
+}
+
+// Whether one is fair may take minutes on a CPU.
+TEST_F(RlTasks, NoMoreAreLookedAtWhenTheRunIsToStop) {
+  int asked = 0;
+  const auto stops = [&](const Task&, uint64_t) {
+    stop_ = ++asked == 3;
+    return true;
+  };
+  const auto found = source({.longest_prompt = 4096}, stops).next(40, 0, {1, 1});
+  EXPECT_EQ(asked, 3);
+  EXPECT_LE(found.tasks.size(), 3u);
 }
 
 TEST_F(RlTasks, PassOverWhatIsUnfairOrTooLong) {

@@ -21,7 +21,8 @@ namespace kw {
 struct ReferenceSide {
   std::vector<at::Tensor> outputs, oracle;
   // Outputs of the run that is furthest off of those that nobody has to be better than (as plain
-  // kernels compute, on neighbouring inputs), where the reference's own are not: undefined elsewhere.
+  // kernels compute, on neighbouring inputs), where the reference's own are not: undefined
+  // elsewhere.
   std::vector<at::Tensor> rounded;
   // Outputs of a run in which near ties fall the other way, where that changes them.
   std::vector<at::Tensor> fallen;
