@@ -7,8 +7,8 @@
 // outlives that pool, does the work.
 #pragma once
 
-#include <cstdint>
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>
