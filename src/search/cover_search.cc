@@ -75,7 +75,10 @@ void CoverSearch::report(const std::string& phase, const std::string& detail) {
 
 bool CoverSearch::settle(const SearchLimit& limit) {
   progress_.done = progress_.total = 0;
-  if (options_.verify.pure) evaluate(singles(), limit);
+  if (options_.verify.pure) {
+    evaluate(singles(), limit);
+    evaluate(missed(), limit);
+  }
   return settle({kOptimism[0], 1}, limit);
 }
 
@@ -184,26 +187,40 @@ CoverSearch::Cover CoverSearch::best(Trust trust, double gap, double* seconds) c
   return out;
 }
 
-// For each step that computes the smallest fragment with it that was not tried yet.
-CoverSearch::Cover CoverSearch::singles() const {
-  const std::vector<Step>& steps = program().forward.steps;
-  std::map<int, int> smallest;  // step -> candidate
-  for (size_t c = 0; c < candidates_.size(); ++c) {
-    for (int step : candidates_[c].steps) {
-      if (!is_computing(steps[step])) continue;
-      const auto [known, fresh] = smallest.try_emplace(step, static_cast<int>(c));
-      const Candidate& other = candidates_[known->second];
-      if (!fresh && candidates_[c].steps.size() < other.steps.size()) {
-        known->second = static_cast<int>(c);
+// For each of the steps the smallest fragment with it.
+CoverSearch::Cover CoverSearch::smallest_with(const std::vector<int>& steps) const {
+  Cover out;
+  for (int step : steps) {
+    int smallest = -1;
+    for (size_t c = 0; c < candidates_.size(); ++c) {
+      const std::vector<int>& its = candidates_[c].steps;
+      if (!std::binary_search(its.begin(), its.end(), step)) continue;
+      if (smallest < 0 || its.size() < candidates_[smallest].steps.size()) {
+        smallest = static_cast<int>(c);
       }
     }
-  }
-  Cover out;
-  for (const auto& [step, candidate] : smallest) {
-    if (!candidates_[candidate].tried) out.push_back(candidate);
+    if (smallest >= 0) out.push_back(smallest);
   }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+// What was not tried yet of the smallest fragments with each step that computes.
+CoverSearch::Cover CoverSearch::singles() const {
+  Cover out = smallest_with(steps_without([](const Candidate&) { return false; }));
+  std::erase_if(out, [&](int c) { return candidates_[c].tried > 0; });
+  return out;
+}
+
+// Where none of the fragments with a step has right kernels, the smallest one, of which few
+// proposals were asked for.
+CoverSearch::Cover CoverSearch::missed() const {
+  Cover out = smallest_with(steps_without([](const Candidate& c) { return c.usable && c.task; }));
+  std::erase_if(out, [&](int c) {
+    const Candidate& candidate = candidates_[c];
+    return !candidate.tried || candidate.tried >= kDeepen * options_.proposals;
+  });
   return out;
 }
 
@@ -335,17 +352,26 @@ std::vector<CoverSearch::Cover> CoverSearch::covers() const {
   return out;
 }
 
-std::vector<std::string> CoverSearch::uncovered() const {
-  constexpr size_t kFew = 5;
+// Those that compute, and that no fragment has which `counts`.
+std::vector<int> CoverSearch::steps_without(
+    const std::function<bool(const Candidate&)>& counts) const {
   std::set<int> covered;
   for (const Candidate& candidate : candidates_) {
-    if (candidate.usable) covered.insert(candidate.steps.begin(), candidate.steps.end());
+    if (counts(candidate)) covered.insert(candidate.steps.begin(), candidate.steps.end());
   }
+  std::vector<int> out;
+  for (size_t i = 0; i < program().forward.steps.size(); ++i) {
+    const int step = static_cast<int>(i);
+    if (is_computing(program().forward.steps[i]) && !covered.contains(step)) out.push_back(step);
+  }
+  return out;
+}
+
+std::vector<std::string> CoverSearch::uncovered() const {
+  constexpr size_t kFew = 5;
   std::vector<std::string> out;
-  const std::vector<Step>& steps = program().forward.steps;
-  for (size_t i = 0; i < steps.size() && out.size() < kFew; ++i) {
-    if (!is_computing(steps[i]) || covered.contains(static_cast<int>(i))) continue;
-    out.push_back(operator_names(program().forward, {static_cast<int>(i)}));
+  for (int step : steps_without([](const Candidate& c) { return c.usable; })) {
+    if (out.size() < kFew) out.push_back(operator_names(program().forward, {step}));
   }
   return out;
 }

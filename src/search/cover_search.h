@@ -6,6 +6,7 @@
 // thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -41,7 +42,8 @@ class CoverSearch {
   // `limit` came before it was asked about all of them: small ones come first.
   bool offer_fragments(const SearchLimit& limit);
   // Evaluates fragments until the best cover is made of evaluated ones, or, where times are
-  // measured, several rounds brought nothing better. False when `limit` came first.
+  // measured, several rounds brought nothing better. Where no PyTorch may be left, more are asked
+  // for before of what has no right kernels. False when `limit` came first.
   bool settle(const SearchLimit& limit);
   // Looks further: more schedules for what matters, and less likely fragments. Likewise.
   bool refine(const SearchLimit& limit);
@@ -98,6 +100,9 @@ class CoverSearch {
   bool offer(int max_steps, const SearchLimit& limit);
   void price(Candidate& candidate) const;
   Cover singles() const;
+  Cover missed() const;
+  std::vector<int> steps_without(const std::function<bool(const Candidate&)>& counts) const;
+  Cover smallest_with(const std::vector<int>& steps) const;
   void evaluate(const Cover& chosen, const SearchLimit& limit);
   void take(Candidate& candidate, int tried, Evaluated found);
   bool is_settled(const Candidate& candidate) const;

@@ -60,7 +60,7 @@ class World : public Policy, public Evaluator {
         out.push_back(std::move(found));
         continue;
       }
-      if (!rejects) found.best = one.fragment.task;
+      if (!rejects && one.proposals >= right_from) found.best = one.fragment.task;
       for (int i : one.fragment.steps) found.eager_seconds += eager_.at(i);
       found.seconds = one.proposals >= kDeep ? truth.deep : truth.shallow;
       tried += one.proposals;
@@ -91,6 +91,7 @@ class World : public Policy, public Evaluator {
   int tried = 0;
   int cuts = 0;          // calls of evaluate() that the limit cuts
   bool rejects = false;  // everything is wrong
+  int right_from = 0;    // of so many proposals one is right, of fewer none
 
  private:
   std::map<int, double> eager_;
@@ -219,6 +220,29 @@ TEST_F(Searching, WithoutPyTorchThereIsAProgramBeforeAnythingElseIsAsked) {
   ASSERT_TRUE(other.offer_fragments(no_limit_));
   ASSERT_TRUE(other.settle(no_limit_));
   EXPECT_DOUBLE_EQ(found.known_seconds(), other.known_seconds());
+}
+
+// A model that is right once in ten answers has right kernels for all.
+TEST_F(Searching, WithoutPyTorchMoreAreAskedForWhereNoneIsRight) {
+  World world(reference_.task, 3);
+  world.right_from = options_.proposals + 1;
+  for (const bool pure : {false, true}) {
+    options_.verify.pure = pure;
+    CoverSearch found = search(world);
+    found.begin(no_limit_);
+    ASSERT_TRUE(found.offer_fragments(no_limit_));
+    EXPECT_TRUE(found.covers().empty());
+    ASSERT_TRUE(found.settle(no_limit_));
+    ASSERT_EQ(found.covers().empty(), !pure);
+  }
+  world.rejects = true;  // and there is an end to it
+  CoverSearch found = search(world);
+  found.begin(no_limit_);
+  EXPECT_TRUE(found.settle(no_limit_));
+  const int tried = world.tried;
+  EXPECT_TRUE(found.settle(no_limit_));
+  EXPECT_EQ(world.tried, tried);
+  EXPECT_TRUE(found.covers().empty());
 }
 
 TEST_F(Searching, KnownStepsCountAsMeasured) {
