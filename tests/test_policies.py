@@ -1,6 +1,7 @@
 """Policies that do not compute their answers: a chat endpoint, a folder of answers, and mixes."""
 
 import json
+import os
 import shutil
 import ssl
 import subprocess
@@ -278,6 +279,86 @@ def test_optimize_takes_answers_for_fragments(model, tmp_path):
     assert found["outcome"] == "improved", found
     assert found["policy_costs"]["requests"] == len(server.bodies) > 0
     assert "doubled" in (tmp_path / "out" / "optimized.py").read_text()
+
+
+# Each answer's kernel is k0, with a helper and a constant of the same names; the model has both names for
+# something else, which it uses where x has other rows than 16.
+MEANS_ELSE = """import torch
+
+SIZE = 3
+
+
+def act(x):
+    return x.repeat(1, SIZE)
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        x = x if x.shape[0] == 16 else act(x)
+        return torch.sin(x).amax(1)
+
+
+def get_inputs():
+    return [torch.randn(16, 32)]
+
+
+def get_init_inputs():
+    return []
+"""
+ONE_STEP = """import torch
+import triton
+import triton.language as tl
+
+SIZE = tl.constexpr(%(size)d)
+
+
+@triton.jit
+def act(x):
+    return %(act)s
+
+
+@triton.jit
+def k0(x_ptr, y_ptr):
+    row = tl.program_id(0)
+    x = tl.load(x_ptr + row * 32 + tl.arange(0, 32))
+    tl.store(y_ptr + row * SIZE + tl.arange(0, SIZE), act(x))
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, a0):
+        y = torch.empty(%(shape)s, device=a0.device)
+        k0[(16,)](a0, y)
+        return y
+"""
+
+
+def test_fragments_and_the_model_may_mean_different_things_by_a_name(tmp_path):
+    path = tmp_path / "model.py"
+    path.write_text(MEANS_ELSE)
+
+    def answer(n, body):
+        asked = body["messages"][-1]["content"].rsplit("def forward", 1)[-1]
+        if "sin" in asked and "amax" not in asked:
+            return says(ANSWER % (ONE_STEP % {"size": 32, "act": "tl.sin(x)", "shape": "16, 32"}))
+        if "amax" in asked and "sin" not in asked:
+            return says(ANSWER % (ONE_STEP % {"size": 1, "act": "tl.max(x, 0, keep_dims=True)", "shape": "16"}))
+        return says("I do not know.")
+
+    with serving(answer) as server:
+        process = run("optimize", path, "--backend", "cpu", "--policy", "openai", "--policy-url", server.url(),
+                      "--policy-model", "tiny", "--out", tmp_path / "out", "--store", tmp_path / "store.sqlite",
+                      "--coverage", "pure", "--budget", "60s")
+    assert process.returncode == 0 and "verified" in process.stdout, process.stdout + process.stderr
+    used = """
+import torch, optimized
+for rows in (16, 8):
+    x = torch.randn(rows, 32)
+    with torch.no_grad():
+        torch.testing.assert_close(optimized.ModelNew()(x), optimized.Model()(x))
+"""
+    done = subprocess.run([sys.executable, "-c", used], cwd=tmp_path / "out", capture_output=True, text=True,
+                          env={**os.environ, "TRITON_INTERPRET": "1"})
+    assert done.returncode == 0, done.stderr
 
 
 # Stands for the program: notes its words, writes its file of lines, and prints a line and a summary for each policy,

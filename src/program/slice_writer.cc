@@ -14,8 +14,10 @@ std::set<std::string> taken_in(const std::string& before) {
   return out;
 }
 
-bool has_lines(const std::string& python, const std::string& lines) {
-  return ("\n" + python).find("\n" + lines) != std::string::npos;
+// A function that stands there in the same words may have other decorators; an import is one.
+bool is_import_of(const std::string& python, const std::string& line) {
+  return (line.starts_with("import ") || line.starts_with("from ")) &&
+         ("\n" + python).find("\n" + line) != std::string::npos;
 }
 
 std::string indented(const std::string& text) {
@@ -79,7 +81,7 @@ bool SliceWriter::fits(const Names& definitions) const {
     const auto& [name, text] = each;
     const auto found = known_.find(name);
     if (found != known_.end()) return found->second == text;
-    return !name.starts_with("_kw") && (!taken_.contains(name) || has_lines(before_, text));
+    return !name.starts_with("_kw") && (!taken_.contains(name) || is_import_of(before_, text));
   });
 }
 
