@@ -3,7 +3,7 @@
 
     bench/suite_overlap.py KERNELWRIGHT [--count N]
 
-Programs of one operator are in every split. Draws the first N (150,000) of the embedded model's four seeds in both of
+Programs of one operator are in every split. Draws the first N (150,000) of the embedded model's six seeds in both of
 its windows, without hygiene as training does, and compares whole model files.
 """
 

@@ -151,12 +151,14 @@ def is_alive(pid):
         return False
 
 
-def start(program, model, folder):
+def start(program, model, folder, *flags):
     """A run that takes long: answers of thousands of tokens."""
-    words = command(program, model, "--samples", "16", "--concurrency", "4")
+    words = command(program, model, "--samples", "16", "--concurrency", "4", *flags)
+    # A shell that puts the tests into its background has interrupts ignored in all that they start.
     return subprocess.Popen([binary(), *map(str, words)], stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True,
-                            env={**os.environ, "TMPDIR": str(folder)})
+                            env={**os.environ, "TMPDIR": str(folder)},
+                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
 
 def test_samples_are_judged_and_counted(tiny, tmp_path):
@@ -232,6 +234,23 @@ def test_the_server_dies_with_who_started_it(program, tmp_path):
     server = wait_for(lambda: answering(process.pid))
     process.kill()
     process.communicate(timeout=120)
+    wait_for(lambda: not is_alive(server))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_is_interrupted_says_how_it_goes_on(number, program, tmp_path):
+    model = write_model(tmp_path / "long", context=8192)
+    lines = tmp_path / "lines.jsonl"
+    process = start(program, model, tmp_path, *(["--lines", lines] if number == signal.SIGINT else []))
+    server = wait_for(lambda: answering(process.pid))
+    process.send_signal(number)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    if number == signal.SIGINT:
+        assert "eval: stopped: 0 of 1 models are in %s; the same command goes on" % lines in told
+    else:
+        assert "eval: stopped at 0 of 1 models; with --lines FILE" in told
+    assert not list(tmp_path.glob("kw-model-*"))
     wait_for(lambda: not is_alive(server))
 
 

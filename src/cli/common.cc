@@ -171,17 +171,6 @@ teacher::ScheduleTable schedule_table(const std::string& value, const DeviceProf
   return teacher::ScheduleTable::of_device(value, profile);
 }
 
-ScratchFolder::ScratchFolder() {
-  std::string name = (fs::temp_directory_path() / "kernelwright-XXXXXX").string();
-  if (!::mkdtemp(name.data())) throw EnvironmentError("cannot make a temporary folder");
-  path_ = name;
-}
-
-ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
 void become_trainer(std::vector<std::string> arguments) {
   const std::string binary = trainer_binary();
   arguments.insert(arguments.begin(), binary);

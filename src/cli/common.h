@@ -69,17 +69,6 @@ teacher::ScheduleTable schedule_table(const std::string& value, const DeviceProf
 // --trials; 0 stays where it is not given (VerifyOptions).
 void add_trials_flag(CLI::App& app, int& value);
 
-// A folder under the system's temporary folder, removed at the end.
-class ScratchFolder {
- public:
-  ScratchFolder();
-  ~ScratchFolder();
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 // Becomes `kernelwright-trainer ARGUMENTS`, as this program is without libtorch; exit codes and
 // interrupts are the trainer's from here on.
 [[noreturn]] void become_trainer(std::vector<std::string> arguments);

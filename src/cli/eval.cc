@@ -1,5 +1,6 @@
 // kernelwright eval MODEL.py|FOLDER...
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <deque>
 #include <fstream>
@@ -13,8 +14,10 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/eval_lines.h"
+#include "cli/last_words.h"
 #include "cli/policy_flags.h"
 #include "formats/error.h"
+#include "formats/scratch_folder.h"
 #include "formats/sha256.h"
 #include "report/eval_summary.h"
 #include "search/suite.h"
@@ -366,6 +369,22 @@ int run(const Flags& flags) {
   open_lines(flags, machine.profile, all, judged, places, lines);
   std::vector<RecordRequest> requests;
   for (size_t place : places) requests.push_back(all[place]);
+  // Of models; a model is judged when its line of each policy is there.
+  const size_t before = models - requests.size();
+  std::atomic<size_t> judged_lines = 0;
+  const LastWords words([&] {
+    const size_t now = before + judged_lines / judged.size();
+    if (flags.lines.empty()) {
+      std::fprintf(stderr,
+                   "\neval: stopped at %zu of %zu models; with --lines FILE, the same command "
+                   "would go on\n",
+                   now, models);
+    } else {
+      std::fprintf(stderr,
+                   "\neval: stopped: %zu of %zu models are in %s; the same command goes on\n", now,
+                   models, flags.lines.c_str());
+    }
+  });
   if (!requests.empty()) {
     machine.executor.hello();
     make_policies(flags, asked, machine.profile, judged);
@@ -376,6 +395,7 @@ int run(const Flags& flags) {
     count(line, places[result.place], own);
     if (!flags.out.empty()) write_sources(result, own.folder);
     if (lines) lines->add(line);  // what it says is there
+    ++judged_lines;
     if (flags.json) {
       std::cout << line.dump() << std::endl;
     } else {

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "formats/error.h"
+#include "formats/scratch_folder.h"
 #include "worker/process.h"
 
 namespace kw {
@@ -27,30 +28,17 @@ constexpr int kInputExit = 2;  // of a trainer that refuses what it was given
 constexpr size_t kLastLines = 3;
 constexpr std::string_view kSays = "kernelwright-trainer: ";
 
-// For the socket; goes with its owner.
 class SocketFolder {
  public:
   SocketFolder() {
-    std::string pattern = (fs::temp_directory_path() / "kw-model-XXXXXX").string();
-    if (!::mkdtemp(pattern.data())) {
-      throw EnvironmentError(pattern + ": cannot be made: " + std::strerror(errno));
-    }
-    path_ = pattern;
     if (socket().size() >= sizeof(sockaddr_un::sun_path)) {
-      fs::remove_all(path_);
       throw EnvironmentError(socket() + " is too long for a socket: set TMPDIR to a shorter path");
     }
   }
-  ~SocketFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  SocketFolder(const SocketFolder&) = delete;
-  SocketFolder& operator=(const SocketFolder&) = delete;
-  std::string socket() const { return (path_ / "socket").string(); }
+  std::string socket() const { return (folder_.path() / "socket").string(); }
 
  private:
-  fs::path path_;
+  const ScratchFolder folder_{"kw-model"};
 };
 
 std::vector<std::string> own_environment() {

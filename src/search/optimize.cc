@@ -272,7 +272,7 @@ class Optimizer::Run {
       if (result_.stopped_early) result_.message += "; the search was cut short";
       return;
     }
-    size_t offered = 0;
+    size_t offered = 0, written = 0, right = 0;
     std::string not_judged;
     if (options_.verify.pure) {
       std::string left;
@@ -289,6 +289,8 @@ class Optimizer::Run {
       offered += search.offered();
       for (const Attempt& attempt : search.attempts()) {
         if (attempt.reason.starts_with("not judged")) not_judged = attempt.reason;
+        written += !attempt.source.empty();
+        right += attempt.accepted;
       }
     }
     if (result_.stopped_early) {
@@ -298,6 +300,9 @@ class Optimizer::Run {
       result_.message = "PyTorch's own kernels are kept: " + not_judged;
     } else if (offered == 0) {
       result_.message = "nothing can be gained: the policy can write no part of this program";
+    } else if (written > 0 && right == 0) {
+      result_.message = "PyTorch's own kernels are kept: of " + std::to_string(written) +
+                        " that were written none is right (report.html says why)";
     } else {
       result_.message = "nothing can be gained: PyTorch's own kernels are kept";
     }
