@@ -83,8 +83,11 @@ std::string name_of_function(const std::string& text) {
 }
 
 // "b" of "import a as b" and of "from a import b".
-std::string bound_by_import(const std::string& line) {
-  return line.substr(line.find_last_of(' ') + 1);
+SliceText::Part import_of(const std::string& line) {
+  return {line.substr(line.find_last_of(' ') + 1), line + "\n"};
+}
+SliceText::Part constant_of(const std::string& line) {
+  return {line.substr(0, line.find_first_of(" =")), line + "\n"};
 }
 
 }  // namespace
@@ -97,8 +100,11 @@ SliceText take_apart(const std::string& source) {
     end = std::min(source.find('\n', at), begins.front());
     const std::string line = source.substr(at, end - at);
     if (line.empty()) continue;
-    const bool is_import = line.starts_with("import ") || line.starts_with("from ");
-    (is_import ? out.imports : out.constants).push_back(line);
+    if (line.starts_with("import ") || line.starts_with("from ")) {
+      out.imports.push_back(import_of(line));
+    } else {
+      out.constants.push_back(constant_of(line));
+    }
   }
   for (size_t i = 0; i + 1 < begins.size(); ++i) {
     const std::string text = source.substr(begins[i], begins[i + 1] - begins[i]);
@@ -109,11 +115,9 @@ SliceText take_apart(const std::string& source) {
 
 std::map<std::string, std::string> definitions(const SliceText& slice) {
   std::map<std::string, std::string> out;
-  for (const std::string& line : slice.imports) out[bound_by_import(line)] = line + "\n";
-  for (const std::string& line : slice.constants) {
-    out[line.substr(0, line.find_first_of(" ="))] = line + "\n";
+  for (const auto* parts : {&slice.imports, &slice.constants, &slice.functions}) {
+    for (const SliceText::Part& part : *parts) out[part.name] = part.text;
   }
-  for (const SliceText::Function& function : slice.functions) out[function.name] = function.text;
   return out;
 }
 

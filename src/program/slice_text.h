@@ -10,12 +10,11 @@
 namespace kw {
 
 struct SliceText {
-  struct Function {
-    std::string name;
-    std::string text;  // decorators and definition; ends with a newline
+  struct Part {
+    std::string name;  // that it gives a meaning
+    std::string text;  // a line, or decorators and a definition; ends with a newline
   };
-  std::vector<std::string> imports, constants;  // lines
-  std::vector<Function> functions;
+  std::vector<Part> imports, constants, functions;
 };
 // InputError where a function has no name.
 SliceText take_apart(const std::string& source);

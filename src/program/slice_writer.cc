@@ -51,12 +51,12 @@ void SliceWriter::add(Kernel& kernel) {
       throw InputError("export: the source of kernel " + kernel.name + " does not define it");
     }
     if (fits(own)) {
-      imports_.insert(slice.imports.begin(), slice.imports.end());
-      for (const std::string& line : slice.constants) {
-        if (!known_.contains(line.substr(0, line.find_first_of(" =")))) constants_.push_back(line);
+      for (const SliceText::Part& part : slice.imports) imports_.insert(part.text);
+      for (const SliceText::Part& part : slice.constants) {
+        if (!known_.contains(part.name)) constants_.push_back(part.text);
       }
-      for (const SliceText::Function& function : slice.functions) {
-        if (!known_.contains(function.name)) functions_.push_back(function.text);
+      for (const SliceText::Part& part : slice.functions) {
+        if (!known_.contains(part.name)) functions_.push_back(part.text);
       }
       known_.insert(own.begin(), own.end());
     } else {
@@ -70,8 +70,8 @@ void SliceWriter::add(Kernel& kernel) {
 
 std::string SliceWriter::text() const {
   std::string out;
-  for (const std::string& line : imports_) out += line + "\n";
-  for (const std::string& line : constants_) out += line + "\n";
+  for (const std::string& line : imports_) out += line;
+  for (const std::string& line : constants_) out += line;
   for (const std::string& function : functions_) out += "\n\n" + function;
   return out;
 }
@@ -88,11 +88,11 @@ bool SliceWriter::fits(const Names& definitions) const {
 SliceWriter::Names SliceWriter::put_apart(const SliceText& slice) {
   const std::string number = std::to_string(++apart_);
   std::string body, inside, outside;
-  for (const auto* lines : {&slice.imports, &slice.constants}) {
-    for (const std::string& line : *lines) body += line + "\n";
+  for (const auto* parts : {&slice.imports, &slice.constants}) {
+    for (const SliceText::Part& part : *parts) body += part.text;
   }
   Names names;
-  for (const SliceText::Function& function : slice.functions) {
+  for (const SliceText::Part& function : slice.functions) {
     body += "\n" + function.text;
     names[function.name] = "_kw_" + number + "_" + function.name;
     inside += function.name + ", ";
