@@ -25,11 +25,12 @@ TEST_P(ExponentialTrial, ExponentialsMayRoundTheirArgument) {
 }
 
 // What kernels may err comes beside what PyTorch errs: whoever computes as it does is no worse.
+// That kernels err more in the mean and less at most is rare: two of these seeds.
 TEST_P(ExponentialTrial, PyTorchsOwnErrorsStayAllowed) {
   backend_.kernels["exp_mul"] = [](std::span<const at::Tensor> t) {
     at::Tensor(t[2]).copy_(t[0].exp() * t[1]);
   };
-  for (uint64_t seed = 1; seed <= 100; ++seed) {
+  for (uint64_t seed = 1; seed <= 4000; ++seed) {
     const TrialReport report = run(reference_task(), kernel_task(), {.seed = seed});
     ASSERT_TRUE(report.outputs.at(0).exact_equal);
     EXPECT_LE(report.outputs[0].candidate_rms, report.outputs[0].reference_rms) << seed;
