@@ -364,7 +364,7 @@ def ablation() -> str:
         conditions, start = found["conditions"], found["start"]
         lines = ["| objective | pass@1, by seed | mean | gained, by seed: points, 95 % | against grpo: points, by seed; mean, 95 % | tokens, millions |",
                  "|---|---|---|---|---|---|"]
-        for objective, row in found["objectives"].items():
+        for objective, row in sorted(found["objectives"].items(), key=lambda item: item[0] != "grpo"):
             runs = sorted((run for run in found["runs"] if run["objective"] == objective), key=lambda run: run["seed"])
             against = row.get("against_grpo")
             base = {run["seed"]: run["pass"] for run in found["runs"] if run["objective"] == "grpo"}
@@ -399,17 +399,17 @@ def policies() -> str:
         return device.removeprefix("NVIDIA ").split(" 80GB")[0]
 
     paths = [path for name in ("policies", "unseen") for path in sorted((ROOT / "bench").glob("*/%s.json" % name))]
-    for path in paths:
-        rows = json.loads(path.read_text())["rows"]
-        for row in sorted(rows, key=lambda row: (row["level"], row["search"], list(names).index(row["policy"]))):
-            summary = row["summary"]
-            passed, eager = summary["pass_at"] or {}, summary["eager"]
-            fast = [eager[which].get("1") for which in ("fast_p_first", "fast_p_best")]
-            lines.append("| %s, %d tasks%s | %s | %s | %s | %s, %s | %s | %d of %d | %.0f, %s |" % (
-                "level %d%s" % (row["level"], ", pairs never trained on" if path.stem == "unseen" else ""), summary["tasks"], ", search" if row["search"] else "", names[row["policy"]],
-                bounds(passed.get("1"), "%.1f %% [%.1f, %.1f]", 100), share(passed.get("10")), *map(share, fast),
-                bounds(eager["geometric_mean_right"], "%.2fx [%.2f, %.2f]"), summary["reasons"].get("coverage", 0),
-                summary["compiled"], row["gpu_seconds"], " and ".join(map(short, row["devices"]))))
+    rows = [(path.stem == "unseen", row) for path in paths for row in json.loads(path.read_text())["rows"]]
+    for unseen, row in sorted(rows, key=lambda item: (item[0], item[1]["level"], item[1]["search"],
+                                                      list(names).index(item[1]["policy"]))):
+        summary = row["summary"]
+        passed, eager = summary["pass_at"] or {}, summary["eager"]
+        fast = [eager[which].get("1") for which in ("fast_p_first", "fast_p_best")]
+        lines.append("| %s, %d tasks%s | %s | %s | %s | %s, %s | %s | %d of %d | %.0f, %s |" % (
+            "level %d%s" % (row["level"], ", pairs never trained on" if unseen else ""), summary["tasks"], ", search" if row["search"] else "", names[row["policy"]],
+            bounds(passed.get("1"), "%.1f %% [%.1f, %.1f]", 100), share(passed.get("10")), *map(share, fast),
+            bounds(eager["geometric_mean_right"], "%.2fx [%.2f, %.2f]"), summary["reasons"].get("coverage", 0),
+            summary["compiled"], row["gpu_seconds"], " and ".join(map(short, row["devices"]))))
     lines += ["", "Ten answers a task, of the teacher one; 95 % intervals over tasks. A right answer is faster where the lower end of its "
               "speedup's interval is more than 1; speedups are geometric means over tasks with a right answer, of the best. Hybrids: "
               "answers that leave PyTorch something to compute, of those that could be compiled; they count as wrong. Seconds are of one GPU with 16 cores (of all together where several shared it), for all policies of a level."]

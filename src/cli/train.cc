@@ -35,7 +35,12 @@ Command add_train(CLI::App& app) {
   app.add_option("--settings", flags->settings,
                  "print the keys of recipes of a kind (sft, rl), what they mean and default to");
   app.footer(
-      "Ctrl-C writes a checkpoint, from which the same command goes on. Models are left in\n"
+      "  kernelwright train recipes/smoke-sft.toml --out runs/smoke-sft    minutes on two cores\n"
+      "  kernelwright train recipes/smoke-rl.toml --out runs/smoke-rl      goes on from its model\n"
+      "  kernelwright train --settings rl\n\n"
+      "Ctrl-C writes a checkpoint, from which the same command goes on; with --set sft.steps=N "
+      "(or\n"
+      "rl.steps=N) a run that is done is made longer. Models are left in\n"
       "RUN/checkpoint-STEP/model; eval and optimize take them by --policy local --model FOLDER.");
   return [flags] { return run(*flags); };
 }

@@ -99,7 +99,7 @@ class RlRun {
       place_ = from_->state.at("place").get<uint64_t>();
       evaluated_ = from_->state.at("evaluated").get<int64_t>();
       curriculum_.restore(from_->state.at("curriculum"));
-      progress_.line("goes on from step " + std::to_string(step_));
+      progress_.line(goes_on_line(*from_, settings_));
     }
     batches_.emplace(config_,
                      RlBatchMaker::Parts{generator_, tasks_, judge_, stop_,

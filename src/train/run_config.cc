@@ -189,9 +189,10 @@ std::optional<FoundCheckpoint> checkpoint_of(const fs::path& run, const Settings
   if (!from) return from;
   // What changes no result may be another: a run can be looked at more often, or go on with other
   // cores. A setting that the run does not know is of a later version.
+  // Nor does the run so far hang on how many steps are to follow.
   const std::set<std::string> free = {
       "data.threads",    "data.makers", "sft.checkpoint_every", "rl.checkpoint_every", "judge.jobs",
-      "judge.executors", "judge.gpu",   "sft.evaluate_every"};
+      "judge.executors", "judge.gpu",   "sft.evaluate_every",   "sft.steps",           "rl.steps"};
   const Json &stored = from->state.at("settings"), now = settings.record();
   for (const auto& [key, value] : now.items()) {
     if (free.contains(key) || !stored.contains(key) || stored.at(key) == value) continue;
@@ -200,6 +201,17 @@ std::optional<FoundCheckpoint> checkpoint_of(const fs::path& run, const Settings
                      "remove it");
   }
   return from;
+}
+
+std::string goes_on_line(const FoundCheckpoint& from, const Settings& settings) {
+  std::string out = "goes on from step " + std::to_string(from.step);
+  const Json &stored = from.state.at("settings"), now = settings.record();
+  for (const char* key : {"sft.steps", "rl.steps"}) {
+    if (!now.contains(key) || stored.value(key, now.at(key)) == now.at(key)) continue;
+    out += ", to step " + now.at(key).dump() + " in place of " + stored.at(key).dump() +
+           ": rates are those of the new schedule from here on";
+  }
+  return out;
 }
 
 }  // namespace kw

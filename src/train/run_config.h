@@ -64,9 +64,11 @@ std::unique_ptr<ParameterOptimizer> make_optimizer(const RunConfig& config,
 ProgramOptions program_options(const RunConfig& config, Split split);
 
 // Where a run stands; makes its folder. InputError where that cannot be, or the run's settings are
-// others.
+// others. It may be asked for other steps than it began with: rates then follow the new schedule.
 std::optional<FoundCheckpoint> checkpoint_of(const std::filesystem::path& run,
                                              const Settings& settings);
+// What people are told of that.
+std::string goes_on_line(const FoundCheckpoint& from, const Settings& settings);
 
 // What a run tells people.
 struct RunProgress {

@@ -115,7 +115,7 @@ int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::pat
   if (from) {
     step = from->step;
     place = {from->state.at("chunk").get<uint64_t>(), from->state.at("example").get<uint64_t>()};
-    progress.line("goes on from step " + std::to_string(step));
+    progress.line(goes_on_line(*from, settings));
   }
   const DeviceProfile profile = device_profile(config.target);
   const PairMakers makers(config, profile);

@@ -50,6 +50,33 @@ TEST(SftRun, GoesOnExactlyWhereItWasStopped) {
   fs::remove_all(base);
 }
 
+// Its rates are those of the longer schedule, and its programs those that come next.
+TEST(SftRun, CanBeMadeLonger) {
+  const fs::path base = fs::path(testing::TempDir()) / "kw-sft-longer";
+  fs::remove_all(base);
+  SftConfig config = small_config();
+  config.validation = 0, config.steps = 3;
+  run(config, base / "three", -1);
+  config.steps = 1;
+  EXPECT_EQ(run(config, base / "longer", -1), 1);
+  config.steps = 3;
+  Settings settings;
+  describe(settings, config);
+  std::string said;
+  EXPECT_EQ(run_sft(config, settings, base / "longer", std::atomic<bool>(false),
+                    {[&](const std::string& line) { said += line + "\n"; }}),
+            3);
+  EXPECT_NE(said.find("goes on from step 1, to step 3 in place of 1"), std::string::npos) << said;
+  const auto three = log_of(base / "three"), longer = log_of(base / "longer");
+  ASSERT_EQ(longer.size(), 3u);
+  ASSERT_EQ(three.size(), 3u);
+  for (const size_t i : {1, 2}) {
+    EXPECT_EQ(longer[i].at("rate"), three[i].at("rate"));
+    EXPECT_EQ(longer[i].at("tokens"), three[i].at("tokens"));
+  }
+  fs::remove_all(base);
+}
+
 // An adapter that learns on the model of another run, and is all that is kept; then one on it.
 TEST(SftRun, AnAdapterGoesOnExactlyWhereItWasStopped) {
   const fs::path base = fs::path(testing::TempDir()) / "kw-sft-adapter";
