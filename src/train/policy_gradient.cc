@@ -44,6 +44,19 @@ std::vector<Group> rollouts(const std::vector<SampledGroup>& groups,
   return out;
 }
 
+double drift_of(const std::vector<Group>& groups) {
+  double sum = 0, tokens = 0;
+  for (const Group& group : groups) {
+    for (const Rollout& rollout : group) {
+      for (size_t t = 0; t < rollout.log_p.size(); ++t) {
+        sum += rollout.old_log_p[t] - rollout.log_p[t];
+      }
+      tokens += static_cast<double>(rollout.log_p.size());
+    }
+  }
+  return tokens > 0 ? sum / tokens : 0;
+}
+
 }  // namespace
 
 std::vector<std::vector<double>> answer_log_p(const Transformer& model,
@@ -70,10 +83,11 @@ UpdateReport update(const Transformer& model, const Transformer* reference,
   const std::vector<Example> texts = texts_of(groups);
   std::vector<std::vector<double>> reference_log_p;
   if (reference) reference_log_p = answer_log_p(*reference, texts, options);
-  const ObjectiveResult result =
-      objective(rollouts(groups, answer_log_p(model, texts, options), reference_log_p));
+  const std::vector<Group> seen =
+      rollouts(groups, answer_log_p(model, texts, options), reference_log_p);
+  const ObjectiveResult result = objective(seen);
   std::vector<const std::vector<double>*> weights;
-  UpdateReport out{result.loss, result.kl, result.clipped};
+  UpdateReport out{result.loss, result.kl, result.clipped, drift_of(seen)};
   for (const auto& group : result.weights) {
     for (const auto& answer : group) {
       weights.push_back(&answer);

@@ -32,8 +32,11 @@ struct UpdateOptions {
 
 struct UpdateReport {
   double loss = 0, kl = 0, clipped = 0;  // ObjectiveResult's
-  double norm = 0;                       // of all gradients, before they were cut down
-  int64_t tokens = 0;                    // of the answers
+  // How far the model has gone from the one that wrote the answers: the mean over their tokens of
+  // log p_old - log p, in nats, an estimate of KL(old, now). Near 0 in the first update of a batch.
+  double drift = 0;
+  double norm = 0;     // of all gradients, before they were cut down
+  int64_t tokens = 0;  // of the answers
 };
 
 // Log-probabilities of each answer's tokens under a model, by text.

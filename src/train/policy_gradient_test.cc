@@ -68,7 +68,13 @@ TEST(Update, FollowsTheObjectivesWeights) {
     }
   }
   sum.backward();
-  double norm = 0;
+  double norm = 0, gone = 0, tokens = 0;
+  for (const auto& of_group : expected) {
+    for (const auto& answer : of_group) {
+      for (const double log_p : answer) gone += -1.5 - log_p;  // all were sampled at -1.5
+      tokens += static_cast<double>(answer.size());
+    }
+  }
   for (const auto& [name, parameter] : alone.parameters()) {
     norm += parameter.grad().square().sum().item<double>();
   }
@@ -96,6 +102,7 @@ TEST(Update, FollowsTheObjectivesWeights) {
   const UpdateReport report = update(model, &reference, adam, groups, objective, 1.0,
                                      {.row = 33, .rows_at_once = 2, .temperature = temperature});
   EXPECT_EQ(report.loss, 5);
+  EXPECT_NEAR(report.drift, gone / tokens, 1e-4);
   EXPECT_NEAR(report.norm, std::sqrt(norm), 1e-3 * std::sqrt(norm));
   for (const auto& [name, parameter] : model.parameters()) {  // gradient / epsilon, times the rate
     const at::Tensor moved = (reference.parameters().at(name) - parameter.detach()) * 1e3;

@@ -57,6 +57,7 @@ Json step_numbers(const StepReport& report, const BatchSummary& batch, const RlT
               {"loss", learned.loss},
               {"kl", learned.kl},
               {"clipped", learned.clipped},
+              {"drift", learned.drift},
               {"norm", learned.norm},
               {"rate", learned.rate},
               {"updates", learned.updates},

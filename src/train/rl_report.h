@@ -21,7 +21,7 @@ using PhaseSeconds = std::map<std::string, double>;
 
 // All updates of a batch together: means, but for tokens and their number.
 struct LearnReport {
-  double loss = 0, kl = 0, clipped = 0, norm = 0, rate = 0;
+  double loss = 0, kl = 0, clipped = 0, drift = 0, norm = 0, rate = 0;
   int64_t updates = 0, tokens = 0;
 };
 

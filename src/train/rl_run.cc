@@ -169,7 +169,7 @@ class RlRun {
       }
     }
     const auto count = static_cast<double>(std::max<int64_t>(1, out.updates));
-    for (double* mean : {&out.loss, &out.kl, &out.clipped, &out.norm}) *mean /= count;
+    for (double* mean : {&out.loss, &out.kl, &out.clipped, &out.drift, &out.norm}) *mean /= count;
     return out;
   }
 
@@ -185,6 +185,7 @@ class RlRun {
     out.loss += one.loss;
     out.kl += one.kl;
     out.clipped += one.clipped;
+    out.drift += one.drift;
     out.norm += one.norm;
     out.tokens += one.tokens;
     ++out.updates;
