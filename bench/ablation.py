@@ -18,33 +18,21 @@ of an objective against grpo, of the means over the seeds that both have.
 """
 
 import argparse
-import hashlib
 import json
 import statistics
 import subprocess
 import threading
 import time
-import tomllib
 from pathlib import Path
 
+from files import digest, write_whole
 from gpus import part_of_host, share
 from held_out import held_out
 from paired import answers_of, differences_of, interval
-from whole_file import write_whole
+from recipe_runs import RL_SEED, ROOT, evaluation, newest_model, recipe, settings_of, table
 
-ROOT = Path(__file__).resolve().parent.parent
 START_SEED = 1
-RL_SEED = 100  # more than the seed that is named: the start's own programs are others
-EVALUATION_SEED = 7
 BASE = "grpo"
-
-
-def typed(value):
-    """As a recipe has it; words need no quotes on a command line."""
-    try:
-        return tomllib.loads("value = " + value)["value"]
-    except tomllib.TOMLDecodeError:
-        return value
 
 
 class Machine:
@@ -54,13 +42,9 @@ class Machine:
         self.tool, self.runs, self.device, self.overrides = tool, flags.runs, flags.device, flags.set or []
         self.parts = flags.side_by_side
         self.own = threading.local()  # .part of the host that this thread's commands have, where there are several
-        self.recipes = {kind: ROOT / ("recipes/%s-%s.toml" % (flags.recipe, kind)) for kind in ("sft", "rl")}
-        self.rl = tomllib.loads(self.recipes["rl"].read_text())
-        for item in self.overrides:
-            if item.startswith("rl:"):
-                key, value = item[3:].split("=", 1)
-                table, name = key.split(".")
-                self.rl.setdefault(table, {})[name] = typed(value)
+        self.recipes = {kind: recipe(flags.recipe, kind) for kind in ("sft", "rl")}
+        self.rl = settings_of(tool, self.recipes["rl"],
+                              [item[3:] for item in self.overrides if item.startswith("rl:")])
 
     def command(self, *words, out=None):
         prefix, environment = part_of_host(self.own.part, self.parts) if hasattr(self.own, "part") else ([], None)
@@ -80,29 +64,13 @@ class Machine:
     def trained(self, kind, run, **own):
         """The newest model of a run, trained to its end."""
         self.command("train", self.recipes[kind], "--out", run, *self.settings(kind, **own))
-        checkpoints = sorted(run.glob("checkpoint-*/model"), key=lambda path: int(path.parent.name.split("-")[1]))
-        return checkpoints[-1]
+        return newest_model(run)
 
     def evaluated(self, tasks, model, name):
         """The share of each task's answers that is right, and the summary."""
-        rl, judge = self.rl["rl"], self.rl["judge"]
-        as_learned = [word for key, flag in (("trials", "--trials"), ("build_seconds", "--build-timeout"),
-                                             ("trial_seconds", "--trial-timeout"))
-                      if key in judge for word in (flag, judge[key])]
         out = self.runs / (name + ".jsonl")
-        self.command("eval", tasks, "--backend", self.device, "--coverage", "pure", "--no-time", "--policy", "local",
-                     "--model", model, "--model-device", self.device, "--samples", 1, "--seed", EVALUATION_SEED,
-                     "--temperature", rl.get("temperature", 1), "--max-tokens", rl["max_tokens"], "--concurrency", 256,
-                     "--batch", 256, "--executors", 6 if self.device == "cuda" else 1, *as_learned, "--json", out=out)
+        self.command(*evaluation(tasks, model, self.rl, self.device), out=out)
         return answers_of(out)
-
-
-def digest(*paths):
-    """Of a model's weights, or the tasks: runs of another start are not compared."""
-    whole = hashlib.sha256()
-    for path in sorted(paths):
-        whole.update(path.read_bytes())
-    return whole.hexdigest()
 
 
 def outcome(name, found, summary):
@@ -120,7 +88,7 @@ def of_log(path):
     rewards = [row["reward"] for row in steps]
     return {"steps": len(steps), **total,
             "rewards_by_five_steps": [round(statistics.fmean(rewards[i:i + 5]), 3) for i in range(0, len(rewards), 5)],
-            "kl": statistics.fmean(row["kl"] for row in steps), "drift": statistics.fmean(row["drift"] for row in steps)}
+            "kl": statistics.fmean(row["kl"] for row in steps), "drift": statistics.fmean(row.get("drift", 0) for row in steps)}
 
 
 def compare(found):
@@ -178,14 +146,14 @@ def main():
         "command": " ".join([
             "bench/ablation.py build/kernelwright --runs runs/ablation --out", str(flags.out), "--recipe", flags.recipe,
             "--device", flags.device, "--tasks", str(flags.tasks), "--seeds", flags.seeds, *("--set " + item for item in flags.set or [])]),
-        "commit": flags.commit or subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT,
-                                                 capture_output=True, text=True).stdout.strip(),
         "runs": []}
     start = flags.start or machine.trained("sft", flags.runs / "sft", run__seed=START_SEED)
     seeds = [int(seed) for seed in flags.seeds.split(",")]
-    tasks, left_out = held_out(machine.tool, machine.rl["data"], [START_SEED, *(seed + RL_SEED for seed in seeds)],
+    tasks, left_out = held_out(machine.tool, table(machine.rl, "data"), [START_SEED, *(seed + RL_SEED for seed in seeds)],
                                flags.tasks, flags.runs, flags.device)
-    same = {"recipe": flags.recipe, "start": digest(*start.glob("*.safetensors")),
+    commit = flags.commit or subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT,
+                                            capture_output=True, text=True).stdout.strip()
+    same = {"recipe": flags.recipe, "recipes": digest(*machine.recipes.values()), "start": digest(*start.glob("*.safetensors")),
             "tasks": flags.tasks, "held_out": digest(tasks), "left_out_as_seen": left_out, "set": flags.set or [], "device": flags.device}
     if found.setdefault("conditions", same) != same:
         raise SystemExit("%s was begun with %s, and now there is %s; give the start (--start) and the seeds of then"
@@ -205,7 +173,7 @@ def main():
         name = "%s-%d" % job
         model = machine.trained("rl", flags.runs / name, run__seed=seed + RL_SEED, model__init=start,
                                 rl__objective=objective)
-        run = {"objective": objective, "seed": seed, **of_log(flags.runs / name / "log.jsonl"),
+        run = {"objective": objective, "seed": seed, "commit": commit, **of_log(flags.runs / name / "log.jsonl"),
                **outcome(name, *machine.evaluated(tasks, model, name))}
         with lock:
             found["runs"].append(run)

@@ -14,7 +14,7 @@ import json
 import re
 from pathlib import Path
 
-from whole_file import write_whole
+from files import write_whole
 
 
 def kind(sample):

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-from whole_file import write_whole
+from files import write_whole
 
 HALF = "dtype=torch.bfloat16"
 

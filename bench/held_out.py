@@ -4,18 +4,19 @@ import json
 import subprocess
 
 HELD_OUT_SEED = 1001
-MOST_DRAWN = 20000  # programs of a run; none draws as many
+MOST_DRAWN = 20000  # programs of a run; a long one of supervised fine-tuning on few operators can draw more
 
 
 def synth(tool, data, seed, count, out, split, *flags):
     if len(data["levels"]) != 1 or isinstance(data["log_low"], list):
         raise SystemExit("recipes of one level and one window are understood")
-    only = ["--only", ",".join(data["operators"])] if "operators" in data else []
-    subprocess.run(list(map(str, [
+    only = ["--only", ",".join(data["operators"])] if data.get("operators") else []
+    done = subprocess.run(list(map(str, [
         tool, "synth", "--level", data["levels"][0], "--count", count, "--seed", seed,
         "--window", "2^%d:2^%d" % (data["log_low"], data["log_high"]), *only,
-        "--split", split, "--out", out, *flags])), check=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        "--split", split, "--out", out, *flags])), capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(done.stderr)
 
 
 def held_out(tool, data, seeds, count, folder, backend="cpu"):

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from gpus import part_of_host, share
-from whole_file import write_whole
+from files import write_whole
 
 SUMS = ("right", "wrong", "not_judged", "unfair", "skipped")
 

@@ -26,8 +26,8 @@ import threading
 import time
 from pathlib import Path
 
+from files import digest, model_digest, write_whole
 from gpus import part_of_host, share
-from whole_file import write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -86,9 +86,14 @@ def text_of(policies, level, searched, flags):
     return " ".join(["kernelwright eval", suite(level, flags)[1], *command_of(policies, searched, flags), "--json"])
 
 
-def is_row_of(row, policy, level, searched, flags):
+def content_of(folder, level, flags):
+    """What a policy is, and what it is asked about, whatever they are called."""
+    return {"model": model_digest(folder) if folder else None, "tasks": digest(ROOT / suite(level, flags)[0])}
+
+
+def is_row_of(row, policy, folder, level, searched, flags):
     """Alone or beside others, which changes nothing of what it is asked and how that is judged."""
-    if (row["policy"], row["level"]) != (policy, level):
+    if (row["policy"], row["level"]) != (policy, level) or row.get("content") != content_of(folder, level, flags):
         return False
     if policy != "teacher":
         return re.sub(r" --beside \S+", "", row["command"]) == text_of([policy], level, searched, flags)
@@ -105,7 +110,7 @@ def wanted_jobs(policies, found, flags):
     for level in map(int, flags.levels.split(",")):
         for searched in modes:
             missing = [policy for policy in models_first
-                       if not any(is_row_of(row, policy, level, searched, flags) for row in found["rows"])]
+                       if not any(is_row_of(row, policy, policies[policy], level, searched, flags) for row in found["rows"])]
             together = [[policy] for policy in missing] if searched else [missing] if missing else []
             jobs += [(names, level, searched) for names in together]
     return jobs
@@ -141,8 +146,9 @@ class Measurement:
         models = iter([str(within_root(folders[policy])) for policy in policies if policy != "teacher"])
         words = [next(models) if word == "MODEL" else word for word in command_of(policies, searched, flags)]
         self.command = [str(tool), "eval", str(suite(level, flags)[0]), *words, "--json"]
+        self.content = [content_of(folders[policy], level, flags) for policy in policies]
         # Of this question alone: its lines stay when its rows are there.
-        asked = [self.text, *words, flags.commit, *(["%d shards" % flags.gpus] if searched else [])]
+        asked = [self.text, *words, flags.commit, json.dumps(self.content), *(["%d shards" % flags.gpus] if searched else [])]
         self.lines = flags.runs / ("%s-%d%s-%s.jsonl" % (
             "+".join(policies).replace("/", "_"), level, "-search" if searched else "",
             hashlib.sha256("\n".join(asked).encode()).hexdigest()[:8]))
@@ -188,7 +194,7 @@ class Measurement:
         of_all = self.summaries(self.lines, gpu, deadline)
         parts = [of_all] if shards == 1 else [
             json.loads(self.kept(".%d-of-%d.summary" % (i + 1, shards))) for i in range(shards)]
-        return [{"policy": policy, "level": self.level, "command": self.text, "search": self.searched,
+        return [{"policy": policy, "content": self.content[i], "level": self.level, "command": self.text, "search": self.searched,
                  "gpu_seconds": round(float(self.kept(".seconds")), 1), "gpus": shards,
                  "commit": self.flags.commit,
                  "devices": self.kept(".devices").splitlines(), "summary": of_all[i]["summary"],
@@ -247,7 +253,7 @@ def main():
             policy, flags.teacher_samples = "teacher", int(fewer[1])
         if policy != "teacher" and not any(Path(folder).glob("*config.json")):
             raise SystemExit("--policy %s: %s is no model's folder" % (item, folder or "nothing"))
-        folders[policy] = Path(folder).resolve()
+        folders[policy] = None if policy == "teacher" else Path(folder).resolve()
     lock = threading.Lock()
 
     deadline = begun + 60 * flags.minutes

@@ -22,19 +22,14 @@ import resource
 import statistics
 import subprocess
 import time
-import tomllib
 from pathlib import Path
 
+from files import digest, write_whole
 from held_out import held_out
 from paired import answers_of, differences_of, interval
+from recipe_runs import RL_SEED, ROOT, evaluation, newest_model, recipe, settings_of, table
 
-ROOT = Path(__file__).resolve().parent.parent
-EVALUATION_SEED = 7
-RL_SEED = 100  # more than that of SFT
-
-
-def recipe(name):
-    return tomllib.loads((ROOT / "recipes" / name).read_text())
+RECIPES = {kind: recipe("smoke", kind) for kind in ("sft", "rl")}
 
 
 def of_children():
@@ -63,35 +58,37 @@ class Phases:
         self.path.write_text(json.dumps(self.seconds))
 
 
-def evaluate(tool, tasks, model, rl, trials, out, phases, phase):
+def evaluate(tool, tasks, model, rl, out, phases, phase):
     """Whether each task was solved, by its file (None: not judged), and eval's summary."""
     if not out.exists():
         part = out.with_suffix(".part")
         part.unlink(missing_ok=True)
-        command = [tool, "eval", tasks, "--backend", "cpu", "--coverage", "pure", "--no-time", "--policy", "local",
-                   "--model", model, "--model-device", "cpu", "--samples", 1, "--seed", EVALUATION_SEED,
-                   "--temperature", rl["temperature"], "--max-tokens", rl["max_tokens"], "--trials", trials,
-                   "--concurrency", rl["rows"], "--batch", 200, "--json"]
+        command = [tool, *evaluation(tasks, model, rl, "cpu")]
         phases.add(phase, ["sh", "-c", '"$@" > "$0"', part, *command], out.with_suffix(".log"))
         part.rename(out)
     return answers_of(out)
 
 
 def learn(tool, seed, folder, phases, settings):
-    """Folders of the models before and after reinforcement learning."""
-    models, steps = [], {"sft": recipe("smoke-sft.toml")["sft"]["steps"], "rl": recipe("smoke-rl.toml")["rl"]["steps"]}
+    """Folders of the models before and after reinforcement learning. A run that is done ends at once."""
+    models = []
     for kind, own in (("sft", seed), ("rl", seed + RL_SEED)):
         run = folder / kind
-        models.append(run / ("checkpoint-%d" % steps[kind]) / "model")
-        if models[-1].exists():
-            continue
-        command = [tool, "train", ROOT / "recipes" / ("smoke-%s.toml" % kind), "--out", run,
-                   "--set", "run.seed=%d" % own]
+        command = [tool, "train", RECIPES[kind], "--out", run, "--set", "run.seed=%d" % own]
         if kind == "rl":
             for setting in ("model.init=%s" % models[0], *settings):
                 command += ["--set", setting]
         phases.add(kind, command, folder / (kind + ".log"))
+        models.append(newest_model(run))
     return models
+
+
+def check_same(runs, conditions):
+    """What the folder has is of these recipes and settings, or of none."""
+    path = runs / "conditions.json"
+    if path.exists() and json.loads(path.read_text()) != conditions:
+        raise SystemExit("%s has runs of other recipes, settings or tasks: give --runs a folder of its own" % runs)
+    write_whole(path, json.dumps(conditions, indent=1) + "\n")
 
 
 def curve(log):
@@ -104,10 +101,10 @@ def one_seed(tool, seed, folder, tasks, settings):
     folder.mkdir(parents=True, exist_ok=True)
     phases = Phases(folder / "seconds.json")
     models = learn(tool, seed, folder, phases, settings)
-    rl, judge = (recipe("smoke-rl.toml")[table] for table in ("rl", "judge"))
+    rl = settings_of(tool, RECIPES["rl"], settings)
     answers, reasons = [], []
     for when, model in zip(("before", "after"), models):
-        found, summary = evaluate(tool, tasks, model, rl, judge["trials"], folder / (when + ".jsonl"), phases,
+        found, summary = evaluate(tool, tasks, model, rl, folder / (when + ".jsonl"), phases,
                                   "evaluation " + when)
         answers.append(found)
         reasons.append(summary["reasons"])
@@ -147,14 +144,15 @@ def main():
     seeds = [int(seed) for seed in flags.seeds.split(",")]
     tool, runs = Path(flags.kernelwright).resolve(), flags.runs.resolve()
     runs.mkdir(parents=True, exist_ok=True)
-    data = recipe("smoke-rl.toml")["data"]
-    tasks, left_out = held_out(tool, data, [own for seed in seeds for own in (seed, seed + RL_SEED)], flags.tasks, runs)
+    rl = settings_of(tool, RECIPES["rl"], flags.set)
+    tasks, left_out = held_out(tool, table(rl, "data"), [own for seed in seeds for own in (seed, seed + RL_SEED)], flags.tasks, runs)
+    check_same(runs, {"recipes": digest(*RECIPES.values()), "set": flags.set, "tasks": digest(tasks)})
     words = ["bench/smoke.py", "build/kernelwright", "--runs", "runs/smoke", "--out", "bench/cpu/" + flags.out.name,
              "--seeds", flags.seeds, "--tasks", str(flags.tasks)]
     found = {"command": " ".join(words + ["--set " + setting for setting in flags.set]),
              "versions": versions(tool), "cores": os.cpu_count(),
              "threads_of_torch": os.environ.get("OMP_NUM_THREADS"),
-             "temperature": recipe("smoke-rl.toml")["rl"]["temperature"],
+             "temperature": rl["rl.temperature"],
              "held_out": flags.tasks, "left_out_as_seen": left_out, "seeds": []}
     all_differences = []
     for seed in seeds:

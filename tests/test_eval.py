@@ -322,6 +322,16 @@ def test_lines_of_another_run_are_not_gone_on_with(three_models, tmp_path):
     (changed / "sorted.py").write_text((changed / "sorted.py").read_text() + "\n")
     process = run(*own)
     assert process.returncode == 2 and "another run" in process.stderr
+    # So is another policy of the same folder.
+    answers = tmp_path / "answers"
+    answers.mkdir()
+    written = answers / "pointwise.0.fragment.py"
+    written.write_text("class ModelNew: pass\n")
+    replay = (*own[:-1], tmp_path / "replay.jsonl", "--policy", "replay", "--answers", answers)
+    assert run(*replay).returncode == 0
+    written.write_text("class ModelNew: pass  # changed\n")
+    process = run(*replay)
+    assert process.returncode == 2 and "another run" in process.stderr
     lines.write_text(kept[:5])  # torn in its first line
     assert run(*common).returncode == 0 and len(lines.read_text().splitlines()) == 4
     lines.write_text("what is this\n")

@@ -214,6 +214,14 @@ def certificate(folder):
 
 
 @pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl to make a certificate with")
+@pytest.mark.parametrize("flag, whose", [("--model", "local"), ("--answers", "replay"), ("--policy-url", "openai"),
+                                         ("--policy-model", "openai")])
+def test_whom_to_ask_is_not_ignored(model, flag, whose):
+    for command in ("eval", "optimize"):
+        process = run(command, model, "--backend", "cpu", flag, "somewhere")
+        assert process.returncode == 2 and "%s is for --policy %s, and --policy is teacher" % (flag, whose) in process.stderr
+
+
 def test_https_with_a_certificate_that_is_checked(model, tmp_path):
     key, cert = certificate(tmp_path)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -423,6 +431,24 @@ def test_the_benchmark_measures_policies_of_a_level_in_one_command(tmp_path):
         assert "--model MODEL" in row["command"] and "--beside MODEL --beside teacher --json" in row["command"]
     again, commands = bench.rows("b", "teacher", "a")
     assert again == rows and not commands  # kept, whoever is beside and in whatever order
+
+
+def test_the_benchmark_measures_another_model_of_the_same_name(tmp_path):
+    bench = Benchmark(tmp_path)
+    level1 = ("--levels", "1")
+    bench.rows("a", "teacher", flags=level1)
+    (tmp_path / "a" / "config.json").write_text("{ }")
+    rows, commands = bench.rows("a", "teacher", flags=level1)
+    assert len(commands) == 1 and "--beside" not in commands[0] and len(rows) == 3
+    assert rows[0]["content"] != rows[2]["content"]
+    # Its lines are others, too.
+    assert len({path.name for path in (tmp_path / "runs").glob("a*.out")}) == 2
+    # So are those of an adapter whose base is another one.
+    (tmp_path / "b" / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": "../a"}))
+    bench.rows("b", flags=level1)
+    assert not bench.rows("b", flags=level1)[1]
+    (tmp_path / "a" / "config.json").write_text("{  }")
+    assert len(bench.rows("b", flags=level1)[1]) == 1
 
 
 def test_the_benchmark_measures_what_is_missing(tmp_path):

@@ -87,9 +87,9 @@ void write_file(const fs::path& path, const std::string& text) {
 
 // One of the policies that are judged, and what came of it.
 struct Judged {
-  std::string label;               // what its lines say it is; empty where it is the only one
-  fs::path folder;                 // of what it wrote
-  std::unique_ptr<Policy> policy;  // once there is something to ask it
+  std::string label;  // what its lines say it is; empty where it is the only one
+  fs::path folder;    // of what it wrote
+  std::unique_ptr<Policy> policy;
   std::map<std::string, int> outcomes;
   // By the models' places: results come in another order, and intervals depend on it.
   std::map<size_t, TaskAnswers> tasks;
@@ -263,12 +263,16 @@ Json flags_given(const CLI::App& app) {
   return out;
 }
 
-// What a run's lines depend on: flags, and the models' texts.
+// What a run's lines depend on: flags, who is asked, and the models' texts.
 Json asked_of(const Flags& flags, const std::vector<RecordRequest>& requests,
-              const DeviceProfile& profile) {
-  Json texts;
+              const std::vector<Judged>& judged, const DeviceProfile& profile) {
+  Json texts, policies;
   for (const RecordRequest& request : requests) texts.push_back({request.file, request.text});
+  for (const Judged& each : judged) {  // a folder's model may be another one by now
+    policies.push_back({each.policy->name(), each.policy->fingerprint()});
+  }
   return {{"flags", flags.given},
+          {"policies", std::move(policies)},
           {"backend", flags.machine.chosen_backend()},
           {"device", profile.name},
           {"models", sha256_hex(texts.dump())}};
@@ -300,7 +304,7 @@ void open_lines(const Flags& flags, const DeviceProfile& profile,
   }
   std::vector<std::string> labels;
   for (const Judged& each : judged) labels.push_back(each.label);
-  lines.emplace(flags.lines, asked_of(flags, requests, profile), std::move(labels));
+  lines.emplace(flags.lines, asked_of(flags, requests, judged, profile), std::move(labels));
   for (const std::string& other : flags.merge) lines->merge(other);
   const size_t models = places.size();
   std::erase_if(places, [&](size_t place) {
@@ -365,7 +369,9 @@ int run(const Flags& flags) {
     };
   }
   const std::vector<PolicyFlags> asked = policies_of(flags);
+  flags.policy.refuse_unused(asked);
   std::vector<Judged> judged = judged_of(flags, asked);
+  make_policies(flags, asked, machine.profile, judged);
   open_lines(flags, machine.profile, all, judged, places, lines);
   std::vector<RecordRequest> requests;
   for (size_t place : places) requests.push_back(all[place]);
@@ -387,7 +393,7 @@ int run(const Flags& flags) {
   });
   if (!requests.empty()) {
     machine.executor.hello();
-    make_policies(flags, asked, machine.profile, judged);
+    for (const Judged& each : judged) each.policy->prepare();
   }
   const auto done = [&](const SuiteResult& result) {
     Judged& own = judged[result.policy];
@@ -502,7 +508,9 @@ Command add_eval(CLI::App& app) {
                  "files, and without --shard, prints the summary of all")
       ->type_name("I/N")
       ->needs(kept);
-  app.add_option("--seed", flags->seed, "seed of policy, inputs and parameters (default: secret)");
+  app.add_option("--seed", flags->seed,
+                 "seed of inputs and parameters (default: secret), and of what a policy draws at a "
+                 "temperature (default: 0)");
   app.add_option(
          "--build-timeout", flags->build_timeout,
          "seconds that compiling a sample may take before it counts as hung; recording one: "

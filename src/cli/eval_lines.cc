@@ -15,6 +15,39 @@ Key key_of(const Json& line) { return {line.at("model"), line.value("label", "")
 
 bool is_judged(const Json& line) { return line.value("outcome", "") != "not judged"; }
 
+std::string value_text(const Json& flags, const std::string& flag) {
+  if (!flags.contains(flag)) return "not given";
+  std::string out;
+  for (const Json& word : flags.at(flag)) {
+    out += (out.empty() ? "" : " ") + (word.is_string() ? word.get<std::string>() : word.dump());
+  }
+  return out.empty() ? "given" : out;
+}
+
+// What the runs were asked, where it is not the same.
+std::string difference_of(const Json& there, const Json& here) {
+  std::string out;
+  const auto add = [&](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
+  const Json before = there.value("flags", Json::object()),
+             now = here.value("flags", Json::object());
+  Json all = before;
+  all.update(now);
+  for (const auto& [flag, value] : all.items()) {
+    const std::string was = value_text(before, flag), is = value_text(now, flag);
+    if (was != is) add(flag + " (" + was + " there, " + is + " here)");
+  }
+  for (const char* what : {"backend", "device"}) {
+    if (there.value(what, Json()) == here.value(what, Json())) continue;
+    add(std::string(what) + " (" + there.value(what, Json()).dump() + " there, " +
+        here.value(what, Json()).dump() + " here)");
+  }
+  if (there.value("models", Json()) != here.value("models", Json())) add("the models' texts");
+  if (there.value("policies", Json()) != here.value("policies", Json())) {
+    add("what the policies are (a model's weights, a schedule table, answers)");
+  }
+  return out;
+}
+
 // A file of lines, as the flag that names it has it.
 struct Named {
   const char* flag;
@@ -48,10 +81,13 @@ std::map<Key, Json> lines_of(const Named& named, const std::string& text, const 
     const Json line =
         Json::parse(text.substr(begin, end - begin), nullptr, /*allow_exceptions=*/false);
     if (number == 1) {
-      if (!line.is_object() || !line.contains("eval")) throw no_lines(named);
+      if (!line.is_object() || !line.contains("eval") || !line["eval"].is_object() ||
+          !line["eval"].value("flags", Json::object()).is_object()) {
+        throw no_lines(named);
+      }
       if (line["eval"] != asked) {
-        throw InputError(named.text() + ": is of another run, which was asked " +
-                         line["eval"].dump() + ", and this one " + asked.dump());
+        throw InputError(named.text() + ": is of another run, which differs in " +
+                         difference_of(line["eval"], asked));
       }
       continue;
     }

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/synth_file.h"
+#include "formats/file_lock.h"
 #include "formats/json.h"
 
 namespace kw {

@@ -1,8 +1,8 @@
 #include "cli/policy_flags.h"
 
 #include <cstdlib>
-#include <set>
 #include <sstream>
+#include <tuple>
 
 #include "formats/error.h"
 #include "policy/mixed.h"
@@ -21,6 +21,15 @@ std::string number_text(const Json& value) {
   out.precision(4);
   out << value.get<double>();
   return out.str();
+}
+
+std::set<std::string> split(const std::string& text, const std::string& between) {
+  std::set<std::string> out;
+  for (size_t at = 0, end = 0; end != std::string::npos; at = end + between.size()) {
+    end = text.find(between, at);
+    out.insert(text.substr(at, end == std::string::npos ? end : end - at));
+  }
+  return out;
 }
 
 std::string pairs_text(const Json& costs) {
@@ -91,6 +100,23 @@ PolicyFlags PolicyFlags::with(const std::string& what) const {
   return out;
 }
 
+std::set<std::string> PolicyFlags::names() const { return split(policy, ","); }
+
+void PolicyFlags::refuse_unused(const std::vector<PolicyFlags>& beside) const {
+  std::set<std::string> asked = names();
+  for (const PolicyFlags& other : beside) asked.merge(other.names());
+  const std::tuple<const char*, const std::string&, const char*> own[] = {
+      {"--model", local.server.model, "local"},
+      {"--answers", answers, "replay"},
+      {"--policy-url", openai.url, "openai"},
+      {"--policy-model", openai.model, "openai"}};
+  for (const auto& [flag, value, whose] : own) {
+    if (value.empty() || asked.contains(whose)) continue;
+    throw InputError(std::string(flag) + " is for --policy " + whose + ", and --policy is " +
+                     policy);
+  }
+}
+
 std::string PolicyFlags::label() const {
   return policy == "local" && !local.server.model.empty() ? local.server.model : policy;
 }
@@ -138,9 +164,7 @@ std::unique_ptr<Policy> PolicyFlags::make(const TeacherOptions& teacher) const {
     out.push_back(make_one(name, teacher));
   }
   if (out.empty()) throw InputError("--policy is empty; expected teacher, local, openai or replay");
-  std::unique_ptr<Policy> all = make_mixed(std::move(out));
-  all->prepare();
-  return all;
+  return make_mixed(std::move(out));
 }
 
 std::string costs_text(const Policy& policy) {

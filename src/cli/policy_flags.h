@@ -4,7 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "policy/local.h"
 #include "policy/openai.h"
@@ -26,11 +28,13 @@ struct PolicyFlags {
   PolicyFlags with(const std::string& what) const;
   // What people call the policy: a model by its folder, others as --policy does.
   std::string label() const;
-  // A policy that can make proposals, as far as it can tell by itself. InputError for one that is
-  // none, or that lacks an option.
+  // InputError where a flag says whom to ask, and neither these nor `beside` ask them.
+  void refuse_unused(const std::vector<PolicyFlags>& beside = {}) const;
+  // The policy, which may have to prepare(). InputError for one that is none, or lacks an option.
   std::unique_ptr<Policy> make(const TeacherOptions& teacher) const;
 
  private:
+  std::set<std::string> names() const;
   std::unique_ptr<Policy> make_one(const std::string& name, const TeacherOptions& teacher) const;
   std::unique_ptr<Policy> make_asked() const;
   std::unique_ptr<Policy> make_own() const;

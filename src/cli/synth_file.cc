@@ -55,22 +55,7 @@ uintmax_t size_of(const fs::path& file) {
   return none ? 0 : size;
 }
 
-InputError written_by_another(const fs::path& file) {
-  return InputError(file.string() +
-                    ": another run writes it, or has; wait for that, then start this again");
-}
-
 }  // namespace
-
-FileLock::FileLock(const fs::path& file) : file_(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (file_ < 0 || flock(file_, LOCK_EX | LOCK_NB) == 0) return;
-  close(file_);
-  throw written_by_another(file);
-}
-
-FileLock::~FileLock() {
-  if (file_ >= 0) close(file_);
-}
 
 bool is_cut_row(const fs::path& file) {
   std::ifstream in(file);
@@ -134,7 +119,9 @@ void RowWriter::open() {
   out_.open(path_, std::ios::app);
   if (!out_) throw EnvironmentError("cannot write " + path_);
   lock_.emplace(path_);
-  if (size_of(path_) != size_) throw written_by_another(path_);
+  if (size_of(path_) != size_) {
+    throw InputError(path_ + ": another run has written it meanwhile; start this again");
+  }
 }
 
 void RowWriter::write(const std::string& row) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "formats/file_lock.h"
 #include "synth/task_source.h"
 
 namespace kw {
@@ -19,19 +20,6 @@ struct Drawing {
 };
 
 SynthTask draw_unexamined(const Synthesiser& synthesiser, uint64_t index, SynthCounts& counts);
-
-// While it is there no other run has one of the file, which has to be there. InputError where
-// another has it.
-class FileLock {
- public:
-  explicit FileLock(const std::filesystem::path& file);
-  ~FileLock();
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
-
- private:
-  int file_;
-};
 
 // Rows that `file` holds already; what a killed run left of a last line is cut off. InputError
 // where it holds anything else than the first rows of this run.

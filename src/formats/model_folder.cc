@@ -1,7 +1,12 @@
 #include "formats/model_folder.h"
 
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
 #include "formats/error.h"
 #include "formats/read_file.h"
+#include "formats/sha256.h"
 
 namespace kw {
 namespace {
@@ -16,6 +21,13 @@ void refuse_variants(const JsonReader& in) {
        {"use_dora", "use_rslora", "use_qalora", "use_bdlora", "fan_in_fan_out", "lora_bias"}) {
     if (in.has(key) && !in.at(key).is_null() && in.at(key).boolean()) {
       in.at(key).fail("is not supported");
+    }
+  }
+  // Other ways to begin are written down for good: these put what they take from the base into it.
+  if (in.has("init_lora_weights") && in.at("init_lora_weights").raw().is_string()) {
+    const std::string begun = in.at("init_lora_weights").string();
+    if (begun != "gaussian" && begun != "eva" && begun != "orthogonal") {
+      in.at("init_lora_weights").fail("is not supported: the base would be another one");
     }
   }
   for (const char* key : {"modules_to_save", "rank_pattern", "alpha_pattern", "layer_replication",
@@ -36,6 +48,18 @@ fs::path base_of(const fs::path& folder, const AdapterConfig& config) {
   if (fs::is_directory(config.base, none)) return config.base;
   throw InputError((folder / kAdapterConfig).string() + ": is for " + config.base +
                    ", which is no folder, from there or from here");
+}
+
+// The hash of a file, through those of its parts, so that shards of gigabytes are never held.
+std::string hash_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string part(8 << 20, '\0'), hashes;
+  do {
+    in.read(part.data(), static_cast<std::streamsize>(part.size()));
+    hashes += sha256_hex(std::string_view(part).substr(0, static_cast<size_t>(in.gcount())));
+  } while (in);
+  if (!in.eof()) throw EnvironmentError(path.string() + ": cannot be read");
+  return sha256_hex(hashes);
 }
 
 }  // namespace
@@ -76,6 +100,28 @@ ModelFolder find_model(const fs::path& folder) {
   const bool own = out.adapter && fs::exists(folder / "tokenizer.json");
   out.tokenizer = (own ? folder : out.base) / "tokenizer.json";
   return out;
+}
+
+std::vector<fs::path> model_files(const fs::path& folder) {
+  std::vector<fs::path> out;
+  std::error_code unreadable;
+  for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
+    const std::string name = entry.path().filename().string();
+    if (name == "config.json" || name == kAdapterConfig || name == "tokenizer.json" ||
+        name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json")) {
+      out.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+std::string fingerprint(const ModelFolder& model) {
+  std::vector<fs::path> files = model_files(model.base);
+  if (model.adapter) std::ranges::copy(model_files(*model.adapter), std::back_inserter(files));
+  std::string out;
+  for (const fs::path& file : files) out += file.filename().string() + " " + hash_of(file) + "\n";
+  return sha256_hex(out);
 }
 
 }  // namespace kw

@@ -40,5 +40,11 @@ struct ModelFolder {
 // the working directory. InputError where there is none, or an adapter again. Whether the base has
 // a model is not looked at.
 ModelFolder find_model(const std::filesystem::path& folder);
+// A folder's files that are a model's or an adapter's: configuration, weights, tokenizer. In the
+// order of their names; none where there is no folder.
+std::vector<std::filesystem::path> model_files(const std::filesystem::path& folder);
+// Changes with any byte of the model's files: configuration, weights, tokenizer, and the adapter's.
+// Reads all of them. EnvironmentError where one cannot be read.
+std::string fingerprint(const ModelFolder& model);
 
 }  // namespace kw

@@ -91,6 +91,8 @@ TEST_F(ModelFolders, OtherAdaptersAreRefused) {
                                                               {"r", 0},
                                                               {"use_dora", true},
                                                               {"use_rslora", true},
+                                                              {"init_lora_weights", "pissa"},
+                                                              {"init_lora_weights", "olora"},
                                                               {"fan_in_fan_out", true},
                                                               {"rank_pattern", {{"q_proj", 2}}},
                                                               {"modules_to_save", {"x"}},

@@ -20,33 +20,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kTemperature = 0.8;
 
-// The hash of a file, through those of its parts, so that shards of gigabytes are never held.
-std::string hash_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string part(8 << 20, '\0'), hashes;
-  do {
-    in.read(part.data(), static_cast<std::streamsize>(part.size()));
-    hashes += sha256_hex(std::string_view(part).substr(0, static_cast<size_t>(in.gcount())));
-  } while (in);
-  if (!in.eof()) throw EnvironmentError(path.string() + ": cannot be read");
-  return sha256_hex(hashes);
-}
-
-// A folder's files that are a model's, in the order of their names.
-std::vector<fs::path> files_of(const fs::path& folder) {
-  std::vector<fs::path> out;
-  std::error_code unreadable;
-  for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
-    const std::string name = entry.path().filename().string();
-    if (name == "config.json" || name == kAdapterConfig || name == "tokenizer.json" ||
-        name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json")) {
-      out.push_back(entry.path());
-    }
-  }
-  std::ranges::sort(out);
-  return out;
-}
-
 // Seconds in which somebody waited for an answer, overlaps once.
 class BusyTime {
  public:
@@ -115,14 +88,7 @@ class Local : public Policy {
 
   std::string name() const override { return "local"; }
   std::string fingerprint() const override {
-    std::call_once(hashed_, [&] {
-      const ModelFolder model = find_model(folder_);
-      std::vector<fs::path> files = files_of(model.base);
-      if (model.adapter) std::ranges::copy(files_of(*model.adapter), std::back_inserter(files));
-      for (const fs::path& file : files) {
-        hash_ += file.filename().string() + " " + hash_of(file) + "\n";
-      }
-    });
+    std::call_once(hashed_, [&] { hash_ = kw::fingerprint(find_model(folder_)); });
     return sha256_hex(hash_ + client_->fingerprint());
   }
   void prepare() override {
@@ -190,7 +156,7 @@ fs::path embedded_model() {
 std::string model_folder(const std::string& given, const fs::path& embedded) {
   const fs::path folder = given.empty() ? embedded : fs::path(given);
   const ModelFolder found = find_model(folder);
-  const std::vector<fs::path> files = files_of(found.base);
+  const std::vector<fs::path> files = model_files(found.base);
   const auto has = [&](const char* ending) {
     return std::ranges::any_of(files,
                                [&](const fs::path& f) { return f.string().ends_with(ending); });

@@ -172,10 +172,14 @@ std::vector<Proposal> OpenAi::propose(const Task& task, const DeviceProfile& pro
     return {};  // refusal() says why
   }
   deadline = std::min(deadline, clock_->now() + patience());
+  // Tasks draw apart, and alike whoever is asked: with one stream of numbers for all of them, what
+  // is drawn at random would be common to similar tasks, and a mean over tasks less certain than
+  // their number says.
+  const uint64_t of_task = std::stoull(sha256_hex(prompt.user).substr(0, 15), nullptr, 16);
   std::vector<Proposal> out(static_cast<size_t>(std::max(count, 0)));
   on_threads(options_.concurrency, out.size(), [&](size_t i) {
     // Small enough for every server's idea of an integer.
-    const uint64_t own = (seed * 1000003 + i) & 0x7fffffff;
+    const uint64_t own = (of_task + seed * 1000003 + i) & 0x7fffffff;
     out[i] = proposal_of(ask(body_of(prompt, own, count == 1), own, deadline));
     out[i].model_seconds = least_seconds(task, profile);
   });

@@ -246,10 +246,17 @@ TEST(OpenAi, SamplesAreRequestsOfTheirOwn) {
                           [](const Proposal& p) { return p.fault.empty(); }),
             5);
   for (const Proposal& proposal : asked.proposals) EXPECT_FALSE(proposal.unanswered);
-  // The same seeds another time.
+  // The same seeds another time, and others for another task.
   const Asked again = ask([](size_t) { return says(kAnswer); }, 10, options);
   EXPECT_EQ(std::set<std::string>(again.transport->bodies.begin(), again.transport->bodies.end()),
             different);
+  again.policy->propose(teacher::softmax_task(4, 9), teacher::profile(), 10, 5,
+                        again.clock->now() + seconds(1000));
+  std::set<int64_t> seeds;
+  for (const std::string& body : again.transport->bodies) {
+    seeds.insert(Json::parse(body).at("seed").get<int64_t>());
+  }
+  EXPECT_EQ(seeds.size(), 20u);
 }
 
 TEST(OpenAi, WhatAllRequestsWouldMeetIsThrown) {

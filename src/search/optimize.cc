@@ -296,6 +296,9 @@ class Optimizer::Run {
     if (result_.stopped_early) {
       result_.message = stop_ ? "stopped before a faster program was found"
                               : "the budget ended before a faster program was found (--budget)";
+      if (written > 0 && right == 0) {
+        result_.message += ": of " + std::to_string(written) + " that were written none is right";
+      }
     } else if (!not_judged.empty()) {
       result_.message = "PyTorch's own kernels are kept: " + not_judged;
     } else if (offered == 0) {

@@ -9,6 +9,7 @@
 
 #include "formats/error.h"
 #include "formats/read_file.h"
+#include "formats/safetensors.h"
 
 namespace kw {
 namespace {
@@ -41,6 +42,13 @@ std::vector<int64_t> steps_in(const fs::path& run) {
 void write_text(const fs::path& path, const std::string& text) {
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   if (!(out << text).flush()) throw EnvironmentError(path.string() + ": cannot be written");
+}
+
+// A disk or a hand can take from what was written whole.
+void check_whole(const FoundCheckpoint& found) {
+  if (!found.state.is_object()) throw InputError("state.json: is no state of a run");
+  if (!fs::is_directory(found.folder / "model")) throw InputError("has no model");
+  const SafetensorsFile moments(found.folder / "adam.safetensors");  // all of it is there
 }
 
 }  // namespace
@@ -83,6 +91,7 @@ std::optional<FoundCheckpoint> last_checkpoint(const fs::path& run) {
     out.folder = run / (kPrefix + std::to_string(out.step));
     try {
       out.state = parse_json(read_file(out.folder / "state.json"), "state.json");
+      check_whole(out);
       return out;
     } catch (const InputError& error) {
       if (steps.size() == 1) throw InputError(out.folder.string() + ": " + error.what());

@@ -34,8 +34,18 @@ TEST(Checkpoint, TheLastWholeOneIsFound) {
   for (const auto& [name, parameter] : model.parameters()) {
     EXPECT_TRUE(at::equal(parameter, again.parameters().at(name)));
   }
-  std::ofstream(run / "checkpoint-100" / "state.json") << "{";
+  const fs::path last = run / "checkpoint-100", adam_file = last / "adam.safetensors";
+  const auto size = fs::file_size(adam_file);
+  fs::resize_file(adam_file, size / 2);  // what is damaged is passed over
   EXPECT_EQ(last_checkpoint(run)->step, 10);
+  fs::resize_file(adam_file, size);
+  fs::rename(last / "model", last / "elsewhere");
+  EXPECT_EQ(last_checkpoint(run)->step, 10);
+  fs::rename(last / "elsewhere", last / "model");
+  for (const char* state : {"{", "\"x\""}) {
+    std::ofstream(last / "state.json") << state;
+    EXPECT_EQ(last_checkpoint(run)->step, 10) << state;
+  }
   std::ofstream(run / "checkpoint-10" / "state.json") << "{";
   EXPECT_THROW(last_checkpoint(run), InputError);
   write_checkpoint_of_run(run, 300, model, "{}", adam, {{"chunk", 1}});

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "formats/error.h"
+#include "formats/read_file.h"
 #include "train/run.h"
 
 namespace kw {
@@ -16,6 +17,7 @@ TEST(Recipes, AreWhatARunUnderstands) {
   for (const auto& entry : fs::directory_iterator(KW_SOURCE_DIR "/recipes")) {
     EXPECT_EQ(entry.path().extension(), ".toml") << entry.path();
     EXPECT_NO_THROW(check_recipe(entry.path())) << entry.path();
+    EXPECT_NE(read_file(entry.path()).find("\n[source]\n"), std::string::npos) << entry.path();
     ++count;
   }
   EXPECT_GE(count, 10);

@@ -6,10 +6,11 @@
 
 #include "formats/error.h"
 #include "synth/hygiene.h"
-#include "train/checkpoint.h"
+#include "train/broken_steps.h"
 #include "train/placement.h"
 #include "train/rl_batches.h"
 #include "train/rl_report.h"
+#include "train/run_folder.h"
 #include "train/timed.h"
 #include "train/train_log.h"
 #include "train/verifier_judge.h"
@@ -44,12 +45,11 @@ class RlRun {
         const std::atomic<bool>& stop, const RunProgress& progress, WorkThread& drawing,
         WorkerPool& pool, Judge& judge, const RlTaskSource::IsFair& is_fair)
       : config_(config),
-        settings_(settings),
-        run_(run),
         stop_(stop),
         progress_(progress),
         judge_(judge),
-        from_(checkpoint_of(run, settings)),
+        folder_(run, settings, start_of(config, config.objective.kl_weight > 0)),
+        from_(folder_.from()),
         read_(read_tokenizer(config, from_)),
         format_(read_.tokenizer),
         model_(make_model(config, read_.tokenizer, format_.end(), from_)),
@@ -80,12 +80,13 @@ class RlRun {
         if (!batch) break;
         kept = false;
         learn(*batch);
+        if (broken_.now()) continue;
         evaluate_if_due();
         kept = step_ % config_.checkpoint_every == 0 || step_ == config_.steps;
         if (kept) keep();
       }
     } catch (const EnvironmentError&) {  // what was learned so far is not lost with it
-      if (!kept) keep();
+      if (!kept && !broken_.now()) keep();
       throw;
     }
     if (!kept) keep();
@@ -99,22 +100,19 @@ class RlRun {
       place_ = from_->state.at("place").get<uint64_t>();
       evaluated_ = from_->state.at("evaluated").get<int64_t>();
       curriculum_.restore(from_->state.at("curriculum"));
-      progress_.line(goes_on_line(*from_, settings_));
+      progress_.line(folder_.goes_on_line());
     }
     batches_.emplace(config_,
                      RlBatchMaker::Parts{generator_, tasks_, judge_, stop_,
                                          [this](const std::string& now) { show(now); }},
                      step_, place_);
-    log_.emplace(run_, from_ ? step_ + 1 : 0);
+    log_.emplace(folder_.path(), from_ ? step_ + 1 : 0);
   }
 
   void keep() {
-    write_checkpoint_of_run(run_, step_, model_, read_.json, *optimizer_,
-                            {{"settings", settings_.record()},
-                             {"sources", settings_.sources()},
-                             {"place", place_},
-                             {"evaluated", evaluated_},
-                             {"curriculum", curriculum_.state()}});
+    folder_.keep(
+        step_, model_, read_.json, *optimizer_,
+        {{"place", place_}, {"evaluated", evaluated_}, {"curriculum", curriculum_.state()}});
   }
 
   void begin_step() {
@@ -152,6 +150,7 @@ class RlRun {
     rewards_.push_back(summary.reward);
     last_line_ = step_line(report, summary);
     progress_.line(last_line_);
+    broken_.take(report.learned.norm, step_ == config_.steps, "rl.rate");
   }
 
   LearnReport update_all(const std::vector<SampledGroup>& groups) {
@@ -251,12 +250,11 @@ class RlRun {
   }
 
   const RlConfig& config_;
-  const Settings& settings_;
-  const fs::path run_;
   const std::atomic<bool>& stop_;
   const RunProgress& progress_;
   Judge& judge_;
-  const std::optional<FoundCheckpoint> from_;
+  const RunFolder folder_;
+  const std::optional<FoundCheckpoint>& from_;
   const RunTokenizer read_;
   const AnswerFormat format_;
   const Transformer model_;
@@ -275,6 +273,7 @@ class RlRun {
   int held_out_level_ = -1;
   std::vector<RlTask> held_out_;
 
+  BrokenSteps broken_;
   Clock::time_point start_;
   PhaseSeconds phases_;
   std::vector<double> rewards_;
@@ -296,6 +295,8 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
 RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& run,
              const std::atomic<bool>& stop, const RunProgress& progress) {
   check(config);
+  const std::string said = check_start(config, config.objective.kl_weight > 0);
+  if (!said.empty()) progress.line(said);
   const bool gpu = placed(config.backend).device().is_cuda();
   const DeviceProfile profile = device_profile(config.target);
   const WorkerConfig workers = default_worker_config();

@@ -201,6 +201,30 @@ TEST_F(RlRuns, LearnByAnAdapterAndGoOnExactly) {
   EXPECT_EQ(log("next", "rl").front().at("kl"), 0.0);
 }
 
+// A model whose every number is none learns nothing, and its run does not end as if it had.
+TEST_F(RlRuns, EndWhereGradientsAreNoNumbers) {
+  RlConfig config = small_config();
+  config.steps = 1;
+  LetterJudge judge;
+  run(config, "whole", judge);
+  const fs::path whole = last_checkpoint(base_ / "whole")->folder / "model";
+  const auto text = Json::parse(read_file(whole / "config.json"));
+  Json broken = text;
+  broken["rms_norm_eps"] = -1e9;  // of what it takes the root
+  std::ofstream(whole / "config.json") << broken;
+  config = small_config();
+  config.tokenizer.clear();
+  config.init = whole.string();
+  config.validation = 0;
+  try {
+    run(config, "broken", judge);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("no numbers: a lower rl.rate"), std::string::npos);
+  }
+  EXPECT_FALSE(last_checkpoint(base_ / "broken"));
+}
+
 TEST_F(RlRuns, WriteTheNextBatchWhileOneIsJudged) {
   RlConfig config = small_config();
   config.overlap = true;

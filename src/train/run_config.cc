@@ -88,7 +88,7 @@ void check(const RunConfig& config) {
     throw InputError(std::string(key) + " is " + std::to_string(part) + ", which does not divide " +
                      of + ", " + std::to_string(whole));
   };
-  if (config.lora_rank > 0 && config.init.empty()) {
+  if (config.lora_rank > 0) {
     throw InputError("model.lora_rank is of an adapter to a model: it needs model.init");
   }
   divides("model.heads", config.heads, "model.width", config.width);
@@ -96,6 +96,29 @@ void check(const RunConfig& config) {
   if (config.width / config.heads % 2 == 0) return;
   throw InputError("model.width / model.heads is " + std::to_string(config.width / config.heads) +
                    ": positions need an even number for each head");
+}
+
+std::string check_start(const RunConfig& config, bool has_reference) {
+  if (config.init.empty()) return {};
+  const fs::path init = config.init;
+  const auto is_model = [](const fs::path& folder) {
+    return fs::exists(folder / "config.json") || fs::exists(folder / kAdapterConfig);
+  };
+  if (!is_model(init)) {
+    fs::path meant = init / "model";
+    if (const auto last = last_checkpoint(init)) meant = last->folder / "model";
+    throw InputError("model.init: " + config.init +
+                     (is_model(meant)    ? " is no model's folder: is " + meant.string() + " meant?"
+                      : fs::exists(init) ? " has no config.json"
+                                         : " is not there: another run leaves it, or --set "
+                                           "model.init=FOLDER"));
+  }
+  const fs::path checkpoint = init.parent_path();
+  const bool is_of_run = checkpoint.filename().string().starts_with("checkpoint-");
+  if (!is_of_run || (config.lora_rank == 0 && !has_reference)) return {};
+  return "model.init is a checkpoint, which its run removes when it goes on, and this one needs "
+         "it: "
+         "better a copy elsewhere";
 }
 
 RunTokenizer read_tokenizer(const RunConfig& config, const std::optional<FoundCheckpoint>& from) {
@@ -152,6 +175,11 @@ std::unique_ptr<ParameterOptimizer> make_optimizer(const RunConfig& config,
   return out;
 }
 
+std::string start_of(const RunConfig& config, bool has_reference) {
+  if (config.init.empty() || (config.lora_rank == 0 && !has_reference)) return {};
+  return fingerprint(find_model(config.init));
+}
+
 ProgramOptions program_options(const RunConfig& config, Split split) {
   if (config.log_low.size() != config.log_high.size()) {
     throw InputError("data.log_low and data.log_high have one number for each window");
@@ -176,41 +204,6 @@ ProgramOptions program_options(const RunConfig& config, Split split) {
     window.high_flops = std::exp2(static_cast<double>(config.log_high[i]));
   }
   out.split = split;
-  return out;
-}
-
-std::optional<FoundCheckpoint> checkpoint_of(const fs::path& run, const Settings& settings) {
-  std::error_code refused;
-  fs::create_directories(run, refused);
-  if (refused) {
-    throw InputError(run.string() + ": cannot be the folder of a run: " + refused.message());
-  }
-  auto from = last_checkpoint(run);
-  if (!from) return from;
-  // What changes no result may be another: a run can be looked at more often, or go on with other
-  // cores. A setting that the run does not know is of a later version.
-  // Nor does the run so far hang on how many steps are to follow.
-  const std::set<std::string> free = {
-      "data.threads",    "data.makers", "sft.checkpoint_every", "rl.checkpoint_every", "judge.jobs",
-      "judge.executors", "judge.gpu",   "sft.evaluate_every",   "sft.steps",           "rl.steps"};
-  const Json &stored = from->state.at("settings"), now = settings.record();
-  for (const auto& [key, value] : now.items()) {
-    if (free.contains(key) || !stored.contains(key) || stored.at(key) == value) continue;
-    throw InputError(run.string() + ": has begun with " + key + " = " + stored.at(key).dump() +
-                     ", and " + value.dump() + " is asked for now; give a folder of its own, or " +
-                     "remove it");
-  }
-  return from;
-}
-
-std::string goes_on_line(const FoundCheckpoint& from, const Settings& settings) {
-  std::string out = "goes on from step " + std::to_string(from.step);
-  const Json &stored = from.state.at("settings"), now = settings.record();
-  for (const char* key : {"sft.steps", "rl.steps"}) {
-    if (!now.contains(key) || stored.value(key, now.at(key)) == now.at(key)) continue;
-    out += ", to step " + now.at(key).dump() + " in place of " + stored.at(key).dump() +
-           ": rates are those of the new schedule from here on";
-  }
   return out;
 }
 

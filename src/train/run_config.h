@@ -39,6 +39,10 @@ void describe(Settings& settings, RunConfig& config);
 // InputError for settings that do not go together.
 void check(const RunConfig& config);
 
+// What people are told of model.init before a run begins from it; empty where there is nothing.
+// InputError where it is no model's folder, with one that may be meant.
+std::string check_start(const RunConfig& config, bool has_reference);
+
 // A tokenizer and the file that it is from, which goes into checkpoints.
 struct RunTokenizer {
   std::string json;
@@ -60,15 +64,12 @@ std::unique_ptr<ParameterOptimizer> make_optimizer(const RunConfig& config,
                                                    const AdamOptions& options,
                                                    const std::optional<FoundCheckpoint>& from);
 
+// Fingerprint of model.init, where a run reads it whenever it goes on: an adapter's base, or what
+// holds the model back (`has_reference`). Else empty.
+std::string start_of(const RunConfig& config, bool has_reference);
+
 // Of the programs that a split has; those of the validation split have a seed of their own.
 ProgramOptions program_options(const RunConfig& config, Split split);
-
-// Where a run stands; makes its folder. InputError where that cannot be, or the run's settings are
-// others. It may be asked for other steps than it began with: rates then follow the new schedule.
-std::optional<FoundCheckpoint> checkpoint_of(const std::filesystem::path& run,
-                                             const Settings& settings);
-// What people are told of that.
-std::string goes_on_line(const FoundCheckpoint& from, const Settings& settings);
 
 // What a run tells people.
 struct RunProgress {

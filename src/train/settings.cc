@@ -159,20 +159,24 @@ void Settings::read_table(const Json& table, const std::string& path, const Toml
     }
     const std::string where = name + ":" + std::to_string(file.lines.at(own)) + ": ";
     put(own, value, where);
-    const Json& sources =
-        file.values.contains("source") ? file.values.at("source") : Json::object();
-    if (!sources.is_object() || !sources.contains(own)) {
-      throw InputError(where + own + " has no line in [source], which says whether its value is " +
-                       "published, a reimplementation's, or ours");
-    }
-    sources_[own] = sources.at(own);
+    sources_[own] = "ours";
   }
 }
 
 void Settings::read(const TomlFile& file, const std::string& name) {
   read_table(file.values, "", file, name);
   if (!file.values.contains("source")) return;
-  for (const auto& [key, value] : file.values.at("source").items()) {
+  const Json& said = file.values.at("source");
+  if (!said.is_object()) throw InputError(name + ": source is " + said.dump() + ", not a table");
+  std::string missing;
+  for (const auto& [key, value] : sources_.items()) {
+    if (!said.contains(key)) missing += "\n\"" + key + "\" = \"ours\"";
+  }
+  if (!missing.empty()) {
+    throw InputError(name + ": [source] says of every value whether it is published, a " +
+                     "reimplementation's, or ours, and lacks (as, perhaps, ours):" + missing);
+  }
+  for (const auto& [key, value] : said.items()) {
     if (!sources_.contains(key)) {
       throw InputError(name + ": [source] has " + key + ", which the recipe does not set");
     }
@@ -180,6 +184,7 @@ void Settings::read(const TomlFile& file, const std::string& name) {
       throw InputError(name + ": [source] says " + value.dump() + " of " + key +
                        ", expected published, reimplementation or ours");
     }
+    sources_[key] = value;
   }
 }
 

@@ -31,8 +31,9 @@ class Settings {
            const std::vector<std::string>& allowed);
 
   // Sets what the file has. InputError with its line: a key that there is not (with the nearest one
-  // that there is), a value of another type or out of bounds. The table [source] says of every key
-  // that the file sets whether its value is "published", a "reimplementation"'s, or "ours".
+  // that there is), a value of another type or out of bounds. The table [source], where there is
+  // one, says of every key that the file sets whether its value is "published", a
+  // "reimplementation"'s, or "ours"; without it, all are ours.
   void read(const TomlFile& file, const std::string& name);
   // "sft.rate=3e-4", with a TOML value behind the sign; what is no TOML is text.
   void set(const std::string& assignment);

@@ -73,7 +73,9 @@ TEST(Settings, RefusesByLine) {
       {"[run]\nname = \"third\"\n", "expected one of plain other"},
       {"[data]\nlevels = []\n", "data.levels"},
       {"[data]\nlevels = [1, 21]\n", "data.levels"},
-      {"[sft]\nsteps = 5\n", "r.toml:2: sft.steps has no line in [source]"},
+      {"[sft]\nsteps = 5\nrate = 0.5\n[source]\n\"sft.steps\" = \"published\"\n",
+       "lacks (as, perhaps, ours):\n\"sft.rate\" = \"ours\""},
+      {"source = 3\n[sft]\nsteps = 5\n", "source is 3, not a table"},
       {"[sft]\nsteps = 5\n[source]\n\"sft.steps\" = \"mine\"\n", "expected published"},
       {"[source]\n\"sft.steps\" = \"ours\"\n", "which the recipe does not set"},
       {"[sft\n", "r.toml:1: "},
@@ -89,6 +91,8 @@ TEST(Settings, RefusesByLine) {
     }
   }
   Described d;
+  d.read("[sft]\nsteps = 5\n");
+  EXPECT_EQ(d.settings.sources().at("sft.steps"), "ours");
   EXPECT_THROW(d.settings.set("sft.steps"), InputError);
   EXPECT_THROW(d.settings.set("sft.steps=many"), InputError);
   EXPECT_THROW(d.settings.set("nothing=1"), InputError);

@@ -4,9 +4,10 @@
 #include <cmath>
 
 #include "formats/error.h"
-#include "train/checkpoint.h"
+#include "train/broken_steps.h"
 #include "train/example_stream.h"
 #include "train/placement.h"
+#include "train/run_folder.h"
 #include "train/sft.h"
 #include "train/timed.h"
 #include "train/train_log.h"
@@ -17,8 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-
-constexpr int64_t kBrokenSteps = 10;  // whose gradients are no numbers, one after another
 
 PairOptions pair_options(const SftConfig& config, Split split) {
   PairOptions out{program_options(config, split)};
@@ -46,6 +45,8 @@ class PairMakers {
   std::vector<std::unique_ptr<PairSource>> made_;
   std::vector<PairSource*> sources_;
 };
+
+std::string four_digits(double loss) { return Json(std::round(loss * 1e4) / 1e4).dump(); }
 
 std::vector<Example> validation_examples(const SftConfig& config, const AnswerFormat& format,
                                          WorkerPool& pool, const DeviceProfile& profile) {
@@ -101,8 +102,10 @@ void check(const SftConfig& config) {
 int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::path& run,
                 const std::atomic<bool>& stop, const RunProgress& progress) {
   check(config);
+  if (const std::string said = check_start(config, false); !said.empty()) progress.line(said);
   check_drawable(pair_options(config, config.validation > 0 ? Split::kValidation : Split::kTrain));
-  const auto from = checkpoint_of(run, settings);
+  const RunFolder folder(run, settings, start_of(config, /*has_reference=*/false));
+  const auto& from = folder.from();
   const RunTokenizer read = read_tokenizer(config, from);
   const AnswerFormat format(read.tokenizer);
   const Transformer model = make_model(config, read.tokenizer, format.end(), from);
@@ -115,7 +118,7 @@ int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::pat
   if (from) {
     step = from->step;
     place = {from->state.at("chunk").get<uint64_t>(), from->state.at("example").get<uint64_t>()};
-    progress.line(goes_on_line(*from, settings));
+    progress.line(folder.goes_on_line());
   }
   const DeviceProfile profile = device_profile(config.target);
   const PairMakers makers(config, profile);
@@ -131,11 +134,7 @@ int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::pat
   const auto at_once = static_cast<size_t>(config.rows_at_once);
   const auto keep = [&] {
     const ExampleStream::Place at = stream.place();
-    write_checkpoint_of_run(run, step, model, read.json, *optimizer,
-                            {{"settings", settings.record()},
-                             {"sources", settings.sources()},
-                             {"chunk", at.chunk},
-                             {"example", at.example}});
+    folder.keep(step, model, read.json, *optimizer, {{"chunk", at.chunk}, {"example", at.example}});
   };
   const auto learn = [&](const std::vector<Example>& examples, Clock::time_point start,
                          double waited) {
@@ -155,10 +154,11 @@ int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::pat
                {"unrecorded", stream.unrecorded()},
                {"tokens_per_second", static_cast<double>(report.tokens) / seconds}});
     progress.line("step " + std::to_string(step) + " of " + std::to_string(config.steps) +
-                  ": loss " + Json(std::round(report.loss * 1e4) / 1e4).dump());
-    return std::isfinite(report.norm);
+                  ": loss " + four_digits(report.loss));
+    return report.norm;
   };
-  int64_t kept = step, broken = 0;
+  int64_t kept = step;
+  BrokenSteps broken;
   try {
     while (step < config.steps) {
       const auto start = Clock::now();
@@ -166,20 +166,19 @@ int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::pat
       const auto examples =
           stop ? std::vector<Example>() : stream.next(static_cast<size_t>(config.tokens), stop);
       if (examples.empty()) break;  // stopped
-      broken = learn(examples, start, waited) ? 0 : broken + 1;
-      if (broken == kBrokenSteps) {
-        throw InputError("the gradients of " + std::to_string(broken) +
-                         " steps are no numbers: a lower sft.rate may help");
-      }
+      const double norm = learn(examples, start, waited);
+      broken.take(norm, step == config.steps, "sft.rate");
       if (!validation.empty() && (step % config.evaluate_every == 0 || step == config.steps)) {
-        log.write(step, "validation", {{"loss", sft_loss(model, validation, row, at_once)}});
+        const double loss = sft_loss(model, validation, row, at_once);
+        log.write(step, "validation", {{"loss", loss}});
+        progress.line("held out: loss " + four_digits(loss));
       }
-      if (broken > 0 || (step % config.checkpoint_every != 0 && step != config.steps)) continue;
+      if (broken.now() || (step % config.checkpoint_every != 0 && step != config.steps)) continue;
       keep();
       kept = step;
     }
   } catch (const EnvironmentError&) {  // what was learned so far is not lost with it
-    if (kept != step && broken == 0) keep();
+    if (kept != step && !broken.now()) keep();
     throw;
   }
   if (kept != step) keep();

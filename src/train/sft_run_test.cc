@@ -93,6 +93,11 @@ TEST(SftRun, AnAdapterGoesOnExactlyWhereItWasStopped) {
   EXPECT_EQ(run(config, base / "stopped", -1), 6);
   EXPECT_EQ(losses(base / "through"), losses(base / "stopped"));
   expect_same_models(base / "through", base / "stopped");
+  // Its base has to be what it was.
+  const auto weights = fs::path(config.init) / "model.safetensors";
+  std::fstream(weights, std::ios::in | std::ios::out | std::ios::binary).seekp(-1, std::ios::end)
+      << '\x7';
+  EXPECT_THROW(run(config, base / "through", -1), InputError);
   const fs::path adapter = last_checkpoint(base / "through")->folder / "model";
   EXPECT_FALSE(fs::exists(adapter / "model.safetensors"));
   fs::rename(base, base.string() + "-moved");  // base and adapter together

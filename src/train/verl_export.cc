@@ -69,7 +69,8 @@ int64_t tasks_of(const RlConfig& config, int64_t asked) {
   const int64_t out = asked > 0 ? asked : read;
   if (out < config.prompts) {
     throw InputError("a batch has " + std::to_string(config.prompts) + " tasks (rl.prompts), and " +
-                     std::to_string(out) + " are to be drawn: verl reads whole batches");
+                     std::to_string(out) + " are to be drawn: verl reads whole batches (--tasks " +
+                     std::to_string(config.prompts) + " or more, or a smaller --set rl.prompts=N)");
   }
   return out;
 }
@@ -118,7 +119,8 @@ class Exporter {
     ExecutorClient executor(default_executor_config(gpu ? "cuda" : "cpu"));
     Examiner examiner(pool, executor, profile);
     const VerlDrawing drawing{examiner, profile, gpu};
-    progress_.line("draws " + std::to_string(tasks_) + " tasks (--tasks: fewer)");
+    progress_.line("draws " + std::to_string(tasks_) + " tasks" +
+                   (tasks_ > config_.prompts ? " (--tasks: fewer)" : ""));
     write_tasks("train", Split::kTrain, tasks_, drawing);
     // verl wants one to be there.
     write_tasks("validation", Split::kValidation, std::max<int64_t>(1, config_.validation),
@@ -262,6 +264,9 @@ class Exporter {
     std::vector<std::string> out;
     if (config_.init.empty()) {
       out.push_back("model.init names no model: give run.sh actor_rollout_ref.model.path=MODEL");
+    } else if (!fs::is_directory(config_.init)) {
+      out.push_back("model.init is no folder here: verl takes " + config_.init +
+                    " for a path from where run.sh is started, or a name on a hub");
     }
     if (!replaced().empty()) out.push_back(replaced());
     if (!repeated().empty()) out.push_back(repeated());

@@ -1,0 +1,22 @@
+#include "formats/file_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "formats/error.h"
+
+namespace kw {
+
+FileLock::FileLock(const std::filesystem::path& file)
+    : file_(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (file_ < 0 || flock(file_, LOCK_EX | LOCK_NB) == 0) return;
+  close(file_);
+  throw InputError(file.string() + ": another run writes it; wait for that, then start this again");
+}
+
+FileLock::~FileLock() {
+  if (file_ >= 0) close(file_);
+}
+
+}  // namespace kw
