@@ -197,15 +197,17 @@ step_ablation() {
 
 # What the embedded models and the teacher make of suites (SUITES: a folder) at LEVELS, in MINUTES. Another call
 # goes on; on another host, of the same COMMIT, with what the first one left (RUNS: its policies-runs.tar.gz).
-# FLAGS: of bench/policies.py, such as "--search 60s --count 25".
+# FLAGS: of bench/policies.py, such as "--search 60s --count 25"; POLICIES: some of them.
 measure_policies() {  # suites' folder, levels, name
   local code=0 runs=$BUILD/$3-runs
   if [ -n "${RUNS:-}" ] && [ ! -d "$runs" ] && tar tzf "$RUNS" | grep -q "^$3-runs/"; then
     tar xzf "$RUNS" -C "$BUILD" || return
   fi
+  local policy asked=()
+  for policy in ${POLICIES:-sft=models/embedded rl=models/embedded-rl teacher@1}; do asked+=(--policy "$policy"); done
   # shellcheck disable=SC2086
   "$PYTHON" bench/policies.py "$BUILD/kernelwright" --runs "$runs" --out "$BUILD/$3.json" --suites "$1" \
-    --levels "${2// /,}" --policy sft=models/embedded --policy rl=models/embedded-rl --policy teacher@1 \
+    --levels "${2// /,}" "${asked[@]}" \
     --gpus "$(gpus)" --minutes "${MINUTES:-9}" --commit "${COMMIT:-}" ${FLAGS:-} || code=1
   tar czf "$out/$3-runs.tar.gz" -C "$BUILD" "$3-runs" "$3.json" || code=1
   cp "$BUILD/$3.json" "$out/" && return $code
