@@ -88,7 +88,7 @@ def of_log(path):
     rewards = [row["reward"] for row in steps]
     return {"steps": len(steps), **total,
             "rewards_by_five_steps": [round(statistics.fmean(rewards[i:i + 5]), 3) for i in range(0, len(rewards), 5)],
-            "kl": statistics.fmean(row["kl"] for row in steps), "drift": statistics.fmean(row.get("drift", 0) for row in steps)}
+            "kl": statistics.fmean(row["kl"] for row in steps), "drift": statistics.fmean(row["drift"] for row in steps)}
 
 
 def compare(found):

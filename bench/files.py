@@ -1,5 +1,6 @@
 """Files of measurements: results that a reader, or a run that goes on, finds whole, and what they are of."""
 
+import functools
 import hashlib
 import json
 from pathlib import Path
@@ -21,6 +22,7 @@ def digest(*paths):
     return whole.hexdigest()
 
 
+@functools.cache
 def model_digest(folder):
     """Of a model's folder; of an adapter's, with the model that it is for."""
     folder, names = Path(folder), ("config.json", "adapter_config.json", "tokenizer.json")

@@ -27,8 +27,8 @@ def settings_of(tool, path, assignments=()):
     tables = tomllib.loads(path.read_text())
     said = subprocess.run([tool, "train", "--settings", tables["run"]["kind"]], capture_output=True, text=True, check=True)
     settings = {key: typed(value) for key, value in re.findall(r"^(\S+) = (.*)$", said.stdout, re.M)}
-    for table, values in tables.items():
-        settings.update({"%s.%s" % (table, key): value for key, value in values.items()})
+    for name, values in tables.items():
+        settings.update({"%s.%s" % (name, key): value for key, value in values.items()})
     for assignment in assignments:
         key, value = assignment.split("=", 1)
         settings[key] = typed(value)

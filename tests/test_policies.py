@@ -213,7 +213,6 @@ def certificate(folder):
     return key, cert
 
 
-@pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl to make a certificate with")
 @pytest.mark.parametrize("flag, whose", [("--model", "local"), ("--answers", "replay"), ("--policy-url", "openai"),
                                          ("--policy-model", "openai")])
 def test_whom_to_ask_is_not_ignored(model, flag, whose):
@@ -222,6 +221,7 @@ def test_whom_to_ask_is_not_ignored(model, flag, whose):
         assert process.returncode == 2 and "%s is for --policy %s, and --policy is teacher" % (flag, whose) in process.stderr
 
 
+@pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl to make a certificate with")
 def test_https_with_a_certificate_that_is_checked(model, tmp_path):
     key, cert = certificate(tmp_path)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

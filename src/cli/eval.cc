@@ -331,7 +331,7 @@ void print_summary(const Judged& judged, size_t policy, const SuiteOptions& opti
   }
   Json last = {{"summary", to_json(metrics)}, {"executors", executor_counts(executor)}};
   if (!judged.label.empty()) last["label"] = judged.label;
-  if (Json costs = judged.policy ? judged.policy->costs() : Json(); !costs.is_null()) {
+  if (Json costs = judged.policy->costs(); !costs.is_null()) {
     last.update({{"policy", judged.policy->name()}, {"costs", std::move(costs)}});
   }
   std::cout << last.dump() << std::endl;
@@ -345,7 +345,6 @@ void print_counts(const Judged& judged, size_t models) {
     counts += ", " + std::to_string(count) + " " + outcome;
   }
   std::fprintf(stderr, "%s\n", counts.c_str());
-  if (!judged.policy) return;
   if (const std::string costs = costs_text(*judged.policy); !costs.empty()) {
     std::fprintf(stderr, "%s%s\n", whose.c_str(), costs.c_str());
   }

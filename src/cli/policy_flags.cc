@@ -1,6 +1,7 @@
 #include "cli/policy_flags.h"
 
 #include <cstdlib>
+#include <set>
 #include <sstream>
 #include <tuple>
 
@@ -21,15 +22,6 @@ std::string number_text(const Json& value) {
   out.precision(4);
   out << value.get<double>();
   return out.str();
-}
-
-std::set<std::string> split(const std::string& text, const std::string& between) {
-  std::set<std::string> out;
-  for (size_t at = 0, end = 0; end != std::string::npos; at = end + between.size()) {
-    end = text.find(between, at);
-    out.insert(text.substr(at, end == std::string::npos ? end : end - at));
-  }
-  return out;
 }
 
 std::string pairs_text(const Json& costs) {
@@ -100,11 +92,19 @@ PolicyFlags PolicyFlags::with(const std::string& what) const {
   return out;
 }
 
-std::set<std::string> PolicyFlags::names() const { return split(policy, ","); }
+std::vector<std::string> PolicyFlags::names() const {
+  std::vector<std::string> out;
+  std::istringstream in(policy);
+  for (std::string name; std::getline(in, name, ',');) out.push_back(name);
+  return out;
+}
 
 void PolicyFlags::refuse_unused(const std::vector<PolicyFlags>& beside) const {
-  std::set<std::string> asked = names();
-  for (const PolicyFlags& other : beside) asked.merge(other.names());
+  std::set<std::string> asked;
+  for (const std::string& name : names()) asked.insert(name);
+  for (const PolicyFlags& other : beside) {
+    for (const std::string& name : other.names()) asked.insert(name);
+  }
   const std::tuple<const char*, const std::string&, const char*> own[] = {
       {"--model", local.server.model, "local"},
       {"--answers", answers, "replay"},
@@ -158,8 +158,7 @@ std::unique_ptr<Policy> PolicyFlags::make_one(const std::string& name,
 std::unique_ptr<Policy> PolicyFlags::make(const TeacherOptions& teacher) const {
   std::vector<std::unique_ptr<Policy>> out;
   std::set<std::string> seen;
-  std::istringstream names(policy);
-  for (std::string name; std::getline(names, name, ',');) {
+  for (const std::string& name : names()) {
     if (!seen.insert(name).second) throw InputError("--policy " + policy + ": " + name + " twice");
     out.push_back(make_one(name, teacher));
   }

@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -34,7 +33,7 @@ struct PolicyFlags {
   std::unique_ptr<Policy> make(const TeacherOptions& teacher) const;
 
  private:
-  std::set<std::string> names() const;
+  std::vector<std::string> names() const;
   std::unique_ptr<Policy> make_one(const std::string& name, const TeacherOptions& teacher) const;
   std::unique_ptr<Policy> make_asked() const;
   std::unique_ptr<Policy> make_own() const;

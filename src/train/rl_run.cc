@@ -295,7 +295,7 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
 RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& run,
              const std::atomic<bool>& stop, const RunProgress& progress) {
   check(config);
-  const std::string said = check_start(config, config.objective.kl_weight > 0);
+  const std::string said = check_start(config, config.objective.kl_weight > 0, run);
   if (!said.empty()) progress.line(said);
   const bool gpu = placed(config.backend).device().is_cuda();
   const DeviceProfile profile = device_profile(config.target);

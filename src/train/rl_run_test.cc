@@ -86,6 +86,14 @@ class RlRuns : public testing::Test {
     return out;
   }
 
+  // What an adapter, or another run, may begin with.
+  fs::path model_after_one_step(Judge& judge) const {
+    RlConfig config = small_config();
+    config.steps = 1;
+    run(config, "whole", judge);
+    return last_checkpoint(base_ / "whole")->folder / "model";
+  }
+
   void expect_same(const std::string& one, const std::string& other) const {
     EXPECT_EQ(log(one, "rl"), log(other, "rl"));
     EXPECT_EQ(log(one, "held_out"), log(other, "held_out"));
@@ -176,12 +184,9 @@ class WaitingJudge : public LetterJudge {
 
 // An adapter to a model that stays, which is also what KL is counted from.
 TEST_F(RlRuns, LearnByAnAdapterAndGoOnExactly) {
-  RlConfig config = small_config();
-  config.steps = 1;
   LetterJudge judge;
-  run(config, "whole", judge);
-  const fs::path whole = last_checkpoint(base_ / "whole")->folder / "model";
-  config = small_config();
+  const fs::path whole = model_after_one_step(judge);
+  RlConfig config = small_config();
   config.objective.kl_weight = 0.05;
   config.tokenizer.clear();
   config.init = whole.string(), config.lora_rank = 4;
@@ -203,16 +208,13 @@ TEST_F(RlRuns, LearnByAnAdapterAndGoOnExactly) {
 
 // A model whose every number is none learns nothing, and its run does not end as if it had.
 TEST_F(RlRuns, EndWhereGradientsAreNoNumbers) {
-  RlConfig config = small_config();
-  config.steps = 1;
   LetterJudge judge;
-  run(config, "whole", judge);
-  const fs::path whole = last_checkpoint(base_ / "whole")->folder / "model";
+  const fs::path whole = model_after_one_step(judge);
   const auto text = Json::parse(read_file(whole / "config.json"));
   Json broken = text;
   broken["rms_norm_eps"] = -1e9;  // of what it takes the root
   std::ofstream(whole / "config.json") << broken;
-  config = small_config();
+  RlConfig config = small_config();
   config.tokenizer.clear();
   config.init = whole.string();
   config.validation = 0;

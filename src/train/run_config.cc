@@ -98,8 +98,13 @@ void check(const RunConfig& config) {
                    ": positions need an even number for each head");
 }
 
-std::string check_start(const RunConfig& config, bool has_reference) {
-  if (config.init.empty()) return {};
+bool reads_start_again(const RunConfig& config, bool has_reference) {
+  return !config.init.empty() && (config.lora_rank > 0 || has_reference);
+}
+
+std::string check_start(const RunConfig& config, bool has_reference, const fs::path& run) {
+  const bool again = reads_start_again(config, has_reference);
+  if (config.init.empty() || (!again && last_checkpoint(run))) return {};
   const fs::path init = config.init;
   const auto is_model = [](const fs::path& folder) {
     return fs::exists(folder / "config.json") || fs::exists(folder / kAdapterConfig);
@@ -113,12 +118,9 @@ std::string check_start(const RunConfig& config, bool has_reference) {
                                          : " is not there: another run leaves it, or --set "
                                            "model.init=FOLDER"));
   }
-  const fs::path checkpoint = init.parent_path();
-  const bool is_of_run = checkpoint.filename().string().starts_with("checkpoint-");
-  if (!is_of_run || (config.lora_rank == 0 && !has_reference)) return {};
+  if (!again || !init.parent_path().filename().string().starts_with("checkpoint-")) return {};
   return "model.init is a checkpoint, which its run removes when it goes on, and this one needs "
-         "it: "
-         "better a copy elsewhere";
+         "it: better a copy elsewhere";
 }
 
 RunTokenizer read_tokenizer(const RunConfig& config, const std::optional<FoundCheckpoint>& from) {
@@ -176,8 +178,7 @@ std::unique_ptr<ParameterOptimizer> make_optimizer(const RunConfig& config,
 }
 
 std::string start_of(const RunConfig& config, bool has_reference) {
-  if (config.init.empty() || (config.lora_rank == 0 && !has_reference)) return {};
-  return fingerprint(find_model(config.init));
+  return reads_start_again(config, has_reference) ? fingerprint(find_model(config.init)) : "";
 }
 
 ProgramOptions program_options(const RunConfig& config, Split split) {

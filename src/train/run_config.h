@@ -39,9 +39,13 @@ void describe(Settings& settings, RunConfig& config);
 // InputError for settings that do not go together.
 void check(const RunConfig& config);
 
-// What people are told of model.init before a run begins from it; empty where there is nothing.
+// Whether a run that goes on reads model.init again: for an adapter's base, or for what holds the
+// model back (`has_reference`). Without, its checkpoints have all of it.
+bool reads_start_again(const RunConfig& config, bool has_reference);
+// What people are told of model.init before `run` reads it; empty where there is nothing.
 // InputError where it is no model's folder, with one that may be meant.
-std::string check_start(const RunConfig& config, bool has_reference);
+std::string check_start(const RunConfig& config, bool has_reference,
+                        const std::filesystem::path& run);
 
 // A tokenizer and the file that it is from, which goes into checkpoints.
 struct RunTokenizer {
@@ -64,8 +68,7 @@ std::unique_ptr<ParameterOptimizer> make_optimizer(const RunConfig& config,
                                                    const AdamOptions& options,
                                                    const std::optional<FoundCheckpoint>& from);
 
-// Fingerprint of model.init, where a run reads it whenever it goes on: an adapter's base, or what
-// holds the model back (`has_reference`). Else empty.
+// Fingerprint of model.init, where a run reads it again. Else empty.
 std::string start_of(const RunConfig& config, bool has_reference);
 
 // Of the programs that a split has; those of the validation split have a seed of their own.

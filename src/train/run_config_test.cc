@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "formats/error.h"
+#include "train/adamw.h"
 #include "train/rl_config.h"
 #include "train/sft_run.h"
 #include "train/test_run.h"
@@ -58,6 +59,32 @@ TEST(ModelShape, FitsIntoMemory) {
     }
     EXPECT_EQ(said.find('\n'), std::string::npos) << said;  // no backtrace
   }
+}
+
+// A run that has begun, and learns all parameters, needs its start no more.
+TEST(Start, IsNeededToBegin) {
+  const std::filesystem::path run = std::filesystem::path(testing::TempDir()) / "kw-start";
+  std::filesystem::remove_all(run);
+  RunConfig config;
+  config.init = (run / "none").string();
+  EXPECT_THROW(check_start(config, false, run), InputError);
+  const Transformer model = tiny_model(40);
+  AdamW adam(model.parameters(), {});
+  write_checkpoint_of_run(run, 3, model, "{}", adam, Json::object());
+  EXPECT_EQ(check_start(config, false, run), "");
+  EXPECT_THROW(check_start(config, true, run), InputError);
+  config.lora_rank = 4;
+  EXPECT_THROW(check_start(config, false, run), InputError);
+  config.init = run.string();
+  try {
+    check_start(config, false, run);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("checkpoint-3/model meant"), std::string::npos);
+  }
+  config.init = (run / "checkpoint-3" / "model").string();
+  EXPECT_NE(check_start(config, false, run).find("better a copy"), std::string::npos);
+  std::filesystem::remove_all(run);
 }
 
 }  // namespace

@@ -102,7 +102,8 @@ void check(const SftConfig& config) {
 int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::path& run,
                 const std::atomic<bool>& stop, const RunProgress& progress) {
   check(config);
-  if (const std::string said = check_start(config, false); !said.empty()) progress.line(said);
+  const std::string said = check_start(config, /*has_reference=*/false, run);
+  if (!said.empty()) progress.line(said);
   check_drawable(pair_options(config, config.validation > 0 ? Split::kValidation : Split::kTrain));
   const RunFolder folder(run, settings, start_of(config, /*has_reference=*/false));
   const auto& from = folder.from();
