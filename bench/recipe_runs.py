@@ -46,8 +46,9 @@ def newest_model(run):
 def evaluation(tasks, model, rl, device):
     """Words of the command: one answer to each task at the temperature that reinforcement learning by these settings
     samples at, the same random numbers for each model, and verdicts within the same deadlines."""
+    trials = ["--trials", rl["judge.trials"]] if rl["judge.trials"] else []  # 0: all
     return ["eval", tasks, "--backend", device, "--coverage", "pure", "--no-time", "--policy", "local", "--model", model,
             "--model-device", device, "--samples", 1, "--seed", EVALUATION_SEED, "--temperature", rl["rl.temperature"],
-            "--max-tokens", rl["rl.max_tokens"], "--trials", rl["judge.trials"], "--build-timeout", rl["judge.build_seconds"],
+            "--max-tokens", rl["rl.max_tokens"], *trials, "--build-timeout", rl["judge.build_seconds"],
             "--trial-timeout", rl["judge.trial_seconds"], "--executors", rl["judge.executors"],
             "--concurrency", rl["rl.rows"], "--batch", 256, "--json"]

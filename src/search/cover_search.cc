@@ -28,6 +28,8 @@ constexpr int kPatience = 3;
 // so much faster; it matters when it takes this share of the program.
 constexpr int kDeepen = 8;
 constexpr double kShallow = 0.8;
+// So often such a number of answers is drawn for what has no right kernels.
+constexpr int kDraws = 5;
 constexpr double kWorthDeepening = 0.03;
 // Seconds a launch may cost beside what it takes alone: single steps and fragments are timed with
 // the host far ahead of the device, whole programs of many small steps are not.
@@ -75,17 +77,14 @@ void CoverSearch::report(const std::string& phase, const std::string& detail) {
 
 bool CoverSearch::settle(const SearchLimit& limit) {
   progress_.done = progress_.total = 0;
-  if (options_.verify.pure) {
-    evaluate(singles(), limit);
-    evaluate(missed(), limit);
-  }
+  if (options_.verify.pure) write_all(limit);
   return settle({kOptimism[0], 1}, limit);
 }
 
-void CoverSearch::begin(const SearchLimit& limit) {
-  offer(1, limit);
+bool CoverSearch::begin(const SearchLimit& limit) {
+  if (!offer(1, limit)) return false;
   progress_.done = progress_.total = 0;
-  evaluate(singles(), limit);
+  return write_all(limit);
 }
 
 bool CoverSearch::refine(const SearchLimit& limit) {
@@ -165,11 +164,15 @@ CoverSearch::Cover CoverSearch::best(Trust trust, double gap, double* seconds) c
   std::vector<int> index;
   for (size_t c = 0; c < candidates_.size(); ++c) {
     const Candidate& candidate = candidates_[c];
-    if (!candidate.usable || (!candidate.tried && trust.guess == kNoGuesses)) continue;
-    const double factor = !candidate.tried         ? trust.guess * slower_.factor(candidate.family)
-                          : !is_settled(candidate) ? trust.shallow
-                                                   : 1.0;
-    options.push_back({candidate.steps, candidate.seconds * factor + gap});
+    const bool guesses = trust.guess != kNoGuesses;
+    if (!candidate.usable || (!candidate.tried && !candidate.task && !guesses)) continue;
+    double seconds = candidate.seconds;
+    if (!candidate.tried && guesses) {
+      seconds = candidate.guess * trust.guess * slower_.factor(candidate.family);
+    } else if (candidate.tried && !is_settled(candidate)) {
+      seconds *= trust.shallow;
+    }
+    options.push_back({candidate.steps, seconds + gap});
     index.push_back(static_cast<int>(c));
   }
   std::vector<double> singles = step_seconds_;
@@ -206,22 +209,24 @@ CoverSearch::Cover CoverSearch::smallest_with(const std::vector<int>& steps) con
   return out;
 }
 
-// What was not tried yet of the smallest fragments with each step that computes.
-CoverSearch::Cover CoverSearch::singles() const {
-  Cover out = smallest_with(steps_without([](const Candidate&) { return false; }));
-  std::erase_if(out, [&](int c) { return candidates_[c].tried > 0; });
-  return out;
-}
-
-// Where none of the fragments with a step has right kernels, the smallest one, of which few
-// proposals were asked for.
-CoverSearch::Cover CoverSearch::missed() const {
-  Cover out = smallest_with(steps_without([](const Candidate& c) { return c.usable && c.task; }));
-  std::erase_if(out, [&](int c) {
-    const Candidate& candidate = candidates_[c];
-    return !candidate.tried || candidate.tried >= kDeepen * options_.proposals;
-  });
-  return out;
+// Of each step that no fragment with right kernels has, the smallest one with it is asked for: the
+// policy's best answer first, then a few, then many, and many others where it draws them.
+bool CoverSearch::write_all(const SearchLimit& limit) {
+  const bool draws = policy_.at_once() > 1;
+  const int few = options_.proposals, many = kDeepen * options_.proposals;
+  for (int round = 0;; ++round) {
+    const Cover missing = smallest_with(steps_without(has_kernels));
+    if (missing.empty()) return true;
+    if (limit.over() || round > (draws ? kDraws : 2)) return false;
+    progress_.total = progress_.done + static_cast<int>(missing.size());
+    evaluate(missing, limit, [&](const Candidate&) {
+      return Effort{.proposals = round == 0   ? 1
+                                 : round == 1 ? few
+                                              : many,
+                    .any_right = true,
+                    .seed = draws ? static_cast<uint64_t>(round) : 0};
+    });
+  }
 }
 
 double CoverSearch::expected_seconds() const {
@@ -268,7 +273,9 @@ bool CoverSearch::settle(Trust trust, const SearchLimit& limit) {
     progress_.total = progress_.done + static_cast<int>(next.size());
     if (next.empty()) return true;
     if (limit.over()) return false;
-    evaluate(next, limit);
+    evaluate(next, limit, [&](const Candidate& candidate) {
+      return Effort{.proposals = options_.proposals * (candidate.tried ? kDeepen : 1)};
+    });
     const double seconds = known_seconds();
     if (seconds > 0 && seconds < kLeftToPyTorch) progress_.best = eager_seconds() / seconds;
     // Rejected ones must not end the search; without measurements every guess is settled.
@@ -280,62 +287,75 @@ bool CoverSearch::settle(Trust trust, const SearchLimit& limit) {
   return true;
 }
 
-// A few schedules for what was never tried, many for the rest. A few fragments at a time are built
-// together: enough for the workers, and not so many that a budget's end finds much half done.
-void CoverSearch::evaluate(const Cover& chosen, const SearchLimit& limit) {
+// A few fragments at a time are built together: enough for the workers, and not so many that a
+// budget's end finds much half done. Where one answer will do there is less to build, and a policy
+// that is waited for writes as many as it can.
+void CoverSearch::evaluate(const Cover& chosen, const SearchLimit& limit,
+                           const std::function<Effort(const Candidate&)>& effort) {
   for (size_t first = 0; first < chosen.size() && !limit.over();) {
     std::vector<Asked> asked;
     std::string names;
-    int proposals = 0;
+    int building = 0, most = 1;
     size_t last = first;
-    for (; last < chosen.size() && (last == first || proposals < 2 * evaluator_.threads());
-         ++last) {
+    for (; last < chosen.size() && building < most; ++last) {
       const Candidate& candidate = candidates_[chosen[last]];
-      const int count = options_.proposals * (candidate.tried ? kDeepen : 1);
-      asked.push_back({cut(program(), candidate.steps), candidate.eager_seconds, count});
+      const Effort its = effort(candidate);
+      asked.push_back({cut(program(), candidate.steps), candidate.eager_seconds, its});
       names += (last == first ? "" : ", ") + operator_names(program().forward, candidate.steps);
-      proposals += count;
+      building += its.any_right ? 1 : its.proposals;
+      most = 2 * evaluator_.threads();
+      if (its.any_right) most = std::max(most, policy_.at_once());
     }
     report("searching", names);
     std::vector<Evaluated> found = evaluator_.evaluate(asked, limit);
     for (size_t i = first; i < last; ++i) {
-      take(candidates_[chosen[i]], asked[i - first].proposals, std::move(found[i - first]));
+      take(candidates_[chosen[i]], asked[i - first].effort, std::move(found[i - first]));
     }
     progress_.done += static_cast<int>(last - first);
     first = last;
   }
 }
 
-void CoverSearch::take(Candidate& candidate, int tried, Evaluated found) {
+void CoverSearch::take(Candidate& candidate, const Effort& effort, Evaluated found) {
+  const bool timed = evaluator_.measures() && !effort.any_right;
+  const bool was_timed = candidate.best_seconds > 0;
   // What the limit cut may be looked at again, and what it kept from being judged is not unusable.
-  if (!found.cut_short) candidate.tried = tried;
-  if (found.cut_short && found.best) candidate.tried = std::max(candidate.tried, 1);
-  if (found.cut_short && !found.best) {
-    if (candidate.attempts.empty()) candidate.attempts = std::move(found.attempts);
-    return;
+  if (timed || !evaluator_.measures()) {
+    if (!found.cut_short) candidate.tried = effort.proposals;
+    if (found.cut_short && found.best) candidate.tried = std::max(candidate.tried, 1);
   }
   // A second look that was cut short, or found nothing better, takes nothing away.
-  if (candidate.task && (!found.best || found.seconds >= candidate.best_seconds)) {
-    for (Attempt& attempt : found.attempts) {
-      const auto same = [&](const Attempt& known) { return known.plan == attempt.plan; };
-      if (std::none_of(candidate.attempts.begin(), candidate.attempts.end(), same)) {
-        candidate.attempts.push_back(std::move(attempt));
-      }
+  const bool better = found.best && (!candidate.task || (timed && !was_timed) ||
+                                     found.seconds < candidate.best_seconds);
+  for (size_t i = 0; i < found.attempts.size(); ++i) {
+    const auto same = [&](const Attempt& known) {
+      return known.plan == found.attempts[i].plan && known.source == found.attempts[i].source;
+    };
+    auto at = std::find_if(candidate.attempts.begin(), candidate.attempts.end(), same);
+    if (at == candidate.attempts.end()) {
+      at = candidate.attempts.insert(at, std::move(found.attempts[i]));
+    } else if (better || !at->accepted) {
+      *at = std::move(found.attempts[i]);
     }
+    if (better && i == found.best_attempt) {
+      candidate.best_attempt = static_cast<size_t>(at - candidate.attempts.begin());
+    }
+  }
+  if (!better) {
+    if (!candidate.task && candidate.tried > 0) candidate.usable = false;
     return;
   }
-  candidate.attempts = std::move(found.attempts);
-  candidate.best_attempt = found.best_attempt;
-  candidate.usable = found.best.has_value();
-  if (!candidate.usable) return;
+  candidate.usable = true;
   candidate.task = std::move(found.best);
-  candidate.best_seconds = found.seconds;
   if (!evaluator_.measures()) {
-    candidate.seconds = found.seconds;
+    candidate.seconds = candidate.best_seconds = found.seconds;
     return;
   }
-  slower_.learn(candidate.family, found.seconds / candidate.guess);
-  candidate.saved = found.eager_seconds - found.seconds;
+  if (timed) {
+    candidate.best_seconds = found.seconds;
+    candidate.saved = found.eager_seconds - found.seconds;
+    slower_.learn(candidate.family, found.seconds / candidate.guess);
+  }
   price(candidate);
 }
 
@@ -370,8 +390,12 @@ std::vector<int> CoverSearch::steps_without(
 std::vector<std::string> CoverSearch::uncovered() const {
   constexpr size_t kFew = 5;
   std::vector<std::string> out;
-  for (int step : steps_without([](const Candidate& c) { return c.usable; })) {
-    if (out.size() < kFew) out.push_back(operator_names(program().forward, {step}));
+  for (int step : steps_without(has_kernels)) {
+    const Cover smallest = smallest_with({step});
+    const auto was_wrong = [&](const Attempt& a) { return a.settled && !a.reason.empty(); };
+    const bool found_wrong =
+        smallest.empty() || std::ranges::any_of(candidates_[smallest.front()].attempts, was_wrong);
+    if (found_wrong && out.size() < kFew) out.push_back(operator_names(program().forward, {step}));
   }
   return out;
 }
@@ -396,8 +420,9 @@ void CoverSearch::mark_chosen(const Cover& cover) {
 }
 
 size_t CoverSearch::tried() const {
-  return static_cast<size_t>(std::count_if(candidates_.begin(), candidates_.end(),
-                                           [](const Candidate& c) { return c.tried > 0; }));
+  return static_cast<size_t>(
+      std::count_if(candidates_.begin(), candidates_.end(),
+                    [](const Candidate& c) { return c.tried > 0 || c.task; }));
 }
 
 std::vector<Attempt> CoverSearch::attempts() const {

@@ -30,20 +30,23 @@ class CoverSearch {
               const DeviceProfile& profile, const OptimizeOptions& options, PhaseClock& clock,
               ProgressSink progress);
 
-  // Operators that compute and that no fragment which may be used has: the first few.
+  // Operators that compute and that no right kernels were found for, though some were judged or
+  // none can be written: the first few.
   std::vector<std::string> uncovered() const;
 
   // Measured seconds of single steps in PyTorch, by step; the others are modelled.
   void know_steps(const std::map<int, double>& measured);
-  // Where no PyTorch may be left: kernels for each operator by itself, which a policy is most
-  // likely to be right about. From then on there is a program, however little time is left.
-  void begin(const SearchLimit& limit);
+  // Where no PyTorch may be left: right kernels for each operator by itself, which a policy is most
+  // likely to be right about. They are not timed: from then on there is a program, however little
+  // time is left. A policy that draws its answers is asked until it is right. False when `limit`
+  // came first, or the policy has no other answers.
+  bool begin(const SearchLimit& limit);
   // Asks the policy which fragments it can write and how fast it thinks they are. False when
   // `limit` came before it was asked about all of them: small ones come first.
   bool offer_fragments(const SearchLimit& limit);
   // Evaluates fragments until the best cover is made of evaluated ones, or, where times are
-  // measured, several rounds brought nothing better. Where no PyTorch may be left, more are asked
-  // for before of what has no right kernels. False when `limit` came first.
+  // measured, several rounds brought nothing better. Where no PyTorch may be left it begins as
+  // begin() does, if it has not. False when `limit` came first.
   bool settle(const SearchLimit& limit);
   // Looks further: more schedules for what matters, and less likely fragments. Likewise.
   bool refine(const SearchLimit& limit);
@@ -79,10 +82,11 @@ class CoverSearch {
     std::string family;
     double guess = 0;          // the policy's first
     double eager_seconds = 0;  // of its steps alone
-    double seconds = 0;        // guessed, or what it would take beside eager_seconds as measured
+    double seconds = 0;        // guessed, or what it would take beside eager_seconds as measured;
+                               // eager_seconds where it is right and was not timed
     double best_seconds = 0;   // measured
     double saved = 0;          // of PyTorch's time for the group, measured in the same run
-    int tried = 0;             // schedules asked for
+    int tried = 0;             // schedules asked for and, where times are measured, timed
     bool usable = true;
     std::optional<Task> task;
     std::vector<Attempt> attempts;
@@ -93,18 +97,21 @@ class CoverSearch {
     double guess, shallow;
   };
 
+  static bool has_kernels(const Candidate& candidate) {
+    return candidate.usable && candidate.task.has_value();
+  }
   void report(const std::string& phase, const std::string& detail);
   bool settle(Trust trust, const SearchLimit& limit);
   // False when `limit` came before the policy was asked about all; what it was asked about is left
   // out.
   bool offer(int max_steps, const SearchLimit& limit);
   void price(Candidate& candidate) const;
-  Cover singles() const;
-  Cover missed() const;
+  bool write_all(const SearchLimit& limit);
   std::vector<int> steps_without(const std::function<bool(const Candidate&)>& counts) const;
   Cover smallest_with(const std::vector<int>& steps) const;
-  void evaluate(const Cover& chosen, const SearchLimit& limit);
-  void take(Candidate& candidate, int tried, Evaluated found);
+  void evaluate(const Cover& chosen, const SearchLimit& limit,
+                const std::function<Effort(const Candidate&)>& effort);
+  void take(Candidate& candidate, const Effort& effort, Evaluated found);
   bool is_settled(const Candidate& candidate) const;
   Cover open(Trust trust) const;
   Cover best(Trust trust, double gap, double* seconds) const;

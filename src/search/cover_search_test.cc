@@ -55,15 +55,20 @@ class World : public Policy, public Evaluator {
       const Truth& truth = truths_.at(one.fragment.steps);
       Evaluated found;
       found.attempts.resize(1);
+      found.attempts[0].reason = "wrong";
       if (cuts > 0) {
         found.cut_short = true;
         out.push_back(std::move(found));
         continue;
       }
-      if (!rejects && one.proposals >= right_from) found.best = one.fragment.task;
+      const Effort& effort = one.effort;
+      if (!rejects && effort.proposals >= right_from && effort.seed >= right_seed) {
+        found.best = one.fragment.task;
+      }
       for (int i : one.fragment.steps) found.eager_seconds += eager_.at(i);
-      found.seconds = one.proposals >= kDeep ? truth.deep : truth.shallow;
-      tried += one.proposals;
+      found.seconds = effort.proposals >= kDeep ? truth.deep : truth.shallow;
+      tried += effort.proposals;
+      timed += !effort.any_right;
       out.push_back(std::move(found));
     }
     --cuts;
@@ -71,6 +76,7 @@ class World : public Policy, public Evaluator {
   }
   bool measures() const override { return true; }
   int threads() const override { return kDeep; }
+  int at_once() const override { return draws ? 8 : 1; }
 
   const std::map<int, double>& eager() const { return eager_; }
   double total() const {
@@ -88,10 +94,12 @@ class World : public Policy, public Evaluator {
   }
   size_t fragments() const { return truths_.size(); }
 
-  int tried = 0;
-  int cuts = 0;          // calls of evaluate() that the limit cuts
-  bool rejects = false;  // everything is wrong
-  int right_from = 0;    // of so many proposals one is right, of fewer none
+  int tried = 0, timed = 0;
+  int cuts = 0;             // calls of evaluate() that the limit cuts
+  bool rejects = false;     // everything is wrong
+  int right_from = 0;       // of so many proposals one is right, of fewer none
+  uint64_t right_seed = 0;  // nor of those by lower seeds
+  bool draws = false;       // its answers, as models do
 
  private:
   std::map<int, double> eager_;
@@ -208,7 +216,12 @@ TEST_F(Searching, WithoutPyTorchThereIsAProgramBeforeAnythingElseIsAsked) {
   ASSERT_FALSE(covers.empty());
   EXPECT_EQ(covers.front().size(), world.eager().size());
   EXPECT_TRUE(found.uncovered().empty());
+  EXPECT_EQ(world.timed, 0);
+  EXPECT_EQ(world.tried, static_cast<int>(world.eager().size()));  // an answer each
   found.know_steps(world.eager());
+  // What was not timed is worth what PyTorch takes.
+  EXPECT_LT(found.known_seconds(), 1e3);
+  EXPECT_DOUBLE_EQ(found.known_seconds(), world.total());
   ASSERT_TRUE(found.offer_fragments(no_limit_));
   EXPECT_EQ(found.offered(), world.fragments());  // each once
   ASSERT_TRUE(found.settle(no_limit_));
@@ -229,20 +242,43 @@ TEST_F(Searching, WithoutPyTorchMoreAreAskedForWhereNoneIsRight) {
   for (const bool pure : {false, true}) {
     options_.verify.pure = pure;
     CoverSearch found = search(world);
-    found.begin(no_limit_);
+    if (pure) {
+      EXPECT_TRUE(found.begin(no_limit_));
+    }
+    EXPECT_EQ(found.covers().empty(), !pure);
     ASSERT_TRUE(found.offer_fragments(no_limit_));
-    EXPECT_TRUE(found.covers().empty());
     ASSERT_TRUE(found.settle(no_limit_));
     ASSERT_EQ(found.covers().empty(), !pure);
   }
   world.rejects = true;  // and there is an end to it
   CoverSearch found = search(world);
-  found.begin(no_limit_);
+  EXPECT_FALSE(found.begin(no_limit_));
+  EXPECT_FALSE(found.uncovered().empty());
   EXPECT_TRUE(found.settle(no_limit_));
-  const int tried = world.tried;
-  EXPECT_TRUE(found.settle(no_limit_));
-  EXPECT_EQ(world.tried, tried);
   EXPECT_TRUE(found.covers().empty());
+}
+
+TEST_F(Searching, WithoutPyTorchAPolicyThatDrawsIsAskedAgain) {
+  options_.verify.pure = true;
+  for (const bool draws : {false, true}) {
+    World world(reference_.task, 3);
+    world.right_seed = 4;  // one that computes its answers gives the same ones by any
+    world.draws = draws;
+    CoverSearch found = search(world);
+    EXPECT_EQ(found.begin(no_limit_), draws);
+    EXPECT_EQ(found.covers().empty(), !draws);
+    EXPECT_EQ(world.timed, 0);
+  }
+  World world(reference_.task, 3);
+  world.draws = world.rejects = true;
+  CoverSearch found = search(world);
+  EXPECT_FALSE(found.begin(no_limit_));
+  // An end comes to it too: after some hundred answers at most for each operator.
+  EXPECT_LE(world.tried, 200 * static_cast<int>(world.eager().size()));
+  const SearchLimit over = {std::chrono::steady_clock::now() - std::chrono::seconds(1), never_};
+  const int before = world.tried;
+  EXPECT_FALSE(found.begin(over));
+  EXPECT_EQ(world.tried, before);
 }
 
 TEST_F(Searching, KnownStepsCountAsMeasured) {

@@ -44,26 +44,31 @@ FragmentEvaluator::FragmentEvaluator(WorkerPool& pool, ExecutorClient& executor,
 std::vector<Evaluated> FragmentEvaluator::evaluate(const std::vector<Asked>& asked,
                                                    const SearchLimit& limit) {
   std::vector<Work> works;
-  std::vector<Work*> open;
-  for (const Asked& one : asked) works.push_back({.asked = one, .key = store_key(one)});
-  std::vector<Work*> unknown;
+  std::vector<Work*> known, open;
+  for (const Asked& one : asked) {
+    works.push_back({.asked = one,
+                     .fragment = canonical_hash(one.fragment.task),
+                     .first_right = one.effort.any_right || !measures()});
+  }
   for (Work& work : works) {
+    work.key = store_key(work);
     recall(work);
-    if (!work.recalled && !work.done) unknown.push_back(&work);
-    if (!work.done) open.push_back(&work);
+    if (!work.done) (work.recalled ? known : open).push_back(&work);
   }
-  propose(unknown, limit);
-  build(open, limit);
-  std::vector<Work*> stale;  // what was stored does not build any more
-  for (Work* work : open) {
-    if (work->recalled && work->built.empty() && !limit.over()) stale.push_back(work);
+  build(known, limit);
+  for (Work* work : known) {  // what was stored does not build any more
+    if (!work->built.empty() || limit.over()) continue;
+    work->recalled.reset();
+    open.push_back(work);
   }
-  for (Work* work : stale) work->recalled.reset();
-  propose(stale, limit);
-  build(stale, limit);
+  propose(open, limit);
+  while (!open.empty()) {
+    build(open, limit);
+    for (Work* work : open) judge(*work, limit);
+    std::erase_if(open, [&](Work* work) { return !wants_more(*work, limit); });
+  }
   std::vector<Evaluated> out;
   for (Work& work : works) {
-    if (!work.recalled && !work.done) judge(work, limit);
     for (Built& candidate : work.built) {
       const Attempt& attempt = work.found.attempts[candidate.attempt];
       if (work.found.best && attempt.seconds >= work.found.seconds) continue;
@@ -77,6 +82,16 @@ std::vector<Evaluated> FragmentEvaluator::evaluate(const std::vector<Asked>& ask
   return out;
 }
 
+// Whether some of its attempts are yet to be built. Where the limit came first they say so.
+bool FragmentEvaluator::wants_more(Work& work, const SearchLimit& limit) {
+  if (work.first_right && !work.built.empty()) return false;
+  if (!limit.over()) return work.next < work.found.attempts.size();
+  for (; work.next < work.found.attempts.size(); ++work.next) {
+    if (!work.found.attempts[work.next].source.empty()) too_late(work.found, work.next);
+  }
+  return false;
+}
+
 void FragmentEvaluator::propose(const std::vector<Work*>& works, const SearchLimit& limit) {
   const auto phase = clock_.scope("write");
   const int threads = policy_.at_once() > 1 ? policy_.at_once() : this->threads();
@@ -86,15 +101,16 @@ void FragmentEvaluator::propose(const std::vector<Work*>& works, const SearchLim
 void FragmentEvaluator::propose(Work& work, const SearchLimit& limit) {
   work.found = {};
   work.found.eager_seconds = work.asked.model_seconds;
+  work.next = 0;
   // Without measurements the first proposal that is right is taken, so a few are enough.
-  const int count = measures() ? work.asked.proposals : 3;
+  const int count = measures() || work.asked.effort.any_right ? work.asked.effort.proposals : 3;
   // What a policy waits for beyond the search's end comes too late; what it computes itself is kept
   // for another run.
   const auto now = std::chrono::steady_clock::now();
   const auto deadline = policy_.at_once() > 1 ? std::min(now + policy_.patience(), limit.end)
                                               : now + std::chrono::seconds(30);
-  for (const Proposal& p :
-       policy_.propose(work.asked.fragment.task, profile_, count, 0, deadline)) {
+  for (const Proposal& p : policy_.propose(work.asked.fragment.task, profile_, count,
+                                           work.asked.effort.seed, deadline)) {
     Attempt attempt;
     attempt.steps = work.asked.fragment.steps;
     attempt.family = p.family;
@@ -112,8 +128,8 @@ void FragmentEvaluator::propose(Work& work, const SearchLimit& limit) {
   }
 }
 
-// Records and compiles the attempts, all that the pool can take at a time; those of recalled
-// fragments are the best ones only.
+// Records and compiles attempts, as many at a time as the pool can take: of recalled fragments the
+// best one, where the first that is right is taken the next few, and otherwise all.
 void FragmentEvaluator::build(const std::vector<Work*>& works, const SearchLimit& limit) {
   const auto phase = clock_.scope("build");
   // Recording and compiling overlap: each proposal goes to the pool twice, the second time as soon
@@ -131,12 +147,24 @@ void FragmentEvaluator::build(const std::vector<Work*>& works, const SearchLimit
       return too_late(job.work->found, job.attempt);
     attempt.reason = stage + ": " + fault.text();
     attempt.settled = fault.status == JobResult::Status::kRefused;
+    note_if_wrong(*job.work, attempt);
   };
+  const size_t few =
+      std::max<size_t>(1, static_cast<size_t>(threads()) / std::max<size_t>(1, works.size()));
   for (Work* work : works) {
     if (!work->built.empty()) continue;  // by an earlier run
-    for (size_t i = 0; i < work->found.attempts.size(); ++i) {
+    size_t sent = 0;
+    for (size_t i = work->next; i < work->found.attempts.size(); ++i) {
+      if (work->first_right && sent == few) break;
+      work->next = i + 1;
       if (work->recalled && i != *work->recalled) continue;
-      if (work->found.attempts[i].source.empty()) continue;  // nothing was written
+      Attempt& attempt = work->found.attempts[i];
+      if (attempt.source.empty()) continue;  // nothing was written
+      if (const auto known = wrong_.find({work->fragment, attempt.source}); known != wrong_.end()) {
+        attempt.reason = known->second;
+        continue;
+      }
+      ++sent;
       RecordRequest request = proposal_request(work->asked.fragment.task.forward,
                                                work->found.attempts[i].source, profile_);
       const uint64_t id = pool_.submit(record_job(request, options_.verify.record_deadline));
@@ -160,6 +188,7 @@ void FragmentEvaluator::build(const std::vector<Work*>& works, const SearchLimit
         Attempt& attempt = job.work->found.attempts[job.attempt];
         attempt.reason = "record: an autotuned kernel where one configuration is wanted";
         attempt.settled = true;
+        note_if_wrong(*job.work, attempt);
         continue;
       }
       job.recorded = std::move(recorded.value);
@@ -197,6 +226,7 @@ void FragmentEvaluator::judge(Work& work, const SearchLimit& limit) {
     Attempt& attempt = work.found.attempts[candidate.attempt];
     if (attempt.reason = replacement_fault(work.asked.fragment, candidate.task);
         !attempt.reason.empty()) {
+      note_if_wrong(work, attempt);
       continue;
     }
     if (!reference) reference = verifier_.prepare(work.asked.fragment.task);
@@ -206,12 +236,13 @@ void FragmentEvaluator::judge(Work& work, const SearchLimit& limit) {
     if (!attempt.accepted) {
       attempt.reason = fault_text(verdict);
       attempt.settled = verdict.outcome == Verdict::Outcome::kRejected;
+      note_if_wrong(work, attempt);
       continue;
     }
     work.built.push_back(std::move(candidate));
-    if (!measures()) break;  // times are modelled: the policy's best guess that is right will do
+    if (work.first_right) break;
   }
-  if (!work.built.empty() && measures()) {
+  if (!work.built.empty() && !work.first_right) {
     if (limit.stop) {
       for (const Built& candidate : work.built) too_late(work.found, candidate.attempt);
       work.built.clear();
@@ -220,6 +251,11 @@ void FragmentEvaluator::judge(Work& work, const SearchLimit& limit) {
     }
   }
   if (reference) executor_.unload(reference->id);
+}
+
+// So that the same text need not be found wrong again.
+void FragmentEvaluator::note_if_wrong(const Work& work, const Attempt& attempt) {
+  if (attempt.settled) wrong_[{work.fragment, attempt.source}] = attempt.reason;
 }
 
 void FragmentEvaluator::time(const Reference& reference, Work& work) {
@@ -248,11 +284,13 @@ void FragmentEvaluator::time(const Reference& reference, Work& work) {
   policy_.learn(lessons);
 }
 
-std::string FragmentEvaluator::store_key(const Asked& asked) const {
-  const Json parts = {{"fragment", canonical_hash(asked.fragment.task)},
+std::string FragmentEvaluator::store_key(const Work& work) const {
+  const Json parts = {{"fragment", work.fragment},
                       {"policy", policy_.name()},
                       {"policy_version", policy_.fingerprint()},
-                      {"proposals", asked.proposals},
+                      {"proposals", work.asked.effort.proposals},
+                      {"any_right", work.asked.effort.any_right},
+                      {"seed", work.asked.effort.seed},
                       {"profile", profile_.name},
                       {"executor", executor_.hello()},
                       {"worker", pool_.versions()}};

@@ -2,7 +2,10 @@
 // timed against the PyTorch steps they would replace.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "search/evaluator.h"
 #include "search/optimize.h"
@@ -30,18 +33,23 @@ class FragmentEvaluator : public Evaluator {
   // One fragment under way.
   struct Work {
     const Asked& asked;
+    std::string fragment;      // canonical_hash() of it
+    bool first_right = false;  // the first attempt that is right is taken, in the policy's order
     std::string key;
     std::optional<size_t> recalled;  // the best attempt of an earlier run
     bool done = false;               // nothing is left to build
     Evaluated found;
     std::vector<Built> built;
+    size_t next = 0;  // attempt to build
   };
   void propose(const std::vector<Work*>& works, const SearchLimit& limit);
   void propose(Work& work, const SearchLimit& limit);
   void build(const std::vector<Work*>& works, const SearchLimit& limit);
+  bool wants_more(Work& work, const SearchLimit& limit);
   void judge(Work& work, const SearchLimit& limit);
+  void note_if_wrong(const Work& work, const Attempt& attempt);
   void time(const Reference& reference, Work& work);
-  std::string store_key(const Asked& asked) const;
+  std::string store_key(const Work& work) const;
   void recall(Work& work);
   void remember(const Work& work);
 
@@ -53,6 +61,7 @@ class FragmentEvaluator : public Evaluator {
   const OptimizeOptions& options_;
   PhaseClock& clock_;
   Verifier verifier_;
+  std::map<std::pair<std::string, std::string>, std::string> wrong_;  // fragment and source: why
 };
 
 }  // namespace kw

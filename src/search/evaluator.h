@@ -18,17 +18,25 @@ struct SearchLimit {
   bool over() const { return stop || std::chrono::steady_clock::now() > end; }
 };
 
+// What is done for a fragment.
+struct Effort {
+  int proposals = 1;
+  // One that is right is all that is wanted: the first is taken, and not timed.
+  bool any_right = false;
+  uint64_t seed = 0;  // of the proposals
+};
+
 struct Asked {
   Fragment fragment;
   double model_seconds = 0;  // PyTorch's time for it, where none is measured
-  int proposals = 1;
+  Effort effort;
 };
 
 struct Evaluated {
   std::optional<Task> best;  // the fastest proposal that was accepted, built
   size_t best_attempt = 0;   // index into `attempts`
   double eager_seconds = 0;  // of the steps themselves
-  double seconds = 0;        // of `best`
+  double seconds = 0;        // of `best`; nothing where it is not timed
   std::vector<Attempt> attempts;
   bool cut_short = false;  // the limit kept some of them from being judged
 };

@@ -23,6 +23,8 @@ using Clock = std::chrono::steady_clock;
 
 // Seconds to time the steps of all forms, about, and a part of what is left of the budget at most.
 constexpr double kStepSeconds = 10, kStepShare = 0.15;
+// Of the budget, for right kernels of each operator where no PyTorch may be left.
+constexpr double kBeginShare = 0.8;
 constexpr const char* kNoFaster = "nothing can be gained: no faster than PyTorch end to end";
 
 double since(Clock::time_point start) {
@@ -53,8 +55,11 @@ class Optimizer::Run {
     result_.reference = result_.base = result_.optimized = reference_.task;
     result_.reference_source = request_.text;
     result_.measured = evaluator_.measures();
+    // Where no PyTorch may be left nothing counts before there is a program without it.
+    if (options_.verify.pure && add_form({reference_.task, "", {}})) {
+      searches_.front().begin(limit(kBeginShare));
+    }
     find_forms();
-    if (options_.verify.pure && evaluator_.measures()) searches_.front().begin(limit(0.5));
     time_steps();
     plan();
     search_and_confirm();
@@ -89,6 +94,14 @@ class Optimizer::Run {
     if (owner_.progress_) owner_.progress_({phase, detail, 0, 0, 1});
   }
 
+  // Whether it is to be searched.
+  bool add_form(Form form) {
+    if (!options_.form.empty() && options_.form != form.title()) return false;
+    searches_.emplace_back(std::move(form), owner_.policy_, evaluator_, slower_, owner_.profile_,
+                           options_, clock_, owner_.progress_);
+    return true;
+  }
+
   void find_forms() {
     const auto record_again = [&](const Task& form) { return record(form); };
     VerifyOptions once = options_.verify;  // the result is judged by all trials
@@ -97,18 +110,19 @@ class Optimizer::Run {
     const auto phase = clock_.scope("forms");
     const bool layouts = evaluator_.measures() || !options_.form.empty();
     std::string titles;
+    const bool begun = !searches_.empty();
     for (Form& form : forms_of(reference_.task, layouts, record_again)) {
       titles += (titles.empty() ? "\"" : ", \"") + form.title() + "\"";
       if (!options_.form.empty() && options_.form != form.title()) continue;
-      // Rounding may cancel where real arithmetic does not: a form is a proposal like any other.
       const bool recorded = form.name.empty();
+      if (recorded && begun) continue;
+      // Rounding may cancel where real arithmetic does not: a form is a proposal like any other.
       if (!recorded && !verifier_.is_correct(reference_, form.task, once)) {
         if (!options_.form.empty())
           throw InputError("this form rounds worse than the model itself");
         continue;
       }
-      searches_.emplace_back(std::move(form), owner_.policy_, evaluator_, slower_, owner_.profile_,
-                             options_, clock_, owner_.progress_);
+      add_form(std::move(form));
     }
     if (searches_.empty()) {
       throw InputError("no form \"" + options_.form + "\": there are " + titles);

@@ -1,0 +1,128 @@
+#include "search/evaluate.h"
+
+#include <filesystem>
+
+#include "search/form_test.h"
+
+namespace kw {
+namespace {
+
+// Says what it is told to, and counts how often it is asked.
+class Scripted : public Policy {
+ public:
+  std::vector<std::string> sources;
+  int asked = 0;
+
+  std::string name() const override { return "scripted"; }
+  std::vector<Proposal> propose(const Task&, const DeviceProfile&, int count, uint64_t,
+                                std::chrono::steady_clock::time_point) override {
+    ++asked;
+    std::vector<Proposal> out;
+    for (int i = 0; i < count && i < static_cast<int>(sources.size()); ++i) {
+      Proposal one;
+      one.family = name();
+      one.plan = "plan " + std::to_string(i);
+      one.source = sources[i];
+      out.push_back(std::move(one));
+    }
+    return out;
+  }
+};
+
+// A forward of one kernel, y = a * x + b.
+std::string module_of(const std::string& expression) {
+  return "import torch\nimport triton\nimport triton.language as tl\n\n\n"
+         "@triton.jit\ndef k0(x_ptr, y_ptr, n: tl.constexpr, BLOCK: tl.constexpr):\n"
+         "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+         "    x = tl.load(x_ptr + i, mask=i < n)\n"
+         "    tl.store(y_ptr + i, " +
+         expression +
+         ", mask=i < n)\n\n\n"
+         "class ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
+         "        y = torch.empty_like(x)\n"
+         "        k0[(triton.cdiv(x.numel(), 64),)](x, y, x.numel(), 64)\n        return y\n";
+}
+
+class Evaluating : public FormTest {
+ protected:
+  void SetUp() override {
+    prepare(model("", "        return torch.relu(x)\n", "8, 16"));
+    folder_ = std::filesystem::temp_directory_path() /
+              ("kw-evaluate-" + std::to_string(getpid()) + ".sqlite");
+  }
+  void TearDown() override {
+    FormTest::TearDown();
+    std::filesystem::remove(folder_);
+  }
+  Evaluated evaluated(const Effort& effort) {
+    Store store(folder_);
+    FragmentEvaluator evaluator(machine_->pool, machine_->executor, policy_, store,
+                                machine_->profile, options_, clock_);
+    std::vector<Asked> asked;
+    asked.push_back({cut(reference_.task, {0}), 1e-6, effort});
+    return std::move(evaluator.evaluate(asked, no_limit_).front());
+  }
+
+  const std::string right_ = module_of("tl.maximum(x, 0.0)"), wrong_ = module_of("x * 2.0");
+  std::filesystem::path folder_;
+  Scripted policy_;
+  OptimizeOptions options_;
+  PhaseClock clock_;
+  const std::atomic<bool> never_ = false;
+  const SearchLimit no_limit_ = {std::chrono::steady_clock::time_point::max(), never_};
+};
+
+TEST_F(Evaluating, WhereAnyRightOneWillDoTheFirstIsTaken) {
+  // Two that are wrong, equal ones that are right, and more than the pool builds at once.
+  policy_.sources = {wrong_, "this is no module", right_};
+  for (int i = 0; i < 8; ++i) policy_.sources.push_back(right_ + "# " + std::to_string(i) + "\n");
+  const Evaluated found = evaluated({.proposals = 11, .any_right = true});
+  ASSERT_TRUE(found.best);
+  EXPECT_EQ(found.best_attempt, 2u);
+  ASSERT_EQ(found.attempts.size(), 11u);
+  EXPECT_NE(found.attempts[0].reason, "");
+  EXPECT_NE(found.attempts[1].reason, "");
+  EXPECT_TRUE(found.attempts[2].accepted);
+  EXPECT_FALSE(found.attempts[2].measured);
+  for (size_t i = 3; i < 11; ++i) EXPECT_FALSE(found.attempts[i].accepted) << i;
+  EXPECT_FALSE(found.cut_short);
+
+  // It is known from then on, to who asks the same way.
+  EXPECT_EQ(policy_.asked, 1);
+  const Evaluated again = evaluated({.proposals = 11, .any_right = true});
+  EXPECT_EQ(policy_.asked, 1);
+  ASSERT_TRUE(again.best);
+  EXPECT_TRUE(again.attempts[again.best_attempt].from_store);
+  EXPECT_EQ(evaluated({.proposals = 11, .any_right = true, .seed = 1}).best_attempt, 2u);
+  EXPECT_EQ(policy_.asked, 2);
+}
+
+TEST_F(Evaluating, AllAreBuiltWhereNoneIsRight) {
+  policy_.sources.assign(7, wrong_);
+  const Evaluated found = evaluated({.proposals = 7, .any_right = true});
+  EXPECT_FALSE(found.best);
+  EXPECT_FALSE(found.cut_short);
+  ASSERT_EQ(found.attempts.size(), 7u);
+  // Equal ones for one reason, though they are judged but for the first few.
+  for (const Attempt& attempt : found.attempts) {
+    EXPECT_NE(attempt.reason, "");
+    EXPECT_EQ(attempt.reason, found.attempts[0].reason);
+  }
+}
+
+TEST_F(Evaluating, WhatTheLimitCutSaysSo) {
+  policy_.sources = {right_};
+  Store store(folder_);
+  FragmentEvaluator evaluator(machine_->pool, machine_->executor, policy_, store, machine_->profile,
+                              options_, clock_);
+  std::vector<Asked> asked;
+  asked.push_back({cut(reference_.task, {0}), 1e-6, {.any_right = true}});
+  const SearchLimit over = {std::chrono::steady_clock::now() - std::chrono::seconds(1), never_};
+  const Evaluated found = std::move(evaluator.evaluate(asked, over).front());
+  EXPECT_FALSE(found.best);
+  EXPECT_TRUE(found.cut_short);
+  EXPECT_TRUE(evaluated({.any_right = true}).best);  // nothing of it was kept
+}
+
+}  // namespace
+}  // namespace kw
