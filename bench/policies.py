@@ -10,7 +10,7 @@ one, of `eval --search`. Without a search the policies whose row of a level is m
 (--beside), which shares what references cost: `command` of their rows is the whole of it, `gpu_seconds` are of all.
 Lines of eval are kept in FOLDER, its summary is the row; a row that --out has of the same command, whoever
 was beside, is kept, so that the rest can be measured later. --count: a suite's first N tasks alone; --gpus: each command
-in so many shards (eval --shard), each on a GPU and a part of the cores of its own; --minutes: what
+in so many shards (eval --shard), each on a GPU and a part of the cores of its own (CUDA_VISIBLE_DEVICES=0,0,1,1: two on each of two); --minutes: what
 is under way after so many is ended, and goes on from its lines when the same command is given again, with any --gpus but for searches, which share
 what they find within a shard (`gpu_seconds` are of all shards and parts together, `devices` of any, `costs` and `executors` of each shard's last part). NAME is what the row calls the model. teacher@N: N samples of
 it without a search, where models have --samples; its schedules are all different, and models often repeat themselves.
@@ -27,7 +27,7 @@ import time
 from pathlib import Path
 
 from files import digest, model_digest, write_whole
-from gpus import part_of_host, share
+from gpus import devices_of, part_of_host, share
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -195,7 +195,7 @@ class Measurement:
         parts = [of_all] if shards == 1 else [
             json.loads(self.kept(".%d-of-%d.summary" % (i + 1, shards))) for i in range(shards)]
         return [{"policy": policy, "content": self.content[i], "level": self.level, "command": self.text, "search": self.searched,
-                 "gpu_seconds": round(float(self.kept(".seconds")), 1), "gpus": shards,
+                 "gpu_seconds": round(float(self.kept(".seconds")) * devices_of(shards) / shards, 1), "gpus": devices_of(shards),
                  "commit": self.flags.commit,
                  "devices": self.kept(".devices").splitlines(), "summary": of_all[i]["summary"],
                  "shards": [{k: part[i][k] for k in ("costs", "executors") if k in part[i]} for part in parts]}

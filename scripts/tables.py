@@ -405,15 +405,15 @@ def policies() -> str:
         summary = row["summary"]
         passed, eager = summary["pass_at"] or {}, summary["eager"]
         fast = [eager[which].get("1") for which in ("fast_p_first", "fast_p_best")]
-        lines.append("| %s, %d tasks%s | %s | %s | %s | %s, %s | %s | %d of %d | %.0f, %s |" % (
+        hybrids = "-" if row["search"] else "%d of %d" % (summary["reasons"].get("coverage", 0), summary["compiled"])
+        lines.append("| %s, %d tasks%s | %s | %s | %s | %s, %s | %s | %s | %.0f, %s |" % (
             "level %d%s" % (row["level"], ", pairs never trained on" if unseen else ""), summary["tasks"], ", search" if row["search"] else "", names.get(row["policy"], row["policy"]),
             bounds(passed.get("1"), "%.1f %% [%.1f, %.1f]", 100), share(passed.get("10")), *map(share, fast),
-            bounds(eager["geometric_mean_right"], "%.2fx [%.2f, %.2f]"), summary["reasons"].get("coverage", 0),
-            summary["compiled"], row["gpu_seconds"], " and ".join(map(short, row["devices"]))))
+            bounds(eager["geometric_mean_right"], "%.2fx [%.2f, %.2f]"), hybrids, row["gpu_seconds"], " and ".join(map(short, row["devices"]))))
     lines += ["", "Ten answers a task, of the teacher one, and with a search one program; 95 % intervals over tasks. A right answer is faster where the lower end of its "
               "speedup's interval is more than 1; speedups are geometric means over tasks with a right answer, of the best: chosen by the times that are reported, so that of ten it is "
               "a little flattered, and of the first answer it is not. Hybrids: "
-              "answers that leave PyTorch something to compute, of those that could be compiled; they count as wrong. Seconds are of one GPU with 16 cores (of all together where several shared it), for all policies of a level."]
+              "answers that leave PyTorch something to compute, of those that could be compiled; they count as wrong; a search has none. Seconds are of one GPU with 16 cores (of all together where several shared it), for all policies of a level."]
     return "\n".join(lines)
 
 
