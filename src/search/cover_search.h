@@ -112,6 +112,7 @@ class CoverSearch {
   void evaluate(const Cover& chosen, const SearchLimit& limit,
                 const std::function<Effort(const Candidate&)>& effort);
   void take(Candidate& candidate, const Effort& effort, Evaluated found);
+  bool leaves_steps(const Cover& cover) const;
   bool is_settled(const Candidate& candidate) const;
   Cover open(Trust trust) const;
   Cover best(Trust trust, double gap, double* seconds) const;
