@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 def devices_of(gpus):
     """How many devices so many parts of a host share: CUDA_VISIBLE_DEVICES=0,0,1,1 names each twice."""
     seen = os.environ.get("CUDA_VISIBLE_DEVICES")
-    return len(set(seen.split(",")[:gpus])) if seen and gpus > 1 else gpus
+    return len({name.strip() for name in seen.split(",")[:gpus]}) if seen and gpus > 1 else gpus
 
 
 def part_of_host(gpu, gpus):

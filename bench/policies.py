@@ -173,7 +173,8 @@ class Measurement:
                           env=environment)
         finally:
             with self.lock:
-                seconds = float(self.kept(".seconds") or 0) + time.monotonic() - begun
+                part = devices_of(self.flags.gpus) / self.flags.gpus if "--shard" in words else 1
+                seconds = float(self.kept(".seconds") or 0) + part * (time.monotonic() - begun)
                 self.lines.with_suffix(".seconds").write_text("%.1f" % seconds)
         return [row for row in map(json.loads, out.read_text().splitlines()) if "summary" in row]
 
@@ -195,7 +196,7 @@ class Measurement:
         parts = [of_all] if shards == 1 else [
             json.loads(self.kept(".%d-of-%d.summary" % (i + 1, shards))) for i in range(shards)]
         return [{"policy": policy, "content": self.content[i], "level": self.level, "command": self.text, "search": self.searched,
-                 "gpu_seconds": round(float(self.kept(".seconds")) * devices_of(shards) / shards, 1), "gpus": devices_of(shards),
+                 "gpu_seconds": round(float(self.kept(".seconds")), 1), "gpus": devices_of(shards),
                  "commit": self.flags.commit,
                  "devices": self.kept(".devices").splitlines(), "summary": of_all[i]["summary"],
                  "shards": [{k: part[i][k] for k in ("costs", "executors") if k in part[i]} for part in parts]}

@@ -28,14 +28,15 @@ constexpr int kPatience = 3;
 // so much faster; it matters when it takes this share of the program.
 constexpr int kDeepen = 8;
 constexpr double kShallow = 0.8;
-// So often such a number of answers is drawn for what has no right kernels.
-constexpr int kDraws = 5;
+// For what has no right kernels so many answers are asked for at most, and drawn so often.
+constexpr int kMany = 32, kDraws = 5;
 constexpr double kWorthDeepening = 0.03;
 // Seconds a launch may cost beside what it takes alone: single steps and fragments are timed with
 // the host far ahead of the device, whole programs of many small steps are not.
 constexpr double kLaunchGaps[] = {0, 2e-6, 5e-6};
-// Seconds that a step of PyTorch's counts more where none may be left: any kernels are better.
-constexpr double kLeftToPyTorch = 1e3;
+// Seconds that a step of PyTorch's counts more where none may be left: any kernels are better. And
+// that kernels count more which were never timed, so that any others are better.
+constexpr double kLeftToPyTorch = 1e6, kUntimed = 10;
 // Covers are made of evaluated fragments only.
 constexpr double kNoGuesses = std::numeric_limits<double>::infinity();
 
@@ -169,6 +170,8 @@ CoverSearch::Cover CoverSearch::best(Trust trust, double gap, double* seconds) c
     double seconds = candidate.seconds;
     if (!candidate.tried && guesses) {
       seconds = candidate.guess * trust.guess * slower_.factor(candidate.family);
+    } else if (is_untimed(candidate)) {
+      seconds += guesses ? 0 : kUntimed;
     } else if (candidate.tried && !is_settled(candidate)) {
       seconds *= trust.shallow;
     }
@@ -213,13 +216,19 @@ CoverSearch::Cover CoverSearch::smallest_with(const std::vector<int>& steps) con
 // policy's best answer first, then a few, then many, and many others where it draws them.
 bool CoverSearch::write_all(const SearchLimit& limit) {
   const bool draws = policy_.at_once() > 1;
-  const int few = options_.proposals, many = kDeepen * options_.proposals;
-  for (int round = 0;; ++round) {
-    const Cover missing = smallest_with(steps_without(has_kernels));
-    if (missing.empty()) return true;
-    if (limit.over() || round > (draws ? kDraws : 2)) return false;
+  // One answer alone may be the likeliest, whatever the seed.
+  const int few = std::max(options_.proposals, draws ? 2 : 1);
+  const int many = std::max(few, std::min(kDeepen * few, kMany));
+  const int rounds = draws ? 2 + kDraws : 3;
+  while (true) {
+    const std::vector<int> left = steps_without(has_kernels);
+    Cover missing = smallest_with(left);
+    std::erase_if(missing, [&](int c) { return candidates_[c].rounds >= rounds; });
+    if (missing.empty()) return left.empty();
+    if (limit.over()) return false;
     progress_.total = progress_.done + static_cast<int>(missing.size());
-    evaluate(missing, limit, [&](const Candidate&) {
+    evaluate(missing, limit, [&](const Candidate& candidate) {
+      const int round = candidate.rounds;
       return Effort{.proposals = round == 0   ? 1
                                  : round == 1 ? few
                                               : many,
@@ -227,6 +236,16 @@ bool CoverSearch::write_all(const SearchLimit& limit) {
                     .seed = draws ? static_cast<uint64_t>(round) : 0};
     });
   }
+}
+
+bool CoverSearch::is_untimed(const Candidate& candidate) const {
+  return evaluator_.measures() && candidate.task && candidate.best_seconds == 0;
+}
+
+double CoverSearch::seconds_of(const Cover& cover) const {
+  double seconds = eager_seconds();
+  for (int c : cover) seconds += candidates_[c].seconds - candidates_[c].eager_seconds;
+  return seconds;
 }
 
 double CoverSearch::expected_seconds() const {
@@ -277,9 +296,11 @@ bool CoverSearch::settle(Trust trust, const SearchLimit& limit) {
       return Effort{.proposals = options_.proposals * (candidate.tried ? kDeepen : 1)};
     });
     const double seconds = known_seconds();
-    if (seconds > 0 && seconds < kLeftToPyTorch) progress_.best = eager_seconds() / seconds;
+    if (seconds > 0 && seconds < kUntimed) progress_.best = eager_seconds() / seconds;
     // Rejected ones must not end the search; without measurements every guess is settled.
-    const auto accepted = [&](int c) { return candidates_[c].usable && candidates_[c].task; };
+    const auto accepted = [&](int c) {
+      return has_kernels(candidates_[c]) && !is_untimed(candidates_[c]);
+    };
     if (!evaluator_.measures() || std::none_of(next.begin(), next.end(), accepted)) continue;
     in_vain = seconds < shortest ? 0 : in_vain + 1;
     shortest = std::min(shortest, seconds);
@@ -300,9 +321,11 @@ void CoverSearch::evaluate(const Cover& chosen, const SearchLimit& limit,
     for (; last < chosen.size() && building < most; ++last) {
       const Candidate& candidate = candidates_[chosen[last]];
       const Effort its = effort(candidate);
-      asked.push_back({cut(program(), candidate.steps), candidate.eager_seconds, its});
+      asked.push_back({cut(program(), candidate.steps), candidate.eager_seconds, its, {}});
+      if (is_untimed(candidate)) asked.back().known = candidate.attempts[candidate.best_attempt];
       names += (last == first ? "" : ", ") + operator_names(program().forward, candidate.steps);
-      building += its.any_right ? 1 : its.proposals;
+      const bool draws = policy_.at_once() > 1;
+      building += its.any_right && !draws ? 1 : its.proposals;
       most = 2 * evaluator_.threads();
       if (its.any_right) most = std::max(most, policy_.at_once());
     }
@@ -321,20 +344,22 @@ void CoverSearch::take(Candidate& candidate, const Effort& effort, Evaluated fou
   const bool was_timed = candidate.best_seconds > 0;
   // What the limit cut may be looked at again, and what it kept from being judged is not unusable.
   if (timed || !evaluator_.measures()) {
-    if (!found.cut_short) candidate.tried = effort.proposals;
+    if (!found.cut_short) candidate.tried = std::max(candidate.tried, effort.proposals);
     if (found.cut_short && found.best) candidate.tried = std::max(candidate.tried, 1);
   }
+  candidate.asked |= !found.cut_short;
+  if (effort.any_right && !found.cut_short) ++candidate.rounds;
   // A second look that was cut short, or found nothing better, takes nothing away.
   const bool better = found.best && (!candidate.task || (timed && !was_timed) ||
                                      found.seconds < candidate.best_seconds);
   for (size_t i = 0; i < found.attempts.size(); ++i) {
-    const auto same = [&](const Attempt& known) {
-      return known.plan == found.attempts[i].plan && known.source == found.attempts[i].source;
+    const auto same = [&](const Attempt& known) {  // answers without a text are no texts
+      return !known.source.empty() && known.source == found.attempts[i].source;
     };
     auto at = std::find_if(candidate.attempts.begin(), candidate.attempts.end(), same);
     if (at == candidate.attempts.end()) {
       at = candidate.attempts.insert(at, std::move(found.attempts[i]));
-    } else if (better || !at->accepted) {
+    } else if ((better && found.attempts[i].accepted) || !at->accepted) {
       *at = std::move(found.attempts[i]);
     }
     if (better && i == found.best_attempt) {
@@ -402,10 +427,8 @@ std::vector<std::string> CoverSearch::uncovered() const {
   std::vector<std::string> out;
   for (int step : steps_without(has_kernels)) {
     const Cover smallest = smallest_with({step});
-    const auto was_wrong = [&](const Attempt& a) { return a.settled && !a.reason.empty(); };
-    const bool found_wrong =
-        smallest.empty() || std::ranges::any_of(candidates_[smallest.front()].attempts, was_wrong);
-    if (found_wrong && out.size() < kFew) out.push_back(operator_names(program().forward, {step}));
+    const bool was_asked = smallest.empty() || candidates_[smallest.front()].asked;
+    if (was_asked && out.size() < kFew) out.push_back(operator_names(program().forward, {step}));
   }
   return out;
 }

@@ -30,8 +30,8 @@ class CoverSearch {
               const DeviceProfile& profile, const OptimizeOptions& options, PhaseClock& clock,
               ProgressSink progress);
 
-  // Operators that compute and that no right kernels were found for, though some were judged or
-  // none can be written: the first few.
+  // Operators that compute and that no right kernels were found for, though the policy was asked or
+  // can write none: the first few.
   std::vector<std::string> uncovered() const;
 
   // Measured seconds of single steps in PyTorch, by step; the others are modelled.
@@ -51,10 +51,12 @@ class CoverSearch {
   // Looks further: more schedules for what matters, and less likely fragments. Likewise.
   bool refine(const SearchLimit& limit);
 
-  // The time of the best cover: of evaluated fragments alone; with guesses, corrected by what their
-  // families' were off by; with guesses, and what few schedules were tried for, taken to be too
-  // high.
+  // The time of the best cover: of evaluated fragments alone, where one that was not timed counts
+  // as very slow; with guesses, corrected by what their families' were off by; with guesses, and
+  // what few schedules were tried for, taken to be too high.
   double known_seconds() const;
+  // With a cover of evaluated fragments; those that were not timed count as PyTorch's steps.
+  double seconds_of(const Cover& cover) const;
   double expected_seconds() const;
   double hoped_seconds() const;
 
@@ -87,6 +89,8 @@ class CoverSearch {
     double best_seconds = 0;   // measured
     double saved = 0;          // of PyTorch's time for the group, measured in the same run
     int tried = 0;             // schedules asked for and, where times are measured, timed
+    int rounds = 0;            // of write_all() that asked for it
+    bool asked = false;        // for proposals, and no limit kept any from being judged
     bool usable = true;
     std::optional<Task> task;
     std::vector<Attempt> attempts;
@@ -112,6 +116,7 @@ class CoverSearch {
   void evaluate(const Cover& chosen, const SearchLimit& limit,
                 const std::function<Effort(const Candidate&)>& effort);
   void take(Candidate& candidate, const Effort& effort, Evaluated found);
+  bool is_untimed(const Candidate& candidate) const;
   bool leaves_steps(const Cover& cover) const;
   bool is_settled(const Candidate& candidate) const;
   Cover open(Trust trust) const;

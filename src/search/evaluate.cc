@@ -20,6 +20,13 @@ std::string fault_text(const Verdict& verdict) {
   return at + verdict.reason;
 }
 
+// Policies repeat themselves.
+bool has_text(const Evaluated& found, const std::string& source) {
+  return !source.empty() && std::ranges::any_of(found.attempts, [&](const Attempt& attempt) {
+    return attempt.source == source;
+  });
+}
+
 void too_late(Evaluated& found, size_t attempt) {
   found.attempts[attempt].accepted = false;
   found.attempts[attempt].reason = "not judged: the search's time was over";
@@ -57,7 +64,11 @@ std::vector<Evaluated> FragmentEvaluator::evaluate(const std::vector<Asked>& ask
   }
   build(known, limit);
   for (Work* work : known) {  // what was stored does not build any more
-    if (!work->built.empty() || limit.over()) continue;
+    if (!work->built.empty()) continue;
+    if (limit.over()) {
+      work->found.cut_short = true;
+      continue;
+    }
     work->recalled.reset();
     open.push_back(work);
   }
@@ -124,7 +135,11 @@ void FragmentEvaluator::propose(Work& work, const SearchLimit& limit) {
       work.found.cut_short |= p.unanswered && limit.over();
     }
     attempt.eager_seconds = work.asked.model_seconds;
-    work.found.attempts.push_back(std::move(attempt));
+    if (!has_text(work.found, attempt.source)) work.found.attempts.push_back(std::move(attempt));
+  }
+  if (const auto& known = work.asked.known; known && !has_text(work.found, known->source)) {
+    work.found.attempts.push_back(*known);
+    work.found.attempts.back().accepted = false;  // it is judged again
   }
 }
 
@@ -291,6 +306,7 @@ std::string FragmentEvaluator::store_key(const Work& work) const {
                       {"proposals", work.asked.effort.proposals},
                       {"any_right", work.asked.effort.any_right},
                       {"seed", work.asked.effort.seed},
+                      {"known", work.asked.known ? work.asked.known->source : ""},
                       {"profile", profile_.name},
                       {"executor", executor_.hello()},
                       {"worker", pool_.versions()}};
@@ -340,6 +356,7 @@ void FragmentEvaluator::recall(Work& work) {
 // Only what another run would find as well: not a worker that was killed or ran out of time.
 void FragmentEvaluator::remember(const Work& work) {
   const Evaluated& out = work.found;
+  if (out.attempts.empty()) return;  // the policy may have had no time
   for (const Attempt& attempt : out.attempts) {
     if (!attempt.settled) return;
   }

@@ -98,16 +98,39 @@ TEST_F(Evaluating, WhereAnyRightOneWillDoTheFirstIsTaken) {
 }
 
 TEST_F(Evaluating, AllAreBuiltWhereNoneIsRight) {
-  policy_.sources.assign(7, wrong_);
+  for (int i = 0; i < 7; ++i) policy_.sources.push_back(wrong_ + "# " + std::to_string(i) + "\n");
   const Evaluated found = evaluated({.proposals = 7, .any_right = true});
   EXPECT_FALSE(found.best);
   EXPECT_FALSE(found.cut_short);
   ASSERT_EQ(found.attempts.size(), 7u);
-  // Equal ones for one reason, though they are judged but for the first few.
   for (const Attempt& attempt : found.attempts) {
     EXPECT_NE(attempt.reason, "");
     EXPECT_EQ(attempt.reason, found.attempts[0].reason);
   }
+}
+
+TEST_F(Evaluating, EqualAnswersAreOne) {
+  policy_.sources = {wrong_, right_, wrong_, right_, right_};
+  const Evaluated found = evaluated({.proposals = 5, .any_right = true});
+  ASSERT_TRUE(found.best);
+  ASSERT_EQ(found.attempts.size(), 2u);
+  EXPECT_EQ(found.best_attempt, 1u);
+}
+
+// What was found before is timed beside what the policy says now.
+TEST_F(Evaluating, WhatIsKnownToBeRightIsJudgedToo) {
+  policy_.sources = {wrong_};
+  Store store(folder_);
+  FragmentEvaluator evaluator(machine_->pool, machine_->executor, policy_, store, machine_->profile,
+                              options_, clock_);
+  std::vector<Asked> asked;
+  asked.push_back({cut(reference_.task, {0}), 1e-6, {}, Attempt{}});
+  asked.back().known->source = right_;
+  asked.back().known->accepted = true;
+  const Evaluated found = std::move(evaluator.evaluate(asked, no_limit_).front());
+  ASSERT_TRUE(found.best);
+  EXPECT_EQ(found.attempts[found.best_attempt].source, right_);
+  EXPECT_FALSE(evaluated({}).best);  // others' results are not those
 }
 
 TEST_F(Evaluating, WhatTheLimitCutSaysSo) {

@@ -30,13 +30,14 @@ struct Asked {
   Fragment fragment;
   double model_seconds = 0;  // PyTorch's time for it, where none is measured
   Effort effort;
+  std::optional<Attempt> known;  // is right, and timed beside the proposals
 };
 
 struct Evaluated {
   std::optional<Task> best;  // the fastest proposal that was accepted, built
   size_t best_attempt = 0;   // index into `attempts`
   double eager_seconds = 0;  // of the steps themselves
-  double seconds = 0;        // of `best`; nothing where it is not timed
+  double seconds = 0;        // of `best`; the policy's own estimate where it is not timed
   std::vector<Attempt> attempts;
   bool cut_short = false;  // the limit kept some of them from being judged
 };

@@ -59,7 +59,7 @@ class Optimizer::Run {
     if (options_.verify.pure && add_form({reference_.task, "", {}})) {
       searches_.front().begin(limit(kBeginShare));
     }
-    find_forms();
+    if (searches_.empty() || !limit(1).over()) find_forms();
     time_steps();
     plan();
     search_and_confirm();
@@ -70,8 +70,9 @@ class Optimizer::Run {
     result_.step_measured = base.step_measured();
     result_.attempts = base.attempts();
     for (const CoverSearch& search : searches_) {
+      const auto covers = search.covers();
       const double found =
-          search.covers().empty() ? search.eager_seconds() : search.known_seconds();
+          covers.empty() ? search.eager_seconds() : search.seconds_of(covers.front());
       result_.forms.push_back(
           {search.form().title(), search.eager_seconds(), found, search.offered(), search.tried()});
     }
@@ -437,7 +438,7 @@ class Optimizer::Run {
 double cover_seconds(const OptimizeResult& result) {
   double seconds = std::accumulate(result.step_seconds.begin(), result.step_seconds.end(), 0.0);
   for (const Attempt& a : result.attempts) {
-    if (a.chosen) seconds += a.seconds - a.eager_seconds;
+    if (a.chosen && a.measured == result.measured) seconds += a.seconds - a.eager_seconds;
   }
   return seconds;
 }

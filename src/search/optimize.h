@@ -71,7 +71,7 @@ struct OptimizeResult {
 };
 
 // The time of all steps of `base` with the chosen fragments in place of theirs, measured apart or
-// modelled.
+// modelled. Fragments that were not timed where others were count as PyTorch's steps.
 double cover_seconds(const OptimizeResult& result);
 
 // Where the work stands, for a progress display. `done` of `total` fragments evaluated; `best` is
