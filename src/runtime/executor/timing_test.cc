@@ -58,6 +58,10 @@ TEST(Timing, EveryRoundWithoutAWidth) {
   ASSERT_EQ(report.status, "ok") << report.message;
   EXPECT_EQ(report.device_ms[0].size(), 40u);
   EXPECT_EQ(report.wall_ms[1].size(), 40u);
+  // Runs that take a while are not run twice for it.
+  const TimeReport slow = time_with({200}, 0);
+  EXPECT_EQ(slow.device_ms[0].size(), 40u);
+  EXPECT_TRUE(slow.wall_ms[0].empty());
 }
 
 TEST(Timing, FourRoundsThatAgreeAreEnough) {
