@@ -28,9 +28,9 @@ constexpr int kPatience = 3;
 // so much faster; it matters when it takes this share of the program.
 constexpr int kDeepen = 8;
 constexpr double kShallow = 0.8;
+constexpr double kWorthDeepening = 0.03;
 // For what has no right kernels so many answers are asked for at most, and drawn so often.
 constexpr int kMany = 32, kDraws = 5;
-constexpr double kWorthDeepening = 0.03;
 // Seconds a launch may cost beside what it takes alone: single steps and fragments are timed with
 // the host far ahead of the device, whole programs of many small steps are not.
 constexpr double kLaunchGaps[] = {0, 2e-6, 5e-6};
@@ -78,8 +78,8 @@ void CoverSearch::report(const std::string& phase, const std::string& detail) {
 
 bool CoverSearch::settle(const SearchLimit& limit) {
   progress_.done = progress_.total = 0;
-  if (options_.verify.pure) write_all(limit);
-  return settle({kOptimism[0], 1}, limit);
+  const bool cut = options_.verify.pure && !write_all(limit) && limit.over();
+  return settle({kOptimism[0], 1}, limit) && !cut;
 }
 
 bool CoverSearch::begin(const SearchLimit& limit) {
@@ -165,14 +165,14 @@ CoverSearch::Cover CoverSearch::best(Trust trust, double gap, double* seconds) c
   std::vector<int> index;
   for (size_t c = 0; c < candidates_.size(); ++c) {
     const Candidate& candidate = candidates_[c];
-    const bool guesses = trust.guess != kNoGuesses;
-    if (!candidate.usable || (!candidate.tried && !candidate.task && !guesses)) continue;
+    const bool known = trust.guess == kNoGuesses;
+    if (!candidate.usable || (known && !candidate.tried && !candidate.task)) continue;
     double seconds = candidate.seconds;
-    if (!candidate.tried && guesses) {
+    if (!known && !candidate.tried) {
       seconds = candidate.guess * trust.guess * slower_.factor(candidate.family);
-    } else if (is_untimed(candidate)) {
-      seconds += guesses ? 0 : kUntimed;
-    } else if (candidate.tried && !is_settled(candidate)) {
+    } else if (known && is_untimed(candidate)) {
+      seconds += kUntimed;
+    } else if (!is_settled(candidate)) {
       seconds *= trust.shallow;
     }
     options.push_back({candidate.steps, seconds + gap});
@@ -272,7 +272,7 @@ bool CoverSearch::is_settled(const Candidate& candidate) const {
 
 // What is yet to be looked at, or looked at again, of the best cover.
 CoverSearch::Cover CoverSearch::open(Trust trust) const {
-  const double worth = kWorthDeepening * known_seconds();
+  const double worth = kWorthDeepening * seconds_of(best({kNoGuesses, 1}, 0, nullptr));
   Cover out = best(trust, 0, nullptr);
   std::erase_if(out, [&](int c) {
     const Candidate& candidate = candidates_[c];
@@ -347,7 +347,6 @@ void CoverSearch::take(Candidate& candidate, const Effort& effort, Evaluated fou
     if (!found.cut_short) candidate.tried = std::max(candidate.tried, effort.proposals);
     if (found.cut_short && found.best) candidate.tried = std::max(candidate.tried, 1);
   }
-  candidate.asked |= !found.cut_short;
   if (effort.any_right && !found.cut_short) ++candidate.rounds;
   // A second look that was cut short, or found nothing better, takes nothing away.
   const bool better = found.best && (!candidate.task || (timed && !was_timed) ||
@@ -427,8 +426,12 @@ std::vector<std::string> CoverSearch::uncovered() const {
   std::vector<std::string> out;
   for (int step : steps_without(has_kernels)) {
     const Cover smallest = smallest_with({step});
-    const bool was_asked = smallest.empty() || candidates_[smallest.front()].asked;
-    if (was_asked && out.size() < kFew) out.push_back(operator_names(program().forward, {step}));
+    const auto was_asked = [&](int c) {
+      return candidates_[c].tried > 0 || candidates_[c].rounds > 0;
+    };
+    const bool nothing_right = std::ranges::all_of(smallest, was_asked);  // or nothing to ask for
+    if (nothing_right && out.size() < kFew)
+      out.push_back(operator_names(program().forward, {step}));
   }
   return out;
 }

@@ -89,8 +89,7 @@ class CoverSearch {
     double best_seconds = 0;   // measured
     double saved = 0;          // of PyTorch's time for the group, measured in the same run
     int tried = 0;             // schedules asked for and, where times are measured, timed
-    int rounds = 0;            // of write_all() that asked for it
-    bool asked = false;        // for proposals, and no limit kept any from being judged
+    int rounds = 0;            // of write_all() that asked for it, and were judged
     bool usable = true;
     std::optional<Task> task;
     std::vector<Attempt> attempts;

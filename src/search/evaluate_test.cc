@@ -29,7 +29,7 @@ class Scripted : public Policy {
   }
 };
 
-// A forward of one kernel, y = a * x + b.
+// A forward of one kernel, of an expression of x.
 std::string module_of(const std::string& expression) {
   return "import torch\nimport triton\nimport triton.language as tl\n\n\n"
          "@triton.jit\ndef k0(x_ptr, y_ptr, n: tl.constexpr, BLOCK: tl.constexpr):\n"
@@ -54,13 +54,17 @@ class Evaluating : public FormTest {
     FormTest::TearDown();
     std::filesystem::remove(folder_);
   }
-  Evaluated evaluated(const Effort& effort) {
+  Evaluated evaluated(const Effort& effort, std::optional<Attempt> known = {}) {
+    return evaluated(effort, std::move(known), no_limit_);
+  }
+  Evaluated evaluated(const Effort& effort, std::optional<Attempt> known,
+                      const SearchLimit& limit) {
     Store store(folder_);
     FragmentEvaluator evaluator(machine_->pool, machine_->executor, policy_, store,
                                 machine_->profile, options_, clock_);
     std::vector<Asked> asked;
-    asked.push_back({cut(reference_.task, {0}), 1e-6, effort});
-    return std::move(evaluator.evaluate(asked, no_limit_).front());
+    asked.push_back({cut(reference_.task, {0}), 1e-6, effort, std::move(known)});
+    return std::move(evaluator.evaluate(asked, limit).front());
   }
 
   const std::string right_ = module_of("tl.maximum(x, 0.0)"), wrong_ = module_of("x * 2.0");
@@ -73,7 +77,7 @@ class Evaluating : public FormTest {
 };
 
 TEST_F(Evaluating, WhereAnyRightOneWillDoTheFirstIsTaken) {
-  // Two that are wrong, equal ones that are right, and more than the pool builds at once.
+  // Two that are wrong, and more that are right than the pool builds at once.
   policy_.sources = {wrong_, "this is no module", right_};
   for (int i = 0; i < 8; ++i) policy_.sources.push_back(right_ + "# " + std::to_string(i) + "\n");
   const Evaluated found = evaluated({.proposals = 11, .any_right = true});
@@ -120,14 +124,10 @@ TEST_F(Evaluating, EqualAnswersAreOne) {
 // What was found before is timed beside what the policy says now.
 TEST_F(Evaluating, WhatIsKnownToBeRightIsJudgedToo) {
   policy_.sources = {wrong_};
-  Store store(folder_);
-  FragmentEvaluator evaluator(machine_->pool, machine_->executor, policy_, store, machine_->profile,
-                              options_, clock_);
-  std::vector<Asked> asked;
-  asked.push_back({cut(reference_.task, {0}), 1e-6, {}, Attempt{}});
-  asked.back().known->source = right_;
-  asked.back().known->accepted = true;
-  const Evaluated found = std::move(evaluator.evaluate(asked, no_limit_).front());
+  Attempt known;
+  known.source = right_;
+  known.accepted = true;
+  const Evaluated found = evaluated({}, known);
   ASSERT_TRUE(found.best);
   EXPECT_EQ(found.attempts[found.best_attempt].source, right_);
   EXPECT_FALSE(evaluated({}).best);  // others' results are not those
@@ -135,13 +135,8 @@ TEST_F(Evaluating, WhatIsKnownToBeRightIsJudgedToo) {
 
 TEST_F(Evaluating, WhatTheLimitCutSaysSo) {
   policy_.sources = {right_};
-  Store store(folder_);
-  FragmentEvaluator evaluator(machine_->pool, machine_->executor, policy_, store, machine_->profile,
-                              options_, clock_);
-  std::vector<Asked> asked;
-  asked.push_back({cut(reference_.task, {0}), 1e-6, {.any_right = true}});
   const SearchLimit over = {std::chrono::steady_clock::now() - std::chrono::seconds(1), never_};
-  const Evaluated found = std::move(evaluator.evaluate(asked, over).front());
+  const Evaluated found = evaluated({.any_right = true}, {}, over);
   EXPECT_FALSE(found.best);
   EXPECT_TRUE(found.cut_short);
   EXPECT_TRUE(evaluated({.any_right = true}).best);  // nothing of it was kept

@@ -56,7 +56,9 @@ class Optimizer::Run {
     result_.reference_source = request_.text;
     result_.measured = evaluator_.measures();
     // Where no PyTorch may be left nothing counts before there is a program without it.
-    if (options_.verify.pure && add_form({reference_.task, "", {}})) {
+    Form recorded = {reference_.task, "", {}};
+    if (options_.verify.pure && is_wanted(recorded)) {
+      add_form(std::move(recorded));
       searches_.front().begin(limit(kBeginShare));
     }
     if (searches_.empty() || !limit(1).over()) find_forms();
@@ -95,12 +97,13 @@ class Optimizer::Run {
     if (owner_.progress_) owner_.progress_({phase, detail, 0, 0, 1});
   }
 
-  // Whether it is to be searched.
-  bool add_form(Form form) {
-    if (!options_.form.empty() && options_.form != form.title()) return false;
+  bool is_wanted(const Form& form) const {
+    return options_.form.empty() || options_.form == form.title();
+  }
+
+  void add_form(Form form) {
     searches_.emplace_back(std::move(form), owner_.policy_, evaluator_, slower_, owner_.profile_,
                            options_, clock_, owner_.progress_);
-    return true;
   }
 
   void find_forms() {
@@ -114,7 +117,7 @@ class Optimizer::Run {
     const bool begun = !searches_.empty();
     for (Form& form : forms_of(reference_.task, layouts, record_again)) {
       titles += (titles.empty() ? "\"" : ", \"") + form.title() + "\"";
-      if (!options_.form.empty() && options_.form != form.title()) continue;
+      if (!is_wanted(form)) continue;
       const bool recorded = form.name.empty();
       if (recorded && begun) continue;
       // Rounding may cancel where real arithmetic does not: a form is a proposal like any other.
