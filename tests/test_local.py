@@ -217,14 +217,30 @@ def test_optimize_asks_about_fragments(program, tiny, tmp_path):
     assert found["outcome"] == "unchanged" and found["policy_costs"]["requests"] > 0, found
 
 
-def test_a_server_that_is_killed_ends_the_run(program, tmp_path):
+def test_a_server_that_is_killed_is_started_again(program, tmp_path):
+    model = write_model(tmp_path / "long", context=8192)
+    process = start(program, model, tmp_path, "--max-tokens", "1500", "--json")
+    os.kill(wait_for(lambda: answering(process.pid)), signal.SIGKILL)
+    out, told = process.communicate(timeout=300)
+    assert process.returncode == 0, told
+    *rows, last = [json.loads(line) for line in out.splitlines()]
+    assert len(rows[0]["samples"]) == 16 and last["costs"]["failures"] == 0, rows
+    assert all("cut off" in sample["reason"] for sample in rows[0]["samples"]), rows
+    assert not list(tmp_path.glob("kw-model-*"))
+
+
+def test_a_server_that_is_killed_time_and_again_ends_the_run(program, tmp_path):
     model = write_model(tmp_path / "long", context=8192)
     process = start(program, model, tmp_path)
-    server = wait_for(lambda: answering(process.pid))
-    os.kill(server, signal.SIGKILL)
+    while process.poll() is None:
+        server = wait_for(lambda: answering(process.pid) or process.poll() is not None)
+        if server is not True:
+            os.kill(server, signal.SIGKILL)
+            wait_for(lambda: not is_alive(server))
     _, told = process.communicate(timeout=120)
     assert process.returncode == 3, told
     assert "the model's server was killed by SIGKILL" in told and "ready" in told
+    assert "started 4 times" in told
     assert not list(tmp_path.glob("kw-model-*"))
 
 

@@ -24,6 +24,11 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kExitPatience{5000};
+// One that had taken requests is started again so many times in a row, each time after a longer
+// pause: memory of a device that others use is lacking for a while. One that lived longer than
+// kSteady counts as the first.
+constexpr int kRestarts = 3;
+constexpr milliseconds kPause{1000}, kSteady{60000};
 constexpr int kInputExit = 2;  // of a trainer that refuses what it was given
 constexpr size_t kLastLines = 3;
 constexpr std::string_view kSays = "kernelwright-trainer: ";
@@ -76,7 +81,7 @@ class ModelServer::Impl {
   void throw_if_ended() {
     std::unique_lock lock(mutex_);
     // Its sockets close a moment before it is known how it ended.
-    changed_.wait_for(lock, kExitPatience, [&] { return state_ == State::kEnded; });
+    changed_.wait_for(lock, kExitPatience, [&] { return state_ != State::kReady; });
     if (state_ == State::kEnded) throw_fault();
   }
 
@@ -96,10 +101,13 @@ class ModelServer::Impl {
     changed_.notify_all();
   }
 
-  // The process's life, on a thread of its own: a process ends with the thread that started it.
+  // The processes' lives, on a thread of its own: a process ends with the thread that started it.
   void live() {
     try {
-      run();
+      for (int restarts = 0; run(restarts) && restarts < kRestarts; ++restarts) {
+        change(State::kStarting);
+        if (is_stopped_within(kPause * (1 << restarts))) break;
+      }
     } catch (const EnvironmentError& error) {
       const std::lock_guard lock(mutex_);
       fault_ = error.what();
@@ -107,7 +115,14 @@ class ModelServer::Impl {
     change(State::kEnded);
   }
 
-  void run() {
+  bool is_stopped_within(milliseconds pause) const {
+    pollfd entry = {stop_.get(), POLLIN, 0};
+    return ::poll(&entry, 1, static_cast<int>(pause.count())) > 0;
+  }
+
+  // One life. True when it took requests and then ended, and not by its owner's wish.
+  bool run(int& restarts) {
+    const auto begin = std::chrono::steady_clock::now();
     int pipe[2];
     if (::pipe2(pipe, O_CLOEXEC) != 0) {
       throw EnvironmentError(std::string("cannot make a pipe: ") + std::strerror(errno));
@@ -124,9 +139,14 @@ class ModelServer::Impl {
     Process process = Process::start(spec);
     theirs.reset();
     words.close_write_end();
-    if (listen_to(words)) return explain(process, words);
-    ours.reset();
-    process.wait(deadline_in(kExitPatience));
+    if (!listen_to(words)) {
+      ours.reset();
+      process.wait(deadline_in(kExitPatience));
+      return false;
+    }
+    if (std::chrono::steady_clock::now() - begin > kSteady) restarts = 0;
+    explain(process, words, restarts);
+    return state_ == State::kReady && !models_fault_;
   }
 
   // Until the server closes its stderr (true), or is not wanted any more.
@@ -145,7 +165,7 @@ class ModelServer::Impl {
     }
   }
 
-  void explain(Process& process, const OutputTail& words) {
+  void explain(Process& process, const OutputTail& words, int restarts) {
     const auto status = process.wait(deadline_in(kExitPatience));
     process.kill();
     std::string said = words.last_lines(kLastLines);
@@ -158,6 +178,7 @@ class ModelServer::Impl {
     }
     fault_ = "the model's server " + (status ? describe_status(*status) : "closed its stderr") +
              (said.empty() ? "" : ": " + said);
+    if (restarts > 0) fault_ += "; it was started " + std::to_string(restarts + 1) + " times";
   }
 
   const ModelServerConfig config_;

@@ -1,6 +1,7 @@
 // The trainer process that serves a model to this process on a Unix-domain socket, so that the
-// front program needs no libtorch: started when it is first wanted, ended with its owner, dead with
-// this process. Its socket is in a folder that only this user can look into. Any thread.
+// front program needs no libtorch: started when it is first wanted, and again when it ends after it
+// had taken requests (a few times in a row); ended with its owner, dead with this process. Its
+// socket is in a folder that only this user can look into. Any thread.
 #pragma once
 
 #include <chrono>
@@ -31,10 +32,11 @@ class ModelServer {
   ~ModelServer();
 
   // Starts it when it was not started. False when it does not take requests by the deadline.
-  // InputError when it refuses the model; EnvironmentError when it has ended, with its last words.
+  // InputError when it refuses the model; EnvironmentError when it has ended for good, with its
+  // last words.
   bool wait_until_ready(TimePoint deadline);
-  // For whoever saw a connection to it break: the same errors when it has ended, or does so within
-  // a few seconds.
+  // For whoever saw a connection to it break: waits a few seconds for its end, with the same errors
+  // when that is for good.
   void throw_if_ended();
   std::string socket_path() const;
 

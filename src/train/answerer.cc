@@ -169,7 +169,9 @@ void Answerer::live() {
     draw(generator);
     end(kEnding);
   } catch (const std::exception& error) {
-    end(std::string("the model cannot answer: ") + error.what());
+    const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
+    end(std::string("the model cannot answer: ") +
+        (torch_error ? torch_error->what_without_backtrace() : error.what()));
     const uint64_t one = 1;
     (void)!::write(fault_fd_.get(), &one, sizeof one);
   }
