@@ -23,7 +23,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What ends a request early; caught in post().
+// While nothing comes it is asked so often whether something is still wanted.
+constexpr std::chrono::milliseconds kLook{100};
+
+// Ends a request of which no more is wanted; caught in post(), as is Failure.
+struct Unwanted {};
+
+// What ends a request early.
 struct Failure {
   std::string reason;
   bool late = false;
@@ -92,8 +98,10 @@ Address address_of(const std::string& path) {
 
 class Connection {
  public:
-  Connection(const Url& url, const std::vector<Address>& addresses, Clock::time_point deadline)
-      : deadline_(deadline) {
+  // `wanted` is asked while nothing can be sent or received; Unwanted where it is not.
+  Connection(const Url& url, const std::vector<Address>& addresses, Clock::time_point deadline,
+             const std::function<bool()>& wanted)
+      : deadline_(deadline), wanted_(wanted) {
     open(url, addresses);
     if (url.tls) {
       tls_.emplace(url.host);
@@ -166,10 +174,11 @@ class Connection {
     for (;;) {
       const auto left = deadline_ - Clock::now();
       if (left <= Clock::duration::zero()) too_late();
-      const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+      const auto ms = std::min(std::chrono::ceil<std::chrono::milliseconds>(left), kLook);
       pollfd entry{socket_.get(), events, 0};
-      const int ready = ::poll(&entry, 1, static_cast<int>(std::min<int64_t>(ms, 1 << 30)));
+      const int ready = ::poll(&entry, 1, static_cast<int>(ms.count()));
       if (ready > 0) return;
+      if (ready == 0 && !wanted_()) throw Unwanted{};
       if (ready < 0 && errno != EINTR) throw Failure{"poll: " + error_text()};
     }
   }
@@ -203,6 +212,7 @@ class Connection {
   }
 
   const Clock::time_point deadline_;
+  const std::function<bool()>& wanted_;
   UniqueFd socket_;
   std::optional<TlsSession> tls_;
 };
@@ -222,10 +232,11 @@ class SocketTransport : public HttpTransport {
                   const std::function<bool(const HttpHead&, std::string_view)>& take) override {
     HttpResult out;
     ResponseReader reader;
+    const std::function<bool()> wanted = [&] { return take(out.head, ""); };
     try {
       Connection connection(
           url, path_.empty() ? addresses_of(url, deadline) : std::vector{address_of(path_)},
-          deadline);
+          deadline, wanted);
       connection.send(post_text(url, headers, body));
       bool more = true;
       while (more) {
@@ -240,6 +251,7 @@ class SocketTransport : public HttpTransport {
         if (!piece.empty() && !take(out.head, piece)) return out;
       }
       out.fault = reader.fault();
+    } catch (const Unwanted&) {
     } catch (const Failure& failure) {
       out.fault = failure.reason;
       out.late = failure.late;

@@ -26,7 +26,8 @@ struct HttpResult {
 class HttpTransport {
  public:
   virtual ~HttpTransport() = default;
-  // `take` is given each piece of the body, and returns false when it wants no more: the rest is
+  // `take` is given each piece of the body, and now and then an empty one while nothing comes (the
+  // head's status is 0 before there is one). It returns false when it wants no more: the rest is
   // not waited for, and the result has no fault. Never throws what the other side is to blame for.
   virtual HttpResult post(const Url& url, const HttpHeaders& headers, const std::string& body,
                           std::chrono::steady_clock::time_point deadline,

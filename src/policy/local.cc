@@ -19,10 +19,28 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr double kTemperature = 0.8;
+constexpr char kStillReading[] = "the deadline came while the model was read";
 
 // Seconds in which somebody waited for an answer, overlaps once.
 class BusyTime {
  public:
+  // Somebody's wait.
+  class Part {
+   public:
+    explicit Part(BusyTime& busy) : busy_(busy) { busy_.begin(); }
+    ~Part() { busy_.end(); }
+    Part(const Part&) = delete;
+
+   private:
+    BusyTime& busy_;
+  };
+  double seconds() const {
+    const std::lock_guard lock(mutex_);
+    const auto now = waiting_ > 0 ? Clock::now() - since_ : Clock::duration::zero();
+    return std::chrono::duration<double>(sum_ + now).count();
+  }
+
+ private:
   void begin() {
     const std::lock_guard lock(mutex_);
     if (waiting_++ == 0) since_ = Clock::now();
@@ -31,13 +49,7 @@ class BusyTime {
     const std::lock_guard lock(mutex_);
     if (--waiting_ == 0) sum_ += Clock::now() - since_;
   }
-  double seconds() const {
-    const std::lock_guard lock(mutex_);
-    const auto now = waiting_ > 0 ? Clock::now() - since_ : Clock::duration::zero();
-    return std::chrono::duration<double>(sum_ + now).count();
-  }
 
- private:
   mutable std::mutex mutex_;
   int waiting_ = 0;
   Clock::time_point since_;
@@ -55,12 +67,13 @@ OpenAiOptions client_options(const LocalOptions& options) {
   out.top_p = options.top_p;
   out.max_tokens = options.max_tokens;
   out.concurrency = 2 * options.server.rows;  // a row that is done finds its next request there
-  out.retries = 0;                            // nothing passes by itself on this side of a socket
+  out.retries = 3;                            // its server may have to be started again
   out.timeout_seconds = options.timeout_seconds;
   return out;
 }
 
-// To the server. One that has ended is the machine's fault, and not that of a sample.
+// To the server, where it is ready. One that has ended for good is the machine's fault, and not
+// that of a sample.
 class ServerTransport : public HttpTransport {
  public:
   explicit ServerTransport(ModelServer& server)
@@ -68,6 +81,9 @@ class ServerTransport : public HttpTransport {
   HttpResult post(const Url& url, const HttpHeaders& headers, const std::string& body,
                   Clock::time_point deadline,
                   const std::function<bool(const HttpHead&, std::string_view)>& take) override {
+    if (!server_.wait_until_ready(deadline)) {
+      return {{}, kStillReading, true};
+    }
     HttpResult out = socket_->post(url, headers, body, deadline, take);
     if (!out.fault.empty() && !out.late) server_.throw_if_ended();
     return out;
@@ -107,8 +123,16 @@ class Local : public Policy {
   Json costs() const override;
   std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
                                 uint64_t seed, Clock::time_point deadline) override;
+  void propose_each(const Task& task, const DeviceProfile& profile, int count, uint64_t seed,
+                    Clock::time_point deadline, const std::function<void(Proposal)>& take,
+                    const std::function<bool()>& wanted) override;
 
  private:
+  bool is_ready(Clock::time_point deadline) {
+    return server_.wait_until_ready(std::min(deadline, Clock::now() + patience()));
+  }
+  Proposal too_late() const;
+
   const fs::path folder_;
   ModelServer server_;
   const std::unique_ptr<Policy> client_;
@@ -129,21 +153,30 @@ Json Local::costs() const {
   return out;
 }
 
+Proposal Local::too_late() const {
+  Proposal out;
+  out.family = name();
+  out.fault = kStillReading;
+  out.unanswered = true;
+  return out;
+}
+
 std::vector<Proposal> Local::propose(const Task& task, const DeviceProfile& profile, int count,
                                      uint64_t seed, Clock::time_point deadline) {
-  if (!server_.wait_until_ready(std::min(deadline, Clock::now() + patience()))) {
-    Proposal late;
-    late.family = name();
-    late.fault = "the deadline came while the model was read";
-    late.unanswered = true;
-    return std::vector<Proposal>(static_cast<size_t>(std::max(count, 0)), late);
-  }
-  busy_.begin();
-  struct End {
-    BusyTime& busy;
-    ~End() { busy.end(); }
-  } const end{busy_};
+  if (!is_ready(deadline)) return {static_cast<size_t>(std::max(count, 0)), too_late()};
+  const BusyTime::Part part(busy_);
   return client_->propose(task, profile, count, seed, deadline);
+}
+
+void Local::propose_each(const Task& task, const DeviceProfile& profile, int count, uint64_t seed,
+                         Clock::time_point deadline, const std::function<void(Proposal)>& take,
+                         const std::function<bool()>& wanted) {
+  if (!is_ready(deadline)) {
+    for (int i = 0; i < count; ++i) take(too_late());
+    return;
+  }
+  const BusyTime::Part part(busy_);
+  client_->propose_each(task, profile, count, seed, deadline, take, wanted);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <future>
+#include <mutex>
 
 namespace kw {
 namespace {
@@ -24,18 +25,11 @@ class Mixed : public Policy {
   }
   std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
                                 uint64_t seed, Clock::time_point deadline) override {
-    const int share = (count + static_cast<int>(policies_.size()) - 1) /
-                      std::max(1, static_cast<int>(policies_.size()));
-    // Those that wait do so together.
-    std::vector<std::future<std::vector<Proposal>>> asked;
-    for (const auto& policy : policies_) {
-      const auto launch = policy->at_once() > 1 ? std::launch::async : std::launch::deferred;
-      asked.push_back(std::async(launch, [&, policy = policy.get()] {
-        return policy->propose(task, profile, share, seed, deadline);
-      }));
-    }
-    std::vector<std::vector<Proposal>> answers;
-    for (auto& answer : asked) answers.push_back(answer.get());
+    const int share = share_of(count);
+    std::vector<std::vector<Proposal>> answers(policies_.size());
+    of_each([&](size_t i) {
+      answers[i] = policies_[i]->propose(task, profile, share, seed, deadline);
+    });
     std::vector<Proposal> out;
     for (size_t k = 0; k < static_cast<size_t>(share); ++k) {
       for (std::vector<Proposal>& answer : answers) {
@@ -44,6 +38,21 @@ class Mixed : public Policy {
     }
     if (out.size() > static_cast<size_t>(count)) out.resize(count);
     return out;
+  }
+
+  void propose_each(const Task& task, const DeviceProfile& profile, int count, uint64_t seed,
+                    Clock::time_point deadline, const std::function<void(Proposal)>& take,
+                    const std::function<bool()>& wanted) override {
+    const int share = share_of(count);
+    std::mutex one_at_a_time;
+    int left = count;
+    const auto take_one = [&](Proposal one) {
+      const std::lock_guard lock(one_at_a_time);
+      if (left-- > 0) take(std::move(one));
+    };
+    of_each([&](size_t i) {
+      policies_[i]->propose_each(task, profile, share, seed, deadline, take_one, wanted);
+    });
   }
 
   // The most cautious one: a policy that knows what a kernel costs is believed before one that
@@ -84,6 +93,21 @@ class Mixed : public Policy {
   }
 
  private:
+  int share_of(int count) const {
+    const int policies = std::max(1, static_cast<int>(policies_.size()));
+    return (count + policies - 1) / policies;
+  }
+  // Those that wait do so together.
+  template <class Work>
+  void of_each(const Work& work) const {
+    std::vector<std::future<void>> asked;
+    for (size_t i = 0; i < policies_.size(); ++i) {
+      const bool waits = policies_[i]->at_once() > 1;
+      asked.push_back(
+          std::async(waits ? std::launch::async : std::launch::deferred, [&work, i] { work(i); }));
+    }
+    for (std::future<void>& one : asked) one.get();
+  }
   template <class Text>
   std::string joined(Text text) const {
     std::string out;

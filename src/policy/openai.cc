@@ -120,8 +120,12 @@ class OpenAi : public Policy {
   Json costs() const override;
   std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
                                 uint64_t seed, TimePoint deadline) override;
+  void propose_each(const Task& task, const DeviceProfile& profile, int count, uint64_t seed,
+                    TimePoint deadline, const std::function<void(Proposal)>& take,
+                    const std::function<bool()>& wanted) override;
 
  private:
+  using Wanted = std::function<bool()>;
   // One try of a request.
   struct Try {
     ChatReply reply;
@@ -131,8 +135,14 @@ class OpenAi : public Policy {
     std::optional<double> retry_after;
   };
   std::string body_of(const Prompt& prompt, uint64_t seed, bool alone) const;
-  ChatReply ask(const std::string& body, uint64_t seed, TimePoint deadline);
-  Try try_once(const std::string& body, TimePoint deadline);
+  // Asks for `count` answers at once, each of which is `done` from any thread as soon as it is
+  // there.
+  void draw(const Prompt& prompt, size_t count, uint64_t seed, TimePoint deadline,
+            const Wanted& wanted, const std::function<void(size_t, Proposal)>& done);
+  std::optional<Prompt> prompt_of(const Task& task, const DeviceProfile& profile) const;
+  std::optional<ChatReply> ask(const std::string& body, uint64_t seed, TimePoint deadline,
+                               const Wanted& wanted);
+  Try try_once(const std::string& body, TimePoint deadline, const Wanted& wanted);
   Try judged(const HttpResult& result, ChatReader* reader, const std::string& refusal);
   void refuse(int status, const std::string& reason);
   Proposal proposal_of(const ChatReply& reply) const;
@@ -165,25 +175,54 @@ Json OpenAi::costs() const {
 
 std::vector<Proposal> OpenAi::propose(const Task& task, const DeviceProfile& profile, int count,
                                       uint64_t seed, TimePoint deadline) {
-  Prompt prompt;
+  // In their order: one that favours what can be read would flatter the first sample.
+  const std::optional<Prompt> prompt = prompt_of(task, profile);
+  if (!prompt) return {};
+  std::vector<Proposal> out(static_cast<size_t>(std::max(count, 0)));
+  draw(
+      *prompt, out.size(), seed, deadline, [] { return true; },
+      [&](size_t i, Proposal one) { out[i] = std::move(one); });
+  for (Proposal& one : out) one.model_seconds = least_seconds(task, profile);
+  return out;
+}
+
+void OpenAi::propose_each(const Task& task, const DeviceProfile& profile, int count, uint64_t seed,
+                          TimePoint deadline, const std::function<void(Proposal)>& take,
+                          const Wanted& wanted) {
+  const std::optional<Prompt> prompt = prompt_of(task, profile);
+  if (!prompt) return;
+  std::mutex one_at_a_time;
+  const double seconds = least_seconds(task, profile);
+  draw(*prompt, static_cast<size_t>(std::max(count, 0)), seed, deadline, wanted,
+       [&](size_t, Proposal one) {
+         one.model_seconds = seconds;
+         const std::lock_guard lock(one_at_a_time);
+         take(std::move(one));
+       });
+}
+
+// Nothing where the task cannot be told: refusal() says why.
+std::optional<Prompt> OpenAi::prompt_of(const Task& task, const DeviceProfile& profile) const {
   try {
-    prompt = options_.bare ? Prompt{"", task_text(task, kAskedName)} : make_prompt(task, profile);
+    return options_.bare ? Prompt{"", task_text(task, kAskedName)} : make_prompt(task, profile);
   } catch (const InputError&) {
-    return {};  // refusal() says why
+    return {};
   }
+}
+
+void OpenAi::draw(const Prompt& prompt, size_t count, uint64_t seed, TimePoint deadline,
+                  const Wanted& wanted, const std::function<void(size_t, Proposal)>& done) {
   deadline = std::min(deadline, clock_->now() + patience());
   // Tasks draw apart, and alike whoever is asked: with one stream of numbers for all of them, what
   // is drawn at random would be common to similar tasks, and a mean over tasks less certain than
   // their number says.
   const uint64_t of_task = std::stoull(sha256_hex(prompt.user).substr(0, 15), nullptr, 16);
-  std::vector<Proposal> out(static_cast<size_t>(std::max(count, 0)));
-  on_threads(options_.concurrency, out.size(), [&](size_t i) {
+  on_threads(options_.concurrency, count, [&](size_t i) {
     // Small enough for every server's idea of an integer.
     const uint64_t own = (of_task + seed * 1000003 + i) & 0x7fffffff;
-    out[i] = proposal_of(ask(body_of(prompt, own, count == 1), own, deadline));
-    out[i].model_seconds = least_seconds(task, profile);
+    const auto reply = ask(body_of(prompt, own, count == 1), own, deadline, wanted);
+    if (reply) done(i, proposal_of(*reply));
   });
-  return out;  // in their order: one that favours what can be read would flatter the first sample
 }
 
 std::string OpenAi::body_of(const Prompt& prompt, uint64_t seed, bool alone) const {
@@ -203,8 +242,10 @@ std::string OpenAi::body_of(const Prompt& prompt, uint64_t seed, bool alone) con
   return body.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// The answer to one request, tried again while that helps. A reply with a fault when none came.
-ChatReply OpenAi::ask(const std::string& body, uint64_t seed, TimePoint deadline) {
+// The answer to one request, tried again while that helps. A reply with a fault when none came;
+// nothing when it is not wanted any more.
+std::optional<ChatReply> OpenAi::ask(const std::string& body, uint64_t seed, TimePoint deadline,
+                                     const Wanted& wanted) {
   const TimePoint start = clock_->now();
   Try last;
   last.fault = "the deadline came before its turn";
@@ -216,7 +257,9 @@ ChatReply OpenAi::ask(const std::string& body, uint64_t seed, TimePoint deadline
       ~Release() { slots.release(); }
     } const release{slots_};
     for (;; ++tries) {
-      last = try_once(body, deadline);
+      if (!wanted()) return {};
+      last = try_once(body, deadline, wanted);
+      if (!last.fault.empty() && !wanted()) return {};
       if (last.fault.empty() || !last.again || tries == options_.retries) break;
       const double draw = static_cast<double>(random() >> 11) * 0x1p-53;
       const auto wait = std::chrono::duration_cast<TimePoint::duration>(
@@ -240,7 +283,7 @@ ChatReply OpenAi::ask(const std::string& body, uint64_t seed, TimePoint deadline
   return last.reply;
 }
 
-OpenAi::Try OpenAi::try_once(const std::string& body, TimePoint deadline) {
+OpenAi::Try OpenAi::try_once(const std::string& body, TimePoint deadline, const Wanted& wanted) {
   HttpHeaders headers = {{"Content-Type", "application/json"},
                          {"Accept", "text/event-stream, application/json"},
                          {"User-Agent", "kernelwright"}};
@@ -249,6 +292,7 @@ OpenAi::Try OpenAi::try_once(const std::string& body, TimePoint deadline) {
   std::string refusal;  // the start of a body that is not an answer
   const HttpResult result = transport_->post(
       url_, headers, body, deadline, [&](const HttpHead& head, std::string_view bytes) {
+        if (bytes.empty()) return wanted();
         if (head.status != 200) {
           refusal += bytes.substr(0, 4096 - std::min<size_t>(refusal.size(), 4096));
           return refusal.size() < 4096;

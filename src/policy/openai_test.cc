@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include "formats/error.h"
 #include "policy/prompt.h"
@@ -257,6 +259,44 @@ TEST(OpenAi, SamplesAreRequestsOfTheirOwn) {
     seeds.insert(Json::parse(body).at("seed").get<int64_t>());
   }
   EXPECT_EQ(seeds.size(), 20u);
+}
+
+TEST(OpenAi, GivesEachAnswerWhenItComes) {
+  // The second answer never comes: its transport looks now and then whether it is wanted.
+  class Hanging : public HttpTransport {
+   public:
+    HttpResult post(const Url&, const HttpHeaders&, const std::string&,
+                    std::chrono::steady_clock::time_point,
+                    const std::function<bool(const HttpHead&, std::string_view)>& take) override {
+      if (asked++ == 1) {
+        while (take({}, "")) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return {};
+      }
+      const Scripted said = says(kAnswer);
+      take(said.head, said.pieces[0]);
+      return {said.head, "", false};
+    }
+    std::atomic<int> asked = 0;
+  };
+  OpenAiOptions options;
+  options.url = "http://host/v1/";
+  options.model = "m";
+  auto transport = std::make_unique<Hanging>();
+  Hanging& asked = *transport;
+  const auto policy = make_openai(options, std::move(transport), make_steady_clock());
+  std::atomic<int> come = 0;
+  policy->propose_each(
+      teacher::softmax_task(4, 8), teacher::profile(), 3, 5,
+      std::chrono::steady_clock::now() + seconds(100),
+      [&](Proposal one) {
+        EXPECT_EQ(one.fault, "");
+        EXPECT_GT(one.model_seconds, 0);
+        ++come;
+      },
+      [&] { return come < 2; });
+  EXPECT_EQ(come, 2);
+  EXPECT_EQ(asked.asked, 3);  // it is not asked for again
+  EXPECT_EQ(policy->costs().at("failures"), 0);
 }
 
 TEST(OpenAi, WhatAllRequestsWouldMeetIsThrown) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -54,6 +55,16 @@ class Policy {
   virtual std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
                                         uint64_t seed,
                                         std::chrono::steady_clock::time_point deadline) = 0;
+  // As propose(), but each proposal is taken as soon as there is one, in any order and one at a
+  // time. What `wanted`, which any thread may ask, says no to is not waited for and left out.
+  virtual void propose_each(const Task& task, const DeviceProfile& profile, int count,
+                            uint64_t seed, std::chrono::steady_clock::time_point deadline,
+                            const std::function<void(Proposal)>& take,
+                            const std::function<bool()>& wanted) {
+    for (Proposal& one : propose(task, profile, count, seed, deadline)) {
+      if (wanted()) take(std::move(one));
+    }
+  }
   // What the first proposal for `task` would be, without writing it: asked of every fragment of a
   // program. Nothing when the policy cannot write it. Whoever waits or pays for proposals answers
   // otherwise than by making one.

@@ -8,6 +8,7 @@
 #include "formats/sha256.h"
 #include "program/task_json.h"
 #include "program/transform.h"
+#include "search/answer_stream.h"
 #include "verify/side_by_side.h"
 #include "verify/statistics.h"
 
@@ -72,12 +73,12 @@ std::vector<Evaluated> FragmentEvaluator::evaluate(const std::vector<Asked>& ask
     work->recalled.reset();
     open.push_back(work);
   }
-  propose(open, limit);
-  while (!open.empty()) {
-    build(open, limit);
-    for (Work* work : open) judge(*work, limit);
-    std::erase_if(open, [&](Work* work) { return !wants_more(*work, limit); });
-  }
+  const auto is_drawn = [&](const Work* work) {
+    return work->asked.effort.any_right && policy_.at_once() > 1;
+  };
+  const auto drawn = std::stable_partition(open.begin(), open.end(), is_drawn);
+  judge_as_they_come({open.begin(), drawn}, limit);
+  judge_in_turn({drawn, open.end()}, limit);
   std::vector<Evaluated> out;
   for (Work& work : works) {
     for (Built& candidate : work.built) {
@@ -91,6 +92,52 @@ std::vector<Evaluated> FragmentEvaluator::evaluate(const std::vector<Asked>& ask
     out.push_back(std::move(work.found));
   }
   return out;
+}
+
+void FragmentEvaluator::judge_in_turn(std::vector<Work*> works, const SearchLimit& limit) {
+  propose(works, limit);
+  while (!works.empty()) {
+    build_and_judge(works, limit);
+    std::erase_if(works, [&](Work* work) { return !wants_more(*work, limit); });
+  }
+}
+
+// Answers are built while others are written, and no more are written of what is right.
+void FragmentEvaluator::judge_as_they_come(const std::vector<Work*>& works,
+                                           const SearchLimit& limit) {
+  std::vector<AnswerStream::Question> questions;
+  for (Work* work : works) {
+    begin(*work);
+    const Effort& effort = work->asked.effort;
+    questions.push_back({work->asked.fragment.task, effort.proposals, effort.seed});
+  }
+  AnswerStream stream(policy_, profile_, std::move(questions), limit);
+  while (true) {
+    std::vector<Work*> ready;
+    for (size_t i = 0; i < works.size(); ++i) {
+      if (wants_more(*works[i], limit)) ready.push_back(works[i]);
+      if (!works[i]->built.empty()) stream.close(i);
+    }
+    build_and_judge(ready, limit);
+    const auto phase = clock_.scope("write");
+    const std::vector<AnswerStream::Answer> come = stream.next(ready.empty());
+    for (const auto& [question, proposal] : come) add(*works[question], proposal, limit);
+    if (ready.empty() && come.empty()) break;
+  }
+  for (size_t i = 0; i < works.size(); ++i) {
+    const int left = works[i]->built.empty() ? stream.left_out(i) : 0;
+    if (left == 0) continue;
+    Attempt attempt = attempt_of(*works[i]);
+    attempt.reason = "not judged: " + std::to_string(left) + " answers were not waited for";
+    attempt.settled = false;
+    works[i]->found.attempts.push_back(std::move(attempt));
+    works[i]->found.cut_short |= limit.over();
+  }
+}
+
+void FragmentEvaluator::build_and_judge(const std::vector<Work*>& works, const SearchLimit& limit) {
+  build(works, limit);
+  for (Work* work : works) judge(*work, limit);
 }
 
 // Whether some of its attempts are yet to be built. Where the limit came first they say so.
@@ -110,9 +157,7 @@ void FragmentEvaluator::propose(const std::vector<Work*>& works, const SearchLim
 }
 
 void FragmentEvaluator::propose(Work& work, const SearchLimit& limit) {
-  work.found = {};
-  work.found.eager_seconds = work.asked.model_seconds;
-  work.next = 0;
+  begin(work);
   // Without measurements the first proposal that is right is taken, so a few are enough.
   const int count = measures() || work.asked.effort.any_right ? work.asked.effort.proposals : 3;
   // What a policy waits for beyond the search's end comes too late; what it computes itself is kept
@@ -122,25 +167,41 @@ void FragmentEvaluator::propose(Work& work, const SearchLimit& limit) {
                                               : now + std::chrono::seconds(30);
   for (const Proposal& p : policy_.propose(work.asked.fragment.task, profile_, count,
                                            work.asked.effort.seed, deadline)) {
-    Attempt attempt;
-    attempt.steps = work.asked.fragment.steps;
-    attempt.family = p.family;
-    attempt.plan = p.plan;
-    attempt.source = p.source;
-    attempt.schedule = p.schedule;
-    attempt.seconds = p.model_seconds;
-    if (p.source.empty()) {
-      attempt.reason = (p.unanswered ? "not judged: " : "load: ") + p.fault;
-      attempt.settled = !p.unanswered;
-      work.found.cut_short |= p.unanswered && limit.over();
-    }
-    attempt.eager_seconds = work.asked.model_seconds;
-    if (!has_text(work.found, attempt.source)) work.found.attempts.push_back(std::move(attempt));
+    add(work, p, limit);
   }
   if (const auto& known = work.asked.known; known && !has_text(work.found, known->source)) {
     work.found.attempts.push_back(*known);
     work.found.attempts.back().accepted = false;  // it is judged again
   }
+}
+
+void FragmentEvaluator::begin(Work& work) {
+  work.found = {};
+  work.found.eager_seconds = work.asked.model_seconds;
+  work.next = 0;
+}
+
+void FragmentEvaluator::add(Work& work, const Proposal& proposal, const SearchLimit& limit) {
+  if (has_text(work.found, proposal.source)) return;
+  Attempt attempt = attempt_of(work);
+  attempt.family = proposal.family;
+  attempt.plan = proposal.plan;
+  attempt.source = proposal.source;
+  attempt.schedule = proposal.schedule;
+  attempt.seconds = proposal.model_seconds;
+  if (proposal.source.empty()) {
+    attempt.reason = (proposal.unanswered ? "not judged: " : "load: ") + proposal.fault;
+    attempt.settled = !proposal.unanswered;
+    work.found.cut_short |= proposal.unanswered && limit.over();
+  }
+  work.found.attempts.push_back(std::move(attempt));
+}
+
+Attempt FragmentEvaluator::attempt_of(const Work& work) {
+  Attempt out;
+  out.steps = work.asked.fragment.steps;
+  out.eager_seconds = work.asked.model_seconds;
+  return out;
 }
 
 // Records and compiles attempts, as many at a time as the pool can take: of recalled fragments the

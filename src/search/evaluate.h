@@ -42,8 +42,14 @@ class FragmentEvaluator : public Evaluator {
     std::vector<Built> built;
     size_t next = 0;  // attempt to build
   };
+  void judge_in_turn(std::vector<Work*> works, const SearchLimit& limit);
+  void judge_as_they_come(const std::vector<Work*>& works, const SearchLimit& limit);
   void propose(const std::vector<Work*>& works, const SearchLimit& limit);
   void propose(Work& work, const SearchLimit& limit);
+  static void begin(Work& work);
+  static void add(Work& work, const Proposal& proposal, const SearchLimit& limit);
+  static Attempt attempt_of(const Work& work);
+  void build_and_judge(const std::vector<Work*>& works, const SearchLimit& limit);
   void build(const std::vector<Work*>& works, const SearchLimit& limit);
   bool wants_more(Work& work, const SearchLimit& limit);
   void judge(Work& work, const SearchLimit& limit);

@@ -1,6 +1,7 @@
 #include "search/evaluate.h"
 
 #include <filesystem>
+#include <thread>
 
 #include "search/form_test.h"
 
@@ -12,8 +13,21 @@ class Scripted : public Policy {
  public:
   std::vector<std::string> sources;
   int asked = 0;
+  // It draws: one answer after another, and what is missing of them in the end never comes.
+  bool draws = false;
 
   std::string name() const override { return "scripted"; }
+  int at_once() const override { return draws ? 8 : 1; }
+  void propose_each(const Task& task, const DeviceProfile& profile, int count, uint64_t seed,
+                    std::chrono::steady_clock::time_point deadline,
+                    const std::function<void(Proposal)>& take,
+                    const std::function<bool()>& wanted) override {
+    for (Proposal& one : propose(task, profile, count, seed, deadline)) take(std::move(one));
+    while (count > static_cast<int>(sources.size()) && wanted() &&
+           std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
   std::vector<Proposal> propose(const Task&, const DeviceProfile&, int count, uint64_t,
                                 std::chrono::steady_clock::time_point) override {
     ++asked;
@@ -99,6 +113,40 @@ TEST_F(Evaluating, WhereAnyRightOneWillDoTheFirstIsTaken) {
   EXPECT_TRUE(again.attempts[again.best_attempt].from_store);
   EXPECT_EQ(evaluated({.proposals = 11, .any_right = true, .seed = 1}).best_attempt, 2u);
   EXPECT_EQ(policy_.asked, 2);
+}
+
+TEST_F(Evaluating, WhatIsDrawnIsJudgedAsItComes) {
+  policy_.draws = true;
+  policy_.sources = {wrong_, right_};
+  // With a third answer, that would be waited for for minutes.
+  const auto begin = std::chrono::steady_clock::now();
+  const Evaluated found = evaluated({.proposals = 3, .any_right = true});
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  ASSERT_TRUE(found.best);
+  EXPECT_EQ(found.attempts[found.best_attempt].source, right_);
+  EXPECT_FALSE(found.cut_short);
+  EXPECT_TRUE(evaluated({.proposals = 3, .any_right = true}).attempts[1].from_store);
+}
+
+TEST_F(Evaluating, WhatIsNotWaitedForSaysSoAndIsNotKept) {
+  policy_.draws = true;
+  policy_.sources = {wrong_, wrong_ + "# again\n"};
+  const Evaluated found = evaluated({.proposals = 3, .any_right = true});
+  EXPECT_FALSE(found.best);
+  EXPECT_FALSE(found.cut_short);
+  ASSERT_EQ(found.attempts.size(), 3u);
+  EXPECT_EQ(found.attempts[2].reason, "not judged: 1 answers were not waited for");
+  policy_.sources.push_back(right_);
+  EXPECT_TRUE(evaluated({.proposals = 3, .any_right = true}).best);
+}
+
+TEST_F(Evaluating, DrawingEndsWithTheLimit) {
+  policy_.draws = true;
+  const SearchLimit soon = {std::chrono::steady_clock::now() + std::chrono::milliseconds(300),
+                            never_};
+  const Evaluated found = evaluated({.proposals = 3, .any_right = true}, {}, soon);
+  EXPECT_FALSE(found.best);
+  EXPECT_TRUE(found.cut_short);
 }
 
 TEST_F(Evaluating, AllAreBuiltWhereNoneIsRight) {

@@ -21,6 +21,12 @@ class Unlearning : public Policy {
                                 std::chrono::steady_clock::time_point deadline) override {
     return policy_.propose(task, profile, count, seed, deadline);
   }
+  void propose_each(const Task& task, const DeviceProfile& profile, int count, uint64_t seed,
+                    std::chrono::steady_clock::time_point deadline,
+                    const std::function<void(Proposal)>& take,
+                    const std::function<bool()>& wanted) override {
+    policy_.propose_each(task, profile, count, seed, deadline, take, wanted);
+  }
   std::optional<Guess> guess(const Task& task, const DeviceProfile& profile) override {
     return policy_.guess(task, profile);
   }
