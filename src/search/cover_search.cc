@@ -120,6 +120,12 @@ bool CoverSearch::offer(int max_steps, const SearchLimit& limit) {
   const auto phase = clock_.scope("plan");
   std::vector<std::vector<int>> fragments =
       enumerate_fragments(program(), {.max_steps = max_steps});
+  if (policy_.at_once() > 1) {  // models may know an operator with its views, or without
+    const auto more = enumerate_fragments(program(), {.max_steps = 1, .with_views = true});
+    fragments.insert(fragments.end(), more.begin(), more.end());
+    std::set<std::vector<int>> known;
+    std::erase_if(fragments, [&](const auto& steps) { return !known.insert(steps).second; });
+  }
   std::erase_if(fragments, [&](const auto& steps) { return offered_.contains(steps); });
   progress_.done = 0;
   progress_.total = static_cast<int>(fragments.size());
@@ -193,27 +199,28 @@ CoverSearch::Cover CoverSearch::best(Trust trust, double gap, double* seconds) c
   return out;
 }
 
-// For each of the steps the smallest fragment with it.
+// For each of the steps the smallest fragments with it, views aside.
 CoverSearch::Cover CoverSearch::smallest_with(const std::vector<int>& steps) const {
-  Cover out;
+  std::set<int> out;
   for (int step : steps) {
-    int smallest = -1;
+    int64_t least = std::numeric_limits<int64_t>::max();
+    std::vector<int> smallest;
     for (size_t c = 0; c < candidates_.size(); ++c) {
       const std::vector<int>& its = candidates_[c].steps;
       if (!std::binary_search(its.begin(), its.end(), step)) continue;
-      if (smallest < 0 || its.size() < candidates_[smallest].steps.size()) {
-        smallest = static_cast<int>(c);
-      }
+      const int64_t size = std::ranges::count_if(
+          its, [&](int i) { return is_computing(program().forward.steps[i]); });
+      if (size < least) smallest.clear();
+      if (size <= least) smallest.push_back(static_cast<int>(c));
+      least = std::min(least, size);
     }
-    if (smallest >= 0) out.push_back(smallest);
+    out.insert(smallest.begin(), smallest.end());
   }
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
+  return {out.begin(), out.end()};
 }
 
-// Of each step that no fragment with right kernels has, the smallest one with it is asked for: the
-// policy's best answer first, then a few, then many, and many others where it draws them.
+// Of each step that no fragment with right kernels has, the smallest ones with it are asked for:
+// the policy's best answer first, then a few, then many, and many others where it draws them.
 bool CoverSearch::write_all(const SearchLimit& limit) {
   const bool draws = policy_.at_once() > 1;
   // One answer alone may be the likeliest, whatever the seed.

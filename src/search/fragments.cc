@@ -124,7 +124,41 @@ std::vector<std::vector<int>> enumerate_fragments(const Task& task, const Fragme
     frontier = std::move(next);
   }
   if (out.size() > static_cast<size_t>(limits.max_fragments)) out.resize(limits.max_fragments);
-  return out;
+  if (!limits.with_views) return out;
+
+  // A view before the fragment whose value nothing else reads, and one behind it which is all that
+  // is made of a value.
+  const std::set<ValueId> results(forward.outputs.begin(), forward.outputs.end());
+  auto belongs = [&](int view, const std::vector<int>& fragment) {
+    const auto reads_inside_alone = [&](int maker) {
+      return std::ranges::none_of(step_defines(forward.steps[maker]),
+                                  [&](ValueId id) { return results.contains(id); }) &&
+             std::ranges::all_of(near.consumers[maker], [&](int s) {
+               return s == view || std::ranges::binary_search(fragment, s);
+             });
+    };
+    if (any_inside(near.consumers[view], fragment)) return reads_inside_alone(view);
+    const std::set<int>& makers = near.producers[view];
+    return any_inside(makers, fragment) && std::ranges::all_of(makers, reads_inside_alone);
+  };
+  std::set<std::vector<int>> known;
+  std::vector<std::vector<int>> grown;
+  for (std::vector<int>& fragment : out) {
+    for (bool more = true; more;) {
+      more = false;
+      for (int i = 0; i < count; ++i) {
+        if (kinds[i] != Kind::kView || std::ranges::binary_search(fragment, i)) continue;
+        if (!belongs(i, fragment)) continue;
+        std::vector<int> with = fragment;
+        with.insert(std::ranges::lower_bound(with, i), i);
+        if (!is_convex(dependencies, with)) continue;
+        fragment = std::move(with);
+        more = true;
+      }
+    }
+    if (known.insert(fragment).second) grown.push_back(std::move(fragment));
+  }
+  return grown;
 }
 
 }  // namespace kw

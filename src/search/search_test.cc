@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 
@@ -186,6 +187,82 @@ TEST(Fragments, AreConvexConnectedAndComplete) {
       const bool view = std::get<AtenCall>(task.forward.steps[i]).op == "aten.alias.default";
       EXPECT_EQ(unique.count({i}), view ? 0u : 1u);
     }
+  }
+}
+
+// A view of the input, something computed of it, a view of that; and what reads them beside.
+Task between_views(const std::vector<int>& read_beside, const std::vector<int>& outputs) {
+  Task task;
+  Program& p = task.forward;
+  const auto value = [&] {
+    p.values.push_back({DType::kFloat32, {4, 8}, {8, 1}, 0, static_cast<int>(p.values.size())});
+    return static_cast<int>(p.values.size()) - 1;
+  };
+  p.inputs = {value()};
+  for (const char* op : {"aten.alias.default", "aten.relu.default", "aten.alias.default"}) {
+    const int read = static_cast<int>(p.values.size()) - 1;
+    p.steps.push_back(AtenCall{op, {{"self", {ValueRef{read}}}}, {value()}, {}});
+  }
+  p.outputs = outputs;
+  for (int read : read_beside) {
+    p.steps.push_back(AtenCall{"aten.exp.default", {{"self", {ValueRef{read}}}}, {value()}, {}});
+    p.outputs.push_back(static_cast<int>(p.values.size()) - 1);
+  }
+  return task;
+}
+
+TEST(Fragments, HaveTheViewsThatAreTheirsAlone) {
+  const auto first = [](const Task& task) {
+    for (const auto& f : enumerate_fragments(task, {.max_steps = 1, .with_views = true})) {
+      if (std::ranges::binary_search(f, 1)) return f;  // with relu
+    }
+    return std::vector<int>{};
+  };
+  using Steps = std::vector<int>;
+  EXPECT_EQ(first(between_views({}, {3})), (Steps{0, 1, 2}));
+  EXPECT_EQ(first(between_views({3}, {})), (Steps{0, 1, 2}));  // whose last value is read
+  EXPECT_EQ(first(between_views({1}, {3})), (Steps{1, 2}));    // the first view is
+  EXPECT_EQ(first(between_views({2}, {3})), (Steps{0, 1}));    // relu itself
+  EXPECT_EQ(first(between_views({}, {1, 3})), (Steps{1, 2}));
+  EXPECT_EQ(first(between_views({}, {2, 3})), (Steps{0, 1}));
+  EXPECT_EQ(enumerate_fragments(between_views({}, {3}), {}), (std::vector<Steps>{{1}}));
+}
+
+TEST(Fragments, WithViewsComputeTheSame) {
+  std::mt19937 rng(4);
+  for (int round = 0; round < 50; ++round) {
+    const Task task = random_task(rng);
+    const auto deps = step_dependencies(task.forward, {});
+    const auto computing = [&](const std::vector<int>& fragment) {
+      std::vector<int> out;
+      for (int i : fragment) {
+        if (std::get<AtenCall>(task.forward.steps[i]).op == "aten.add.Tensor") out.push_back(i);
+      }
+      return out;
+    };
+    std::set<std::vector<int>> plain, found;
+    for (const auto& f : enumerate_fragments(task, {})) plain.insert(computing(f));
+    for (const auto& f : enumerate_fragments(task, {.with_views = true})) {
+      EXPECT_TRUE(is_convex(deps, f));
+      found.insert(computing(f));
+      // What flows out was computed inside: no view of what flows in.
+      for (int i : f) {
+        const auto& call = std::get<AtenCall>(task.forward.steps[i]);
+        if (call.op != "aten.alias.default") continue;
+        const int read = std::get<ValueRef>(call.args.at("self").v).id, made = call.results[0];
+        bool is_fed = true, flows_out = task.forward.outputs[0] == made;
+        for (int s = 0; s < static_cast<int>(task.forward.steps.size()); ++s) {
+          const auto& other = std::get<AtenCall>(task.forward.steps[s]);
+          const bool inside = std::ranges::binary_search(f, s);
+          is_fed &= !inside || other.results[0] != read;
+          for (const auto& [name, arg] : other.args) {
+            flows_out |= !inside && std::get<ValueRef>(arg.v).id == made;
+          }
+        }
+        EXPECT_FALSE(is_fed && flows_out) << i;
+      }
+    }
+    EXPECT_EQ(found, plain);
   }
 }
 
