@@ -420,10 +420,10 @@ int run(const Flags& flags) {
     Suite(crew, machine.executor, std::move(policies), machine.profile)
         .run(requests, options, done);
   } else {
-    // Half of the cores' number of searches, each with two workers: what one waits for its turn on
-    // the device, others build.
+    // Half of the cores' number of searches: what one waits for its turn on the device, others
+    // build. No more than half of them do at a time, so each has four workers.
     const int searches = std::max(1, workers.parallel / 2);
-    workers.parallel = 2;
+    workers.parallel = std::min(4, workers.parallel);
     JudgingCrew crew(workers, static_cast<int>(std::min<size_t>(requests.size(), searches)));
     ScratchFolder known;
     search_suite(requests, crew, machine.executor, *judged.front().policy, machine.profile,

@@ -240,7 +240,8 @@ bool CoverSearch::write_all(const SearchLimit& limit) {
                                  : round == 1 ? few
                                               : many,
                     .any_right = true,
-                    .seed = draws ? static_cast<uint64_t>(round) : 0};
+                    .seed = draws ? static_cast<uint64_t>(round) : 0,
+                    .as_it_is = round % 2 == 1};
     });
   }
 }

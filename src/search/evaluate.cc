@@ -97,47 +97,63 @@ std::vector<Evaluated> FragmentEvaluator::evaluate(const std::vector<Asked>& ask
 void FragmentEvaluator::judge_in_turn(std::vector<Work*> works, const SearchLimit& limit) {
   propose(works, limit);
   while (!works.empty()) {
-    build_and_judge(works, limit);
+    build(works, limit);
+    for (Work* work : works) judge(*work, limit);
     std::erase_if(works, [&](Work* work) { return !wants_more(*work, limit); });
   }
 }
 
-// Answers are built while others are written, and no more are written of what is right.
+// Answers are built while others are written, and judged while others are built. No more are
+// written or built of what is right.
 void FragmentEvaluator::judge_as_they_come(const std::vector<Work*>& works,
                                            const SearchLimit& limit) {
+  constexpr std::chrono::milliseconds kLook{50};  // between two looks at what was written
   std::vector<AnswerStream::Question> questions;
   for (Work* work : works) {
     begin(*work);
     const Effort& effort = work->asked.effort;
-    questions.push_back({work->asked.fragment.task, effort.proposals, effort.seed});
+    questions.push_back({work->question.task, effort.proposals, effort.seed});
   }
+  const struct NothingIsLeft {  // in the pool, whatever is thrown
+    FragmentEvaluator& its;
+    ~NothingIsLeft() {
+      its.give_up_building(nullptr);
+      for (; !its.building_.empty(); its.building_.erase(its.pool_.next().id)) {
+      }
+    }
+  } nothing_is_left{*this};
   AnswerStream stream(policy_, profile_, std::move(questions), limit);
   while (true) {
-    std::vector<Work*> ready;
-    for (size_t i = 0; i < works.size(); ++i) {
-      if (wants_more(*works[i], limit)) ready.push_back(works[i]);
-      if (!works[i]->built.empty()) stream.close(i);
+    std::vector<Work*> open;
+    for (Work* work : works) {
+      if (!work->is_right && wants_more(*work, limit)) open.push_back(work);
     }
-    build_and_judge(ready, limit);
+    send(open);
+    const bool builds = !building_.empty();
+    if (builds) take_built(limit, std::chrono::steady_clock::now() + kLook);
+    for (size_t i = 0; i < works.size(); ++i) {
+      Work& work = *works[i];
+      if (work.is_right) continue;
+      judge(work, limit);
+      if (work.built.empty()) continue;
+      work.is_right = true;
+      stream.close(i);
+      give_up_building(&work);
+    }
     const auto phase = clock_.scope("write");
-    const std::vector<AnswerStream::Answer> come = stream.next(ready.empty());
+    const std::vector<AnswerStream::Answer> come = stream.next(!builds);
     for (const auto& [question, proposal] : come) add(*works[question], proposal, limit);
-    if (ready.empty() && come.empty()) break;
+    if (!builds && come.empty()) break;
   }
   for (size_t i = 0; i < works.size(); ++i) {
-    const int left = works[i]->built.empty() ? stream.left_out(i) : 0;
-    if (left == 0) continue;
+    const int left = stream.left_out(i);
+    if (works[i]->is_right || left == 0) continue;
     Attempt attempt = attempt_of(*works[i]);
     attempt.reason = "not judged: " + std::to_string(left) + " answers were not waited for";
     attempt.settled = false;
     works[i]->found.attempts.push_back(std::move(attempt));
     works[i]->found.cut_short |= limit.over();
   }
-}
-
-void FragmentEvaluator::build_and_judge(const std::vector<Work*>& works, const SearchLimit& limit) {
-  build(works, limit);
-  for (Work* work : works) judge(*work, limit);
 }
 
 // Whether some of its attempts are yet to be built. Where the limit came first they say so.
@@ -165,8 +181,8 @@ void FragmentEvaluator::propose(Work& work, const SearchLimit& limit) {
   const auto now = std::chrono::steady_clock::now();
   const auto deadline = policy_.at_once() > 1 ? std::min(now + policy_.patience(), limit.end)
                                               : now + std::chrono::seconds(30);
-  for (const Proposal& p : policy_.propose(work.asked.fragment.task, profile_, count,
-                                           work.asked.effort.seed, deadline)) {
+  for (const Proposal& p :
+       policy_.propose(work.question.task, profile_, count, work.asked.effort.seed, deadline)) {
     add(work, p, limit);
   }
   if (const auto& known = work.asked.known; known && !has_text(work.found, known->source)) {
@@ -175,18 +191,23 @@ void FragmentEvaluator::propose(Work& work, const SearchLimit& limit) {
   }
 }
 
-void FragmentEvaluator::begin(Work& work) {
+void FragmentEvaluator::begin(Work& work) const {
   work.found = {};
   work.found.eager_seconds = work.asked.model_seconds;
   work.next = 0;
+  const Task& task = work.asked.fragment.task;
+  const bool is_drawn = policy_.at_once() > 1;
+  work.question = is_drawn && !work.asked.effort.as_it_is ? question_of(task) : Question{task, ""};
 }
 
 void FragmentEvaluator::add(Work& work, const Proposal& proposal, const SearchLimit& limit) {
-  if (has_text(work.found, proposal.source)) return;
+  std::string source = proposal.source;
+  if (!source.empty()) source += work.question.adapter;
+  if (has_text(work.found, source)) return;
   Attempt attempt = attempt_of(work);
   attempt.family = proposal.family;
   attempt.plan = proposal.plan;
-  attempt.source = proposal.source;
+  attempt.source = std::move(source);
   attempt.schedule = proposal.schedule;
   attempt.seconds = proposal.model_seconds;
   if (proposal.source.empty()) {
@@ -204,34 +225,25 @@ Attempt FragmentEvaluator::attempt_of(const Work& work) {
   return out;
 }
 
-// Records and compiles attempts, as many at a time as the pool can take: of recalled fragments the
-// best one, where the first that is right is taken the next few, and otherwise all.
+// Records and compiles attempts: of recalled fragments the best one, where the first that is right
+// is taken the next few, and otherwise all.
 void FragmentEvaluator::build(const std::vector<Work*>& works, const SearchLimit& limit) {
-  const auto phase = clock_.scope("build");
-  // Recording and compiling overlap: each proposal goes to the pool twice, the second time as soon
-  // as the first is back.
-  struct Pending {
-    Work* work;
-    size_t attempt;
-    RecordRequest request;
-    std::optional<Recorded> recorded;
-  };
-  std::map<uint64_t, Pending> pending;
-  auto reject = [&](const Pending& job, const std::string& stage, const JobFault& fault) {
-    Attempt& attempt = job.work->found.attempts[job.attempt];
-    if (fault.status == JobResult::Status::kCancelled)
-      return too_late(job.work->found, job.attempt);
-    attempt.reason = stage + ": " + fault.text();
-    attempt.settled = fault.status == JobResult::Status::kRefused;
-    note_if_wrong(*job.work, attempt);
-  };
+  send(works);
+  while (!building_.empty()) take_built(limit, std::chrono::steady_clock::time_point::max());
+  for (Work* work : works) {
+    std::sort(work->built.begin(), work->built.end(),
+              [](const Built& a, const Built& b) { return a.attempt < b.attempt; });
+  }
+}
+
+// Starts to build what is to be built next.
+void FragmentEvaluator::send(const std::vector<Work*>& works) {
   const size_t few =
       std::max<size_t>(1, static_cast<size_t>(threads()) / std::max<size_t>(1, works.size()));
   for (Work* work : works) {
     if (!work->built.empty()) continue;  // by an earlier run
-    size_t sent = 0;
     for (size_t i = work->next; i < work->found.attempts.size(); ++i) {
-      if (work->first_right && sent == few) break;
+      if (work->first_right && work->being_built >= few) break;
       work->next = i + 1;
       if (work->recalled && i != *work->recalled) continue;
       Attempt& attempt = work->found.attempts[i];
@@ -240,49 +252,71 @@ void FragmentEvaluator::build(const std::vector<Work*>& works, const SearchLimit
         attempt.reason = known->second;
         continue;
       }
-      ++sent;
-      RecordRequest request = proposal_request(work->asked.fragment.task.forward,
-                                               work->found.attempts[i].source, profile_);
+      RecordRequest request =
+          proposal_request(work->asked.fragment.task.forward, attempt.source, profile_);
       const uint64_t id = pool_.submit(record_job(request, options_.verify.record_deadline));
-      pending.emplace(id, Pending{work, i, std::move(request), std::nullopt});
+      building_.emplace(id, Building{work, i, std::move(request), std::nullopt});
+      ++work->being_built;
     }
   }
-  while (!pending.empty()) {
-    if (limit.over()) {
-      for (const auto& [id, job] : pending) pool_.cancel(id);
-    }
-    const JobResult result = pool_.next();
-    Pending job = std::move(pending.at(result.id));
-    pending.erase(result.id);
-    if (!job.recorded) {
-      auto recorded = record_result(result, job.request);
-      if (recorded.fault) {
-        reject(job, "record", *recorded.fault);
-        continue;
-      }
-      if (!recorded.value->tunings.empty()) {  // which one would be spliced in?
-        Attempt& attempt = job.work->found.attempts[job.attempt];
-        attempt.reason = "record: an autotuned kernel where one configuration is wanted";
-        attempt.settled = true;
-        note_if_wrong(*job.work, attempt);
-        continue;
-      }
-      job.recorded = std::move(recorded.value);
-      const uint64_t id =
-          pool_.submit(compile_job(*job.recorded, job.request, options_.verify.compile_deadline));
-      pending.emplace(id, std::move(job));
-      continue;
-    }
-    auto compiled = compile_result(result, *job.recorded, job.request);
-    if (compiled.fault) {
-      reject(job, "compile", *compiled.fault);
-    } else {
-      job.work->built.push_back({job.attempt, canonical(*compiled.value)});
-    }
+}
+
+// One result of the pool and those that are there with it; none where none comes until then.
+void FragmentEvaluator::take_built(const SearchLimit& limit,
+                                   std::chrono::steady_clock::time_point until) {
+  const auto phase = clock_.scope("build");
+  if (limit.over()) give_up_building(nullptr);
+  while (!building_.empty()) {
+    const std::optional<JobResult> result = pool_.next_until(until);
+    if (!result) return;
+    take_built(*result);
+    until = std::chrono::steady_clock::time_point::min();
   }
-  for (Work* work : works) {
-    std::sort(work->built.begin(), work->built.end(),
-              [](const Built& a, const Built& b) { return a.attempt < b.attempt; });
+}
+
+void FragmentEvaluator::take_built(const JobResult& result) {
+  Building job = std::move(building_.at(result.id));
+  building_.erase(result.id);
+  Work& work = *job.work;
+  Attempt& attempt = work.found.attempts[job.attempt];
+  if (!job.recorded) {
+    auto recorded = record_result(result, job.request);
+    if (recorded.fault) return reject(job, "record", *recorded.fault);
+    if (!recorded.value->tunings.empty()) {  // which one would be spliced in?
+      --work.being_built;
+      attempt.reason = "record: an autotuned kernel where one configuration is wanted";
+      attempt.settled = true;
+      return note_if_wrong(work, attempt);
+    }
+    job.recorded = std::move(recorded.value);
+    const uint64_t id =
+        pool_.submit(compile_job(*job.recorded, job.request, options_.verify.compile_deadline));
+    building_.emplace(id, std::move(job));
+    return;
+  }
+  auto compiled = compile_result(result, *job.recorded, job.request);
+  if (compiled.fault) return reject(job, "compile", *compiled.fault);
+  --work.being_built;
+  work.built.push_back({job.attempt, canonical(*compiled.value)});
+}
+
+void FragmentEvaluator::reject(const Building& job, const std::string& stage,
+                               const JobFault& fault) {
+  --job.work->being_built;
+  Attempt& attempt = job.work->found.attempts[job.attempt];
+  if (fault.status == JobResult::Status::kCancelled) {
+    if (!job.work->is_right) too_late(job.work->found, job.attempt);
+    return;
+  }
+  attempt.reason = stage + ": " + fault.text();
+  attempt.settled = fault.status == JobResult::Status::kRefused;
+  note_if_wrong(*job.work, attempt);
+}
+
+// What is being built, of one fragment or of all: it ends as jobs do that are cancelled.
+void FragmentEvaluator::give_up_building(const Work* work) {
+  for (const auto& [id, job] : building_) {
+    if (!work || job.work == work) pool_.cancel(id);
   }
 }
 
@@ -367,6 +401,7 @@ std::string FragmentEvaluator::store_key(const Work& work) const {
                       {"proposals", work.asked.effort.proposals},
                       {"any_right", work.asked.effort.any_right},
                       {"seed", work.asked.effort.seed},
+                      {"as_it_is", work.asked.effort.as_it_is},
                       {"known", work.asked.known ? work.asked.known->source : ""},
                       {"profile", profile_.name},
                       {"executor", executor_.hello()},

@@ -10,6 +10,7 @@
 #include "search/evaluator.h"
 #include "search/optimize.h"
 #include "search/phase_clock.h"
+#include "search/question.h"
 
 namespace kw {
 
@@ -38,19 +39,34 @@ class FragmentEvaluator : public Evaluator {
     std::string key;
     std::optional<size_t> recalled;  // the best attempt of an earlier run
     bool done = false;               // nothing is left to build
+    bool is_right = false;           // of what is judged as it comes: `built` is the one
     Evaluated found;
+    Question question;  // that the policy is asked
     std::vector<Built> built;
     size_t next = 0;  // attempt to build
+    size_t being_built = 0;
+  };
+  // Each proposal goes to the pool twice, the second time as soon as the first is back: recording
+  // and compiling overlap.
+  struct Building {
+    Work* work;
+    size_t attempt;
+    RecordRequest request;
+    std::optional<Recorded> recorded;
   };
   void judge_in_turn(std::vector<Work*> works, const SearchLimit& limit);
   void judge_as_they_come(const std::vector<Work*>& works, const SearchLimit& limit);
   void propose(const std::vector<Work*>& works, const SearchLimit& limit);
   void propose(Work& work, const SearchLimit& limit);
-  static void begin(Work& work);
   static void add(Work& work, const Proposal& proposal, const SearchLimit& limit);
   static Attempt attempt_of(const Work& work);
-  void build_and_judge(const std::vector<Work*>& works, const SearchLimit& limit);
+  void begin(Work& work) const;
   void build(const std::vector<Work*>& works, const SearchLimit& limit);
+  void send(const std::vector<Work*>& works);
+  void take_built(const SearchLimit& limit, std::chrono::steady_clock::time_point until);
+  void take_built(const JobResult& result);
+  void reject(const Building& job, const std::string& stage, const JobFault& fault);
+  void give_up_building(const Work* work);
   bool wants_more(Work& work, const SearchLimit& limit);
   void judge(Work& work, const SearchLimit& limit);
   void note_if_wrong(const Work& work, const Attempt& attempt);
@@ -68,6 +84,7 @@ class FragmentEvaluator : public Evaluator {
   PhaseClock& clock_;
   Verifier verifier_;
   std::map<std::pair<std::string, std::string>, std::string> wrong_;  // fragment and source: why
+  std::map<uint64_t, Building> building_;                             // by job of the pool
 };
 
 }  // namespace kw

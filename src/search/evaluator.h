@@ -24,6 +24,8 @@ struct Effort {
   // One that is right is all that is wanted: the first is taken, and not timed.
   bool any_right = false;
   uint64_t seed = 0;  // of the proposals
+  // A policy that draws its answers is asked as question.h says, or about the fragment as it is.
+  bool as_it_is = false;
 };
 
 struct Asked {

@@ -133,11 +133,12 @@ class WorkerPool::Impl {
     return last_id_;
   }
 
-  JobResult next() {
+  std::optional<JobResult> next_until(Deadline time) {
     while (finished_.empty()) {
       if (queue_.empty() && running_.empty()) throw std::logic_error("no job is under way");
       dispatch();
-      wait_for_news();
+      wait_for_news(time);
+      if (finished_.empty() && Clock::now() >= time) return {};
     }
     JobResult result = std::move(finished_.front());
     finished_.pop_front();
@@ -216,12 +217,12 @@ class WorkerPool::Impl {
     zygote_.reset();
   }
 
-  void wait_for_news() {
+  void wait_for_news(Deadline time) {
     if (running_.empty()) return;
     std::vector<pollfd> entries = {{zygote_->control_fd(), POLLIN, 0},
                                    {zygote_->stderr_fd(), POLLIN, 0}};
     std::vector<Iterator> jobs;
-    Deadline first = kNoDeadline;
+    Deadline first = time;
     for (auto job = running_.begin(); job != running_.end(); ++job) {
       first = std::min(first, job->deadline);
       if (job->closed) continue;
@@ -370,7 +371,10 @@ void WorkerPool::start() { impl_->start(); }
 const Json& WorkerPool::versions() const { return impl_->zygote().versions(); }
 const std::vector<SandboxLayer>& WorkerPool::sandbox() const { return impl_->zygote().layers(); }
 uint64_t WorkerPool::submit(Job job) { return impl_->submit(std::move(job)); }
-JobResult WorkerPool::next() { return impl_->next(); }
+JobResult WorkerPool::next() { return *impl_->next_until(kNoDeadline); }
+std::optional<JobResult> WorkerPool::next_until(std::chrono::steady_clock::time_point time) {
+  return impl_->next_until(time);
+}
 void WorkerPool::cancel(uint64_t id) { impl_->cancel(id); }
 size_t WorkerPool::pending() const { return impl_->pending(); }
 int WorkerPool::parallel() const { return impl_->parallel(); }

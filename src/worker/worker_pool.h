@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -100,6 +101,8 @@ class WorkerPool {
   // The next finished job; blocks, but never longer than deadlines allow. Must not be called with
   // no job under way. Deadlines are kept, and queued jobs started, only in here.
   JobResult next();
+  // The same, or nothing where none has finished by then.
+  std::optional<JobResult> next_until(std::chrono::steady_clock::time_point time);
   // Ends a job; its result arrives through next() as kCancelled.
   void cancel(uint64_t id);
   size_t pending() const;

@@ -1,0 +1,172 @@
+// Questions about real fragments, answered by the teacher: what answers them, behind the adapter,
+// is right for the fragment.
+#include "search/question.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "policy/teacher/teacher.h"
+#include "search/evaluate.h"
+#include "search/form_test.h"
+#include "search/fragments.h"
+
+namespace kw {
+namespace {
+
+// The teacher as one who draws; keeps what it was asked.
+class Drawing : public Policy {
+ public:
+  std::vector<Task> asked;
+  std::string name() const override { return "drawing"; }
+  int at_once() const override { return 8; }
+  std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
+                                uint64_t seed,
+                                std::chrono::steady_clock::time_point deadline) override {
+    const std::lock_guard lock(mutex_);
+    asked.push_back(task);
+    return teacher_->propose(task, profile, count, seed, deadline);
+  }
+
+ private:
+  std::mutex mutex_;
+  const std::unique_ptr<Policy> teacher_ = make_teacher();
+};
+
+class Asking : public FormTest {
+ protected:
+  void SetUp() override {
+    store_ = std::filesystem::temp_directory_path() /
+             ("kw-question-" + std::to_string(getpid()) + ".sqlite");
+  }
+  void TearDown() override {
+    FormTest::TearDown();
+    std::filesystem::remove(store_);
+  }
+  // All single operators of a forward of x; what was asked about that named `op`.
+  Program ask(const std::string& forward, const std::string& shape, const std::string& op,
+              bool as_it_is = false) {
+    prepare(model("", forward, shape));
+    Store store(store_);
+    Drawing policy;
+    FragmentEvaluator evaluator(machine_->pool, machine_->executor, policy, store,
+                                machine_->profile, options_, clock_);
+    std::vector<Asked> asked;
+    for (const auto& steps : enumerate_fragments(reference_.task, {.max_steps = 1})) {
+      const auto& call = std::get<AtenCall>(reference_.task.forward.steps[steps[0]]);
+      if (call.op.find(op) == std::string::npos) continue;
+      asked.push_back(
+          {cut(reference_.task, steps), 1e-6, {.any_right = true, .as_it_is = as_it_is}, {}});
+    }
+    EXPECT_EQ(asked.size(), 1u) << forward;
+    fragment_ = asked.at(0).fragment.task.forward;
+    const Evaluated found = evaluator.evaluate(asked, no_limit_).front();
+    EXPECT_TRUE(found.best) << (found.attempts.empty() ? "nothing" : found.attempts[0].reason);
+    source_ = found.attempts.empty() ? "" : found.attempts[0].source;
+    return policy.asked.at(0).forward;
+  }
+  static const Value& input(const Program& program, size_t k) {
+    return program.values[program.inputs[k]];
+  }
+
+  std::string source_;
+  Program fragment_;
+  std::filesystem::path store_;
+  OptimizeOptions options_;
+  PhaseClock clock_;
+  const std::atomic<bool> never_ = false;
+  const SearchLimit no_limit_ = {std::chrono::steady_clock::time_point::max(), never_};
+};
+
+TEST_F(Asking, AnOperandThatIsReadTwiceComesAsTwo) {
+  for (const auto& [forward, op] : std::vector<std::pair<std::string, std::string>>{
+           {"        return torch.bmm(torch.relu(x), torch.relu(x))\n", "bmm"},
+           {"        t = torch.relu(x)\n        return torch.bmm(t, t)\n", "bmm"},
+           {"        t = torch.relu(x)\n        return torch.stack([t, t], dim=1)\n", "stack"},
+           {"        t = torch.relu(x)\n        return torch.cat([t, t], dim=2)\n", "cat"},
+           {"        t = torch.relu(x)\n        return t * t\n", "mul"}}) {
+    const Program asked = ask(forward, "3, 5, 5", op);
+    ASSERT_EQ(asked.inputs.size(), 2u);
+    EXPECT_NE(input(asked, 0).storage, input(asked, 1).storage);
+    EXPECT_EQ(input(asked, 0).shape, input(asked, 1).shape);
+    const bool is_one = fragment_.inputs.size() == 1;
+    EXPECT_EQ(source_.find("forward(a0, a0)") != std::string::npos, is_one) << source_;
+    EXPECT_EQ(ask(forward, "3, 5, 5", op, true), fragment_);
+  }
+}
+
+TEST_F(Asking, AnOperandThatLiesOtherwiseComesAsAView) {
+  const struct {
+    const char *forward, *op, *shape;
+    const char* view;  // of the argument, in the adapter
+  } cases[] = {
+      {"        t = x.transpose(0, 1)\n        return torch.exp(t) + torch.sin(t)\n", "exp", "7, 5",
+       "a0.transpose(0, 1)"},
+      {"        t = torch.relu(x.transpose(1, 3))\n        return torch.softmax(t, 3)\n", "softmax",
+       "3, 4, 5, 6", "a0.transpose(1, 3)"},
+      {"        t = torch.relu(x.permute(2, 0, 1))\n        return t.sum(1)\n", "sum", "3, 4, 5",
+       "a0.permute(1, 2, 0)"},
+      {"        t = torch.relu(x.transpose(0, 2))\n        return torch.tanh(t)\n", "tanh",
+       "6, 1, 4", "a0.transpose(0, 2)"},
+  };
+  for (const auto& one : cases) {
+    const Program asked = ask(one.forward, one.shape, one.op);
+    const Value& given = input(asked, 0);
+    EXPECT_EQ(given.strides, contiguous_strides(given.shape)) << one.forward;
+    ASSERT_EQ(asked.steps.size(), 2u) << one.forward;
+    // The view is what the fragment reads.
+    const Value& read = asked.values[std::get<AtenCall>(asked.steps[0]).results[0]];
+    EXPECT_EQ(read.shape, input(fragment_, 0).shape) << one.forward;
+    EXPECT_EQ(read.strides, input(fragment_, 0).strides) << one.forward;
+    EXPECT_NE(source_.find(one.view), std::string::npos) << source_;
+  }
+}
+
+TEST_F(Asking, BothAtOnce) {
+  const Program asked =
+      ask("        t = torch.relu(x.transpose(1, 2))\n        return torch.bmm(t, t)\n", "3, 5, 5",
+          "bmm");
+  ASSERT_EQ(asked.inputs.size(), 2u);
+  EXPECT_EQ(asked.steps.size(), 3u);
+  EXPECT_NE(source_.find("forward(a0.transpose(1, 2), a0.transpose(1, 2))"), std::string::npos)
+      << source_;
+}
+
+TEST_F(Asking, WhatProgramsSayIsLeftAlone) {
+  for (const auto& [forward, op] : std::vector<std::pair<std::string, std::string>>{
+           {"        return torch.softmax(torch.relu(x), 1)\n", "softmax"},
+           {"        t = torch.relu(x)\n        return t.expand(4, 3, 5, 5) + t.exp()\n", "add"},
+           {"        t = torch.relu(x)\n        return torch.exp(t[:, 1:4])\n", "exp"}}) {
+    EXPECT_EQ(ask(forward, "3, 5, 5", op), fragment_);
+    EXPECT_EQ(source_.find("_Asked"), std::string::npos);
+  }
+}
+
+// As the graphs that are synthesised are: any program, any fragment.
+TEST_F(Asking, KeepsResultsAndTheirLayout) {
+  prepare(model("",
+                "        t = x.transpose(0, 1)\n        u = torch.relu(t)\n"
+                "        v = torch.stack([u, u], dim=2)\n        w = torch.matmul(u, t)\n"
+                "        return torch.exp(v), w, torch.sin(u) + u\n",
+                "6, 6"));
+  for (const auto& steps : enumerate_fragments(reference_.task, {})) {
+    const Task fragment = cut(reference_.task, steps).task;
+    const Program& asked = question_of(fragment).task.forward;
+    ASSERT_EQ(asked.outputs.size(), fragment.forward.outputs.size());
+    std::set<ValueId> defined(asked.inputs.begin(), asked.inputs.end());
+    for (Step step : asked.steps) {
+      for_each_value(step, [&](ValueId& id) { EXPECT_TRUE(defined.contains(id)); });
+      for (ValueId id : step_defines(step)) defined.insert(id);
+    }
+    for (size_t k = 0; k < asked.outputs.size(); ++k) {
+      EXPECT_TRUE(defined.contains(asked.outputs[k]));
+      const Value &a = asked.values[asked.outputs[k]],
+                  &b = fragment.forward.values[fragment.forward.outputs[k]];
+      EXPECT_EQ(a.shape, b.shape);
+      EXPECT_EQ(a.strides, b.strides);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kw
