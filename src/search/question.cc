@@ -18,7 +18,9 @@ bool changes_nothing(const Program& program) {
   });
 }
 
-// Dimensions of one element lie anywhere.
+bool is_contiguous(const Value& value) { return value.strides == contiguous_strides(value.shape); }
+
+// But for dimensions of one element, which lie anywhere.
 bool lies_like_its_shape(const Value& value) {
   const std::vector<int64_t> expected = contiguous_strides(value.shape);
   for (size_t d = 0; d < expected.size(); ++d) {
@@ -36,22 +38,30 @@ Value permuted(const Value& value, const std::vector<int64_t>& order) {
   return out;
 }
 
-// The order of its dimensions in which it lies like its shape; two that change places where that
-// will do. Nothing where there is none.
-std::optional<std::vector<int64_t>> order_in_memory(const Value& value) {
+// The order of its dimensions in which `lies`; two that change places where that will do. Nothing
+// where there is none.
+template <class Lies>
+std::optional<std::vector<int64_t>> order_in_memory(const Value& value, const Lies& lies) {
   std::vector<int64_t> order(value.shape.size());
   std::iota(order.begin(), order.end(), 0);
   for (size_t i = 0; i < order.size(); ++i) {
     for (size_t j = i + 1; j < order.size(); ++j) {
       std::swap(order[i], order[j]);
-      if (lies_like_its_shape(permuted(value, order))) return order;
+      if (lies(permuted(value, order))) return order;
       std::swap(order[i], order[j]);
     }
   }
   std::ranges::stable_sort(
       order, [&](int64_t a, int64_t b) { return value.strides[a] > value.strides[b]; });
-  if (lies_like_its_shape(permuted(value, order))) return order;
+  if (lies(permuted(value, order))) return order;
   return {};
+}
+
+// Results lie as operands do, their dimensions of one element too: that a transposition says it all
+// is tried first.
+std::optional<std::vector<int64_t>> order_in_memory(const Value& value) {
+  if (const auto exactly = order_in_memory(value, is_contiguous)) return exactly;
+  return order_in_memory(value, lies_like_its_shape);
 }
 
 Arg integers(const std::vector<int64_t>& numbers) {
@@ -114,11 +124,7 @@ class Rewriting {
     for (size_t k = 0; k < program_.inputs.size(); ++k) {
       const ValueId id = program_.inputs[k];
       Value& value = program_.values[id];
-      if (value.offset != 0 || shares_memory(k)) continue;
-      if (lies_like_its_shape(value)) {
-        value.strides = contiguous_strides(value.shape);
-        continue;
-      }
+      if (is_contiguous(value) || value.offset != 0 || shares_memory(k)) continue;
       const auto order = order_in_memory(value);
       if (!order) continue;
       Value like_its_shape = permuted(value, *order);
