@@ -148,11 +148,18 @@ std::string replacement_fault(const Fragment& fragment, const Task& replacement)
   for (size_t k = 0; k < body.outputs.size(); ++k) {
     const Value& want = steps.values[steps.outputs[k]];
     const Value& have = body.values[body.outputs[k]];
-    if (want.dtype != have.dtype || want.shape != have.shape || want.strides != have.strides ||
-        want.offset != have.offset) {
-      return "result " + std::to_string(k) + " has another dtype, shape or layout: strides " +
-             Json(have.strides).dump() + " where " + Json(want.strides).dump() + " are recorded";
+    const std::string which = "result " + std::to_string(k) + " has ";
+    const auto other = [&](const char* what, const Json& its, const Json& recorded) {
+      return which + "another " + what + ": " + its.dump() + " where " + recorded.dump() +
+             " is recorded";
+    };
+    if (want.dtype != have.dtype) {
+      return other("dtype", dtype_name(have.dtype), dtype_name(want.dtype));
     }
+    if (want.shape != have.shape) return other("shape", have.shape, want.shape);
+    if (want.strides != have.strides)
+      return other("layout, by strides", have.strides, want.strides);
+    if (want.offset != have.offset) return other("offset", have.offset, want.offset);
   }
   return {};
 }

@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "ops/operator.h"
+#include "program/python_text.h"
 #include "program/transform.h"
 
 namespace kw {
@@ -20,7 +22,7 @@ bool changes_nothing(const Program& program) {
 
 bool is_contiguous(const Value& value) { return value.strides == contiguous_strides(value.shape); }
 
-// But for dimensions of one element, which lie anywhere.
+// Dimensions of one element lie anywhere.
 bool lies_like_its_shape(const Value& value) {
   const std::vector<int64_t> expected = contiguous_strides(value.shape);
   for (size_t d = 0; d < expected.size(); ++d) {
@@ -38,30 +40,27 @@ Value permuted(const Value& value, const std::vector<int64_t>& order) {
   return out;
 }
 
-// The order of its dimensions in which `lies`; two that change places where that will do. Nothing
-// where there is none.
-template <class Lies>
-std::optional<std::vector<int64_t>> order_in_memory(const Value& value, const Lies& lies) {
+// The order of its dimensions in which it lies like its shape: its own, or else with two that
+// change places, where that will do. Nothing where there is none.
+std::optional<std::vector<int64_t>> order_in_memory(const Value& value) {
   std::vector<int64_t> order(value.shape.size());
   std::iota(order.begin(), order.end(), 0);
-  for (size_t i = 0; i < order.size(); ++i) {
-    for (size_t j = i + 1; j < order.size(); ++j) {
-      std::swap(order[i], order[j]);
-      if (lies(permuted(value, order))) return order;
-      std::swap(order[i], order[j]);
+  const auto fits = [&] { return lies_like_its_shape(permuted(value, order)); };
+  if (fits()) return order;
+  for (const bool of_one_too : {false, true}) {
+    for (size_t i = 0; i < order.size(); ++i) {
+      for (size_t j = i + 1; j < order.size(); ++j) {
+        if (!of_one_too && std::min(value.shape[i], value.shape[j]) == 1) continue;
+        std::swap(order[i], order[j]);
+        if (fits()) return order;
+        std::swap(order[i], order[j]);
+      }
     }
   }
   std::ranges::stable_sort(
       order, [&](int64_t a, int64_t b) { return value.strides[a] > value.strides[b]; });
-  if (lies(permuted(value, order))) return order;
+  if (fits()) return order;
   return {};
-}
-
-// Results lie as operands do, their dimensions of one element too: that a transposition says it all
-// is tried first.
-std::optional<std::vector<int64_t>> order_in_memory(const Value& value) {
-  if (const auto exactly = order_in_memory(value, is_contiguous)) return exactly;
-  return order_in_memory(value, lies_like_its_shape);
 }
 
 Arg integers(const std::vector<int64_t>& numbers) {
@@ -72,11 +71,13 @@ Arg integers(const std::vector<int64_t>& numbers) {
 
 // A view that puts the dimensions into this order: as a call, and as Python of a tensor.
 struct Reordering {
+  // Python of one that changes nothing is empty.
   explicit Reordering(const std::vector<int64_t>& order) {
     std::vector<int64_t> moved;
     for (size_t d = 0; d < order.size(); ++d) {
       if (order[d] != static_cast<int64_t>(d)) moved.push_back(static_cast<int64_t>(d));
     }
+    if (moved.empty()) return;
     if (moved.size() == 2) {
       call.op = "aten.transpose.int";
       call.args = {{"dim0", Arg{moved[0]}}, {"dim1", Arg{moved[1]}}};
@@ -104,6 +105,15 @@ int fresh_storage(const Program& program) {
   return last + 1;
 }
 
+bool broadcasts_to(const Value& operand, const Value& result) {
+  if (operand.shape.size() > result.shape.size()) return false;
+  const size_t missing = result.shape.size() - operand.shape.size();
+  for (size_t d = 0; d < operand.shape.size(); ++d) {
+    if (operand.shape[d] != 1 && operand.shape[d] != result.shape[missing + d]) return false;
+  }
+  return true;
+}
+
 class Rewriting {
  public:
   explicit Rewriting(Program& program) : program_(program) {
@@ -119,14 +129,55 @@ class Rewriting {
     }
   }
 
+  // A single pointwise operator whose result does not lie like its shape is asked about with all
+  // dimensions in the order in which that does.
+  void order_like_result() {
+    if (program_.steps.size() != 1) return;
+    const auto& call = std::get<AtenCall>(program_.steps[0]);
+    const OperatorRow* row = find_operator(call.op);
+    const std::vector<ValueId> made = step_defines(call);
+    if (!row || row->cls != OpClass::kPointwise || made.size() != 1) return;
+    Value& asked = program_.values[made[0]];
+    const Value result = asked;
+    const auto order = order_in_memory(result);
+    if (is_contiguous(result) || result.offset != 0 || !order) return;
+    for (size_t k = 0; k < program_.inputs.size(); ++k) {
+      const Value& operand = program_.values[program_.inputs[k]];
+      if (!broadcasts_to(operand, result) || shares_memory_with_argument(k)) return;
+    }
+    for (size_t k = 0; k < program_.inputs.size(); ++k) {
+      Value& operand = program_.values[program_.inputs[k]];
+      if (operand.shape.empty()) continue;
+      while (operand.shape.size() < order->size()) {  // as unsqueeze(0) does
+        operand.strides.insert(operand.strides.begin(), operand.shape[0] * operand.strides[0]);
+        operand.shape.insert(operand.shape.begin(), 1);
+        arguments_[k] += ".unsqueeze(0)";
+      }
+      operand = permuted(operand, *order);
+      arguments_[k] += Reordering(*order).python;
+    }
+    asked = permuted(result, *order);
+    asked.strides = contiguous_strides(asked.shape);
+    back_ = permuted(asked, inverse(*order)).strides == result.strides
+                ? Reordering(inverse(*order)).python
+                : ".as_strided(" + python_tuple(result.shape) + ", " +
+                      python_tuple(result.strides) + ")";
+  }
+
   void lay_out_like_shapes() {
     std::vector<Step> views;
     for (size_t k = 0; k < program_.inputs.size(); ++k) {
       const ValueId id = program_.inputs[k];
       Value& value = program_.values[id];
-      if (is_contiguous(value) || value.offset != 0 || shares_memory(k)) continue;
+      if (shares_memory_with_argument(k) || (value.offset != 0 && has_views(k))) continue;
+      value.offset = 0;  // an argument points to its first element
+      if (is_contiguous(value)) continue;
       const auto order = order_in_memory(value);
       if (!order) continue;
+      if (Reordering(*order).python.empty()) {
+        value.strides = contiguous_strides(value.shape);
+        continue;
+      }
       Value like_its_shape = permuted(value, *order);
       like_its_shape.strides = contiguous_strides(like_its_shape.shape);
       program_.values.push_back(std::move(like_its_shape));
@@ -143,6 +194,9 @@ class Rewriting {
 
   // What the question's arguments are of the fragment's.
   const std::vector<std::string>& arguments() const { return arguments_; }
+  // What the fragment's results are of the question's: a call of a method; empty: they are the
+  // same.
+  const std::string& back() const { return back_; }
 
  private:
   static std::string name(size_t k) { return "a" + std::to_string(k); }
@@ -150,11 +204,15 @@ class Rewriting {
   bool is_argument(ValueId id) const {
     return std::ranges::find(program_.inputs, id) != program_.inputs.end();
   }
-  bool shares_memory(size_t k) const {
+  bool shares_memory_with_argument(size_t k) const {
     const int storage = program_.values[program_.inputs[k]].storage;
     return std::ranges::count_if(program_.inputs, [&](ValueId id) {
              return program_.values[id].storage == storage;
            }) > 1;
+  }
+  bool has_views(size_t k) const {
+    const int storage = program_.values[program_.inputs[k]].storage;
+    return std::ranges::count(program_.values, storage, &Value::storage) > 1;
   }
   ValueId another(ValueId id) {
     const auto k = std::ranges::find(program_.inputs, id) - program_.inputs.begin();
@@ -168,6 +226,7 @@ class Rewriting {
 
   Program& program_;
   std::vector<std::string> arguments_;
+  std::string back_;
 };
 
 std::string joined(const std::vector<std::string>& parts) {
@@ -183,18 +242,19 @@ Question question_of(const Task& fragment) {
   if (!changes_nothing(fragment.forward)) return out;
   Rewriting rewriting(out.task.forward);
   rewriting.tell_operands_apart();
+  rewriting.order_like_result();
   rewriting.lay_out_like_shapes();
   std::vector<std::string> own;
   for (size_t k = 0; k < fragment.forward.inputs.size(); ++k)
     own.push_back("a" + std::to_string(k));
-  if (rewriting.arguments() == own) return out;
+  if (rewriting.arguments() == own && rewriting.back().empty()) return out;
   for (size_t k = own.size(); k < rewriting.arguments().size(); ++k) {
     out.task.arguments.push_back({{"in", k}});
     out.task.source.parameters.push_back("a" + std::to_string(k));
   }
   out.adapter = "\n\n\n_Asked = ModelNew\n\n\nclass ModelNew(_Asked):\n    def forward(self, " +
-                joined(own) + "):\n        return super().forward(" +
-                joined(rewriting.arguments()) + ")\n";
+                joined(own) + "):\n        out = super().forward(" + joined(rewriting.arguments()) +
+                ")\n        return out" + rewriting.back() + "\n";
   return out;
 }
 

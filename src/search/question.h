@@ -17,9 +17,10 @@ struct Question {
   std::string adapter;
 };
 
-// Each operand that a step reads twice becomes two arguments, and a dense one whose dimensions lie
-// in another order in memory a view of one whose do not. A fragment that writes in place, or
-// launches kernels, is asked about as it is.
+// Each operand that a step reads twice becomes two arguments. A single pointwise operator whose
+// result lies in memory in another order of dimensions is asked about with all dimensions in that
+// order. What is a dense argument in another order then is a view of one that is not. A fragment
+// that writes in place, or launches kernels, is asked about as it is.
 Question question_of(const Task& fragment);
 
 }  // namespace kw

@@ -100,14 +100,14 @@ TEST_F(Asking, AnOperandThatLiesOtherwiseComesAsAView) {
     const char *forward, *op, *shape;
     const char* view;  // of the argument, in the adapter
   } cases[] = {
-      {"        t = x.transpose(0, 1)\n        return torch.exp(t) + torch.sin(t)\n", "exp", "7, 5",
-       "a0.transpose(0, 1)"},
-      {"        t = torch.relu(x.transpose(1, 3))\n        return torch.softmax(t, 3)\n", "softmax",
-       "3, 4, 5, 6", "a0.transpose(1, 3)"},
+      {"        t = torch.relu(x.transpose(0, 1))\n        return torch.amax(t, 1)\n", "amax",
+       "7, 5", "a0.transpose(0, 1)"},
+      {"        t = torch.relu(x.transpose(1, 3))\n        return F.layer_norm(t, (4,))\n",
+       "layer_norm", "3, 4, 5, 6", "a0.transpose(1, 3)"},
       {"        t = torch.relu(x.permute(2, 0, 1))\n        return t.sum(1)\n", "sum", "3, 4, 5",
        "a0.permute(1, 2, 0)"},
-      {"        t = torch.relu(x.transpose(0, 2))\n        return torch.tanh(t)\n", "tanh",
-       "6, 1, 4", "a0.transpose(0, 2)"},
+      {"        t = torch.relu(x.transpose(0, 2))\n        return t.sum(2)\n", "sum", "6, 1, 4",
+       "a0.transpose(0, 2)"},
   };
   for (const auto& one : cases) {
     const Program asked = ask(one.forward, one.shape, one.op);
@@ -119,6 +119,38 @@ TEST_F(Asking, AnOperandThatLiesOtherwiseComesAsAView) {
     EXPECT_EQ(read.shape, input(fragment_, 0).shape) << one.forward;
     EXPECT_EQ(read.strides, input(fragment_, 0).strides) << one.forward;
     EXPECT_NE(source_.find(one.view), std::string::npos) << source_;
+  }
+}
+
+TEST_F(Asking, WhatIsComputedElementByElementIsAskedAboutInTheResultsOrder) {
+  const struct {
+    const char *forward, *op, *shape;
+    const char *forward_of_answer, *back;  // in the adapter
+  } cases[] = {
+      {"        t = torch.relu(x.transpose(0, 1))\n"
+       "        return t + torch.sigmoid(x.sum(1).view(3, 2, 1, 1))\n",
+       "add", "6, 4", "(a0.transpose(2, 3), a1.unsqueeze(0).unsqueeze(0).transpose(2, 3))",
+       "out.transpose(2, 3)"},
+      {"        t = torch.relu(x.transpose(0, 1))\n"
+       "        return torch.where(t > 0.5, t, torch.tensor(2.0, device=x.device))\n",
+       "where", "6, 4", "", "out.transpose(0, 1)"},
+      {"        t = torch.relu(x.permute(2, 0, 1))\n        return torch.exp(t), t\n", "exp",
+       "3, 4, 5", "a0.permute(1, 2, 0))", "out.permute(2, 0, 1)"},
+      // Where dimensions of one element lie the view alone does not say.
+      {"        t = torch.relu(x.transpose(0, 1))\n"
+       "        return t + torch.sigmoid(x.sum(1).view(3, 2, 1, 1, 1))\n",
+       "add", "6, 4", "(a0.transpose(3, 4), a1.unsqueeze(0)", "out.as_strided((3, 2, 1, 4, 6), ("},
+      {"        t = torch.relu(x).transpose(2, 3)\n        return torch.exp2(t), torch.sin(t)\n",
+       "exp2", "6, 1, 3, 4, 3", "a0.transpose(2, 3))", ""},
+      {"        t = torch.relu(x).transpose(0, 1)\n        return torch.exp2(t), torch.sin(t)\n",
+       "exp2", "1, 3, 4", "", ""},
+  };
+  for (const auto& one : cases) {
+    const Program asked = ask(one.forward, one.shape, one.op);
+    const Value& made = asked.values[asked.outputs[0]];
+    EXPECT_EQ(made.strides, contiguous_strides(made.shape)) << one.forward;
+    EXPECT_NE(source_.find(one.forward_of_answer), std::string::npos) << source_;
+    EXPECT_NE(source_.find(one.back), std::string::npos) << source_;
   }
 }
 
@@ -137,7 +169,9 @@ TEST_F(Asking, WhatProgramsSayIsLeftAlone) {
            {"        return torch.softmax(torch.relu(x), 1)\n", "softmax"},
            {"        t = torch.relu(x)\n        return t.expand(4, 3, 5, 5) + t.exp()\n", "add"},
            {"        t = torch.relu(x)\n        return torch.exp(t[:, 1:4])\n", "exp"}}) {
-    EXPECT_EQ(ask(forward, "3, 5, 5", op), fragment_);
+    const Program asked = ask(forward, "3, 5, 5", op);
+    fragment_.values[fragment_.inputs[0]].offset = 0;  // where an argument begins says nothing
+    EXPECT_EQ(asked, fragment_);
     EXPECT_EQ(source_.find("_Asked"), std::string::npos);
   }
 }
@@ -151,7 +185,7 @@ TEST_F(Asking, KeepsResultsAndTheirLayout) {
                 "6, 6"));
   for (const auto& steps : enumerate_fragments(reference_.task, {})) {
     const Task fragment = cut(reference_.task, steps).task;
-    const Program& asked = question_of(fragment).task.forward;
+    const Program asked = question_of(fragment).task.forward;
     ASSERT_EQ(asked.outputs.size(), fragment.forward.outputs.size());
     std::set<ValueId> defined(asked.inputs.begin(), asked.inputs.end());
     for (Step step : asked.steps) {
@@ -162,6 +196,8 @@ TEST_F(Asking, KeepsResultsAndTheirLayout) {
       EXPECT_TRUE(defined.contains(asked.outputs[k]));
       const Value &a = asked.values[asked.outputs[k]],
                   &b = fragment.forward.values[fragment.forward.outputs[k]];
+      EXPECT_EQ(a.numel(), b.numel());
+      if (steps.size() == 1 && a.strides == contiguous_strides(a.shape)) continue;
       EXPECT_EQ(a.shape, b.shape);
       EXPECT_EQ(a.strides, b.strides);
     }
