@@ -248,3 +248,37 @@ def test_tasks_are_examined_at_full_size(tmp_path):
     again = run("synth", "--check", path, "--seed", 5)
     assert again.returncode == 0 and "8 tasks examined at full size" in again.stdout, again.stderr
     assert rows[3]["id"] + ": constant" in again.stdout
+
+
+TRANSPOSED = """
+import torch
+import torch.nn.functional as F
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.randn(%(channels)d, %(channels)d // 8, 5, 5, 5))
+
+    def forward(self, x):
+        return F.conv_transpose3d(x, self.w, None, stride=3, padding=2, output_padding=2, groups=8)
+
+
+def get_inputs():
+    return [torch.randn(16, %(channels)d, 5, 5, 5)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.mark.parametrize("channels", [16, 64])
+def test_remainder_classes_of_transposed_convolutions(channels, tmp_path):
+    """ptxas 12.8 lost positions that were divided by the stride where each was divided by itself."""
+    (tmp_path / "model.py").write_text(TRANSPOSED % {"channels": channels})
+    judged = run("eval", tmp_path / "model.py", "--backend", "cuda", "--policy", "teacher", "--samples", "4",
+                 "--coverage", "pure", "--no-time", "--json")
+    assert judged.returncode == 0, judged.stderr
+    samples = json.loads(judged.stdout.splitlines()[0])["samples"]
+    assert samples and all(one["outcome"] == "accepted" for one in samples), samples

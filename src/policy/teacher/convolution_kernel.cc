@@ -167,7 +167,13 @@ class ConvolutionKernel {
       }
       const int64_t count = conv_.phased ? phase_of(dim).count : 1;
       if (count > 1) {
-        if (text != "m") text = "(" + text + ")";
+        if (text != "m") {
+          rows_[d] = index_name("row", d);
+          kernel_.line(rows_[d] + " = " + text);
+          text = rows_[d];
+        } else {
+          rows_[d] = "m";
+        }
         text += " * " + std::to_string(count) + " + " + index_name("r", d);
         const std::string size = kernel_.scalar(index_name("out_", d), size_text(graph_, dim.out));
         mask += " & (" + o + " < " + size + ")";
@@ -234,8 +240,12 @@ class ConvolutionKernel {
         }
       }
       kernel_.line(index_name("taps", d) + " = " + taps);
-      std::string base = window_position(dim, o, start);
+      // Of a remainder class the strides are whole: what is left to divide is the same for all
+      // rows.
+      const bool is_whole = rows_.contains(d);
+      std::string base = window_position(dim, is_whole ? index_name("r", d) : o, start);
       if (dim.stride > 1) base = "(" + base + ") // " + std::to_string(dim.stride);
+      if (is_whole) base = rows_[d] + " + " + base;
       kernel_.line(index_name("base", d) + " = " + base);
       first_[d] = start;
     }
@@ -594,6 +604,7 @@ class ConvolutionKernel {
   std::string wide_, batch_, flat_end_;
   std::map<int, bool> declared_;
   std::map<int, std::string> first_;  // transposed: the first kernel position
+  std::map<int, std::string> rows_;   // transposed: positions by strides
 };
 
 }  // namespace
