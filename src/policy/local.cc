@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr double kTemperature = 0.8;
+constexpr std::chrono::milliseconds kLook{100};  // between two questions whether it is wanted
 constexpr char kStillReading[] = "the deadline came while the model was read";
 
 // Seconds in which somebody waited for an answer, overlaps once.
@@ -81,8 +82,9 @@ class ServerTransport : public HttpTransport {
   HttpResult post(const Url& url, const HttpHeaders& headers, const std::string& body,
                   Clock::time_point deadline,
                   const std::function<bool(const HttpHead&, std::string_view)>& take) override {
-    if (!server_.wait_until_ready(deadline)) {
-      return {{}, kStillReading, true};
+    while (!server_.wait_until_ready(std::min(deadline, Clock::now() + kLook))) {
+      if (Clock::now() >= deadline) return {{}, kStillReading, true};
+      if (!take({}, "")) return {};
     }
     HttpResult out = socket_->post(url, headers, body, deadline, take);
     if (!out.fault.empty() && !out.late) server_.throw_if_ended();
@@ -171,7 +173,10 @@ std::vector<Proposal> Local::propose(const Task& task, const DeviceProfile& prof
 void Local::propose_each(const Task& task, const DeviceProfile& profile, int count, uint64_t seed,
                          Clock::time_point deadline, const std::function<void(Proposal)>& take,
                          const std::function<bool()>& wanted) {
-  if (!is_ready(deadline)) {
+  const auto end = std::min(deadline, Clock::now() + patience());
+  while (!is_ready(std::min(end, Clock::now() + kLook))) {
+    if (!wanted()) return;
+    if (Clock::now() < end) continue;
     for (int i = 0; i < count; ++i) take(too_late());
     return;
   }

@@ -1,6 +1,7 @@
 #include "policy/mixed.h"
 
 #include <algorithm>
+#include <atomic>
 #include <future>
 #include <mutex>
 
@@ -45,13 +46,15 @@ class Mixed : public Policy {
                     const std::function<bool()>& wanted) override {
     const int share = share_of(count);
     std::mutex one_at_a_time;
-    int left = count;
+    std::atomic<int> left = count;
     const auto take_one = [&](Proposal one) {
       const std::lock_guard lock(one_at_a_time);
-      if (left-- > 0) take(std::move(one));
+      if (left > 0) take(std::move(one));
+      --left;
     };
     of_each([&](size_t i) {
-      policies_[i]->propose_each(task, profile, share, seed, deadline, take_one, wanted);
+      policies_[i]->propose_each(task, profile, share, seed, deadline, take_one,
+                                 [&] { return left > 0 && wanted(); });
     });
   }
 
@@ -97,14 +100,17 @@ class Mixed : public Policy {
     const int policies = std::max(1, static_cast<int>(policies_.size()));
     return (count + policies - 1) / policies;
   }
-  // Those that wait do so together.
+  // Those that wait do so together, and while the others compute.
   template <class Work>
   void of_each(const Work& work) const {
     std::vector<std::future<void>> asked;
     for (size_t i = 0; i < policies_.size(); ++i) {
-      const bool waits = policies_[i]->at_once() > 1;
-      asked.push_back(
-          std::async(waits ? std::launch::async : std::launch::deferred, [&work, i] { work(i); }));
+      if (policies_[i]->at_once() > 1) {
+        asked.push_back(std::async(std::launch::async, [&work, i] { work(i); }));
+      }
+    }
+    for (size_t i = 0; i < policies_.size(); ++i) {
+      if (policies_[i]->at_once() <= 1) work(i);
     }
     for (std::future<void>& one : asked) one.get();
   }

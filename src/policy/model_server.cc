@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <condition_variable>
 #include <cstdlib>
@@ -25,8 +26,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kExitPatience{5000};
 // One that had taken requests is started again so many times in a row, each time after a longer
-// pause: memory of a device that others use is lacking for a while. One that lived longer than
-// kSteady counts as the first.
+// pause: memory of a device that others use is lacking for a while. One that took them for longer
+// than kSteady counts as the first.
 constexpr int kRestarts = 3;
 constexpr milliseconds kPause{1000}, kSteady{60000};
 constexpr int kInputExit = 2;  // of a trainer that refuses what it was given
@@ -122,7 +123,7 @@ class ModelServer::Impl {
 
   // One life. True when it took requests and then ended, and not by its owner's wish.
   bool run(int& restarts) {
-    const auto begin = std::chrono::steady_clock::now();
+    ::unlink(folder_.socket().c_str());  // of one that was killed
     int pipe[2];
     if (::pipe2(pipe, O_CLOEXEC) != 0) {
       throw EnvironmentError(std::string("cannot make a pipe: ") + std::strerror(errno));
@@ -144,7 +145,9 @@ class ModelServer::Impl {
       process.wait(deadline_in(kExitPatience));
       return false;
     }
-    if (std::chrono::steady_clock::now() - begin > kSteady) restarts = 0;
+    if (state_ == State::kReady && std::chrono::steady_clock::now() - ready_since_ > kSteady) {
+      restarts = 0;
+    }
     explain(process, words, restarts);
     return state_ == State::kReady && !models_fault_;
   }
@@ -160,6 +163,7 @@ class ModelServer::Impl {
       if (!words.drain()) return true;
       if (!is_ready && words.last_lines(20).find(ready) != std::string::npos) {
         is_ready = true;
+        ready_since_ = std::chrono::steady_clock::now();
         change(State::kReady);
       }
     }
@@ -189,7 +193,8 @@ class ModelServer::Impl {
   State state_ = State::kStarting;
   std::string fault_;
   bool models_fault_ = false;
-  std::thread thread_;  // last: it uses the others
+  TimePoint ready_since_;  // of the thread
+  std::thread thread_;     // last: it uses the others
 };
 
 ModelServer::ModelServer(ModelServerConfig config)

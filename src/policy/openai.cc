@@ -20,10 +20,15 @@ namespace {
 
 using TimePoint = RetryClock::TimePoint;
 
+// Between two questions whether an answer is still wanted.
+constexpr std::chrono::milliseconds kLook{100};
+
 class SteadyClock : public RetryClock {
  public:
   TimePoint now() override { return std::chrono::steady_clock::now(); }
-  void sleep_until(TimePoint end) override { std::this_thread::sleep_until(end); }
+  void sleep_until(TimePoint end, const std::function<bool()>& wanted) override {
+    while (now() < end && wanted()) std::this_thread::sleep_until(std::min(end, now() + kLook));
+  }
 };
 
 // The address of chat completions under an API's; one without a path is that of a server.
@@ -49,9 +54,15 @@ std::string fit_to_show(std::string text, const std::string& key) {
 class Slots {
  public:
   explicit Slots(int count) : free_(count) {}
-  bool acquire(std::chrono::steady_clock::duration patience) {
+  // False where none was free in time, or it is not wanted any more.
+  bool acquire(std::chrono::steady_clock::duration patience, const std::function<bool()>& wanted) {
+    const auto end = std::chrono::steady_clock::now() + patience;
     std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, patience, [&] { return free_ > 0; })) return false;
+    while (free_ == 0) {
+      const auto now = std::chrono::steady_clock::now();
+      if (now >= end || !wanted()) return false;
+      changed_.wait_until(lock, std::min(end, now + kLook));
+    }
     --free_;
     return true;
   }
@@ -251,7 +262,7 @@ std::optional<ChatReply> OpenAi::ask(const std::string& body, uint64_t seed, Tim
   last.fault = "the deadline came before its turn";
   std::mt19937_64 random(seed);
   int tries = 0;
-  if (slots_.acquire(deadline - start)) {
+  if (slots_.acquire(deadline - start, wanted)) {
     struct Release {
       Slots& slots;
       ~Release() { slots.release(); }
@@ -259,7 +270,6 @@ std::optional<ChatReply> OpenAi::ask(const std::string& body, uint64_t seed, Tim
     for (;; ++tries) {
       if (!wanted()) return {};
       last = try_once(body, deadline, wanted);
-      if (!last.fault.empty() && !wanted()) return {};
       if (last.fault.empty() || !last.again || tries == options_.retries) break;
       const double draw = static_cast<double>(random() >> 11) * 0x1p-53;
       const auto wait = std::chrono::duration_cast<TimePoint::duration>(
@@ -268,9 +278,10 @@ std::optional<ChatReply> OpenAi::ask(const std::string& body, uint64_t seed, Tim
         last.fault += "; the deadline comes before another try";
         break;
       }
-      clock_->sleep_until(clock_->now() + wait);
+      clock_->sleep_until(clock_->now() + wait, wanted);
     }
   }
+  if (!last.fault.empty() && !wanted()) return {};
   if (last.unreached && !served_) {
     throw EnvironmentError(options_.url + ": " + last.fault + " (is the server up?)");
   }
@@ -292,7 +303,8 @@ OpenAi::Try OpenAi::try_once(const std::string& body, TimePoint deadline, const 
   std::string refusal;  // the start of a body that is not an answer
   const HttpResult result = transport_->post(
       url_, headers, body, deadline, [&](const HttpHead& head, std::string_view bytes) {
-        if (bytes.empty()) return wanted();
+        if (!wanted()) return false;
+        if (bytes.empty()) return true;
         if (head.status != 200) {
           refusal += bytes.substr(0, 4096 - std::min<size_t>(refusal.size(), 4096));
           return refusal.size() < 4096;
@@ -349,6 +361,7 @@ void OpenAi::refuse(int status, const std::string& reason) {
 Proposal OpenAi::proposal_of(const ChatReply& reply) const {
   Proposal out;
   out.family = options_.name;
+  out.drawn = true;
   if (!reply.fault.empty()) {
     out.fault = reply.fault;
     out.unanswered = true;

@@ -35,7 +35,8 @@ class RetryClock {
   using TimePoint = std::chrono::steady_clock::time_point;
   virtual ~RetryClock() = default;
   virtual TimePoint now() = 0;
-  virtual void sleep_until(TimePoint end) = 0;
+  // Or until it is not wanted any more.
+  virtual void sleep_until(TimePoint end, const std::function<bool()>& wanted) = 0;
 };
 std::unique_ptr<RetryClock> make_steady_clock();
 

@@ -56,7 +56,7 @@ class FakeClock : public RetryClock {
     const std::lock_guard lock(mutex_);
     return now_;
   }
-  void sleep_until(TimePoint end) override {
+  void sleep_until(TimePoint end, const std::function<bool()>&) override {
     const std::lock_guard lock(mutex_);
     waits.push_back(std::chrono::duration<double>(end - now_).count());
     now_ = std::max(now_, end);

@@ -29,6 +29,7 @@ struct Proposal {
   std::string fault;
   // The fault is not the answer's, as none came (an endpoint that is down): it was not judged.
   bool unanswered = false;
+  bool drawn = false;  // it was waited for, for about as long as it is long
 };
 
 // What a policy thinks of a fragment before it writes it.

@@ -6,9 +6,9 @@
 namespace kw {
 namespace {
 
-// Once half of the answers are there the others get so many times as long, and a second at
-// least. Kernels of one operator differ in length by less than that.
-constexpr int kRunaway = 4;
+// Once half of the answers are there the others get so many times as long, and a second at least.
+// Answers to one question differ by less; so do those to different ones, of one operator each.
+constexpr int kOfOne = 4, kOfAll = 8;
 constexpr std::chrono::seconds kLeast{1};
 
 }  // namespace
@@ -18,11 +18,13 @@ AnswerStream::AnswerStream(Policy& policy, const DeviceProfile& profile,
     : policy_(policy),
       profile_(profile),
       limit_(limit),
-      asking_(questions.size()),
-      runaways_after_(Clock::time_point::max()) {
+      groups_{{.times = kOfAll}},
+      asking_(questions.size()) {
   for (Question& question : questions) {
-    open_ += question.count;
-    states_.push_back({std::move(question)});
+    if (question.count > 1) groups_.push_back({.times = kOfOne});
+    const size_t group = question.count > 1 ? groups_.size() - 1 : 0;
+    groups_[group].open += question.count;
+    states_.push_back({std::move(question), group});
   }
   for (size_t i = 0; i < states_.size(); ++i) threads_.emplace_back([this, i] { ask(i); });
 }
@@ -60,27 +62,33 @@ void AnswerStream::ask(size_t question) {
 void AnswerStream::take(size_t question, Proposal proposal) {
   const std::lock_guard lock(mutex_);
   State& state = states_[question];
-  ++state.come, ++come_;
-  if (!state.closed) --open_;
+  Group& group = groups_[state.group];
+  ++state.come;
+  if (!state.closed) --group.open;
+  // What was refused, or computed, says nothing of how long answers are.
+  if (proposal.drawn && !proposal.unanswered) ++group.come;
   waiting_.push_back({question, std::move(proposal)});
-  note_half();
+  note_half(group);
   changed_.notify_all();
 }
 
-void AnswerStream::note_half() {
-  if (runaways_after_ != Clock::time_point::max() || come_ < open_) return;
-  runaways_after_ = begin_ + std::max<Clock::duration>(kRunaway * (Clock::now() - begin_), kLeast);
+void AnswerStream::note_half(Group& group) const {
+  if (group.come == 0 || group.come < group.open) return;
+  if (group.runaways_after != Clock::time_point::max()) return;
+  const auto patience = std::max<Clock::duration>(group.times * (Clock::now() - begin_), kLeast);
+  group.runaways_after = begin_ + patience;
 }
 
 bool AnswerStream::is_wanted(size_t question) const {
   const std::lock_guard lock(mutex_);
-  return !ending_ && !fault_ && !states_[question].closed && !limit_.over() &&
-         Clock::now() < runaways_after_;
+  const State& state = states_[question];
+  return !ending_ && !fault_ && !state.closed && !limit_.over() &&
+         Clock::now() < groups_[state.group].runaways_after;
 }
 
 std::vector<AnswerStream::Answer> AnswerStream::next(bool wait) {
   std::unique_lock lock(mutex_);
-  if (wait) changed_.wait(lock, [&] { return !waiting_.empty() || asking_ == 0; });
+  if (wait) changed_.wait(lock, [&] { return !waiting_.empty() || asking_ == 0 || fault_; });
   if (fault_) std::rethrow_exception(fault_);
   return std::exchange(waiting_, {});
 }
@@ -92,8 +100,9 @@ void AnswerStream::close(size_t question) {
 
 void AnswerStream::close(State& state) {
   if (std::exchange(state.closed, true)) return;
-  open_ -= state.question.count - state.come;
-  note_half();
+  Group& group = groups_[state.group];
+  group.open -= state.question.count - state.come;
+  note_half(group);
 }
 
 int AnswerStream::left_out(size_t question) const {

@@ -5,7 +5,6 @@
 // itself writes until it may write no more, many times as long as any answer that ends.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -46,8 +45,16 @@ class AnswerStream {
 
  private:
   using Clock = std::chrono::steady_clock;
+  // Answers that are about as long as each other: those to one question, or all where of each
+  // question there is one.
+  struct Group {
+    int times;               // as long as half of them took the others may take
+    int come = 0, open = 0;  // drawn; yet to come to questions that are not closed
+    Clock::time_point runaways_after = Clock::time_point::max();  // once half have come
+  };
   struct State {
     Question question;
+    size_t group;
     int come = 0, left_out = 0;
     bool closed = false;
   };
@@ -55,7 +62,7 @@ class AnswerStream {
   void take(size_t question, Proposal proposal);
   bool is_wanted(size_t question) const;
   void close(State& state);
-  void note_half();
+  void note_half(Group& group) const;
 
   Policy& policy_;
   const DeviceProfile& profile_;
@@ -63,11 +70,10 @@ class AnswerStream {
   const Clock::time_point begin_ = Clock::now();
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
+  std::vector<Group> groups_;
   std::vector<State> states_;
   std::vector<Answer> waiting_;
-  size_t asking_ = 0;                 // threads
-  int come_ = 0, open_ = 0;           // answers; of questions that are not closed, yet to come
-  Clock::time_point runaways_after_;  // once half of them have come
+  size_t asking_ = 0;  // threads
   bool ending_ = false;
   std::exception_ptr fault_;
   std::vector<std::thread> threads_;

@@ -199,22 +199,27 @@ CoverSearch::Cover CoverSearch::best(Trust trust, double gap, double* seconds) c
   return out;
 }
 
-// For each of the steps the smallest fragments with it, views aside.
+// For each of the steps the smallest fragment with it, with and without the views about it.
 CoverSearch::Cover CoverSearch::smallest_with(const std::vector<int>& steps) const {
+  const auto computing = [&](size_t c) {
+    std::vector<int> out = candidates_[c].steps;
+    std::erase_if(out, [&](int i) { return !is_computing(program().forward.steps[i]); });
+    return out;
+  };
   std::set<int> out;
   for (int step : steps) {
-    int64_t least = std::numeric_limits<int64_t>::max();
-    std::vector<int> smallest;
+    std::vector<int> smallest;  // its steps that compute
+    std::vector<size_t> its;
     for (size_t c = 0; c < candidates_.size(); ++c) {
-      const std::vector<int>& its = candidates_[c].steps;
-      if (!std::binary_search(its.begin(), its.end(), step)) continue;
-      const int64_t size = std::ranges::count_if(
-          its, [&](int i) { return is_computing(program().forward.steps[i]); });
-      if (size < least) smallest.clear();
-      if (size <= least) smallest.push_back(static_cast<int>(c));
-      least = std::min(least, size);
+      if (!std::ranges::binary_search(candidates_[c].steps, step)) continue;
+      const std::vector<int> other = computing(c);
+      if (smallest.empty() || other.size() < smallest.size()) {
+        smallest = other;
+        its.clear();
+      }
+      if (other == smallest) its.push_back(c);
     }
-    out.insert(smallest.begin(), smallest.end());
+    out.insert(its.begin(), its.end());
   }
   return {out.begin(), out.end()};
 }

@@ -53,11 +53,19 @@ std::vector<Evaluated> FragmentEvaluator::evaluate(const std::vector<Asked>& ask
                                                    const SearchLimit& limit) {
   std::vector<Work> works;
   std::vector<Work*> known, open;
+  const bool draws = policy_.at_once() > 1;
   for (const Asked& one : asked) {
-    works.push_back({.asked = one,
-                     .fragment = canonical_hash(one.fragment.task),
-                     .first_right = one.effort.any_right || !measures()});
+    const Task& task = one.fragment.task;
+    works.push_back(
+        {.asked = one,
+         .fragment = canonical_hash(task),
+         .first_right = one.effort.any_right || !measures(),
+         .question = draws && !one.effort.as_it_is ? question_of(task) : Question{task, ""}});
   }
+  const struct NothingIsLeft {  // in the pool, whatever is thrown
+    FragmentEvaluator& its;
+    ~NothingIsLeft() { its.empty_pool(); }
+  } nothing_is_left{*this};
   for (Work& work : works) {
     work.key = store_key(work);
     recall(work);
@@ -73,9 +81,7 @@ std::vector<Evaluated> FragmentEvaluator::evaluate(const std::vector<Asked>& ask
     work->recalled.reset();
     open.push_back(work);
   }
-  const auto is_drawn = [&](const Work* work) {
-    return work->asked.effort.any_right && policy_.at_once() > 1;
-  };
+  const auto is_drawn = [&](const Work* work) { return draws && work->asked.effort.any_right; };
   const auto drawn = std::stable_partition(open.begin(), open.end(), is_drawn);
   judge_as_they_come({open.begin(), drawn}, limit);
   judge_in_turn({drawn, open.end()}, limit);
@@ -114,14 +120,6 @@ void FragmentEvaluator::judge_as_they_come(const std::vector<Work*>& works,
     const Effort& effort = work->asked.effort;
     questions.push_back({work->question.task, effort.proposals, effort.seed});
   }
-  const struct NothingIsLeft {  // in the pool, whatever is thrown
-    FragmentEvaluator& its;
-    ~NothingIsLeft() {
-      its.give_up_building(nullptr);
-      for (; !its.building_.empty(); its.building_.erase(its.pool_.next().id)) {
-      }
-    }
-  } nothing_is_left{*this};
   AnswerStream stream(policy_, profile_, std::move(questions), limit);
   while (true) {
     std::vector<Work*> open;
@@ -133,12 +131,14 @@ void FragmentEvaluator::judge_as_they_come(const std::vector<Work*>& works,
     if (builds) take_built(limit, std::chrono::steady_clock::now() + kLook);
     for (size_t i = 0; i < works.size(); ++i) {
       Work& work = *works[i];
-      if (work.is_right) continue;
+      if (work.is_right || work.built.empty()) continue;
       judge(work, limit);
-      if (work.built.empty()) continue;
-      work.is_right = true;
-      stream.close(i);
-      give_up_building(&work);
+      if (!work.built.empty()) {
+        work.is_right = true;
+        stream.close(i);
+        give_up_building(&work);
+      }
+      take_built(limit, std::chrono::steady_clock::now());  // nobody else looks after the pool
     }
     const auto phase = clock_.scope("write");
     const std::vector<AnswerStream::Answer> come = stream.next(!builds);
@@ -191,13 +191,10 @@ void FragmentEvaluator::propose(Work& work, const SearchLimit& limit) {
   }
 }
 
-void FragmentEvaluator::begin(Work& work) const {
+void FragmentEvaluator::begin(Work& work) {
   work.found = {};
   work.found.eager_seconds = work.asked.model_seconds;
   work.next = 0;
-  const Task& task = work.asked.fragment.task;
-  const bool is_drawn = policy_.at_once() > 1;
-  work.question = is_drawn && !work.asked.effort.as_it_is ? question_of(task) : Question{task, ""};
 }
 
 void FragmentEvaluator::add(Work& work, const Proposal& proposal, const SearchLimit& limit) {
@@ -270,7 +267,7 @@ void FragmentEvaluator::take_built(const SearchLimit& limit,
     const std::optional<JobResult> result = pool_.next_until(until);
     if (!result) return;
     take_built(*result);
-    until = std::chrono::steady_clock::time_point::min();
+    until = std::chrono::steady_clock::now();
   }
 }
 
@@ -278,6 +275,10 @@ void FragmentEvaluator::take_built(const JobResult& result) {
   Building job = std::move(building_.at(result.id));
   building_.erase(result.id);
   Work& work = *job.work;
+  if (work.is_right) {  // it was done before it could be given up
+    --work.being_built;
+    return;
+  }
   Attempt& attempt = work.found.attempts[job.attempt];
   if (!job.recorded) {
     auto recorded = record_result(result, job.request);
@@ -305,12 +306,20 @@ void FragmentEvaluator::reject(const Building& job, const std::string& stage,
   --job.work->being_built;
   Attempt& attempt = job.work->found.attempts[job.attempt];
   if (fault.status == JobResult::Status::kCancelled) {
-    if (!job.work->is_right) too_late(job.work->found, job.attempt);
-    return;
+    return too_late(job.work->found, job.attempt);
   }
   attempt.reason = stage + ": " + fault.text();
   attempt.settled = fault.status == JobResult::Status::kRefused;
   note_if_wrong(*job.work, attempt);
+}
+
+void FragmentEvaluator::empty_pool() noexcept {
+  try {
+    give_up_building(nullptr);
+    while (!building_.empty()) building_.erase(pool_.next().id);
+  } catch (const std::exception&) {  // the pool is broken, and says so to the next who asks
+    building_.clear();
+  }
 }
 
 // What is being built, of one fragment or of all: it ends as jobs do that are cancelled.
@@ -401,7 +410,7 @@ std::string FragmentEvaluator::store_key(const Work& work) const {
                       {"proposals", work.asked.effort.proposals},
                       {"any_right", work.asked.effort.any_right},
                       {"seed", work.asked.effort.seed},
-                      {"as_it_is", work.asked.effort.as_it_is},
+                      {"question", work.question.adapter},
                       {"known", work.asked.known ? work.asked.known->source : ""},
                       {"profile", profile_.name},
                       {"executor", executor_.hello()},

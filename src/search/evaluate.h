@@ -35,7 +35,7 @@ class FragmentEvaluator : public Evaluator {
   struct Work {
     const Asked& asked;
     std::string fragment;      // canonical_hash() of it
-    bool first_right = false;  // the first attempt that is right is taken, in the policy's order
+    bool first_right = false;  // the first attempt that is found right is taken
     std::string key;
     std::optional<size_t> recalled;  // the best attempt of an earlier run
     bool done = false;               // nothing is left to build
@@ -60,13 +60,14 @@ class FragmentEvaluator : public Evaluator {
   void propose(Work& work, const SearchLimit& limit);
   static void add(Work& work, const Proposal& proposal, const SearchLimit& limit);
   static Attempt attempt_of(const Work& work);
-  void begin(Work& work) const;
+  static void begin(Work& work);
   void build(const std::vector<Work*>& works, const SearchLimit& limit);
   void send(const std::vector<Work*>& works);
   void take_built(const SearchLimit& limit, std::chrono::steady_clock::time_point until);
   void take_built(const JobResult& result);
   void reject(const Building& job, const std::string& stage, const JobFault& fault);
   void give_up_building(const Work* work);
+  void empty_pool() noexcept;
   bool wants_more(Work& work, const SearchLimit& limit);
   void judge(Work& work, const SearchLimit& limit);
   void note_if_wrong(const Work& work, const Attempt& attempt);

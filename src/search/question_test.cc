@@ -46,9 +46,14 @@ class Asking : public FormTest {
   // All single operators of a forward of x; what was asked about that named `op`.
   Program ask(const std::string& forward, const std::string& shape, const std::string& op,
               bool as_it_is = false) {
-    prepare(model("", forward, shape));
-    Store store(store_);
     Drawing policy;
+    return ask(forward, shape, op, as_it_is, policy);
+  }
+  Program ask(const std::string& forward, const std::string& shape, const std::string& op,
+              bool as_it_is, Drawing& policy) {
+    prepare(model("", forward, shape));
+    std::filesystem::remove(store_);
+    Store store(store_);
     FragmentEvaluator evaluator(machine_->pool, machine_->executor, policy, store,
                                 machine_->profile, options_, clock_);
     std::vector<Asked> asked;
@@ -90,7 +95,7 @@ TEST_F(Asking, AnOperandThatIsReadTwiceComesAsTwo) {
     EXPECT_NE(input(asked, 0).storage, input(asked, 1).storage);
     EXPECT_EQ(input(asked, 0).shape, input(asked, 1).shape);
     const bool is_one = fragment_.inputs.size() == 1;
-    EXPECT_EQ(source_.find("forward(a0, a0)") != std::string::npos, is_one) << source_;
+    EXPECT_EQ(source_.find("_asked(self, a0, a0)") != std::string::npos, is_one) << source_;
     EXPECT_EQ(ask(forward, "3, 5, 5", op, true), fragment_);
   }
 }
@@ -129,7 +134,7 @@ TEST_F(Asking, WhatIsComputedElementByElementIsAskedAboutInTheResultsOrder) {
   } cases[] = {
       {"        t = torch.relu(x.transpose(0, 1))\n"
        "        return t + torch.sigmoid(x.sum(1).view(3, 2, 1, 1))\n",
-       "add", "6, 4", "(a0.transpose(2, 3), a1.unsqueeze(0).unsqueeze(0).transpose(2, 3))",
+       "add", "6, 4", "self, a0.transpose(2, 3), a1.unsqueeze(0).unsqueeze(0).transpose(2, 3))",
        "out.transpose(2, 3)"},
       {"        t = torch.relu(x.transpose(0, 1))\n"
        "        return torch.where(t > 0.5, t, torch.tensor(2.0, device=x.device))\n",
@@ -139,7 +144,8 @@ TEST_F(Asking, WhatIsComputedElementByElementIsAskedAboutInTheResultsOrder) {
       // Where dimensions of one element lie the view alone does not say.
       {"        t = torch.relu(x.transpose(0, 1))\n"
        "        return t + torch.sigmoid(x.sum(1).view(3, 2, 1, 1, 1))\n",
-       "add", "6, 4", "(a0.transpose(3, 4), a1.unsqueeze(0)", "out.as_strided((3, 2, 1, 4, 6), ("},
+       "add", "6, 4", "self, a0.transpose(3, 4), a1.unsqueeze(0)",
+       "out.as_strided((3, 2, 1, 4, 6), ("},
       {"        t = torch.relu(x).transpose(2, 3)\n        return torch.exp2(t), torch.sin(t)\n",
        "exp2", "6, 1, 3, 4, 3", "a0.transpose(2, 3))", ""},
       {"        t = torch.relu(x).transpose(0, 1)\n        return torch.exp2(t), torch.sin(t)\n",
@@ -154,13 +160,34 @@ TEST_F(Asking, WhatIsComputedElementByElementIsAskedAboutInTheResultsOrder) {
   }
 }
 
+// super(ModelNew, self) means the class that is there when it is called.
+TEST_F(Asking, AnswersMayNameTheirOwnClass) {
+  class OldFashioned : public Drawing {
+    std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
+                                  uint64_t seed,
+                                  std::chrono::steady_clock::time_point deadline) override {
+      auto out = Drawing::propose(task, profile, count, seed, deadline);
+      for (Proposal& one : out) {
+        const std::string head = "class ModelNew(torch.nn.Module):\n";
+        one.source.insert(one.source.find(head) + head.size(),
+                          "    def __init__(self):\n        super(ModelNew, self).__init__()\n\n");
+      }
+      return out;
+    }
+  } policy;
+  ask("        t = torch.relu(x)\n        return torch.bmm(t, t)\n", "3, 5, 5", "bmm", false,
+      policy);
+  EXPECT_NE(source_.find("super(ModelNew, self)"), std::string::npos);
+  EXPECT_NE(source_.find("_asked(self, a0, a0)"), std::string::npos);
+}
+
 TEST_F(Asking, BothAtOnce) {
   const Program asked =
       ask("        t = torch.relu(x.transpose(1, 2))\n        return torch.bmm(t, t)\n", "3, 5, 5",
           "bmm");
   ASSERT_EQ(asked.inputs.size(), 2u);
   EXPECT_EQ(asked.steps.size(), 3u);
-  EXPECT_NE(source_.find("forward(a0.transpose(1, 2), a0.transpose(1, 2))"), std::string::npos)
+  EXPECT_NE(source_.find("(self, a0.transpose(1, 2), a0.transpose(1, 2))"), std::string::npos)
       << source_;
 }
 
@@ -172,7 +199,7 @@ TEST_F(Asking, WhatProgramsSayIsLeftAlone) {
     const Program asked = ask(forward, "3, 5, 5", op);
     fragment_.values[fragment_.inputs[0]].offset = 0;  // where an argument begins says nothing
     EXPECT_EQ(asked, fragment_);
-    EXPECT_EQ(source_.find("_Asked"), std::string::npos);
+    EXPECT_EQ(source_.find("_asked"), std::string::npos);
   }
 }
 

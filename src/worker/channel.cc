@@ -34,8 +34,9 @@ bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == 
 
 int poll_timeout(Deadline deadline) {
   if (deadline == kNoDeadline) return -1;
-  auto left =
-      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  const auto now = std::chrono::steady_clock::now();
+  if (deadline <= now) return 0;
+  auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now);
   return static_cast<int>(std::clamp<int64_t>(left.count(), 0, 1 << 30));
 }
 

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <set>
+#include <thread>
 
 #include "formats/error.h"
 #include "worker/test_folder.h"
@@ -295,6 +296,41 @@ TEST_F(WorkerPoolTest, CancelsQueuedAndRunningJobs) {
             (std::map<uint64_t, Status>{
                 {running, Status::kCancelled}, {queued, Status::kCancelled}, {last, Status::kOk}}));
   EXPECT_EQ(pool.pending(), 0u);
+}
+
+TEST_F(WorkerPoolTest, LooksWithoutWaiting) {
+  using Clock = std::chrono::steady_clock;
+  WorkerPool pool(config());
+  const uint64_t hangs = pool.submit(job({{"do", "hang"}}));
+  const uint64_t ends = pool.submit(job({{"do", "ok"}}));
+  std::optional<JobResult> found;
+  while (!found) {
+    const auto begin = Clock::now();
+    found = pool.next_until(begin + std::chrono::milliseconds(20));
+    EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
+  }
+  EXPECT_EQ(found->id, ends);
+  // What is over is over, however long ago.
+  for (const auto time : {Clock::now(), Clock::now() - std::chrono::hours(1), Clock::time_point{},
+                          Clock::time_point::min()}) {
+    EXPECT_FALSE(pool.next_until(time));
+  }
+  pool.cancel(hangs);
+  found = pool.next_until(Clock::now());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->status, Status::kCancelled);
+}
+
+// Its time runs while somebody looks after it.
+TEST_F(WorkerPoolTest, APauseIsNotTheJobs) {
+  using Clock = std::chrono::steady_clock;
+  WorkerPool pool(config());
+  pool.run(job({{"do", "ok"}}));  // the zygote is there
+  pool.submit(job({{"do", "hang"}}, milliseconds(2000)));
+  EXPECT_FALSE(pool.next_until(Clock::now() + milliseconds(500)));
+  std::this_thread::sleep_for(milliseconds(2500));
+  EXPECT_FALSE(pool.next_until(Clock::now() + milliseconds(100)));
+  EXPECT_EQ(pool.next().status, Status::kTimeout);
 }
 
 TEST_F(WorkerPoolTest, AChildThatNeverReadsIsNoDeadlock) {
