@@ -47,7 +47,8 @@ FragmentEvaluator::FragmentEvaluator(WorkerPool& pool, ExecutorClient& executor,
       profile_(profile),
       options_(options),
       clock_(clock),
-      verifier_(pool, executor, profile) {}
+      verifier_(pool, executor, profile),
+      builder_(pool, options.verify) {}
 
 std::vector<Evaluated> FragmentEvaluator::evaluate(const std::vector<Asked>& asked,
                                                    const SearchLimit& limit) {
@@ -62,9 +63,12 @@ std::vector<Evaluated> FragmentEvaluator::evaluate(const std::vector<Asked>& ask
          .first_right = one.effort.any_right || !measures(),
          .question = draws && !one.effort.as_it_is ? question_of(task) : Question{task, ""}});
   }
-  const struct NothingIsLeft {  // in the pool, whatever is thrown
+  const struct NothingIsLeft {  // whatever is thrown
     FragmentEvaluator& its;
-    ~NothingIsLeft() { its.empty_pool(); }
+    ~NothingIsLeft() {
+      its.builder_.abandon();
+      its.builds_for_.clear();
+    }
   } nothing_is_left{*this};
   for (Work& work : works) {
     work.key = store_key(work);
@@ -127,23 +131,24 @@ void FragmentEvaluator::judge_as_they_come(const std::vector<Work*>& works,
       if (!work->is_right && wants_more(*work, limit)) open.push_back(work);
     }
     send(open);
-    const bool builds = !building_.empty();
-    if (builds) take_built(limit, std::chrono::steady_clock::now() + kLook);
+    bool is_busy = !builder_.empty();
+    if (is_busy) take_built(limit, std::chrono::steady_clock::now() + kLook);
     for (size_t i = 0; i < works.size(); ++i) {
       Work& work = *works[i];
       if (work.is_right || work.built.empty()) continue;
+      is_busy = true;
       judge(work, limit);
       if (!work.built.empty()) {
         work.is_right = true;
         stream.close(i);
-        give_up_building(&work);
+        for (const auto& [number, attempt] : work.building) builder_.give_up(number);
       }
       take_built(limit, std::chrono::steady_clock::now());  // nobody else looks after the pool
     }
     const auto phase = clock_.scope("write");
-    const std::vector<AnswerStream::Answer> come = stream.next(!builds);
+    const std::vector<AnswerStream::Answer> come = stream.next(!is_busy);
     for (const auto& [question, proposal] : come) add(*works[question], proposal, limit);
-    if (!builds && come.empty()) break;
+    if (!is_busy && come.empty()) break;
   }
   for (size_t i = 0; i < works.size(); ++i) {
     const int left = stream.left_out(i);
@@ -226,7 +231,7 @@ Attempt FragmentEvaluator::attempt_of(const Work& work) {
 // is taken the next few, and otherwise all.
 void FragmentEvaluator::build(const std::vector<Work*>& works, const SearchLimit& limit) {
   send(works);
-  while (!building_.empty()) take_built(limit, std::chrono::steady_clock::time_point::max());
+  while (!builder_.empty()) take_built(limit, std::chrono::steady_clock::time_point::max());
   for (Work* work : works) {
     std::sort(work->built.begin(), work->built.end(),
               [](const Built& a, const Built& b) { return a.attempt < b.attempt; });
@@ -240,7 +245,7 @@ void FragmentEvaluator::send(const std::vector<Work*>& works) {
   for (Work* work : works) {
     if (!work->built.empty()) continue;  // by an earlier run
     for (size_t i = work->next; i < work->found.attempts.size(); ++i) {
-      if (work->first_right && work->being_built >= few) break;
+      if (work->first_right && work->building.size() >= few) break;
       work->next = i + 1;
       if (work->recalled && i != *work->recalled) continue;
       Attempt& attempt = work->found.attempts[i];
@@ -249,83 +254,35 @@ void FragmentEvaluator::send(const std::vector<Work*>& works) {
         attempt.reason = known->second;
         continue;
       }
-      RecordRequest request =
-          proposal_request(work->asked.fragment.task.forward, attempt.source, profile_);
-      const uint64_t id = pool_.submit(record_job(request, options_.verify.record_deadline));
-      building_.emplace(id, Building{work, i, std::move(request), std::nullopt});
-      ++work->being_built;
+      const size_t number = builder_.submit(
+          proposal_request(work->asked.fragment.task.forward, attempt.source, profile_));
+      work->building.emplace(number, i);
+      builds_for_[number] = work;
     }
   }
 }
 
-// One result of the pool and those that are there with it; none where none comes until then.
+// What is built; waits until then for some.
 void FragmentEvaluator::take_built(const SearchLimit& limit,
                                    std::chrono::steady_clock::time_point until) {
   const auto phase = clock_.scope("build");
-  if (limit.over()) give_up_building(nullptr);
-  while (!building_.empty()) {
-    const std::optional<JobResult> result = pool_.next_until(until);
-    if (!result) return;
-    take_built(*result);
-    until = std::chrono::steady_clock::now();
+  if (limit.over()) {
+    for (const auto& [number, work] : builds_for_) builder_.give_up(number);
   }
-}
-
-void FragmentEvaluator::take_built(const JobResult& result) {
-  Building job = std::move(building_.at(result.id));
-  building_.erase(result.id);
-  Work& work = *job.work;
-  if (work.is_right) {  // it was done before it could be given up
-    --work.being_built;
-    return;
-  }
-  Attempt& attempt = work.found.attempts[job.attempt];
-  if (!job.recorded) {
-    auto recorded = record_result(result, job.request);
-    if (recorded.fault) return reject(job, "record", *recorded.fault);
-    if (!recorded.value->tunings.empty()) {  // which one would be spliced in?
-      --work.being_built;
-      attempt.reason = "record: an autotuned kernel where one configuration is wanted";
-      attempt.settled = true;
-      return note_if_wrong(work, attempt);
+  for (CandidateBuilder::Built& built : builder_.take(until)) {
+    Work& work = *builds_for_.extract(built.number).mapped();
+    const size_t i = work.building.extract(built.number).mapped();
+    if (work.is_right) continue;
+    Attempt& attempt = work.found.attempts[i];
+    if (built.task) {
+      work.built.push_back({i, std::move(*built.task)});
+    } else if (built.given_up) {
+      too_late(work.found, i);
+    } else {
+      attempt.reason = built.fault;
+      attempt.settled = built.settled;
+      note_if_wrong(work, attempt);
     }
-    job.recorded = std::move(recorded.value);
-    const uint64_t id =
-        pool_.submit(compile_job(*job.recorded, job.request, options_.verify.compile_deadline));
-    building_.emplace(id, std::move(job));
-    return;
-  }
-  auto compiled = compile_result(result, *job.recorded, job.request);
-  if (compiled.fault) return reject(job, "compile", *compiled.fault);
-  --work.being_built;
-  work.built.push_back({job.attempt, canonical(*compiled.value)});
-}
-
-void FragmentEvaluator::reject(const Building& job, const std::string& stage,
-                               const JobFault& fault) {
-  --job.work->being_built;
-  Attempt& attempt = job.work->found.attempts[job.attempt];
-  if (fault.status == JobResult::Status::kCancelled) {
-    return too_late(job.work->found, job.attempt);
-  }
-  attempt.reason = stage + ": " + fault.text();
-  attempt.settled = fault.status == JobResult::Status::kRefused;
-  note_if_wrong(*job.work, attempt);
-}
-
-void FragmentEvaluator::empty_pool() noexcept {
-  try {
-    give_up_building(nullptr);
-    while (!building_.empty()) building_.erase(pool_.next().id);
-  } catch (const std::exception&) {  // the pool is broken, and says so to the next who asks
-    building_.clear();
-  }
-}
-
-// What is being built, of one fragment or of all: it ends as jobs do that are cancelled.
-void FragmentEvaluator::give_up_building(const Work* work) {
-  for (const auto& [id, job] : building_) {
-    if (!work || job.work == work) pool_.cancel(id);
   }
 }
 

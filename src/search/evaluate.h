@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "search/candidate_builder.h"
 #include "search/evaluator.h"
 #include "search/optimize.h"
 #include "search/phase_clock.h"
@@ -43,16 +44,8 @@ class FragmentEvaluator : public Evaluator {
     Evaluated found;
     Question question;  // that the policy is asked
     std::vector<Built> built;
-    size_t next = 0;  // attempt to build
-    size_t being_built = 0;
-  };
-  // Each proposal goes to the pool twice, the second time as soon as the first is back: recording
-  // and compiling overlap.
-  struct Building {
-    Work* work;
-    size_t attempt;
-    RecordRequest request;
-    std::optional<Recorded> recorded;
+    size_t next = 0;                    // attempt to build
+    std::map<size_t, size_t> building;  // attempts, by number of the builder
   };
   void judge_in_turn(std::vector<Work*> works, const SearchLimit& limit);
   void judge_as_they_come(const std::vector<Work*>& works, const SearchLimit& limit);
@@ -64,10 +57,6 @@ class FragmentEvaluator : public Evaluator {
   void build(const std::vector<Work*>& works, const SearchLimit& limit);
   void send(const std::vector<Work*>& works);
   void take_built(const SearchLimit& limit, std::chrono::steady_clock::time_point until);
-  void take_built(const JobResult& result);
-  void reject(const Building& job, const std::string& stage, const JobFault& fault);
-  void give_up_building(const Work* work);
-  void empty_pool() noexcept;
   bool wants_more(Work& work, const SearchLimit& limit);
   void judge(Work& work, const SearchLimit& limit);
   void note_if_wrong(const Work& work, const Attempt& attempt);
@@ -85,7 +74,8 @@ class FragmentEvaluator : public Evaluator {
   PhaseClock& clock_;
   Verifier verifier_;
   std::map<std::pair<std::string, std::string>, std::string> wrong_;  // fragment and source: why
-  std::map<uint64_t, Building> building_;                             // by job of the pool
+  CandidateBuilder builder_;
+  std::map<size_t, Work*> builds_for_;  // by number of the builder
 };
 
 }  // namespace kw

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "search/form_test.h"
+#include "search/fragments.h"
 
 namespace kw {
 namespace {
@@ -127,6 +128,28 @@ TEST_F(Evaluating, WhatIsDrawnIsJudgedAsItComes) {
   EXPECT_EQ(found.attempts[found.best_attempt].source, right_);
   EXPECT_FALSE(found.cut_short);
   EXPECT_TRUE(evaluated({.proposals = 8, .any_right = true}).attempts[1].from_store);
+}
+
+TEST_F(Evaluating, OfSeveralThatAreDrawnEachIsAskedToItsEnd) {
+  prepare(model("", "        return torch.relu(x), torch.relu(-x), torch.relu(x + 1)\n", "8, 16"));
+  policy_.draws = true;
+  for (int i = 0; i < 5; ++i) policy_.sources.push_back(wrong_ + "# " + std::to_string(i) + "\n");
+  policy_.sources.push_back(right_);
+  Store store(folder_);
+  FragmentEvaluator evaluator(machine_->pool, machine_->executor, policy_, store, machine_->profile,
+                              options_, clock_);
+  std::vector<Asked> asked;
+  for (const auto& steps : enumerate_fragments(reference_.task, {.max_steps = 1})) {
+    const auto& call = std::get<AtenCall>(reference_.task.forward.steps[steps[0]]);
+    if (call.op != "aten.relu.default") continue;
+    asked.push_back({cut(reference_.task, steps), 1e-6, {.proposals = 6, .any_right = true}, {}});
+  }
+  ASSERT_EQ(asked.size(), 3u);
+  for (const Evaluated& found : evaluator.evaluate(asked, no_limit_)) {
+    ASSERT_TRUE(found.best);
+    EXPECT_EQ(found.attempts[found.best_attempt].source, right_);
+  }
+  EXPECT_EQ(machine_->pool.pending(), 0u);
 }
 
 TEST_F(Evaluating, WhatIsNotWaitedForSaysSoAndIsNotKept) {

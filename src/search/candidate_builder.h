@@ -1,0 +1,55 @@
+// Sources that stand for a task, recorded and compiled by a pool's workers: each goes there twice,
+// the second time as soon as the first is back, so that recording and compiling overlap. Borrows
+// the pool, in which nobody else has jobs meanwhile. One thread.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verify/options.h"
+#include "worker/jobs.h"
+
+namespace kw {
+
+class CandidateBuilder {
+ public:
+  struct Built {
+    size_t number = 0;         // as submit() said
+    std::optional<Task> task;  // canonical; or there is none:
+    std::string fault;         // why, behind the stage
+    bool settled = false;      // another run would meet it, too
+    bool given_up = false;
+  };
+
+  CandidateBuilder(WorkerPool& pool, const VerifyOptions& options)
+      : pool_(pool), options_(options) {}
+  ~CandidateBuilder() { abandon(); }
+  CandidateBuilder(const CandidateBuilder&) = delete;
+
+  size_t submit(RecordRequest request);
+  bool empty() const { return jobs_.empty(); }
+  // Those that have ended; where none has, waits until then for one.
+  std::vector<Built> take(std::chrono::steady_clock::time_point until);
+  // It ends soon, unless it has.
+  void give_up(size_t number);
+  // Nothing is left in the pool.
+  void abandon() noexcept;
+
+ private:
+  struct Job {
+    size_t number;
+    RecordRequest request;
+    std::optional<Recorded> recorded;
+  };
+  std::optional<Built> take(const JobResult& result);
+
+  WorkerPool& pool_;
+  const VerifyOptions& options_;
+  std::map<uint64_t, Job> jobs_;  // by job of the pool
+  size_t submitted_ = 0;
+};
+
+}  // namespace kw
