@@ -167,13 +167,8 @@ class ConvolutionKernel {
       }
       const int64_t count = conv_.phased ? phase_of(dim).count : 1;
       if (count > 1) {
-        if (text != "m") {
-          rows_[d] = index_name("row", d);
-          kernel_.line(rows_[d] + " = " + text);
-          text = rows_[d];
-        } else {
-          rows_[d] = "m";
-        }
+        rows_[d] = text;
+        if (text != "m") text = "(" + text + ")";
         text += " * " + std::to_string(count) + " + " + index_name("r", d);
         const std::string size = kernel_.scalar(index_name("out_", d), size_text(graph_, dim.out));
         mask += " & (" + o + " < " + size + ")";
@@ -240,12 +235,19 @@ class ConvolutionKernel {
         }
       }
       kernel_.line(index_name("taps", d) + " = " + taps);
-      // Of a remainder class the strides are whole: what is left to divide is the same for all
-      // rows.
-      const bool is_whole = rows_.contains(d);
-      std::string base = window_position(dim, is_whole ? index_name("r", d) : o, start);
-      if (dim.stride > 1) base = "(" + base + ") // " + std::to_string(dim.stride);
-      if (is_whole) base = rows_[d] + " + " + base;
+      std::string base;
+      if (rows_.contains(d)) {
+        // Whole strides divide by themselves: what is left to divide is the same for all rows.
+        base = index_name("shift", d);
+        if (start != "0") {
+          base = "(" + base + " - " + start +
+                 (dim.dilation > 1 ? " * " + std::to_string(dim.dilation) : "") + ")";
+        }
+        base += " // " + std::to_string(dim.stride) + " + " + rows_[d];
+      } else {
+        base = window_position(dim, o, start);
+        if (dim.stride > 1) base = "(" + base + ") // " + std::to_string(dim.stride);
+      }
       kernel_.line(index_name("base", d) + " = " + base);
       first_[d] = start;
     }
