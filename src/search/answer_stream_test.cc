@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "policy/teacher/fragment_test.h"
@@ -130,10 +131,6 @@ TEST_F(Streaming, NobodyIsARunawayBeforeHalfOfTheOthersHaveCome) {
 // Refusals, and what others than models say, come at once.
 TEST_F(Streaming, WhatIsNotDrawnSaysNothingOfRunaways) {
   class Mixed : public Slow {
-   public:
-    std::atomic<int> at_once_told = 0;
-
-   private:
     void propose_each(const Task& task, const DeviceProfile& profile, int count, uint64_t seed,
                       Clock::time_point deadline, const std::function<void(Proposal)>& take,
                       const std::function<bool()>& wanted) override {
@@ -142,7 +139,6 @@ TEST_F(Streaming, WhatIsNotDrawnSaysNothingOfRunaways) {
       refused.drawn = refused.unanswered = seed == 0;
       refused.source = std::to_string(seed);
       take(std::move(refused));
-      ++at_once_told;
       if (count > 1) Slow::propose_each(task, profile, count - 1, seed, deadline, take, wanted);
     }
   } policy;

@@ -99,12 +99,6 @@ std::vector<int64_t> inverse(const std::vector<int64_t>& order) {
   return out;
 }
 
-int fresh_storage(const Program& program) {
-  int last = -1;
-  for (const Value& value : program.values) last = std::max(last, value.storage);
-  return last + 1;
-}
-
 bool broadcasts_to(const Value& operand, const Value& result) {
   if (operand.shape.size() > result.shape.size()) return false;
   const size_t missing = result.shape.size() - operand.shape.size();
@@ -216,10 +210,7 @@ class Rewriting {
   }
   ValueId another(ValueId id) {
     const auto k = std::ranges::find(program_.inputs, id) - program_.inputs.begin();
-    Value copy = program_.values[id];
-    copy.storage = fresh_storage(program_);
-    program_.values.push_back(std::move(copy));
-    program_.inputs.push_back(static_cast<ValueId>(program_.values.size()) - 1);
+    program_.inputs.push_back(add_value(program_, program_.values[id]));
     arguments_.push_back(arguments_[k]);
     return program_.inputs.back();
   }

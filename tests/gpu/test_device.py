@@ -275,7 +275,7 @@ def get_init_inputs():
 
 @pytest.mark.parametrize("channels", [16, 64])
 def test_remainder_classes_of_transposed_convolutions(channels, tmp_path):
-    """ptxas 12.8 lost positions that were divided by the stride where each was divided by itself."""
+    """Level 20's task 33: wrong where ptxas 12.8 optimised, as it seems for dividing each position by the stride."""
     (tmp_path / "model.py").write_text(TRANSPOSED % {"channels": channels})
     judged = run("eval", tmp_path / "model.py", "--backend", "cuda", "--policy", "teacher", "--samples", "4",
                  "--coverage", "pure", "--no-time", "--json")
