@@ -182,7 +182,11 @@ def main():
                 name, 100 * run["pass"], 100 * run["difference"], *(100 * x for x in run["interval"]),
                 run["seconds"]), flush=True)
 
-    share(wanted, flags.side_by_side, work, lambda: time.monotonic() - begun > 60 * flags.minutes)
+    try:
+        share(wanted, flags.side_by_side, work, lambda: time.monotonic() - begun > 60 * flags.minutes)
+    except subprocess.CalledProcessError as failed:
+        raise SystemExit("a run ended with status %d (its output: %s); the same command goes on where it was" % (
+            failed.returncode, flags.runs / "log.txt")) from None
 
 
 if __name__ == "__main__":
