@@ -26,7 +26,7 @@ def confine(job_fd, limits, own_pid_namespace):
 def restrict(message):
     """The layers that depend on the job: only the files and programs that this kind needs."""
     kind, folder = message.get("kind"), message.get("folder")
-    if kind == "record" and folder:
+    if kind in ("record", "adapt") and folder:
         return jail.restrict(folders=[folder])
     if kind == "compile":
         import compiler
@@ -79,6 +79,9 @@ def run(message, fds):
         return recorder.record(message), []
     if kind == "record_own":
         return {"status": "ok", "replies": [record_own(message, each) for each in message["models"]]}, []
+    if kind == "adapt":
+        import operator_test
+        return operator_test.adapt(message), []
     if kind == "slice":
         import compiler
         return compiler.slice_kernels(message), []

@@ -76,9 +76,7 @@ class Recording:
         before = _numerics_flags()
         try:
             with flags.kept(self.flags):
-                with self.fake_mode, standins.patched(self.profile, self.recorder, self.index), \
-                        self.launches.installed(), standins.OneDevice(self.recorder, self.index), \
-                        self._plain_process(), self.recorder:
+                with self.installed():
                     task = self._phases()
                 for name, value in _numerics_flags().items():
                     if value != before[name]:
@@ -87,6 +85,14 @@ class Recording:
                 return task
         finally:
             torch.backends.mha.set_fastpath_enabled(fast_path)
+
+    @contextlib.contextmanager
+    def installed(self):
+        """Around the user's code: tensors are fake, and what is done to them goes to the recorder."""
+        with self.fake_mode, standins.patched(self.profile, self.recorder, self.index), \
+                self.launches.installed(), standins.OneDevice(self.recorder, self.index), \
+                self._plain_process(), self.recorder:
+            yield
 
     def _plain_process(self):
         return self.surroundings.installed() if self.surroundings else contextlib.nullcontext()
@@ -97,10 +103,10 @@ class Recording:
         recorder = self.recorder
         if self.harness is not self.file:
             recorder.start("harness")  # apart, so that it draws nothing from init's generator
-            self._user("the reference's file", self.harness.execute)
+            self.user("the reference's file", self.harness.execute)
         self.init = recorder.start("init")
         with self._leaves("loading the file", but="the default dtype"):
-            self._user("the file", lambda: self.file.execute(self.surroundings))
+            self.user("the file", lambda: self.file.execute(self.surroundings))
         with self._leaves("constructing the model"):
             model = self._construct()
         self.state = collect_state(model, recorder)
@@ -127,7 +133,7 @@ class Recording:
             result = self._call(model, arguments)
         self.mode = training_reads.mode()
         leaves, self.work = [], len(self.forward.steps)
-        result_tree = self._user("reading forward's result", lambda: self._tree(
+        result_tree = self.user("reading forward's result", lambda: self._tree(
             result, leaves, "out", "forward"))
         if len(self.forward.steps) > self.work:
             recorder.refuse("lazy", "forward's result does its work when it is read")
@@ -138,7 +144,7 @@ class Recording:
             self._check_stable(self._call(model, arguments, other_mode), again, derived, results)
         return self._task(model, trees, outputs, result_tree, results, derived)
 
-    def _user(self, what, run):
+    def user(self, what, run):
         """Runs the user's code; what it raises becomes a refusal with the user's line."""
         try:
             value = run()
@@ -174,16 +180,16 @@ class Recording:
         constructor = self.file.get(name)
         args, kwargs = [], {}
         if self.request.get("init_inputs") and "get_init_inputs" in self.harness.module.__dict__:
-            given = self._user("get_init_inputs", self.harness.get("get_init_inputs"))
+            given = self.user("get_init_inputs", self.harness.get("get_init_inputs"))
             if isinstance(given, dict):
                 kwargs = given
             else:
                 args = list(given if isinstance(given, (list, tuple)) else [given])
-        model = self._user("constructing %s" % name, lambda: constructor(*args, **kwargs))
+        model = self.user("constructing %s" % name, lambda: constructor(*args, **kwargs))
         if not callable(model):
             raise Refused("missing", "%s has no forward" % name, self.file.name, None)
         if isinstance(model, torch.nn.Module):
-            model = self._user("moving %s to the device" % name, lambda: model.to("cuda"))
+            model = self.user("moving %s to the device" % name, lambda: model.to("cuda"))
         return model
 
     def _arguments(self):
@@ -191,7 +197,7 @@ class Recording:
         if given is not None:
             return fragment_arguments(given)
         function = self.harness.get("get_inputs")
-        arguments = self._user("get_inputs", function)
+        arguments = self.user("get_inputs", function)
         if not isinstance(arguments, (list, tuple)):
             raise Refused("raised", "get_inputs returned a %s, not a list of arguments"
                           % type(arguments).__name__, self.harness.name, None)
@@ -214,7 +220,7 @@ class Recording:
 
         self.recorder.used = self.surroundings is not None
         try:
-            return self._user("forward", call)
+            return self.user("forward", call)
         finally:
             self.recorder.used = False
 
@@ -297,7 +303,7 @@ class Recording:
     def _check_same_program(self, result, tape, keys, results):
         """A candidate's third call is compared whole; a reference may draw numbers in Python."""
         leaves = []
-        self._user("reading forward's result", lambda: self._tree(result, leaves, "out", "forward"))
+        self.user("reading forward's result", lambda: self._tree(result, leaves, "out", "forward"))
         results_again = [self.recorder.value(leaf) for leaf in leaves]
         before, after = ([t.add_input(key) for key in keys] for t in (self.forward, tape))
         if not set(tape.inputs) <= keys or tape.program(after, results_again) \

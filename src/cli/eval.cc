@@ -1,4 +1,4 @@
-// kernelwright eval MODEL.py|FOLDER...
+// kernelwright eval MODEL.py|FOLDER|TASKS.jsonl...
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -16,13 +16,13 @@
 #include "cli/eval_lines.h"
 #include "cli/last_words.h"
 #include "cli/policy_flags.h"
+#include "cli/suite_models.h"
 #include "formats/error.h"
 #include "formats/scratch_folder.h"
 #include "formats/sha256.h"
 #include "report/eval_summary.h"
 #include "search/suite.h"
 #include "search/suite_search.h"
-#include "synth/task_row.h"
 #include "verify/baselines.h"
 
 namespace kw {
@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 constexpr int kMostSamples = 1000;  // of a model
 
 struct Flags {
-  std::vector<std::string> models, beside, merge;
+  std::vector<std::string> suites, beside, merge;
   std::string cls = "Model", coverage = "hybrid", out, schedules, search, lines, shard = "1/1";
   int samples = 1, trials = 0, batch = 64;
   bool json = false, no_time = false, side_by_side = false, until_accepted = false,
@@ -44,40 +44,6 @@ struct Flags {
   MachineFlags machine;
   Json given;  // flags, as they were given
 };
-
-// The files named, and the *.py files of the folders named.
-std::vector<std::string> model_files(const std::vector<std::string>& names) {
-  std::vector<std::string> out;
-  for (const std::string& name : names) {
-    if (!fs::is_directory(name)) {
-      out.push_back(name);
-      continue;
-    }
-    std::vector<std::string> inside;
-    for (const auto& entry : fs::directory_iterator(name)) {
-      if (entry.path().extension() == ".py") inside.push_back(entry.path().string());
-    }
-    if (inside.empty()) throw InputError(name + ": has no *.py file");
-    std::sort(inside.begin(), inside.end());
-    out.insert(out.end(), inside.begin(), inside.end());
-  }
-  return out;
-}
-
-// The models of a file of tasks, or their twins.
-std::vector<RecordRequest> requests_of_tasks(const std::string& path, const Flags& flags,
-                                             const DeviceProfile& profile) {
-  std::vector<RecordRequest> requests;
-  for (const StoredTask& task : read_tasks(read_text(path), path)) {
-    if (flags.twins && task.twin.empty()) throw InputError(path + ": " + task.id + " has no twin");
-    RecordRequest& request = requests.emplace_back();
-    request.file = task.id + ".py";
-    request.text = flags.twins ? task.twin : task.model;
-    request.cls = flags.cls;
-    request.profile = profile;
-  }
-  return requests;
-}
 
 void write_file(const fs::path& path, const std::string& text) {
   std::ofstream file(path);
@@ -95,9 +61,11 @@ struct Judged {
   std::map<size_t, TaskAnswers> tasks;
 };
 
-// What the policy wrote, and beside what was accepted of it the model with it in place.
-void write_sources(const SuiteResult& result, const fs::path& folder) {
-  const std::string stem = fs::path(result.model).stem().string() + ".";
+// What the policy wrote for the model of this name, and beside what was accepted of it the model
+// with it in place. Models in folders of a suite have theirs in such folders.
+void write_sources(const SuiteResult& result, const std::string& model, const fs::path& folder) {
+  const std::string stem = model + ".";
+  if (!result.samples.empty()) fs::create_directories((folder / stem).parent_path());
   for (size_t k = 0; k < result.samples.size(); ++k) {
     const SuiteSample& sample = result.samples[k];
     const std::string name = stem + std::to_string(k);
@@ -121,19 +89,6 @@ void print(const SuiteResult& result, const std::string& label) {
   std::printf("%s%-10s  %s  %s\n", whose.c_str(), result.outcome().c_str(), result.model.c_str(),
               detail.c_str());
   std::fflush(stdout);
-}
-
-std::vector<RecordRequest> requests_of(const Flags& flags, const std::vector<std::string>& files,
-                                       const DeviceProfile& profile) {
-  std::vector<RecordRequest> requests;
-  for (const std::string& file : files) {
-    if (fs::path(file).extension() == ".jsonl") {
-      std::ranges::move(requests_of_tasks(file, flags, profile), std::back_inserter(requests));
-    } else {
-      requests.push_back(request_for_file(file, flags.cls, flags.machine, profile));
-    }
-  }
-  return requests;
 }
 
 // What one --beside says: WHAT, or WHAT@N.
@@ -264,10 +219,12 @@ Json flags_given(const CLI::App& app) {
 }
 
 // What a run's lines depend on: flags, who is asked, and the models' texts.
-Json asked_of(const Flags& flags, const std::vector<RecordRequest>& requests,
+Json asked_of(const Flags& flags, const std::vector<SuiteModel>& models,
               const std::vector<Judged>& judged, const DeviceProfile& profile) {
   Json texts, policies;
-  for (const RecordRequest& request : requests) texts.push_back({request.file, request.text});
+  for (const SuiteModel& model : models) {
+    texts.push_back({model.request.file, model.request.text});
+  }
   for (const Judged& each : judged) {  // a folder's model may be another one by now
     policies.push_back({each.policy->name(), each.policy->fingerprint()});
   }
@@ -276,6 +233,17 @@ Json asked_of(const Flags& flags, const std::vector<RecordRequest>& requests,
           {"backend", flags.machine.chosen_backend()},
           {"device", profile.name},
           {"models", sha256_hex(texts.dump())}};
+}
+
+// --out has files of each model's name.
+void check_names(const std::vector<SuiteModel>& models) {
+  std::map<std::string, std::string> files;
+  for (const SuiteModel& model : models) {
+    const auto [known, added] = files.emplace(model.name, model.request.file);
+    if (added) continue;
+    throw InputError("--out: " + known->second + " and " + model.request.file +
+                     " would both be called " + model.name);
+  }
 }
 
 // --shard I/N: the places I-1, I-1+N, ... among so many models.
@@ -294,42 +262,60 @@ std::vector<size_t> places_of(const std::string& shard, size_t models) {
 // With --lines, models that an ended run or another shard judged are counted and leave `places`,
 // those of models that are to be judged.
 void open_lines(const Flags& flags, const DeviceProfile& profile,
-                const std::vector<RecordRequest>& requests, std::vector<Judged>& judged,
+                const std::vector<SuiteModel>& models, std::vector<Judged>& judged,
                 std::vector<size_t>& places, std::optional<EvalLines>& lines) {
   if (flags.lines.empty()) return;
-  std::set<std::string> names;
-  for (const RecordRequest& request : requests) {
-    if (names.insert(request.file).second) continue;
-    throw InputError("--lines: two models are called " + request.file);
-  }
   std::vector<std::string> labels;
   for (const Judged& each : judged) labels.push_back(each.label);
-  lines.emplace(flags.lines, asked_of(flags, requests, judged, profile), std::move(labels));
+  lines.emplace(flags.lines, asked_of(flags, models, judged, profile), std::move(labels));
   for (const std::string& other : flags.merge) lines->merge(other);
-  const size_t models = places.size();
+  const size_t asked = places.size();
   std::erase_if(places, [&](size_t place) {
-    const auto known = lines->of(requests[place].file);
+    const auto known = lines->of(models[place].request.file);
     for (size_t i = 0; known && i < judged.size(); ++i) count((*known)[i], place, judged[i]);
     return known.has_value();
   });
-  if (places.size() < models) {
-    std::fprintf(stderr, "eval: %zu of %zu models were judged before (%s)\n",
-                 models - places.size(), models, flags.lines.c_str());
+  if (places.size() < asked) {
+    std::fprintf(stderr, "eval: %zu of %zu models were judged before (%s)\n", asked - places.size(),
+                 asked, flags.lines.c_str());
   }
 }
 
-// The last of what is printed: of each policy all models together.
-void print_summary(const Judged& judged, size_t policy, const SuiteOptions& options,
-                   const ExecutorClient& executor, bool json) {
-  const auto tasks = std::views::values(judged.tasks);
-  const Metrics metrics = measure_suite({tasks.begin(), tasks.end()}, options, policy);
+// The model's line where no task could be made of it.
+SuiteResult unusable(const SuiteModel& model, size_t policy) {
+  SuiteResult result;
+  result.policy = policy;
+  result.model = model.request.file;
+  result.fault = model.fault->text();
+  result.is_workers_fault = is_workers_fault(*model.fault);
+  return result;
+}
+
+// The last of what is printed: of each policy all models together, and each level where there are
+// several.
+void print_summary(const Judged& judged, size_t policy, const std::vector<SuiteModel>& models,
+                   const SuiteOptions& options, const ExecutorClient& executor, bool json) {
+  std::vector<TaskAnswers> all;
+  std::map<std::string, std::vector<TaskAnswers>> levels;
+  for (const auto& [place, answers] : judged.tasks) {
+    all.push_back(answers);
+    levels[models[place].level].push_back(answers);
+  }
+  const Metrics metrics = measure_suite(all, options, policy);
+  std::map<std::string, Metrics> by_level;
+  for (const auto& [level, answers] : levels) {
+    if (levels.size() > 1) by_level[level] = measure_suite(answers, options, policy);
+  }
   if (!json) {
     const std::string text = summary_text(metrics, options);
     if (!text.empty() && !judged.label.empty()) std::cout << judged.label << ": ";
-    std::cout << text << std::flush;
+    std::cout << text;
+    for (const auto& [level, own] : by_level) std::cout << level_text(level, own);
+    std::cout << std::flush;
     return;
   }
   Json last = {{"summary", to_json(metrics)}, {"executors", executor_counts(executor)}};
+  for (const auto& [level, own] : by_level) last["levels"][level] = to_json(own);
   if (!judged.label.empty()) last["label"] = judged.label;
   if (Json costs = judged.policy->costs(); !costs.is_null()) {
     last.update({{"policy", judged.policy->name()}, {"costs", std::move(costs)}});
@@ -351,9 +337,13 @@ void print_counts(const Judged& judged, size_t models) {
 }
 
 int run(const Flags& flags) {
-  const std::vector<std::string> files = model_files(flags.models);
+  const std::vector<SuiteFile> suite = suite_files(flags.suites);
+  std::vector<std::string> files;
+  for (const SuiteFile& file : suite) files.push_back(file.path);
   Machine machine(flags.machine, files);
-  const std::vector<RecordRequest> all = requests_of(flags, files, machine.profile);
+  const std::vector<SuiteModel> all =
+      read_suite(suite, {.cls = flags.cls, .twins = flags.twins}, flags.machine, machine);
+  if (!flags.out.empty()) check_names(all);
   std::vector<size_t> places = places_of(flags.shard, all.size());
   const size_t models = places.size();
   std::optional<EvalLines> lines;
@@ -373,9 +363,14 @@ int run(const Flags& flags) {
   make_policies(flags, asked, machine.profile, judged);
   open_lines(flags, machine.profile, all, judged, places, lines);
   std::vector<RecordRequest> requests;
-  for (size_t place : places) requests.push_back(all[place]);
+  std::vector<size_t> asked_places;  // of the requests
+  for (size_t place : places) {
+    if (all[place].fault) continue;
+    requests.push_back(all[place].request);
+    asked_places.push_back(place);
+  }
   // Of models; a model is judged when its line of each policy is there.
-  const size_t before = models - requests.size();
+  const size_t before = models - places.size();
   std::atomic<size_t> judged_lines = 0;
   const LastWords words([&] {
     const size_t now = before + judged_lines / judged.size();
@@ -394,11 +389,11 @@ int run(const Flags& flags) {
     machine.executor.hello();
     for (const Judged& each : judged) each.policy->prepare();
   }
-  const auto done = [&](const SuiteResult& result) {
+  const auto take = [&](const SuiteResult& result, size_t place) {
     Judged& own = judged[result.policy];
     const Json line = line_of(result, own.label);
-    count(line, places[result.place], own);
-    if (!flags.out.empty()) write_sources(result, own.folder);
+    count(line, place, own);
+    if (!flags.out.empty()) write_sources(result, all[place].name, own.folder);
     if (lines) lines->add(line);  // what it says is there
     ++judged_lines;
     if (flags.json) {
@@ -407,8 +402,13 @@ int run(const Flags& flags) {
       print(result, own.label);
     }
   };
+  for (size_t place : places) {
+    if (!all[place].fault) continue;
+    for (size_t i = 0; i < judged.size(); ++i) take(unusable(all[place], i), place);
+  }
+  const auto done = [&](const SuiteResult& result) { take(result, asked_places[result.place]); };
   WorkerConfig workers = worker_config(flags.machine, files);
-  if (requests.empty()) {  // all were judged before
+  if (requests.empty()) {  // all were judged before, or cannot be
   } else if (flags.search.empty()) {
     size_t most = 0;  // samples
     for (size_t i = 0; i < judged.size(); ++i) {
@@ -430,7 +430,7 @@ int run(const Flags& flags) {
                  optimize_options(flags, options), known.path() / "store.sqlite", done);
   }
   for (size_t i = 0; i < judged.size(); ++i) {
-    print_summary(judged[i], i, options, machine.executor, flags.json);
+    print_summary(judged[i], i, all, options, machine.executor, flags.json);
   }
   for (const Judged& each : judged) print_counts(each, models);
   return 0;
@@ -440,9 +440,12 @@ int run(const Flags& flags) {
 
 Command add_eval(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
-  app.add_option("model", flags->models,
-                 "files with Model, get_inputs() and get_init_inputs(), folders of them, or files "
-                 "of tasks (*.jsonl) as kernelwright synth writes them")
+  app.add_option(
+         "suite", flags->suites,
+         "model files (Model, get_inputs() and get_init_inputs(), as KernelBench has them), "
+         "folders of them, whose subfolders are levels, files of tasks (*.jsonl) as "
+         "kernelwright synth writes them or of KernelBench's rows, and files with an "
+         "operator and a test of it, as TritonBench-T has them")
       ->required();
   app.add_option("--class", flags->cls, "the class to write kernels for")->capture_default_str();
   app.add_flag("--twins", flags->twins, "of tasks, the models in small sizes");

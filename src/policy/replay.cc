@@ -43,10 +43,10 @@ class Folder {
       read_lines(answers);
     } else {
       std::set<fs::path> files;  // in order
-      for (const auto& entry : fs::directory_iterator(answers)) {
+      for (const auto& entry : fs::recursive_directory_iterator(answers)) {
         if (entry.is_regular_file()) files.insert(entry.path());
       }
-      for (const fs::path& file : files) read(file, files);
+      for (const fs::path& file : files) read(file, answers, files);
     }
     if (tasks_.empty()) {
       throw InputError("--answers " + answers.string() +
@@ -57,19 +57,19 @@ class Folder {
   const std::map<std::string, Samples>& tasks() const { return tasks_; }
 
  private:
-  void read(const fs::path& file, const std::set<fs::path>& files) {
+  void read(const fs::path& file, const fs::path& answers, const std::set<fs::path>& files) {
     const std::string end = file.extension().string();
     if (end == ".jsonl") return read_lines(file);
     if (end != ".py" && end != ".txt" && end != ".md") return;
-    fs::path name = file.stem();
+    fs::path name = file.lexically_relative(answers).replace_extension();
     if (name.extension() == ".fragment") {
-      name = name.stem();
+      name.replace_extension();
     } else {
       // As `eval --out` leaves them: beside what the policy wrote, the model with it in place.
       fs::path fragment = file;
       if (end == ".py" && files.contains(fragment.replace_extension(".fragment.py"))) return;
     }
-    const auto [task, sample] = split_name(name.string());
+    const auto [task, sample] = split_name(name.generic_string());
     add(task, sample, {read_file(file), end == ".py"}, file.string());
   }
 
@@ -157,8 +157,13 @@ class Replay : public Policy {
 
   const Entry* find(const Task& task) const {
     const auto& tasks = folder_.tasks();
-    const std::string name = model_name(task);
+    // "suites/kb/level1/softmax", "kb/level1/softmax", "level1/softmax", "softmax".
+    std::string name = model_name(task);
     auto found = name.empty() ? tasks.end() : tasks.find(name);
+    while (found == tasks.end() && name.find('/') != std::string::npos) {
+      name.erase(0, name.find('/') + 1);
+      found = tasks.find(name);
+    }
     if (found == tasks.end()) found = tasks.find(forward_hash(task));
     if (found == tasks.end()) found = tasks.find(forward_structure_hash(task));
     return found == tasks.end() ? nullptr : &*found;

@@ -26,7 +26,7 @@ std::string forward_structure_hash(const Task& task) { return structure_hash(fun
 
 std::string model_name(const Task& task) {
   if (task.source.cls == "fragment") return "";
-  return std::filesystem::path(task.source.file).stem().string();
+  return std::filesystem::path(task.source.file).replace_extension().generic_string();
 }
 
 double least_seconds(const Task& task, const DeviceProfile& profile) {

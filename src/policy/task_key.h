@@ -13,7 +13,8 @@ namespace kw {
 std::string forward_hash(const Task& task);
 // The same with sizes erased: code that reads its shapes serves all tasks of one.
 std::string forward_structure_hash(const Task& task);
-// The stem of the model's file, where the task is the model's whole forward program; else empty.
+// The model's file without its ending, where the task is the model's whole forward program; else
+// empty.
 std::string model_name(const Task& task);
 // A kernel that reads each input once, writes each result once and computes at the rate of tensor
 // cores takes this long.

@@ -122,4 +122,13 @@ std::string summary_text(const Metrics& metrics, const SuiteOptions& options) {
   return out + speed_text(metrics.compile, "torch.compile");
 }
 
+std::string level_text(const std::string& level, const Metrics& metrics) {
+  if (!metrics.solved) return "";
+  std::string text = count_text(metrics.tasks, "task") + ", verified " + percents(*metrics.solved);
+  if (metrics.eager && metrics.eager->geometric_mean_right) {
+    text += ", " + ratios(*metrics.eager->geometric_mean_right) + " over eager where verified";
+  }
+  return line(level.empty() ? "no level" : level, text);
+}
+
 }  // namespace kw

@@ -25,5 +25,7 @@ Metrics measure_suite(const std::vector<TaskAnswers>& tasks, const SuiteOptions&
 
 // Some lines for a terminal.
 std::string summary_text(const Metrics& metrics, const SuiteOptions& options);
+// One line, of a suite's level.
+std::string level_text(const std::string& level, const Metrics& metrics);
 
 }  // namespace kw

@@ -76,7 +76,8 @@ std::vector<StoredTask> read_tasks(const std::string& text, const std::string& n
     if (json.is_discarded()) throw InputError(place + ": is no line of JSON");
     const JsonReader row(json, place);
     tasks.push_back({row.at("id").string(), row.at("model").string(),
-                     row.has("twin") ? row.at("twin").at("model").string() : ""});
+                     row.has("twin") ? row.at("twin").at("model").string() : "",
+                     row.has("level") ? static_cast<int>(row.at("level").integer(1, 1000)) : 0});
   }
   if (tasks.empty()) throw InputError(name + ": has no tasks");
   return tasks;

@@ -21,6 +21,7 @@ Json synth_row(const SynthTask& task, const SynthOptions& options);
 struct StoredTask {
   std::string id, model;
   std::string twin;  // the twin's model file; empty where there is none
+  int level = 0;     // 0: the row does not say
 };
 // A file's text; `name` is for messages. InputError with the line where one is no row.
 std::vector<StoredTask> read_tasks(const std::string& text, const std::string& name);

@@ -338,6 +338,30 @@ std::vector<JobOutcome<Recorded>> record_own(WorkerPool& pool,
   return out;
 }
 
+std::vector<JobOutcome<std::string>> adapt_tests(WorkerPool& pool,
+                                                 const std::vector<RecordRequest>& tests,
+                                                 std::chrono::milliseconds deadline) {
+  std::vector<JobOutcome<std::string>> out(tests.size());
+  std::map<uint64_t, size_t> under_way;  // job id -> its test
+  for (size_t i = 0; i < tests.size(); ++i) {
+    if (auto fault = text_fault(tests[i])) {
+      out[i].fault = std::move(fault);
+      continue;
+    }
+    Job job = record_job(tests[i], deadline);
+    job.request.json["kind"] = "adapt";
+    under_way[pool.submit(std::move(job))] = i;
+  }
+  while (!under_way.empty()) {
+    const JobResult result = pool.next();
+    const size_t i = under_way.at(result.id);
+    under_way.erase(result.id);
+    out[i] = outcome_of<std::string>(result, "adapt", tests[i],
+                                     [](const JsonReader& in) { return in.at("model").string(); });
+  }
+  return out;
+}
+
 Job compile_job(const Recorded& recorded, const RecordRequest& request,
                 std::chrono::milliseconds deadline) {
   Job job;

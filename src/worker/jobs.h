@@ -89,6 +89,12 @@ std::vector<JobOutcome<Recorded>> record_own(WorkerPool& pool,
                                              const std::vector<RecordRequest>& requests,
                                              size_t a_job, std::chrono::milliseconds deadline);
 
+// The model files that stand for files with an operator and a test of it (worker/operator_test.py),
+// in the order of `tests`, as far in parallel as the pool goes. No other job may be under way.
+std::vector<JobOutcome<std::string>> adapt_tests(WorkerPool& pool,
+                                                 const std::vector<RecordRequest>& tests,
+                                                 std::chrono::milliseconds deadline);
+
 // The kernels' sources alone, one for each kernel of the task.
 JobOutcome<std::vector<std::string>> slice_kernels(WorkerPool& pool, const Recorded& recorded,
                                                    const RecordRequest& request,

@@ -1,0 +1,164 @@
+#include "cli/suite_models.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "formats/error.h"
+#include "synth/task_row.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Files and folders whose names begin so are no part of a suite: __pycache__, .git, __init__.py.
+bool is_hidden(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.starts_with('.') || name.starts_with('_');
+}
+
+void add_folder(const fs::path& folder, std::vector<SuiteFile>& out) {
+  std::vector<fs::path> found;
+  fs::recursive_directory_iterator it(folder), end;
+  for (; it != end; ++it) {
+    if (is_hidden(it->path())) {
+      if (it->is_directory()) it.disable_recursion_pending();
+    } else if (it->is_regular_file() && it->path().extension() == ".py") {
+      found.push_back(it->path());
+    }
+  }
+  if (found.empty()) throw InputError(folder.string() + ": has no *.py file");
+  std::sort(found.begin(), found.end());
+  for (const fs::path& path : found) {
+    fs::path name = path.lexically_relative(folder);
+    out.push_back({path.string(), name.replace_extension().generic_string(),
+                   name.parent_path().generic_string()});
+  }
+}
+
+// Rows of KernelBench's dataset.
+std::vector<SuiteModel> kernelbench_rows(const std::string& text, const std::string& path,
+                                         const RecordRequest& common) {
+  std::vector<SuiteModel> out;
+  std::istringstream lines(text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const std::string place = path + ":" + std::to_string(number);
+    const Json json = parse_json(line, place);
+    const JsonReader row(json, place);
+    SuiteModel& model = out.emplace_back();
+    model.request = common;
+    model.request.text = row.at("code").string();
+    if (row.has("level")) model.level = "level" + std::to_string(row.at("level").integer(0, 999));
+    std::string name = row.has("name") ? row.at("name").string() : "";
+    if (row.has("problem_id")) {
+      const std::string id = std::to_string(row.at("problem_id").integer(0, 999'999));
+      if (name != id && !name.starts_with(id + "_")) name = name.empty() ? id : id + "_" + name;
+    }
+    if (name.empty()) name = std::to_string(number);
+    for (char& c : name) {  // part of files' names
+      if (c == '/' || c == '\\' || static_cast<unsigned char>(c) < 32) c = '_';
+    }
+    model.name = model.level.empty() ? name : model.level + "/" + name;
+    model.request.file = model.name + ".py";
+  }
+  return out;
+}
+
+std::vector<SuiteModel> synth_rows(const std::string& text, const std::string& path, bool twins,
+                                   const RecordRequest& common) {
+  std::vector<SuiteModel> out;
+  for (const StoredTask& task : read_tasks(text, path)) {
+    if (twins && task.twin.empty()) throw InputError(path + ": " + task.id + " has no twin");
+    SuiteModel& model = out.emplace_back();
+    model.request = common;
+    model.request.file = task.id + ".py";
+    model.request.text = twins ? task.twin : task.model;
+    model.name = task.id;
+    if (task.level > 0) model.level = "level" + std::to_string(task.level);
+  }
+  return out;
+}
+
+std::vector<SuiteModel> models_of_rows(const SuiteFile& file, const SuiteFormat& format,
+                                       const DeviceProfile& profile) {
+  RecordRequest common;
+  common.cls = format.cls;
+  common.profile = profile;
+  const std::string text = read_text(file.path);
+  const Json first = Json::parse(text.substr(0, text.find('\n')), nullptr, false);
+  return first.is_object() && first.contains("code")
+             ? kernelbench_rows(text, file.path, common)
+             : synth_rows(text, file.path, format.twins, common);
+}
+
+// A test, and no model that it could be taken for.
+bool is_operator_test(const RecordRequest& request) {
+  static const std::regex test("(^|\n)def test\\w*\\("), model("(^|\n)(class Model\\b|Model *=)");
+  return request.cls == "Model" && std::regex_search(request.text, test) &&
+         !std::regex_search(request.text, model);
+}
+
+void adapt_all(std::vector<SuiteModel>& models, const SuiteFormat& format, WorkerPool& pool) {
+  std::vector<size_t> places;
+  std::vector<RecordRequest> tests;
+  for (size_t i = 0; i < models.size(); ++i) {
+    if (!is_operator_test(models[i].request)) continue;
+    places.push_back(i);
+    tests.push_back(models[i].request);
+  }
+  if (tests.empty()) return;
+  auto adapted = adapt_tests(pool, tests, format.deadline);
+  for (size_t i = 0; i < places.size(); ++i) {
+    SuiteModel& model = models[places[i]];
+    if (adapted[i].value) {
+      model.request.text = std::move(*adapted[i].value);
+    } else {
+      model.fault = std::move(adapted[i].fault);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<SuiteFile> suite_files(const std::vector<std::string>& suites) {
+  std::vector<SuiteFile> out;
+  for (const std::string& suite : suites) {
+    if (fs::is_directory(suite)) {
+      add_folder(suite, out);
+    } else {
+      out.push_back({suite, fs::path(suite).stem().string(), ""});
+    }
+  }
+  return out;
+}
+
+std::vector<SuiteModel> read_suite(const std::vector<SuiteFile>& files, const SuiteFormat& format,
+                                   const MachineFlags& flags, Machine& machine) {
+  std::vector<SuiteModel> out;
+  for (const SuiteFile& file : files) {
+    if (fs::path(file.path).extension() == ".jsonl") {
+      std::ranges::move(models_of_rows(file, format, machine.profile), std::back_inserter(out));
+      continue;
+    }
+    SuiteModel& model = out.emplace_back();
+    model.request = request_for_file(file.path, format.cls, flags, machine.profile);
+    model.name = file.name;
+    model.level = file.level;
+  }
+  std::set<std::string> names;
+  for (const SuiteModel& model : out) {
+    if (!names.insert(model.request.file).second) {
+      throw InputError("two models of the suite are called " + model.request.file);
+    }
+  }
+  adapt_all(out, format, machine.pool);
+  return out;
+}
+
+}  // namespace kw

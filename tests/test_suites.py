@@ -1,0 +1,168 @@
+"""Suites as users have them: folders of levels and rows in KernelBench's format, and operators with
+tests, as TritonBench-T has them. All models here were written for these tests."""
+
+import importlib.util
+import json
+import shutil
+
+import pytest
+import torch
+
+from command import TESTS, run
+
+LEVELS = TESTS / "suites" / "levels"
+OPERATORS = TESTS / "suites" / "operator_tests"
+FLAGS = ("--backend", "cpu", "--trials", "1", "--seed", "3", "--json")
+
+
+def evaluated(*args):
+    """The models' lines by their files, and the last line."""
+    process = run("eval", *args, *FLAGS)
+    assert process.returncode == 0, process.stderr
+    *lines, last = [json.loads(line) for line in process.stdout.splitlines()]
+    assert len({line["model"] for line in lines}) == len(lines)
+    return {line["model"]: line for line in lines}, last
+
+
+@pytest.fixture(scope="module")
+def levels(tmp_path_factory):
+    out = tmp_path_factory.mktemp("written")
+    return *evaluated(LEVELS, "--out", out), out
+
+
+def names():
+    return sorted(path.relative_to(LEVELS).with_suffix("").as_posix()
+                  for path in LEVELS.rglob("*.py"))
+
+
+def test_levels_are_subfolders(levels):
+    lines, last, _ = levels
+    assert len(lines) == len(names()) == 10
+    outcomes = {name: lines["%s/%s.py" % (LEVELS, name)]["outcome"] for name in names()}
+    assert set(outcomes.values()) == {"verified"}, outcomes
+    assert sorted(last["levels"]) == ["level1", "level2", "level3"]
+    for level, metrics in last["levels"].items():
+        of_level = [name for name in names() if name.startswith(level + "/")]
+        assert metrics["tasks"] == metrics["correct"] == len(of_level) > 0
+        assert metrics["solved"]["value"] == metrics["pass_at"]["1"]["value"] == 1
+    assert last["summary"]["tasks"] == sum(each["tasks"] for each in last["levels"].values())
+
+
+def test_what_is_written_lies_as_the_suite_does_and_can_be_replayed(levels, tmp_path):
+    lines, _, out = levels
+    assert sorted(p.relative_to(out).as_posix() for p in out.rglob("*.py")) == sorted(
+        name + end for name in names() for end in (".0.py", ".0.fragment.py"))
+    one, wrong = (LEVELS / "level2" / name for name in ("1_linear_relu_scale.py",
+                                                        "3_product_mean_sigmoid.py"))
+    answers = tmp_path / "answers"
+    shutil.copytree(out / "level2", answers / "level2")
+    broken = answers / "level2" / "3_product_mean_sigmoid.0.fragment.py"
+    broken.write_text("class ModelNew:\n    pass\n")
+    again, last = evaluated(one, wrong, "--policy", "replay", "--answers", answers)
+    assert again[str(one)]["outcome"] == lines[str(one)]["outcome"] == "verified"
+    assert again[str(wrong)]["outcome"] == "rejected"
+    assert "levels" not in last  # files that were named are of none
+
+
+def test_equal_names_in_two_levels_are_two_models(tmp_path):
+    suite, answers = tmp_path / "suite", tmp_path / "answers"
+    for level, body in (("easy", "x + 1"), ("hard", "x * 2")):
+        (suite / level).mkdir(parents=True)
+        (suite / level / "same.py").write_text(
+            "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n"
+            "        return %s\n\n\ndef get_inputs():\n    return [torch.randn(20, 30)]\n" % body)
+    (suite / "__pycache__").mkdir()
+    (suite / "__pycache__" / "no_model.py").write_text("no model")
+    found, last = evaluated(suite, "--out", answers)
+    assert len(found) == 2 and set(last["levels"]) == {"easy", "hard"}
+    found, _ = evaluated(suite, "--policy", "replay", "--answers", answers)
+    assert {line["outcome"] for line in found.values()} == {"verified"}
+    # With one name in two suites, what is written would have one.
+    process = run("eval", suite / "easy", suite / "hard", *FLAGS, "--out", tmp_path / "out")
+    assert process.returncode == 2 and "would both be called same" in process.stderr
+
+
+def test_rows_of_a_data_set(levels, tmp_path):
+    """The same models as rows: the same tasks."""
+    lines, _, _ = levels
+    rows = tmp_path / "rows.jsonl"
+    wanted = {}
+    with rows.open("w") as file:
+        for name in ("level1/1_row_softmax", "level2/3_product_mean_sigmoid"):
+            level, _, problem = name.partition("/")
+            row = {"code": (LEVELS / (name + ".py")).read_text(), "level": int(level[5:]),
+                   "name": problem, "problem_id": int(problem.partition("_")[0])}
+            file.write(json.dumps(row) + "\n\n")
+            wanted[name + ".py"] = lines["%s/%s.py" % (LEVELS, name)]["task"]
+    found, last = evaluated(rows)
+    assert {name: line["task"] for name, line in found.items()} == wanted
+    assert {level: each["correct"] for level, each in last["levels"].items()} == {
+        "level1": 1, "level2": 1}
+    with rows.open("a") as file:
+        file.write('{"code": 3}\n')
+    process = run("eval", rows, *FLAGS)
+    assert process.returncode == 2 and "rows.jsonl:5" in process.stderr
+
+
+@pytest.fixture(scope="module")
+def operators(tmp_path_factory):
+    out = tmp_path_factory.mktemp("operators")
+    return *evaluated(OPERATORS, "--out", out), out
+
+
+def test_operators_with_tests(operators):
+    lines, last, _ = operators
+    found = {name.rpartition("/")[2]: line for name, line in lines.items()}
+    assert {name: line["outcome"] for name, line in found.items()} == {
+        "scaled_sum.py": "verified", "gated_mean.py": "verified", "by_value.py": "unusable"}
+    assert "by_value.py:12" in found["by_value.py"]["reason"]
+    assert last["summary"]["tasks"] == 2
+
+
+def loaded(path, text):
+    path.write_text(text.replace('"cuda"', '"cpu"'))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name, tests", [("scaled_sum", ["test_scaled_sum"]),
+                                         ("gated_mean", ["test_rows", "test_keepdim"])])
+def test_the_model_makes_the_calls_of_the_test(operators, tmp_path, name, tests):
+    """What it gives is what the tests get, from the same random numbers."""
+    _, _, out = operators
+    original = loaded(tmp_path / (name + "_tests.py"), (OPERATORS / (name + ".py")).read_text())
+    made = loaded(tmp_path / (name + "_model.py"), (out / (name + ".0.py")).read_text())
+    torch.manual_seed(11)
+    wanted = []
+    for test in tests:
+        result = getattr(original, test)()
+        wanted += result.values() if isinstance(result, dict) else [result]
+    torch.manual_seed(11)
+    found = made.Model()(*made.get_inputs())
+    assert len(found) == len(wanted) and all(map(torch.equal, found, wanted))
+
+
+NO_MODELS = {
+    "without": ("def test_nothing():\n    return 1", "no function test... that calls another"),
+    "numbers": ("def test_double():\n    return double(3)", "no test calls double with a tensor"),
+    "function": ("def test_double():\n    return double(torch.ones(3), torch.relu)",
+                 "a test calls double with a"),
+    "shapes": ("def test_double():\n    return double(torch.ones(3) @ torch.ones(4))",
+               "shapes.py:9: the test raised"),
+    "syntax": ("def test_double(:", "syntax.py:8"),
+    "endless": ("def test_double():\n    while True:\n        double(torch.ones(3))",
+                "more than 256 calls"),
+}
+
+
+def test_tests_that_make_no_model(tmp_path):
+    for name, (test, _) in NO_MODELS.items():
+        (tmp_path / (name + ".py")).write_text(
+            "import torch\n\n\ndef double(x, by=None):\n    return 2 * x\n\n\n%s\n" % test)
+    lines, last = evaluated(tmp_path)
+    assert last["summary"]["tasks"] == 0
+    for name, (_, reason) in NO_MODELS.items():
+        line = lines["%s/%s.py" % (tmp_path, name)]
+        assert line["outcome"] == "unusable" and reason in line["reason"], line["reason"]
