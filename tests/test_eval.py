@@ -65,7 +65,9 @@ def test_samples_say_what_they_are_and_are_kept(results):
     samples = found["pointwise"]["samples"]
     assert samples and all(s["family"] and s["plan"] for s in samples)
     assert sorted(p.name for p in out.iterdir()) == sorted(
-        "pointwise.%d.%s" % (k, end) for k in range(len(samples)) for end in ("py", "fragment.py"))
+        ["lines.jsonl", *(name + ".reference.py" for name in MODELS), *(
+            "pointwise.%d.%s" % (k, end) for k in range(len(samples))
+            for end in ("py", "fragment.py"))])
     assert "@triton.jit" in (out / "pointwise.0.py").read_text()
     assert "class ModelNew(torch.nn.Module)" in (out / "pointwise.0.fragment.py").read_text()
 

@@ -51,7 +51,7 @@ def test_levels_are_subfolders(levels):
 def test_what_is_written_lies_as_the_suite_does_and_can_be_replayed(levels, tmp_path):
     lines, _, out = levels
     assert sorted(p.relative_to(out).as_posix() for p in out.rglob("*.py")) == sorted(
-        name + end for name in names() for end in (".0.py", ".0.fragment.py"))
+        name + end for name in names() for end in (".0.py", ".0.fragment.py", ".reference.py"))
     one, wrong = (LEVELS / "level2" / name for name in ("1_linear_relu_scale.py",
                                                         "3_product_mean_sigmoid.py"))
     answers = tmp_path / "answers"

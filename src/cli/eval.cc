@@ -20,6 +20,7 @@
 #include "formats/error.h"
 #include "formats/scratch_folder.h"
 #include "formats/sha256.h"
+#include "report/eval_run.h"
 #include "report/eval_summary.h"
 #include "search/suite.h"
 #include "search/suite_search.h"
@@ -61,11 +62,12 @@ struct Judged {
   std::map<size_t, TaskAnswers> tasks;
 };
 
-// What the policy wrote for the model of this name, and beside what was accepted of it the model
-// with it in place. Models in folders of a suite have theirs in such folders.
-void write_sources(const SuiteResult& result, const std::string& model, const fs::path& folder) {
-  const std::string stem = model + ".";
-  if (!result.samples.empty()) fs::create_directories((folder / stem).parent_path());
+// The model, what the policy wrote for it, and beside what was accepted of that the model with it
+// in place. Models in folders of a suite have theirs in such folders.
+void write_sources(const SuiteResult& result, const SuiteModel& model, const fs::path& folder) {
+  const std::string stem = model.name + ".";
+  fs::create_directories((folder / stem).parent_path());
+  write_file(folder / (stem + "reference.py"), model.request.text);
   for (size_t k = 0; k < result.samples.size(); ++k) {
     const SuiteSample& sample = result.samples[k];
     const std::string name = stem + std::to_string(k);
@@ -307,7 +309,7 @@ void print_summary(const Judged& judged, size_t policy, const std::vector<SuiteM
     if (levels.size() > 1) by_level[level] = measure_suite(answers, options, policy);
   }
   if (!json) {
-    const std::string text = summary_text(metrics, options);
+    const std::string text = summary_text(metrics);
     if (!text.empty() && !judged.label.empty()) std::cout << judged.label << ": ";
     std::cout << text;
     for (const auto& [level, own] : by_level) std::cout << level_text(level, own);
@@ -391,9 +393,14 @@ int run(const Flags& flags) {
   }
   const auto take = [&](const SuiteResult& result, size_t place) {
     Judged& own = judged[result.policy];
-    const Json line = line_of(result, own.label);
+    Json line = line_of(result, own.label);
+    if (!all[place].level.empty()) line["level"] = all[place].level;
+    if (!flags.out.empty()) {
+      write_sources(result, all[place], own.folder);
+      const fs::path files = own.folder.lexically_relative(flags.out) / all[place].name;
+      line["files"] = files.lexically_normal().generic_string();
+    }
     count(line, place, own);
-    if (!flags.out.empty()) write_sources(result, all[place].name, own.folder);
     if (lines) lines->add(line);  // what it says is there
     ++judged_lines;
     if (flags.json) {
@@ -491,8 +498,10 @@ Command add_eval(CLI::App& app) {
       ->capture_default_str();
   app.add_option(
       "--out", flags->out,
-      "folder for what the policy wrote: <model>.<sample>.fragment.py (--policy replay reads it); "
-      "where it was accepted, <model>.<sample>.py stands for the model (verify it, import it). "
+      "folder of the run: its lines (lines.jsonl, unless --lines says otherwise), so that the same "
+      "command goes on, and what the policy wrote: <model>.<sample>.fragment.py (--policy replay "
+      "reads it); where it was accepted, <model>.<sample>.py stands for the model (verify it, "
+      "import it). kernelwright report makes a page of it. "
       "With --beside in folders of it, one for each policy: 0 (--policy), 1 (the first --beside)");
   CLI::Option* kept = app.add_option(
       "--lines", flags->lines,
@@ -539,6 +548,10 @@ Command add_eval(CLI::App& app) {
       "code is 0 whatever the outcomes, which docs/formats/eval.md explains.");
   return [flags, &app] {
     flags->given = flags_given(app);
+    if (flags->lines.empty() && !flags->out.empty()) {
+      fs::create_directories(flags->out);
+      flags->lines = (fs::path(flags->out) / kEvalLinesFile).string();
+    }
     return run(*flags);
   };
 }

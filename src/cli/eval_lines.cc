@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "formats/error.h"
+#include "report/eval_run.h"
 
 namespace kw {
 namespace {
@@ -74,28 +75,15 @@ std::string whole_lines(const Named& named, const std::string& first) {
 
 // The last line of each model and label, of a file that was asked the same.
 std::map<Key, Json> lines_of(const Named& named, const std::string& text, const Json& asked) {
+  EvalLinesText parsed = parse_eval_lines(text, named.text());
+  if (!parsed.asked.is_null() && parsed.asked != asked) {
+    throw InputError(named.text() + ": is of another run, which differs in " +
+                     difference_of(parsed.asked, asked));
+  }
   std::map<Key, Json> out;
-  size_t begin = 0;
-  for (size_t number = 1, end; (end = text.find('\n', begin)) != std::string::npos;
-       begin = end + 1, ++number) {
-    const Json line =
-        Json::parse(text.substr(begin, end - begin), nullptr, /*allow_exceptions=*/false);
-    if (number == 1) {
-      if (!line.is_object() || !line.contains("eval") || !line["eval"].is_object() ||
-          !line["eval"].value("flags", Json::object()).is_object()) {
-        throw no_lines(named);
-      }
-      if (line["eval"] != asked) {
-        throw InputError(named.text() + ": is of another run, which differs in " +
-                         difference_of(line["eval"], asked));
-      }
-      continue;
-    }
-    if (!line.is_object() || !line.contains("model") || !line["model"].is_string()) {
-      throw InputError(named.file.string() + ":" + std::to_string(number) +
-                       ": is no line of a model");
-    }
-    out[key_of(line)] = line;
+  for (Json& line : parsed.lines) {
+    Json& known = out[key_of(line)];
+    known = std::move(line);
   }
   return out;
 }

@@ -45,6 +45,11 @@ int main(int argc, char** argv) {
         return std::pair{sub, kw::add_eval(*sub)};
       }(),
       [&] {
+        auto* sub =
+            app.add_subcommand("report", "A page on a run of eval, and comparisons of runs");
+        return std::pair{sub, kw::add_report(*sub)};
+      }(),
+      [&] {
         auto* sub = app.add_subcommand("synth", "Draw PyTorch programs to write kernels for");
         return std::pair{sub, kw::add_synth(*sub)};
       }(),

@@ -62,6 +62,7 @@ class Folder {
     if (end == ".jsonl") return read_lines(file);
     if (end != ".py" && end != ".txt" && end != ".md") return;
     fs::path name = file.lexically_relative(answers).replace_extension();
+    if (name.extension() == ".reference") return;  // the model, as `eval --out` leaves it
     if (name.extension() == ".fragment") {
       name.replace_extension();
     } else {
@@ -82,6 +83,7 @@ class Folder {
       const std::string place = file.string() + ":" + std::to_string(number);
       const Json json = parse_json(line, place);
       const JsonReader in(json, place);
+      if (number == 1 && in.has("eval")) return;  // what `eval --out` judged: no answers
       const std::string& task = in.at("task").string();
       const auto known = tasks_.find(task);
       const int64_t next = known == tasks_.end() ? 0 : known->second.rbegin()->first + 1;

@@ -20,6 +20,8 @@ svg .h0 { fill: var(--card); stroke: var(--line); } svg .h0.marked { stroke: var
 svg .h1 { fill-opacity: .16; } svg .h2 { fill-opacity: .28; } svg .h3 { fill-opacity: .4; }
 svg .h4 { fill-opacity: .53; } svg .h5 { fill-opacity: .68; } svg .h6 { fill-opacity: .84; }
 svg .label { font-size: 10px; fill: var(--ink); }
+svg .curve { fill: none; stroke: var(--link); stroke-width: 1.6; }
+svg .point { fill: var(--link); } svg .whisker { fill: var(--link); fill-opacity: .35; }
 )css";
 
 namespace {
@@ -113,6 +115,37 @@ void write_columns(Markup& out, const std::string& name, const std::vector<Chart
     if (i % every == 0) write_text(out, middle, kTop + kHeight + 14, column.label, "row middle");
   }
   out.empty("rect", attributes({0, kTop + kHeight, kWidth, 1}, "base"));
+}
+
+void write_curve(Markup& out, const std::string& name, const std::vector<CurvePoint>& points) {
+  constexpr double kWidth = 380, kLeft = 36, kTop = 8, kHeight = 130, kFoot = 18;
+  const auto chart = svg(out, name, kWidth, kTop + kHeight + kFoot);
+  const auto y = [&](double share) { return kTop + kHeight * (1 - std::clamp(share, 0.0, 1.0)); };
+  for (const double share : {0.0, 0.5, 1.0}) {
+    out.empty("rect", attributes({kLeft, y(share), kWidth - kLeft, 1}, "base"));
+    write_text(out, kLeft - 4, y(share) + 4, percent_text(share), "row end");
+  }
+  const double step = (kWidth - kLeft) / static_cast<double>(std::max<size_t>(points.size(), 1));
+  const auto x = [&](size_t i) { return kLeft + step * (static_cast<double>(i) + 0.5); };
+  size_t longest = 1;
+  std::string line;
+  for (size_t i = 0; i < points.size(); ++i) {
+    line += (i ? " " : "") + px(x(i)) + "," + px(y(points[i].share));
+    longest = std::max(longest, points[i].label.size());
+  }
+  out.empty("polyline", {{"points", line}, {"class", "curve"}});
+  const auto every = static_cast<size_t>(
+      std::max(1.0, std::ceil(kCharacter * (static_cast<double>(longest) + 1) / step)));
+  for (size_t i = 0; i < points.size(); ++i) {
+    const CurvePoint& point = points[i];
+    const double top = y(point.upper);
+    out.empty("rect", attributes({x(i) - 1.5, top, 3, y(point.lower) - top}, "whisker"));
+    out.empty("rect", attributes({x(i) - 2.5, y(point.share) - 2.5, 5, 5}, "point"));
+    write_rectangle(out, {x(i) - step / 2, kTop, step, kHeight}, "place",
+                    point.label + ": " + percent_text(point.share) + " (" +
+                        percent_text(point.lower) + " to " + percent_text(point.upper) + ")");
+    if (i % every == 0) write_text(out, x(i), kTop + kHeight + 14, point.label, "row middle");
+  }
 }
 
 void write_heat_map(Markup& out, const std::string& name, const std::vector<std::string>& names,

@@ -23,6 +23,15 @@ struct ChartColumn {
 // `name` is for readers who do not see it.
 void write_columns(Markup& out, const std::string& name, const std::vector<ChartColumn>& columns);
 
+struct CurvePoint {
+  std::string label;  // under the point
+  double share = 0;   // 0 to 1, as its ends
+  double lower = 0, upper = 0;
+};
+
+// Shares, each with its interval as a bar.
+void write_curve(Markup& out, const std::string& name, const std::vector<CurvePoint>& points);
+
 struct HeatCell {
   int64_t count = 0;
   bool marked = false;  // framed

@@ -111,9 +111,9 @@ Metrics measure_suite(const std::vector<TaskAnswers>& tasks, const SuiteOptions&
   return out;
 }
 
-std::string summary_text(const Metrics& metrics, const SuiteOptions& options) {
+std::string summary_text(const Metrics& metrics) {
   if (!metrics.solved) return "";
-  const double percent = 100 * metrics_options(options).bootstrap.confidence;
+  const double percent = 100 * MetricsOptions().bootstrap.confidence;
   std::string out = count_text(metrics.tasks, "task") + " (" + number_text(percent) +
                     " % intervals; " + count_text(metrics.answers, "judged sample") + ")\n";
   out += line("verified", percents(*metrics.solved) + left_out(*metrics.solved));

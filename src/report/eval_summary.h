@@ -24,7 +24,7 @@ Metrics measure_suite(const std::vector<TaskAnswers>& tasks, const SuiteOptions&
                       size_t policy = 0);
 
 // Some lines for a terminal.
-std::string summary_text(const Metrics& metrics, const SuiteOptions& options);
+std::string summary_text(const Metrics& metrics);
 // One line, of a suite's level.
 std::string level_text(const std::string& level, const Metrics& metrics);
 

@@ -84,7 +84,7 @@ TEST(EvalSummary, WhatIsNoLineIsTold) {
 std::string said(const std::vector<SuiteResult>& results, const SuiteOptions& options) {
   std::vector<TaskAnswers> tasks;
   for (const SuiteResult& each : results) tasks.push_back(*answers_of(each));
-  return summary_text(measure_suite(tasks, options), options);
+  return summary_text(measure_suite(tasks, options));
 }
 
 TEST(EvalSummary, SaysWhatIsDefined) {

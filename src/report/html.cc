@@ -1,5 +1,6 @@
 #include "report/html.h"
 
+#include "formats/sha256.h"
 #include "report/page_style.h"
 #include "report/sections.h"
 
@@ -30,6 +31,20 @@ void write_json(Markup& out, const Json& json, int depth) {
   }
 }
 
+// What a Content-Security-Policy calls a script by: its SHA-256 in base64.
+std::string source_hash(std::string_view script) {
+  static constexpr char kDigits[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const std::string hex = sha256_hex(script) + "00";  // 32 bytes, and one to fill up
+  std::string out;
+  for (size_t i = 0; i < hex.size(); i += 3) {  // 12 bits are two digits
+    const auto bits = std::stoul(hex.substr(i, 3), nullptr, 16);
+    out += {kDigits[bits >> 6], kDigits[bits & 63]};
+  }
+  out.back() = '=';
+  return "'sha256-" + out + "'";
+}
+
 void write_nav(Markup& out, const ReportContext& c) {
   const bool judged = !c.result.verdict.stages.empty();
   struct Link {
@@ -51,13 +66,16 @@ void write_nav(Markup& out, const ReportContext& c) {
 
 }  // namespace
 
-void write_head(Markup& out, const std::string& title, std::string_view more_style) {
+void write_head(Markup& out, const std::string& title, std::string_view more_style,
+                std::string_view script) {
   const auto head = out.element("head");
   out.empty("meta", {{"charset", "utf-8"}});
   out.empty("meta", {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}});
   // Nothing is loaded and nothing runs, whatever the text on the page says.
-  out.empty("meta", {{"http-equiv", "Content-Security-Policy"},
-                     {"content", "default-src 'none'; style-src 'unsafe-inline'"}});
+  out.empty("meta",
+            {{"http-equiv", "Content-Security-Policy"},
+             {"content", "default-src 'none'; style-src 'unsafe-inline'" +
+                             (script.empty() ? "" : "; script-src " + source_hash(script))}});
   out.leaf("title", title.empty() ? "Kernelwright" : title + " · Kernelwright");
   const auto style = out.element("style");
   out.trusted(kPageStyle);

@@ -42,8 +42,10 @@ void write_attempts(Markup& out, const ReportContext& context);   // rejected, a
 void write_sources(Markup& out, const ReportContext& context);    // optimized.py, the user's file
 void write_environment(Markup& out, const ReportContext& context);
 
-// The page's <head>: `title` and the style sheet, with `more_style` of ours after it.
-void write_head(Markup& out, const std::string& title, std::string_view more_style = "");
+// The page's <head>: `title` and the style sheet, with `more_style` of ours after it. Nothing runs
+// on the page but the text of `script`, a constant of ours that stands in it as <script>.
+void write_head(Markup& out, const std::string& title, std::string_view more_style = "",
+                std::string_view script = "");
 // One figure with what it means under it.
 class Card {
  public:

@@ -1,0 +1,475 @@
+#include "report/eval_page.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+#include "report/charts.h"
+#include "report/figures.h"
+#include "report/line_diff.h"
+#include "report/run_comparison.h"
+#include "report/sections.h"
+
+namespace kw {
+namespace {
+
+constexpr std::string_view kStyle = R"css(
+.filters { display: flex; flex-wrap: wrap; gap: 8px 14px; margin: 8px 0; font-size: 13.5px; }
+.filters input, .filters select { font: inherit; padding: 2px 6px; background: var(--card);
+  color: var(--ink); border: 1px solid var(--line); border-radius: 6px; }
+.model { border-bottom: 1px solid var(--line); padding: 2px 0; }
+.model > summary { display: grid; gap: 12px; align-items: center;
+  grid-template-columns: 96px minmax(0, 3fr) minmax(0, 1fr) 70px 190px minmax(60px, 1fr); }
+.model > summary > span { overflow-wrap: anywhere; }
+.model > summary > .badge { justify-self: start; }
+.model .sample { margin: 6px 0 10px 18px; }
+.ratio { position: relative; height: 12px; background: var(--code); border-radius: 3px;
+  overflow: hidden; }
+.ratio i { position: absolute; top: 0; bottom: 0; background: var(--good); opacity: .8; }
+.ratio i.slower { background: var(--bad); }
+.ratio b { position: absolute; top: 0; bottom: 0; width: 1px; background: var(--ink); }
+.diff .add { color: var(--good); } .diff .remove { color: var(--bad); }
+.diff .gap { color: var(--quiet); }
+)css";
+
+// Rows are hidden that do not match; nothing is read from the page but what stands in data-*.
+constexpr std::string_view kScript = R"js(
+(() => {
+  const models = [...document.querySelectorAll('.model')];
+  const text = document.getElementById('find'), shown = document.getElementById('shown');
+  const picks = [...document.querySelectorAll('.filters select')];
+  const update = () => {
+    const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let count = 0;
+    for (const model of models) {
+      const fits = picks.every(p => !p.value || model.dataset[p.name] === p.value.slice(1))
+        ? words.every(word => model.dataset.text.includes(word)) : false;
+      model.hidden = !fits;
+      count += fits;
+    }
+    shown.textContent = count + ' of ' + models.length;
+  };
+  text.addEventListener('input', update);
+  picks.forEach(p => p.addEventListener('change', update));
+  document.querySelector('.filters').hidden = false;
+  update();
+})();
+)js";
+
+constexpr int kContext = 3;             // equal lines around what differs
+constexpr double kWidestRatio = 4;      // of a bar; its middle is 1
+constexpr size_t kMostReasons = 60;     // rows of the table
+constexpr size_t kLongestReason = 400;  // characters in a model's row
+
+std::string estimate_text(const std::optional<Estimate>& x, std::string (*show)(double)) {
+  if (!x) return "–";
+  std::string out = show(x->value);
+  if (x->interval) out += " [" + show(x->interval->lower) + ", " + show(x->interval->upper) + "]";
+  return out;
+}
+
+std::string fast_text(const std::optional<SpeedMetrics>& speed, double p) {
+  if (!speed) return "–";
+  const auto found = speed->fast_best.find(p);
+  return found == speed->fast_best.end() ? "–" : percent_text(found->second.value);
+}
+
+void number_cell(Markup& out, const std::string& text) {
+  out.leaf("td", text, {{"class", "number"}});
+}
+
+std::string policy_name(const std::string& label, const EvalRun& run) {
+  if (!label.empty()) return label;
+  const Json policies = run.asked.value("policies", Json());
+  const bool named = policies.is_array() && !policies.empty() && policies[0].is_array() &&
+                     !policies[0].empty() && policies[0][0].is_string();
+  return named ? policies[0][0].get<std::string>() : "the policy";
+}
+
+std::string level_name(const std::string& level) { return level.empty() ? "no level" : level; }
+
+// The accepted sample with the largest estimate; -1: none has a time.
+int best_sample(const Json& line) {
+  int best = -1;
+  double most = 0;
+  const Json& samples = line.at("samples");
+  for (size_t k = 0; k < samples.size(); ++k) {
+    if (string_at(samples[k], "outcome") != "accepted") continue;
+    const auto ratio = number_at(samples[k].value("speedup_eager", Json()), "estimate");
+    if (ratio && *ratio > most) most = *ratio, best = static_cast<int>(k);
+  }
+  return best;
+}
+
+class Page {
+ public:
+  Page(Markup& out, const EvalRun& run) : out_(out), run_(run), metrics_(measure_run(run)) {}
+
+  void write(const EvalRun* against) {
+    write_top();
+    write_metrics();
+    if (against) write_comparison(out_, run_, *against);
+    write_curves();
+    write_reasons();
+    write_models();
+  }
+
+ private:
+  void write_top();
+  void write_metrics();
+  void write_curves();
+  void write_reasons();
+  void write_models();
+  void write_select(const char* name, const std::string& title,
+                    const std::map<std::string, size_t>& values);
+  void write_model(const Json& line);
+  void write_ratio(const Json& interval);
+  void write_sample(const Json& line, size_t k);
+  void write_diff(const std::string& before, const std::string& after);
+
+  Markup& out_;
+  const EvalRun& run_;
+  const std::vector<RunMetrics> metrics_;
+};
+
+void Page::write_top() {
+  const auto header = out_.element("header", {{"id", "headline"}});
+  out_.leaf("div", "Kernelwright", {{"class", "brand"}});
+  out_.leaf("h1", run_.name);
+  std::string flags;
+  const Json given = run_.asked.value("flags", Json::object());
+  for (const auto& [flag, values] : given.items()) {
+    if (flag.starts_with("-")) flags += " " + flag;  // else it is what stands without one
+    if (!values.is_array()) continue;
+    for (const Json& value : values) {
+      flags += " " + (value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  out_.leaf("p",
+            "kernelwright eval" + flags + "; backend " + string_at(run_.asked, "backend") +
+                ", device " + string_at(run_.asked, "device"),
+            {{"class", "verdict"}});
+  const auto cards = out_.element("div", {{"class", "cards"}});
+  const Metrics& all = metrics_.front().metrics;
+  const std::string whose =
+      run_.labels.size() > 1 ? " (" + policy_name(metrics_.front().label, run_) + ")" : "";
+  { Card card(out_, count_text(all.tasks, "task"), count_text(all.answers, "judged sample")); }
+  {
+    Card card(out_, all.solved ? percent_text(all.solved->value) : "–",
+              "of the tasks have a verified sample" + whose);
+  }
+  if (const auto found = all.pass_at.find(1); found != all.pass_at.end() && found->second) {
+    Card card(out_, percent_text(found->second->value), "pass@1" + whose);
+  }
+  if (all.eager && all.eager->geometric_mean_right) {
+    Card card(out_, ratio_text(all.eager->geometric_mean_right->value),
+              "geometric mean over eager where verified" + whose);
+  }
+}
+
+void Page::write_metrics() {
+  const auto section = out_.element("section", {{"id", "metrics"}});
+  out_.leaf("h2", "Metrics");
+  out_.leaf("p",
+            "95 % intervals over tasks. fast_p: share of all tasks whose best sample is right and, "
+            "by the lower end of its speedup's interval, more than p times as fast as PyTorch; "
+            "means are geometric, of best samples. docs/formats/eval.md has the definitions.",
+            {{"class", "caption"}});
+  const auto scroll = out_.element("div", {{"class", "scroll"}});
+  const auto table = out_.element("table");
+  write_header_row(out_, {{"policy"},
+                          {"level"},
+                          {"tasks", true},
+                          {"verified", true},
+                          {"pass@1", true},
+                          {"samples", true},
+                          {"valid", true},
+                          {"compiled", true},
+                          {"right", true},
+                          {"fast_1", true},
+                          {"fast_1.5", true},
+                          {"fast_2", true},
+                          {"mean, right", true},
+                          {"mean, all", true},
+                          {"over torch.compile", true}});
+  const auto body = out_.element("tbody");
+  for (const RunMetrics& each : metrics_) {
+    const Metrics& m = each.metrics;
+    const auto row = out_.element("tr");
+    out_.leaf("td", policy_name(each.label, run_));
+    out_.leaf("td", each.level ? level_name(*each.level) : "all");
+    number_cell(out_, std::to_string(m.tasks));
+    number_cell(out_, estimate_text(m.solved, percent_text));
+    const auto pass = m.pass_at.find(1);
+    number_cell(out_, pass == m.pass_at.end() ? "–" : estimate_text(pass->second, percent_text));
+    for (size_t count : {m.answers, m.valid, m.compiled, m.correct}) {
+      number_cell(out_, std::to_string(count));
+    }
+    for (double p : kFastThresholds) number_cell(out_, fast_text(m.eager, p));
+    const auto mean = [&](const std::optional<SpeedMetrics>& speed,
+                          std::optional<Estimate> SpeedMetrics::*which) {
+      return speed ? estimate_text((*speed).*which, ratio_text) : "–";
+    };
+    number_cell(out_, mean(m.eager, &SpeedMetrics::geometric_mean_right));
+    number_cell(out_, mean(m.eager, &SpeedMetrics::geometric_mean_all));
+    number_cell(out_, mean(m.compile, &SpeedMetrics::geometric_mean_right));
+  }
+}
+
+void Page::write_curves() {
+  const bool any = std::any_of(metrics_.begin(), metrics_.end(), [](const RunMetrics& each) {
+    return each.metrics.pass_at.size() > 1;
+  });
+  if (!any) return;
+  const auto section = out_.element("section", {{"id", "pass"}});
+  out_.leaf("h2", "pass@k");
+  out_.leaf("p",
+            "The share of tasks of which k samples, drawn at random from those that were "
+            "judged, hold a right one.",
+            {{"class", "caption"}});
+  const auto charts = out_.element("div", {{"class", "charts"}});
+  for (const RunMetrics& each : metrics_) {
+    std::vector<CurvePoint> points;
+    for (const auto& [k, estimate] : each.metrics.pass_at) {
+      if (!estimate) continue;
+      CurvePoint point{std::to_string(k), estimate->value, estimate->value, estimate->value};
+      if (estimate->interval) {
+        point.lower = estimate->interval->lower, point.upper = estimate->interval->upper;
+      }
+      points.push_back(std::move(point));
+    }
+    if (points.size() < 2) continue;
+    const auto part = out_.element("div");
+    const std::string title =
+        policy_name(each.label, run_) + (each.level ? ", " + level_name(*each.level) : "");
+    out_.leaf("h4", title);
+    write_curve(out_, "pass@k, " + title, points);
+  }
+}
+
+void Page::write_reasons() {
+  // By policy and stage and reason.
+  std::map<std::vector<std::string>, size_t> counts;
+  std::map<std::string, size_t> totals;
+  for (const Json& line : run_.lines) {
+    const std::string policy = policy_name(line.value("label", ""), run_);
+    for (const Json& sample : line.at("samples")) {
+      ++totals[policy];
+      const std::string outcome = string_at(sample, "outcome");
+      if (outcome == "accepted") continue;
+      const std::string stage = string_at(sample, "rejected_at");
+      ++counts[{policy, stage.empty() ? outcome : stage,
+                string_at(sample, "reason").substr(0, kLongestReason)}];
+    }
+  }
+  if (counts.empty()) return;
+  const auto section = out_.element("section", {{"id", "reasons"}});
+  out_.leaf("h2", "What was not accepted");
+  std::vector<std::pair<std::vector<std::string>, size_t>> rows(counts.begin(), counts.end());
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  if (rows.size() > kMostReasons) {
+    out_.leaf("p",
+              "The " + std::to_string(kMostReasons) + " most frequent of " +
+                  std::to_string(rows.size()) + " reasons.",
+              {{"class", "caption"}});
+    rows.resize(kMostReasons);
+  }
+  const auto table = out_.element("table", {{"class", "bars"}});
+  write_header_row(out_, {{"policy"}, {"stage"}, {"reason"}, {"samples", true}, {""}});
+  const auto body = out_.element("tbody");
+  for (const auto& [key, count] : rows) {
+    const auto row = out_.element("tr");
+    out_.leaf("td", key[0]);
+    out_.leaf("td", key[1]);
+    out_.leaf("td", key[2], {{"class", "reason"}});
+    number_cell(out_, std::to_string(count));
+    write_bars(out_, {{static_cast<double>(count) / static_cast<double>(totals[key[0]])}});
+  }
+}
+
+void Page::write_select(const char* name, const std::string& title,
+                        const std::map<std::string, size_t>& values) {
+  if (values.size() < 2) return;
+  const auto label = out_.element("label");
+  out_.text(title + " ");
+  const auto select = out_.element("select", {{"name", name}});
+  out_.leaf("option", "any", {{"value", ""}});
+  for (const auto& [value, count] : values) {
+    // With a character before it, so that a level without a name is not "any".
+    out_.leaf("option", level_name(value) + " (" + std::to_string(count) + ")",
+              {{"value", "=" + value}});
+  }
+}
+
+void Page::write_models() {
+  const auto section = out_.element("section", {{"id", "models"}});
+  out_.leaf("h2", "Models");
+  std::map<std::string, size_t> outcomes, levels, policies;
+  for (const Json& line : run_.lines) {
+    ++outcomes[string_at(line, "outcome")];
+    ++levels[string_at(line, "level")];
+    ++policies[policy_name(line.value("label", ""), run_)];
+  }
+  {
+    const auto filters = out_.element("div", {{"class", "filters"}, {"hidden", ""}});
+    {
+      const auto label = out_.element("label");
+      out_.text("find ");
+      out_.empty(
+          "input",
+          {{"id", "find"}, {"type", "search"}, {"placeholder", "words of a name or reason"}});
+    }
+    write_select("outcome", "outcome", outcomes);
+    write_select("level", "level", levels);
+    write_select("policy", "policy", policies);
+    out_.leaf("span", "", {{"id", "shown"}, {"class", "quiet"}});
+  }
+  for (const Json& line : run_.lines) write_model(line);
+  const auto script = out_.element("script");
+  out_.trusted(kScript);
+}
+
+void Page::write_model(const Json& line) {
+  const std::string outcome = string_at(line, "outcome"), model = string_at(line, "model"),
+                    policy = policy_name(line.value("label", ""), run_);
+  const Json& samples = line.at("samples");
+  std::string reasons = string_at(line, "reason"), found = model + " " + reasons;
+  size_t right = 0;
+  for (const Json& sample : samples) {
+    right += string_at(sample, "outcome") == "accepted";
+    const std::string reason = string_at(sample, "reason");
+    found += " " + reason;
+    if (reasons.empty() && outcome != "verified") reasons = reason;
+  }
+  for (char& c : found) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const auto details = out_.element("details", {{"class", "model"},
+                                                {"data-outcome", outcome},
+                                                {"data-level", string_at(line, "level")},
+                                                {"data-policy", policy},
+                                                {"data-text", found}});
+  {
+    const auto summary = out_.element("summary");
+    out_.leaf("span", outcome,
+              {{"class", "badge" + std::string(outcome == "verified"   ? " good"
+                                               : outcome == "rejected" ? " bad"
+                                                                       : "")}});
+    out_.leaf("span", model);
+    out_.leaf("span", run_.labels.size() > 1 ? policy : string_at(line, "level"),
+              {{"class", "quiet"}});
+    out_.leaf("span", std::to_string(right) + "/" + std::to_string(samples.size()),
+              {{"class", "number"}});
+    const int best = best_sample(line);
+    const Json interval =
+        best < 0 ? Json() : samples[static_cast<size_t>(best)].value("speedup_eager", Json());
+    const auto lower = number_at(interval, "lower"), upper = number_at(interval, "upper"),
+               ratio = number_at(interval, "estimate");
+    out_.leaf("span",
+              ratio && lower && upper
+                  ? ratio_text(*ratio) + " [" + ratio_text(*lower) + ", " + ratio_text(*upper) + "]"
+                  : reasons.substr(0, 80),
+              {{"class", ratio ? "nowrap" : "quiet"}});
+    write_ratio(interval);
+  }
+  if (!string_at(line, "reason").empty()) out_.leaf("p", string_at(line, "reason"));
+  if (const auto reference = kept_file(run_, line, ".reference.py")) {
+    write_source(out_, "the model", *reference, false);
+  }
+  for (size_t k = 0; k < samples.size(); ++k) write_sample(line, k);
+}
+
+// From a quarter to four times as fast, by logarithm: the interval as a bar, 1 as a line.
+void Page::write_ratio(const Json& interval) {
+  const auto lower = number_at(interval, "lower"), upper = number_at(interval, "upper");
+  if (!lower || !upper || !(*lower > 0) || !(*upper > 0)) return;
+  const auto place = [](double ratio) {
+    return 50 * (1 + std::clamp(std::log(ratio) / std::log(kWidestRatio), -1.0, 1.0));
+  };
+  const double left = std::min(place(*lower), 98.0), right = place(*upper);
+  char style[64];
+  std::snprintf(style, sizeof style, "left:%.1f%%;width:%.1f%%", left, std::max(right - left, 2.0));
+  const auto box = out_.element("div", {{"class", "ratio"}});
+  out_.leaf("i", "", {{"style", style}, {"class", *lower > 1 ? "faster" : "slower"}});
+  out_.leaf("b", "", {{"style", "left:50%"}});
+}
+
+void Page::write_sample(const Json& line, size_t k) {
+  const Json& sample = line.at("samples")[k];
+  const auto box = out_.element("div", {{"class", "sample"}});
+  std::string text = "sample " + std::to_string(k) + ": " + string_at(sample, "outcome");
+  if (const std::string at = string_at(sample, "rejected_at"); !at.empty()) text += " at " + at;
+  if (const auto same = number_at(sample, "same_as")) {
+    text += ", judged as sample " + std::to_string(static_cast<int>(*same));
+  }
+  if (sample.value("degenerate", Json()) == true) text += ", degenerate";
+  out_.leaf("h4", text);
+  if (const std::string why = string_at(sample, "reason"); !why.empty()) {
+    out_.leaf("pre", why, {{"class", "wrap"}});
+  }
+  if (const std::string plan = string_at(sample, "plan"); !plan.empty()) {
+    out_.leaf("p", string_at(sample, "family") + ": " + plan, {{"class", "caption"}});
+  }
+  const std::string number = "." + std::to_string(k);
+  if (const auto source = kept_file(run_, line, number + ".fragment.py")) {
+    write_source(out_, "what was written", *source, false);
+  }
+  const auto reference = kept_file(run_, line, ".reference.py"),
+             whole = kept_file(run_, line, number + ".py");
+  if (reference && whole) write_diff(*reference, *whole);
+}
+
+void Page::write_diff(const std::string& before, const std::string& after) {
+  using Kind = DiffLine::Kind;
+  const std::vector<DiffLine> lines = line_diff(before, after);
+  const auto details = out_.element("details");
+  out_.leaf("summary", "the model's file with it in place, against the model's file");
+  const auto block = out_.element("pre", {{"class", "code diff"}});
+  // How far each line is from one that differs.
+  std::vector<size_t> far(lines.size(), lines.size());
+  const auto mark = [&](auto begin, auto end, auto next) {
+    size_t distance = lines.size();
+    for (auto i = begin; i != end; i = next(i)) {
+      const auto at = static_cast<size_t>(i);
+      distance = lines[at].kind == Kind::kSame ? distance + 1 : 0;
+      far[at] = std::min(far[at], distance);
+    }
+  };
+  const auto count = static_cast<ptrdiff_t>(lines.size());
+  mark(ptrdiff_t{0}, count, [](ptrdiff_t i) { return i + 1; });
+  mark(count - 1, ptrdiff_t{-1}, [](ptrdiff_t i) { return i - 1; });
+  for (size_t i = 0; i < lines.size();) {
+    size_t end = i;
+    while (end < lines.size() && far[end] > kContext) ++end;
+    if (end > i) {
+      out_.leaf("span", "⋯ " + count_text(end - i, "equal line") + "\n", {{"class", "gap"}});
+      i = end;
+      continue;
+    }
+    const DiffLine& line = lines[i++];
+    const char* sign = line.kind == Kind::kAdded ? "+" : line.kind == Kind::kRemoved ? "-" : " ";
+    const std::string text = sign + std::string(line.text) + "\n";
+    if (line.kind == Kind::kSame) {
+      out_.text(text);
+    } else {
+      out_.leaf("span", text, {{"class", line.kind == Kind::kAdded ? "add" : "remove"}});
+    }
+  }
+}
+
+}  // namespace
+
+std::string eval_page(const EvalRun& run, const EvalRun* against) {
+  Markup out;
+  out.trusted("<!DOCTYPE html>\n");
+  {
+    const auto html = out.element("html", {{"lang", "en"}});
+    write_head(out, run.name, std::string(kChartStyle) + std::string(kStyle), kScript);
+    const auto body = out.element("body");
+    Page(out, run).write(against);
+  }
+  return out.str() + "\n";
+}
+
+}  // namespace kw

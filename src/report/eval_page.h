@@ -1,0 +1,17 @@
+// The page on a run of `kernelwright eval`: self-contained, readable offline and without scripts
+// (one of ours filters the table of models).
+#pragma once
+
+#include <string>
+
+#include "report/eval_run.h"
+
+namespace kw {
+
+// Metrics of each policy and level, pass@k, what samples were rejected for, each model's speedup
+// with its interval, and each sample: its verdict's reason, its source, and how the model's file
+// with it in place differs from the model's file (where the run's folder has them). `against`:
+// another run, on the same models where they are to be compared. All text from the run is escaped.
+std::string eval_page(const EvalRun& run, const EvalRun* against = nullptr);
+
+}  // namespace kw

@@ -1,0 +1,202 @@
+#include "report/eval_run.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "formats/error.h"
+#include "report/eval_summary.h"
+#include "report/figures.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string label_of(const Json& line) { return line.value("label", ""); }
+
+bool has_flag(const EvalRun& run, const char* flag) {
+  return run.asked.value("flags", Json::object()).contains(flag);
+}
+
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in || !fs::is_regular_file(file)) throw InputError(file.string() + ": cannot be read");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string csv_cell(std::string text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  for (size_t at = 0; (at = text.find('"', at)) != std::string::npos; at += 2)
+    text.insert(at, "\"");
+  return '"' + text + '"';
+}
+
+std::string csv_row(const std::vector<std::string>& cells) {
+  std::string out;
+  for (const std::string& cell : cells) out += (&cell == cells.data() ? "" : ",") + csv_cell(cell);
+  return out + "\r\n";
+}
+
+void add_interval(const Json& interval, std::vector<std::string>& cells) {
+  for (const char* end : {"estimate", "lower", "upper"}) {
+    const auto x = number_at(interval, end);
+    cells.push_back(x ? Json(*x).dump() : "");
+  }
+}
+
+std::string word(const Json& json, const char* key) { return string_at(json, key); }
+
+}  // namespace
+
+EvalLinesText parse_eval_lines(const std::string& text, const std::string& what) {
+  EvalLinesText out;
+  size_t begin = 0;
+  for (size_t number = 1, end; (end = text.find('\n', begin)) != std::string::npos;
+       begin = end + 1, ++number) {
+    Json line = Json::parse(text.substr(begin, end - begin), nullptr, /*allow_exceptions=*/false);
+    if (number == 1) {
+      if (!line.is_object() || !line.contains("eval") || !line["eval"].is_object() ||
+          !line["eval"].value("flags", Json::object()).is_object()) {
+        throw InputError(what + ": is no file of eval's lines");
+      }
+      out.asked = std::move(line["eval"]);
+      continue;
+    }
+    if (!line.is_object() || !line.contains("model") || !line["model"].is_string() ||
+        (line.contains("label") && !line["label"].is_string())) {
+      throw InputError(what + ":" + std::to_string(number) + ": is no line of a model");
+    }
+    out.lines.push_back(std::move(line));
+  }
+  return out;
+}
+
+EvalRun read_eval_run(const fs::path& path) {
+  EvalRun run;
+  run.name = path.string();
+  const bool is_folder = fs::is_directory(path);
+  const fs::path file = is_folder ? path / kEvalLinesFile : path;
+  run.folder = is_folder ? path : path.filename() == kEvalLinesFile ? path.parent_path() : "";
+  if (path.filename() == kEvalLinesFile && run.folder.empty()) run.folder = ".";
+  if (is_folder && !fs::exists(file)) {
+    throw InputError(path.string() + ": has no " + kEvalLinesFile +
+                     "; a run is a folder that eval --out left, or a file of eval --lines");
+  }
+  EvalLinesText text = parse_eval_lines(text_of(file), file.string());
+  if (text.lines.empty()) throw InputError(file.string() + ": has no models yet");
+  run.asked = std::move(text.asked);
+  std::map<std::string, std::map<std::string, Json>> last;  // by model, by label
+  for (Json& line : text.lines) {
+    const std::string label = label_of(line);
+    if (std::find(run.labels.begin(), run.labels.end(), label) == run.labels.end()) {
+      run.labels.push_back(label);
+    }
+    // What summaries and pages read is there, and as it should be.
+    const JsonReader in(line, file.string() + ": " + line["model"].get<std::string>());
+    (void)answers_of(in);
+    for (const JsonReader& sample : in.at("samples").items()) sample.at("outcome").string();
+    Json& known = last[line["model"]][label];
+    known = std::move(line);
+  }
+  for (auto& [model, lines] : last) {
+    for (const std::string& label : run.labels) {
+      if (const auto found = lines.find(label); found != lines.end()) {
+        run.lines.push_back(std::move(found->second));
+      }
+    }
+  }
+  return run;
+}
+
+std::optional<std::string> kept_file(const EvalRun& run, const Json& line, const std::string& end) {
+  const std::string files = string_at(line, "files");
+  if (run.folder.empty() || files.empty()) return {};
+  const fs::path relative = fs::path(files + end).lexically_normal();
+  if (relative.is_absolute() || *relative.begin() == "..") return {};
+  std::ifstream in(run.folder / relative, std::ios::binary);
+  if (!in || !fs::is_regular_file(run.folder / relative)) return {};
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+MetricsOptions metrics_options(const EvalRun& run) {
+  MetricsOptions out;
+  if (has_flag(run, "--until-accepted")) out.judged = MetricsOptions::Judged::kUntilCorrect;
+  if (has_flag(run, "--side-by-side")) out.judged = MetricsOptions::Judged::kFastest;
+  size_t most = 1;
+  for (const Json& line : run.lines) most = std::max(most, line.at("samples").size());
+  out.pass_at.clear();
+  for (size_t k = 1; k <= most; ++k) out.pass_at.push_back(static_cast<int>(k));
+  return out;
+}
+
+std::vector<TaskAnswers> answers_of(const EvalRun& run, const std::string& label) {
+  std::vector<TaskAnswers> out;
+  for (const Json& line : run.lines) {
+    if (label_of(line) != label) continue;
+    if (auto answers = answers_of(JsonReader(line, run.name))) out.push_back(std::move(*answers));
+  }
+  return out;
+}
+
+std::vector<RunMetrics> measure_run(const EvalRun& run) {
+  const MetricsOptions options = metrics_options(run);
+  const bool timed = run.asked.value("backend", "") != "cpu" && !has_flag(run, "--no-time");
+  const auto measured = [&](const std::vector<TaskAnswers>& tasks) {
+    Metrics out = measure(tasks, options);
+    if (!timed) out.eager.reset();
+    if (!timed || !has_flag(run, "--baseline")) out.compile.reset();
+    return out;
+  };
+  std::vector<RunMetrics> out;
+  for (const std::string& label : run.labels) {
+    std::map<std::string, std::vector<TaskAnswers>> levels;
+    std::vector<TaskAnswers> all;
+    for (const Json& line : run.lines) {
+      if (label_of(line) != label) continue;
+      auto answers = answers_of(JsonReader(line, run.name));
+      if (!answers) continue;
+      levels[string_at(line, "level")].push_back(*answers);
+      all.push_back(std::move(*answers));
+    }
+    out.push_back({label, {}, measured(all)});
+    if (levels.size() < 2) continue;
+    for (const auto& [level, answers] : levels) out.push_back({label, level, measured(answers)});
+  }
+  return out;
+}
+
+std::string eval_csv(const EvalRun& run) {
+  std::string out =
+      csv_row({"model", "level", "policy", "model_outcome", "sample", "outcome", "rejected_at",
+               "reason", "degenerate", "over_eager", "over_eager_lower", "over_eager_upper",
+               "over_compile", "over_compile_lower", "over_compile_upper", "family", "plan"});
+  for (const Json& line : run.lines) {
+    const std::vector<std::string> model = {word(line, "model"), word(line, "level"),
+                                            label_of(line), word(line, "outcome")};
+    size_t number = 0;
+    for (const Json& sample : line.at("samples")) {
+      std::vector<std::string> cells = model;
+      cells.push_back(std::to_string(number++));
+      for (const char* key : {"outcome", "rejected_at", "reason"}) {
+        cells.push_back(word(sample, key));
+      }
+      cells.push_back(sample.value("degenerate", false) ? "true" : "false");
+      for (const char* key : {"speedup_eager", "speedup_compile"}) {
+        add_interval(sample.value(key, Json()), cells);
+      }
+      for (const char* key : {"family", "plan"}) cells.push_back(word(sample, key));
+      out += csv_row(cells);
+    }
+    if (number > 0) continue;
+    std::vector<std::string> cells = model;
+    cells.insert(cells.end(), {"", "", "", word(line, "reason")});
+    cells.resize(17);
+    out += csv_row(cells);
+  }
+  return out;
+}
+
+}  // namespace kw

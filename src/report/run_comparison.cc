@@ -1,0 +1,134 @@
+#include "report/run_comparison.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include "formats/error.h"
+#include "report/figures.h"
+#include "report/sections.h"
+
+namespace kw {
+namespace {
+
+// What is compared, and how it reads: "+3.4 points [0.2, 6.8]", "1.12× [1.02, 1.22]".
+std::vector<std::pair<std::string, std::string>> rows_of(const PolicyComparison& comparison) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  const auto points = [](double share) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%+.1f", 100 * share);
+    return std::string(text);
+  };
+  const auto difference = [&](const std::string& name, const std::optional<Estimate>& x) {
+    if (!x) return;
+    std::string text = points(x->value) + " points";
+    if (x->interval) {
+      text += " [" + points(x->interval->lower) + ", " + points(x->interval->upper) + "]";
+    }
+    rows.emplace_back(name, text);
+  };
+  difference("verified", comparison.solved);
+  for (const auto& [k, estimate] : comparison.pass_at) {
+    difference("pass@" + std::to_string(k), estimate);
+  }
+  for (const auto& [p, estimate] : comparison.fast_best) {
+    difference("fast_" + number_text(p), estimate);
+  }
+  if (const auto& speed = comparison.speedup) {
+    std::string text = ratio_text(speed->value);
+    if (speed->interval) text += " [" + interval_text(*speed->interval) + "]";
+    rows.emplace_back("speed, wrong ones 1", text);
+  }
+  return rows;
+}
+
+std::string title_of(const RunComparison& each) {
+  std::string title = each.ours.empty() ? "" : each.ours;
+  if (each.theirs != each.ours)
+    title += (title.empty() ? "" : " ") + std::string("against ") + each.theirs;
+  title += (title.empty() ? "" : ": ") + count_text(each.tasks, "task");
+  if (each.left_out > 0)
+    title += ", " + std::to_string(each.left_out) + " in one run alone left out";
+  return title;
+}
+
+void keep(std::vector<TaskAnswers>& tasks, const std::set<std::string>& names) {
+  std::erase_if(tasks, [&](const TaskAnswers& task) { return !names.contains(task.task); });
+}
+
+}  // namespace
+
+std::vector<RunComparison> compare_runs(const EvalRun& ours, const EvalRun& theirs) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  if (ours.labels.size() == 1 && theirs.labels.size() == 1) {
+    pairs.emplace_back(ours.labels[0], theirs.labels[0]);
+  } else {
+    for (const std::string& label : ours.labels) {
+      const auto& others = theirs.labels;
+      if (std::find(others.begin(), others.end(), label) != others.end()) {
+        pairs.emplace_back(label, label);
+      }
+    }
+  }
+  if (pairs.empty()) {
+    throw InputError(ours.name + " and " + theirs.name + " have no policy in common");
+  }
+  MetricsOptions options = metrics_options(ours);
+  const MetricsOptions other = metrics_options(theirs);
+  if (options.judged != other.judged) {
+    throw InputError(ours.name + " and " + theirs.name +
+                     " judged different samples "
+                     "(--until-accepted, --side-by-side)");
+  }
+  const int most = std::min(options.pass_at.back(), other.pass_at.back());
+  options.pass_at = most > 1 ? std::vector<int>{1, most} : std::vector<int>{1};
+  std::vector<RunComparison> out;
+  for (const auto& [mine, its] : pairs) {
+    std::vector<TaskAnswers> a = answers_of(ours, mine), b = answers_of(theirs, its);
+    std::set<std::string> in_a, in_b, both;
+    for (const TaskAnswers& task : a) in_a.insert(task.task);
+    for (const TaskAnswers& task : b) in_b.insert(task.task);
+    std::set_intersection(in_a.begin(), in_a.end(), in_b.begin(), in_b.end(),
+                          std::inserter(both, both.end()));
+    if (both.empty())
+      throw InputError(ours.name + " and " + theirs.name + " have no model in common");
+    keep(a, both);
+    keep(b, both);
+    out.push_back({mine, its, both.size(), in_a.size() + in_b.size() - 2 * both.size(),
+                   compare(a, b, options)});
+  }
+  return out;
+}
+
+std::string comparison_text(const std::vector<RunComparison>& comparisons) {
+  std::string out;
+  for (const RunComparison& each : comparisons) {
+    out += title_of(each) + "\n";
+    for (auto [name, text] : rows_of(each.comparison)) {
+      name.resize(std::max<size_t>(name.size(), 20), ' ');
+      out += "  " + name + "  " + text + "\n";
+    }
+  }
+  return out;
+}
+
+void write_comparison(Markup& out, const EvalRun& ours, const EvalRun& theirs) {
+  const auto section = out.element("section", {{"id", "comparison"}});
+  out.leaf("h2", "Against " + theirs.name);
+  out.leaf(
+      "p",
+      "Differences by task, this run less the other, with 95 % intervals of a paired bootstrap.",
+      {{"class", "caption"}});
+  for (const RunComparison& each : compare_runs(ours, theirs)) {
+    out.leaf("h4", title_of(each));
+    const auto table = out.element("table");
+    const auto body = out.element("tbody");
+    for (const auto& [name, text] : rows_of(each.comparison)) {
+      const auto row = out.element("tr");
+      out.leaf("td", name);
+      out.leaf("td", text);
+    }
+  }
+}
+
+}  // namespace kw
