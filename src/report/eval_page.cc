@@ -172,22 +172,26 @@ void Page::write_top() {
 void Page::write_metrics() {
   const auto section = out_.element("section", {{"id", "metrics"}});
   out_.leaf("h2", "Metrics");
-  out_.leaf("p",
-            "95 % intervals over tasks. fast_p: share of all tasks whose best sample is right and, "
-            "by the lower end of its speedup's interval, more than p times as fast as PyTorch; "
-            "means are geometric, of best samples. docs/formats/eval.md has the definitions.",
-            {{"class", "caption"}});
+  out_.leaf(
+      "p",
+      "95 % intervals over tasks. fast_p: share of all tasks whose best sample is right and, "
+      "by the lower end of its speedup's interval, more than p times as fast as PyTorch; "
+      "means are geometric, of best samples. Degenerate tasks are those that zeros, a constant or "
+      "the answer to other inputs would pass. docs/formats/eval.md has the definitions.",
+      {{"class", "caption"}});
   const auto scroll = out_.element("div", {{"class", "scroll"}});
   const auto table = out_.element("table");
   write_header_row(out_, {{"policy"},
                           {"level"},
                           {"tasks", true},
                           {"verified", true},
+                          {"without degenerate", true},
                           {"pass@1", true},
                           {"samples", true},
                           {"valid", true},
                           {"compiled", true},
                           {"right", true},
+                          {"Triton share", true},
                           {"fast_1", true},
                           {"fast_1.5", true},
                           {"fast_2", true},
@@ -202,11 +206,15 @@ void Page::write_metrics() {
     out_.leaf("td", each.level ? level_name(*each.level) : "all");
     number_cell(out_, std::to_string(m.tasks));
     number_cell(out_, estimate_text(m.solved, percent_text));
+    number_cell(out_, m.degenerate == 0 ? "–"
+                                        : estimate_text(m.solved_others, percent_text) + " of " +
+                                              std::to_string(m.tasks - m.degenerate));
     const auto pass = m.pass_at.find(1);
     number_cell(out_, pass == m.pass_at.end() ? "–" : estimate_text(pass->second, percent_text));
     for (size_t count : {m.answers, m.valid, m.compiled, m.correct}) {
       number_cell(out_, std::to_string(count));
     }
+    number_cell(out_, m.share ? percent_text(m.share->value) : "–");
     for (double p : kFastThresholds) number_cell(out_, fast_text(m.eager, p));
     const auto mean = [&](const std::optional<SpeedMetrics>& speed,
                           std::optional<Estimate> SpeedMetrics::*which) {

@@ -22,6 +22,10 @@ AnswerOutcome answer_of(const JsonReader& sample) {
   out.correct = in_full;
   out.over_eager = interval_from_json(sample.at("speedup_eager"));
   out.over_compile = interval_from_json(sample.at("speedup_compile"));
+  out.degenerate = sample.has("degenerate") && sample.at("degenerate").boolean();
+  if (sample.has("share") && !sample.at("share").is_null()) {
+    out.share = sample.at("share").number();
+  }
   if (rejected_at) out.reason = stage_name(*rejected_at);
   return out;
 }
@@ -117,6 +121,11 @@ std::string summary_text(const Metrics& metrics) {
   std::string out = count_text(metrics.tasks, "task") + " (" + number_text(percent) +
                     " % intervals; " + count_text(metrics.answers, "judged sample") + ")\n";
   out += line("verified", percents(*metrics.solved) + left_out(*metrics.solved));
+  if (metrics.degenerate > 0 && metrics.solved_others) {
+    out += line("without", count_text(metrics.degenerate, "degenerate task") + "  " +
+                               percents(*metrics.solved_others));
+  }
+  if (metrics.share) out += line("Triton share", percents(*metrics.share) + " where verified");
   out += pass_at_text(metrics);
   out += speed_text(metrics.eager, "eager");
   return out + speed_text(metrics.compile, "torch.compile");

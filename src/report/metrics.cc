@@ -80,6 +80,21 @@ Known solved(const TaskAnswers& task) {
   return all_judged ? Known(0) : Known();
 }
 
+bool is_degenerate(const TaskAnswers& task) {
+  return std::any_of(task.answers.begin(), task.answers.end(), [](const AnswerOutcome& answer) {
+    return answer.judged && answer.degenerate;
+  });
+}
+
+// Of correct answers in the mean.
+Known share(const TaskAnswers& task) {
+  std::vector<double> shares;
+  for (const AnswerOutcome& answer : task.answers) {
+    if (answer.judged && answer.correct && answer.share) shares.push_back(*answer.share);
+  }
+  return shares.empty() ? Known() : Known(mean(shares));
+}
+
 Known pass_at(const TaskAnswers& task, int k) {
   if (task.answers.empty()) return 0;
   int judged = 0, correct = 0;
@@ -220,6 +235,14 @@ Metrics measure(const std::vector<TaskAnswers>& tasks, const MetricsOptions& opt
     count_answers(task, out);
   }
   out.solved = estimate(each(tasks, solved), Kind::kShare, options);
+  std::vector<TaskAnswers> others, right;
+  for (const TaskAnswers& task : tasks) {
+    if (!is_degenerate(task)) others.push_back(task);
+    if (best(task)) right.push_back(task);
+  }
+  out.degenerate = tasks.size() - others.size();
+  out.solved_others = estimate(each(others, solved), Kind::kShare, options);
+  out.share = estimate(each(right, share), Kind::kMean, options);
   for (const int k : options.pass_at) out.pass_at[k] = pass_at(tasks, k, options);
   out.eager = speeds(tasks, &AnswerOutcome::over_eager, options);
   out.compile = speeds(tasks, &AnswerOutcome::over_compile, options);
@@ -350,6 +373,9 @@ Json to_json(const Metrics& metrics) {
           {"reasons", metrics.reasons},
           {"judged", name_of(metrics.judged)},
           {"solved", json_of(metrics.solved)},
+          {"degenerate", metrics.degenerate},
+          {"solved_others", json_of(metrics.solved_others)},
+          {"triton_share", json_of(metrics.share)},
           {"pass_at", all ? json_of(metrics.pass_at) : Json()},
           {"eager", json_of(metrics.eager)},
           {"compile", json_of(metrics.compile)}};

@@ -22,6 +22,9 @@ struct AnswerOutcome {
   bool valid = false;     // a program of the kind that was asked for: loaded and recorded
   bool compiled = false;  // its kernels, too
   bool correct = false;   // passed every stage
+  // Zeros, a constant or the answer to other inputs would pass: it says little of the answer.
+  bool degenerate = false;
+  std::optional<double> share;  // of the reference's cost that the answer's kernels do
   // Of answers that are correct; of others they are not looked at.
   std::optional<Interval> over_eager, over_compile;
   std::string reason;  // short, the same for equal causes: answers are counted by it
@@ -81,7 +84,11 @@ struct Metrics {
   size_t valid = 0, compiled = 0, correct = 0;  // of these
   std::map<std::string, size_t> reasons;        // of those that are not correct
   MetricsOptions::Judged judged = MetricsOptions::Judged::kAll;
-  std::optional<Estimate> solved;  // share of tasks with a correct answer; none: no tasks
+  std::optional<Estimate> solved;         // share of tasks with a correct answer; none: no tasks
+  size_t degenerate = 0;                  // tasks that some answer's verdict calls so
+  std::optional<Estimate> solved_others;  // of tasks that none does
+  // Triton share of correct answers, of each task's in the mean; over tasks that have one.
+  std::optional<Estimate> share;
   std::map<int, std::optional<Estimate>>
       pass_at;  // none: no task has that many answers, or not kAll
   std::optional<SpeedMetrics> eager,

@@ -227,6 +227,25 @@ TEST(Metrics, AnswersAreCountedByStageAndReason) {
   EXPECT_EQ(found.reasons, (std::map<std::string, size_t>{{"compile", 2}, {"load", 1}}));
 }
 
+TEST(Metrics, DegenerateTasksAndSharesOfTriton) {
+  const auto right_by = [](double share, bool degenerate) {
+    AnswerOutcome out = right();
+    out.share = share, out.degenerate = degenerate;
+    return out;
+  };
+  AnswerOutcome wrong_share = wrong();
+  wrong_share.share = 0.1;  // of what is wrong nothing is said
+  const Metrics found = measure({{"a", {right_by(1, false), right_by(0.5, false), wrong_share}},
+                                 {"b", {right_by(0.25, true)}},
+                                 {"c", {wrong()}},
+                                 {"d", {right()}}});
+  EXPECT_DOUBLE_EQ(found.solved->value, 0.75);
+  EXPECT_EQ(found.degenerate, 1u);
+  EXPECT_DOUBLE_EQ(found.solved_others->value, 2.0 / 3);
+  EXPECT_DOUBLE_EQ(found.share->value, (0.75 + 0.25) / 2);
+  EXPECT_EQ(found.share->left_out, 1u);  // "d", whose share is not known
+}
+
 TEST(Metrics, PoliciesAreComparedTaskByTask) {
   std::vector<TaskAnswers> ours = timed(), theirs = timed();
   std::reverse(theirs.begin(), theirs.end());

@@ -97,6 +97,7 @@ Json to_json(const SuiteSample& sample) {
           {"rejected_at", verdict.rejected_at ? Json(stage_name(*verdict.rejected_at)) : Json()},
           {"reason", verdict.reason},
           {"degenerate", verdict.degenerate},
+          {"share", verdict.outcome == Verdict::Outcome::kAccepted ? Json(verdict.share) : Json()},
           {"device_ms", milliseconds(sample.device_ms)},
           {"speedup_eager", interval_to_json(verdict.speedup_eager)},
           {"speedup_compile", interval_to_json(verdict.speedup_compile)}};
