@@ -282,3 +282,21 @@ def test_remainder_classes_of_transposed_convolutions(channels, tmp_path):
     assert judged.returncode == 0, judged.stderr
     samples = json.loads(judged.stdout.splitlines()[0])["samples"]
     assert samples and all(one["outcome"] == "accepted" for one in samples), samples
+
+
+def test_suites_in_the_formats_of_others(tmp_path):
+    """Models in KernelBench's format and operators with tests, judged and timed, and a page of it."""
+    suites, out = pathlib.Path(__file__).resolve().parent.parent / "suites", tmp_path / "run"
+    process = run("eval", suites / "levels", suites / "operator_tests", "--backend", "cuda",
+                  "--samples", "2", "--seed", "3", "--json", "--out", out, timeout=600)
+    assert process.returncode == 0, process.stderr
+    *lines, last = [json.loads(line) for line in process.stdout.splitlines()]
+    outcomes = {pathlib.Path(line["model"]).stem: line["outcome"] for line in lines}
+    assert outcomes.pop("by_value") == "unusable"
+    assert len(outcomes) == 12 and set(outcomes.values()) == {"verified"}, outcomes
+    assert last["summary"]["eager"]["geometric_mean_right"]["tasks"] == 12
+    report = run("report", out, "--json")
+    assert report.returncode == 0, report.stderr
+    (policy,) = json.loads(report.stdout)["policies"]
+    assert policy["summary"]["eager"] == last["summary"]["eager"]
+    assert (out / "report.html").read_text().count('class="ratio"') == 12
