@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from command import binary, run
+from command import DOUBLED_MODEL, binary, run
 from test_suites import FLAGS, LEVELS
 
 LINES = ("level1/1_row_softmax", "level1/4_max_pool", "level2/3_product_mean_sigmoid",
@@ -123,3 +123,42 @@ def test_what_is_no_run(tmp_path, make, reason):
     make(tmp_path / "run")
     process = run("report", tmp_path / "run")
     assert process.returncode == 2 and reason in process.stderr
+
+
+SCALED = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.maximum(tl.load(x + i, mask=i < n), 0.0) * %s, mask=i < n)
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        out = torch.empty_like(x)
+        kernel[(triton.cdiv(x.numel(), 256),)](x, out, x.numel(), BLOCK=256)
+        return out
+"""
+
+
+def test_what_kernelbench_would_let_through_is_counted(tmp_path):
+    """A tenth of a percent off everywhere: allclose with 1e-2, and a thousand times the reference's error."""
+    (tmp_path / "doubled.py").write_text(DOUBLED_MODEL)
+    answers = tmp_path / "answers"
+    answers.mkdir()
+    for k, factor in enumerate(("2.0", "2.002", "2.2")):
+        (answers / ("doubled.%d.py" % k)).write_text(SCALED % factor)
+    out = tmp_path / "run"
+    process = run("eval", tmp_path / "doubled.py", *FLAGS, "--samples", "3", "--policy", "replay",
+                  "--answers", answers, "--out", out)
+    line, last = map(json.loads, process.stdout.splitlines())
+    assert [(s["outcome"], s["allclose"]) for s in line["samples"]] == [
+        ("accepted", True), ("rejected", True), ("rejected", False)]
+    (policy,) = reported(out)["policies"]
+    for summary in (last["summary"], policy["summary"]):
+        assert (summary["allclose"], summary["allclose_not_correct"]) == (2, 1)
+        assert summary["correct"] == 1 and summary["triton_share"]["value"] == 1

@@ -112,6 +112,7 @@ class Page {
     write_metrics();
     if (against) write_comparison(out_, run_, *against);
     write_curves();
+    write_layers();
     write_reasons();
     write_models();
   }
@@ -119,6 +120,7 @@ class Page {
  private:
   void write_top();
   void write_metrics();
+  void write_layers();
   void write_curves();
   void write_reasons();
   void write_models();
@@ -223,6 +225,40 @@ void Page::write_metrics() {
     number_cell(out_, mean(m.eager, &SpeedMetrics::geometric_mean_right));
     number_cell(out_, mean(m.eager, &SpeedMetrics::geometric_mean_all));
     number_cell(out_, mean(m.compile, &SpeedMetrics::geometric_mean_right));
+  }
+}
+
+void Page::write_layers() {
+  const auto section = out_.element("section", {{"id", "layers"}});
+  out_.leaf("h2", "What each layer removes");
+  out_.leaf(
+      "p",
+      "Samples that are left after each stage, and those that it rejected. The last column: of "
+      "all that are rejected, those whose results KernelBench's allclose would pass.",
+      {{"class", "caption"}});
+  const auto scroll = out_.element("div", {{"class", "scroll"}});
+  const auto table = out_.element("table");
+  std::vector<Column> columns = {{"policy"}, {"samples", true}};
+  constexpr Stage kAll[] = {Stage::kLoad,     Stage::kRecord,  Stage::kCompile,
+                            Stage::kCoverage, Stage::kCorrect, Stage::kTime};
+  for (Stage stage : kAll) columns.push_back({std::string(stage_name(stage)), true});
+  columns.push_back({"rejected, and allclose", true});
+  write_header_row(out_, columns);
+  const auto body = out_.element("tbody");
+  for (const RunMetrics& each : metrics_) {
+    if (each.level) continue;
+    const Metrics& m = each.metrics;
+    const auto row = out_.element("tr");
+    out_.leaf("td", policy_name(each.label, run_));
+    number_cell(out_, std::to_string(m.answers));
+    size_t left = m.answers;
+    for (Stage stage : kAll) {
+      const auto found = m.reasons.find(std::string(stage_name(stage)));
+      const size_t removed = found == m.reasons.end() ? 0 : found->second;
+      left -= std::min(left, removed);
+      number_cell(out_, std::to_string(left) + " (-" + std::to_string(removed) + ")");
+    }
+    number_cell(out_, std::to_string(m.allclose_not_correct));
   }
 }
 

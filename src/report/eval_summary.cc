@@ -23,6 +23,7 @@ AnswerOutcome answer_of(const JsonReader& sample) {
   out.over_eager = interval_from_json(sample.at("speedup_eager"));
   out.over_compile = interval_from_json(sample.at("speedup_compile"));
   out.degenerate = sample.has("degenerate") && sample.at("degenerate").boolean();
+  out.allclose = sample.has("allclose") && sample.at("allclose").raw() == true;
   if (sample.has("share") && !sample.at("share").is_null()) {
     out.share = sample.at("share").number();
   }

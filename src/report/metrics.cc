@@ -71,14 +71,16 @@ void check(const std::vector<TaskAnswers>& tasks, const MetricsOptions& options)
   }
 }
 
-Known solved(const TaskAnswers& task) {
+Known solved_by(const TaskAnswers& task, bool AnswerOutcome::*rule) {
   bool all_judged = true;
   for (const AnswerOutcome& answer : task.answers) {
-    if (answer.judged && answer.correct) return 1;
+    if (answer.judged && answer.*rule) return 1;
     all_judged = all_judged && answer.judged;
   }
   return all_judged ? Known(0) : Known();
 }
+
+Known solved(const TaskAnswers& task) { return solved_by(task, &AnswerOutcome::correct); }
 
 bool is_degenerate(const TaskAnswers& task) {
   return std::any_of(task.answers.begin(), task.answers.end(), [](const AnswerOutcome& answer) {
@@ -210,6 +212,8 @@ void count_answers(const TaskAnswers& task, Metrics& out) {
     out.valid += answer.valid;
     out.compiled += answer.compiled;
     out.correct += answer.correct;
+    out.allclose += answer.allclose;
+    out.allclose_not_correct += answer.allclose && !answer.correct;
     if (!answer.correct) ++out.reasons[answer.reason];
   }
 }
@@ -243,6 +247,8 @@ Metrics measure(const std::vector<TaskAnswers>& tasks, const MetricsOptions& opt
   out.degenerate = tasks.size() - others.size();
   out.solved_others = estimate(each(others, solved), Kind::kShare, options);
   out.share = estimate(each(right, share), Kind::kMean, options);
+  const auto allclose = [](const TaskAnswers& t) { return solved_by(t, &AnswerOutcome::allclose); };
+  out.solved_allclose = estimate(each(tasks, allclose), Kind::kShare, options);
   for (const int k : options.pass_at) out.pass_at[k] = pass_at(tasks, k, options);
   out.eager = speeds(tasks, &AnswerOutcome::over_eager, options);
   out.compile = speeds(tasks, &AnswerOutcome::over_compile, options);
@@ -376,6 +382,9 @@ Json to_json(const Metrics& metrics) {
           {"degenerate", metrics.degenerate},
           {"solved_others", json_of(metrics.solved_others)},
           {"triton_share", json_of(metrics.share)},
+          {"allclose", metrics.allclose},
+          {"allclose_not_correct", metrics.allclose_not_correct},
+          {"solved_allclose", json_of(metrics.solved_allclose)},
           {"pass_at", all ? json_of(metrics.pass_at) : Json()},
           {"eager", json_of(metrics.eager)},
           {"compile", json_of(metrics.compile)}};

@@ -25,6 +25,7 @@ struct AnswerOutcome {
   // Zeros, a constant or the answer to other inputs would pass: it says little of the answer.
   bool degenerate = false;
   std::optional<double> share;  // of the reference's cost that the answer's kernels do
+  bool allclose = false;        // its results pass by KernelBench's rule, whatever else is wrong
   // Of answers that are correct; of others they are not looked at.
   std::optional<Interval> over_eager, over_compile;
   std::string reason;  // short, the same for equal causes: answers are counted by it
@@ -87,6 +88,10 @@ struct Metrics {
   std::optional<Estimate> solved;         // share of tasks with a correct answer; none: no tasks
   size_t degenerate = 0;                  // tasks that some answer's verdict calls so
   std::optional<Estimate> solved_others;  // of tasks that none does
+  // By KernelBench's rule alone: answers that pass, of these those that are not correct, and the
+  // share of tasks with one that passes.
+  size_t allclose = 0, allclose_not_correct = 0;
+  std::optional<Estimate> solved_allclose;
   // Triton share of correct answers, of each task's in the mean; over tasks that have one.
   std::optional<Estimate> share;
   std::map<int, std::optional<Estimate>>

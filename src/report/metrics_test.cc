@@ -246,6 +246,18 @@ TEST(Metrics, DegenerateTasksAndSharesOfTriton) {
   EXPECT_EQ(found.share->left_out, 1u);  // "d", whose share is not known
 }
 
+TEST(Metrics, WhatKernelBenchsRuleWouldPass) {
+  AnswerOutcome near = wrong(), both = right(), hidden = unknown();
+  near.allclose = both.allclose = hidden.allclose = true;
+  const Metrics found =
+      measure({{"a", {near, near, wrong()}}, {"b", {both}}, {"c", {wrong()}}, {"d", {hidden}}});
+  EXPECT_EQ(found.allclose, 3u);
+  EXPECT_EQ(found.allclose_not_correct, 2u);
+  EXPECT_DOUBLE_EQ(found.solved_allclose->value, 2.0 / 3);
+  EXPECT_EQ(found.solved_allclose->left_out, 1u);
+  EXPECT_DOUBLE_EQ(found.solved->value, 1.0 / 3);
+}
+
 TEST(Metrics, PoliciesAreComparedTaskByTask) {
   std::vector<TaskAnswers> ours = timed(), theirs = timed();
   std::reverse(theirs.begin(), theirs.end());

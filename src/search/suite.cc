@@ -86,6 +86,15 @@ namespace {
 
 Json milliseconds(double ms) { return ms > 0 ? Json(ms) : Json(); }
 
+// What the trials say by KernelBench's rule; null: there were none.
+Json allclose_of(const Verdict& verdict) {
+  Json out;
+  for (const StageResult& stage : verdict.stages) {
+    if (stage.stage == Stage::kCorrect) out = stage.evidence.value("allclose", Json());
+  }
+  return out;
+}
+
 Json to_json(const SuiteSample& sample) {
   const Verdict& verdict = sample.verdict;
   return {{"family", sample.family},
@@ -97,6 +106,7 @@ Json to_json(const SuiteSample& sample) {
           {"rejected_at", verdict.rejected_at ? Json(stage_name(*verdict.rejected_at)) : Json()},
           {"reason", verdict.reason},
           {"degenerate", verdict.degenerate},
+          {"allclose", allclose_of(verdict)},
           {"share", verdict.outcome == Verdict::Outcome::kAccepted ? Json(verdict.share) : Json()},
           {"device_ms", milliseconds(sample.device_ms)},
           {"speedup_eager", interval_to_json(verdict.speedup_eager)},

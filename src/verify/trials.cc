@@ -216,6 +216,7 @@ std::string TrialJudge::add(const TrialRequest& request, TrialReport report) {
   }
   if (report.status != "ok") {
     if (report.fault == "reference") throw InputError("the reference failed: " + report.message);
+    if (plain) allclose_ = false;
     return report.message;
   }
   if (plain) finite_task_ = finite_task_ && reference_is_finite(report);
@@ -227,6 +228,10 @@ std::string TrialJudge::add(const TrialRequest& request, TrialReport report) {
   if (request.each_launch) idle_launches_ = report.idle_launches;
   if (plain) {
     degenerate_ = degenerate_ || report.passes_zeros || report.passes_stale;
+    allclose_ = allclose_.value_or(true) &&
+                std::all_of(report.outputs.begin(), report.outputs.end(), [](const auto& errors) {
+                  return output_fault(errors, Tolerance::kKernelBench).empty();
+                });
     pool_.add(report.outputs);
   }
   if (request.variation == Variation::kUneven) uneven_.add(report.outputs);

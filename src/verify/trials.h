@@ -1,6 +1,7 @@
 // Which trials a candidate goes through, and what their reports, together, say of it.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -52,6 +53,9 @@ class TrialJudge {
   const std::vector<int>& idle_launches() const { return idle_launches_; }
   // Whether zeros, or the answer to other inputs, would pass.
   bool degenerate() const { return degenerate_; }
+  // Whether all outputs on inputs as the task draws them pass as KernelBench compares them,
+  // whatever the tolerance; by the trials that were added, none: of none.
+  std::optional<bool> allclose() const { return allclose_; }
 
  private:
   bool checked(std::string_view check) const { return !options_.without.contains(check); }
@@ -72,6 +76,7 @@ class TrialJudge {
   bool finite_task_ = true;  // on inputs as it draws them
   std::vector<int> idle_launches_;
   bool degenerate_ = false;
+  std::optional<bool> allclose_;
 };
 
 }  // namespace kw

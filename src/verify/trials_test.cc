@@ -272,6 +272,24 @@ TEST_F(JudgeTest, WhatIsKnownOfLaunchesAndOfTheTaskIsKept) {
   EXPECT_TRUE(judge.degenerate());
 }
 
+TEST_F(JudgeTest, WhatKernelBenchWouldSayIsKeptBesideTheVerdict) {
+  EXPECT_FALSE(judge.allclose());
+  EXPECT_EQ(judge.add(of(Variation::kPlain), right()), "");
+  EXPECT_EQ(judge.allclose(), true);
+  TrialReport off = right();  // far beyond the reference's own error, and near by its rule
+  off.outputs[0].candidate_rms = off.outputs[0].candidate_worst = 1;
+  off.outputs[0].allclose_worst = 0.9;
+  EXPECT_NE(judge.add(of(Variation::kPlain), off), "");
+  EXPECT_EQ(judge.allclose(), true);
+  off.outputs[0].allclose_worst = 1.1;
+  EXPECT_NE(judge.add(of(Variation::kScaleUp), off), "");
+  EXPECT_EQ(judge.allclose(), true) << "inputs that the task does not draw";
+  EXPECT_NE(judge.add(of(Variation::kPlain), off), "");
+  EXPECT_EQ(judge.allclose(), false);
+  EXPECT_EQ(judge.add(of(Variation::kPlain), right()), "");
+  EXPECT_EQ(judge.allclose(), false);
+}
+
 TEST_F(JudgeTest, AChecklessTrialPassesWhatTheCheckWouldFind) {
   TrialReport report = right();
   report.guards_intact = report.inputs_unchanged = false;

@@ -350,6 +350,7 @@ bool Verifier::check_correct(const Reference& reference, const Task& candidate, 
   stage.reason = *reason;
   stage.passed = stage.reason.empty();
   stage.evidence["trials"] = judge->evidence();
+  if (const auto allclose = judge->allclose()) stage.evidence["allclose"] = *allclose;
   idle = judge->idle_launches();
   verdict.degenerate = judge->degenerate();
   return finish_stage(verdict, stage);
