@@ -6,13 +6,14 @@ JOBS ?= $(shell nproc)
 export BUILD PYTHON WERROR JOBS
 ENV = . $(abspath $(BUILD))/setup.env
 
-.PHONY: help setup build test demo lint format clean FORCE
+.PHONY: help setup build test test-browser demo lint format clean FORCE
 
 help:
 	@echo 'make build [PYTHON=/path/to/python3]  set up and build $(BUILD)/kernelwright;'
 	@echo '                                      PYTHON: an interpreter with its own torch and triton'
 	@echo 'make demo                             optimize the models in examples/ on this machine'
 	@echo 'make test                             build and run every test'
+	@echo 'make test-browser                     look at pages of reports in headless Chromium'
 	@echo 'make lint                             formatting, includes, warnings, clang-tidy'
 	@echo 'make format                           clang-format the sources'
 	@echo 'make clean                            remove $(BUILD)/ (set-up stays: .venv, .deps)'
@@ -35,6 +36,9 @@ build: $(BUILD)/build.ninja
 
 test:
 	@scripts/test
+
+test-browser: build
+	@$(ENV) && KW_BUILD_DIR=$(abspath $(BUILD)) "$$KW_PYTHON" -m pytest -q tests/browser
 
 demo: build
 	@scripts/demo

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <map>
 
 #include "report/charts.h"
@@ -64,16 +65,61 @@ constexpr size_t kMostReasons = 60;     // rows of the table
 constexpr size_t kLongestReason = 400;  // characters in a model's row
 
 std::string estimate_text(const std::optional<Estimate>& x, std::string (*show)(double)) {
-  if (!x) return "–";
+  if (!x) return "";
   std::string out = show(x->value);
   if (x->interval) out += " [" + show(x->interval->lower) + ", " + show(x->interval->upper) + "]";
   return out;
 }
 
-std::string fast_text(const std::optional<SpeedMetrics>& speed, double p) {
-  if (!speed) return "–";
-  const auto found = speed->fast_best.find(p);
-  return found == speed->fast_best.end() ? "–" : percent_text(found->second.value);
+std::string fast_text(const Metrics& metrics, double p) {
+  if (!metrics.eager) return "";
+  const auto found = metrics.eager->fast_best.find(p);
+  return found == metrics.eager->fast_best.end() ? "" : percent_text(found->second.value);
+}
+
+std::string mean_text(const std::optional<SpeedMetrics>& speed,
+                      std::optional<Estimate> SpeedMetrics::*which) {
+  return speed ? estimate_text((*speed).*which, ratio_text) : "";
+}
+
+struct MetricColumn {
+  std::string title;
+  std::function<std::string(const Metrics&)> text;  // empty: nothing is known
+};
+
+// A column that says nothing of any policy or level is left out.
+const std::vector<MetricColumn>& metric_columns() {
+  using M = Metrics;
+  const auto count = [](size_t M::*which) {
+    return [which](const M& m) { return std::to_string(m.*which); };
+  };
+  static const std::vector<MetricColumn> all = {
+      {"tasks", count(&M::tasks)},
+      {"verified", [](const M& m) { return estimate_text(m.solved, percent_text); }},
+      {"without degenerate",
+       [](const M& m) {
+         return m.degenerate == 0 ? "" : estimate_text(m.solved_others, percent_text);
+       }},
+      {"pass@1",
+       [](const M& m) {
+         const auto found = m.pass_at.find(1);
+         return found == m.pass_at.end() ? "" : estimate_text(found->second, percent_text);
+       }},
+      {"samples", count(&M::answers)},
+      {"valid", count(&M::valid)},
+      {"compiled", count(&M::compiled)},
+      {"right", count(&M::correct)},
+      {"Triton share", [](const M& m) { return m.share ? percent_text(m.share->value) : ""; }},
+      {"fast_1", [](const M& m) { return fast_text(m, 1); }},
+      {"fast_1.5", [](const M& m) { return fast_text(m, 1.5); }},
+      {"fast_2", [](const M& m) { return fast_text(m, 2); }},
+      {"mean, right",
+       [](const M& m) { return mean_text(m.eager, &SpeedMetrics::geometric_mean_right); }},
+      {"mean, all",
+       [](const M& m) { return mean_text(m.eager, &SpeedMetrics::geometric_mean_all); }},
+      {"over torch.compile",
+       [](const M& m) { return mean_text(m.compile, &SpeedMetrics::geometric_mean_right); }}};
+  return all;
 }
 
 void number_cell(Markup& out, const std::string& text) {
@@ -181,50 +227,26 @@ void Page::write_metrics() {
       "means are geometric, of best samples. Degenerate tasks are those that zeros, a constant or "
       "the answer to other inputs would pass. docs/formats/eval.md has the definitions.",
       {{"class", "caption"}});
+  std::vector<Column> columns = {{"policy"}, {"level"}};
+  std::vector<const MetricColumn*> shown;
+  for (const MetricColumn& column : metric_columns()) {
+    const auto says = [&](const RunMetrics& each) { return !column.text(each.metrics).empty(); };
+    if (std::none_of(metrics_.begin(), metrics_.end(), says)) continue;
+    columns.push_back({column.title, true});
+    shown.push_back(&column);
+  }
   const auto scroll = out_.element("div", {{"class", "scroll"}});
   const auto table = out_.element("table");
-  write_header_row(out_, {{"policy"},
-                          {"level"},
-                          {"tasks", true},
-                          {"verified", true},
-                          {"without degenerate", true},
-                          {"pass@1", true},
-                          {"samples", true},
-                          {"valid", true},
-                          {"compiled", true},
-                          {"right", true},
-                          {"Triton share", true},
-                          {"fast_1", true},
-                          {"fast_1.5", true},
-                          {"fast_2", true},
-                          {"mean, right", true},
-                          {"mean, all", true},
-                          {"over torch.compile", true}});
+  write_header_row(out_, columns);
   const auto body = out_.element("tbody");
   for (const RunMetrics& each : metrics_) {
-    const Metrics& m = each.metrics;
     const auto row = out_.element("tr");
     out_.leaf("td", policy_name(each.label, run_));
     out_.leaf("td", each.level ? level_name(*each.level) : "all");
-    number_cell(out_, std::to_string(m.tasks));
-    number_cell(out_, estimate_text(m.solved, percent_text));
-    number_cell(out_, m.degenerate == 0 ? "–"
-                                        : estimate_text(m.solved_others, percent_text) + " of " +
-                                              std::to_string(m.tasks - m.degenerate));
-    const auto pass = m.pass_at.find(1);
-    number_cell(out_, pass == m.pass_at.end() ? "–" : estimate_text(pass->second, percent_text));
-    for (size_t count : {m.answers, m.valid, m.compiled, m.correct}) {
-      number_cell(out_, std::to_string(count));
+    for (const MetricColumn* column : shown) {
+      const std::string text = column->text(each.metrics);
+      number_cell(out_, text.empty() ? "–" : text);
     }
-    number_cell(out_, m.share ? percent_text(m.share->value) : "–");
-    for (double p : kFastThresholds) number_cell(out_, fast_text(m.eager, p));
-    const auto mean = [&](const std::optional<SpeedMetrics>& speed,
-                          std::optional<Estimate> SpeedMetrics::*which) {
-      return speed ? estimate_text((*speed).*which, ratio_text) : "–";
-    };
-    number_cell(out_, mean(m.eager, &SpeedMetrics::geometric_mean_right));
-    number_cell(out_, mean(m.eager, &SpeedMetrics::geometric_mean_all));
-    number_cell(out_, mean(m.compile, &SpeedMetrics::geometric_mean_right));
   }
 }
 
