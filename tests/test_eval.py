@@ -169,11 +169,11 @@ def test_what_is_equal_is_judged_once(results, tmp_path):
     judged = [k for k in (1, 3, 4) if same[k] is None]
     assert len(judged) == 1 and all(same[k] in (None, *judged) for k in (1, 3, 4)), same
     assert last["summary"]["answers"] == 5 and last["summary"]["correct"] == 3
-    placed = sorted(p.name for p in (tmp_path / "placed").glob("*.py") if "fragment" not in p.name)
+    placed = sorted(p.name for p in (tmp_path / "placed").glob("pointwise.[0-9].py"))
     assert placed == ["pointwise.1.py", "pointwise.3.py", "pointwise.4.py"]
 
 
-UNTIMED = ("judge_seconds", "phases", "label")
+UNTIMED = ("judge_seconds", "phases", "label", "files")
 
 
 def by_label(process):
@@ -194,7 +194,7 @@ def by_label(process):
 
 
 def files_of(folder):
-    return {path.name: path.read_text() for path in folder.iterdir()}
+    return {path.name: path.read_text() for path in folder.glob("*.py")}
 
 
 def test_policies_side_by_side_are_what_each_is_alone(three_models, tmp_path):
@@ -294,7 +294,7 @@ def test_shards_become_the_run_that_was_not_parted(tmp_path):
     again, summary = read(run(*common, "--lines", tmp_path / "unjudged.jsonl", *merge))
     assert not again and summary["correct"] == whole["correct"] - 1
 
-    for shard in ("3/2", ""):
+    for shard in ("3/2", "", "2/-1", "-1/2", "1/2x"):
         process = run(*common, "--lines", tmp_path / "none.jsonl", "--shard", shard)
         assert process.returncode == 2 and "--shard %s: I/N is wanted" % shard in process.stderr
     assert not (tmp_path / "none.jsonl").exists()

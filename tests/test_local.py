@@ -303,6 +303,14 @@ def test_mistakes_are_told(program, tiny, tmp_path):
     assert process.returncode == 3 and "TMPDIR" in process.stderr
 
 
+def test_weights_that_are_no_numbers_are_refused(program, tmp_path):
+    model = write_model(tmp_path / "broken")
+    weights = model / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-4] + b"\xff\xff\xff\xff")
+    process = command(program, model, "--samples", "1")
+    assert process.returncode == 2 and "infinite or no numbers" in process.stderr, process.stderr
+
+
 def test_without_a_model_one_is_asked_for(program, tiny, tmp_path):
     words = ("eval", program, "--backend", "cpu", "--trials", "1", "--policy", "local")
     process = run(*words, env={"KERNELWRIGHT_MODEL": str(tmp_path / "none")})

@@ -77,6 +77,10 @@ def test_equal_names_in_two_levels_are_two_models(tmp_path):
     assert len(found) == 2 and set(last["levels"]) == {"easy", "hard"}
     found, _ = evaluated(suite, "--policy", "replay", "--answers", answers)
     assert {line["outcome"] for line in found.values()} == {"verified"}
+    # What is written in a suite's folder would be part of it.
+    for inside in (suite, suite / "out", tmp_path / "suite" / "easy" / ".." / "out"):
+        process = run("eval", suite, *FLAGS, "--out", inside)
+        assert process.returncode == 2 and "lies in" in process.stderr
     # With one name in two suites, what is written would have one.
     process = run("eval", suite / "easy", suite / "hard", *FLAGS, "--out", tmp_path / "out")
     assert process.returncode == 2 and "would both be called same" in process.stderr

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 #include <ranges>
+#include <regex>
 #include <set>
 
 #include "cli/commands.h"
@@ -180,7 +181,10 @@ std::vector<Judged> judged_of(const Flags& flags, const std::vector<PolicyFlags>
       out[i].label = asked[i].label();
       out[i].folder /= std::to_string(i);
     }
-    if (!flags.out.empty()) fs::create_directories(out[i].folder);
+    if (flags.out.empty()) continue;
+    std::error_code error;
+    fs::create_directories(out[i].folder, error);
+    if (error) throw InputError("--out " + flags.out + ": cannot be made: " + error.message());
   }
   return out;
 }
@@ -237,8 +241,17 @@ Json asked_of(const Flags& flags, const std::vector<SuiteModel>& models,
           {"models", sha256_hex(texts.dump())}};
 }
 
-// --out has files of each model's name.
-void check_names(const std::vector<SuiteModel>& models) {
+// --out has files of each model's name, and is no part of a suite, whose models they would be the
+// next time.
+void check_out(const Flags& flags, const std::vector<SuiteModel>& models) {
+  const fs::path out = fs::weakly_canonical(fs::absolute(flags.out) / "");
+  for (const std::string& suite : flags.suites) {
+    if (!fs::is_directory(suite)) continue;
+    const fs::path inside = out.lexically_relative(fs::weakly_canonical(suite));
+    if (inside.empty() || *inside.begin() == "..") continue;
+    throw InputError("--out " + flags.out + ": lies in " + suite +
+                     ", and what is written there would be models of that suite");
+  }
   std::map<std::string, std::string> files;
   for (const SuiteModel& model : models) {
     const auto [known, added] = files.emplace(model.name, model.request.file);
@@ -250,10 +263,12 @@ void check_names(const std::vector<SuiteModel>& models) {
 
 // --shard I/N: the places I-1, I-1+N, ... among so many models.
 std::vector<size_t> places_of(const std::string& shard, size_t models) {
-  size_t part = 0, parts = 0;
-  char end = 0;
-  if (std::sscanf(shard.c_str(), "%4zu/%4zu%c", &part, &parts, &end) != 2 || part < 1 ||
-      part > parts) {
+  static const std::regex wanted("([0-9]{1,4})/([0-9]{1,4})");
+  std::smatch found;
+  const bool fits = std::regex_match(shard, found, wanted);
+  const size_t part = fits ? std::stoul(found.str(1)) : 0;
+  const size_t parts = fits ? std::stoul(found.str(2)) : 0;
+  if (part < 1 || part > parts) {
     throw InputError("--shard " + shard + ": I/N is wanted, I from 1 to N, such as 2/4");
   }
   std::vector<size_t> places;
@@ -345,7 +360,12 @@ int run(const Flags& flags) {
   Machine machine(flags.machine, files);
   const std::vector<SuiteModel> all =
       read_suite(suite, {.cls = flags.cls, .twins = flags.twins}, flags.machine, machine);
-  if (!flags.out.empty()) check_names(all);
+  if (!flags.out.empty()) check_out(flags, all);
+  if (flags.twins && std::ranges::all_of(suite, [](const SuiteFile& file) {
+        return fs::path(file.path).extension() == ".py";
+      })) {
+    throw InputError("--twins: model files have none; files of tasks do (synth --twin)");
+  }
   std::vector<size_t> places = places_of(flags.shard, all.size());
   const size_t models = places.size();
   std::optional<EvalLines> lines;
@@ -549,7 +569,6 @@ Command add_eval(CLI::App& app) {
   return [flags, &app] {
     flags->given = flags_given(app);
     if (flags->lines.empty() && !flags->out.empty()) {
-      fs::create_directories(flags->out);
       flags->lines = (fs::path(flags->out) / kEvalLinesFile).string();
     }
     return run(*flags);

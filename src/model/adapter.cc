@@ -67,7 +67,9 @@ Adapter::Adapter(const Parameters& model, const fs::path& folder)
                          shape_text(shape) + " by " + kAdapterConfig + " and the model");
       }
       left.erase(own);
-      return view.to(weight.options(), /*non_blocking=*/false, /*copy=*/true);
+      at::Tensor factor = view.to(weight.options(), /*non_blocking=*/false, /*copy=*/true);
+      check_finite(factor, path.string() + ": " + own);
+      return factor;
     };
     factors_[name] = {read(a, peft_name(name_of_a(name)), {config_.rank, weight.size(1)}),
                       read(b, peft_name(name_of_b(name)), {weight.size(0), config_.rank})};

@@ -32,6 +32,11 @@ at::Tensor stored_view(const StoredTensor& stored, std::string_view bytes,
                        at::TensorOptions(type->second));
 }
 
+void check_finite(const at::Tensor& tensor, const std::string& name) {
+  if (at::isfinite(tensor).all().item<bool>()) return;
+  throw InputError(name + ": has values that are infinite or no numbers");
+}
+
 std::string shape_text(at::IntArrayRef shape) {
   std::string out = "[";
   for (size_t i = 0; i < shape.size(); ++i) out += (i ? ", " : "") + std::to_string(shape[i]);

@@ -14,6 +14,8 @@ namespace kw {
 // A stored tensor in the file's own memory: to be read, while that lives. InputError for types that
 // are none of parameters; `name` for messages.
 at::Tensor stored_view(const StoredTensor& stored, std::string_view bytes, const std::string& name);
+// InputError where one is infinite or no number: nothing that a model says with it means anything.
+void check_finite(const at::Tensor& tensor, const std::string& name);
 std::string shape_text(at::IntArrayRef shape);
 
 // Copies on the CPU of tensors that are to be stored.

@@ -190,7 +190,9 @@ Transformer::Transformer(const ModelFolder& from, const at::TensorOptions& optio
       throw InputError(folder.string() + ": " + name + " is " + shape_text(stored.sizes()) +
                        ", and " + shape_text(shape) + " by config.json");
     }
-    return stored.to(options_, /*non_blocking=*/false, /*copy=*/true);
+    at::Tensor parameter = stored.to(options_, /*non_blocking=*/false, /*copy=*/true);
+    check_finite(parameter, folder.string() + ": " + name);
+    return parameter;
   });
   for (const std::string& name : checkpoint.names()) {
     const bool tied = config_.tied && name == "lm_head.weight";

@@ -65,9 +65,15 @@ EvalLinesText parse_eval_lines(const std::string& text, const std::string& what)
       out.asked = std::move(line["eval"]);
       continue;
     }
-    if (!line.is_object() || !line.contains("model") || !line["model"].is_string() ||
-        (line.contains("label") && !line["label"].is_string())) {
-      throw InputError(what + ":" + std::to_string(number) + ": is no line of a model");
+    const std::string place = what + ":" + std::to_string(number);
+    try {  // what summaries, pages and tables read is there, and as it should be
+      const JsonReader in(line, "line");
+      in.at("model").string();
+      if (in.has("label")) in.at("label").string();
+      for (const JsonReader& sample : in.at("samples").items()) sample.at("outcome").string();
+      (void)answers_of(in);
+    } catch (const InputError& error) {
+      throw InputError(place + ": is no line of a model (" + error.what() + ")");
     }
     out.lines.push_back(std::move(line));
   }
@@ -94,10 +100,6 @@ EvalRun read_eval_run(const fs::path& path) {
     if (std::find(run.labels.begin(), run.labels.end(), label) == run.labels.end()) {
       run.labels.push_back(label);
     }
-    // What summaries and pages read is there, and as it should be.
-    const JsonReader in(line, file.string() + ": " + line["model"].get<std::string>());
-    (void)answers_of(in);
-    for (const JsonReader& sample : in.at("samples").items()) sample.at("outcome").string();
     Json& known = last[line["model"]][label];
     known = std::move(line);
   }

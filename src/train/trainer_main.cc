@@ -21,6 +21,10 @@ std::atomic<bool> g_stop{false};
 // The second one ends the program at once.
 void on_interrupt(int signal) {
   g_stop = true;
+  constexpr char text[] =
+      "\nstopping: a checkpoint is written after this step; once more: at once, without one\n";
+  if (::write(STDERR_FILENO, text, sizeof text - 1) < 0) {
+  }
   std::signal(signal, SIG_DFL);
 }
 

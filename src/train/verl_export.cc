@@ -313,7 +313,8 @@ in a row are an exception.
     out += "## What verl does otherwise\n\n";
     for (const std::string& each : differences()) out += "- " + each + ".\n";
     out +=
-        R"(- `data.max_prompt_length` counts the instructions of a chat model too, some 400 tokens.
+        R"(- `data.max_prompt_length` counts the instructions of a chat model too, some 400 tokens: it has 512 more
+  than the recipe's `data.longest_prompt`, which counts the task's text alone.
 - Advantages are divided by the standard deviation of a sample (n - 1), not of the group (n).
 - The rate rises from 0: verl's first batch of a warm-up teaches nothing.
 - Ratios are against log-probabilities that verl computes anew, not against those of sampling.

@@ -16,6 +16,8 @@ constexpr auto kTasks = VerlFate::kTasks;
 constexpr auto kReward = VerlFate::kReward;
 constexpr auto kNoPlace = VerlFate::kNoPlace;
 
+// Of a chat model, before a task's text: some 400, more in tokenizers with few long words.
+constexpr int64_t kInstructionTokens = 512;
 constexpr double kNever = 1e9;  // of a limit that is not to hold anything back
 
 // Objectives that verl has, with its estimators of advantages.
@@ -73,7 +75,7 @@ std::vector<VerlRow> make_rows() {
       {"data.tasks", kTasks, "how many there are"},
       {"data.hygiene", kTasks, "whether they are examined"},
       {"data.longest_prompt", kConfig, "data.max_prompt_length",
-       [](const C& c) { return Json(c.longest_prompt); }},
+       [](const C& c) { return Json(c.longest_prompt + kInstructionTokens); }},
       {"rl.objective", kConfig, "algorithm.adv_estimator",
        [](const C& c) { return Json(estimators().at(c.objective.name)); }},
       {"rl.objective", kReward, "the formula of reward.py"},
