@@ -102,10 +102,38 @@ def test_rows_of_a_data_set(levels, tmp_path):
     assert {name: line["task"] for name, line in found.items()} == wanted
     assert {level: each["correct"] for level, each in last["levels"].items()} == {
         "level1": 1, "level2": 1}
+    for name, row in (("above", {"id": "../../evil", "model": "import torch\n"}),
+                      ("elsewhere", {"id": "/tmp/evil", "model": "import torch\n"}),
+                      ("long", {"code": "import torch\n", "name": "n" * 300, "level": None})):
+        bad = tmp_path / (name + ".jsonl")
+        bad.write_text("\n" * (name == "long") + json.dumps(row) + "\n")
+        process = run("eval", bad, *FLAGS, "--out", tmp_path / "out")
+        assert process.returncode == 2 and "a model is called" in process.stderr, process.stderr
     with rows.open("a") as file:
         file.write('{"code": 3}\n')
     process = run("eval", rows, *FLAGS)
     assert process.returncode == 2 and "rows.jsonl:5" in process.stderr
+
+
+def test_shards_of_a_run_that_is_kept(tmp_path):
+    """Each in a folder; tests are made models anew, whose texts are not what tells runs apart."""
+    suite = tmp_path / "suite"
+    suite.mkdir()
+    for name in ("one", "two"):
+        (suite / (name + ".py")).write_text(
+            "import random\nimport torch\n\n\ndef %s(x, by):\n    return x * by\n\n\ndef test():\n"
+            "    names = {'a', 'b', 'c', 'd', 'e'}\n"
+            "    for name in names:\n        %s(torch.randn(4, 50), ord(name))\n" % (name, name))
+    common = ("eval", suite, "--backend", "cpu", "--trials", "1", "--seed", "3", "--json")
+    folders = [tmp_path / str(part) for part in (1, 2)]
+    for part, folder in enumerate(folders, 1):
+        assert run(*common, "--out", folder, "--shard", "%d/2" % part).returncode == 0
+    merged = run(*common, "--out", tmp_path / "all", *(
+        word for folder in folders for word in ("--merge", folder / "lines.jsonl")))
+    assert merged.returncode == 0, merged.stderr
+    assert json.loads(merged.stdout.splitlines()[-1])["summary"]["correct"] == 2
+    process = run(*common, "--shard", "1/2")
+    assert process.returncode == 2 and "--out" in process.stderr
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +184,8 @@ NO_MODELS = {
     "shapes": ("def test_double():\n    return double(torch.ones(3) @ torch.ones(4))",
                "shapes.py:9: the test raised"),
     "syntax": ("def test_double(:", "syntax.py:8"),
+    "blanks": ("def test_nothing():\n    return 1\nModel%s= 3 if" % (" " * 200_000), "blanks.py:10"),
+    "letters": ("def test%s(" % ("a" * 500_000), "letters.py:8"),
     "endless": ("def test_double():\n    while True:\n        double(torch.ones(3))",
                 "more than 256 calls"),
 }

@@ -18,43 +18,57 @@ from refusal import Refused
 _MOST_CALLS = 256
 _NOTE = "What follows was added: the calls that %s makes of %s, as a model."
 
-# Runs the tests with the operator replaced by one that notes what it is called with. It is called
-# with copies, so that it changes nothing that it is given.
+# Runs the tests with the operator replaced by one that notes what it is called with, as it is then: what
+# is changed later, by the operator too, counts as another tensor. What the operator calls itself is its
+# own. Python's random numbers are the same each time, as the recorder's tensors are.
 _CALLS = '''
 
 # {note}
+import random as _random
+
 import torch
+
+_own_get_inputs = globals().get("get_inputs")
 
 
 def _calls_of_tests():
     """The tensors that {operator} is called with, each once, and the arguments of each call."""
-    global {operator}
-    _operator, _tensors, _calls = {operator}, [], []
+    global {operator}, get_inputs
+    _operator, _get_inputs, _seen, _calls = {operator}, get_inputs, [], []
 
-    def _copied(value):
+    def _noted(value):
         if isinstance(value, torch.Tensor):
-            if not any(value is known for known in _tensors):
-                _tensors.append(value)
-            return value.detach().clone()
+            version = None if value.is_inference() else value._version
+            for known, its_version, copy in _seen:
+                if known is value and its_version == version:
+                    return copy
+            _seen.append((value, version, value.detach().clone()))
+            return _seen[-1][2]
         if type(value) in (list, tuple):
-            return type(value)(_copied(item) for item in value)
+            return type(value)(_noted(item) for item in value)
         if type(value) is dict:
-            return {{key: _copied(item) for key, item in value.items()}}
+            return {{key: _noted(item) for key, item in value.items()}}
         return value
 
-    def _noted(*args, **kwargs):
+    def _noting(*args, **kwargs):
+        global {operator}
         if len(_calls) == {most}:
             raise RuntimeError("a model of more than {most} calls is asked for")
-        result = _operator(*_copied(args), **_copied(kwargs))
-        _calls.append((args, kwargs))
-        return result
+        _calls.append((_noted(args), _noted(kwargs)))
+        {operator} = _operator
+        try:
+            return _operator(*args, **kwargs)
+        finally:
+            {operator} = _noting
 
-    {operator} = _noted
+    _random.seed(0)
+    {operator}, get_inputs = _noting, _own_get_inputs
     try:
+        with torch.no_grad():
 {tests}
     finally:
-        {operator} = _operator
-    return _tensors, _calls
+        {operator}, get_inputs = _operator, _get_inputs
+    return [copy for _, _, copy in _seen], _calls
 
 
 def get_inputs():
@@ -82,17 +96,17 @@ def adapt(request):
     operator, tests = _names(tree, name)
     text = _without_runs(request["source"], tree, tests)
     text += _CALLS.format(note=_NOTE % (" and ".join(tests), operator), operator=operator, most=_MOST_CALLS,
-                          tests="".join("        %s()\n" % test for test in tests).rstrip())
+                          tests="".join("            %s()\n" % test for test in tests).rstrip())
     recording = Recording({**request, "source": text, "harness": None})
     with recording.installed():
         recording.recorder.start("inputs")
         recording.user("the file", recording.file.execute)
         tensors, calls = recording.user("the test", recording.file.get("_calls_of_tests"))
-        written = _calls(operator, tensors, calls, recording.file)
+        names = _argument_names(len(tensors), recording.file)
+        written = _calls(operator, dict(zip(map(id, tensors), names)), calls, recording.file)
     if not tensors:
         raise Refused("unsupported", "no test calls %s with a tensor" % operator, name, None)
-    arguments = ", ".join("a%d" % k for k in range(len(tensors)))
-    model = _MODEL.format(arguments=arguments,
+    model = _MODEL.format(arguments=", ".join(names),
                           calls="\n".join("            %s," % call for call in written))
     return {"status": "ok", "model": text + model}
 
@@ -110,28 +124,71 @@ def _names(tree, file):
         raise Refused("missing", "the file defines no Model, and no function test... that calls "
                       "another of its functions", file, None)
     stem = file.rpartition("/")[2].partition(".")[0]
-    # Of several that tests call, such as helpers that make tensors, the one that the file is named
-    # after, else the first: tests stand below what they test.
-    operator = stem if stem in operators else operators[0]
+    named = [name for name in operators if name == stem] or [
+        name for name in operators if any(test == "test_" + name for test in tests)]
+    if len(named or operators) > 1:
+        raise Refused("missing", "tests call %s: a file that is named after one of them says which is the "
+                      "operator, or a test, such as test_%s" % (" and ".join(operators), operators[0]),
+                      file, None)
+    (operator,) = named or operators
     return operator, [test for test in tests if operator in called[test]]
 
 
+_BLOCKS = ("body", "orelse", "finalbody", "handlers")
+
+
 def _without_runs(source, tree, tests):
-    """The source without statements of the module that call its tests, or use what came of that."""
-    lines, gone = source_lines(source), set(tests)
+    """The source with `pass` in the place of statements of the module that call its tests, or a function
+    that does, or use what came of that."""
+    lines, gone = [line.encode() for line in source_lines(source)], set(tests)
     for node in tree.body:
-        names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) or \
-                not any(part.id in gone for part in names):
-            continue
-        gone |= {part.id for part in names if isinstance(part.ctx, ast.Store)}
-        for line in range(node.lineno - 1, node.end_lineno):
-            lines[line] = "\n"
-    return "".join(lines).rstrip() + "\n"
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _loads(node) & gone:
+            gone.add(node.name)
+    removed = []
+
+    def look(statements):
+        for node in statements:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                continue
+            inner = [getattr(node, block) for block in _BLOCKS if getattr(node, block, None)]
+            head = [child for name, child in ast.iter_fields(node) if name not in _BLOCKS]
+            loads = set().union(*(_loads(part) for child in head
+                                  for part in (child if isinstance(child, list) else [child])
+                                  if isinstance(part, ast.AST)))
+            stores = {part.id for part in ast.walk(node)
+                      if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+            if loads & gone:
+                removed.append(node)
+                gone.update(stores)
+            elif not inner:
+                gone.difference_update(stores - set(tests))
+            for block in inner if not loads & gone else ():
+                look(block)
+
+    look(tree.body)
+    for node in sorted(removed, key=lambda node: (node.lineno, node.col_offset), reverse=True):
+        first, last = node.lineno - 1, node.end_lineno - 1
+        rest = lines[last][node.end_col_offset:]
+        lines[first] = lines[first][:node.col_offset] + b"pass" + rest
+        lines[first + 1:last + 1] = [b"\n"] * (last - first)
+    return b"".join(lines).decode().rstrip() + "\n"
 
 
-def _calls(operator, tensors, calls, file):
-    names = {id(tensor): "a%d" % k for k, tensor in enumerate(tensors)}
+def _loads(node):
+    return {part.id for part in ast.walk(node)
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)}
+
+
+def _argument_names(count, file):
+    """a0, a1, ..., but for what the file has names for."""
+    prefix = "a"
+    while any("%s%d" % (prefix, k) in file.module.__dict__ for k in range(count)):
+        prefix += "_"
+    return ["%s%d" % (prefix, k) for k in range(count)]
+
+
+def _calls(operator, names, calls, file):
+    """The text of each call; `names` of tensors by their id()."""
 
     def literal(value):
         kind = type(value)

@@ -229,7 +229,7 @@ Json asked_of(const Flags& flags, const std::vector<SuiteModel>& models,
               const std::vector<Judged>& judged, const DeviceProfile& profile) {
   Json texts, policies;
   for (const SuiteModel& model : models) {
-    texts.push_back({model.request.file, model.request.text});
+    texts.push_back({model.request.file, model.original});
   }
   for (const Judged& each : judged) {  // a folder's model may be another one by now
     policies.push_back({each.policy->name(), each.policy->fingerprint()});
@@ -523,7 +523,7 @@ Command add_eval(CLI::App& app) {
       "reads it); where it was accepted, <model>.<sample>.py stands for the model (verify it, "
       "import it). kernelwright report makes a page of it. "
       "With --beside in folders of it, one for each policy: 0 (--policy), 1 (the first --beside)");
-  CLI::Option* kept = app.add_option(
+  app.add_option(
       "--lines", flags->lines,
       "file for each model's line, as --json prints it: the same command goes on from "
       "what a run that was ended has left there, and its summary is of all models (of its shard)");
@@ -531,14 +531,12 @@ Command add_eval(CLI::App& app) {
                  "what other runs of the same command left with --lines, such as those of its "
                  "shards: counts as judged, and is added to this run's; may be given several times")
       ->type_name("FILE")
-      ->allow_extra_args(false)
-      ->needs(kept);
+      ->allow_extra_args(false);
   app.add_option("--shard", flags->shard,
                  "judge each Nth model alone, from the Ith on (2/4): runs of all I, each with "
                  "--lines of its own, share the work; then the command with --merge of these "
                  "files, and without --shard, prints the summary of all")
-      ->type_name("I/N")
-      ->needs(kept);
+      ->type_name("I/N");
   app.add_option("--seed", flags->seed,
                  "seed of inputs and parameters (default: secret), and of what a policy draws at a "
                  "temperature (default: 0)");
@@ -570,6 +568,9 @@ Command add_eval(CLI::App& app) {
     flags->given = flags_given(app);
     if (flags->lines.empty() && !flags->out.empty()) {
       flags->lines = (fs::path(flags->out) / kEvalLinesFile).string();
+    }
+    if (flags->lines.empty() && (!flags->merge.empty() || flags->shard != "1/1")) {
+      throw InputError("--shard and --merge need --out FOLDER or --lines FILE, for what is judged");
     }
     return run(*flags);
   };

@@ -64,6 +64,12 @@ int run(const Flags& flags) {
                         : fs::is_directory(flags.run)
                             ? fs::path(flags.run) / "report.html"
                             : fs::path(flags.run).replace_extension(".html");
+  for (const std::string& input : {flags.run, flags.against}) {
+    std::error_code error;
+    if (!input.empty() && fs::equivalent(page, input, error)) {
+      throw InputError("--out: " + page.string() + " is the run itself");
+    }
+  }
   write_file(page, eval_page(run, other));
   if (!flags.csv.empty()) write_file(flags.csv, eval_csv(run));
   if (flags.json) {

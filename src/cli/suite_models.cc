@@ -1,8 +1,7 @@
 #include "cli/suite_models.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <regex>
+#include <cctype>
 #include <set>
 #include <sstream>
 
@@ -22,13 +21,16 @@ bool is_hidden(const fs::path& path) {
 
 void add_folder(const fs::path& folder, std::vector<SuiteFile>& out) {
   std::vector<fs::path> found;
-  fs::recursive_directory_iterator it(folder), end;
-  for (; it != end; ++it) {
-    if (is_hidden(it->path())) {
-      if (it->is_directory()) it.disable_recursion_pending();
-    } else if (it->is_regular_file() && it->path().extension() == ".py") {
-      found.push_back(it->path());
+  try {
+    for (fs::recursive_directory_iterator it(folder), end; it != end; ++it) {
+      if (is_hidden(it->path())) {
+        if (it->is_directory()) it.disable_recursion_pending();
+      } else if (it->is_regular_file() && it->path().extension() == ".py") {
+        found.push_back(it->path());
+      }
     }
+  } catch (const fs::filesystem_error& error) {
+    throw InputError(folder.string() + ": cannot be read: " + error.code().message());
   }
   if (found.empty()) throw InputError(folder.string() + ": has no *.py file");
   std::sort(found.begin(), found.end());
@@ -54,7 +56,8 @@ std::vector<SuiteModel> kernelbench_rows(const std::string& text, const std::str
     SuiteModel& model = out.emplace_back();
     model.request = common;
     model.request.text = row.at("code").string();
-    if (row.has("level")) model.level = "level" + std::to_string(row.at("level").integer(0, 999));
+    if (row.has("level") && !row.at("level").is_null())
+      model.level = "level" + std::to_string(row.at("level").integer(0, 999));
     std::string name = row.has("name") ? row.at("name").string() : "";
     if (row.has("problem_id")) {
       const std::string id = std::to_string(row.at("problem_id").integer(0, 999'999));
@@ -91,17 +94,45 @@ std::vector<SuiteModel> models_of_rows(const SuiteFile& file, const SuiteFormat&
   common.cls = format.cls;
   common.profile = profile;
   const std::string text = read_text(file.path);
-  const Json first = Json::parse(text.substr(0, text.find('\n')), nullptr, false);
+  const size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  const Json first =
+      Json::parse(text.substr(begin, text.find('\n', begin) - begin), nullptr, false);
   return first.is_object() && first.contains("code")
              ? kernelbench_rows(text, file.path, common)
              : synth_rows(text, file.path, format.twins, common);
 }
 
-// A test, and no model that it could be taken for.
+// A test, and no model that it could be taken for; of lines that begin so.
 bool is_operator_test(const RecordRequest& request) {
-  static const std::regex test("(^|\n)def test\\w*\\("), model("(^|\n)(class Model\\b|Model *=)");
-  return request.cls == "Model" && std::regex_search(request.text, test) &&
-         !std::regex_search(request.text, model);
+  bool has_test = false;
+  std::istringstream lines(request.text);
+  for (std::string line; std::getline(lines, line);) {
+    const auto is_name = [&](size_t at) {
+      return at < line.size() &&
+             (std::isalnum(static_cast<unsigned char>(line[at])) || line[at] == '_');
+    };
+    if (line.starts_with("class Model") && !is_name(11)) return false;
+    const size_t after = line.find_first_not_of(' ', 5);
+    if (line.starts_with("Model") && after < line.size() && line[after] == '=') return false;
+    has_test = has_test || line.starts_with("def test");
+  }
+  return has_test && request.cls == "Model";
+}
+
+// Names are parts of the names of files, below the folder of a run.
+void check_name(const SuiteModel& model) {
+  constexpr size_t kLongest = 200;  // of a part; files have endings besides
+  const fs::path name(model.name);
+  const bool plain = !model.name.empty() && !name.is_absolute() && is_utf8(model.name) &&
+                     std::all_of(name.begin(), name.end(), [](const fs::path& part) {
+                       const std::string& text = part.native();
+                       return !text.empty() && text != ".." && text != "." &&
+                              text.size() <= kLongest && text.find('\0') == std::string::npos;
+                     });
+  if (plain && is_utf8(model.request.file)) return;
+  throw InputError("a model is called " + (is_utf8(model.name) ? model.name : "no UTF-8 text") +
+                   ": expected a name of a file, of " + std::to_string(kLongest) +
+                   " characters at most, or a relative path of such");
 }
 
 void adapt_all(std::vector<SuiteModel>& models, const SuiteFormat& format, WorkerPool& pool) {
@@ -152,7 +183,9 @@ std::vector<SuiteModel> read_suite(const std::vector<SuiteFile>& files, const Su
     model.level = file.level;
   }
   std::set<std::string> names;
-  for (const SuiteModel& model : out) {
+  for (SuiteModel& model : out) {
+    check_name(model);
+    model.original = model.request.text;
     if (!names.insert(model.request.file).second) {
       throw InputError("two models of the suite are called " + model.request.file);
     }

@@ -16,8 +16,9 @@ namespace kw {
 
 struct SuiteModel {
   RecordRequest request;  // `file`: as it is shown, unlike that of any other model
+  std::string original;   // the text as it was read
   // By which what is written for it is called: of a file in a folder its place there without ending
-  // ("level1/23_softmax"), of a row its id, or "level1/23_softmax".
+  // ("level1/23_softmax"), of a row its id, or "level1/23_softmax". Relative, and not above.
   std::string name;
   std::string level;  // the subfolder, or the row's level as "level1"; "" where there is none
   std::optional<JobFault> fault;  // nothing can be recorded: its test could not be made a model

@@ -43,8 +43,13 @@ class Folder {
       read_lines(answers);
     } else {
       std::set<fs::path> files;  // in order
-      for (const auto& entry : fs::recursive_directory_iterator(answers)) {
-        if (entry.is_regular_file()) files.insert(entry.path());
+      try {
+        for (const auto& entry : fs::recursive_directory_iterator(answers)) {
+          if (entry.is_regular_file()) files.insert(entry.path());
+        }
+      } catch (const fs::filesystem_error& error) {
+        throw InputError("--answers " + answers.string() +
+                         ": cannot be read: " + error.code().message());
       }
       for (const fs::path& file : files) read(file, answers, files);
     }
@@ -59,7 +64,10 @@ class Folder {
  private:
   void read(const fs::path& file, const fs::path& answers, const std::set<fs::path>& files) {
     const std::string end = file.extension().string();
-    if (end == ".jsonl") return read_lines(file);
+    if (end == ".jsonl") {  // in folders below there are other things, such as logs
+      if (file.parent_path().lexically_relative(answers) == ".") read_lines(file);
+      return;
+    }
     if (end != ".py" && end != ".txt" && end != ".md") return;
     fs::path name = file.lexically_relative(answers).replace_extension();
     if (name.extension() == ".reference") return;  // the model, as `eval --out` leaves it

@@ -136,13 +136,17 @@ std::string policy_name(const std::string& label, const EvalRun& run) {
 
 std::string level_name(const std::string& level) { return level.empty() ? "no level" : level; }
 
-// The accepted sample with the largest estimate; -1: none has a time.
+bool is_right(const Json& sample) {  // as metrics count: in full
+  return string_at(sample, "outcome") == "accepted" && sample.value("in_full", Json()) == true;
+}
+
+// The right sample with the largest estimate; -1: none has a time.
 int best_sample(const Json& line) {
   int best = -1;
   double most = 0;
   const Json& samples = line.at("samples");
   for (size_t k = 0; k < samples.size(); ++k) {
-    if (string_at(samples[k], "outcome") != "accepted") continue;
+    if (!is_right(samples[k])) continue;
     const auto ratio = number_at(samples[k].value("speedup_eager", Json()), "estimate");
     if (ratio && *ratio > most) most = *ratio, best = static_cast<int>(k);
   }
@@ -405,7 +409,7 @@ void Page::write_model(const Json& line) {
   std::string reasons = string_at(line, "reason"), found = model + " " + reasons;
   size_t right = 0;
   for (const Json& sample : samples) {
-    right += string_at(sample, "outcome") == "accepted";
+    right += is_right(sample);
     const std::string reason = string_at(sample, "reason");
     found += " " + reason;
     if (reasons.empty() && outcome != "verified") reasons = reason;

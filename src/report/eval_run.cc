@@ -4,7 +4,6 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <set>
 
 #include "formats/error.h"
 #include "report/eval_summary.h"
@@ -18,7 +17,8 @@ namespace fs = std::filesystem;
 std::string label_of(const Json& line) { return line.value("label", ""); }
 
 bool has_flag(const EvalRun& run, const char* flag) {
-  return run.asked.value("flags", Json::object()).contains(flag);
+  const Json flags = run.asked.value("flags", Json::object());
+  return flags.contains(flag) && flags[flag] != Json{"false"};
 }
 
 std::string text_of(const fs::path& file) {
@@ -118,8 +118,15 @@ std::optional<std::string> kept_file(const EvalRun& run, const Json& line, const
   if (run.folder.empty() || files.empty()) return {};
   const fs::path relative = fs::path(files + end).lexically_normal();
   if (relative.is_absolute() || *relative.begin() == "..") return {};
-  std::ifstream in(run.folder / relative, std::ios::binary);
-  if (!in || !fs::is_regular_file(run.folder / relative)) return {};
+  // A link may lead elsewhere, and a pipe has no end.
+  const fs::path file = run.folder / relative;
+  std::error_code error;
+  const fs::path real = fs::canonical(file, error);
+  if (error || !fs::is_regular_file(fs::symlink_status(file)) ||
+      *real.lexically_relative(fs::canonical(run.folder)).begin() == "..") {
+    return {};
+  }
+  std::ifstream in(file, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
@@ -134,6 +141,10 @@ MetricsOptions metrics_options(const EvalRun& run) {
   return out;
 }
 
+bool is_timed(const EvalRun& run) {
+  return string_at(run.asked, "backend") != "cpu" && !has_flag(run, "--no-time");
+}
+
 std::vector<TaskAnswers> answers_of(const EvalRun& run, const std::string& label) {
   std::vector<TaskAnswers> out;
   for (const Json& line : run.lines) {
@@ -145,7 +156,7 @@ std::vector<TaskAnswers> answers_of(const EvalRun& run, const std::string& label
 
 std::vector<RunMetrics> measure_run(const EvalRun& run) {
   const MetricsOptions options = metrics_options(run);
-  const bool timed = run.asked.value("backend", "") != "cpu" && !has_flag(run, "--no-time");
+  const bool timed = is_timed(run);
   const auto measured = [&](const std::vector<TaskAnswers>& tasks) {
     Metrics out = measure(tasks, options);
     if (!timed) out.eager.reset();
@@ -185,7 +196,7 @@ std::string eval_csv(const EvalRun& run) {
       for (const char* key : {"outcome", "rejected_at", "reason"}) {
         cells.push_back(word(sample, key));
       }
-      cells.push_back(sample.value("degenerate", false) ? "true" : "false");
+      cells.push_back(sample.value("degenerate", Json()) == true ? "true" : "false");
       for (const char* key : {"speedup_eager", "speedup_compile"}) {
         add_interval(sample.value(key, Json()), cells);
       }

@@ -46,6 +46,7 @@ struct RunMetrics {
   Metrics metrics;                   // pass@k by all k that some task has answers for
 };
 std::vector<RunMetrics> measure_run(const EvalRun& run);
+bool is_timed(const EvalRun& run);
 // How its samples were judged.
 MetricsOptions metrics_options(const EvalRun& run);
 std::vector<TaskAnswers> answers_of(const EvalRun& run, const std::string& label);

@@ -1,6 +1,7 @@
 #include "report/eval_run.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <fstream>
@@ -118,6 +119,12 @@ TEST(EvalRun, KeptFilesAreThoseOfTheRunsFolder) {
     EXPECT_FALSE(kept_file(run, {{"files", bad}}, ".reference.py")) << bad;
   }
   EXPECT_FALSE(kept_file(run, {{"files", 3}}, ".reference.py"));
+  fs::create_symlink(folder.path() / "secret.reference.py", run.folder / "link.reference.py");
+  fs::create_directory_symlink(folder.path(), run.folder / "up");
+  ASSERT_EQ(::mkfifo((run.folder / "pipe.reference.py").c_str(), 0600), 0);
+  for (const char* bad : {"link", "up/secret", "pipe"}) {
+    EXPECT_FALSE(kept_file(run, {{"files", bad}}, ".reference.py")) << bad;
+  }
 }
 
 // A reader of RFC 4180 of the test's own.
@@ -161,6 +168,27 @@ TEST(EvalRun, AsATable) {
   EXPECT_EQ(rows[4][column("reason")], kLines[1]["samples"][0]["reason"]);
 }
 
+TEST(EvalRun, WhatWasGivenAsFalseWasNotGiven) {
+  EvalRun run;
+  run.asked = {{"flags", {{"--until-accepted", {"false"}}}}};
+  EXPECT_EQ(metrics_options(run).judged, MetricsOptions::Judged::kAll);
+  run.asked["flags"]["--until-accepted"] = {"true"};
+  EXPECT_EQ(metrics_options(run).judged, MetricsOptions::Judged::kUntilCorrect);
+  run.asked["flags"]["--until-accepted"] = Json::array();
+  EXPECT_EQ(metrics_options(run).judged, MetricsOptions::Judged::kUntilCorrect);
+}
+
+TEST(EvalPage, AFirstLookIsNoVerdict) {
+  const ScratchFolder folder;
+  Json looked = sample(true, 3);
+  looked["in_full"] = false;
+  written(folder, {line("x.py", {sample(true, 1.5), looked})});
+  const std::string page = eval_page(read_eval_run(folder.path()));
+  EXPECT_NE(page.find(">1/2<"), std::string::npos);
+  EXPECT_NE(page.find("1.50×"), std::string::npos);
+  EXPECT_EQ(page.find("3.00×"), std::string::npos);
+}
+
 TEST(RunComparison, IsOfModelsThatBothHave) {
   const ScratchFolder a, b;
   written(a, kLines);
@@ -173,6 +201,14 @@ TEST(RunComparison, IsOfModelsThatBothHave) {
   EXPECT_DOUBLE_EQ(found[0].comparison.solved->value, 0.5);  // z.py of two
   EXPECT_DOUBLE_EQ(found[0].comparison.pass_at.at(1)->value, 0.25);
   EXPECT_DOUBLE_EQ(found[0].comparison.speedup->value, 2);  // z: 2 and 1, x: 8 and 4
+  std::vector<Json> others = kLines;                        // another program under x.py's name
+  for (Json& each : others) each["task"] = each["model"] == "x.py" ? "b" : "a";
+  written(b, others);
+  for (Json& each : others) each["task"] = "a";
+  written(a, others);
+  const auto apart = compare_runs(read_eval_run(a.path()), read_eval_run(b.path()));
+  EXPECT_EQ(apart[0].tasks, 2u);
+  EXPECT_EQ(apart[0].left_out, 2u);
   const ScratchFolder other;
   written(other, {line("q.py", {sample(true, 1)})});
   EXPECT_THROW(compare_runs(read_eval_run(a.path()), read_eval_run(other.path())), InputError);

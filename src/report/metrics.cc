@@ -228,8 +228,11 @@ double pass_at_k(int n, int c, int k) {
   return 1 - none;
 }
 
-Metrics measure(const std::vector<TaskAnswers>& tasks, const MetricsOptions& options) {
-  check(tasks, options);
+Metrics measure(const std::vector<TaskAnswers>& given, const MetricsOptions& options) {
+  check(given, options);
+  // Whatever their order: intervals of the bootstrap depend on it.
+  std::vector<TaskAnswers> tasks = given;
+  std::ranges::stable_sort(tasks, {}, &TaskAnswers::task);
   Metrics out;
   out.tasks = tasks.size();
   out.judged = options.judged;

@@ -258,6 +258,16 @@ TEST(Metrics, WhatKernelBenchsRuleWouldPass) {
   EXPECT_DOUBLE_EQ(found.solved->value, 1.0 / 3);
 }
 
+TEST(Metrics, TheOrderOfTasksChangesNothing) {
+  std::vector<TaskAnswers> tasks;
+  for (int i = 0; i < 30; ++i) {
+    tasks.push_back({"t" + std::to_string(i), {fast(0.5 + i % 7), i % 3 ? wrong() : right()}});
+  }
+  const Json found = to_json(measure(tasks));
+  std::reverse(tasks.begin(), tasks.end());
+  EXPECT_EQ(to_json(measure(tasks)), found);
+}
+
 TEST(Metrics, PoliciesAreComparedTaskByTask) {
   std::vector<TaskAnswers> ours = timed(), theirs = timed();
   std::reverse(theirs.begin(), theirs.end());

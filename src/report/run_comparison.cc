@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <set>
 
 #include "formats/error.h"
@@ -43,13 +44,23 @@ std::vector<std::pair<std::string, std::string>> rows_of(const PolicyComparison&
 }
 
 std::string title_of(const RunComparison& each) {
-  std::string title = each.ours.empty() ? "" : each.ours;
-  if (each.theirs != each.ours)
-    title += (title.empty() ? "" : " ") + std::string("against ") + each.theirs;
+  std::string title = each.ours;
+  if (each.theirs != each.ours && !each.theirs.empty()) {
+    title += (title.empty() ? "against " : " against ") + each.theirs;
+  }
   title += (title.empty() ? "" : ": ") + count_text(each.tasks, "task");
-  if (each.left_out > 0)
-    title += ", " + std::to_string(each.left_out) + " in one run alone left out";
-  return title;
+  if (each.left_out == 0) return title;
+  return title + ", " + std::to_string(each.left_out) +
+         " left out that are in one run alone, or another program there";
+}
+
+// The hash of each model's program; "": it was not recorded.
+std::map<std::string, std::string> programs_of(const EvalRun& run, const std::string& label) {
+  std::map<std::string, std::string> out;
+  for (const Json& line : run.lines) {
+    if (line.value("label", "") == label) out[line.at("model")] = string_at(line, "task");
+  }
+  return out;
 }
 
 void keep(std::vector<TaskAnswers>& tasks, const std::set<std::string>& names) {
@@ -88,14 +99,19 @@ std::vector<RunComparison> compare_runs(const EvalRun& ours, const EvalRun& thei
     std::set<std::string> in_a, in_b, both;
     for (const TaskAnswers& task : a) in_a.insert(task.task);
     for (const TaskAnswers& task : b) in_b.insert(task.task);
-    std::set_intersection(in_a.begin(), in_a.end(), in_b.begin(), in_b.end(),
-                          std::inserter(both, both.end()));
+    const auto programs_a = programs_of(ours, mine), programs_b = programs_of(theirs, its);
+    for (const std::string& task : in_a) {
+      if (in_b.contains(task) && programs_a.at(task) == programs_b.at(task)) both.insert(task);
+    }
     if (both.empty())
       throw InputError(ours.name + " and " + theirs.name + " have no model in common");
     keep(a, both);
     keep(b, both);
     out.push_back({mine, its, both.size(), in_a.size() + in_b.size() - 2 * both.size(),
                    compare(a, b, options)});
+    if (is_timed(ours) && is_timed(theirs)) continue;
+    out.back().comparison.fast_best.clear();
+    out.back().comparison.speedup.reset();
   }
   return out;
 }

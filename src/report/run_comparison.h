@@ -9,7 +9,8 @@
 
 namespace kw {
 
-// Policies of one name, or the only ones of both runs; models that both have judged.
+// Policies of one name, or the only ones of both runs; models that both have judged, and that are
+// one program in both.
 struct RunComparison {
   std::string ours, theirs;  // labels
   size_t tasks = 0, left_out = 0;
