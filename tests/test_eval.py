@@ -311,7 +311,7 @@ def test_lines_of_another_run_are_not_gone_on_with(three_models, tmp_path):
     common = ("eval", three_models, "--backend", "cpu", "--trials", "1", "--seed", "5", "--lines", lines)
     assert run(*common).returncode == 0
     kept = lines.read_text()
-    for flags, word in ((("--samples", "3"), "another run"), (("--twins",), "another run"),
+    for flags, word in ((("--samples", "3"), "another run"), (("--no-time",), "another run"),
                         (("--coverage", "pure"), "another run"), (("--trial-timeout", "9"), "another run")):
         process = run(*common, *flags)
         assert process.returncode == 2 and word in process.stderr, process.stderr

@@ -307,7 +307,7 @@ def test_weights_that_are_no_numbers_are_refused(program, tmp_path):
     model = write_model(tmp_path / "broken")
     weights = model / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-4] + b"\xff\xff\xff\xff")
-    process = command(program, model, "--samples", "1")
+    process = run(*command(program, model, "--samples", "1"))
     assert process.returncode == 2 and "infinite or no numbers" in process.stderr, process.stderr
 
 
