@@ -11,7 +11,7 @@ import math
 
 import torch
 
-from loading import UserFile, parse, source_lines
+from loading import parse, source_lines
 from recorder import Recording
 from refusal import Refused
 

@@ -132,6 +132,12 @@ std::string read_text(const fs::path& path) {
   return std::move(text).str();
 }
 
+void write_file(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  if (!file.flush()) throw EnvironmentError("cannot write " + path.string());
+}
+
 RecordRequest request_for_file(const fs::path& path, const std::string& cls,
                                const MachineFlags& flags, const DeviceProfile& profile) {
   RecordRequest request;

@@ -54,6 +54,9 @@ double parse_seconds(const std::string& flag, const std::string& text);
 // Reads a user's file. InputError with the path when it cannot be read.
 std::string read_text(const std::filesystem::path& path);
 
+// EnvironmentError with the path when it cannot be written.
+void write_file(const std::filesystem::path& path, const std::string& text);
+
 // A record request for `path`'s class `cls`, with the --set overrides of `flags`.
 RecordRequest request_for_file(const std::filesystem::path& path, const std::string& cls,
                                const MachineFlags& flags, const DeviceProfile& profile);

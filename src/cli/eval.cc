@@ -47,12 +47,6 @@ struct Flags {
   Json given;  // flags, as they were given
 };
 
-void write_file(const fs::path& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  if (!file.flush()) throw EnvironmentError("cannot write " + path.string());
-}
-
 // One of the policies that are judged, and what came of it.
 struct Judged {
   std::string label;  // what its lines say it is; empty where it is the only one

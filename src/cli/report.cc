@@ -1,9 +1,9 @@
 // kernelwright report RUN [--against RUN]
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/common.h"
 #include "formats/error.h"
 #include "report/eval_page.h"
 #include "report/eval_run.h"
@@ -20,14 +20,8 @@ struct Flags {
   bool json = false;
 };
 
-void write_file(const fs::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  if (!file.flush()) throw EnvironmentError("cannot write " + path.string());
-}
-
 Json summary_json(const EvalRun& run, const std::vector<RunMetrics>& metrics,
-                  const EvalRun* against) {
+                  const EvalRun* against, const std::vector<RunComparison>& comparisons) {
   Json out = {{"run", run.name}, {"asked", run.asked}, {"policies", Json::array()}};
   for (const RunMetrics& each : metrics) {
     if (!each.level) {
@@ -36,8 +30,7 @@ Json summary_json(const EvalRun& run, const std::vector<RunMetrics>& metrics,
       out["policies"].back()["levels"][*each.level] = to_json(each.metrics);
     }
   }
-  if (!against) return out;
-  for (const RunComparison& each : compare_runs(run, *against)) {
+  for (const RunComparison& each : comparisons) {
     out["against"].push_back({{"label", each.ours},
                               {"their_label", each.theirs},
                               {"run", against->name},
@@ -60,6 +53,8 @@ int run(const Flags& flags) {
   if (!flags.against.empty()) against = read_eval_run(flags.against);
   const EvalRun* other = against ? &*against : nullptr;
   const std::vector<RunMetrics> metrics = measure_run(run);
+  std::vector<RunComparison> comparisons;
+  if (other) comparisons = compare_runs(run, *other);
   const fs::path page = !flags.out.empty() ? fs::path(flags.out)
                         : fs::is_directory(flags.run)
                             ? fs::path(flags.run) / "report.html"
@@ -70,10 +65,10 @@ int run(const Flags& flags) {
       throw InputError("--out: " + page.string() + " is the run itself");
     }
   }
-  write_file(page, eval_page(run, other));
+  write_file(page, eval_page(run, metrics, other, comparisons));
   if (!flags.csv.empty()) write_file(flags.csv, eval_csv(run));
   if (flags.json) {
-    std::cout << summary_json(run, metrics, other).dump() << std::endl;
+    std::cout << summary_json(run, metrics, other, comparisons).dump() << std::endl;
   } else {
     for (const RunMetrics& each : metrics) {
       if (each.level) {
@@ -83,8 +78,7 @@ int run(const Flags& flags) {
       if (!each.label.empty()) std::cout << each.label << ": ";
       std::cout << summary_text(each.metrics);
     }
-    if (other)
-      std::cout << "against " << other->name << ", " << comparison_text(compare_runs(run, *other));
+    if (other) std::cout << "against " << other->name << ", " << comparison_text(comparisons);
     std::cout << std::flush;
   }
   std::fprintf(stderr, "%s\n", page.c_str());

@@ -10,7 +10,6 @@
 #include "report/charts.h"
 #include "report/figures.h"
 #include "report/line_diff.h"
-#include "report/run_comparison.h"
 #include "report/sections.h"
 
 namespace kw {
@@ -155,12 +154,13 @@ int best_sample(const Json& line) {
 
 class Page {
  public:
-  Page(Markup& out, const EvalRun& run) : out_(out), run_(run), metrics_(measure_run(run)) {}
+  Page(Markup& out, const EvalRun& run, const std::vector<RunMetrics>& metrics)
+      : out_(out), run_(run), metrics_(metrics) {}
 
-  void write(const EvalRun* against) {
+  void write(const EvalRun* against, const std::vector<RunComparison>& comparisons) {
     write_top();
     write_metrics();
-    if (against) write_comparison(out_, run_, *against);
+    if (against) write_comparison(out_, against->name, comparisons);
     write_curves();
     write_layers();
     write_reasons();
@@ -183,7 +183,7 @@ class Page {
 
   Markup& out_;
   const EvalRun& run_;
-  const std::vector<RunMetrics> metrics_;
+  const std::vector<RunMetrics>& metrics_;
 };
 
 void Page::write_top() {
@@ -530,14 +530,15 @@ void Page::write_diff(const std::string& before, const std::string& after) {
 
 }  // namespace
 
-std::string eval_page(const EvalRun& run, const EvalRun* against) {
+std::string eval_page(const EvalRun& run, const std::vector<RunMetrics>& metrics,
+                      const EvalRun* against, const std::vector<RunComparison>& comparisons) {
   Markup out;
   out.trusted("<!DOCTYPE html>\n");
   {
     const auto html = out.element("html", {{"lang", "en"}});
     write_head(out, run.name, std::string(kChartStyle) + std::string(kStyle), kScript);
     const auto body = out.element("body");
-    Page(out, run).write(against);
+    Page(out, run, metrics).write(against, comparisons);
   }
   return out.str() + "\n";
 }

@@ -5,13 +5,17 @@
 #include <string>
 
 #include "report/eval_run.h"
+#include "report/run_comparison.h"
 
 namespace kw {
 
 // Metrics of each policy and level, pass@k, what samples were rejected for, each model's speedup
 // with its interval, and each sample: its verdict's reason, its source, and how the model's file
-// with it in place differs from the model's file (where the run's folder has them). `against`:
-// another run, on the same models where they are to be compared. All text from the run is escaped.
-std::string eval_page(const EvalRun& run, const EvalRun* against = nullptr);
+// with it in place differs from the model's file (where the run's folder has them). `metrics`:
+// measure_run() of it; `against`: another run, with compare_runs() of both. All text from the run
+// is escaped.
+std::string eval_page(const EvalRun& run, const std::vector<RunMetrics>& metrics,
+                      const EvalRun* against = nullptr,
+                      const std::vector<RunComparison>& comparisons = {});
 
 }  // namespace kw

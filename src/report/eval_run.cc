@@ -1,11 +1,10 @@
 #include "report/eval_run.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <map>
 
 #include "formats/error.h"
+#include "formats/read_file.h"
 #include "report/eval_summary.h"
 #include "report/figures.h"
 
@@ -19,12 +18,6 @@ std::string label_of(const Json& line) { return line.value("label", ""); }
 bool has_flag(const EvalRun& run, const char* flag) {
   const Json flags = run.asked.value("flags", Json::object());
   return flags.contains(flag) && flags[flag] != Json{"false"};
-}
-
-std::string text_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in || !fs::is_regular_file(file)) throw InputError(file.string() + ": cannot be read");
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 std::string csv_cell(std::string text) {
@@ -91,7 +84,8 @@ EvalRun read_eval_run(const fs::path& path) {
     throw InputError(path.string() + ": has no " + kEvalLinesFile +
                      "; a run is a folder that eval --out left, or a file of eval --lines");
   }
-  EvalLinesText text = parse_eval_lines(text_of(file), file.string());
+  EvalLinesText text = parse_eval_lines(read_file(file), file.string());
+  if (text.asked.is_null()) throw InputError(file.string() + ": is no file of eval's lines");
   if (text.lines.empty()) throw InputError(file.string() + ": has no models yet");
   run.asked = std::move(text.asked);
   std::map<std::string, std::map<std::string, Json>> last;  // by model, by label
@@ -126,8 +120,7 @@ std::optional<std::string> kept_file(const EvalRun& run, const Json& line, const
       *real.lexically_relative(fs::canonical(run.folder)).begin() == "..") {
     return {};
   }
-  std::ifstream in(file, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(in), {});
+  return read_file(file);
 }
 
 MetricsOptions metrics_options(const EvalRun& run) {
@@ -182,10 +175,24 @@ std::vector<RunMetrics> measure_run(const EvalRun& run) {
 }
 
 std::string eval_csv(const EvalRun& run) {
-  std::string out =
-      csv_row({"model", "level", "policy", "model_outcome", "sample", "outcome", "rejected_at",
-               "reason", "degenerate", "over_eager", "over_eager_lower", "over_eager_upper",
-               "over_compile", "over_compile_lower", "over_compile_upper", "family", "plan"});
+  const std::vector<std::string> columns = {"model",
+                                            "level",
+                                            "policy",
+                                            "model_outcome",
+                                            "sample",
+                                            "outcome",
+                                            "rejected_at",
+                                            "reason",
+                                            "degenerate",
+                                            "over_eager",
+                                            "over_eager_lower",
+                                            "over_eager_upper",
+                                            "over_compile",
+                                            "over_compile_lower",
+                                            "over_compile_upper",
+                                            "family",
+                                            "plan"};
+  std::string out = csv_row(columns);
   for (const Json& line : run.lines) {
     const std::vector<std::string> model = {word(line, "model"), word(line, "level"),
                                             label_of(line), word(line, "outcome")};
@@ -206,7 +213,7 @@ std::string eval_csv(const EvalRun& run) {
     if (number > 0) continue;
     std::vector<std::string> cells = model;
     cells.insert(cells.end(), {"", "", "", word(line, "reason")});
-    cells.resize(17);
+    cells.resize(columns.size());
     out += csv_row(cells);
   }
   return out;

@@ -67,6 +67,11 @@ const std::vector<Json> kLines = {
     line("x.py", {sample(true, 0.5), sample(true, 8)}, "level2"),
 };
 
+std::string page_of(const ScratchFolder& folder) {
+  const EvalRun run = read_eval_run(folder.path());
+  return eval_page(run, measure_run(run));
+}
+
 TEST(EvalRun, MeasuresAllAndEachLevel) {
   const ScratchFolder folder;
   written(folder, kLines);
@@ -183,7 +188,7 @@ TEST(EvalPage, AFirstLookIsNoVerdict) {
   Json looked = sample(true, 3);
   looked["in_full"] = false;
   written(folder, {line("x.py", {sample(true, 1.5), looked})});
-  const std::string page = eval_page(read_eval_run(folder.path()));
+  const std::string page = page_of(folder);
   EXPECT_NE(page.find(">1/2<"), std::string::npos);
   EXPECT_NE(page.find("1.50×"), std::string::npos);
   EXPECT_EQ(page.find("3.00×"), std::string::npos);
@@ -236,7 +241,7 @@ TEST(EvalPage, EscapesWhatRunsSayAndShowsWhatWasKept) {
   written(folder, lines);
   std::ofstream(folder.path() / "evil.reference.py") << "one\ntwo </script>\nthree\n";
   std::ofstream(folder.path() / "evil.0.py") << "one\ntwo </script>\nthree\nfour <i>\n";
-  std::string page = eval_page(read_eval_run(folder.path()));
+  std::string page = page_of(folder);
   EXPECT_EQ(page.find("alert(1)</script>"), std::string::npos);
   EXPECT_EQ(page.find("<b>much</b>"), std::string::npos);
   EXPECT_NE(page.find("off by &lt;b&gt;much&lt;/b&gt;"), std::string::npos);

@@ -128,14 +128,15 @@ std::string comparison_text(const std::vector<RunComparison>& comparisons) {
   return out;
 }
 
-void write_comparison(Markup& out, const EvalRun& ours, const EvalRun& theirs) {
+void write_comparison(Markup& out, const std::string& theirs,
+                      const std::vector<RunComparison>& comparisons) {
   const auto section = out.element("section", {{"id", "comparison"}});
-  out.leaf("h2", "Against " + theirs.name);
+  out.leaf("h2", "Against " + theirs);
   out.leaf(
       "p",
       "Differences by task, this run less the other, with 95 % intervals of a paired bootstrap.",
       {{"class", "caption"}});
-  for (const RunComparison& each : compare_runs(ours, theirs)) {
+  for (const RunComparison& each : comparisons) {
     out.leaf("h4", title_of(each));
     const auto table = out.element("table");
     const auto body = out.element("tbody");

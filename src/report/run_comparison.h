@@ -20,6 +20,7 @@ struct RunComparison {
 std::vector<RunComparison> compare_runs(const EvalRun& ours, const EvalRun& theirs);
 
 std::string comparison_text(const std::vector<RunComparison>& comparisons);  // for a terminal
-void write_comparison(Markup& out, const EvalRun& ours, const EvalRun& theirs);
+void write_comparison(Markup& out, const std::string& theirs,
+                      const std::vector<RunComparison>& comparisons);
 
 }  // namespace kw
