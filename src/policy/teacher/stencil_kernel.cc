@@ -395,16 +395,22 @@ class StencilKernel {
   std::string place_position(int d) {
     const ConvDim& dim = conv_.dims[d];
     const std::string i = index_name("i", d);
-    const std::string at = window_position(dim, dim.out_size > 1 ? index_name("o", d) : "",
-                                           dim.kernel_size > 1 ? index_name("k", d) : "");
+    const std::string o = dim.out_size > 1 ? index_name("o", d) : "";
+    const std::string k = dim.kernel_size > 1 ? index_name("k", d) : "";
     std::string condition;
     if (dim.transposed && dim.stride > 1) {
+      // A position and its padding are a multiple of the stride and a remainder, and so is a tap
+      // times the dilation: where the remainders are equal, the input lies at the difference of the
+      // multiples. Dividing the difference itself costs a division a tap, and of some ptxas 12.8
+      // loses results (tests/gpu).
       const std::string s = std::to_string(dim.stride), multiple = index_name("multiple", d);
-      kernel_.line(multiple + " = " + at);
-      kernel_.line(i + " = " + multiple + " // " + s);
-      condition = "(" + multiple + " >= 0) & (" + multiple + " % " + s + " == 0)";
+      const std::string tap = dim.dilation == 1 ? k : k + " * " + std::to_string(dim.dilation);
+      kernel_.line(multiple + " = " + window_position(dim, o, ""));
+      kernel_.line(i + " = " + multiple + " // " + s + (k.empty() ? "" : " - " + tap + " // " + s));
+      condition = "(" + i + " >= 0) & (" + multiple + " % " + s +
+                  " == " + (k.empty() ? "0" : tap + " % " + s) + ")";
     } else {
-      kernel_.line(i + " = " + at);
+      kernel_.line(i + " = " + window_position(dim, o, k));
       if (!dim.leaves_input()) return "";
       condition = "(" + i + " >= 0)";
     }
