@@ -62,7 +62,7 @@ def main():
     found, spent = [], []
     for path in flags.lines:
         asked, lines = lines_of(path)
-        suite = " ".join(asked["flags"]["model"])
+        suite = " ".join(asked["flags"]["suite"])
         how = {"search": asked["flags"]["--search"][0]} if "--search" in asked["flags"] else {}
         lines = [line for line in lines if not wanted or line["model"] in wanted]
         for label in sorted({line.get("label", "") for line in lines}):

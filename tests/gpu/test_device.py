@@ -300,3 +300,37 @@ def test_suites_in_the_formats_of_others(tmp_path):
     (policy,) = json.loads(report.stdout)["policies"]
     assert policy["summary"]["eager"] == last["summary"]["eager"]
     assert (out / "report.html").read_text().count('class="ratio"') == 12
+
+
+DIVIDED = """
+import torch
+import torch.nn.functional as F
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.randn(8, 36, 5, 5))
+
+    def forward(self, x):
+        return F.conv_transpose2d(x, self.w, None, stride=3, padding=1, output_padding=2, groups=8, dilation=2)
+
+
+def get_inputs():
+    return [torch.randn(1, 8, 796, 11)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_taps_that_the_dilation_sets_apart_in_strides(tmp_path):
+    """ptxas 12.8 lost results where a tap divided its distance from the position by the stride."""
+    (tmp_path / "model.py").write_text(DIVIDED)
+    judged = run("eval", tmp_path / "model.py", "--backend", "cuda", "--policy", "teacher", "--samples", "12",
+                 "--coverage", "pure", "--no-time", "--json")
+    assert judged.returncode == 0, judged.stderr
+    samples = json.loads(judged.stdout.splitlines()[0])["samples"]
+    assert any("direct" in one["plan"] for one in samples), samples
+    assert all(one["outcome"] == "accepted" for one in samples), samples

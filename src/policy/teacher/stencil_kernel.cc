@@ -399,16 +399,14 @@ class StencilKernel {
     const std::string k = dim.kernel_size > 1 ? index_name("k", d) : "";
     std::string condition;
     if (dim.transposed && dim.stride > 1) {
-      // A position and its padding are a multiple of the stride and a remainder, and so is a tap
-      // times the dilation: where the remainders are equal, the input lies at the difference of the
-      // multiples. Dividing the difference itself costs a division a tap, and of some ptxas 12.8
-      // loses results (tests/gpu).
+      // A result is where the input position times the stride plus the tap times the dilation is.
+      // Remainders say so, too, but ptxas 12.8 gets predicates of them wrong (tests/gpu).
       const std::string s = std::to_string(dim.stride), multiple = index_name("multiple", d);
       const std::string tap = dim.dilation == 1 ? k : k + " * " + std::to_string(dim.dilation);
       kernel_.line(multiple + " = " + window_position(dim, o, ""));
       kernel_.line(i + " = " + multiple + " // " + s + (k.empty() ? "" : " - " + tap + " // " + s));
-      condition = "(" + i + " >= 0) & (" + multiple + " % " + s +
-                  " == " + (k.empty() ? "0" : tap + " % " + s) + ")";
+      condition = "(" + i + " >= 0) & (" + i + " * " + s + (k.empty() ? "" : " + " + tap) +
+                  " == " + multiple + ")";
     } else {
       kernel_.line(i + " = " + window_position(dim, o, k));
       if (!dim.leaves_input()) return "";
