@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = ["README.md", "docs/status.md", "docs/performance.md", "docs/timing.md",
-             "docs/numerics.md", "docs/synthesis.md", "docs/learning.md", "models/embedded/README.md"]
+             "docs/numerics.md", "docs/synthesis.md", "docs/learning.md", "docs/metrics.md", "models/embedded/README.md"]
 
 
 def ratio(interval):
@@ -417,6 +417,26 @@ def policies() -> str:
     return "\n".join(lines)
 
 
+# By suite, per cent without and with a search: DRTriton, 7 billion parameters (arXiv:2603.21465).
+DRTRITON = {1: (87, 87), 2: (75, 96), 5: (15, 99), 20: (0, 99)}
+
+
+def published() -> str:
+    """DRTriton's own suites beside this project's, from bench/*/policies.json."""
+    shares = {}
+    for path in sorted((ROOT / "bench").glob("*/policies.json")):
+        for row in json.loads(path.read_text())["rows"]:
+            number = row["summary"]["solved"] if row["search"] else row["summary"]["pass_at"]["1"]
+            shares[row["policy"], row["search"], row["level"]] = "%.0f" % (100 * number["value"])
+    lines = ["| operators | %s |" % " | ".join(map(str, DRTRITON)), "|---|%s" % ("---|" * len(DRTRITON))]
+    for search, how in enumerate(("alone", "with a search")):
+        lines.append("| DRTriton, 7 billion parameters, %s | %s |" % (how, " | ".join("%d %%" % of[search] for of in DRTRITON.values())))
+        for policy, name in (("sft", "embedded, 14 million parameters, by SFT"), ("rl", "embedded, with its RL adapter"), ("teacher", "teacher")):
+            cells = [shares.get((policy, bool(search), level)) for level in DRTRITON]
+            lines.append("| %s, %s | %s |" % (name, how, " | ".join(cell + " %" if cell else "" for cell in cells)))
+    return "\n".join(lines)
+
+
 def intervals() -> str:
     """What intervals of speedups are worth, from bench/h200/intervals.json."""
     path = ROOT / "bench/h200/intervals.json"
@@ -465,7 +485,7 @@ TABLES = {"corpora": corpora, "throughput": throughput, "intervals": intervals, 
           "products": lambda: grid("products", "length", "how"),
           "of_one_sign": lambda: grid("of_one_sign", "length", "how"),
           "sums": lambda: grid("sums", "length", "operands", "how"),
-          "suites": suites, "embedded": embedded, "policies": policies, "ablation": ablation,
+          "suites": suites, "embedded": embedded, "policies": policies, "published": published, "ablation": ablation,
           "norms": lambda: grid("norms", "deviation", "how"),
           "tails": lambda: grid("tails", "magnitude", "what", "how")}
 
