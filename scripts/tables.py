@@ -383,11 +383,13 @@ def ablation() -> str:
     return "\n\n".join(parts) or "Not measured yet."
 
 
+POLICIES = {"sft": "embedded, by SFT", "rl": "embedded, with its RL adapter", "teacher": "teacher"}
+
+
 def policies() -> str:
     """What policies make of the project's suites at full size, from bench/*/policies.json and unseen.json."""
     lines = ["| suite | policy | pass@1 | pass@10 | faster than eager: first answer, best | speedup over eager of right ones | "
              "hybrids | seconds of a GPU |", "|---|---|---|---|---|---|---|---|"]
-    names = {"sft": "embedded, by SFT", "rl": "embedded, with its RL adapter", "teacher": "teacher"}
 
     def share(number):
         return "%.0f %%" % (100 * number["value"]) if number else "-"
@@ -401,13 +403,13 @@ def policies() -> str:
     paths = [path for name in ("policies", "unseen") for path in sorted((ROOT / "bench").glob("*/%s.json" % name))]
     rows = [(path.stem == "unseen", row) for path in paths for row in json.loads(path.read_text())["rows"]]
     for unseen, row in sorted(rows, key=lambda item: (item[0], item[1]["level"], item[1]["search"],
-                                                      (*names, item[1]["policy"]).index(item[1]["policy"]))):
+                                                      (*POLICIES, item[1]["policy"]).index(item[1]["policy"]))):
         summary = row["summary"]
         passed, eager = summary["pass_at"] or {}, summary["eager"]
         fast = [eager[which].get("1") for which in ("fast_p_first", "fast_p_best")]
         hybrids = "-" if row["search"] else "%d of %d" % (summary["reasons"].get("coverage", 0), summary["compiled"])
         lines.append("| %s, %d tasks%s | %s | %s | %s | %s, %s | %s | %s | %.0f, %s |" % (
-            "level %d%s" % (row["level"], ", pairs never trained on" if unseen else ""), summary["tasks"], ", search" if row["search"] else "", names.get(row["policy"], row["policy"]),
+            "level %d%s" % (row["level"], ", pairs never trained on" if unseen else ""), summary["tasks"], ", search" if row["search"] else "", POLICIES.get(row["policy"], row["policy"]),
             bounds(passed.get("1"), "%.1f %% [%.1f, %.1f]", 100), share(passed.get("10")), *map(share, fast),
             bounds(eager["geometric_mean_right"], "%.2fx [%.2f, %.2f]"), hybrids, row["gpu_seconds"], " and ".join(map(short, row["devices"]))))
     lines += ["", "Ten answers a task, of the teacher one, and with a search one program; 95 % intervals over tasks. A right answer is faster where the lower end of its "
@@ -431,7 +433,7 @@ def published() -> str:
     lines = ["| operators | %s |" % " | ".join(map(str, DRTRITON)), "|---|%s" % ("---|" * len(DRTRITON))]
     for search, how in enumerate(("alone", "with a search")):
         lines.append("| DRTriton, 7 billion parameters, %s | %s |" % (how, " | ".join("%d %%" % of[search] for of in DRTRITON.values())))
-        for policy, name in (("sft", "embedded, 14 million parameters, by SFT"), ("rl", "embedded, with its RL adapter"), ("teacher", "teacher")):
+        for policy, name in POLICIES.items():
             cells = [shares.get((policy, bool(search), level)) for level in DRTRITON]
             lines.append("| %s, %s | %s |" % (name, how, " | ".join(cell + " %" if cell else "" for cell in cells)))
     return "\n".join(lines)

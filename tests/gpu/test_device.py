@@ -250,6 +250,17 @@ def test_tasks_are_examined_at_full_size(tmp_path):
     assert rows[3]["id"] + ": constant" in again.stdout
 
 
+def assert_teacher_is_right(folder, text, count):
+    """Of a model; returns the samples."""
+    (folder / "model.py").write_text(text)
+    judged = run("eval", folder / "model.py", "--backend", "cuda", "--policy", "teacher", "--samples", str(count),
+                 "--coverage", "pure", "--no-time", "--json")
+    assert judged.returncode == 0, judged.stderr
+    samples = json.loads(judged.stdout.splitlines()[0])["samples"]
+    assert samples and all(one["outcome"] == "accepted" for one in samples), samples
+    return samples
+
+
 TRANSPOSED = """
 import torch
 import torch.nn.functional as F
@@ -276,12 +287,7 @@ def get_init_inputs():
 @pytest.mark.parametrize("channels", [16, 64])
 def test_remainder_classes_of_transposed_convolutions(channels, tmp_path):
     """Level 20's task 33: wrong where ptxas 12.8 optimised, as it seems for dividing each position by the stride."""
-    (tmp_path / "model.py").write_text(TRANSPOSED % {"channels": channels})
-    judged = run("eval", tmp_path / "model.py", "--backend", "cuda", "--policy", "teacher", "--samples", "4",
-                 "--coverage", "pure", "--no-time", "--json")
-    assert judged.returncode == 0, judged.stderr
-    samples = json.loads(judged.stdout.splitlines()[0])["samples"]
-    assert samples and all(one["outcome"] == "accepted" for one in samples), samples
+    assert_teacher_is_right(tmp_path, TRANSPOSED % {"channels": channels}, 4)
 
 
 def test_suites_in_the_formats_of_others(tmp_path):
@@ -326,11 +332,6 @@ def get_init_inputs():
 
 
 def test_taps_that_the_dilation_sets_apart_in_strides(tmp_path):
-    """ptxas 12.8 lost results where a tap divided its distance from the position by the stride."""
-    (tmp_path / "model.py").write_text(DIVIDED)
-    judged = run("eval", tmp_path / "model.py", "--backend", "cuda", "--policy", "teacher", "--samples", "12",
-                 "--coverage", "pure", "--no-time", "--json")
-    assert judged.returncode == 0, judged.stderr
-    samples = json.loads(judged.stdout.splitlines()[0])["samples"]
+    """ptxas 12.8 lost results where remainders said which taps reach a position."""
+    samples = assert_teacher_is_right(tmp_path, DIVIDED, 12)
     assert any("direct" in one["plan"] for one in samples), samples
-    assert all(one["outcome"] == "accepted" for one in samples), samples

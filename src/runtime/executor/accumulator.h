@@ -7,8 +7,8 @@
 
 namespace kw {
 
-// What sums of fewer terms err by in one accumulator is allowed as it is (five units).
-constexpr double kLongSum = 128;
+// Sums of fewer terms err no more in one accumulator than in a library's order.
+constexpr double kLongSum = 1024;
 // One accumulator's relative error is this times the root of the number of terms.
 constexpr double kErrorPerRootTerm = 1.8e-8;
 

@@ -252,25 +252,24 @@ Program product_of(int64_t terms, const char* dtype) {
 
 // Against one fp32 accumulator, added to term by term: errors of the same size, in rows of any
 // scale.
-TEST_F(ReplayTest, ProductsErrAsOneAccumulatorDoes) {
-  for (const int64_t terms : {128, 225, 4096}) {
-    const at::Tensor a = at::randn({64, terms}), b = at::randn({terms, 48});
-    a.narrow(0, 0, 32).mul_(1e-3);
-    at::Tensor one_by_one = at::zeros({64, 48});
-    for (int64_t k = 0; k < terms; ++k) {
-      one_by_one.addcmul_(a.narrow(1, k, 1).expand({64, 48}), b.narrow(0, k, 1).expand({64, 48}));
-    }
-    const at::Tensor exact = a.to(at::kDouble).mm(b.to(at::kDouble));
-    const auto rms = [&](const at::Tensor& got, int64_t row) {
-      const at::Tensor off = (got.to(at::kDouble) - exact).narrow(0, row, 32);
-      return (off.norm() / exact.narrow(0, row, 32).norm()).item<double>();
-    };
-    const at::Tensor emulated =
-        run(product_of(terms, "float32"), {a, b}, {.as_kernels_do = true})[0];
-    for (int64_t row : {0, 32}) {
-      EXPECT_LT(rms(emulated, row), 2 * rms(one_by_one, row));
-      EXPECT_GT(rms(emulated, row), 0.5 * rms(one_by_one, row));
-    }
+TEST_F(ReplayTest, LongProductsErrAsOneAccumulatorDoes) {
+  constexpr int64_t kTerms = 4096;
+  const at::Tensor a = at::randn({64, kTerms}), b = at::randn({kTerms, 48});
+  a.narrow(0, 0, 32).mul_(1e-3);
+  at::Tensor one_by_one = at::zeros({64, 48});
+  for (int64_t k = 0; k < kTerms; ++k) {
+    one_by_one.addcmul_(a.narrow(1, k, 1).expand({64, 48}), b.narrow(0, k, 1).expand({64, 48}));
+  }
+  const at::Tensor exact = a.to(at::kDouble).mm(b.to(at::kDouble));
+  const auto rms = [&](const at::Tensor& got, int64_t row) {
+    const at::Tensor off = (got.to(at::kDouble) - exact).narrow(0, row, 32);
+    return (off.norm() / exact.narrow(0, row, 32).norm()).item<double>();
+  };
+  const at::Tensor emulated =
+      run(product_of(kTerms, "float32"), {a, b}, {.as_kernels_do = true})[0];
+  for (int64_t row : {0, 32}) {
+    EXPECT_LT(rms(emulated, row), 1.5 * rms(one_by_one, row));
+    EXPECT_GT(rms(emulated, row), 0.5 * rms(one_by_one, row));
   }
 }
 
@@ -450,7 +449,7 @@ TEST_F(ReplayTest, RunningStatisticsAreOverwrittenOnce) {
 }
 
 TEST_F(ReplayTest, OtherProductsAreAsPyTorchComputesThem) {
-  for (const auto& [terms, dtype] : {std::pair{120, "float32"}, std::pair{4096, "float64"}}) {
+  for (const auto& [terms, dtype] : {std::pair{512, "float32"}, std::pair{4096, "float64"}}) {
     const at::ScalarType type = dtype == std::string("float64") ? at::kDouble : at::kFloat;
     const at::Tensor a = at::randn({64, terms}, type), b = at::randn({terms, 48}, type);
     EXPECT_TRUE(
