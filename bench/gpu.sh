@@ -173,7 +173,7 @@ step_pairs() {  # of each operator and kind of schedule one pair, and RANDOM_PRO
       "${judge[@]}" --report "$out/pairs_cells.json" || code=1
   "$PYTHON" bench/pairs.py "$BUILD/train_pairs" --gpus "$(gpus)" --programs "${RANDOM_PROGRAMS:-1300}" \
     --minutes "${MINUTES:-9}" --commit "${COMMIT:-}" --out "$out/pairs_random.json" -- \
-    --levels 1,2,3,5,8,12,20 --seed 43 "${judge[@]}" || code=1
+    --levels 1,2,3,5,8,12,20 --seed "${PAIRS_SEED:-43}" "${judge[@]}" || code=1
   return $code
 }
 

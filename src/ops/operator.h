@@ -40,7 +40,7 @@ enum class Numerics {
   kCompare,  // jumps where `self` is `other`, or 0 where there is no other
   kPointwise,
   kExponential,  // of large arguments, whose rounding the results multiply
-  kNearOne,      // so, pointwise, and the usual formula takes small results from numbers near one
+  kNearOne,      // so, and the usual formula takes small results from numbers near one
   kReduction,
   kChoice,     // of integer results: where in `self` something stands; near ties fall either way
   kAnyChoice,  // the same where PyTorch promises no order of equal elements

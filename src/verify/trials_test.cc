@@ -322,6 +322,12 @@ TEST_F(JudgeTest, ErrorsThatAreSomewhatTooLargeAreInDoubt) {
   }));
   EXPECT_TRUE(doubt([](OutputErrors& e) { e.section_excess = 2; }));
   EXPECT_FALSE(doubt([](OutputErrors& e) { e.section_excess = 1000; }));
+  // Of zeros programs make equal numbers, whose deviation is what roundings left: by however much.
+  for (Variation variation : {Variation::kZeros, Variation::kBlank}) {
+    EXPECT_TRUE(doubt([](OutputErrors& e) { e.section_excess = 1e8; }, variation));
+    EXPECT_FALSE(doubt([](OutputErrors& e) { e.nonfinite_mismatch = 1; }, variation));
+    EXPECT_FALSE(doubt([](OutputErrors& e) { e.candidate_rms = NAN; }, variation));
+  }
   EXPECT_FALSE(doubt([](OutputErrors& e) { e.candidate_rms = NAN; }));
   EXPECT_FALSE(doubt([](OutputErrors& e) { e.nonfinite_mismatch = 1; }));
   EXPECT_FALSE(doubt([](OutputErrors& e) { e.same_meta = false, e.meta_difference = "shape"; }));

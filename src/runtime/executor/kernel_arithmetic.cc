@@ -8,6 +8,7 @@
 #include "program/cost.h"
 #include "program/makers.h"
 #include "runtime/executor/accumulator.h"
+#include "runtime/executor/seeds.h"
 
 namespace kw {
 namespace {
@@ -48,6 +49,32 @@ std::optional<Jump> near_jump(const Program& program, const AtenCall& call) {
 }
 
 }  // namespace
+
+bool rounds_results(const AtenCall& step) {
+  const OperatorRow* row = find_operator(step.op);
+  if (!row || !is_computing(row->cls) || !step.mutated.empty()) return false;
+  switch (row->numerics) {
+    case Numerics::kExact:
+    case Numerics::kRound:
+    case Numerics::kCut:
+    case Numerics::kCompare:
+    case Numerics::kChoice:
+    case Numerics::kAnyChoice:
+      return false;
+    default:
+      return true;
+  }
+}
+
+at::Tensor right_to_a_unit(const at::Tensor& result, uint64_t seed) {
+  if (result.scalar_type() != at::kFloat || result.numel() == 0) return result;
+  constexpr double kUnit = 0x1p-23;
+  const at::Tensor whole = result.eq(result.round());
+  const at::Tensor moved = at::empty_like(result);
+  moved.bernoulli_(0.5, generator_of_its_own(result.device(), seed));
+  moved.mul_(2 * kUnit).add_(1 - kUnit).mul_(result);
+  return at::where(whole, result, moved);
+}
 
 std::optional<KernelArithmetic> KernelArithmetic::of(const Program& program, const AtenCall& step) {
   const OperatorRow* row = find_operator(step.op);
@@ -127,7 +154,7 @@ std::vector<at::Tensor> KernelArithmetic::run(const OperatorCall& call,
   if (kind_ == Kind::kConvolution) return {convolution_->on_tensor_cores(call, slots, dither)};
   if (kind_ == Kind::kNorm) {
     std::vector<at::Tensor> results = call.run(slots);
-    results[0].copy_(norm_->run(slots));
+    results[0].copy_(norm_->run(slots, dither));
     return results;
   }
   std::vector<at::Tensor> other(slots.begin(), slots.end());
@@ -139,8 +166,9 @@ std::vector<at::Tensor> KernelArithmetic::run(const OperatorCall& call,
   }
   std::vector<at::Tensor> results = call.run(other);
   for (at::Tensor& result : results) {
-    if (kind_ == Kind::kNearOne && result.scalar_type() == at::kFloat)
-      result = result.add(1).sub_(1);
+    if (kind_ != Kind::kNearOne || result.scalar_type() != at::kFloat) continue;
+    const at::Tensor near_one = result.add(1);
+    result = (dither == 0 ? near_one : right_to_a_unit(near_one, dither)).sub_(1);
   }
   return results;
 }

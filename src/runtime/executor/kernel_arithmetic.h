@@ -14,13 +14,21 @@
 
 namespace kw {
 
+// Whether a step's float32 results are rounded: not where it moves numbers, or chooses among them,
+// or writes them in place.
+bool rounds_results(const AtenCall& step);
+// A float32 result as an implementation that is right to a unit in the last place may have it: each
+// element off by about a unit, in either direction; whole numbers as they are, and other dtypes.
+// Which direction hangs on `seed`, the number of elements and the kind of device.
+at::Tensor right_to_a_unit(const at::Tensor& result, uint64_t seed);
+
 class KernelArithmetic {
  public:
   // Nothing of a step that kernels compute as PyTorch does.
   static std::optional<KernelArithmetic> of(const Program& program, const AtenCall& step);
 
   // The results of `call`, made of the same step; `slots` by value number. `dither`: other errors
-  // of operands in TF32 for each (rounded_to_tf32()).
+  // for each, of operands in TF32 (rounded_to_tf32()), of numbers near one, of means.
   std::vector<at::Tensor> run(const OperatorCall& call, std::span<const at::Tensor> slots,
                               int32_t dither) const;
   // Of a convolution alone, with operands in TF32 and nothing else.

@@ -113,12 +113,13 @@ std::optional<NormArithmetic> NormArithmetic::of(const Program& program, const A
   return out;
 }
 
-at::Tensor NormArithmetic::run(std::span<const at::Tensor> slots) const {
+at::Tensor NormArithmetic::run(std::span<const at::Tensor> slots, int32_t dither) const {
   const at::Tensor x = slots[input_].reshape(rows_);
   const auto [variance, mean] = at::var_mean(x, reduced_, /*correction=*/0, /*keepdim=*/true);
   const double terms = static_cast<double>(x.numel()) / static_cast<double>(mean.numel());
   const at::Tensor equal = variance.le((mean * kEqual).square());
-  const at::Tensor off = mean * (equal * accumulator_error(terms) + kMeanError);
+  const int direction = dither % 2 == 0 ? 1 : -1;
+  const at::Tensor off = mean * (equal * accumulator_error(terms) + kMeanError) * direction;
   const at::Tensor scale = (variance + off.square()).add_(eps_).rsqrt_();
   at::Tensor y = (x - (mean + off)).mul_(scale).view(elements_);
   if (weight_ >= 0) y.mul_(slots[weight_].reshape(parameter_));

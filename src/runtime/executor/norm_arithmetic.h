@@ -17,8 +17,8 @@ class NormArithmetic {
 
   // The first result of the step, float32, with each mean off by kMeanError of it, where numbers
   // are equal by accumulator_error() too, and the variance about that mean; `slots` by value
-  // number.
-  at::Tensor run(std::span<const at::Tensor> slots) const;
+  // number. Means are off to one side, of an odd `dither` to the other.
+  at::Tensor run(std::span<const at::Tensor> slots, int32_t dither = 0) const;
 
  private:
   NormArithmetic() = default;

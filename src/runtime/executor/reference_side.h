@@ -20,9 +20,9 @@ namespace kw {
 
 struct ReferenceSide {
   std::vector<at::Tensor> outputs, oracle;
-  // Outputs of the run that is furthest off of those that nobody has to be better than (as plain
-  // kernels compute, on neighbouring inputs), where the reference's own are not: undefined
-  // elsewhere.
+  // Outputs of the run that nobody has to be better than (as plain kernels compute), where it is
+  // further off than the reference's own; of several (on neighbouring inputs) each element of that
+  // in which it is furthest off. Undefined elsewhere.
   std::vector<at::Tensor> rounded;
   // Outputs of a run in which near ties fall the other way, where that changes them.
   std::vector<at::Tensor> fallen;

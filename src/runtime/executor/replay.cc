@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 #include <unordered_map>
+#include <utility>
 
 #include "formats/error.h"
 #include "ops/operator.h"
@@ -117,6 +118,7 @@ void Replay::prepare(const std::vector<Kernel>& kernels, KernelSet* set) {
         prepared.empty = makes_empty(call->op);
         const OperatorRow* row = find_operator(call->op);
         prepared.as_kernels = KernelArithmetic::of(program_, *call);
+        prepared.rounds = rounds_results(*call);
         const auto argument = [&](std::string_view name) {
           const Arg* arg = call->find(name);
           return arg && arg->is_value() ? arg->value() : -1;
@@ -276,7 +278,7 @@ void Replay::run_call(int index, Run& run) {
     }
   }
   std::vector<at::Tensor> results =
-      narrow_ && step.call->random() ? call_narrow(index, run) : call(step, run);
+      narrow_ && step.call->random() ? call_narrow(index, run) : call_dithered(index, run);
   if (results.size() != step.defines.size()) {
     throw ReplayError("gave " + std::to_string(results.size()) + " results, recorded are " +
                       std::to_string(step.defines.size()));
@@ -316,6 +318,20 @@ std::vector<at::Tensor> Replay::call(const PreparedStep& step, const Run& run) c
   if (convolve_in_tf32_ && kernels->is_convolution())
     return kernels->run_in_tf32(*step.call, run.slots);
   return step.call->run(run.slots);
+}
+
+std::vector<at::Tensor> Replay::call_dithered(int index, const Run& run) const {
+  const PreparedStep& step = steps_[index];
+  std::vector<at::Tensor> results = call(step, run);
+  if (run.options.dither == 0 || !step.rounds) return results;
+  const uint64_t of_run = static_cast<uint64_t>(run.options.dither) << 32;
+  for (size_t k = 0; k < results.size(); ++k) {
+    if (!results[k].defined()) continue;
+    const at::Tensor off =
+        right_to_a_unit(results[k], of_run + 8 * static_cast<uint64_t>(index) + k);
+    if (!off.is_same(results[k])) overwrite(std::exchange(results[k], off), run);
+  }
+  return results;
 }
 
 void Replay::run_launch(int index, Run& run) {

@@ -35,7 +35,9 @@ struct ReplayOptions {
   bool overwrites = false;
   // Steps as KernelArithmetic has them: those that round computed numbers to integers, the others.
   bool near_ties_fall = false, as_kernels_do = false;
-  int32_t dither = 0;  // of KernelArithmetic
+  // If not 0, which errors steps have, of those that nobody has to be better than: as
+  // KernelArithmetic has them, and of every rounded result (right_to_a_unit()).
+  int32_t dither = 0;
   bool skip_all_launches = false;
   std::optional<int> skip_launch;  // step index
   // Only these steps run, on inputs of these storages: the others need not be there, and outputs
@@ -90,6 +92,7 @@ class Replay {
     std::vector<ValueId> probabilities;  // must lie in [0, 1]
     ValueId in_order = -1;               // must not fall along its last dimension
     std::optional<KernelArithmetic> as_kernels;
+    bool rounds = false;
   };
   struct Run;  // the state of one run
 
@@ -102,6 +105,7 @@ class Replay {
   void run_launch(int index, Run& run);
   std::vector<at::Tensor> call_narrow(int index, Run& run);
   std::vector<at::Tensor> call(const PreparedStep& step, const Run& run) const;
+  std::vector<at::Tensor> call_dithered(int index, const Run& run) const;
   void guard(int index, at::Tensor& result, ValueId id, Run& run);
   at::Tensor fill_empty(at::Tensor made, ValueId id, Run& run);
   void define(int index, ValueId id, at::Tensor tensor, Run& run);

@@ -338,6 +338,72 @@ TEST_F(ReplayTest, SmallResultsErrByUnitsOfOne) {
   }
 }
 
+// The logarithm of a softmax near one is that of a sum near one: the largest element is off by a
+// unit of that (and the roundings of the sum, of the result, and of one more than it), however
+// small it is. Where a run has the luck that it is not, dithered ones have none.
+TEST_F(ReplayTest, LogarithmsOfNearlyWholeSharesErrByUnitsOfOne) {
+  const Program program =
+      make_program({value_json("float32", {256, 2}, 0), value_json("float32", {256, 2}, 1)}, {0},
+                   {step_json("aten.log_softmax.int", {{"self", v(0)}, {"dim", 1}}, {1})}, {1});
+  at::Tensor x = at::randn({256, 2}) - 14;
+  x.select(1, 0).fill_(0);
+  const at::Tensor exact = x.to(at::kDouble).log_softmax(1).select(1, 0);
+  const auto off = [&](ReplayOptions options) {
+    return (run(program, {x}, options)[0].select(1, 0) - exact).abs();
+  };
+  EXPECT_LT(off({}).min().item<double>(), 0x1p-29);
+  for (int32_t dither : {1, 2, 3}) {
+    const at::Tensor one = off({.as_kernels_do = true, .dither = dither});
+    EXPECT_GT(one.min().item<double>(), 0x1p-23 - 3 * 0x1p-25) << dither;
+    EXPECT_LT(one.max().item<double>(), 0x1p-22) << dither;
+  }
+}
+
+TEST_F(ReplayTest, WhatIsRightToAUnitIsOffByOne) {
+  const at::Tensor x = at::rand({1 << 14}) * 0.8 - 0.9;
+  const at::Tensor off = right_to_a_unit(x, 1);
+  const at::Tensor units = (off.to(at::kDouble) / x.to(at::kDouble) - 1) / 0x1p-23;
+  EXPECT_GT(units.abs().min().item<double>(), 0.49);
+  EXPECT_LT(units.abs().max().item<double>(), 1.51);
+  EXPECT_LT(std::abs(units.mean().item<double>()), 0.05) << "to either side";
+  EXPECT_TRUE(off.equal(right_to_a_unit(x, 1)));
+  EXPECT_FALSE(off.equal(right_to_a_unit(x, 2)));
+  const at::Tensor whole = at::tensor({0.0f, -1.0f, 3e9f, INFINITY, 7.0f});
+  EXPECT_TRUE(right_to_a_unit(whole, 1).equal(whole));
+  EXPECT_TRUE(right_to_a_unit(x.to(at::kDouble), 1).equal(x.to(at::kDouble)));
+  EXPECT_TRUE(right_to_a_unit(x.to(at::kHalf), 1).equal(x.to(at::kHalf)));
+}
+
+// In a run with `dither` only what steps round is off: not what they move or choose among, and what
+// they draw is drawn as in any run.
+TEST_F(ReplayTest, DitheredRunsRoundOtherwise) {
+  const auto both = [&](const char* op, Json args) {
+    const Program program =
+        make_program({value_json("float32", {512}, 0), value_json("float32", {512}, 1)}, {0},
+                     {step_json(op, std::move(args), {1})}, {1});
+    const at::Tensor x = at::randn({512});
+    at::manual_seed(3);
+    const at::Tensor plain = run(program, {x})[0];
+    at::manual_seed(3);
+    return std::pair(plain, run(program, {x}, {.dither = 1})[0]);
+  };
+  for (const auto& [op, args] : {std::pair<const char*, Json>{"aten.cos.default", {{"self", v(0)}}},
+                                 {"aten.softmax.int", {{"self", v(0)}, {"dim", 0}}},
+                                 {"aten.cumsum.default", {{"self", v(0)}, {"dim", 0}}}}) {
+    const auto [plain, off] = both(op, args);
+    EXPECT_FALSE(off.equal(plain)) << op;
+    EXPECT_TRUE(at::allclose(off, plain, 3 * 0x1p-23, 0)) << op;
+  }
+  for (const auto& [op, args] :
+       {std::pair<const char*, Json>{"aten.relu.default", {{"self", v(0)}}},
+        {"aten.neg.default", {{"self", v(0)}}},
+        {"aten.clone.default", {{"self", v(0)}}},
+        {"aten.rand_like.default", {{"self", v(0)}}}}) {
+    const auto [plain, off] = both(op, args);
+    EXPECT_TRUE(off.equal(plain)) << op;
+  }
+}
+
 // A norm of each kind, of x = (6, 8, 4, 4), with the sizes over which it takes its means.
 struct NormCase {
   const char* op;
@@ -407,6 +473,14 @@ TEST_F(ReplayTest, NormsOfEqualNumbersErrByTheirMeans) {
     EXPECT_NEAR(off, 0.6931472 * unit / std::sqrt(1e-3), 0x1p-23 * 0.7 / std::sqrt(1e-3))
         << norm.op;
     EXPECT_GT(off, 0) << norm.op;
+    // To either side: what is cut at zero afterwards would not show one of them.
+    const auto side = [&](int32_t dither) {
+      return run(program, {x, at::ones(sizes), at::zeros(sizes)},
+                 {.as_kernels_do = true, .dither = dither})[0];
+    };
+    EXPECT_GT(side(0).min().item<double>(), 0) << norm.op;
+    EXPECT_GT(side(2).min().item<double>(), 0) << norm.op;
+    EXPECT_LT(side(1).max().item<double>(), 0) << norm.op;
   }
 }
 

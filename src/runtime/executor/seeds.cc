@@ -1,7 +1,5 @@
 #include "runtime/executor/seeds.h"
 
-#include "runtime/executor/aten.h"
-
 namespace kw {
 
 uint64_t derive_seed(uint64_t seed, Purpose purpose) {
@@ -13,5 +11,11 @@ uint64_t derive_seed(uint64_t seed, Purpose purpose) {
 }
 
 void seed_generators(uint64_t seed) { at::manual_seed(seed); }
+
+at::Generator generator_of_its_own(at::Device device, uint64_t seed) {
+  at::Generator generator = at::globalContext().defaultGenerator(device).clone();
+  generator.set_current_seed(seed);
+  return generator;
+}
 
 }  // namespace kw

@@ -1,5 +1,7 @@
 #include "runtime/executor/tf32.h"
 
+#include "runtime/executor/seeds.h"
+
 namespace kw {
 
 namespace {
@@ -11,10 +13,10 @@ constexpr int64_t kLost = (1 << 13) - 1;
 // quarters, so that errors are 1.12 times those to the nearest. Of all numbers they would be 1.41
 // times, and weights in bfloat16 hide behind four times that.
 at::Tensor drawn_like(const at::Tensor& bits, int32_t seed) {
-  at::Generator generator = at::globalContext().defaultGenerator(bits.device()).clone();
-  generator.set_current_seed(static_cast<uint64_t>(seed));
   constexpr int64_t kUnit = kLost + 1;
-  return at::randint(kUnit / 4, 3 * kUnit / 4, bits.sizes(), generator, bits.options());
+  return at::randint(kUnit / 4, 3 * kUnit / 4, bits.sizes(),
+                     generator_of_its_own(bits.device(), static_cast<uint64_t>(seed)),
+                     bits.options());
 }
 
 }  // namespace

@@ -103,6 +103,67 @@ TEST_P(TrialTest, NeighboursSayWhatIsLuckWhereErrorsAreOfFewElements) {
   }
 }
 
+// x y / z where z is zero somewhere, and what is not finite is not compared: neighbours say as much
+// of the rest as elsewhere.
+TEST_P(TrialTest, NeighboursCountWhereAReferenceIsFinite) {
+  const auto value = [&](int storage) { return value_json("float32", {kN}, storage); };
+  const Task task =
+      make_task(random_inputs({{kN}, {kN}, {kN}}),
+                make_program({value(0), value(1), value(2), value(3), value(4)}, {0, 1, 2},
+                             {step_json("aten.mul.Tensor", {{"self", v(0)}, {"other", v(1)}}, {3}),
+                              step_json("aten.div.Tensor", {{"self", v(3)}, {"other", v(2)}}, {4})},
+                             {4}));
+  TrialRequest request;
+  request.variation = Variation::kZeros;
+  const OutputErrors plain = run(task, task, request).outputs.at(0);
+  request.neighbours = true;
+  const OutputErrors beside = run(task, task, request).outputs.at(0);
+  EXPECT_FALSE(plain.reference_finite);
+  EXPECT_GT(plain.finite, kN / 4);
+  EXPECT_GT(beside.reference_rms, 1.2 * plain.reference_rms);
+}
+
+// Rows of which one element or none is not zero, and that one is what 1 rounds to in its place: how
+// far off it is in the reference is luck, in one of 65536 rows much luck. Adding another number is
+// as good.
+TEST_P(TrialTest, NeighboursSayWhatIsLuckInRowsOfOneElement) {
+  const Json size = {1 << 16, 16};
+  const auto value = [&](int storage) { return value_json("float32", {1 << 16, 16}, storage); };
+  const Program draw =
+      make_program({value(0)}, {}, {step_json("aten.randn.default", {{"size", size}}, {0})}, {0});
+  const auto of_previous = [](const char* op, const char* name, double number, int result) {
+    return step_json(op, {{"self", v(result - 1)}, {name, number}}, {result});
+  };
+  const Task reference = make_task(
+      draw, make_program({value(0), value(1), value(2), value(3), value(4), value(5)}, {0},
+                         {of_previous("aten.sub.Scalar", "other", 2.2, 1),
+                          step_json("aten.relu.default", {{"self", v(1)}}, {2}),
+                          of_previous("aten.mul.Scalar", "other", 1e-6, 3),
+                          of_previous("aten.add.Scalar", "other", 1, 4),
+                          of_previous("aten.sub.Scalar", "other", 1, 5)},
+                         {5}));
+  const std::vector<Kernel> kernels = {make_kernel("near_three", {"*fp32", "*fp32"}, {1})};
+  const Task candidate =
+      make_task(draw,
+                make_program({value(0), value(1)}, {0},
+                             {step_json("aten.empty_like.default", {{"self", v(0)}}, {1}),
+                              launch_json(0, {v(0), v(1)})},
+                             {1}, kernels),
+                kernels);
+  backend_.kernels["near_three"] = [](std::span<const at::Tensor> t) {
+    at::Tensor(t[1]).copy_(at::relu(t[0] - 2.2).mul(1e-6).add(2.7).sub(2.7));
+  };
+  TrialRequest request;
+  EXPECT_GT(run(reference, candidate, request).outputs.at(0).section_excess, 1);
+  request.neighbours = true;
+  const TrialReport beside = run(reference, candidate, request);
+  expect_clean(beside);
+  EXPECT_TRUE(within(beside.outputs.at(0)));
+  EXPECT_LE(beside.outputs.at(0).section_excess, 1);
+  backend_.kernels["near_three"] = [](std::span<const at::Tensor> t) { at::Tensor(t[1]).zero_(); };
+  EXPECT_FALSE(within(run(reference, candidate, request).outputs.at(0)));
+}
+
 INSTANTIATE_TEST_SUITE_P(Isolation, TrialTest, testing::Bool(),
                          [](const auto& info) { return info.param ? "isolated" : "shared"; });
 
