@@ -88,8 +88,7 @@ void take_update_errors(const std::vector<at::Tensor>& after, ReferenceSide& sid
 
 // The reference with other arithmetic, or on other inputs, is as right as it: nobody has to be
 // better than `answer` either. Returns whether it is further off than what was allowed.
-bool allow_errors(const at::Tensor& answer, size_t output, ReferenceSide& side,
-                        at::Device device) {
+bool allow_errors(const at::Tensor& answer, size_t output, ReferenceSide& side, at::Device device) {
   const OutputErrors errors = reference_errors(answer, side.oracle[output], device);
   OutputErrors& allowed = side.errors[output];
   if (errors.finite == 0) return false;
@@ -188,7 +187,8 @@ void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, bo
       allow_errors(outputs[i], i, side, device);
       at::Tensor& rounded = side.rounded[i];
       if (rounded.defined()) replaced.push_back(rounded);
-      rounded = further_off(rounded.defined() ? rounded : side.outputs[i], outputs[i], side.oracle[i]);
+      rounded =
+          further_off(rounded.defined() ? rounded : side.outputs[i], outputs[i], side.oracle[i]);
     }
     forget(outputs, inputs, side);
     forget(replaced, inputs, side);
