@@ -4,8 +4,8 @@
 #
 #   bench/gpu.sh [STEP...]      steps: machine setup build doctor test parity teacher families examples
 #                               agreement warm verdicts selftest throughput intervals numerics replay
-#                               suites profile products pairs learning ablation policies unseen
-#                               (default: all but the last eight)
+#                               suites profile products pairs learning ablation policies unseen predicates
+#                               (default: all but the last nine)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
 # cores), BUILD (default: build-gpu), OUT (default: bench/out): results,
@@ -224,6 +224,10 @@ step_unseen() {  # the same of ordered pairs of operators that nothing was train
     cp "$suite" "$out/unseen-level2.jsonl"
   fi
   measure_policies "$(dirname "$suite")" 2 unseen
+}
+
+step_predicates() {  # which of several ways to say which taps reach a position are compiled rightly
+  "$PYTHON" bench/predicates.py --out "$out/predicates.json"
 }
 
 step_numerics() {  # how far products in each precision, sums, norms and exponentials are off

@@ -304,9 +304,14 @@ std::string TrialJudge::fault(const TrialRequest& request, const TrialReport& re
     // Of zeros programs make equal numbers, and divide what roundings left of them by one another.
     const bool zeros =
         request.variation == Variation::kZeros || request.variation == Variation::kBlank;
-    in_doubt_ =
-        options_.tolerance == Tolerance::kCalibrated && request.variation != Variation::kIntegers &&
-        (times <= kInDoubt || (std::isfinite(times) && (zeros || is_of_one_element(errors))));
+    // Of few near ties another may have been chosen.
+    const bool near_ties =
+        plain_choices_.contains(i) && errors.int_mismatch > 0 &&
+        static_cast<double>(errors.int_mismatch) * kInDoubt <= static_cast<double>(errors.elements);
+    in_doubt_ = options_.tolerance == Tolerance::kCalibrated &&
+                request.variation != Variation::kIntegers &&
+                (times <= kInDoubt || near_ties ||
+                 (std::isfinite(times) && (zeros || is_of_one_element(errors))));
     return "output " + std::to_string(i) + " (" + std::string(variation_name(request.variation)) +
            " inputs): " + fault;
   }

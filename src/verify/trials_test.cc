@@ -336,6 +336,23 @@ TEST_F(JudgeTest, ErrorsThatAreSomewhatTooLargeAreInDoubt) {
       doubt([](OutputErrors& e) { e.integers = 100, e.integers_wrong = 1; }, Variation::kIntegers));
 }
 
+TEST_F(JudgeTest, SoAreFewIndicesThatAreOthers) {
+  Task task = with_outputs({1 << 16});
+  task.forward.values.push_back({DType::kInt64, {128}, {1}, 0, 1});
+  task.forward.steps.emplace_back(
+      AtenCall{"aten.argmax.default", {{"self", {ValueRef{0}}}}, {1}, {}});
+  task.forward.outputs = {1};
+  for (const auto& [others, in_doubt] : {std::pair{2, true}, {64, false}}) {
+    TrialJudge fresh{options, task};
+    TrialReport report = right();
+    report.outputs[0].dtype = "int64";
+    report.outputs[0].elements = 128;
+    report.outputs[0].int_mismatch = others;
+    EXPECT_NE(fresh.add(of(Variation::kPlain), report), "");
+    EXPECT_EQ(fresh.in_doubt(), in_doubt) << others;
+  }
+}
+
 TEST_F(JudgeTest, SoAreThoseOfFewElementsTogether) {
   for (const auto& [error, in_doubt] : {std::pair{3e-6, true}, {1e-4, false}}) {
     TrialJudge fresh{options, with_outputs({10})};

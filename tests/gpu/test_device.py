@@ -316,14 +316,14 @@ import torch.nn.functional as F
 class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.w = torch.nn.Parameter(torch.randn(8, 36, 5, 5))
+        self.w = torch.nn.Parameter(torch.randn(%(weight)s))
 
     def forward(self, x):
-        return F.conv_transpose2d(x, self.w, None, stride=3, padding=1, output_padding=2, groups=8, dilation=2)
+        return F.conv_transpose2d(x, self.w, None, stride=3, groups=%(groups)s, dilation=2, %(padding)s)
 
 
 def get_inputs():
-    return [torch.randn(1, 8, 796, 11)]
+    return [torch.randn(%(image)s)]
 
 
 def get_init_inputs():
@@ -331,7 +331,11 @@ def get_init_inputs():
 """
 
 
-def test_taps_that_the_dilation_sets_apart_in_strides(tmp_path):
-    """ptxas 12.8 lost results where remainders said which taps reach a position."""
-    samples = assert_teacher_is_right(tmp_path, DIVIDED, 12)
+@pytest.mark.parametrize("sizes", [
+    {"image": "1, 8, 796, 11", "weight": "8, 36, 5, 5", "groups": 8, "padding": "padding=1, output_padding=2"},
+    {"image": "33, 4, 15, 74", "weight": "4, 18, 5, 5", "groups": 4, "padding": "padding=2"},
+])
+def test_taps_that_the_dilation_sets_apart_in_strides(sizes, tmp_path):
+    """ptxas 12.8 lost results where integer remainders or quotients said which taps reach a position."""
+    samples = assert_teacher_is_right(tmp_path, DIVIDED % sizes, 12)
     assert any("direct" in one["plan"] for one in samples), samples

@@ -1,5 +1,6 @@
 #include "policy/teacher/body.h"
 
+#include <algorithm>
 #include <cctype>
 
 namespace kw::teacher {
@@ -75,10 +76,12 @@ std::string Body::address(const Access& access, const std::string& prefix, unsig
 }
 
 unsigned Body::dims_of(int id) const {
-  if (graph_.nodes[id].varies.empty()) return 0;
-  unsigned dims = contiguous_.empty() ? 0 : contiguous_index_.dims;
+  const auto walks = [&](const Loop& loop) {
+    return !set_intersection(loop.axes, graph_.nodes[id].varies).empty();
+  };
+  unsigned dims = std::ranges::any_of(contiguous_, walks) ? contiguous_index_.dims : 0;
   for (const Bound& b : loops_) {
-    if (!set_intersection(b.loop.axes, graph_.nodes[id].varies).empty()) dims |= b.index.dims;
+    if (walks(b.loop)) dims |= b.index.dims;
   }
   return dims;
 }

@@ -3,6 +3,7 @@
 // are not alike, one read after the other is written out. A large one becomes axes of its own and a
 // reduction over them.
 #include <algorithm>
+#include <array>
 
 #include "policy/teacher/lowering.h"
 
@@ -40,6 +41,16 @@ std::string lowest(DType type) {
     default:
       return "float(\"-inf\")";
   }
+}
+
+// What writing a node out counts as: a call of a function that takes a hundred instructions for
+// each element of a tile, as several.
+int64_t length_of(const Node& node) {
+  constexpr std::array kLong = {"tl.sin(", "tl.cos(", "libdevice."};
+  constexpr int64_t kCall = 8;
+  const bool calls = std::ranges::any_of(
+      kLong, [&](const char* name) { return node.expression.find(name) != std::string::npos; });
+  return calls ? kCall : 1;
 }
 
 int64_t taps(const auto& windows) {
@@ -174,7 +185,7 @@ void Lowering::pool(Tensor t, const std::vector<Window>& windows, bool largest, 
         node.kind != NodeKind::kIndex && node.kind != NodeKind::kWindow) {
       throw Refusal{"a window over a reduction or a product"};
     }
-    cost += graph_.axes.size(graph_.axes.leaves(node.axes));
+    cost += graph_.axes.size(graph_.axes.leaves(node.axes)) * length_of(node);
     open.insert(open.end(), node.operands.begin(), node.operands.end());
   }
   const int64_t elements = taps(windows);

@@ -46,6 +46,27 @@ TEST(SmallWindows, AreLoopsOfConstants) {
   }
 }
 
+// Of functions that are long when written out, only few: 64 times two cosines of a tile took ptxas
+// more than two minutes.
+TEST(SmallWindows, OfLongFunctionsAreWalked) {
+  const auto loops = [](const std::string& op) {
+    FragmentBuilder b;
+    const std::vector<int64_t> shape = {8, 32, 32, 32}, pooled_shape = {8, 29, 29, 29};
+    const ValueId once = b.call(op, {{"self", ref(b.input(shape))}}, shape);
+    const ValueId twice = b.call(op, {{"self", ref(once)}}, shape);
+    const Task task = b.build(b.call(
+        "aten.avg_pool3d.default",
+        {{"self", ref(twice)}, {"kernel_size", list({4, 4, 4})}, {"stride", list({1, 1, 1})}},
+        pooled_shape));
+    size_t most = 0;
+    for (const Proposal& proposal : make_teacher()->propose(task, profile(), 8, 0, kNoDeadline))
+      most = std::max(most, count(proposal.source, "tl.static_range("));
+    return most;
+  };
+  EXPECT_EQ(loops("aten.neg.default"), 3u);
+  EXPECT_EQ(loops("aten.cos.default"), 0u);
+}
+
 // Whether the far end is asked about hangs on the padding alone, not on what sizes leave over: the
 // last window of 31 elements by steps of 2 ends at the last one, padded or not.
 TEST(Windows, HaveBothGuardsOrNone) {

@@ -104,6 +104,18 @@ at::Tensor further_off(const at::Tensor& one, const at::Tensor& other, const at:
   return at::where(is_other.logical_and_(other.isfinite()), other, one);
 }
 
+// Nor may indices be nearer to one another than among the elements of `outputs`, of a run of
+// traced(). Near ties of codes fall in a run of their own.
+void allow_errors_of_choices(const std::vector<Choice>& choices,
+                             const std::vector<at::Tensor>& outputs, ReferenceSide& side) {
+  for (size_t i = 0; i < choices.size(); ++i) {
+    if (choices[i].jump) continue;
+    ChoiceRule rule = {side.among[i], side.slack[i]};
+    allow_errors_of(choices[i], outputs[side.outputs.size() + i], rule);
+    side.slack[i] = rule.slack;
+  }
+}
+
 // Plain kernels may be further off than this device's PyTorch happens to be.
 void allow_kernel_arithmetic(LoadedTask& reference, const std::vector<at::Tensor>& inputs,
                              uint64_t seed, ReferenceSide& side, at::Device device) {
@@ -111,12 +123,7 @@ void allow_kernel_arithmetic(LoadedTask& reference, const std::vector<at::Tensor
   const auto outputs = reference.traced().run(
       inputs, {.fill = EmptyFill::kPoison, .overwrites = true, .as_kernels_do = true});
   take_update_errors(inputs, side);
-  for (size_t i = 0; i < reference.choices().size(); ++i) {
-    if (reference.choices()[i].jump) continue;  // near ties of codes fall in a run of their own
-    ChoiceRule rule = {side.among[i], side.slack[i]};
-    allow_errors_of(reference.choices()[i], outputs[side.outputs.size() + i], rule);
-    side.slack[i] = rule.slack;
-  }
+  allow_errors_of_choices(reference.choices(), outputs, side);
   for (size_t i = 0; i < side.outputs.size(); ++i) {
     if (!outputs[i].is_floating_point()) continue;
     if (allow_errors(outputs[i], i, side, device)) side.rounded[i] = outputs[i];
@@ -165,7 +172,8 @@ void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, bo
     const bool is_ill = asked || side.errors[i].reference_worst > kIllConditioned * eps;
     if (unit(side.outputs[i]) > 0 && is_ill) ill.push_back(i);
   }
-  for (int n = 0; n < kNeighbours && !ill.empty(); ++n) {
+  const bool chooses = asked && !reference.choices().empty();
+  for (int n = 0; n < kNeighbours && (chooses || !ill.empty()); ++n) {
     Guards copies = Guards::overwriting(device);
     std::vector<at::Tensor> inputs = inputs_for_another_run(reference, draw, copies);
     const auto moved = inputs.end() - static_cast<long>(draw.inputs.size());
@@ -175,13 +183,14 @@ void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, bo
     seed_generators(seed);
     std::vector<at::Tensor> outputs;
     try {
-      outputs = reference.forward().run(inputs, {.fill = EmptyFill::kPoison,
-                                                 .overwrites = true,
-                                                 .as_kernels_do = asked,
-                                                 .dither = asked ? n + 1 : 0});
+      outputs = reference.traced().run(inputs, {.fill = EmptyFill::kPoison,
+                                                .overwrites = true,
+                                                .as_kernels_do = asked,
+                                                .dither = asked ? n + 1 : 0});
     } catch (const ReplayError&) {
       continue;  // a unit may lead out of an operator's domain
     }
+    if (asked) allow_errors_of_choices(reference.choices(), outputs, side);
     std::vector<at::Tensor> replaced;
     for (size_t i : ill) {
       allow_errors(outputs[i], i, side, device);

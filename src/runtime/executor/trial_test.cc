@@ -103,6 +103,56 @@ TEST_P(TrialTest, NeighboursSayWhatIsLuckWhereErrorsAreOfFewElements) {
   }
 }
 
+TEST_P(TrialTest, OfRowsOfOneNumberNaNsCountAlone) {
+  const auto mismatch = [&](float number, Variation variation) {
+    return run_wrong([=](std::span<const at::Tensor> t) { data(t[2])[5] = number; },
+                     {.variation = variation})
+        .outputs.at(0)
+        .nonfinite_mismatch;
+  };
+  EXPECT_EQ(mismatch(INFINITY, Variation::kConstant), 0);
+  EXPECT_EQ(mismatch(NAN, Variation::kConstant), 1);
+  EXPECT_EQ(mismatch(INFINITY, Variation::kPlain), 1);
+}
+
+// The largest of x / 4, which nothing rounds, where x lies within a dozen units in the last place:
+// a kernel that is right to a unit may find another. Neighbours say so.
+TEST_P(TrialTest, NeighboursSayWhichIndicesAreNearTies) {
+  const Json one = {1, kN};
+  const auto value = [&](const char* dtype, const Json& sizes, int storage) {
+    return value_json(dtype, sizes, storage);
+  };
+  const Program draw = make_program(
+      {value("float32", one, 0), value("float32", one, 1), value("float32", one, 2)}, {},
+      {step_json("aten.rand.default", {{"size", one}}, {0}),
+       step_json("aten.mul.Scalar", {{"self", v(0)}, {"other", 4e-7}}, {1}),
+       step_json("aten.add.Scalar", {{"self", v(1)}, {"other", 0.3}}, {2})},
+      {2});
+  const Json maximum = step_json("aten.argmax.default", {{"self", v(1)}, {"dim", 1}}, {2});
+  const Program forward = make_program(
+      {value("float32", one, 0), value("float32", one, 1), value("int64", {1}, 2)}, {0},
+      {step_json("aten.mul.Scalar", {{"self", v(0)}, {"other", 0.25}}, {1}), maximum}, {2});
+  const std::vector<Kernel> kernels = {make_kernel("least", {"*fp32", "*i64"}, {1})};
+  const Task candidate =
+      make_task(draw,
+                make_program({value("float32", one, 0), value("int64", {1}, 1)}, {0},
+                             {step_json("aten.empty.memory_format",
+                                        {{"size", {1}}, {"dtype", {{"dtype", "int64"}}}}, {1}),
+                              launch_json(0, {v(0), v(1)})},
+                             {1}, kernels),
+                kernels);
+  backend_.kernels["least"] = [](std::span<const at::Tensor> t) {
+    at::Tensor(t[1]).copy_(t[0].argmin(1));
+  };
+  const auto wrong = [&](bool neighbours) {
+    TrialRequest request;
+    request.neighbours = neighbours;
+    return run(make_task(draw, forward), candidate, request).outputs.at(0).int_mismatch;
+  };
+  EXPECT_EQ(wrong(false), 1);
+  EXPECT_EQ(wrong(true), 0);
+}
+
 // x y / z where z is zero somewhere, and what is not finite is not compared: neighbours say as much
 // of the rest as elsewhere.
 TEST_P(TrialTest, NeighboursCountWhereAReferenceIsFinite) {
