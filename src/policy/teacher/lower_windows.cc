@@ -47,7 +47,7 @@ std::string lowest(DType type) {
 // each element of a tile, as several.
 int64_t length_of(const Node& node) {
   constexpr std::array kLong = {"tl.sin(", "tl.cos(", "libdevice."};
-  constexpr int64_t kCall = 8;
+  constexpr int64_t kCall = 16;
   const bool calls = std::ranges::any_of(
       kLong, [&](const char* name) { return node.expression.find(name) != std::string::npos; });
   return calls ? kCall : 1;
