@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "ops/operator.h"
@@ -48,6 +49,14 @@ std::optional<Jump> near_jump(const Program& program, const AtenCall& call) {
   return computed_other || is_computed(program, self) ? jump : std::nullopt;
 }
 
+// Each element, in either direction.
+at::Tensor off_by_a_unit(const at::Tensor& x, uint64_t seed) {
+  constexpr double kUnit = 0x1p-23;
+  const at::Tensor factor = at::empty_like(x);
+  factor.bernoulli_(0.5, generator_of_its_own(x.device(), seed));
+  return factor.mul_(2 * kUnit).add_(1 - kUnit).mul_(x);
+}
+
 }  // namespace
 
 bool rounds_results(const AtenCall& step) {
@@ -68,12 +77,8 @@ bool rounds_results(const AtenCall& step) {
 
 at::Tensor right_to_a_unit(const at::Tensor& result, uint64_t seed) {
   if (result.scalar_type() != at::kFloat || result.numel() == 0) return result;
-  constexpr double kUnit = 0x1p-23;
   const at::Tensor whole = result.eq(result.round());
-  const at::Tensor moved = at::empty_like(result);
-  moved.bernoulli_(0.5, generator_of_its_own(result.device(), seed));
-  moved.mul_(2 * kUnit).add_(1 - kUnit).mul_(result);
-  return at::where(whole, result, moved);
+  return at::where(whole, result, off_by_a_unit(result, seed));
 }
 
 std::optional<KernelArithmetic> KernelArithmetic::of(const Program& program, const AtenCall& step) {
@@ -88,6 +93,7 @@ std::optional<KernelArithmetic> KernelArithmetic::of(const Program& program, con
     out.kind_ = Kind::kExponential;
   } else if (row->numerics == Numerics::kNearOne) {
     out.kind_ = Kind::kNearOne;
+    out.is_softmax_ = row->cls == OpClass::kSoftmax;
   } else if (const auto jump = near_jump(program, step)) {
     out.kind_ = Kind::kRounding;
     out.jump_ = *jump;
@@ -167,8 +173,14 @@ std::vector<at::Tensor> KernelArithmetic::run(const OperatorCall& call,
   std::vector<at::Tensor> results = call.run(other);
   for (at::Tensor& result : results) {
     if (kind_ != Kind::kNearOne || result.scalar_type() != at::kFloat) continue;
-    const at::Tensor near_one = result.add(1);
-    result = (dither == 0 ? near_one : right_to_a_unit(near_one, dither)).sub_(1);
+    at::Tensor near_one = result.add(1);
+    if (dither != 0) near_one = off_by_a_unit(near_one, static_cast<uint64_t>(dither));
+    near_one.sub_(1);
+    // Functions are exact at zero, but for its next number, which the argument is now; of a share
+    // that is one but for its rounding, nobody knows.
+    if (dither != 0 && !is_softmax_)
+      near_one.masked_fill_(result.abs().lt(std::numeric_limits<float>::min()), 0);
+    result = near_one;
   }
   return results;
 }

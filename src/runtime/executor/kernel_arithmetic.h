@@ -58,6 +58,7 @@ class KernelArithmetic {
   Jump jump_ = Jump::kMiddle;           // of kRounding
   double units_ = 0;                    // of kRounding: how near a tie is (beyond_near_jumps())
   std::optional<Arg> other_;            // of kRounding: what is compared with
+  bool is_softmax_ = false;             // of kNearOne
   double terms_ = 0;                    // of kLongSum: for each element
   std::optional<NormArithmetic> norm_;  // of kNorm
   std::optional<ConvolutionArithmetic> convolution_;  // of kConvolution

@@ -357,6 +357,19 @@ TEST_F(ReplayTest, LogarithmsOfNearlyWholeSharesErrByUnitsOfOne) {
     EXPECT_GT(one.min().item<double>(), 0x1p-23 - 3 * 0x1p-25) << dither;
     EXPECT_LT(one.max().item<double>(), 0x1p-22) << dither;
   }
+  // Nor where shares are whole but for less than a unit; functions that are exact at zero stay so.
+  x.select(1, 1).fill_(-40);
+  EXPECT_EQ(run(program, {x}, {.as_kernels_do = true})[0].select(1, 0).abs().max().item<float>(),
+            0);
+  const at::Tensor off_whole =
+      run(program, {x}, {.as_kernels_do = true, .dither = 1})[0].select(1, 0);
+  EXPECT_GT(off_whole.abs().min().item<double>(), 0x1p-24);
+  const Program tanh =
+      make_program({value_json("float32", {256, 2}, 0), value_json("float32", {256, 2}, 1)}, {0},
+                   {step_json("aten.tanh.default", {{"self", v(0)}}, {1})}, {1});
+  const at::Tensor zeros = at::zeros({256, 2});
+  EXPECT_EQ(run(tanh, {zeros}, {.as_kernels_do = true, .dither = 1})[0].abs().max().item<float>(),
+            0);
 }
 
 TEST_F(ReplayTest, WhatIsRightToAUnitIsOffByOne) {
