@@ -34,3 +34,15 @@ def model_digest(folder):
     base = json.loads(adapter.read_text())["base_model_name_or_path"]
     beside = folder / base
     return own + "+" + model_digest(beside if beside.is_dir() else base)
+
+
+def read_conversations(path):
+    """The rows of a file that `train_pairs --out` wrote, with `prompt`, `plan` and `code` apart."""
+    rows = []
+    with open(path) as file:
+        for line in file:
+            row = json.loads(line)
+            question, answer = (message["content"] for message in row["messages"])
+            plan, code = answer.removesuffix("```\n").split("```python\n", 1)
+            rows.append({**row, "prompt": question, "plan": plan, "code": code})
+    return rows

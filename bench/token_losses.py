@@ -10,12 +10,12 @@ answer takes half a second. The order of examples is drawn by a fixed seed.
 
 import argparse
 import collections
-import json
 import random
 
 import tokenizers
 import torch
 import transformers
+from files import read_conversations
 
 UNEXPECTED = 0.3  # nats
 
@@ -30,8 +30,7 @@ def main():
     tokenizer = tokenizers.Tokenizer.from_file(flags.model + "/tokenizer.json")
     model = transformers.AutoModelForCausalLM.from_pretrained(flags.model, dtype=torch.float32).eval()
     plan, code, end = (tokenizer.token_to_id(name) for name in ("<|plan|>", "<|code|>", "<|endoftext|>"))
-    with open(flags.pairs) as file:
-        rows = [json.loads(line) for line in file]
+    rows = read_conversations(flags.pairs)
     order = random.Random(0)
     order.shuffle(rows)
     nats, tokens = collections.Counter(), collections.Counter()

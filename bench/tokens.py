@@ -7,12 +7,12 @@ Draws programs (seed 7, 2^24 to 2^35 FLOPs), trains tokenizers of 4096 on their 
 prints a line for each; TOKENIZER, such as models/embedded/tokenizer.json, is counted too.
 """
 
-import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from files import read_conversations
 from tokenizers import Tokenizer
 
 PROGRAMS = {1: 1200, 2: 500, 5: 400, 20: 120}
@@ -27,7 +27,7 @@ def main():
             out = folder / ("level%d.jsonl" % level)
             subprocess.run([build / "train_pairs", "--levels", str(level), "--count", str(count), "--schedules", "1",
                             "--low", "24", "--high", "35", "--seed", "7", "--out", out], check=True)
-            pairs[level] = [json.loads(line) for line in out.open()]
+            pairs[level] = read_conversations(out)
         corpus = folder / "corpus.txt"
         corpus.write_text("".join(row["prompt"] + row["plan"] + row["code"] + "\n"
                                   for rows in pairs.values() for row in rows))

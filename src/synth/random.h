@@ -6,6 +6,8 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace kw {
 
@@ -55,5 +57,11 @@ class Random {
 
   std::array<uint64_t, 4> state_;
 };
+
+// Every order equally likely (Fisher and Yates, 1938).
+template <class T>
+void shuffle(std::vector<T>& items, Random random) {
+  for (uint64_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random.below(i)]);
+}
 
 }  // namespace kw

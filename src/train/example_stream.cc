@@ -12,9 +12,9 @@
 #include "train/timed.h"
 
 namespace kw {
-ExampleStream::ExampleStream(const std::vector<PairSource*>& sources, const AnswerFormat& format,
-                             Options options, Place from)
-    : format_(format), options_(options), place_(from), wanted_(from.chunk) {
+ExampleStream::ExampleStream(const std::vector<ExampleSource*>& sources, Options options,
+                             Place from)
+    : options_(options), place_(from), wanted_(from.chunk) {
   for (size_t i = 0; i < sources.size(); ++i) {
     makers_.emplace_back([this, source = sources[i], first = from.chunk + i,
                           stride = sources.size()](std::stop_token stop) {
@@ -28,33 +28,16 @@ ExampleStream::~ExampleStream() {
   changed_.notify_all();
 }
 
-// Shuffled as Fisher and Yates did.
-ExampleStream::Chunk ExampleStream::make(PairSource& source, uint64_t chunk) const {
-  Chunk out;
-  const uint64_t begin = chunk * options_.programs;
-  const int64_t before = source.counts().unrecorded;
-  const std::vector<Pair> pairs = source.make(begin, begin + options_.programs);
-  out.unrecorded = source.counts().unrecorded - before;
-  out.fault = source.first_fault();
-  std::vector<Example> all(pairs.size());
-  in_parallel(pairs.size(), source.threads(), [&](size_t i) {
-    all[i] = format_.example(pairs[i].prompt, pairs[i].plan, pairs[i].code);
-  });
-  for (Example& example : all) {
-    if (example.tokens.size() > options_.longest) {
-      ++out.too_long;
-    } else {
-      out.examples.push_back(std::move(example));
-    }
-  }
-  Random random(options_.seed, chunk, kOrderStream);
-  for (size_t i = out.examples.size(); i > 1; --i) {
-    std::swap(out.examples[i - 1], out.examples[random.below(i)]);
-  }
+ExampleStream::Chunk ExampleStream::make(ExampleSource& source, uint64_t chunk) const {
+  Chunk out{source.make(chunk), 0};
+  out.too_long = static_cast<int64_t>(std::erase_if(out.examples, [&](const Example& example) {
+    return example.tokens.size() > options_.longest;
+  }));
+  shuffle(out.examples, Random(options_.seed, chunk, kOrderStream));
   return out;
 }
 
-void ExampleStream::make_chunks(std::stop_token stop, PairSource& source, uint64_t first,
+void ExampleStream::make_chunks(std::stop_token stop, ExampleSource& source, uint64_t first,
                                 uint64_t stride) {
   // Pairs can wait, the thread that has a GPU to feed cannot: this one, and those that it starts,
   // give way (Linux has a nice value for each thread).
@@ -101,7 +84,7 @@ std::vector<Example> ExampleStream::next(size_t tokens, const std::atomic<bool>&
     if (!is_open_ && !open_next(stop)) return {};
     if (place_.example >= open_.examples.size()) {
       if (open_.examples.empty() && ++empty == 100) {
-        throw InputError("no program of a hundred chunks gives an example of at most " +
+        throw InputError("nothing of a hundred chunks gives an example of at most " +
                          std::to_string(options_.longest) +
                          " tokens: " + std::to_string(too_long_) + " examples are longer, " +
                          std::to_string(unrecorded_) + " programs were not recorded" +

@@ -1,9 +1,10 @@
-// Examples without end, made of pairs while the model learns of earlier ones. Programs go in chunks
-// of a fixed number; the examples of a chunk are shuffled by its number. So the order hangs on the
-// seed alone, and a place in it is two numbers: a run goes on from where it was stopped.
+// Examples without end, made while the model learns of earlier ones. They come in chunks, each of
+// which is shuffled by its number. So the order hangs on the seed alone, and a place in it is two
+// numbers: a run goes on from where it was stopped.
 //
-// Borrows everything. Each source of pairs has a thread of its own and makes every so-manieth
-// chunk: with two or three, one draws and writes kernels while another waits for what is recorded.
+// Borrows everything. Each source has a thread of its own and makes every so-manieth chunk: of the
+// teacher's pairs, with two or three, one draws and writes kernels while another waits for what is
+// recorded.
 #pragma once
 
 #include <atomic>
@@ -15,8 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "train/answer_format.h"
-#include "train/pairs.h"
+#include "train/example_source.h"
 
 namespace kw {
 
@@ -26,21 +26,19 @@ class ExampleStream {
     uint64_t chunk = 0, example = 0;  // the next one
   };
   struct Options {
-    uint64_t programs = 512;  // of a chunk
-    size_t longest = 4096;    // tokens; longer examples are left out
-    size_t ahead = 2;         // chunks of each source that wait
-    uint64_t seed = 1;        // of the order
+    size_t longest = 4096;  // tokens; longer examples are left out
+    size_t ahead = 2;       // chunks of each source that wait
+    uint64_t seed = 1;      // of the order
   };
 
-  // `sources` make the same pairs, one or more.
-  ExampleStream(const std::vector<PairSource*>& sources, const AnswerFormat& format,
-                Options options, Place from);
+  // `sources` make the same chunks, one or more.
+  ExampleStream(const std::vector<ExampleSource*>& sources, Options options, Place from);
   ~ExampleStream();
   ExampleStream(const ExampleStream&) = delete;
   ExampleStream& operator=(const ExampleStream&) = delete;
 
   // The next examples, of so many tokens at most; one at least, none when `stop` is set meanwhile.
-  // Throws what the making of pairs threw, InputError where a hundred chunks give no example.
+  // Throws what the making of chunks threw, InputError where a hundred chunks give no example.
   std::vector<Example> next(size_t tokens, const std::atomic<bool>& stop);
   Place place() const { return place_; }
   // Of all so far.
@@ -50,16 +48,13 @@ class ExampleStream {
   double waited_seconds() const { return waited_; }
 
  private:
-  struct Chunk {
-    std::vector<Example> examples;
-    int64_t too_long = 0, unrecorded = 0;
-    std::string fault;  // of the first that was not recorded
+  struct Chunk : ExampleChunk {
+    int64_t too_long = 0;
   };
-  void make_chunks(std::stop_token stop, PairSource& source, uint64_t first, uint64_t stride);
-  Chunk make(PairSource& source, uint64_t chunk) const;
+  void make_chunks(std::stop_token stop, ExampleSource& source, uint64_t first, uint64_t stride);
+  Chunk make(ExampleSource& source, uint64_t chunk) const;
   bool open_next(const std::atomic<bool>& stop);
 
-  const AnswerFormat& format_;
   const Options options_;
   Place place_;
   Chunk open_;

@@ -10,6 +10,7 @@
 #include "formats/error.h"
 #include "formats/json.h"
 #include "synth/hygiene.h"
+#include "train/conversation.h"
 #include "train/pairs.h"
 #include "train/pairs_check.h"
 #include "train/verifier_judge.h"
@@ -79,12 +80,11 @@ class Checking {
 };
 
 void write(std::ostream& out, const kw::Pair& pair) {
-  out << kw::Json{{"index", pair.index},       {"level", pair.level},
-                  {"schedule", pair.schedule}, {"operators", pair.operators},
-                  {"prompt", pair.prompt},     {"plan", pair.plan},
-                  {"code", pair.code}}
-             .dump()
-      << "\n";
+  out << kw::conversation_line({pair.prompt, pair.plan, pair.code},
+                               {{"index", pair.index},
+                                {"level", pair.level},
+                                {"schedule", pair.schedule},
+                                {"operators", pair.operators}});
 }
 
 int run(const Flags& flags) {
@@ -152,7 +152,9 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--batch", flags.batch, "programs that are made at once")->capture_default_str();
   app.add_option("--device", flags.device, "h200, h100, a100")->capture_default_str();
-  app.add_option("--out", flags.out, "file of lines of JSON; without, pairs are only counted");
+  app.add_option(
+      "--out", flags.out,
+      "file of conversations (docs/formats/conversations.md); without, pairs are only counted");
   app.add_option("--check", flags.check, "judge every pair of a fair program, on cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--executors", flags.executors, "processes of the judge")

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "formats/error.h"
+#include "formats/read_file.h"
+#include "formats/sha256.h"
 #include "train/broken_steps.h"
 #include "train/example_stream.h"
 #include "train/placement.h"
@@ -48,17 +50,48 @@ class PairMakers {
 
 std::string four_digits(double loss) { return Json(std::round(loss * 1e4) / 1e4).dump(); }
 
-std::vector<Example> validation_examples(const SftConfig& config, const AnswerFormat& format,
-                                         WorkerPool& pool, const DeviceProfile& profile) {
+// What a run learns from, and what is held out.
+struct Lessons {
+  std::unique_ptr<PairMakers> makers;  // behind examples of pairs
+  std::vector<std::unique_ptr<ExampleSource>> made;
+  std::vector<ExampleSource*> sources;
+  std::vector<Example> held_out;
+  std::string rows;  // hash of the file, where it is one
+  void add(std::unique_ptr<ExampleSource> source) {
+    sources.push_back(source.get());
+    made.push_back(std::move(source));
+  }
+  void hold_out(Example example, int64_t longest) {
+    if (static_cast<int64_t>(example.tokens.size()) <= longest)
+      held_out.push_back(std::move(example));
+  }
+};
+
+Lessons lessons_of_pairs(const SftConfig& config, const AnswerFormat& format,
+                         const DeviceProfile& profile) {
+  Lessons out;
+  out.makers = std::make_unique<PairMakers>(config, profile);
+  for (PairSource* pairs : out.makers->sources()) {
+    out.add(std::make_unique<PairExamples>(*pairs, format, static_cast<uint64_t>(config.programs)));
+  }
   PairOptions options = pair_options(config, Split::kValidation);
   options.schedules = 1;
-  std::vector<Example> out;
-  for (const Pair& pair :
-       PairSource(options, pool, profile).make(0, static_cast<uint64_t>(config.validation))) {
-    Example example = format.example(pair.prompt, pair.plan, pair.code);
-    if (static_cast<int64_t>(example.tokens.size()) <= config.row)
-      out.push_back(std::move(example));
+  PairSource held_out(options, out.makers->pool(), profile);
+  for (const Pair& pair : held_out.make(0, static_cast<uint64_t>(config.validation))) {
+    out.hold_out(format.example(pair.prompt, pair.plan, pair.code), config.row);
   }
+  return out;
+}
+
+Lessons lessons_of_rows(const SftConfig& config, const AnswerFormat& format) {
+  std::vector<Conversation> rows = read_conversations(config.rows);
+  Lessons out;
+  out.rows = sha256_hex(read_file(config.rows));
+  for (const Conversation& row : hold_out(rows, static_cast<size_t>(config.validation))) {
+    out.hold_out(format.example(row.prompt, row.plan, row.code), config.row);
+  }
+  out.add(std::make_unique<RowExamples>(rows, format, static_cast<uint64_t>(config.programs),
+                                        static_cast<uint64_t>(config.seed)));
   return out;
 }
 
@@ -74,7 +107,9 @@ void describe(Settings& s, SftConfig& c) {
   const double lot = 1e9;
   describe(s, static_cast<RunConfig&>(c));
   s.add("data.schedules", c.schedules, "answers of the teacher to each program", 1, 1000);
-  s.add("data.programs", c.programs, "of a chunk, which is shuffled", 1, 1 << 20);
+  s.add("data.rows", c.rows,
+        "lines of JSON with a conversation each to learn from, in place of the teacher's pairs");
+  s.add("data.programs", c.programs, "or rows, of a chunk, which is shuffled", 1, 1 << 20);
   s.add("data.makers", c.makers, "chunks that are made at once, each with workers of its own", 1,
         64);
   s.add("sft.steps", c.steps, "updates", 1);
@@ -89,7 +124,8 @@ void describe(Settings& s, SftConfig& c) {
   s.add("sft.decay", c.decay, "of weights", 0, lot);
   s.add("sft.clip", c.clip, "norm that gradients are cut to; 0: never", 0, lot);
   s.add("sft.beta2", c.beta2, "of Adam", 0, 0.999999);
-  s.add("sft.validation", c.validation, "programs of the validation split", 0, 1 << 20);
+  s.add("sft.validation", c.validation,
+        "programs of the validation split, or rows, which are then not learned from", 0, 1 << 20);
   s.add("sft.evaluate_every", c.evaluate_every, "steps between losses on these", 1);
   s.add("sft.checkpoint_every", c.checkpoint_every, "steps between checkpoints", 1);
 }
@@ -104,7 +140,10 @@ int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::pat
   check(config);
   const std::string said = check_start(config, /*has_reference=*/false, run);
   if (!said.empty()) progress.line(said);
-  check_drawable(pair_options(config, config.validation > 0 ? Split::kValidation : Split::kTrain));
+  if (config.rows.empty()) {
+    check_drawable(
+        pair_options(config, config.validation > 0 ? Split::kValidation : Split::kTrain));
+  }
   const RunFolder folder(run, settings, start_of(config, /*has_reference=*/false));
   const auto& from = folder.from();
   const RunTokenizer read = read_tokenizer(config, from);
@@ -122,20 +161,24 @@ int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::pat
     progress.line(folder.goes_on_line());
   }
   const DeviceProfile profile = device_profile(config.target);
-  const PairMakers makers(config, profile);
-  const auto validation = validation_examples(config, format, makers.pool(), profile);
-  ExampleStream stream(makers.sources(), format,
-                       {.programs = static_cast<uint64_t>(config.programs),
-                        .longest = static_cast<size_t>(config.row),
-                        .seed = static_cast<uint64_t>(config.seed)},
-                       place);
+  const Lessons lessons = config.rows.empty() ? lessons_of_pairs(config, format, profile)
+                                              : lessons_of_rows(config, format);
+  if (from && from->state.value("rows", "") != lessons.rows) {
+    throw InputError("data.rows is another file than the run has learned from: a new run folder");
+  }
+  const std::vector<Example>& validation = lessons.held_out;
+  ExampleStream stream(
+      lessons.sources,
+      {.longest = static_cast<size_t>(config.row), .seed = static_cast<uint64_t>(config.seed)},
+      place);
   TrainLog log(run, step + 1);
   const Schedule schedule{config.rate, config.last_rate, config.warmup, config.steps};
   const auto row = static_cast<size_t>(config.row);
   const auto at_once = static_cast<size_t>(config.rows_at_once);
   const auto keep = [&] {
     const ExampleStream::Place at = stream.place();
-    folder.keep(step, model, read.json, *optimizer, {{"chunk", at.chunk}, {"example", at.example}});
+    folder.keep(step, model, read.json, *optimizer,
+                {{"chunk", at.chunk}, {"example", at.example}, {"rows", lessons.rows}});
   };
   const auto learn = [&](const std::vector<Example>& examples, Clock::time_point start,
                          double waited) {

@@ -1,5 +1,6 @@
-// A run of supervised fine-tuning on pairs, from a recipe to a model's folder: it can be stopped at
-// any time, and goes on exactly where its last checkpoint stands.
+// A run of supervised fine-tuning, on the teacher's pairs or on rows of a file, from a recipe to a
+// model's folder: it can be stopped at any time, and goes on exactly where its last checkpoint
+// stands.
 #pragma once
 
 #include <atomic>
@@ -11,6 +12,7 @@ namespace kw {
 
 struct SftConfig : RunConfig {
   int64_t schedules = 4, programs = 512, makers = 1;
+  std::string rows;  // file to learn from; empty: the teacher's pairs
   int64_t steps = 1000, tokens = 65536, row = 4096, rows_at_once = 4;
   int64_t devices = 1;
   double rate = 1e-3, last_rate = 1e-4, decay = 0.1, clip = 1, beta2 = 0.95;

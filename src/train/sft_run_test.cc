@@ -5,6 +5,7 @@
 
 #include "formats/error.h"
 #include "formats/model_folder.h"
+#include "train/conversation.h"
 #include "train/test_run.h"
 
 namespace kw {
@@ -47,6 +48,40 @@ TEST(SftRun, GoesOnExactlyWhereItWasStopped) {
   SftConfig another = small_config();
   another.rate = 1e-3;
   EXPECT_THROW(run(another, base / "through", -1), InputError);
+  fs::remove_all(base);
+}
+
+// Rows of a file in place of the teacher's pairs.
+TEST(SftRun, LearnsRowsOfAFile) {
+  const fs::path base = fs::path(testing::TempDir()) / "kw-sft-rows", file = base / "rows.jsonl";
+  fs::remove_all(base);
+  fs::create_directories(base);
+  const auto write = [&](int count) {
+    std::ofstream out(file);
+    for (int i = 0; i < count; ++i) {
+      const std::string name = "t" + std::to_string(10 + i % 30);
+      out << conversation_line({"def forward(a0): " + name + " = a0 + 1\n", "-> " + name + "\n",
+                                "import torch\n\n\nclass ModelNew:\n    " + name + " = 1\n"},
+                               Json::object());
+    }
+  };
+  write(90);
+  SftConfig config = small_config();
+  config.rows = file, config.programs = 20, config.tokens = 1000;
+  EXPECT_EQ(run(config, base / "through", -1), 6);
+  EXPECT_EQ(run(config, base / "stopped", 3), 3);
+  EXPECT_EQ(run(config, base / "stopped", -1), 6);
+  const auto through = losses(base / "through");
+  EXPECT_EQ(through, losses(base / "stopped"));
+  EXPECT_LT(through.back(), 0.9 * through.front());
+  expect_same_models(base / "through", base / "stopped");
+  EXPECT_EQ(run(config, base / "other", 3), 3);
+  write(91);
+  EXPECT_THROW(run(config, base / "other", -1), InputError);
+  config.validation = 91;
+  EXPECT_THROW(run(config, base / "none", -1), InputError);
+  config.rows = base / "missing.jsonl";
+  EXPECT_THROW(run(config, base / "none", -1), InputError);
   fs::remove_all(base);
 }
 

@@ -13,5 +13,6 @@ inline constexpr uint64_t kWindowStream = 104;  // the window of a program's siz
 inline constexpr uint64_t kSampleStream = 105;  // answers
 inline constexpr uint64_t kTrialStream = 106;   // inputs that answers are tried on
 inline constexpr uint64_t kFairStream = 107;    // inputs that a program is examined on
+inline constexpr uint64_t kRowStream = 108;     // the order of rows in a pass
 
 }  // namespace kw

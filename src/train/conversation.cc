@@ -1,0 +1,90 @@
+#include "train/conversation.h"
+
+#include <algorithm>
+
+#include "formats/error.h"
+#include "formats/read_file.h"
+#include "policy/prompt.h"
+
+namespace kw {
+namespace {
+
+// Longer than any that the code has.
+std::string fence_for(std::string_view code) {
+  size_t longest = 2, run = 0;
+  for (const char c : code) longest = std::max(longest, run = c == '`' ? run + 1 : 0);
+  return std::string(longest + 1, '`');
+}
+
+// Where the line begins that the position is in.
+size_t line_of(std::string_view text, size_t at) {
+  const size_t before = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
+  return before == std::string_view::npos ? 0 : before + 1;
+}
+
+Conversation read_row(const JsonReader& row) {
+  Conversation out;
+  std::string answer;
+  std::string_view last;
+  const std::vector<JsonReader> messages = row.at("messages").items();
+  for (const JsonReader& message : messages) {
+    const std::string& role = message.at("role").string();
+    const std::string& content = message.at("content").string();
+    if (role == "user") {
+      out.prompt = content;
+    } else if (role == "assistant") {
+      answer = content;
+    } else if (role != "system") {
+      message.at("role").fail("expected system, user or assistant");
+    }
+    last = role;
+  }
+  if (last != "assistant" || out.prompt.empty()) {
+    row.at("messages")
+        .fail("expected a question of the user's, and the assistant's answer at the end");
+  }
+  if (row.has("task")) out.prompt = row.at("task").string();
+  const Answer found = parse_answer(answer);
+  if (!found.fault.empty()) row.at("messages").at(messages.size() - 1).fail(found.fault);
+  out.code = found.source;
+  // All that stands before the code and its fence, where no thought does.
+  const size_t code = answer.rfind(out.code), begin = line_of(answer, code);
+  const size_t plan = found.open || begin == 0 ? begin : line_of(answer, begin - 1);
+  const bool thought = answer.find("</think>") != std::string::npos;
+  out.plan = thought ? found.plan : answer.substr(0, plan);
+  return out;
+}
+
+}  // namespace
+
+std::string conversation_line(const Conversation& row, Json about) {
+  std::string answer = row.plan;
+  if (!answer.empty() && answer.back() != '\n') answer += '\n';
+  const std::string fence = fence_for(row.code);
+  answer += fence + "python\n" + row.code;
+  if (!row.code.ends_with('\n')) answer += '\n';
+  answer += fence + "\n";
+  about["messages"] = Json::array(
+      {{{"role", "user"}, {"content", row.prompt}}, {{"role", "assistant"}, {"content", answer}}});
+  return about.dump() + "\n";
+}
+
+std::vector<Conversation> read_conversations(const std::filesystem::path& path) {
+  const std::string text = read_file(path);
+  std::vector<Conversation> out;
+  size_t number = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    at = end + 1;
+    ++number;
+    if (line.empty()) continue;
+    const std::string place = path.string() + ", line " + std::to_string(number);
+    const Json row = parse_json(line, place);
+    out.push_back(read_row(JsonReader(row, place)));
+  }
+  if (out.empty()) throw InputError(path.string() + " has no rows");
+  return out;
+}
+
+}  // namespace kw
