@@ -7,7 +7,7 @@ import sys
 
 # Top to bottom: a folder may include itself and the folders that stand after it.
 ORDER = (
-    "cli report search train policy synth verify model runtime worker store program ops formats"
+    "cli collect report search train policy synth verify model runtime worker store program ops formats"
 ).split()
 # Folders that stand side by side and must not include each other.
 APART = [{"policy", "verify"}, {"policy", "runtime"}, {"store", "worker"}, {"store", "runtime"}]
@@ -15,7 +15,7 @@ TORCH_FOLDERS = ("runtime/executor/", "worker/native/", "model/", "train/")
 TORCH_HEADER = re.compile(r"(ATen|c10|torch|caffe2)/")
 DEFINITION = re.compile(r"^(?:struct|class) (\w+)(?: final)?(?: :.*)?\s*\{")
 # The executor is a program of its own, without these.
-NOT_IN_EXECUTOR = {"cli", "report", "search", "policy", "synth", "verify", "store"}
+NOT_IN_EXECUTOR = {"cli", "collect", "report", "search", "policy", "synth", "verify", "store"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 

@@ -50,6 +50,11 @@ int main(int argc, char** argv) {
         return std::pair{sub, kw::add_report(*sub)};
       }(),
       [&] {
+        auto* sub =
+            app.add_subcommand("collect", "Verified answers of eval's runs, as rows to learn from");
+        return std::pair{sub, kw::add_collect(*sub)};
+      }(),
+      [&] {
         auto* sub = app.add_subcommand("synth", "Draw PyTorch programs to write kernels for");
         return std::pair{sub, kw::add_synth(*sub)};
       }(),

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "policy/conversation.h"
 #include "train/answer_format.h"
-#include "train/conversation.h"
 #include "train/pairs.h"
 
 namespace kw {

@@ -9,8 +9,8 @@
 
 #include "formats/error.h"
 #include "formats/json.h"
+#include "policy/conversation.h"
 #include "synth/hygiene.h"
-#include "train/conversation.h"
 #include "train/pairs.h"
 #include "train/pairs_check.h"
 #include "train/verifier_judge.h"

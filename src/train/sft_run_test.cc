@@ -5,7 +5,7 @@
 
 #include "formats/error.h"
 #include "formats/model_folder.h"
-#include "train/conversation.h"
+#include "policy/conversation.h"
 #include "train/test_run.h"
 
 namespace kw {

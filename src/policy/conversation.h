@@ -14,6 +14,7 @@ namespace kw {
 struct Conversation {
   std::string prompt;      // task_text(), or what else the model is asked
   std::string plan, code;  // as parse_answer() takes the answer apart, but plans are whole
+  std::string system;      // what is said before the prompt; may be empty
 };
 
 // One line, with its end. `about`: an object of further columns.

@@ -1,6 +1,6 @@
 // What is written is read as it was, what others write as they mean it, and what is no conversation
 // is refused by its line.
-#include "train/conversation.h"
+#include "policy/conversation.h"
 
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ TEST_F(Conversations, AreReadAsTheyWereWritten) {
   const std::vector<Conversation> rows = {{"def forward(a0): ...\n", "-> t1\n", kCode},
                                           {"\u00e4 \"quoted\"\n\ttext", "", kCode},
                                           {"long", long_plan, kCode},
-                                          {"ticks", "- a list\n\n", with_ticks}};
+                                          {"ticks", "- a list\n\n", with_ticks, "Be fast."}};
   std::string text;
   for (const Conversation& one : rows) text += conversation_line(one, {{"level", 3}});
   const std::vector<Conversation> got = read(text);
@@ -57,6 +57,7 @@ TEST_F(Conversations, AreReadAsTheyWereWritten) {
     EXPECT_EQ(got[i].prompt, rows[i].prompt);
     EXPECT_EQ(got[i].plan, rows[i].plan);
     EXPECT_EQ(got[i].code, rows[i].code);
+    EXPECT_EQ(got[i].system, rows[i].system);
   }
   EXPECT_EQ(Json::parse(text.substr(0, text.find('\n'))).at("level"), 3);
 }

@@ -1,4 +1,4 @@
-#include "train/conversation.h"
+#include "policy/conversation.h"
 
 #include <algorithm>
 
@@ -34,7 +34,9 @@ Conversation read_row(const JsonReader& row) {
       out.prompt = content;
     } else if (role == "assistant") {
       answer = content;
-    } else if (role != "system") {
+    } else if (role == "system") {
+      out.system = content;
+    } else {
       message.at("role").fail("expected system, user or assistant");
     }
     last = role;
@@ -64,8 +66,10 @@ std::string conversation_line(const Conversation& row, Json about) {
   answer += fence + "python\n" + row.code;
   if (!row.code.ends_with('\n')) answer += '\n';
   answer += fence + "\n";
-  about["messages"] = Json::array(
-      {{{"role", "user"}, {"content", row.prompt}}, {{"role", "assistant"}, {"content", answer}}});
+  Json& messages = about["messages"] = Json::array();
+  if (!row.system.empty()) messages.push_back({{"role", "system"}, {"content", row.system}});
+  messages.push_back({{"role", "user"}, {"content", row.prompt}});
+  messages.push_back({{"role", "assistant"}, {"content", answer}});
   return about.dump() + "\n";
 }
 

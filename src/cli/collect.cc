@@ -1,0 +1,170 @@
+// kernelwright collect RUN... --out FOLDER
+#include "collect/collect.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <numeric>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/suite_models.h"
+#include "formats/error.h"
+#include "policy/conversation.h"
+#include "policy/task_key.h"
+#include "program/transform.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds kRecordDeadline{120};
+constexpr size_t kAtOnce = 64;  // models that are held as tasks
+
+struct Flags {
+  std::vector<std::string> runs, against;
+  std::string out;
+  KeepOptions keep;
+  MachineFlags machine;
+};
+
+// The whole forward program as the task that a policy is asked.
+Task asked_task(const Task& task) {
+  std::vector<int> steps(task.forward.steps.size());
+  std::iota(steps.begin(), steps.end(), 0);
+  return cut(task, steps).task;
+}
+
+std::vector<JobOutcome<BuiltTask>> recorded(Machine& machine,
+                                            const std::vector<SuiteModel>& models) {
+  std::vector<RecordRequest> requests;
+  for (const SuiteModel& model : models) requests.push_back(model.request);
+  return build_tasks(machine.pool, requests, kRecordDeadline);
+}
+
+void hold_out(const Flags& flags, Machine& machine, Keeper& keeper) {
+  if (flags.against.empty()) return;
+  const std::vector<SuiteModel> models =
+      read_suite(suite_files(flags.against), {}, flags.machine, machine);
+  const auto tasks = recorded(machine, models);
+  for (size_t i = 0; i < models.size(); ++i) {
+    if (!tasks[i].value) {
+      throw InputError("--against: " + models[i].request.file +
+                       " was not recorded: " + (tasks[i].fault ? tasks[i].fault->text() : ""));
+    }
+    keeper.hold_out(forward_structure_hash(canonical(tasks[i].value->task)), models[i].original);
+  }
+}
+
+// One row: what a chat model is asked, the task alone, the answer, and where it is from.
+std::string row_of(const FoundTask& found, const FoundAnswer& answer, const Task& task,
+                   const std::string& structure, const DeviceProfile& profile) {
+  const Prompt prompt = make_prompt(task, profile);
+  Json about = {{"task", task_text(task, asked_name(answer.plan))},
+                {"structure", structure},
+                {"level", found.level},
+                {"difficulty",
+                 {{"label", difficulty(found)}, {"right", found.right}, {"judged", found.judged}}},
+                {"provenance",
+                 {{"route", answer.route},
+                  {"run", answer.run},
+                  {"model", answer.model},
+                  {"sample", answer.sample},
+                  {"family", answer.family}}},
+                {"speedup_eager", answer.speedup ? Json(*answer.speedup) : Json()},
+                {"reference", found.text}};
+  return conversation_line({prompt.user, answer.plan, answer.code, prompt.system}, about);
+}
+
+int run(const Flags& flags) {
+  if (fs::exists(fs::path(flags.out) / "rows.jsonl"))
+    throw InputError(flags.out + " has rows already: another --out");
+  std::vector<EvalRun> runs;
+  for (const std::string& path : flags.runs) runs.push_back(read_eval_run(path));
+  Yields yields;
+  std::vector<FoundTask> found = find_answers(runs, yields);
+  Machine machine(flags.machine, flags.against);
+  Keeper keeper(flags.keep, yields);
+  hold_out(flags, machine, keeper);
+  fs::create_directories(flags.out);
+  std::string rows;
+  size_t tasks = 0, kept = 0;
+  for (size_t begin = 0; begin < found.size(); begin += kAtOnce) {
+    const size_t end = std::min(begin + kAtOnce, found.size());
+    std::vector<RecordRequest> requests;
+    for (size_t i = begin; i < end; ++i) {
+      RecordRequest request;
+      request.text = found[i].text;
+      request.file = found[i].name;
+      request.profile = machine.profile;
+      requests.push_back(std::move(request));
+    }
+    const auto built = build_tasks(machine.pool, requests, kRecordDeadline);
+    for (size_t i = begin; i < end; ++i) {
+      const auto& outcome = built[i - begin];
+      if (!outcome.value) {
+        keeper.drop(found[i], "the model is not recorded: " + outcome.fault->code);
+        continue;
+      }
+      const Task task = asked_task(canonical(outcome.value->task));
+      const std::string structure = forward_structure_hash(task);
+      const std::vector<FoundAnswer> answers = keeper.keep(found[i], structure);
+      for (const FoundAnswer& answer : answers)
+        rows += row_of(found[i], answer, task, structure, machine.profile);
+      tasks += !answers.empty();
+      kept += answers.size();
+    }
+    std::fprintf(stderr, "collect: %zu of %zu models, %zu rows\n", end, found.size(), kept);
+  }
+  write_file(fs::path(flags.out) / "rows.jsonl", rows);
+  write_file(fs::path(flags.out) / "yields.json", yields_json(yields).dump(1) + "\n");
+  for (const auto& [route, yield] : yields) {
+    std::printf("%s: %lld rows of %lld answers to %lld models\n", route.c_str(),
+                static_cast<long long>(yield.kept), static_cast<long long>(yield.answers),
+                static_cast<long long>(yield.models));
+    for (const auto& [reason, count] : yield.dropped)
+      std::printf("  %6lld %s\n", static_cast<long long>(count), reason.c_str());
+  }
+  std::printf("%zu rows of %zu tasks: %s\n", kept, tasks,
+              (fs::path(flags.out) / "rows.jsonl").c_str());
+  return kept > 0 ? 0 : 1;
+}
+
+}  // namespace
+
+Command add_collect(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  app.add_option("runs", flags->runs, "folders that kernelwright eval --out left")->required();
+  app.add_option("--out", flags->out, "folder for rows.jsonl and yields.json")->required();
+  app.add_option("--against", flags->against,
+                 "suites, as eval takes them, that rows must not be of: no program of the same "
+                 "structure, whatever its sizes, and no text that is mostly theirs");
+  app.add_option("--answers", flags->keep.answers, "kept of a task, the fastest first")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--variants", flags->keep.variants,
+                 "tasks of one structure, which differ in sizes, that have rows")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--alike", flags->keep.alike,
+                 "two answers to a task are not both kept where they share so much of their runs "
+                 "of five tokens")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app.add_option("--known-text", flags->keep.known_text,
+                 "with --against, a model whose runs of thirteen tokens are known to so much")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  flags->machine.add_backend_to(app);
+  app.footer(
+      "Rows are conversations (docs/formats/conversations.md) with where each is from, how hard "
+      "its\n"
+      "task was, and how fast the answer is. What to collect is judged first, by any policy:\n\n"
+      "  kernelwright synth --level 2 --count 500 --out tasks.jsonl\n"
+      "  kernelwright eval tasks.jsonl --policy teacher --samples 4 --out run\n"
+      "  kernelwright collect run --out rows --against held_out/\n"
+      "  kernelwright train RECIPE.toml --set data.rows=rows/rows.jsonl --out model");
+  return [flags] { return run(*flags); };
+}
+
+}  // namespace kw

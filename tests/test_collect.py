@@ -1,0 +1,81 @@
+"""`kernelwright collect`: verified answers of runs, as rows that training reads."""
+
+import json
+import shutil
+
+import pytest
+
+from command import DOUBLED_MODEL, ROOT, SINE_MODEL, run
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """A run on two models, and the models."""
+    folder = tmp_path_factory.mktemp("collect")
+    models = folder / "models"
+    models.mkdir()
+    (models / "doubled.py").write_text(DOUBLED_MODEL)
+    (models / "sine.py").write_text(SINE_MODEL)
+    process = run("eval", models, "--backend", "cpu", "--samples", "3", "--trials", "1", "--no-time", "--seed", "1",
+                  "--out", folder / "run")
+    assert process.returncode == 0, process.stderr
+    return folder / "run", models
+
+
+def rows_of(folder):
+    return [json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()]
+
+
+def test_rows_are_the_verified_answers(judged, tmp_path):
+    kept, models = judged
+    process = run("collect", kept, "--out", tmp_path / "rows", "--alike", "1", "--backend", "cpu")
+    assert process.returncode == 0, process.stderr
+    rows = rows_of(tmp_path / "rows")
+    assert {row["provenance"]["route"] for row in rows} == {"teacher"}
+    assert len({row["structure"] for row in rows}) == 2
+    for row in rows:
+        assert [message["role"] for message in row["messages"]] == ["system", "user", "assistant"]
+        place = row["provenance"]
+        name = "doubled" if "doubled" in place["model"] else "sine"
+        code = (kept / ("%s.%d.fragment.py" % (name, place["sample"]))).read_text()
+        assert code in row["messages"][-1]["content"]
+        assert row["reference"] == (models / (name + ".py")).read_text()
+        assert ("relu" in row["task"]) == (name == "doubled")
+        assert row["difficulty"] == {"judged": 3, "right": 3, "label": "easy"}
+    (yields,) = json.loads((tmp_path / "rows" / "yields.json").read_text()).values()
+    assert yields["kept"] == len(rows)
+    assert yields["answers"] == 6 == yields["kept"] + sum(yields["dropped"].values())
+    again = run("collect", kept, "--out", tmp_path / "rows", "--backend", "cpu")
+    assert again.returncode == 2 and "another --out" in again.stderr
+
+
+def test_training_reads_rows(judged, tmp_path):
+    assert run("collect", judged[0], "--out", tmp_path / "rows", "--alike", "1", "--backend", "cpu").returncode == 0
+    process = run("train", ROOT / "recipes" / "smoke-sft.toml", "--out", tmp_path / "model", "--set",
+                  "data.rows=%s" % (tmp_path / "rows" / "rows.jsonl"), "--set", "sft.steps=2", "--set",
+                  "sft.validation=1", "--set", "run.device=cpu")
+    assert process.returncode == 0, process.stderr
+    assert "step 2 of 2" in process.stderr + process.stdout
+
+
+def test_held_out_models_are_not_collected(judged, tmp_path):
+    kept, models = judged
+    held = tmp_path / "held"
+    held.mkdir()
+    other_sizes = DOUBLED_MODEL.replace("torch.randn(40, 30)", "torch.randn(7, 90)")
+    assert other_sizes != DOUBLED_MODEL
+    (held / "unlike.py").write_text("# other words\n" + other_sizes.replace("x)", "value)").replace("x:", "value:"))
+    process = run("collect", kept, "--out", tmp_path / "rows", "--against", held, "--backend", "cpu")
+    assert process.returncode == 0, process.stderr
+    assert all("sine" in row["provenance"]["model"] for row in rows_of(tmp_path / "rows"))
+    assert "a held-out model's program" in process.stdout
+    none = run("collect", kept, "--out", tmp_path / "none", "--against", models, "--backend", "cpu")
+    assert none.returncode == 1 and (tmp_path / "none" / "rows.jsonl").read_text() == ""
+
+
+def test_what_is_no_run_is_refused(judged, tmp_path):
+    missing = run("collect", tmp_path / "missing", "--out", tmp_path / "rows")
+    assert missing.returncode == 2 and "missing" in missing.stderr
+    shutil.copy(judged[0] / "lines.jsonl", tmp_path / "elsewhere.jsonl")
+    bare = run("collect", tmp_path / "elsewhere.jsonl", "--out", tmp_path / "rows")
+    assert bare.returncode == 2 and "--out" in bare.stderr and not (tmp_path / "rows").exists()
