@@ -154,24 +154,27 @@ void allow_near_ties(LoadedTask& reference, const std::vector<at::Tensor>& input
 
 // What is divided by numbers near zero is as far off as the inputs are known, and few elements have
 // nearly all of the error: the reference's own is a matter of luck. Errors count that it has on
-// inputs one unit in the last place off: of every output, as kernels compute it that are right to a
-// unit in each step, when that is asked for, else where its own error says so. A unit of half types
-// is not what kernels compute by: there nothing is asked for. In a cross-section of few elements
-// that matter each run has luck of its own, so of each element the worst counts there.
-void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, bool of_all,
+// inputs one unit in the last place off: of every output, as kernels compute it, when that is asked
+// for, else where its own error says so. On zeros, where programs make equal numbers and divide
+// what roundings left of them, each step is right to a unit alone; elsewhere that would be several
+// times what ill-conditioned programs err. A unit of half types is not what kernels compute by:
+// there nothing is asked for. In a cross-section of few elements that matter each run has luck of
+// its own, so of each element the worst counts there.
+void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, const Varied& varied,
                       ReferenceSide& side, at::Device device) {
   constexpr int kNeighbours = 3;
   constexpr double kIllConditioned = 64;  // units in the last place
   const auto unit = [](const at::Tensor& x) { return dtype_eps(dtype_of(x.scalar_type())); };
   double coarsest = 0;
   for (const at::Tensor& input : draw.inputs) coarsest = std::max(coarsest, unit(input));
-  const bool asked = of_all && coarsest <= dtype_eps(DType::kFloat32);
+  const bool asked = varied.neighbours && coarsest <= dtype_eps(DType::kFloat32);
   std::vector<size_t> ill;
   for (size_t i = 0; i < side.outputs.size(); ++i) {
     const double eps = std::max(coarsest, unit(side.outputs[i]));
     const bool is_ill = asked || side.errors[i].reference_worst > kIllConditioned * eps;
     if (unit(side.outputs[i]) > 0 && is_ill) ill.push_back(i);
   }
+  const bool zeros = varied.variation == Variation::kZeros || varied.variation == Variation::kBlank;
   const bool chooses = asked && !reference.choices().empty();
   for (int n = 0; n < kNeighbours && (chooses || !ill.empty()); ++n) {
     Guards copies = Guards::overwriting(device);
@@ -186,7 +189,8 @@ void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, bo
       outputs = reference.traced().run(inputs, {.fill = EmptyFill::kPoison,
                                                 .overwrites = true,
                                                 .as_kernels_do = asked,
-                                                .dither = asked ? n + 1 : 0});
+                                                .dither = asked ? n + 1 : 0,
+                                                .round_otherwise = asked && zeros});
     } catch (const ReplayError&) {
       continue;  // a unit may lead out of an operator's domain
     }
@@ -329,8 +333,7 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
   ended("reference: as kernels do");
   if (ties) allow_near_ties(reference, once_more, forward_seed, side, device);
   ended("reference: near ties");
-  if (neighbours)
-    allow_neighbours(reference, *neighbours, forward_seed, varied.neighbours, side, device);
+  if (neighbours) allow_neighbours(reference, *neighbours, forward_seed, varied, side, device);
   ended("reference: neighbours");
   side.passes_zeros = zeros_would_pass(side);
   if (varied.variation == Variation::kPlain && !reference.passes_stale) {

@@ -323,12 +323,13 @@ std::vector<at::Tensor> Replay::call(const PreparedStep& step, const Run& run) c
 std::vector<at::Tensor> Replay::call_dithered(int index, const Run& run) const {
   const PreparedStep& step = steps_[index];
   std::vector<at::Tensor> results = call(step, run);
-  if (run.options.dither == 0 || !step.rounds) return results;
-  const uint64_t of_run = static_cast<uint64_t>(run.options.dither) << 32;
+  if (!run.options.round_otherwise || !step.rounds) return results;
+  // A CPU's generator knows 32 bits of a seed.
+  const auto of_run = static_cast<uint32_t>(run.options.dither) * 0x9e3779b9u;
   for (size_t k = 0; k < results.size(); ++k) {
     if (!results[k].defined()) continue;
-    const at::Tensor off =
-        right_to_a_unit(results[k], of_run + 8 * static_cast<uint64_t>(index) + k);
+    const auto place = 8 * static_cast<uint32_t>(index) + static_cast<uint32_t>(k);
+    const at::Tensor off = right_to_a_unit(results[k], of_run + place);
     if (!off.is_same(results[k])) overwrite(std::exchange(results[k], off), run);
   }
   return results;

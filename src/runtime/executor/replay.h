@@ -36,8 +36,10 @@ struct ReplayOptions {
   // Steps as KernelArithmetic has them: those that round computed numbers to integers, the others.
   bool near_ties_fall = false, as_kernels_do = false;
   // If not 0, which errors steps have, of those that nobody has to be better than: as
-  // KernelArithmetic has them, and of every rounded result (right_to_a_unit()).
+  // KernelArithmetic has them and, with `round_otherwise`, of every rounded result
+  // (right_to_a_unit()).
   int32_t dither = 0;
+  bool round_otherwise = false;
   bool skip_all_launches = false;
   std::optional<int> skip_launch;  // step index
   // Only these steps run, on inputs of these storages: the others need not be there, and outputs

@@ -398,7 +398,7 @@ TEST_F(ReplayTest, DitheredRunsRoundOtherwise) {
     at::manual_seed(3);
     const at::Tensor plain = run(program, {x})[0];
     at::manual_seed(3);
-    return std::pair(plain, run(program, {x}, {.dither = 1})[0]);
+    return std::pair(plain, run(program, {x}, {.dither = 1, .round_otherwise = true})[0]);
   };
   for (const auto& [op, args] : {std::pair<const char*, Json>{"aten.cos.default", {{"self", v(0)}}},
                                  {"aten.softmax.int", {{"self", v(0)}, {"dim", 0}}},

@@ -30,12 +30,6 @@ bool same_shape(const at::Tensor& a, const at::Tensor& b) {
   return a.scalar_type() == b.scalar_type() && a.sizes() == b.sizes();
 }
 
-// Elements of a candidate's output that are NaN where the reference's are not.
-int64_t new_nans(const at::Tensor& got, const at::Tensor& expected) {
-  if (!got.is_floating_point()) return 0;
-  return got.isnan().logical_and_(expected.isnan().logical_not()).sum().item<int64_t>();
-}
-
 int64_t launches(const Program& program) {
   return std::count_if(program.steps.begin(), program.steps.end(),
                        [](const Step& step) { return std::holds_alternative<Launch>(step); });
@@ -408,9 +402,6 @@ void OneTrial::compare_outputs(const ReferenceSide& side) {
     }
     if (i < own_answer_.outputs.size() && same_shape(own_answer_.outputs[i], side.outputs[i])) {
       candidate_errors(own_answer_.outputs[i], side.outputs[i], side.oracle[i], errors);
-      // What is divided by nothing but rounding may be anything else.
-      if (varied_.variation == Variation::kConstant)
-        errors.nonfinite_mismatch = new_nans(own_answer_.outputs[i], side.outputs[i]);
       if (errors.integers > 0)
         errors.integers_wrong = integer_answers(own_answer_.outputs[i], side.oracle[i]).wrong;
       const at::Tensor &rounded = side.rounded[i], &fallen = side.fallen[i];
