@@ -45,7 +45,6 @@ def kernel(x_ptr, w_ptr, y_ptr, n_rows: tl.constexpr, n_cols: tl.constexpr, filt
     col_mask = cols < n_cols
     o_1 = cols %% out_1
     o_0 = cols // out_1
-    group = rows // filters %% groups
     acc = tl.zeros((BLOCK_R, BLOCK_C), tl.float32)
     for k_0 in tl.static_range(K0):
         for k_1 in tl.static_range(K1):

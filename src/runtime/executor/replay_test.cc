@@ -407,6 +407,17 @@ TEST_F(ReplayTest, DitheredRunsRoundOtherwise) {
     EXPECT_FALSE(off.equal(plain)) << op;
     EXPECT_TRUE(at::allclose(off, plain, 3 * 0x1p-23, 0)) << op;
   }
+  // Each dither has signs of its own: a CPU's generator knows 32 bits of a seed.
+  const Program cosine =
+      make_program({value_json("float32", {512}, 0), value_json("float32", {512}, 1)}, {0},
+                   {step_json("aten.cos.default", {{"self", v(0)}}, {1})}, {1});
+  const at::Tensor x = at::randn({512});
+  const auto run_of = [&](int32_t dither) {
+    return run(cosine, {x}, {.dither = dither, .round_otherwise = true})[0];
+  };
+  EXPECT_FALSE(run_of(1).equal(run_of(2)));
+  EXPECT_FALSE(run_of(2).equal(run_of(3)));
+  EXPECT_TRUE(run_of(3).equal(run_of(3)));
   for (const auto& [op, args] :
        {std::pair<const char*, Json>{"aten.relu.default", {{"self", v(0)}}},
         {"aten.neg.default", {{"self", v(0)}}},
