@@ -190,7 +190,8 @@ void make_policies(const Flags& flags, const std::vector<PolicyFlags>& asked,
       .schedules = schedule_table(flags.schedules, profile, flags.machine.chosen_backend()),
       .explore = flags.explore,
       .whole = flags.search.empty()};
-  for (size_t i = 0; i < asked.size(); ++i) judged[i].policy = asked[i].make(teacher);
+  const std::string backend = flags.machine.chosen_backend();
+  for (size_t i = 0; i < asked.size(); ++i) judged[i].policy = asked[i].make(teacher, backend);
 }
 
 // What one policy wrote for the model at `place`.

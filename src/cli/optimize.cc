@@ -141,7 +141,8 @@ int run(const Flags& flags) {
   StoredSchedules memory(store, versions);
   flags.policy.refuse_unused();
   const std::unique_ptr<Policy> policy = flags.policy.make(
-      {.schedules = schedule_table(flags.schedules, machine.profile, backend), .memory = &memory});
+      {.schedules = schedule_table(flags.schedules, machine.profile, backend), .memory = &memory},
+      backend);
   policy->prepare();
   OptimizeResult result;
   {

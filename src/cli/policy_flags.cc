@@ -1,17 +1,21 @@
 #include "cli/policy_flags.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 #include <sstream>
 #include <tuple>
 
 #include "formats/error.h"
+#include "policy/inductor.h"
 #include "policy/mixed.h"
 #include "policy/replay.h"
+#include "worker/worker_pool.h"
 
 namespace kw {
 namespace {
 
+constexpr char kPolicies[] = "teacher, local, openai, replay or inductor";
 constexpr char kGroup[] = "Policies that are asked (docs/policies.md)";
 
 // Numbers without the zeros behind them.
@@ -36,9 +40,9 @@ std::string pairs_text(const Json& costs) {
 }  // namespace
 
 void PolicyFlags::add_to(CLI::App& app) {
-  app.add_option(
-         "--policy", policy,
-         "who writes the kernels: teacher, local, openai, replay, or several: local,teacher")
+  app.add_option("--policy", policy,
+                 "who writes the kernels: teacher, local, openai, replay, inductor, or several: "
+                 "local,teacher")
       ->capture_default_str();
   const auto add = [&](const char* flag, auto& slot, const char* help) {
     return app.add_option(flag, slot, help)->group(kGroup);
@@ -69,13 +73,13 @@ void PolicyFlags::add_to(CLI::App& app) {
       ->capture_default_str();
   add("--concurrency", concurrency,
       "openai: requests under way at once (8); local: answers that are drawn at once (16), each "
-      "takes memory")
+      "takes memory; inductor: tasks that are compiled at once (two thirds of the cores)")
       ->check(CLI::Range(1, 1024));
   add("--policy-retries", openai.retries, "openai: further tries of a request that failed")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
   add("--policy-timeout", openai.timeout_seconds,
-      "openai, local: seconds for the answers to one task, retries and all")
+      "openai, local, inductor: seconds for the answers to one task, retries and all")
       ->check(CLI::Range(1, 86400))
       ->capture_default_str();
   add("--prompt-price", openai.prompt_price,
@@ -87,8 +91,9 @@ void PolicyFlags::add_to(CLI::App& app) {
 
 PolicyFlags PolicyFlags::with(const std::string& what) const {
   PolicyFlags out = *this;
-  out.policy = what == "teacher" ? what : "local";
-  if (what != "teacher") out.local.server.model = what;
+  const bool known = what == "teacher" || what == "inductor";
+  out.policy = known ? what : "local";
+  if (!known) out.local.server.model = what;
   return out;
 }
 
@@ -143,7 +148,8 @@ std::unique_ptr<Policy> PolicyFlags::make_own() const {
 }
 
 std::unique_ptr<Policy> PolicyFlags::make_one(const std::string& name,
-                                              const TeacherOptions& teacher) const {
+                                              const TeacherOptions& teacher,
+                                              const std::string& backend) const {
   if (name == "teacher") return make_teacher(teacher);
   if (name == "local") return make_own();
   if (name == "openai") return make_asked();
@@ -151,18 +157,25 @@ std::unique_ptr<Policy> PolicyFlags::make_one(const std::string& name,
     if (answers.empty()) throw InputError("--policy replay needs --answers DIR");
     return make_replay(answers);
   }
-  throw InputError("--policy " + policy + ": there is no policy \"" + name +
-                   "\"; expected teacher, local, openai or replay, with commas between several");
+  if (name == "inductor") {
+    // A compile has a core of its own for most of its time.
+    return make_inductor({.device = backend,
+                          .at_once = concurrency.value_or(std::max(1, threads_of(0) * 2 / 3)),
+                          .timeout_seconds = openai.timeout_seconds});
+  }
+  throw InputError("--policy " + policy + ": there is no policy \"" + name + "\"; expected " +
+                   kPolicies + ", with commas between several");
 }
 
-std::unique_ptr<Policy> PolicyFlags::make(const TeacherOptions& teacher) const {
+std::unique_ptr<Policy> PolicyFlags::make(const TeacherOptions& teacher,
+                                          const std::string& backend) const {
   std::vector<std::unique_ptr<Policy>> out;
   std::set<std::string> seen;
   for (const std::string& name : names()) {
     if (!seen.insert(name).second) throw InputError("--policy " + policy + ": " + name + " twice");
-    out.push_back(make_one(name, teacher));
+    out.push_back(make_one(name, teacher, backend));
   }
-  if (out.empty()) throw InputError("--policy is empty; expected teacher, local, openai or replay");
+  if (out.empty()) throw InputError(std::string("--policy is empty; expected ") + kPolicies);
   return make_mixed(std::move(out));
 }
 

@@ -22,19 +22,21 @@ struct PolicyFlags {
   std::string answers;
 
   void add_to(CLI::App& app);
-  // The same flags for another policy: "teacher", or the folder of a model, which `local` is asked
-  // with.
+  // The same flags for another policy: "teacher", "inductor", or the folder of a model, which
+  // `local` is asked with.
   PolicyFlags with(const std::string& what) const;
   // What people call the policy: a model by its folder, others as --policy does.
   std::string label() const;
   // InputError where a flag says whom to ask, and neither these nor `beside` ask them.
   void refuse_unused(const std::vector<PolicyFlags>& beside = {}) const;
   // The policy, which may have to prepare(). InputError for one that is none, or lacks an option.
-  std::unique_ptr<Policy> make(const TeacherOptions& teacher) const;
+  // `backend` is the machine's, "cuda" or "cpu".
+  std::unique_ptr<Policy> make(const TeacherOptions& teacher, const std::string& backend) const;
 
  private:
   std::vector<std::string> names() const;
-  std::unique_ptr<Policy> make_one(const std::string& name, const TeacherOptions& teacher) const;
+  std::unique_ptr<Policy> make_one(const std::string& name, const TeacherOptions& teacher,
+                                   const std::string& backend) const;
   std::unique_ptr<Policy> make_asked() const;
   std::unique_ptr<Policy> make_own() const;
 };

@@ -1,19 +1,13 @@
-// torch.compile's versions of references, built by worker/baseline.py: a trusted process that may
-// use the GPU, on the reference only.
-//
-// Owns that process, which begins to import torch when this is made, so that it is warm by the time
-// a package is wanted. Made by one thread, which must live as long as this does; used by one thread
-// at a time.
+// torch.compile's versions of references, which a trusted process builds (compile_server.h): on the
+// reference only. Used by one thread at a time.
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "verify/verifier.h"
-#include "worker/channel.h"
-#include "worker/process.h"
+#include "worker/compile_server.h"
 
 namespace kw {
 
@@ -38,15 +32,8 @@ class Baselines {
                                  const std::filesystem::path& folder);
 
  private:
-  // The next answer; empties stderr meanwhile, or a full pipe would stop the process.
-  FrameChannel::Received next_answer(Deadline deadline);
-  // Whether to go on; the process is ended when it cannot be spoken to.
-  bool keep(ChannelStatus status);
-
-  int parallel_;
-  OutputTail tail_;
-  Process process_;
-  std::optional<FrameChannel> channel_;  // none when the process is gone
+  const int parallel_;
+  CompileServer server_;
 };
 
 }  // namespace kw

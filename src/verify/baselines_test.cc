@@ -54,7 +54,9 @@ TEST(Baselines, ABuilderThatCannotStartIsANote) {
   const auto packages = baselines.build({request("a.py", ""), request("b.py", "")}, "/");
   const std::string notes = testing::internal::GetCapturedStderr();
   EXPECT_EQ(packages, std::vector<std::string>(2));
-  EXPECT_NE(notes.find("a.py: the builder did not answer; "), std::string::npos) << notes;
+  EXPECT_NE(notes.find("a.py: the process that runs torch.compile did not answer; "),
+            std::string::npos)
+      << notes;
   EXPECT_NE(notes.find("no such device"), std::string::npos) << notes;
 }
 

@@ -2,15 +2,12 @@
 Needs a C++ compiler and most of a minute: Inductor compiles C++ for each."""
 
 import os
-import socket
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import pytest
 import torch
 
-WORKER = os.path.join(os.path.dirname(__file__), "..", "..", "worker")
+from compiling import CompileServer
 
 LINEAR = """
 import torch
@@ -50,36 +47,17 @@ def get_init_inputs():
 """
 
 
-class Builder:
-    def __init__(self, parallel):
-        import frames
-        self.frames = frames
-        self.control, theirs = socket.socketpair()
-        self.control.settimeout(300)
-        self.process = subprocess.Popen(
-            [sys.executable, os.path.join(WORKER, "baseline.py"), "--device", "cpu", "--parallel",
-             str(parallel), "--socket", str(theirs.fileno())], pass_fds=[theirs.fileno()])
-        theirs.close()
-
-    def build(self, folder, requests):
-        """What became of each: None or a line that says why there is no package."""
-        for i, request in enumerate(requests):
-            message = {"request": i, "package": str(folder / f"{i}.pt2"), "folder": str(folder),
-                       "class": "Model", "state": [], "inputs": [], "max_autotune": False, "seconds": 300}
-            self.frames.send(self.control, message | request)
-        replies = [self.frames.receive(self.control)[0] for _ in requests]
-        return [reply["error"] for reply in sorted(replies, key=lambda r: r["request"])]
-
-    def close(self):
-        self.control.close()
-        return self.process.wait(30)
+def packages(server, folder, requests):
+    return server.ask([{"task": "package", "out": str(folder / f"{i}.pt2"), "folder": str(folder),
+                        "class": "Model", "state": [], "inputs": [], "max_autotune": False, **request}
+                       for i, request in enumerate(requests)])
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("packages")
-    builder = Builder(2)
-    errors = builder.build(folder, [
+    server = CompileServer(2)
+    errors = packages(server, folder, [
         {"source": LINEAR, "state": [["linear.weight"], ["linear.bias"]]},
         {"source": "raise ValueError('bad day')"},
         # y, x, bias, weight
@@ -87,7 +65,7 @@ def built(tmp_path_factory):
         {"source": "import threading; threading.Event().wait()", "seconds": 0.5},
         {"source": TIED, "class": "Net", "state": [["a.weight", "b.weight"]]},
         {"source": TIED, "class": "Net", "state": [["c.weight"]]}])
-    assert builder.close() == 0
+    assert server.close() == 0
     return SimpleNamespace(folder=folder, errors=errors)
 
 
@@ -118,15 +96,15 @@ def test_what_fails_says_why_and_takes_nothing_with_it(built):
 
 def test_an_import_that_touched_cuda_means_a_process_of_its_own(tmp_path, monkeypatch):
     """What a fork cannot have is built by a fresh interpreter: the same package."""
-    import baseline
-    request = {"request": 0, "package": str(tmp_path / "0.pt2"), "source": TIED,
+    import compile_server
+    request = {"request": 0, "task": "package", "out": str(tmp_path / "0.pt2"), "source": TIED,
                "folder": str(tmp_path), "class": "Net", "state": [["a.weight", "b.weight"]],
                "inputs": [], "max_autotune": False, "seconds": 300}
     monkeypatch.setattr(torch.cuda, "_is_in_bad_fork", lambda: True)
     pid = os.fork()
     if pid == 0:
-        baseline.build_in_child(request, "cpu")
+        compile_server.work_in_child(request, "cpu")
     assert os.waitpid(pid, 0)[1] == 0, (tmp_path / "0.log").read_text()
     x, weight = torch.randn(8, 32), torch.randn(32, 32)
-    package = torch._inductor.aoti_load_package(request["package"])
+    package = torch._inductor.aoti_load_package(request["out"])
     torch.testing.assert_close(package(weight, x), torch.relu(x @ weight.T) @ weight.T)

@@ -1,0 +1,96 @@
+#include "policy/inductor.h"
+
+#include <atomic>
+#include <mutex>
+
+#include "formats/error.h"
+#include "formats/read_file.h"
+#include "formats/scratch_folder.h"
+#include "policy/prompt.h"
+#include "worker/compile_server.h"
+
+namespace kw {
+namespace {
+
+Json inputs_json(const Program& program) {
+  Json out = Json::array();
+  for (const ValueId id : program.inputs) {
+    const Value& value = program.values[id];
+    out.push_back({{"dtype", dtype_name(value.dtype)},
+                   {"shape", value.shape},
+                   {"strides", value.strides},
+                   {"offset", value.offset}});
+  }
+  return out;
+}
+
+class Inductor : public Policy {
+ public:
+  explicit Inductor(const InductorOptions& options)
+      : options_(options), server_(options.device, options.at_once) {}
+
+  std::string name() const override { return "inductor"; }
+  int at_once() const override { return options_.at_once; }
+  std::chrono::seconds patience() const override {
+    return std::chrono::seconds(options_.timeout_seconds);
+  }
+  // Its answer takes seconds, so none is made to say what it would be.
+  std::optional<Guess> guess(const Task& task, const DeviceProfile& profile) override {
+    if (!refusal(task, profile).empty()) return {};
+    return Guess{name(), 0};
+  }
+  std::string refusal(const Task& task, const DeviceProfile& /*profile*/) override {
+    return task.kernels.empty() ? "" : "the task has Triton kernels of its own";
+  }
+  std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
+                                uint64_t seed,
+                                std::chrono::steady_clock::time_point deadline) override;
+  Json costs() const override {
+    return {{"requests", requests_.load()}, {"failures", failures_.load()}};
+  }
+
+ private:
+  Proposal ask(const Task& task);
+
+  const InductorOptions options_;
+  const ScratchFolder folder_{"kw-inductor"};
+  CompileServer server_;
+  std::atomic<int> requests_ = 0, failures_ = 0;
+};
+
+std::vector<Proposal> Inductor::propose(const Task& task, const DeviceProfile& profile, int count,
+                                        uint64_t /*seed*/,
+                                        std::chrono::steady_clock::time_point /*deadline*/) {
+  if (count < 1 || !refusal(task, profile).empty()) return {};
+  Proposal proposal = ask(task);
+  proposal.family = name();
+  if (!proposal.fault.empty()) ++failures_;
+  return {std::move(proposal)};
+}
+
+Proposal Inductor::ask(const Task& task) {
+  Proposal out;
+  const std::filesystem::path file = folder_.path() / (std::to_string(requests_++) + ".json");
+  Json request = {{"task", "candidate"}, {"out", file}, {"inputs", inputs_json(task.forward)}};
+  try {
+    request["text"] = task_text(task);
+  } catch (const InputError& error) {
+    out.fault = error.what();
+    return out;
+  }
+  out.fault = server_.ask(std::move(request), patience());
+  if (!out.fault.empty()) return out;
+  const Json answer = Json::parse(read_file(file));
+  out.plan = answer.at("plan");
+  out.source = answer.at("source");
+  out.fault = answer.at("fault");
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<Policy> make_inductor(const InductorOptions& options) {
+  return std::make_unique<Inductor>(options);
+}
+
+}  // namespace kw

@@ -1,0 +1,92 @@
+#include "worker/compile_server.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "formats/error.h"
+#include "worker/worker_pool.h"
+
+namespace kw {
+namespace {
+
+constexpr std::chrono::minutes kStartPatience{3};  // importing torch from a cold disk takes a while
+
+// The whole environment: Inductor wants HOME, PATH, a compiler and its caches.
+std::vector<std::string> own_environment() {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry; ++entry) out.emplace_back(*entry);
+  return out;
+}
+
+}  // namespace
+
+CompileServer::CompileServer(const std::string& device, int parallel) : parallel_(parallel) {
+  auto [ours, theirs] = socket_pair(SOCK_STREAM);
+  const WorkerConfig worker = default_worker_config();
+  ProcessSpec spec;
+  spec.argv = {worker.python, worker.worker_dir + "/compile_server.py",
+               "--device",    device,
+               "--parallel",  std::to_string(parallel),
+               "--socket",    "3"};
+  spec.environment = own_environment();
+  spec.err = tail_.write_end();
+  spec.fds = {theirs.get()};
+  thread_.begin([&] { process_ = Process::start(spec); }).get();
+  tail_.close_write_end();
+  channel_.emplace(std::move(ours));
+}
+
+CompileServer::~CompileServer() { end(); }
+
+std::string CompileServer::ask(Json request, std::chrono::seconds limit) {
+  std::unique_lock lock(mutex_);
+  const int64_t number = asked_++;
+  request["request"] = number;
+  request["seconds"] = limit.count();
+  // No request waits longer than for all that may run before it.
+  const int rounds = open_++ / parallel_ + 1;
+  const Deadline deadline = deadline_in(kStartPatience + rounds * (limit + limit / 10));
+  if (!ended_ && channel_->send({request, {}}, {}, deadline) != ChannelStatus::kOk) end();
+  while (!ended_ && !answers_.contains(number)) {
+    if (reading_) {
+      changed_.wait(lock);
+    } else {
+      read_answer(lock, deadline);
+    }
+  }
+  --open_;
+  if (const auto found = answers_.extract(number)) return found.mapped();
+  const std::string said = tail_.last_lines(2);
+  return "the process that runs torch.compile did not answer" + (said.empty() ? "" : "; " + said);
+}
+
+void CompileServer::read_answer(std::unique_lock<std::mutex>& lock, Deadline deadline) {
+  reading_ = true;
+  lock.unlock();
+  const Deadline soon = deadline_in(std::chrono::milliseconds(100));
+  const FrameChannel::Received answer = channel_->receive(std::min(soon, deadline));
+  lock.lock();
+  reading_ = false;
+  changed_.notify_all();
+  tail_.drain();  // or a full pipe would stop the process
+  if (answer.ok()) {
+    const JsonReader in(answer.frame.json, "the process that runs torch.compile");
+    answers_[in.at("request").integer(0, asked_ - 1)] =
+        in.at("error").is_null() ? "" : one_line(in.at("error").string());
+  } else if (answer.status != ChannelStatus::kTimeout ||
+             std::chrono::steady_clock::now() >= deadline) {
+    end();
+  }
+}
+
+void CompileServer::end() {
+  ended_ = true;
+  tail_.drain();
+  process_.kill();
+}
+
+}  // namespace kw

@@ -1,0 +1,52 @@
+// worker/compile_server.py: a trusted process that runs torch.compile, with the GPU if there is
+// one, each request in a child of its own. What it runs is the user's own model, or text that was
+// written from a recorded program; never a candidate.
+//
+// It begins to import torch when this is made, so that it is warm by the time it is asked. Any
+// thread.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "formats/json.h"
+#include "worker/channel.h"
+#include "worker/process.h"
+#include "worker/work_thread.h"
+
+namespace kw {
+
+class CompileServer {
+ public:
+  // `device` is "cuda" or "cpu". At most `parallel` requests are under way at once; others wait.
+  CompileServer(const std::string& device, int parallel);
+  ~CompileServer();
+
+  // `request` names its "task" and what that wants (compile_server.py); it may take `limit` from
+  // when it is begun. Empty when it was done, else why it was not, in one line.
+  std::string ask(Json request, std::chrono::seconds limit);
+
+ private:
+  // Both with lock_ held; may let go of it.
+  void read_answer(std::unique_lock<std::mutex>& lock, Deadline deadline);
+  void end();
+
+  const int parallel_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  WorkThread thread_;  // the process dies with the thread that started it
+  OutputTail tail_;
+  Process process_;
+  std::optional<FrameChannel> channel_;
+  bool ended_ = false;    // it cannot be spoken to
+  bool reading_ = false;  // somebody waits for the next answer, with the lock let go
+  int64_t asked_ = 0;
+  int open_ = 0;  // asked and not answered
+  std::map<int64_t, std::string> answers_;
+};
+
+}  // namespace kw

@@ -1,0 +1,81 @@
+"""The policy `inductor`: what torch.compile writes is judged like any candidate."""
+
+import json
+
+import pytest
+
+from command import DOUBLED_MODEL, SINE_MODEL, TESTS, run
+
+LEVEL1 = TESTS / "suites" / "levels" / "level1"
+# On a CPU products and convolutions are PyTorch's, so that no model with one is Triton's alone.
+BY_KERNELS = ("1_row_softmax", "3_layer_norm", "4_max_pool", "5_running_sum")
+
+# A reference with a kernel of its own.
+KERNEL_MODEL = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def doubled(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, 2 * tl.load(x_ptr + at, mask=at < n), mask=at < n)
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        out = torch.empty_like(x)
+        doubled[(triton.cdiv(x.numel(), 256),)](x, out, x.numel(), BLOCK=256)
+        return out
+
+
+def get_inputs():
+    return [torch.randn(40, 30)]
+"""
+
+
+@pytest.fixture(scope="module")
+def evaluated(tmp_path_factory):
+    """The run's folder, and its lines by model."""
+    folder = tmp_path_factory.mktemp("inductor")
+    models = folder / "models"
+    models.mkdir()
+    for name in BY_KERNELS:
+        (models / f"{name}.py").write_text((LEVEL1 / f"{name}.py").read_text())
+    (models / "doubled.py").write_text(DOUBLED_MODEL)
+    (models / "sine.py").write_text(SINE_MODEL)
+    (models / "kernel.py").write_text(KERNEL_MODEL)
+    out = folder / "run"
+    process = run("eval", models, "--backend", "cpu", "--policy", "inductor", "--samples", "3", "--trials", "2",
+                  "--json", "--out", out)
+    assert process.returncode == 0, process.stderr
+    rows = [json.loads(line) for line in process.stdout.splitlines()]
+    return out, {row["model"].rpartition("/")[2]: row for row in rows if "model" in row}
+
+
+def test_what_it_writes_is_right(evaluated):
+    _, rows = evaluated
+    for name in (*BY_KERNELS, "doubled", "sine"):
+        row = rows[f"{name}.py"]
+        assert row["outcome"] == "verified", row
+        (sample,) = row["samples"]  # it has one answer to a task, however many are asked for
+        assert sample["family"] == "inductor" and sample["share"] == 1
+        assert "XBLOCK" in sample["plan"]
+
+
+def test_a_task_with_kernels_of_its_own_is_refused(evaluated):
+    row = evaluated[1]["kernel.py"]
+    assert row["outcome"] == "refused" and "kernels of its own" in row["reason"]
+
+
+def test_its_answers_are_rows_to_learn_from(evaluated, tmp_path):
+    out, _ = evaluated
+    process = run("collect", out, "--out", tmp_path / "data")
+    assert process.returncode == 0, process.stderr
+    rows = [json.loads(line) for line in (tmp_path / "data" / "rows.jsonl").read_text().splitlines()]
+    assert len(rows) == len(BY_KERNELS) + 2
+    assert {row["provenance"]["route"] for row in rows} == {"inductor"}
+    for row in rows:
+        answer = row["messages"][-1]["content"]
+        assert "class ModelNew" in answer and "triton_helpers" not in answer

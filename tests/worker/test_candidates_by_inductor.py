@@ -1,0 +1,145 @@
+"""What torch.compile writes, made into modules of their own: by the real Inductor, on the CPU. Whether they
+compute the right thing is judged by tests/test_inductor.py (the policy); here is what they look like, and what has no
+place in one."""
+
+import ast
+import json
+
+import pytest
+
+from compiling import CompileServer
+
+
+def tensor(*shape, strides=None, dtype="float32", offset=0):
+    if strides is None:
+        strides = [1] * len(shape)
+        for i in reversed(range(len(shape) - 1)):
+            strides[i] = strides[i + 1] * shape[i + 1]
+    return {"dtype": dtype, "shape": list(shape), "strides": list(strides), "offset": offset}
+
+
+def text(parameters, *lines):
+    body = "\n".join("    " + line for line in lines)
+    return f"def forward({', '.join(parameters)}):\n{body}\n"
+
+
+TASKS = {
+    "pointwise": (text(["a0"], "t0 = torch.relu(a0)", "t1 = torch.mul(t0, 2.0)", "return t1"),
+                  [tensor(40, 30)]),
+    # Two kernels have a function for their scan each, of one name.
+    "scans": (text(["a0", "a1"], "t0 = torch.cumsum(a0, 1)", "t1 = torch.cumprod(a1, 1)",
+                   "return (t0, t1)"), [tensor(7, 50), tensor(5, 33)]),
+    "nested": (text(["a0"], "t0 = torch.sigmoid(a0)", "t1 = torch.amax(a0, 1)",
+                    "return {'a': (t0,), 'b': [t1, a0, None]}"), [tensor(6, 9)]),
+    # Its second result is in the memory of the first.
+    "views": (text(["a0"], "t0 = torch.exp(a0)", "t1 = torch.transpose(t0, 0, 1)", "return (t0, t1)"),
+              [tensor(6, 9)]),
+    "strided": (text(["a0"], "t0 = torch.neg(a0)", "return t0"), [tensor(6, 8, strides=[1, 6])]),
+    "gathered": (text(["a0", "a1"], "t0 = torch.nn.functional.embedding(a1, a0)", "return t0"),
+                 [tensor(10, 8), tensor(5, dtype="int64")]),
+    "grown": (text(["a0"], 't0 = torch.ones([4, 4], device="cuda")', "t1 = torch.add(t0, a0)", "return t1"),
+              [tensor(4, 4)]),
+}
+NOT_WRITTEN = {
+    "of data": (text(["a0"], "t0 = torch.nonzero(a0)", "return t0"), [tensor(8, 8)]),
+    "broken": (text(["a0"], "t0 = torch.relu(a1)", "return t0"), [tensor(8, 8)]),
+    "no python": ("def forward(a0)\n", [tensor(8, 8)]),
+    "misaligned": (text(["a0"], "t0 = torch.relu(a0)", "return t0"), [tensor(8, 8, offset=1)]),
+}
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("candidates")
+    server = CompileServer(2)
+    tasks = {**TASKS, **NOT_WRITTEN}
+    errors = server.ask([{"task": "candidate", "out": str(folder / f"{i}.json"), "text": code, "inputs": inputs}
+                         for i, (code, inputs) in enumerate(tasks.values())])
+    assert server.close() == 0
+    out = {}
+    for i, (name, error) in enumerate(zip(tasks, errors)):
+        out[name] = {"fault": error} if error else json.loads((folder / f"{i}.json").read_text())
+    return out
+
+
+def functions(source):
+    return [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+
+
+def forward(source):
+    (model,) = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
+    assert model.name == "ModelNew"
+    (method,) = model.body
+    return method
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_candidate_needs_nothing_of_inductors(answers, name):
+    answer = answers[name]
+    assert answer["fault"] == ""
+    source = answer["source"]
+    assert "torch._inductor" not in source and "triton_helpers" not in source
+    assert "async_compile" not in source and "assert_size_stride" not in source
+    for function in functions(source):
+        assert [ast.unparse(each) for each in function.decorator_list] == ["triton.jit"]
+    names = [function.name for function in functions(source)]
+    assert len(names) == len(set(names))
+    parameters = [each.arg for each in forward(source).args.args]
+    assert parameters == ["self", *(f"a{i}" for i in range(len(TASKS[name][1])))]
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_plan_has_a_line_for_each_kernel(answers, name):
+    launched = {ast.unparse(node.func.value) for node in ast.walk(forward(answers[name]["source"]))
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript)}
+    lines = answers[name]["plan"].splitlines()
+    assert {line.split(":")[0] for line in lines} == launched and launched
+    assert all("warps" in line and "stages" in line for line in lines)
+
+
+def test_nothing_that_is_assigned_goes_unread(answers):
+    for name in TASKS:
+        for function in functions(answers[name]["source"]):
+            names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+            read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+            assigned = {line.targets[0].id for line in ast.walk(function)
+                        if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name)}
+            assert assigned <= read, f"{name}: {assigned - read}"
+
+
+def test_results_have_the_functions_structure(answers):
+    returned = forward(answers["nested"]["source"]).body[-1].value
+    assert isinstance(returned, ast.Dict)
+    (first,), (second, third, fourth) = (each.elts for each in returned.values)
+    assert {first.id, second.id}.isdisjoint({"a0"}) and third.id == "a0" and fourth.value is None
+
+
+def test_what_is_no_candidate_says_why(answers):
+    assert answers["of data"]["fault"].startswith("Inductor's text has `if ")
+    assert "a1" in answers["broken"]["fault"]
+    assert "SyntaxError" in answers["no python"]["fault"]
+    assert "no argument of the function" in answers["misaligned"]["fault"]
+
+
+WRAPPER = """
+async_compile.wait(globals())
+def call(args):
+    a, = args
+    args.clear()
+    %s
+    return (b, )
+"""
+
+
+@pytest.mark.parametrize("line, why", [
+    ("b = extern_kernels.sort_of(a)", "extern_kernels.sort_of"),
+    ("b = _tensor_constant0", "_tensor_constant0"),
+    ("while a: b = a", "while a"),
+    ("b = cpp_fused_relu(a)", "cpp_fused_relu"),
+    ("k.run(a, stream=s); b = a", "k.run"),
+])
+def test_a_wrapper_that_is_not_understood_is_refused(line, why):
+    import inductor_source
+    written = inductor_source.Written(WRAPPER % line, ["a0"], [0])
+    with pytest.raises(inductor_source.NotUnderstood, match=why.replace(".", "[.]")):
+        inductor_source.candidate(written, ["a0"])
