@@ -49,6 +49,24 @@ def test_rows_are_the_verified_answers(judged, tmp_path):
     assert again.returncode == 2 and "another --out" in again.stderr
 
 
+def test_verl_reads_tasks_of_rows(judged, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="no pyarrow in this interpreter")
+    kept, models = judged
+    process = run("collect", kept, "--out", tmp_path / "rows", "--alike", "1", "--backend", "cpu", "--verl")
+    assert process.returncode == 0, process.stderr
+    table = parquet.read_table(tmp_path / "rows" / "verl.parquet").to_pylist()
+    assert len(table) == 2  # tasks, whatever the number of their answers
+    rows = rows_of(tmp_path / "rows")
+    for index, row in enumerate(table):
+        assert set(row) == {"data_source", "prompt", "ability", "reward_model", "extra_info"}
+        name = row["reward_model"]["ground_truth"]
+        assert row["extra_info"]["index"] == index
+        assert row["extra_info"]["model"] == (models / (name + ".py")).read_text()
+        answers = [each["messages"] for each in rows if each["reference"] == row["extra_info"]["model"]]
+        assert row["prompt"] == answers[0][:-1]
+        assert row["extra_info"]["answer"] == answers[0][-1]["content"]
+
+
 def test_training_reads_rows(judged, tmp_path):
     assert run("collect", judged[0], "--out", tmp_path / "rows", "--alike", "1", "--backend", "cpu").returncode == 0
     process = run("train", ROOT / "recipes" / "smoke-sft.toml", "--out", tmp_path / "model", "--set",

@@ -86,6 +86,51 @@ def test_equal_names_in_two_levels_are_two_models(tmp_path):
     assert process.returncode == 2 and "would both be called same" in process.stderr
 
 
+BOOK_CLASS = """import torch
+from torch import nn
+
+
+class Gate(nn.Module):
+    def __init__(self, width, *, slope=0.5):
+        super().__init__()
+        self.scale = nn.Parameter(torch.rand(width))
+        self.slope = slope
+
+    def forward(self, x):
+        return torch.nn.functional.leaky_relu(x * self.scale, self.slope)
+
+
+def get_inputs():
+    return [torch.rand([4, 4, 4, 6])]
+
+
+def get_init_inputs():
+    return %s
+"""
+
+
+def test_rows_of_kernelbook(tmp_path):
+    """A class of any name, made with positional and named arguments; and one that is called Model."""
+    rows = [{"uuid": 7, "entry_point": "Gate", "repo_name": "a/b", "triton_code": "",
+             "python_code": BOOK_CLASS % "[[6], {'slope': 0.25}]"},
+            {"uuid": None, "entry_point": "Model",
+             "python_code": BOOK_CLASS.replace("Gate", "Model") % "[[], {'width': 6, 'slope': 0.25}]"}]
+    book = tmp_path / "book.jsonl"
+    book.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found, _ = evaluated(book)
+    assert {name: line["outcome"] for name, line in found.items()} == {
+        "Gate_7.py": "verified", "Model_2.py": "verified"}
+    assert found["Gate_7.py"]["task"] == found["Model_2.py"]["task"]
+    other = tmp_path / "other.jsonl"
+    other.write_text(json.dumps({"uuid": 1, "entry_point": "Gate", "python_code": BOOK_CLASS % "[[6], {}]"}))
+    found_other, _ = evaluated(other)  # the slope is part of the program
+    assert found_other["Gate_1.py"]["task"] != found["Gate_7.py"]["task"]
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text(json.dumps({"entry_point": "Gate()", "python_code": ""}) + "\n")
+    process = run("eval", bad, *FLAGS)
+    assert process.returncode == 2 and "expected the name of a class" in process.stderr
+
+
 def test_rows_of_a_data_set(levels, tmp_path):
     """The same models as rows: the same tasks."""
     lines, _, _ = levels

@@ -9,9 +9,12 @@
 #include "cli/common.h"
 #include "cli/suite_models.h"
 #include "formats/error.h"
+#include "formats/scratch_folder.h"
 #include "policy/conversation.h"
 #include "policy/task_key.h"
+#include "policy/verl_row.h"
 #include "program/transform.h"
+#include "worker/parquet.h"
 
 namespace kw {
 namespace {
@@ -24,6 +27,7 @@ constexpr size_t kAtOnce = 64;  // models that are held as tasks
 struct Flags {
   std::vector<std::string> runs, against;
   std::string out;
+  bool verl = false;
   KeepOptions keep;
   MachineFlags machine;
 };
@@ -76,9 +80,29 @@ std::string row_of(const FoundTask& found, const FoundAnswer& answer, const Task
   return conversation_line({prompt.user, answer.plan, answer.code, prompt.system}, about);
 }
 
+// A task with rows, for reinforcement learning, with the fastest answer that is known.
+std::string verl_row_of(const FoundTask& found, const FoundAnswer& best, const Task& task,
+                        const std::string& structure, const DeviceProfile& profile, size_t index) {
+  const std::string id = fs::path(found.name).stem().string();
+  const std::string_view level = found.level;
+  const bool prefixed = level.starts_with("level");  // a folder's name
+  return verl_row(make_prompt(task, profile), std::string(prefixed ? level.substr(5) : level), id,
+                  {{"index", index},
+                   {"split", "train"},
+                   {"level", found.level},
+                   {"model", found.text},
+                   {"structure", structure},
+                   {"difficulty", difficulty(found)},
+                   {"route", best.route},
+                   {"answer", answer_text(best.plan, best.code)}})
+             .dump() +
+         "\n";
+}
+
 int run(const Flags& flags) {
   if (fs::exists(fs::path(flags.out) / "rows.jsonl"))
     throw InputError(flags.out + " has rows already: another --out");
+  if (flags.verl) check_parquet();
   std::vector<EvalRun> runs;
   for (const std::string& path : flags.runs) runs.push_back(read_eval_run(path));
   Yields yields;
@@ -87,7 +111,7 @@ int run(const Flags& flags) {
   Keeper keeper(flags.keep, yields);
   hold_out(flags, machine, keeper);
   fs::create_directories(flags.out);
-  std::string rows;
+  std::string rows, verl_rows;
   size_t tasks = 0, kept = 0;
   for (size_t begin = 0; begin < found.size(); begin += kAtOnce) {
     const size_t end = std::min(begin + kAtOnce, found.size());
@@ -111,12 +135,19 @@ int run(const Flags& flags) {
       const std::vector<FoundAnswer> answers = keeper.keep(found[i], structure);
       for (const FoundAnswer& answer : answers)
         rows += row_of(found[i], answer, task, structure, machine.profile);
-      tasks += !answers.empty();
+      if (answers.empty()) continue;
+      verl_rows +=
+          verl_row_of(found[i], answers.front(), task, structure, machine.profile, tasks++);
       kept += answers.size();
     }
     std::fprintf(stderr, "collect: %zu of %zu models, %zu rows\n", end, found.size(), kept);
   }
   write_file(fs::path(flags.out) / "rows.jsonl", rows);
+  if (flags.verl && kept > 0) {
+    const ScratchFolder scratch("kw-collect");
+    write_file(scratch.path() / "rows.jsonl", verl_rows);
+    write_parquet(scratch.path() / "rows.jsonl", fs::absolute(flags.out) / "verl.parquet");
+  }
   write_file(fs::path(flags.out) / "yields.json", yields_json(yields).dump(1) + "\n");
   for (const auto& [route, yield] : yields) {
     std::printf("%s: %lld rows of %lld answers to %lld models\n", route.c_str(),
@@ -155,6 +186,8 @@ Command add_collect(CLI::App& app) {
                  "with --against, a model whose runs of thirteen tokens are known to so much")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
+  app.add_flag("--verl", flags->verl,
+               "also verl.parquet: each task once, in verl's columns, for reinforcement learning");
   flags->machine.add_backend_to(app);
   app.footer(
       "Rows are conversations (docs/formats/conversations.md) with where each is from, how hard "

@@ -466,8 +466,8 @@ Command add_eval(CLI::App& app) {
          "suite", flags->suites,
          "model files (Model, get_inputs() and get_init_inputs(), as KernelBench has them), "
          "folders of them, whose subfolders are levels, files of tasks (*.jsonl) as "
-         "kernelwright synth writes them or of KernelBench's rows, and files with an "
-         "operator and a test of it, as TritonBench-T has them")
+         "kernelwright synth writes them, or of rows of KernelBench or KernelBook, and files with "
+         "an operator and a test of it, as TritonBench-T has them")
       ->required();
   app.add_option("--class", flags->cls, "the class to write kernels for")->capture_default_str();
   app.add_flag("--twins", flags->twins, "of tasks, the models in small sizes");

@@ -5,8 +5,8 @@
 #include <set>
 #include <sstream>
 
+#include "cli/suite_rows.h"
 #include "formats/error.h"
-#include "synth/task_row.h"
 
 namespace kw {
 namespace {
@@ -39,67 +39,6 @@ void add_folder(const fs::path& folder, std::vector<SuiteFile>& out) {
     out.push_back({path.string(), name.replace_extension().generic_string(),
                    name.parent_path().generic_string()});
   }
-}
-
-// Rows of KernelBench's dataset.
-std::vector<SuiteModel> kernelbench_rows(const std::string& text, const std::string& path,
-                                         const RecordRequest& common) {
-  std::vector<SuiteModel> out;
-  std::istringstream lines(text);
-  int number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const std::string place = path + ":" + std::to_string(number);
-    const Json json = parse_json(line, place);
-    const JsonReader row(json, place);
-    SuiteModel& model = out.emplace_back();
-    model.request = common;
-    model.request.text = row.at("code").string();
-    if (row.has("level") && !row.at("level").is_null())
-      model.level = "level" + std::to_string(row.at("level").integer(0, 999));
-    std::string name = row.has("name") ? row.at("name").string() : "";
-    if (row.has("problem_id")) {
-      const std::string id = std::to_string(row.at("problem_id").integer(0, 999'999));
-      if (name != id && !name.starts_with(id + "_")) name = name.empty() ? id : id + "_" + name;
-    }
-    if (name.empty()) name = std::to_string(number);
-    for (char& c : name) {  // part of files' names
-      if (c == '/' || c == '\\' || static_cast<unsigned char>(c) < 32) c = '_';
-    }
-    model.name = model.level.empty() ? name : model.level + "/" + name;
-    model.request.file = model.name + ".py";
-  }
-  return out;
-}
-
-std::vector<SuiteModel> synth_rows(const std::string& text, const std::string& path, bool twins,
-                                   const RecordRequest& common) {
-  std::vector<SuiteModel> out;
-  for (const StoredTask& task : read_tasks(text, path)) {
-    if (twins && task.twin.empty()) throw InputError(path + ": " + task.id + " has no twin");
-    SuiteModel& model = out.emplace_back();
-    model.request = common;
-    model.request.file = task.id + ".py";
-    model.request.text = twins ? task.twin : task.model;
-    model.name = task.id;
-    if (task.level > 0) model.level = "level" + std::to_string(task.level);
-  }
-  return out;
-}
-
-std::vector<SuiteModel> models_of_rows(const SuiteFile& file, const SuiteFormat& format,
-                                       const DeviceProfile& profile) {
-  RecordRequest common;
-  common.cls = format.cls;
-  common.profile = profile;
-  const std::string text = read_text(file.path);
-  const size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
-  const Json first =
-      Json::parse(text.substr(begin, text.find('\n', begin) - begin), nullptr, false);
-  return first.is_object() && first.contains("code")
-             ? kernelbench_rows(text, file.path, common)
-             : synth_rows(text, file.path, format.twins, common);
 }
 
 // A test, and no model that it could be taken for; of lines that begin so.

@@ -1,8 +1,8 @@
 // The models of a suite, as users have suites: model files, folders of them with levels as
-// subfolders (as KernelBench has its tasks), files of JSON lines (rows of kernelwright synth, or of
-// KernelBench's dataset: `code`, `level`, `name`, `problem_id`), and files with an operator and a
-// test of it (as TritonBench-T has them), of which a worker makes a model
-// (worker/operator_test.py).
+// subfolders (as KernelBench has its tasks), files of JSON lines (rows of kernelwright synth, of
+// KernelBench's dataset: `code`, `level`, `name`, `problem_id`, or of KernelBook's: `python_code`,
+// `entry_point`, `uuid`), and files with an operator and a test of it (as TritonBench-T has them),
+// of which a worker makes a model (worker/operator_test.py).
 #pragma once
 
 #include <optional>

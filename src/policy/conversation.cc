@@ -59,17 +59,20 @@ Conversation read_row(const JsonReader& row) {
 
 }  // namespace
 
+std::string answer_text(const std::string& plan, const std::string& code) {
+  std::string out = plan;
+  if (!out.empty() && out.back() != '\n') out += '\n';
+  const std::string fence = fence_for(code);
+  out += fence + "python\n" + code;
+  if (!code.ends_with('\n')) out += '\n';
+  return out + fence + "\n";
+}
+
 std::string conversation_line(const Conversation& row, Json about) {
-  std::string answer = row.plan;
-  if (!answer.empty() && answer.back() != '\n') answer += '\n';
-  const std::string fence = fence_for(row.code);
-  answer += fence + "python\n" + row.code;
-  if (!row.code.ends_with('\n')) answer += '\n';
-  answer += fence + "\n";
   Json& messages = about["messages"] = Json::array();
   if (!row.system.empty()) messages.push_back({{"role", "system"}, {"content", row.system}});
   messages.push_back({{"role", "user"}, {"content", row.prompt}});
-  messages.push_back({{"role", "assistant"}, {"content", answer}});
+  messages.push_back({{"role", "assistant"}, {"content", answer_text(row.plan, row.code)}});
   return about.dump() + "\n";
 }
 

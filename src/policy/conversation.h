@@ -17,6 +17,9 @@ struct Conversation {
   std::string system;      // what is said before the prompt; may be empty
 };
 
+// What the assistant says: the plan, and the code in a fence.
+std::string answer_text(const std::string& plan, const std::string& code);
+
 // One line, with its end. `about`: an object of further columns.
 std::string conversation_line(const Conversation& row, Json about);
 

@@ -7,6 +7,7 @@
 #include "formats/error.h"
 #include "formats/model_folder.h"
 #include "formats/read_file.h"
+#include "policy/verl_row.h"
 #include "train/placement.h"
 #include "train/verl_settings.h"
 #include "train/verl_tasks.h"
@@ -76,14 +77,9 @@ int64_t tasks_of(const RlConfig& config, int64_t asked) {
 }
 
 Json row_of(const VerlTask& task, const std::string& split, int64_t index) {
-  return {{"data_source", "kernelwright-level" + std::to_string(task.level)},
-          {"prompt",
-           {{{"role", "system"}, {"content", task.prompt.system}},
-            {{"role", "user"}, {"content", task.prompt.user}}}},
-          {"ability", "kernels"},
-          {"reward_model", {{"style", "rule"}, {"ground_truth", task.id}}},
-          {"extra_info",
-           {{"index", index}, {"split", split}, {"level", task.level}, {"model", task.model}}}};
+  return verl_row(
+      task.prompt, std::to_string(task.level), task.id,
+      {{"index", index}, {"split", split}, {"level", task.level}, {"model", task.model}});
 }
 
 class Exporter {
