@@ -47,6 +47,12 @@ class _Kernel:
     computes: list
     functions: list  # definitions: what it calls, then itself
 
+    def tile(self):
+        """Sizes of blocks that its own text sets, as templates' texts do."""
+        return {line.target.id: ast.unparse(line.value) for line in self.functions[-1].body
+                if isinstance(line, ast.AnnAssign) and line.target.id.startswith("BLOCK")
+                and isinstance(line.value, ast.Constant)}
+
 
 def candidate(written, parameters):
     """(plan, source) of a module whose ModelNew.forward takes `parameters`, names of tensors."""
@@ -74,7 +80,7 @@ def _plan(written, kernels):
     lines = []
     for launch in written.launches:
         kernel = kernels[launch.kernel]
-        tile = [f"{name} {value}" for name, value in launch.constants.items()]
+        tile = [f"{name} {value}" for name, value in {**kernel.tile(), **launch.constants}.items()]
         tile += [f"{value} {name.removeprefix('num_')}" for name, value in launch.options.items()]
         line = f"{launch.kernel}: {kernel.family} of {', '.join(kernel.computes)}; {', '.join(tile)}"
         if line not in lines:
