@@ -1,10 +1,12 @@
 """The policy `inductor`: what torch.compile writes is judged like any candidate."""
 
 import json
+import re
+import sys
 
 import pytest
 
-from command import DOUBLED_MODEL, SINE_MODEL, TESTS, run
+from command import DOUBLED_MODEL, ROOT, SINE_MODEL, TESTS, run
 
 LEVEL1 = TESTS / "suites" / "levels" / "level1"
 # On a CPU products and convolutions are PyTorch's, so that no model with one is Triton's alone.
@@ -79,3 +81,29 @@ def test_its_answers_are_rows_to_learn_from(evaluated, tmp_path):
     for row in rows:
         answer = row["messages"][-1]["content"]
         assert "class ModelNew" in answer and "triton_helpers" not in answer
+
+
+def model_of(text, inputs):
+    """A task's text as a model's file."""
+    body = re.sub(r"\n", "\n    ", text.strip().replace("def forward(", "def forward(self, "))
+    tensors = ", ".join(f"torch.randn({tuple(each['shape'])})" for each in inputs)
+    return (f"import torch\n\n\nclass Model(torch.nn.Module):\n    {body}\n\n\n"
+            f"def get_inputs():\n    return [{tensors}]\n")
+
+
+def test_what_a_gpu_wrote_of_templates_is_right(tmp_path):
+    """Products and convolutions by Inductor's own kernels, which it only writes where there is a GPU: recorded
+    on one, made into candidates and judged here."""
+    sys.path.insert(0, str(ROOT / "worker"))
+    import inductor_source
+    recorded = json.loads((TESTS / "vectors" / "inductor" / "templates.json").read_text())["written"]
+    for name, each in recorded.items():
+        launches = [inductor_source.Launch(**launch) for launch in each["launches"]]
+        written = inductor_source.Written(each["code"], each["arguments"], each["outputs"], launches, each["result"])
+        plan, source = inductor_source.candidate(written, each["parameters"])
+        assert re.search(r"template of .*; BLOCK_M \d+, BLOCK_N \d+, BLOCK_K \d+, \d+ warps", plan)
+        (tmp_path / f"{name}.py").write_text(model_of(each["text"], each["inputs"]))
+        (tmp_path / f"{name}.new.py").write_text(source)
+        process = run("verify", tmp_path / f"{name}.py", tmp_path / f"{name}.new.py", "--backend", "cpu",
+                      "--coverage", "pure")
+        assert process.returncode == 0, process.stdout + process.stderr

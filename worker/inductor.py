@@ -188,7 +188,7 @@ def _pattern(shape, value, leaves):
 
 
 def _found(leaf, outputs, tensors):
-    """Where a tensor of the result is: a place among the graph's outputs, or an expression of them."""
+    """A tensor of the result as an expression of the graph's outputs and the function's arguments."""
     import torch
     own = [("{%d}" % i, each) for i, each in enumerate(outputs) if isinstance(each, torch.Tensor)]
     own += [(f"a{i}", each) for i, each in enumerate(tensors)]

@@ -36,7 +36,7 @@ class Written:
 
     code: str
     arguments: list  # of the graph: the name of the function's argument that each is
-    outputs: list    # of the function, in order: a place among the graph's outputs, or a name
+    outputs: list    # of the function, in order: expressions, where {0} is the graph's first output
     launches: list = field(default_factory=list)
     result: str = "{}"  # the function's result, with {} for each output
 
@@ -277,8 +277,7 @@ class _Wrapper:
 
     def _result(self, value):
         made = [self._expression(each) for each in value.elts]
-        outputs = [made[each] if isinstance(each, int) else each for each in self._written.outputs]
-        outputs = [each.format(*made) for each in outputs]
+        outputs = [each.format(*made) for each in self._written.outputs]
         return ["return " + self._written.result.format(*outputs)]
 
     def _launch(self, call):

@@ -139,6 +139,6 @@ def call(args):
 ])
 def test_a_wrapper_that_is_not_understood_is_refused(line, why):
     import inductor_source
-    written = inductor_source.Written(WRAPPER % line, ["a0"], [0])
+    written = inductor_source.Written(WRAPPER % line, ["a0"], ["{0}"])
     with pytest.raises(inductor_source.NotUnderstood, match=why.replace(".", "[.]")):
         inductor_source.candidate(written, ["a0"])
