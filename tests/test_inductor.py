@@ -37,6 +37,9 @@ def get_inputs():
 """
 
 
+SCAN_MODEL = SINE_MODEL.replace("torch.sin(x) + x", "torch.cumsum(x, 1)").replace("1000", "200, 3000")
+
+
 @pytest.fixture(scope="module")
 def evaluated(tmp_path_factory):
     """The run's folder, and its lines by model."""
@@ -47,6 +50,7 @@ def evaluated(tmp_path_factory):
         (models / f"{name}.py").write_text((LEVEL1 / f"{name}.py").read_text())
     (models / "doubled.py").write_text(DOUBLED_MODEL)
     (models / "sine.py").write_text(SINE_MODEL)
+    (models / "scan.py").write_text(SCAN_MODEL)
     (models / "kernel.py").write_text(KERNEL_MODEL)
     out = folder / "run"
     process = run("eval", models, "--backend", "cpu", "--policy", "inductor", "--samples", "3", "--trials", "2",
@@ -58,7 +62,7 @@ def evaluated(tmp_path_factory):
 
 def test_what_it_writes_is_right(evaluated):
     _, rows = evaluated
-    for name in (*BY_KERNELS, "doubled", "sine"):
+    for name in (*BY_KERNELS, "doubled", "sine", "scan"):
         row = rows[f"{name}.py"]
         assert row["outcome"] == "verified", row
         (sample,) = row["samples"]  # it has one answer to a task, however many are asked for
@@ -76,7 +80,7 @@ def test_its_answers_are_rows_to_learn_from(evaluated, tmp_path):
     process = run("collect", out, "--out", tmp_path / "data")
     assert process.returncode == 0, process.stderr
     rows = [json.loads(line) for line in (tmp_path / "data" / "rows.jsonl").read_text().splitlines()]
-    assert len(rows) == len(BY_KERNELS) + 2
+    assert len(rows) == len(BY_KERNELS) + 3
     assert {row["provenance"]["route"] for row in rows} == {"inductor"}
     for row in rows:
         answer = row["messages"][-1]["content"]

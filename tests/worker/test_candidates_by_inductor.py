@@ -29,6 +29,8 @@ TASKS = {
     # Two kernels have a function for their scan each, of one name.
     "scans": (text(["a0", "a1"], "t0 = torch.cumsum(a0, 1)", "t1 = torch.cumprod(a1, 1)",
                    "return (t0, t1)"), [tensor(7, 50), tensor(5, 33)]),
+    # A row that is longer than a block: the last value of each is taken out of it by its bits.
+    "long scan": (text(["a0"], "t0 = torch.cumsum(a0, 1)", "return t0"), [tensor(200, 3000)]),
     "nested": (text(["a0"], "t0 = torch.sigmoid(a0)", "t1 = torch.amax(a0, 1)",
                     "return {'a': (t0,), 'b': [t1, a0, None]}"), [tensor(6, 9)]),
     # Its second result is in the memory of the first.

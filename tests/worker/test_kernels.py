@@ -236,6 +236,8 @@ HOSTILE = {
     "getattr under a loop's name": "    for getattr in range(2):\n        y = 1\n",
     "handle": "    y = x.handle\n",
     "module of the compiler": "    y = tl.core\n",
+    "member of the compiler": "    y = tl.core.builtin\n",
+    "a type by its width, of something else": "    y = x.core.get_int_dtype(32, True)\n",
     "triton runtime": "    y = triton.runtime\n",
     "nested function": "    def f(a):\n        return a\n",
     "lambda": "    y = (lambda a: a)(x)\n",
@@ -271,6 +273,14 @@ def compile_body(client, body, bindings=TRITON, head="@triton.jit\ndef kernel(x)
 
 def test_a_plain_body_compiles(client):
     assert compile_body(client, "    y = tl.load(x)\n")["status"] == "ok"
+
+
+def test_a_type_may_be_named_by_its_width(client):
+    body = ("    y = tl.load(x)\n"
+            "    bits = y.to(tl.core.get_int_dtype(y.dtype.primitive_bitwidth, signed=True), bitcast=True)\n"
+            "    y = bits.to(tl.float32, bitcast=True)\n")
+    reply = compile_body(client, body)
+    assert reply["status"] == "ok", reply
 
 
 @pytest.mark.parametrize("name", sorted(HOSTILE))
