@@ -50,6 +50,10 @@ int main(int argc, char** argv) {
         return std::pair{sub, kw::add_report(*sub)};
       }(),
       [&] {
+        auto* sub = app.add_subcommand("judge", "A model's opinion on what a run of eval judged");
+        return std::pair{sub, kw::add_judge(*sub)};
+      }(),
+      [&] {
         auto* sub =
             app.add_subcommand("collect", "Verified answers of eval's runs, as rows to learn from");
         return std::pair{sub, kw::add_collect(*sub)};

@@ -65,10 +65,17 @@ int run(const Flags& flags) {
       throw InputError("--out: " + page.string() + " is the run itself");
     }
   }
-  write_file(page, eval_page(run, metrics, other, comparisons));
+  const Opinions opinions = run.folder.empty() ? Opinions() : read_opinions(run.folder);
+  write_file(page, eval_page(run, metrics, other, comparisons, opinions));
   if (!flags.csv.empty()) write_file(flags.csv, eval_csv(run));
   if (flags.json) {
-    std::cout << summary_json(run, metrics, other, comparisons).dump() << std::endl;
+    Json out = summary_json(run, metrics, other, comparisons);
+    if (!opinions.empty()) {
+      for (const auto& [label, one] : agreements(run, opinions)) {
+        out["opinions"].push_back({{"label", label}, {"agreement", to_json(one)}});
+      }
+    }
+    std::cout << out.dump() << std::endl;
   } else {
     for (const RunMetrics& each : metrics) {
       if (each.level) {
@@ -78,6 +85,7 @@ int run(const Flags& flags) {
       if (!each.label.empty()) std::cout << each.label << ": ";
       std::cout << summary_text(each.metrics);
     }
+    if (!opinions.empty()) std::cout << agreement_text(agreements(run, opinions));
     if (other) std::cout << "against " << other->name << ", " << comparison_text(comparisons);
     std::cout << std::flush;
   }

@@ -22,27 +22,6 @@ string_view trimmed(string_view text) {
   return text;
 }
 
-// The text without thoughts; nothing when it ends in one. A </think> that nothing opens ends one
-// that the model's template opened.
-std::optional<std::string> without_thoughts(string_view text) {
-  constexpr string_view kOpen = "<think>", kClose = "</think>";
-  std::string out;
-  size_t begin = 0, open = text.find(kOpen);
-  for (size_t close = text.find(kClose); close != string_view::npos;
-       close = text.find(kClose, begin)) {
-    if (open < close) {
-      out += text.substr(begin, open - begin);
-    } else {
-      out.clear();
-    }
-    begin = close + kClose.size();
-    // Looked for again only when it was passed: an answer may be nothing but </think>.
-    if (open < begin) open = text.find(kOpen, begin);
-  }
-  if (open != string_view::npos) return {};
-  return out += text.substr(begin);
-}
-
 // A line of the text, without its end.
 struct Line {
   size_t begin, end, next;
@@ -117,6 +96,25 @@ Answer bare(string_view text) {
 }
 
 }  // namespace
+
+std::optional<std::string> without_thoughts(string_view text) {
+  constexpr string_view kOpen = "<think>", kClose = "</think>";
+  std::string out;
+  size_t begin = 0, open = text.find(kOpen);
+  for (size_t close = text.find(kClose); close != string_view::npos;
+       close = text.find(kClose, begin)) {
+    if (open < close) {
+      out += text.substr(begin, open - begin);
+    } else {
+      out.clear();
+    }
+    begin = close + kClose.size();
+    // Looked for again only when it was passed: an answer may be nothing but </think>.
+    if (open < begin) open = text.find(kOpen, begin);
+  }
+  if (open != string_view::npos) return {};
+  return out += text.substr(begin);
+}
 
 Answer parse_answer(string_view text) {
   if (text.size() > kLongestAnswer) {

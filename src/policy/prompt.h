@@ -3,6 +3,7 @@
 // reading one takes time in proportion to its length and never throws.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,10 @@ inline constexpr size_t kLongestAnswer = 1 << 20;    // bytes; thoughts count
 inline constexpr size_t kLongestSource = 256 << 10;  // of the code in it
 inline constexpr size_t kLongestPlan = 4096;         // what is longer is cut
 
+// The text without thoughts (<think>...</think>); nothing when it ends in one. A </think> that
+// nothing opens ends one that the model's template opened.
+std::optional<std::string> without_thoughts(std::string_view text);
+
 // What an answer says.
 struct Answer {
   std::string plan;    // the text before the code
@@ -39,7 +44,7 @@ struct Answer {
   std::string fault;   // why there is none, in one line; empty otherwise
   bool open = false;   // the code goes on to the text's end: nothing says that it is whole
 };
-// Thoughts (<think>...</think>) are dropped. The code is the last complete fenced block that has
+// Thoughts are dropped. The code is the last complete fenced block that has
 // `class ModelNew`; of text without fences, everything from the first import on.
 Answer parse_answer(std::string_view text);
 

@@ -154,8 +154,9 @@ int best_sample(const Json& line) {
 
 class Page {
  public:
-  Page(Markup& out, const EvalRun& run, const std::vector<RunMetrics>& metrics)
-      : out_(out), run_(run), metrics_(metrics) {}
+  Page(Markup& out, const EvalRun& run, const std::vector<RunMetrics>& metrics,
+       const Opinions& opinions)
+      : out_(out), run_(run), metrics_(metrics), opinions_(opinions) {}
 
   void write(const EvalRun* against, const std::vector<RunComparison>& comparisons) {
     write_top();
@@ -163,6 +164,7 @@ class Page {
     if (against) write_comparison(out_, against->name, comparisons);
     write_curves();
     write_layers();
+    if (!opinions_.empty()) write_opinions();
     write_reasons();
     write_models();
   }
@@ -171,6 +173,7 @@ class Page {
   void write_top();
   void write_metrics();
   void write_layers();
+  void write_opinions();
   void write_curves();
   void write_reasons();
   void write_models();
@@ -184,6 +187,7 @@ class Page {
   Markup& out_;
   const EvalRun& run_;
   const std::vector<RunMetrics>& metrics_;
+  const Opinions& opinions_;
 };
 
 void Page::write_top() {
@@ -285,6 +289,41 @@ void Page::write_layers() {
       number_cell(out_, std::to_string(left) + " (-" + std::to_string(removed) + ")");
     }
     number_cell(out_, std::to_string(m.allclose_not_correct));
+  }
+}
+
+void Page::write_opinions() {
+  const auto section = out_.element("section", {{"id", "opinions"}});
+  out_.leaf("h2", "A model's opinion beside the verdict");
+  out_.leaf("p",
+            "Samples that a functional judge calls functional or not, by what the verdict says of "
+            "them. An opinion changes no verdict.",
+            {{"class", "caption"}});
+  const auto scroll = out_.element("div", {{"class", "scroll"}});
+  const auto table = out_.element("table");
+  write_header_row(out_, {{"policy"},
+                          {"accepted, functional", true},
+                          {"accepted, not functional", true},
+                          {"rejected, functional", true},
+                          {"rejected, not functional", true},
+                          {"no opinion", true},
+                          {"agreement", true},
+                          {"kappa", true}});
+  const auto body = out_.element("tbody");
+  for (const auto& [label, one] : agreements(run_, opinions_)) {
+    const auto row = out_.element("tr");
+    out_.leaf("td", policy_name(label, run_));
+    for (const size_t count : {one.accepted_functional, one.accepted_not, one.rejected_functional,
+                               one.rejected_not, one.no_opinion}) {
+      number_cell(out_, std::to_string(count));
+    }
+    char share[32] = "–", kappa[32] = "–";
+    if (one.both() > 0) {
+      std::snprintf(share, sizeof(share), "%.0f %%", 100 * one.share());
+      std::snprintf(kappa, sizeof(kappa), "%.2f", one.kappa());
+    }
+    number_cell(out_, share);
+    number_cell(out_, kappa);
   }
 }
 
@@ -481,6 +520,12 @@ void Page::write_sample(const Json& line, size_t k) {
   if (const std::string plan = string_at(sample, "plan"); !plan.empty()) {
     out_.leaf("p", string_at(sample, "family") + ": " + plan, {{"class", "caption"}});
   }
+  const auto opinion =
+      opinions_.find({line.at("model"), line.value("label", ""), static_cast<int>(k)});
+  if (opinion != opinions_.end()) {
+    out_.leaf("p", opinion->second.judge + ": " + opinion_text(opinion->second),
+              {{"class", "caption"}});
+  }
   const std::string number = "." + std::to_string(k);
   if (const auto source = kept_file(run_, line, number + ".fragment.py")) {
     write_source(out_, "what was written", *source, false);
@@ -531,14 +576,15 @@ void Page::write_diff(const std::string& before, const std::string& after) {
 }  // namespace
 
 std::string eval_page(const EvalRun& run, const std::vector<RunMetrics>& metrics,
-                      const EvalRun* against, const std::vector<RunComparison>& comparisons) {
+                      const EvalRun* against, const std::vector<RunComparison>& comparisons,
+                      const Opinions& opinions) {
   Markup out;
   out.trusted("<!DOCTYPE html>\n");
   {
     const auto html = out.element("html", {{"lang", "en"}});
     write_head(out, run.name, std::string(kChartStyle) + std::string(kStyle), kScript);
     const auto body = out.element("body");
-    Page(out, run, metrics).write(against, comparisons);
+    Page(out, run, metrics, opinions).write(against, comparisons);
   }
   return out.str() + "\n";
 }

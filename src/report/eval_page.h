@@ -5,6 +5,7 @@
 #include <string>
 
 #include "report/eval_run.h"
+#include "report/opinions.h"
 #include "report/run_comparison.h"
 
 namespace kw {
@@ -12,10 +13,11 @@ namespace kw {
 // Metrics of each policy and level, pass@k, what samples were rejected for, each model's speedup
 // with its interval, and each sample: its verdict's reason, its source, and how the model's file
 // with it in place differs from the model's file (where the run's folder has them). `metrics`:
-// measure_run() of it; `against`: another run, with compare_runs() of both. All text from the run
-// is escaped.
+// measure_run() of it; `against`: another run, with compare_runs() of both; `opinions`: those of a
+// functional judge on its samples. All text from the run is escaped.
 std::string eval_page(const EvalRun& run, const std::vector<RunMetrics>& metrics,
                       const EvalRun* against = nullptr,
-                      const std::vector<RunComparison>& comparisons = {});
+                      const std::vector<RunComparison>& comparisons = {},
+                      const Opinions& opinions = {});
 
 }  // namespace kw

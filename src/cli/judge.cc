@@ -1,0 +1,133 @@
+// kernelwright judge RUN --judge-url URL --judge-model NAME
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <mutex>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "formats/error.h"
+#include "formats/on_threads.h"
+#include "formats/read_file.h"
+#include "policy/functional_judge.h"
+#include "report/opinions.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Flags {
+  std::string run, key_env = "OPENAI_API_KEY";
+  ChatOptions chat;
+  bool json = false;
+};
+
+struct Open {
+  SampleKey key;
+  std::string reference, candidate;
+};
+
+// Samples whose text was kept, and that have no opinion of this judge's yet.
+std::vector<Open> open_samples(const EvalRun& run, const Opinions& known,
+                               const std::string& judge) {
+  std::vector<Open> out;
+  for (const Json& line : run.lines) {
+    const auto reference = kept_file(run, line, ".reference.py");
+    const Json& samples = line.at("samples");
+    for (size_t i = 0; i < samples.size() && reference; ++i) {
+      SampleKey key{line.at("model"), line.value("label", ""), static_cast<int>(i)};
+      const auto found = known.find(key);
+      const bool has_one = found != known.end() && found->second.fault.empty();
+      if (has_one && found->second.judge == judge) continue;
+      auto candidate = kept_file(run, line, "." + std::to_string(i) + ".fragment.py");
+      if (candidate) out.push_back({std::move(key), *reference, std::move(*candidate)});
+    }
+  }
+  return out;
+}
+
+// What a run that was killed may have left at the end.
+void drop_cut_line(const fs::path& path) {
+  if (!fs::exists(path)) return;
+  const std::string text = read_file(path);
+  if (!text.empty() && !text.ends_with('\n')) fs::resize_file(path, text.rfind('\n') + 1);
+}
+
+int run(Flags flags) {
+  const EvalRun run = read_eval_run(flags.run);
+  if (run.folder.empty()) {
+    throw InputError(flags.run + ": is lines alone; what was written is in a folder of eval --out");
+  }
+  if (const char* key = std::getenv(flags.key_env.c_str())) flags.chat.key = key;
+  flags.chat.flags = "--judge";
+  FunctionalJudge judge(flags.chat, make_socket_transport(), make_steady_clock());
+  Opinions opinions = read_opinions(run.folder);
+  const std::vector<Open> open = open_samples(run, opinions, flags.chat.model);
+  const fs::path path = run.folder / kOpinionsFile;
+  drop_cut_line(path);
+  std::ofstream file(path, std::ios::app | std::ios::binary);
+  std::mutex mutex;
+  size_t done = 0;
+  on_threads(flags.chat.concurrency, open.size(), [&](size_t i) {
+    Opinion opinion = judge.judge(open[i].reference, open[i].candidate);
+    const std::lock_guard lock(mutex);
+    file << opinion_line(open[i].key, opinion) << std::flush;
+    if (!file) throw EnvironmentError("cannot write " + path.string());
+    opinions[open[i].key] = std::move(opinion);
+    std::fprintf(stderr, "judge: %zu of %zu samples\n", ++done, open.size());
+  });
+  const auto found = agreements(run, opinions);
+  if (flags.json) {
+    Json out = {{"run", run.name}, {"costs", judge.costs()}, {"policies", Json::array()}};
+    for (const auto& [label, one] : found) {
+      out["policies"].push_back({{"label", label}, {"agreement", to_json(one)}});
+    }
+    std::cout << out.dump() << std::endl;
+  } else {
+    std::cout << agreement_text(found) << std::flush;
+  }
+  std::fprintf(stderr, "%s\n", path.c_str());
+  return 0;
+}
+
+}  // namespace
+
+Command add_judge(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  ChatOptions& chat = flags->chat;
+  chat.max_tokens = 8192;
+  app.add_option("run", flags->run, "a folder that kernelwright eval --out left")->required();
+  app.add_option("--judge-url", chat.url, "address of the API, such as http://localhost:8000/v1")
+      ->required();
+  app.add_option("--judge-model", chat.model, "the model's name there")->required();
+  app.add_option("--judge-key-env", flags->key_env, "environment variable that holds the API key")
+      ->capture_default_str();
+  app.add_option("--concurrency", chat.concurrency, "requests under way at once")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("--max-tokens", chat.max_tokens, "of one answer; 0: the endpoint's limit")
+      ->check(CLI::Range(0, 1 << 30))
+      ->capture_default_str();
+  app.add_option("--judge-retries", chat.retries, "further tries of a request that failed")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  app.add_option("--judge-timeout", chat.timeout_seconds,
+                 "seconds for one opinion, retries and all")
+      ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
+  app.add_option("--prompt-price", chat.prompt_price,
+                 "price of a million tokens of questions, for the cost that is shown")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--completion-price", chat.completion_price, "and of answers")
+      ->check(CLI::NonNegativeNumber);
+  app.add_flag("--json", flags->json, "print one object, in place of text");
+  app.footer(
+      "Opinions are kept in RUN/opinions.jsonl: the same command goes on, and asks again where "
+      "there\nwas no answer; kernelwright report has them in its page. An opinion changes no "
+      "verdict\n(docs/judge.md).");
+  return [flags] { return run(*flags); };
+}
+
+}  // namespace kw

@@ -1,0 +1,169 @@
+#include "report/opinions.h"
+
+#include <cstdio>
+
+#include "formats/error.h"
+#include "formats/read_file.h"
+#include "report/figures.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+void add(const Json& sample, const Opinion* opinion, Agreement& to) {
+  const std::string outcome = sample.at("outcome");
+  if (outcome == "not judged") {
+    ++to.not_judged;
+    return;
+  }
+  if (!opinion || !opinion->fault.empty()) {
+    ++to.no_opinion;
+    return;
+  }
+  to.delegates += opinion->delegates;
+  to.omits += opinion->omits;
+  to.hard_codes += opinion->hard_codes;
+  const bool functional = opinion->is_functional();
+  if (outcome == "accepted") {
+    ++(functional ? to.accepted_functional : to.accepted_not);
+    return;
+  }
+  ++(functional ? to.rejected_functional : to.rejected_not);
+  auto& [yes, no] = to.by_stage[string_at(sample, "rejected_at")];
+  ++(functional ? yes : no);
+}
+
+}  // namespace
+
+std::string opinion_line(const SampleKey& key, const Opinion& opinion) {
+  Json out = {
+      {"model", key.model}, {"label", key.label}, {"sample", key.sample}, {"judge", opinion.judge}};
+  if (!opinion.fault.empty()) {
+    out["fault"] = opinion.fault;
+  } else {
+    out.update(Json{{"delegation", opinion.delegates},
+                    {"omitted_component", opinion.omits},
+                    {"hard_coded_output", opinion.hard_codes},
+                    {"why", opinion.why}});
+  }
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Opinions read_opinions(const fs::path& folder) {
+  Opinions out;
+  const fs::path file = folder / kOpinionsFile;
+  if (!fs::exists(file)) return out;
+  const std::string text = read_file(file);
+  size_t number = 0;
+  for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
+    const std::string place = file.string() + ":" + std::to_string(++number);
+    const Json line = parse_json(std::string_view(text).substr(at, end - at), place);
+    const JsonReader in(line, place);
+    Opinion& opinion = out[{in.at("model").string(), in.at("label").string(),
+                            static_cast<int>(in.at("sample").integer(0, 1 << 20))}];
+    opinion = {};
+    opinion.judge = in.at("judge").string();
+    if (in.has("fault")) {
+      opinion.fault = in.at("fault").string();
+      continue;
+    }
+    opinion.delegates = in.at("delegation").boolean();
+    opinion.omits = in.at("omitted_component").boolean();
+    opinion.hard_codes = in.at("hard_coded_output").boolean();
+    opinion.why = in.at("why").string();
+  }
+  return out;
+}
+
+std::string opinion_text(const Opinion& opinion) {
+  if (!opinion.fault.empty()) return "no opinion: " + opinion.fault;
+  std::string out;
+  for (const auto& [has, what] :
+       {std::pair{opinion.delegates, "delegates"}, std::pair{opinion.omits, "omits a component"},
+        std::pair{opinion.hard_codes, "has an output hard-coded"}}) {
+    if (has) out += (out.empty() ? "" : ", ") + std::string(what);
+  }
+  if (out.empty()) out = "functional";
+  return opinion.why.empty() ? out : out + ": " + opinion.why;
+}
+
+double Agreement::share() const {
+  return static_cast<double>(accepted_functional + rejected_not) / static_cast<double>(both());
+}
+
+double Agreement::kappa() const {
+  const auto n = static_cast<double>(both());
+  const auto accepted = static_cast<double>(accepted_functional + accepted_not);
+  const auto functional = static_cast<double>(accepted_functional + rejected_functional);
+  const double chance = (accepted * functional + (n - accepted) * (n - functional)) / (n * n);
+  return chance < 1 ? (share() - chance) / (1 - chance) : 0;
+}
+
+std::vector<std::pair<std::string, Agreement>> agreements(const EvalRun& run,
+                                                          const Opinions& opinions) {
+  std::vector<std::pair<std::string, Agreement>> out;
+  for (const std::string& label : run.labels) {
+    Agreement& own = out.emplace_back(label, Agreement{}).second;
+    for (const Json& line : run.lines) {
+      if (line.value("label", "") != label) continue;
+      const Json& samples = line.at("samples");
+      for (size_t i = 0; i < samples.size(); ++i) {
+        const auto found = opinions.find({line.at("model"), label, static_cast<int>(i)});
+        add(samples[i], found == opinions.end() ? nullptr : &found->second, own);
+      }
+    }
+  }
+  return out;
+}
+
+std::string agreement_text(const std::vector<std::pair<std::string, Agreement>>& all) {
+  std::string out;
+  char line[200];
+  for (const auto& [label, one] : all) {
+    if (!label.empty()) out += label + "\n";
+    std::snprintf(line, sizeof(line), "%-22s %10s %10s\n", "", "accepted", "rejected");
+    out += line;
+    std::snprintf(line, sizeof(line), "%-22s %10zu %10zu\n", "called functional",
+                  one.accepted_functional, one.rejected_functional);
+    out += line;
+    std::snprintf(line, sizeof(line), "%-22s %10zu %10zu\n", "called not functional",
+                  one.accepted_not, one.rejected_not);
+    out += line;
+    for (const auto& [stage, counts] : one.by_stage) {
+      std::snprintf(line, sizeof(line), "  rejected at %s: %zu functional, %zu not\n",
+                    stage.c_str(), counts.first, counts.second);
+      out += line;
+    }
+    if (one.both() > 0) {
+      std::snprintf(line, sizeof(line), "agreement %.0f %%, kappa %.2f, of %zu samples",
+                    100 * one.share(), one.kappa(), one.both());
+      out += line;
+    }
+    std::snprintf(line, sizeof(line), "%s%zu without an opinion, %zu not judged by trials\n",
+                  one.both() > 0 ? "; " : "", one.no_opinion, one.not_judged);
+    out += line;
+  }
+  return out;
+}
+
+Json to_json(const Agreement& one) {
+  Json stages = Json::object();
+  for (const auto& [stage, counts] : one.by_stage) {
+    stages[stage] = {{"functional", counts.first}, {"not_functional", counts.second}};
+  }
+  return {{"accepted_functional", one.accepted_functional},
+          {"accepted_not_functional", one.accepted_not},
+          {"rejected_functional", one.rejected_functional},
+          {"rejected_not_functional", one.rejected_not},
+          {"no_opinion", one.no_opinion},
+          {"not_judged", one.not_judged},
+          {"rejected_at", stages},
+          {"delegation", one.delegates},
+          {"omitted_component", one.omits},
+          {"hard_coded_output", one.hard_codes},
+          {"agreement", one.both() > 0 ? Json(one.share()) : Json()},
+          {"kappa", one.both() > 0 ? Json(one.kappa()) : Json()}};
+}
+
+}  // namespace kw

@@ -1,0 +1,63 @@
+// Opinions on the samples of a run of eval (policy/functional_judge.h): how they lie beside it, and
+// how they agree with verdicts. Pure but for reading. Any thread.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "policy/functional_judge.h"
+#include "report/eval_run.h"
+
+namespace kw {
+
+// In the run's folder: a line each, later ones of one sample stand for earlier ones
+// (docs/judge.md).
+inline constexpr const char* kOpinionsFile = "opinions.jsonl";
+
+struct SampleKey {
+  std::string model, label;
+  int sample = 0;
+  auto operator<=>(const SampleKey&) const = default;
+};
+using Opinions = std::map<SampleKey, Opinion>;
+
+std::string opinion_line(const SampleKey& key, const Opinion& opinion);
+// Those of a run's folder; none where there is no file. A last line that was cut off is passed
+// over. InputError where another is none.
+Opinions read_opinions(const std::filesystem::path& folder);
+
+// "functional", or what it is called in place of that, and why; for people.
+std::string opinion_text(const Opinion& opinion);
+
+// Samples by what both say, of one policy. Samples that were not judged by trials, or have no
+// opinion, are in none of the four.
+struct Agreement {
+  size_t accepted_functional = 0, accepted_not = 0;
+  size_t rejected_functional = 0, rejected_not = 0;
+  size_t no_opinion = 0, not_judged = 0;
+  // Of the rejected: by the stage that did, those that are called functional and those that are
+  // not.
+  std::map<std::string, std::pair<size_t, size_t>> by_stage;
+  size_t delegates = 0, omits = 0, hard_codes = 0;  // of all opinions
+
+  size_t both() const {
+    return accepted_functional + accepted_not + rejected_functional + rejected_not;
+  }
+  // The share of samples that both say the same of. both() > 0.
+  double share() const;
+  // Cohen's kappa (Educ. Psychol. Meas. 20, 1960): (share - chance) / (1 - chance); 0 where chance
+  // alone would agree on all.
+  double kappa() const;
+};
+// By the run's labels, in order.
+std::vector<std::pair<std::string, Agreement>> agreements(const EvalRun& run,
+                                                          const Opinions& opinions);
+
+// Of all labels: the table, for people.
+std::string agreement_text(const std::vector<std::pair<std::string, Agreement>>& agreements);
+Json to_json(const Agreement& agreement);
+
+}  // namespace kw
