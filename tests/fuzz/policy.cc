@@ -4,6 +4,7 @@
 
 #include "fuzz.h"
 #include "policy/chat_stream.h"
+#include "policy/functional_judge.h"
 #include "policy/http_message.h"
 #include "policy/prompt.h"
 
@@ -15,6 +16,12 @@ void check_answer(std::string_view text) {
   must(answer.fault.empty() != answer.source.empty(), "code or a fault");
   must(answer.plan.size() <= kLongestPlan && is_utf8(answer.plan), "a plan can be shown");
   must(is_utf8(answer.source) && is_utf8(answer.fault), "an answer can be stored");
+}
+
+void check_opinion(std::string_view text) {
+  const Opinion opinion = parse_opinion(text, "00");
+  must(opinion.fault.empty() || opinion.is_functional(), "an opinion or a fault");
+  must(is_utf8(opinion.why) && is_utf8(opinion.fault), "an opinion can be stored");
 }
 
 ChatReply chat(std::string_view text, bool streams, size_t step) {
@@ -63,6 +70,7 @@ void check_http(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text = kw::text_of(data, size);
   kw::check_answer(text);
+  kw::check_opinion(text);
   kw::check_chat(text, true);
   kw::check_chat(text, false);
   kw::check_http(text);
