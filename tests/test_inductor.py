@@ -75,6 +75,67 @@ def test_a_task_with_kernels_of_its_own_is_refused(evaluated):
     assert row["outcome"] == "refused" and "kernels of its own" in row["reason"]
 
 
+FORGED_MODEL = """
+import sys
+import torch
+
+frames = sys.modules["frames"]  # what the worker's replies are written with
+encode = frames.encode
+
+
+def forge(value):
+    if isinstance(value, dict):
+        if isinstance(value.get("memory_format"), str):
+            value["memory_format"] = "contiguous_format)\\nopen('%s', 'w')\\ndef forward(a0):\\n    t0 = (a0"
+        if value.get("op") == "kernelwright.constant.default":
+            value["args"]["data"] = value["args"]["data"][:1]
+        value = value.values()
+    if not isinstance(value, (str, bytes)) and hasattr(value, "__iter__"):
+        for each in value:
+            forge(each)
+
+
+def forged(message, blobs=()):
+    forge(message)
+    return encode(message, blobs)
+
+
+frames.encode = forged
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(%s) * 2.5
+
+
+def get_inputs():
+    return [torch.randn(8, 16)]
+"""
+
+
+@pytest.mark.parametrize("forward", ["x.t().clone(memory_format=torch.contiguous_format)",
+                                     "x * torch.tensor([1.5, 2.5]).repeat(8)"])
+def test_a_forged_recording_runs_nothing(forward, tmp_path):
+    """The worker's reply is written by the interpreter that ran the model."""
+    mark = tmp_path / "mark"
+    (tmp_path / "forged.py").write_text(FORGED_MODEL % (mark, forward))
+    process = run("eval", tmp_path / "forged.py", "--backend", "cpu", "--policy", "inductor", "--json")
+    assert process.returncode >= 0 and not mark.exists(), process.stderr
+    rows = [json.loads(line) for line in process.stdout.splitlines()]
+    assert rows and rows[0]["outcome"] in ("unusable", "not judged"), rows
+
+
+def test_a_compile_that_took_too_long_was_not_judged(tmp_path):
+    model = SINE_MODEL.replace("1000", "8, 16").replace("return torch.sin(x) + x", "for i in range(300):\n"
+                               "            x = torch.cumsum(torch.sin(x), i % 2)\n        return x")
+    (tmp_path / "long.py").write_text(model)
+    process = run("eval", tmp_path / "long.py", "--backend", "cpu", "--policy", "inductor", "--policy-timeout", "1",
+                  "--json")
+    row = json.loads(process.stdout.splitlines()[0])
+    assert row["outcome"] == "not judged", row
+    assert "took more than 1 seconds" in row["samples"][0]["reason"]
+
+
 def test_its_answers_are_rows_to_learn_from(evaluated, tmp_path):
     out, _ = evaluated
     process = run("collect", out, "--out", tmp_path / "data")

@@ -101,6 +101,9 @@ def test_opinions_stand_beside_verdicts(judged):
     again, asked = judge(judged, honest)
     assert not asked and agreement(again) == found
     assert (judged / "lines.jsonl").read_text() == verdicts
+    replayed = run("eval", judged.parent / "models", "--backend", "cpu", "--trials", "1", "--policy", "replay",
+                   "--answers", judged, "--samples", "4")
+    assert replayed.returncode == 0, replayed.stderr  # opinions are no answers
     _, asked = judge(judged, honest, judge="another")
     assert len(asked) == 4
 

@@ -7,8 +7,9 @@ once, and what Inductor wrote for it becomes a module (inductor_source.py).
 PATH gets {"plan", "source", "fault"} in JSON; the fault says in one line why there is no candidate in what
 Inductor wrote, else it is empty.
 
-A task's text (task_text() in src/policy/prompt.h) is written from a recorded program and calls PyTorch's
-operators alone, so that it can be run with a GPU. On a CPU, Inductor writes the same kind of text, but
+A task's text (task_text() in src/policy/prompt.h) is written from a recorded program. A recording is hostile,
+so its text is checked before it is run: one function, which calls operators of PyTorch's and methods of its
+own values. On a CPU, Inductor writes the same kind of text, but
 nothing is launched: each kernel stands in the first configuration that would be tried.
 """
 
@@ -44,12 +45,13 @@ def prepare(device):
 
 def write(request, device):
     import torch
-    scope = {"torch": torch}
-    text = request["text"].replace('"cuda"', f'"{device}"')
-    exec(compile(text, "<task>", "exec"), scope)
-    tensors = [_tensor(each, device) for each in request["inputs"]]
     answer = {"plan": "", "source": "", "fault": ""}
     try:
+        scope = {"torch": torch}
+        text = request["text"].replace('"cuda"', f'"{device}"')
+        check(text)
+        exec(compile(text, "<task>", "exec"), scope)
+        tensors = [_tensor(each, device) for each in request["inputs"]]
         written = _compiled(scope["forward"], request["text"], tensors, device)
         names = [f"a{i}" for i in range(len(tensors))]
         answer["plan"], answer["source"] = candidate(written, names)
@@ -59,6 +61,59 @@ def write(request, device):
         said = " ".join(str(error).split())
         answer["fault"] = f"torch.compile: {type(error).__name__}: {said[:400]}"
     Path(request["out"]).write_text(json.dumps(answer))
+
+
+# Where operators are called from; a module that torch happens to import is none of them.
+_MODULES = ("torch", "torch.nn", "torch.nn.functional", "torch.ops", "torch.linalg", "torch.special", "torch.fft")
+_STATEMENTS = (ast.Assign, ast.Expr, ast.Return)
+_PARTS = (ast.Call, ast.keyword, ast.Attribute, ast.Name, ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.UnaryOp,
+          ast.USub, ast.Starred, ast.expr_context)
+
+
+def check(text):
+    """NotUnderstood where a text is anything but one function of operator calls."""
+    module = ast.parse(text)
+    if len(module.body) != 1 or not isinstance(module.body[0], ast.FunctionDef):
+        raise NotUnderstood("a task's text is one function")
+    (function,) = module.body
+    arguments = function.args
+    if (function.decorator_list or function.returns or arguments.defaults or arguments.kw_defaults
+            or any(each.annotation for each in arguments.args)):
+        raise NotUnderstood("a task's function has arguments without defaults, and nothing else")
+    for statement in function.body:
+        if not isinstance(statement, _STATEMENTS):
+            raise NotUnderstood(f"a task's text has `{ast.unparse(statement).splitlines()[0]}`")
+        for node in ast.walk(statement):
+            if node is not statement and not isinstance(node, _PARTS):
+                raise NotUnderstood(f"a task's text has {type(node).__name__}")
+            if isinstance(node, ast.Attribute):
+                _check_attribute(node)
+            if isinstance(node, ast.Call) and not isinstance(node.func, ast.Attribute):
+                if ast.unparse(node.func) != "float":  # float("inf")
+                    raise NotUnderstood(f"a task's text calls {ast.unparse(node.func)}")
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == "torch":
+                raise NotUnderstood("a task's text has a value called torch")
+
+
+def _check_attribute(node):
+    import torch
+    name = ast.unparse(node)
+    if any(part.startswith("__") for part in name.split(".")):
+        raise NotUnderstood(f"a task's text has {name}")
+    if not name.startswith("torch.") or name == "torch.ops.aten" or name.startswith("torch.ops.aten."):
+        return
+    owner, _, member = name.rpartition(".")
+    if owner not in _MODULES:
+        raise NotUnderstood(f"a task's text has {name}")
+    value = torch
+    for part in name.split(".")[1:]:
+        value = getattr(value, part, None)
+    if name in _MODULES or isinstance(value, (torch.dtype, torch.layout, torch.memory_format)):
+        return
+    origin = getattr(value, "__module__", None)
+    if not callable(value) or not (type(value).__name__ == "builtin_function_or_method"
+                                   or origin in ("torch.functional", "torch.nn.functional", "torch._jit_internal")):
+        raise NotUnderstood(f"a task's text has {name}, which is no operator")
 
 
 def _tensor(told, device):

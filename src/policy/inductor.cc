@@ -79,7 +79,8 @@ Proposal Inductor::ask(const Task& task) {
     return out;
   }
   out.fault = server_.ask(std::move(request), patience());
-  if (!out.fault.empty()) return out;
+  out.unanswered = !out.fault.empty();  // it says nothing of what Inductor would have written
+  if (out.unanswered) return out;
   const Json answer = Json::parse(read_file(file));
   out.plan = answer.at("plan");
   out.source = answer.at("source");

@@ -91,7 +91,8 @@ class Folder {
       const std::string place = file.string() + ":" + std::to_string(number);
       const Json json = parse_json(line, place);
       const JsonReader in(json, place);
-      if (number == 1 && in.has("eval")) return;  // what `eval --out` judged: no answers
+      // What `eval --out` judged, and opinions on it: no answers.
+      if (number == 1 && (in.has("eval") || in.has("judge"))) return;
       const std::string& task = in.at("task").string();
       const auto known = tasks_.find(task);
       const int64_t next = known == tasks_.end() ? 0 : known->second.rbegin()->first + 1;

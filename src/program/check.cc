@@ -97,6 +97,30 @@ void check_link(const Program& from, const Program& to, size_t first, const std:
 
 }  // namespace
 
+namespace {
+
+// A constant has as many numbers as its value has elements, and says its shape.
+void check_constant(const AtenCall& call, const Program& program, const std::string& place) {
+  if (call.op != "kernelwright.constant.default") return;
+  if (call.results.size() != 1 || call.results[0] < 0) fail(place, "a constant makes one value");
+  const Value& value = program.values[call.results[0]];
+  const Arg* data = call.find("data");
+  const ArgList* numbers = data ? std::get_if<ArgList>(&data->v) : nullptr;
+  if (!numbers || static_cast<int64_t>(numbers->size()) != value.numel()) {
+    fail(place, "a constant of " + std::to_string(value.numel()) + " elements has other data");
+  }
+  for (const Arg& number : *numbers) {
+    if (!std::holds_alternative<bool>(number.v) && !std::holds_alternative<int64_t>(number.v) &&
+        !std::holds_alternative<double>(number.v)) {
+      fail(place, "a constant's data are numbers");
+    }
+  }
+  const Arg* shape = call.find("shape");
+  if (!shape || !std::holds_alternative<ArgList>(shape->v)) fail(place, "a constant has a shape");
+}
+
+}  // namespace
+
 bool is_identifier(std::string_view text) {
   const auto word = [](unsigned char c) { return c < 0x80 && (std::isalnum(c) || c == '_'); };
   return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
@@ -127,6 +151,7 @@ void check_program(const Program& program, const std::vector<Kernel>& kernels,
       for (ValueId id : std::get<AtenCall>(step).mutated) use(id, place);
     }
     for (ValueId id : step_defines(step)) define(id, place);
+    if (const auto* call = std::get_if<AtenCall>(&step)) check_constant(*call, program, place);
   }
   for (ValueId id : program.outputs) use(id, path + ".outputs");
   if (std::find(defined.begin(), defined.end(), false) != defined.end()) {

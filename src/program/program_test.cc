@@ -190,6 +190,44 @@ TEST(Json, ValuesBeyondAllMemoryAreRefused) {
   EXPECT_FALSE(refused({}, {}, 5));
 }
 
+// Names that are written into Python as they are: a recording is hostile, and its text is run.
+TEST(Json, FormatsAndLayoutsAreKnownOnes) {
+  const auto read = [](const char* kind, const std::string& name) {
+    const Json json = {{kind, name}};
+    return arg_from_json(JsonReader(json, "arg"));
+  };
+  for (const char* name :
+       {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"}) {
+    EXPECT_EQ(std::get<MemoryFormatArg>(read("memory_format", name).v).name, name);
+  }
+  EXPECT_EQ(std::get<LayoutArg>(read("layout", "strided").v).name, "strided");
+  for (const char* bad : {"", "contiguous_format)", "contiguous_format)\nimport os\n", "Strided"}) {
+    EXPECT_THROW(read("memory_format", bad), InputError) << bad;
+    EXPECT_THROW(read("layout", bad), InputError) << bad;
+  }
+}
+
+// Constants are written out by their shape: what is recorded may have fewer numbers, or none.
+TEST(Check, ConstantsHaveTheirNumbers) {
+  const auto checked = [](std::map<std::string, Arg> args) {
+    Task task;
+    task.forward.values = {Value{DType::kFloat32, {2, 2}, {2, 1}, 0, 0}};
+    task.forward.steps = {AtenCall{"kernelwright.constant.default", std::move(args), {0}, {}}};
+    task.forward.outputs = {0};
+    task.result = {{"out", 0}};
+    check_task(task);
+  };
+  const Arg shape{ArgList{{int64_t{2}}, {int64_t{2}}}}, four{ArgList{{1.0}, {2.0}, {3.0}, {4.0}}};
+  EXPECT_NO_THROW(checked({{"data", four}, {"shape", shape}}));
+  EXPECT_THROW(checked({{"shape", shape}}), InputError);
+  EXPECT_THROW(checked({{"data", four}}), InputError);
+  EXPECT_THROW(checked({{"data", {1.0}}, {"shape", shape}}), InputError);
+  EXPECT_THROW(checked({{"data", {ArgList{{1.0}}}}, {"shape", shape}}), InputError);
+  EXPECT_THROW(checked({{"data", {ArgList{}}}, {"shape", shape}}), InputError);
+  EXPECT_THROW(checked({{"data", {ArgList{four, four, four, four}}}, {"shape", shape}}),
+               InputError);
+}
+
 TEST(Json, ObjectsInResultsHaveNames) {
   Task task;
   const auto result = [](const Json& type, const Json& fields) {

@@ -198,6 +198,17 @@ Json arg_to_json(const Arg& arg) {
       arg.v);
 }
 
+namespace {
+
+// One of those that there are: such a name stands in Python source as it is (step_writer.cc).
+std::string known_name(const JsonReader& in, std::initializer_list<std::string_view> known) {
+  const std::string& name = in.string();
+  if (std::find(known.begin(), known.end(), name) == known.end()) in.fail("unknown name");
+  return name;
+}
+
+}  // namespace
+
 Arg arg_from_json(const JsonReader& in) {
   const Json& json = in.raw();
   if (json.is_null()) return {};
@@ -218,8 +229,12 @@ Arg arg_from_json(const JsonReader& in) {
     if (in.at("device").string() != "cuda") in.at("device").fail("expected \"cuda\"");
     return {DeviceArg{}};
   }
-  if (in.has("layout")) return {LayoutArg{in.at("layout").string()}};
-  if (in.has("memory_format")) return {MemoryFormatArg{in.at("memory_format").string()}};
+  if (in.has("layout")) return {LayoutArg{known_name(in.at("layout"), {"strided"})}};
+  if (in.has("memory_format")) {
+    return {
+        MemoryFormatArg{known_name(in.at("memory_format"), {"contiguous_format", "preserve_format",
+                                                            "channels_last", "channels_last_3d"})}};
+  }
   in.fail("unknown kind of argument");
 }
 

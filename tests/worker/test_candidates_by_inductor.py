@@ -50,6 +50,35 @@ NOT_WRITTEN = {
 }
 
 
+# A recording is hostile: what is none of PyTorch's operators is not run.
+HOSTILE = {
+    "statements behind": "def forward(a0):\n    return a0\nopen('%s', 'w')\n",
+    "an import": "def forward(a0):\n    import os\n    return a0\n",
+    "a default": "def forward(a0=open('%s', 'w')):\n    return a0\n",
+    "a decorator": "@open('%s', 'w')\ndef forward(a0):\n    return a0\n",
+    "an annotation": "def forward(a0: open('%s', 'w')):\n    return a0\n",
+    "a builtin": "def forward(a0):\n    t0 = open('%s', 'w')\n    return a0\n",
+    "a module of torch's": "def forward(a0):\n    t0 = torch.os.open('%s', 65)\n    return a0\n",
+    "a function of torch's": "def forward(a0):\n    t0 = torch.save(a0, '%s')\n    return a0\n",
+    "a library": "def forward(a0):\n    t0 = torch.ops.load_library('%s')\n    return a0\n",
+    "a way round": "def forward(a0):\n    t0 = torch.relu.__self__.__builtins__\n    return a0\n",
+    "a comprehension": "def forward(a0):\n    t0 = [open('%s', 'w') for t1 in a0]\n    return a0\n",
+    "a lambda": "def forward(a0):\n    t0 = (lambda: open('%s', 'w'))()\n    return a0\n",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_is_no_function_of_operators_is_not_run(name, tmp_path):
+    import inductor
+    mark = tmp_path / "mark"
+    code = HOSTILE[name].replace("%s", str(mark))
+    with pytest.raises(inductor.NotUnderstood):
+        inductor.check(code)
+    inductor.write({"text": code, "inputs": [tensor(4)], "out": str(tmp_path / "out.json")}, "cpu")
+    answer = json.loads((tmp_path / "out.json").read_text())
+    assert answer["fault"] and not answer["source"] and not mark.exists()
+
+
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
     folder = tmp_path_factory.mktemp("candidates")
