@@ -27,6 +27,27 @@ def get_init_inputs():
     return []
 """
 
+# Right with 2.0 for DOUBLED_MODEL, wrong with anything else.
+DOUBLED_KERNEL = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def doubled(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    tl.store(out_ptr + at, tl.maximum(x, 0.0) * %s, mask=at < n)
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, a0):
+        out = torch.empty_like(a0)
+        n = a0.numel()
+        doubled[(triton.cdiv(n, 256),)](a0, out, n, BLOCK=256)
+        return out
+"""
+
 SINE_MODEL = """
 import torch
 

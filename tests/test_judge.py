@@ -6,27 +6,9 @@ import re
 import pytest
 
 from chat_server import refuses, says, serving
-from command import DOUBLED_MODEL, ROOT, run
+from command import DOUBLED_KERNEL, DOUBLED_MODEL, ROOT, run
 
-KERNEL = """import torch
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def doubled(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + at, mask=at < n)
-    tl.store(out_ptr + at, tl.maximum(x, 0.0) * %s, mask=at < n)
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, a0):
-        out = torch.empty_like(a0)
-        doubled[(triton.cdiv(a0.numel(), 256),)](a0, out, a0.numel(), BLOCK=256)
-        return out
-"""
-RIGHT, WRONG = KERNEL % "2.0", KERNEL % "3.0"
+RIGHT, WRONG = DOUBLED_KERNEL % "2.0", DOUBLED_KERNEL % "3.0"
 DELEGATES = """import torch
 
 

@@ -12,30 +12,11 @@ import pytest
 
 import chat_server
 from chat_server import breaks_off, holds, refuses, says, says_at_once, serving, stalls
-from command import DOUBLED_MODEL, ROOT, run
+from command import DOUBLED_KERNEL, DOUBLED_MODEL, ROOT, run
 
-CODE = """import torch
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def doubled(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + at, mask=at < n)
-    tl.store(out_ptr + at, tl.maximum(x, 0.0) * %s, mask=at < n)
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, a0):
-        out = torch.empty_like(a0)
-        n = a0.numel()
-        doubled[(triton.cdiv(n, 256),)](a0, out, n, BLOCK=256)
-        return out
-"""
 ANSWER = "<think>relu...</think>t0, t1: pointwise, 256 a program, 4 warps\n\n```python\n%s```\n"
-RIGHT = ANSWER % (CODE % "2.0")
-WRONG = ANSWER % (CODE % "3.0")
+RIGHT = ANSWER % (DOUBLED_KERNEL % "2.0")
+WRONG = ANSWER % (DOUBLED_KERNEL % "3.0")
 
 
 @pytest.fixture(scope="module")
@@ -240,7 +221,7 @@ def test_https_with_a_certificate_that_is_checked(model, tmp_path):
 
 def test_answers_are_replayed(model, tmp_path):
     (tmp_path / "doubled.0.md").write_text(WRONG)
-    (tmp_path / "doubled.1.py").write_text(CODE % "2.0")
+    (tmp_path / "doubled.1.py").write_text(DOUBLED_KERNEL % "2.0")
     (tmp_path / "doubled.2.txt").write_text("nothing")
     (tmp_path / "other.0.py").write_text("")
     _, [row], costs = evaluate(model, "--policy", "replay", "--answers", tmp_path, "--samples", "8")

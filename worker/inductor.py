@@ -2,15 +2,16 @@
 once, and what Inductor wrote for it becomes a module (inductor_source.py).
 
     {"task": "candidate", "out": PATH, "text": a function `forward` of a0, a1, ...,
+     "calls": what it calls: ["torch.relu", ".view"],
      "inputs": [{"dtype": "float32", "shape": [2, 3], "strides": [3, 1], "offset": 0}, ...]}
 
 PATH gets {"plan", "source", "fault"} in JSON; the fault says in one line why there is no candidate in what
 Inductor wrote, else it is empty.
 
 A task's text (task_text() in src/policy/prompt.h) is written from a recorded program. A recording is hostile,
-so its text is checked before it is run: one function, which calls operators of PyTorch's and methods of its
-own values. On a CPU, Inductor writes the same kind of text, but
-nothing is launched: each kernel stands in the first configuration that would be tried.
+so its text is run only where it is one function that calls the program's operators, and nothing else. On a CPU,
+Inductor writes the same kind of text, but nothing is launched: each kernel stands in the first configuration
+that would be tried.
 """
 
 import ast
@@ -27,7 +28,6 @@ _OPTIONS = {
     "size_asserts": False, "alignment_asserts": False, "assert_indirect_indexing": False,
     "cpp_wrapper": False, "triton.cudagraphs": False, "graph_partition": False,
 }
-
 
 # Products and convolutions by Triton too, not by libraries, where there are templates.
 # Other kernels are tuned as torch.compile does by itself: max_autotune tries many more
@@ -49,10 +49,10 @@ def write(request, device):
     try:
         scope = {"torch": torch}
         text = request["text"].replace('"cuda"', f'"{device}"')
-        check(text)
+        _Check(request["calls"]).text(text)
         exec(compile(text, "<task>", "exec"), scope)
         tensors = [_tensor(each, device) for each in request["inputs"]]
-        written = _compiled(scope["forward"], request["text"], tensors, device)
+        written = _compiled(scope["forward"], tensors, device)
         names = [f"a{i}" for i in range(len(tensors))]
         answer["plan"], answer["source"] = candidate(written, names)
     except NotUnderstood as error:
@@ -63,57 +63,52 @@ def write(request, device):
     Path(request["out"]).write_text(json.dumps(answer))
 
 
-# Where operators are called from; a module that torch happens to import is none of them.
-_MODULES = ("torch", "torch.nn", "torch.nn.functional", "torch.ops", "torch.linalg", "torch.special", "torch.fft")
-_STATEMENTS = (ast.Assign, ast.Expr, ast.Return)
-_PARTS = (ast.Call, ast.keyword, ast.Attribute, ast.Name, ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.UnaryOp,
-          ast.USub, ast.Starred, ast.expr_context)
+class _Check(ast.NodeVisitor):
+    """NotUnderstood where a text is anything but one function of the calls that it is known to make."""
 
+    _PARTS = (ast.Assign, ast.Expr, ast.Return, ast.Name, ast.Constant, ast.Tuple, ast.List, ast.UnaryOp, ast.USub,
+              ast.keyword, ast.expr_context)
 
-def check(text):
-    """NotUnderstood where a text is anything but one function of operator calls."""
-    module = ast.parse(text)
-    if len(module.body) != 1 or not isinstance(module.body[0], ast.FunctionDef):
-        raise NotUnderstood("a task's text is one function")
-    (function,) = module.body
-    arguments = function.args
-    if (function.decorator_list or function.returns or arguments.defaults or arguments.kw_defaults
-            or any(each.annotation for each in arguments.args)):
-        raise NotUnderstood("a task's function has arguments without defaults, and nothing else")
-    for statement in function.body:
-        if not isinstance(statement, _STATEMENTS):
-            raise NotUnderstood(f"a task's text has `{ast.unparse(statement).splitlines()[0]}`")
-        for node in ast.walk(statement):
-            if node is not statement and not isinstance(node, _PARTS):
-                raise NotUnderstood(f"a task's text has {type(node).__name__}")
-            if isinstance(node, ast.Attribute):
-                _check_attribute(node)
-            if isinstance(node, ast.Call) and not isinstance(node.func, ast.Attribute):
-                if ast.unparse(node.func) != "float":  # float("inf")
-                    raise NotUnderstood(f"a task's text calls {ast.unparse(node.func)}")
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == "torch":
-                raise NotUnderstood("a task's text has a value called torch")
+    def __init__(self, calls):
+        self.calls = {*calls, "float"}  # float("inf")
 
+    def text(self, text):
+        body = ast.parse(text).body
+        if len(body) != 1 or not isinstance(body[0], ast.FunctionDef):
+            raise NotUnderstood("a task's text is one function")
+        (function,) = body
+        names = ast.arguments([], [ast.arg(each.arg) for each in function.args.args], None, [], [], None, [])
+        if function.decorator_list or function.returns or ast.dump(function.args) != ast.dump(names):
+            raise NotUnderstood("a task's function has names of arguments, and nothing else")
+        for statement in function.body:
+            self.visit(statement)
 
-def _check_attribute(node):
-    import torch
-    name = ast.unparse(node)
-    if any(part.startswith("__") for part in name.split(".")):
-        raise NotUnderstood(f"a task's text has {name}")
-    if not name.startswith("torch.") or name == "torch.ops.aten" or name.startswith("torch.ops.aten."):
-        return
-    owner, _, member = name.rpartition(".")
-    if owner not in _MODULES:
-        raise NotUnderstood(f"a task's text has {name}")
-    value = torch
-    for part in name.split(".")[1:]:
-        value = getattr(value, part, None)
-    if name in _MODULES or isinstance(value, (torch.dtype, torch.layout, torch.memory_format)):
-        return
-    origin = getattr(value, "__module__", None)
-    if not callable(value) or not (type(value).__name__ == "builtin_function_or_method"
-                                   or origin in ("torch.functional", "torch.nn.functional", "torch._jit_internal")):
-        raise NotUnderstood(f"a task's text has {name}, which is no operator")
+    def generic_visit(self, node):
+        if not isinstance(node, self._PARTS):
+            raise NotUnderstood(f"a task's text has `{ast.unparse(node).splitlines()[0]}`")
+        super().generic_visit(node)
+
+    def visit_Name(self, node):
+        if node.id == "torch":  # by another name it could be anything
+            raise NotUnderstood("a task's text has torch for a value")
+
+    def visit_Attribute(self, node):
+        """A type, a layout or a memory format: what else stands behind a point is called."""
+        import torch
+        owner, _, member = ast.unparse(node).rpartition(".")
+        if owner != "torch" or not isinstance(getattr(torch, member, None),
+                                              (torch.dtype, torch.layout, torch.memory_format)):
+            raise NotUnderstood(f"a task's text has {ast.unparse(node)}")
+
+    def visit_Call(self, node):
+        called = ast.unparse(node.func)
+        if called not in self.calls:
+            is_method = isinstance(node.func, ast.Attribute) and f".{node.func.attr}" in self.calls
+            if not is_method:
+                raise NotUnderstood(f"a task's text calls {called}")
+            self.visit(node.func.value)
+        for each in (*node.args, *node.keywords):
+            self.visit(each)
 
 
 def _tensor(told, device):
@@ -128,7 +123,7 @@ def _tensor(told, device):
     return memory.as_strided(told["shape"], told["strides"], told["offset"])
 
 
-def _compiled(function, text, tensors, device):
+def _compiled(function, tensors, device):
     import torch
     if device == "cpu":
         calls, result = _called(function, tensors, {}, device)
@@ -149,10 +144,9 @@ def _compiled(function, text, tensors, device):
         if not names:
             raise NotUnderstood("the graph takes what is no argument of the function")
         arguments.append(names[0])
-    leaves, shape = [], ast.parse(text).body[-1].body[-1].value
-    pattern = _pattern(shape, result, leaves)
-    return Written(code, arguments, [_found(leaf, outputs, tensors) for leaf in leaves], launches,
-                   pattern)
+    results = result if isinstance(result, tuple) else (result,)
+    return Written(code, arguments, [_found(each, outputs, tensors) for each in results], launches,
+                   isinstance(result, tuple))
 
 
 def _called(function, tensors, options, device):
@@ -211,35 +205,12 @@ def _watched(calls, device):
 def _launch(tuner, args):
     config = tuner.launchers[0].config if tuner.launchers else tuner.configs[0]
     _, grid = tuner._interpret_args_grid(args, config)
-    signature = tuner.triton_meta["signature"]
-    constants = {name: value for name, value in tuner.triton_meta["constants"].items()
-                 if isinstance(name, str)}
-    constants.update(config.kwargs)
     options = {"num_warps": config.num_warps, "num_stages": config.num_stages}
-    return Launch(tuner.fn.__name__, grid, constants, options,
-                  [name for name, kind in signature.items() if kind != "constexpr"])
+    return Launch(tuner.fn.__name__, grid, dict(config.kwargs), options)
 
 
 def _place(tensor):
     return (tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride())
-
-
-def _pattern(shape, value, leaves):
-    """The result's expression with {} for each tensor; those are added to `leaves`."""
-    import torch
-    if isinstance(value, torch.Tensor):
-        leaves.append(value)
-        return "{}"
-    if isinstance(value, tuple):
-        inner = [_pattern(each, one, leaves) for each, one in zip(shape.elts, value)]
-        return "(" + ", ".join(inner) + ("," if len(inner) == 1 else "") + ")"
-    if isinstance(value, list):
-        return "[" + ", ".join(_pattern(*both, leaves) for both in zip(shape.elts, value)) + "]"
-    if isinstance(value, dict):
-        inner = [f"{key!r}: {_pattern(each, one, leaves)}"
-                 for each, (key, one) in zip(shape.values, value.items())]
-        return "{{" + ", ".join(inner) + "}}"
-    return repr(value).replace("{", "{{").replace("}", "}}")
 
 
 def _found(leaf, outputs, tensors):

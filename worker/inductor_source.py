@@ -25,9 +25,8 @@ class NotUnderstood(Exception):
 class Launch:
     kernel: str
     grid: tuple
-    constants: dict  # of the configuration, and arguments that are constants of the kernel
+    constants: dict  # of the configuration
     options: dict    # num_warps, num_stages
-    parameters: list  # those that are given by position
 
 
 @dataclass
@@ -38,7 +37,7 @@ class Written:
     arguments: list  # of the graph: the name of the function's argument that each is
     outputs: list    # of the function, in order: expressions, where {0} is the graph's first output
     launches: list = field(default_factory=list)
-    result: str = "{}"  # the function's result, with {} for each output
+    is_tuple: bool = False  # what the function returns, or its only output
 
 
 @dataclass
@@ -194,7 +193,7 @@ class _Helpers:
         from torch._inductor.runtime import triton_helpers
         function = getattr(getattr(triton_helpers, helper, None), "fn", None)
         if function is None or function.__module__ != triton_helpers.__name__:
-            raise NotUnderstood(f"a kernel calls triton_helpers.{helper}, which is no function of Triton's")
+            raise NotUnderstood(f"a kernel needs triton_helpers.{helper}, whose text is not among PyTorch's helpers")
         (definition,) = ast.parse(inspect.getsource(function)).body
         definition.name = f"inductor_{helper.lstrip('_')}"
         if ast.get_docstring(definition) is not None:
@@ -224,7 +223,6 @@ class _Wrapper:
         self._device = f"{parameters[0]}.device" if parameters else "'cuda'"
         self._known = {"torch", *parameters}
         self._names = {}
-        self._parameters = parameters
 
     def forward(self, call):
         lines = []
@@ -278,7 +276,9 @@ class _Wrapper:
     def _result(self, value):
         made = [self._expression(each) for each in value.elts]
         outputs = [each.format(*made) for each in self._written.outputs]
-        return ["return " + self._written.result.format(*outputs)]
+        if not self._written.is_tuple:
+            return [f"return {outputs[0]}"]
+        return [f"return ({', '.join(outputs)}{',' if len(outputs) == 1 else ''})"]
 
     def _launch(self, call):
         if not isinstance(call.func, ast.Attribute) or call.func.attr != "run":
@@ -288,16 +288,14 @@ class _Wrapper:
             raise NotUnderstood(f"`{ast.unparse(call.func)}` is not what was launched there")
         if launch.kernel not in self._kernels:
             raise NotUnderstood(f"kernel {launch.kernel} has no text")
-        given = [self._expression(each) for each in call.args][: len(launch.parameters)]
-        values = dict(zip(launch.parameters, given))
-        words, by_position = [], True
-        for parameter in self._kernels[launch.kernel].functions[-1].args.args:
-            by_position &= parameter.arg in values
-            if parameter.arg in values:
-                value = values[parameter.arg]
-                words.append(value if by_position else f"{parameter.arg}={value}")
-            elif parameter.arg in launch.constants:
-                words.append(f"{parameter.arg}={launch.constants[parameter.arg]!r}")
+        # Parameters in order, but for those that the configuration has; a grid may stand behind them.
+        every = self._kernels[launch.kernel].functions[-1].args.args
+        constants = [each.arg for each in every if each.annotation is not None]
+        missing = [name for name in constants if name not in launch.constants]
+        if missing:
+            raise NotUnderstood(f"kernel {launch.kernel} was launched without {missing[0]}")
+        words = [self._expression(each) for each in call.args[: len(every) - len(constants)]]
+        words += [f"{name}={launch.constants[name]!r}" for name in constants]
         words += [f"{name}={value!r}" for name, value in launch.options.items()]
         grid = list(launch.grid)
         while len(grid) > 1 and grid[-1] == 1:
@@ -306,14 +304,14 @@ class _Wrapper:
         return f"{launch.kernel}[({sizes})]({', '.join(words)})"
 
     def _expression(self, node):
-        node = self.visit(node)
+        node = self._plain(node)
         for each in ast.walk(node):
             if isinstance(each, ast.Name) and each.id not in self._known:
                 raise NotUnderstood(f"Inductor's text has `{ast.unparse(node)}`, and nothing says what "
                                     f"{each.id} is")
         return ast.unparse(node)
 
-    def visit(self, node):
+    def _plain(self, node):
         wrapper = self
 
         class Plain(ast.NodeTransformer):
@@ -331,9 +329,10 @@ class _Wrapper:
         words = [ast.unparse(each) for each in (*call.args, *call.keywords)]
         text = None
         if function.startswith("empty_strided_"):
+            import torch
             size, strides = (ast.literal_eval(each) for each in call.args[:2])
             told = f"dtype={words[2]}, device={self._device}"
-            text = (f"torch.empty({size}, {told})" if strides == contiguous_strides(size)
+            text = (f"torch.empty({size}, {told})" if strides == torch.empty(size, device="meta").stride()
                     else f"torch.empty_strided({size}, {strides}, {told})")
         elif function == "reinterpret_tensor":
             text = f"torch.as_strided({', '.join(words)})"
@@ -343,11 +342,3 @@ class _Wrapper:
                 raise NotUnderstood(f"Inductor calls {function}")
             text = f"{_EXTERN[name]}({', '.join(words)})"
         return ast.parse(text, mode="eval").body if text else call
-
-
-def contiguous_strides(size):
-    strides, step = [], 1
-    for extent in reversed(size):
-        strides.append(step)
-        step *= max(extent, 1)
-    return tuple(reversed(strides))

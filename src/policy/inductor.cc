@@ -7,6 +7,7 @@
 #include "formats/read_file.h"
 #include "formats/scratch_folder.h"
 #include "policy/prompt.h"
+#include "program/step_writer.h"
 #include "worker/compile_server.h"
 
 namespace kw {
@@ -74,6 +75,7 @@ Proposal Inductor::ask(const Task& task) {
   Json request = {{"task", "candidate"}, {"out", file}, {"inputs", inputs_json(task.forward)}};
   try {
     request["text"] = task_text(task);
+    request["calls"] = calls_of(task.forward);
   } catch (const InputError& error) {
     out.fault = error.what();
     return out;

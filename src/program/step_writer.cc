@@ -154,13 +154,41 @@ bool StepWriter::returns_list(const AtenCall& call) const {
   return results.size() == 1 && results[0].ends_with("[]");
 }
 
-std::string StepWriter::call_text(const AtenCall& call) const {
-  if (call.op == "kernelwright.constant.default") return constant_text(call);
+namespace {
+
+struct Spelled {
+  const std::vector<SchemaArg>& slots;
+  const Arg* self;  // the first argument; null where it is left out
+  PythonCall call;
+};
+Spelled spelled_call(const AtenCall& call) {
   const OperatorRow* row = find_operator(call.op);
   if (!row) throw InputError("export: operator " + call.op + " is not in the table");
   const std::vector<SchemaArg>& slots = operator_schema(*row).args;
   const Arg* self = slots.empty() ? nullptr : call.find(slots[0].name);
-  const PythonCall spelled = python_call(call.op, self && self->is_value());
+  return {slots, self, python_call(call.op, self && self->is_value())};
+}
+
+}  // namespace
+
+std::set<std::string> calls_of(const Program& program) {
+  std::set<std::string> out;
+  for (const Step& step : program.steps) {
+    const auto* call = std::get_if<AtenCall>(&step);
+    if (!call) continue;
+    if (call->op == "kernelwright.constant.default") {
+      out.insert({"torch.tensor", "torch.empty"});
+      continue;
+    }
+    const PythonCall spelled = spelled_call(*call).call;
+    out.insert((spelled.method ? "." : "") + spelled.callee);
+  }
+  return out;
+}
+
+std::string StepWriter::call_text(const AtenCall& call) const {
+  if (call.op == "kernelwright.constant.default") return constant_text(call);
+  const auto [slots, self, spelled] = spelled_call(call);
   std::string out = (spelled.method ? arg_text(*self) + "." : "") + spelled.callee + "(";
   bool positional = true, first = true;
   for (const SchemaArg& slot : slots) {

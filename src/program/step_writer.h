@@ -10,6 +10,10 @@
 
 namespace kw {
 
+// What statements of a program's operators call: "torch.relu", methods as ".view". InputError for
+// an operator outside of the table.
+std::set<std::string> calls_of(const Program& program);
+
 class StepWriter {
  public:
   // Borrows both; `program` is one of `task`. Results are named t<first_value> and so on.
