@@ -65,6 +65,7 @@ def agreement(process):
 def test_opinions_stand_beside_verdicts(judged):
     process, asked = judge(judged, honest)
     found = agreement(process)
+    assert "judge wise: completion_tokens 200" in process.stderr
     assert sorted(each["candidate"] for each in asked) == sorted([RIGHT, WRONG, DELEGATES, INJECTS])
     assert {each["reference"] for each in asked} == {DOUBLED_MODEL}
     assert len({each["id"] for each in asked}) == 4

@@ -142,13 +142,13 @@ int run(const Flags& flags) {
     }
     std::fprintf(stderr, "collect: %zu of %zu models, %zu rows\n", end, found.size(), kept);
   }
-  write_file(fs::path(flags.out) / "rows.jsonl", rows);
   if (flags.verl && kept > 0) {
     const ScratchFolder scratch("kw-collect");
     write_file(scratch.path() / "rows.jsonl", verl_rows);
     write_parquet(scratch.path() / "rows.jsonl", fs::absolute(flags.out) / "verl.parquet");
   }
   write_file(fs::path(flags.out) / "yields.json", yields_json(yields).dump(1) + "\n");
+  write_file(fs::path(flags.out) / "rows.jsonl", rows);  // the last: a folder that has it is whole
   for (const auto& [route, yield] : yields) {
     std::printf("%s: %lld rows of %lld answers to %lld models\n", route.c_str(),
                 static_cast<long long>(yield.kept), static_cast<long long>(yield.answers),

@@ -474,7 +474,9 @@ Command add_eval(CLI::App& app) {
   flags->policy.add_to(app);
   CLI::Option* beside = app.add_option(
       "--beside", flags->beside,
-      "judge another policy too, teacher or the folder of a model (local, with the flags given); "
+      "judge another policy too: teacher, inductor, or the folder of a model (local, with the "
+      "flags "
+      "given); "
       "references, equal programs and what they cost are shared; may be given several times; "
       "WHAT@N: N samples of it, and not --samples");
   beside->type_name("WHAT[@N]")->allow_extra_args(false);

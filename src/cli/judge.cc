@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/policy_flags.h"
 #include "formats/error.h"
 #include "formats/on_threads.h"
 #include "formats/read_file.h"
@@ -88,6 +89,7 @@ int run(Flags flags) {
   } else {
     std::cout << agreement_text(found) << std::flush;
   }
+  std::fprintf(stderr, "%s\n", costs_text("judge " + flags.chat.model, judge.costs()).c_str());
   std::fprintf(stderr, "%s\n", path.c_str());
   return 0;
 }

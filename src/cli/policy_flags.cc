@@ -179,9 +179,12 @@ std::unique_ptr<Policy> PolicyFlags::make(const TeacherOptions& teacher,
   return make_mixed(std::move(out));
 }
 
+std::string costs_text(const std::string& whose, const Json& costs) {
+  return costs.is_object() ? whose + ": " + pairs_text(costs) : "";
+}
+
 std::string costs_text(const Policy& policy) {
-  const Json costs = policy.costs();
-  return costs.is_object() ? "policy " + policy.name() + ": " + pairs_text(costs) : "";
+  return costs_text("policy " + policy.name(), policy.costs());
 }
 
 }  // namespace kw

@@ -41,7 +41,8 @@ struct PolicyFlags {
   std::unique_ptr<Policy> make_own() const;
 };
 
-// What a policy's answers cost, one line for people; empty when it asks nobody.
+// What answers cost, one line for people; empty where nobody was asked (`costs` is null).
+std::string costs_text(const std::string& whose, const Json& costs);
 std::string costs_text(const Policy& policy);
 
 }  // namespace kw

@@ -308,6 +308,19 @@ def test_suites_in_the_formats_of_others(tmp_path):
     assert (out / "report.html").read_text().count('class="ratio"') == 12
 
 
+def test_what_torch_compile_writes_is_right_and_tritons_alone():
+    """Products and convolutions by Inductor's own kernels too, in the configurations that were measured."""
+    levels = pathlib.Path(__file__).parent.parent / "suites" / "levels"
+    process = run("eval", levels, "--backend", "cuda", "--policy", "inductor", "--samples", "1", "--coverage", "pure",
+                  "--no-time", "--json", timeout=600)
+    assert process.returncode == 0, process.stderr
+    rows = [json.loads(line) for line in process.stdout.splitlines()][:-1]
+    assert len(rows) == 10
+    for row in rows:
+        assert row["outcome"] == "verified", (row["model"], row["reason"], [s["reason"] for s in row["samples"]])
+        assert row["samples"][0]["share"] == 1
+
+
 DIVIDED = """
 import torch
 import torch.nn.functional as F
