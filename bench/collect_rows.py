@@ -4,8 +4,8 @@
     bench/collect_rows.py KERNELWRIGHT --runs FOLDER --out bench/h100/collect.json
                           [--tasks 1:200,2:150,3:100,5:50] [--window LOW:HIGH] [--backend cuda|cpu] [--gpus N] [--minutes M]
 
---tasks: level:count, drawn for training from --seed; --window: floating-point operations of each, as `synth --window`
-has it. Each GPU judges every Nth task, the teacher's answers and Inductor's one side by side (--beside), and leaves
+--tasks: level:count, drawn for training from --seed, and tried on the CPU in small sizes; --window: floating-point
+operations of each, as `synth --window` has it. Each GPU judges every Nth task, the teacher's answers and Inductor's one side by side (--beside), and leaves
 its run in FOLDER; the same command goes on with what is missing. Then `collect` takes the rows that no suite of the
 project knows into FOLDER/rows, and --out gets what each route yielded, why the rest was left out, and what it took.
 """
@@ -31,7 +31,7 @@ def drawn(flags):
         part = flags.runs / f"level{level}.jsonl"
         window = ["--window", flags.window] if flags.window else []
         subprocess.run([flags.kernelwright, "synth", "--level", level, "--count", count, "--split", "train", "--seed",
-                        str(flags.seed), "--backend", flags.backend, *window, "--out", part], check=True)
+                        str(flags.seed), "--backend", "cpu", *window, "--out", part], check=True)
         parts.append(part.read_text())
     tasks = flags.runs / "tasks.jsonl"
     write_whole(tasks, "".join(parts))

@@ -5,12 +5,12 @@
 #   bench/gpu.sh [STEP...]      steps: machine setup build doctor test parity teacher families examples
 #                               agreement warm verdicts selftest throughput intervals numerics replay
 #                               suites profile products pairs learning ablation policies unseen predicates
-#                               (default: all but the last nine)
+#                               collect reports (default: all but the last eleven)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
 # cores), BUILD (default: build-gpu), OUT (default: bench/out): results,
-# gpu.log, and gpu.txt, the table of steps, written as each one ends. `ablation`, `policies` and
-# `unseen` use all GPUs that there are (CUDA_VISIBLE_DEVICES). LEVELS: "1 2 5"; COMMIT: what results
+# gpu.log, and gpu.txt, the table of steps, written as each one ends. `ablation`, `policies`,
+# `unseen`, `collect` and `reports` use all GPUs that there are (CUDA_VISIBLE_DEVICES). LEVELS: "1 2 5"; COMMIT: what results
 # name where there is no git.
 # shellcheck disable=SC2317  # steps are called by name
 set -uo pipefail
@@ -224,6 +224,23 @@ step_unseen() {  # the same of ordered pairs of operators that nothing was train
     cp "$suite" "$out/unseen-level2.jsonl"
   fi
   measure_policies "$(dirname "$suite")" 2 unseen
+}
+
+# Rows by the teacher and by torch.compile of 500 drawn tasks (WINDOW: of their work), in MINUTES; another call goes on.
+step_collect() {
+  local code=0
+  "$PYTHON" bench/collect_rows.py "$BUILD/kernelwright" --runs "$BUILD/rows" --out "$BUILD/collect.json" \
+    --window "${WINDOW:-2^26:2^28}" --gpus "$(gpus)" --minutes "${MINUTES:-8}" --commit "${COMMIT:-}" || code=1
+  tar cJf "$out/rows.tar.xz" -C "$BUILD" rows
+  cp "$BUILD/collect.json" "$out/" && return $code
+}
+
+# Pages on the embedded model and the teacher, alone and with searches, in MINUTES; another call goes on.
+step_reports() {
+  local code=0
+  "$PYTHON" bench/reports.py "$BUILD/kernelwright" --runs "$BUILD/report-runs" --out "$BUILD/reports" \
+    --gpus "$(gpus)" --minutes "${MINUTES:-9}" --commit "${COMMIT:-}" || code=1
+  tar cJf "$out/reports.tar.xz" -C "$BUILD" reports report-runs && return $code
 }
 
 step_predicates() {  # which of several ways to say which taps reach a position are compiled rightly

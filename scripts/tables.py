@@ -16,7 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = ["README.md", "docs/status.md", "docs/performance.md", "docs/timing.md",
-             "docs/numerics.md", "docs/synthesis.md", "docs/learning.md", "docs/metrics.md", "models/embedded/README.md"]
+             "docs/numerics.md", "docs/synthesis.md", "docs/learning.md", "docs/metrics.md",
+             "docs/formats/conversations.md", "models/embedded/README.md"]
 
 
 def ratio(interval):
@@ -481,6 +482,45 @@ def grid(part: str, across: str, *names: str) -> str:
     return "\n".join(lines[:-1])
 
 
+def collected() -> str:
+    """Rows of each route, from bench/h100/collect.json."""
+    found = json.loads((ROOT / "bench/h100/collect.json").read_text())
+    routes = found["routes"]
+    reasons = sorted({reason for route in routes.values() for reason in route["dropped"]})
+    lines = ["| | %s |" % " | ".join(routes), "|---" * (1 + len(routes)) + "|"]
+    for what, count in [("tasks", "models"), ("answers", "answers"), ("**rows**", "kept")]:
+        lines.append("| %s | %s |" % (what, " | ".join("%d" % route[count] for route in routes.values())))
+    for reason in reasons:
+        lines.append("| %s | %s |" % (reason, " | ".join("%d" % route["dropped"].get(reason, 0) for route in routes.values())))
+    lines += ["", "%d %s, %d s of them all to write and judge, %d s to collect; `%s`." % (
+        found["gpus"], found["device"], found["judge_seconds"], found["collect_seconds"], found["command"])]
+    return "\n".join(lines)
+
+
+def reports() -> str:
+    """Right, faster than eager, and how much, of each run and level, from bench/h100/reports/reports.json."""
+    found = json.loads((ROOT / "bench/h100/reports/reports.json").read_text())
+    names = {("alone", "local"): "embedded model", ("alone", "teacher"): "teacher",
+             ("search-embedded", ""): "embedded model, search", ("search-teacher", ""): "teacher, search"}
+    columns = [(name, policy) for run, label in names for policy in found["runs"][run]["policies"]
+               if policy["label"] == label for name in [names[run, label]]]
+    lines = ["| | %s |" % " | ".join(name for name, _ in columns), "|---" * (1 + len(columns)) + "|"]
+    for level in sorted(columns[0][1]["levels"], key=lambda name: int(name.removeprefix("level"))):
+        cells = []
+        for _, policy in columns:
+            summary = policy["levels"][level]
+            right = summary["pass_at"]["1"]
+            speed = summary["eager"] and summary["eager"]["geometric_mean_right"]
+            fast = summary["eager"] and summary["eager"]["fast_p_best"]["1"]
+            cells.append("%.0f %% of %d%s" % (100 * right["value"], right["tasks"], "; %.0f %%, %.2fx" % (
+                100 * fast["value"], speed["value"]) if speed else ""))
+        lines.append("| level %s | %s |" % (level.removeprefix("level"), " | ".join(cells)))
+    lines += ["", "pass@1; tasks whose best answer is faster than eager, and the geometric mean of speedups over right ones. Coverage `pure`; alone, four answers of the "
+              "model's and one of the teacher's; a search has %s, eight at once on each of %d %s. Tasks that could not be judged, or that no time was left for, are missing. `bench/reports.py`, %s." % (
+                  "60 s", found["gpus"], found["device"], found["commit"])]
+    return "\n".join(lines)
+
+
 TABLES = {"corpora": corpora, "throughput": throughput, "intervals": intervals, "cpsat": cpsat,
           "examples": examples, "agreement": agreement, "phases": phases, "profiles": profiles,
           "verdicts": verdicts, "families": families,
@@ -488,6 +528,7 @@ TABLES = {"corpora": corpora, "throughput": throughput, "intervals": intervals, 
           "of_one_sign": lambda: grid("of_one_sign", "length", "how"),
           "sums": lambda: grid("sums", "length", "operands", "how"),
           "suites": suites, "embedded": embedded, "policies": policies, "published": published, "ablation": ablation,
+          "collected": collected, "reports": reports,
           "norms": lambda: grid("norms", "deviation", "how"),
           "tails": lambda: grid("tails", "magnitude", "what", "how")}
 

@@ -147,6 +147,9 @@ def test_results_of_another_batch_stay(tmp_path):
     process = run("verify", "--backend", "cpu", "--batch", batch)
     assert process.returncode == 2
     assert "belongs to another batch" in process.stderr
+    write(tmp_path, [line("a", NO_KERNEL)])
+    process = run("verify", "--backend", "cpu", "--batch", batch, "--seed", "5")  # other inputs
+    assert process.returncode == 2, process.stdout
     assert (tmp_path / "batch.jsonl.results.jsonl").read_text() == before
 
 

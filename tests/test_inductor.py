@@ -136,6 +136,16 @@ def test_a_compile_that_took_too_long_was_not_judged(tmp_path):
     assert "took more than 1 seconds" in row["samples"][0]["reason"]
 
 
+def test_a_search_without_a_clock_has_a_time_for_its_kernels(tmp_path):
+    (tmp_path / "sine.py").write_text(SINE_MODEL)
+    process = run("optimize", tmp_path / "sine.py", "--backend", "cpu", "--policy", "inductor", "--budget", "60s",
+                  "--out", tmp_path / "out", "--store", tmp_path / "store.sqlite", "--json")
+    found = json.loads(process.stdout)
+    assert found["outcome"] == "improved", process.stderr
+    (form,) = found["forms"]
+    assert 0 < form["found_seconds"] < form["eager_seconds"]
+
+
 def test_its_answers_are_rows_to_learn_from(evaluated, tmp_path):
     out, _ = evaluated
     process = run("collect", out, "--out", tmp_path / "data")

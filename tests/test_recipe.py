@@ -155,7 +155,7 @@ def test_tasks_are_drawn_by_the_recipe(exported):
     assert (len(train), len(held_out)) == (9, 5)
     ids = [row["reward_model"]["ground_truth"] for row in train + held_out]
     assert len(set(ids)) == len(ids)
-    assert {row["extra_info"]["level"] for row in train} == {1, 2}
+    assert {row["extra_info"]["level"] for row in train} == {"1", "2"}
     models = {row["extra_info"]["model"] for row in train}
     assert not models & {row["extra_info"]["model"] for row in held_out}
     for index, row in enumerate(train):
@@ -218,6 +218,9 @@ def test_answers_are_worth_what_they_are(exported, answers):
     assert [s["judged"] for s in scores] == [1] * 6
     assert [s["valid"] for s in scores][:4] == [1, 1, 1, 0]
     assert len({tuple(s) for s in scores}) == 1  # verl wants the same keys of each
+    # Two tasks of one name are two tasks.
+    twins = [({**row, "reward_model": {"ground_truth": "t"}}, text) for row, text in answers]
+    assert [s["score"] for s in reward.compute_scores(**asked(twins))] == [1, 1]
     assert not reward.compute_scores([], [], [], [])
 
     async def one_by_one():

@@ -84,12 +84,12 @@ std::string row_of(const FoundTask& found, const FoundAnswer& answer, const Task
 std::string verl_row_of(const FoundTask& found, const FoundAnswer& best, const Task& task,
                         const std::string& structure, const DeviceProfile& profile, size_t index) {
   const std::string id = fs::path(found.name).stem().string();
-  const std::string_view level = found.level;
-  const bool prefixed = level.starts_with("level");  // a folder's name
-  return verl_row(make_prompt(task, profile), std::string(prefixed ? level.substr(5) : level), id,
+  std::string_view level = found.level;
+  if (level.starts_with("level")) level.remove_prefix(5);  // a folder's name
+  return verl_row(make_prompt(task, profile), std::string(level), id,
                   {{"index", index},
                    {"split", "train"},
-                   {"level", found.level},
+                   {"level", level},
                    {"model", found.text},
                    {"structure", structure},
                    {"difficulty", difficulty(found)},

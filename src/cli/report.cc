@@ -8,6 +8,7 @@
 #include "report/eval_page.h"
 #include "report/eval_run.h"
 #include "report/eval_summary.h"
+#include "report/layers.h"
 #include "report/run_comparison.h"
 
 namespace kw {
@@ -17,11 +18,12 @@ namespace fs = std::filesystem;
 
 struct Flags {
   std::string run, against, out, csv, folder;
-  bool json = false;
+  bool json = false, no_sources = false;
 };
 
 Json summary_json(const EvalRun& run, const std::vector<RunMetrics>& metrics,
-                  const EvalRun* against, const std::vector<RunComparison>& comparisons) {
+                  const EvalRun* against, const std::vector<RunComparison>& comparisons,
+                  const Opinions& opinions) {
   Json out = {{"run", run.name}, {"asked", run.asked}, {"policies", Json::array()}};
   for (const RunMetrics& each : metrics) {
     if (!each.level) {
@@ -29,6 +31,9 @@ Json summary_json(const EvalRun& run, const std::vector<RunMetrics>& metrics,
     } else {
       out["policies"].back()["levels"][*each.level] = to_json(each.metrics);
     }
+  }
+  for (Json& policy : out["policies"]) {
+    policy["layers"] = to_json(layers_of(run, policy.at("label"), opinions));
   }
   for (const RunComparison& each : comparisons) {
     out["against"].push_back({{"label", each.ours},
@@ -66,10 +71,10 @@ int run(const Flags& flags) {
     }
   }
   const Opinions opinions = run.folder.empty() ? Opinions() : read_opinions(run.folder);
-  write_file(page, eval_page(run, metrics, other, comparisons, opinions));
+  write_file(page, eval_page(run, metrics, other, comparisons, opinions, !flags.no_sources));
   if (!flags.csv.empty()) write_file(flags.csv, eval_csv(run));
   if (flags.json) {
-    Json out = summary_json(run, metrics, other, comparisons);
+    Json out = summary_json(run, metrics, other, comparisons, opinions);
     if (!opinions.empty()) {
       for (const auto& [label, one] : agreements(run, opinions)) {
         out["opinions"].push_back({{"label", label}, {"agreement", to_json(one)}});
@@ -108,6 +113,8 @@ Command add_report(CLI::App& app) {
   app.add_option("--csv", flags->csv, "a file for a table too, of one row for each sample");
   app.add_option("--sources", flags->folder,
                  "the folder of eval's --out, where the lines are not in it");
+  app.add_flag("--no-sources", flags->no_sources,
+               "a small page: without what was written, and the models' files");
   app.add_flag("--json", flags->json, "print one object of metrics, in place of text");
   app.footer(
       "One self-contained page: metrics of each policy and level, pass@k, what samples were\n"

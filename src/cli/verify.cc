@@ -120,7 +120,8 @@ std::string settings_of(const Flags& flags) {
                {"coverage", flags.coverage},
                {"trials", flags.trials},
                {"interval_width", flags.width},
-               {"time", !flags.no_time}})
+               {"time", !flags.no_time},
+               {"seed", flags.seed}})
       .dump();
 }
 

@@ -1,5 +1,6 @@
 #include "policy/inductor.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 
@@ -7,6 +8,7 @@
 #include "formats/read_file.h"
 #include "formats/scratch_folder.h"
 #include "policy/prompt.h"
+#include "policy/task_key.h"
 #include "program/step_writer.h"
 #include "worker/compile_server.h"
 
@@ -32,13 +34,14 @@ class Inductor : public Policy {
 
   std::string name() const override { return "inductor"; }
   int at_once() const override { return options_.at_once; }
+  bool draws() const override { return false; }  // it has one answer
   std::chrono::seconds patience() const override {
     return std::chrono::seconds(options_.timeout_seconds);
   }
   // Its answer takes seconds, so none is made to say what it would be.
   std::optional<Guess> guess(const Task& task, const DeviceProfile& profile) override {
     if (!refusal(task, profile).empty()) return {};
-    return Guess{name(), 0};
+    return Guess{name(), least_seconds(task, profile)};
   }
   std::string refusal(const Task& task, const DeviceProfile& /*profile*/) override {
     return task.kernels.empty() ? "" : "the task has Triton kernels of its own";
@@ -51,7 +54,7 @@ class Inductor : public Policy {
   }
 
  private:
-  Proposal ask(const Task& task);
+  Proposal ask(const Task& task, std::chrono::seconds patience);
 
   const InductorOptions options_;
   const ScratchFolder folder_{"kw-inductor"};
@@ -61,15 +64,18 @@ class Inductor : public Policy {
 
 std::vector<Proposal> Inductor::propose(const Task& task, const DeviceProfile& profile, int count,
                                         uint64_t /*seed*/,
-                                        std::chrono::steady_clock::time_point /*deadline*/) {
+                                        std::chrono::steady_clock::time_point deadline) {
   if (count < 1 || !refusal(task, profile).empty()) return {};
-  Proposal proposal = ask(task);
+  const auto left =
+      std::chrono::ceil<std::chrono::seconds>(deadline - std::chrono::steady_clock::now());
+  Proposal proposal = ask(task, std::min(patience(), left));
   proposal.family = name();
+  proposal.model_seconds = least_seconds(task, profile);
   if (!proposal.fault.empty()) ++failures_;
   return {std::move(proposal)};
 }
 
-Proposal Inductor::ask(const Task& task) {
+Proposal Inductor::ask(const Task& task, std::chrono::seconds patience) {
   Proposal out;
   const std::filesystem::path file = folder_.path() / (std::to_string(requests_++) + ".json");
   Json request = {{"task", "candidate"}, {"out", file}, {"inputs", inputs_json(task.forward)}};
@@ -80,7 +86,7 @@ Proposal Inductor::ask(const Task& task) {
     out.fault = error.what();
     return out;
   }
-  out.fault = server_.ask(std::move(request), patience());
+  out.fault = server_.ask(std::move(request), std::max(patience, std::chrono::seconds(1)));
   out.unanswered = !out.fault.empty();  // it says nothing of what Inductor would have written
   if (out.unanswered) return out;
   const Json answer = Json::parse(read_file(file));

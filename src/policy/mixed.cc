@@ -73,6 +73,9 @@ class Mixed : public Policy {
     for (const auto& policy : policies_) out = std::max(out, policy->at_once());
     return out;
   }
+  bool draws() const override {
+    return std::ranges::any_of(policies_, [](const auto& policy) { return policy->draws(); });
+  }
   std::chrono::seconds patience() const override {
     std::chrono::seconds out{0};
     for (const auto& policy : policies_) out = std::max(out, policy->patience());

@@ -77,6 +77,9 @@ class Policy {
   }
   // So many proposals are waited for at once: 1 of a policy that computes them itself.
   virtual int at_once() const { return 1; }
+  // Each proposal of one propose() is an answer that is drawn by itself, and waited for beside the
+  // others: another seed gives others, the same question may have better ones.
+  virtual bool draws() const { return at_once() > 1; }
   // How long one propose() may take.
   virtual std::chrono::seconds patience() const { return std::chrono::seconds(60); }
   // What was asked of others and what it cost, since the policy was made (docs/policies.md); null

@@ -9,6 +9,7 @@
 
 #include "report/charts.h"
 #include "report/figures.h"
+#include "report/layers.h"
 #include "report/line_diff.h"
 #include "report/sections.h"
 
@@ -155,8 +156,8 @@ int best_sample(const Json& line) {
 class Page {
  public:
   Page(Markup& out, const EvalRun& run, const std::vector<RunMetrics>& metrics,
-       const Opinions& opinions)
-      : out_(out), run_(run), metrics_(metrics), opinions_(opinions) {}
+       const Opinions& opinions, bool with_sources)
+      : out_(out), run_(run), metrics_(metrics), opinions_(opinions), with_sources_(with_sources) {}
 
   void write(const EvalRun* against, const std::vector<RunComparison>& comparisons) {
     write_top();
@@ -188,6 +189,7 @@ class Page {
   const EvalRun& run_;
   const std::vector<RunMetrics>& metrics_;
   const Opinions& opinions_;
+  const bool with_sources_;
 };
 
 void Page::write_top() {
@@ -205,7 +207,7 @@ void Page::write_top() {
   }
   out_.leaf("p",
             "kernelwright eval" + flags + "; backend " + string_at(run_.asked, "backend") +
-                ", device " + string_at(run_.asked, "device"),
+                ", kernels for " + string_at(run_.asked, "device"),
             {{"class", "verdict"}});
   const auto cards = out_.element("div", {{"class", "cards"}});
   const Metrics& all = metrics_.front().metrics;
@@ -261,34 +263,34 @@ void Page::write_metrics() {
 void Page::write_layers() {
   const auto section = out_.element("section", {{"id", "layers"}});
   out_.leaf("h2", "What each layer removes");
-  out_.leaf(
-      "p",
-      "Samples that are left after each stage, and those that it rejected. The last column: of "
-      "all that are rejected, those whose results KernelBench's allclose would pass.",
-      {{"class", "caption"}});
+  out_.leaf("p",
+            "Layers in turn: what each removes of what those before it left. By itself: what it "
+            "would remove of all samples, those of these that the verdict accepts, and those that "
+            "it would let through though the verdict rejects them. Rule: by the text alone. "
+            "Compile: loaded, recorded and compiled. Coverage: the work is not left to PyTorch. "
+            "Allclose: KernelBench's comparison.",
+            {{"class", "caption"}});
   const auto scroll = out_.element("div", {{"class", "scroll"}});
   const auto table = out_.element("table");
-  std::vector<Column> columns = {{"policy"}, {"samples", true}};
-  constexpr Stage kAll[] = {Stage::kLoad,     Stage::kRecord,  Stage::kCompile,
-                            Stage::kCoverage, Stage::kCorrect, Stage::kTime};
-  for (Stage stage : kAll) columns.push_back({std::string(stage_name(stage)), true});
-  columns.push_back({"rejected, and allclose", true});
-  write_header_row(out_, columns);
+  write_header_row(out_, {{"policy"},
+                          {"layer"},
+                          {"says something of", true},
+                          {"removes", true},
+                          {"left", true},
+                          {"by itself", true},
+                          {"of these accepted", true},
+                          {"lets through", true}});
   const auto body = out_.element("tbody");
-  for (const RunMetrics& each : metrics_) {
-    if (each.level) continue;
-    const Metrics& m = each.metrics;
-    const auto row = out_.element("tr");
-    out_.leaf("td", policy_name(each.label, run_));
-    number_cell(out_, std::to_string(m.answers));
-    size_t left = m.answers;
-    for (Stage stage : kAll) {
-      const auto found = m.reasons.find(std::string(stage_name(stage)));
-      const size_t removed = found == m.reasons.end() ? 0 : found->second;
-      left -= std::min(left, removed);
-      number_cell(out_, std::to_string(left) + " (-" + std::to_string(removed) + ")");
+  for (const std::string& label : run_.labels) {
+    for (const Layer& each : layers_of(run_, label, opinions_)) {
+      const auto row = out_.element("tr");
+      out_.leaf("td", policy_name(label, run_));
+      out_.leaf("td", each.name);
+      for (const size_t count : {each.known, each.removed, each.left, each.rejected,
+                                 each.rejected_accepted, each.passed_rejected}) {
+        number_cell(out_, std::to_string(count));
+      }
     }
-    number_cell(out_, std::to_string(m.allclose_not_correct));
   }
 }
 
@@ -483,7 +485,8 @@ void Page::write_model(const Json& line) {
     write_ratio(interval);
   }
   if (!string_at(line, "reason").empty()) out_.leaf("p", string_at(line, "reason"));
-  if (const auto reference = kept_file(run_, line, ".reference.py")) {
+  const auto reference = with_sources_ ? kept_file(run_, line, ".reference.py") : std::nullopt;
+  if (reference) {
     write_source(out_, "the model", *reference, false);
   }
   for (size_t k = 0; k < samples.size(); ++k) write_sample(line, k);
@@ -526,6 +529,7 @@ void Page::write_sample(const Json& line, size_t k) {
     out_.leaf("p", opinion->second.judge + ": " + opinion_text(opinion->second),
               {{"class", "caption"}});
   }
+  if (!with_sources_) return;
   const std::string number = "." + std::to_string(k);
   if (const auto source = kept_file(run_, line, number + ".fragment.py")) {
     write_source(out_, "what was written", *source, false);
@@ -577,14 +581,14 @@ void Page::write_diff(const std::string& before, const std::string& after) {
 
 std::string eval_page(const EvalRun& run, const std::vector<RunMetrics>& metrics,
                       const EvalRun* against, const std::vector<RunComparison>& comparisons,
-                      const Opinions& opinions) {
+                      const Opinions& opinions, bool with_sources) {
   Markup out;
   out.trusted("<!DOCTYPE html>\n");
   {
     const auto html = out.element("html", {{"lang", "en"}});
     write_head(out, run.name, std::string(kChartStyle) + std::string(kStyle), kScript);
     const auto body = out.element("body");
-    Page(out, run, metrics, opinions).write(against, comparisons);
+    Page(out, run, metrics, opinions, with_sources).write(against, comparisons);
   }
   return out.str() + "\n";
 }

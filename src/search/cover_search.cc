@@ -120,7 +120,7 @@ bool CoverSearch::offer(int max_steps, const SearchLimit& limit) {
   const auto phase = clock_.scope("plan");
   std::vector<std::vector<int>> fragments =
       enumerate_fragments(program(), {.max_steps = max_steps});
-  if (policy_.at_once() > 1) {  // models may know an operator with its views, or without
+  if (policy_.draws()) {  // models may know an operator with its views, or without
     const auto more = enumerate_fragments(program(), {.max_steps = 1, .with_views = true});
     fragments.insert(fragments.end(), more.begin(), more.end());
     std::set<std::vector<int>> known;
@@ -227,7 +227,7 @@ CoverSearch::Cover CoverSearch::smallest_with(const std::vector<int>& steps) con
 // Of each step that no fragment with right kernels has, the smallest ones with it are asked for:
 // the policy's best answer first, then a few, then many, and many others where it draws them.
 bool CoverSearch::write_all(const SearchLimit& limit) {
-  const bool draws = policy_.at_once() > 1;
+  const bool draws = policy_.draws();
   // One answer alone may be the likeliest, whatever the seed.
   const int few = std::max(options_.proposals, draws ? 2 : 1);
   const int many = std::max(few, std::min(kDeepen * few, kMany));
@@ -337,7 +337,7 @@ void CoverSearch::evaluate(const Cover& chosen, const SearchLimit& limit,
       asked.push_back({cut(program(), candidate.steps), candidate.eager_seconds, its, {}});
       if (is_untimed(candidate)) asked.back().known = candidate.attempts[candidate.best_attempt];
       names += (last == first ? "" : ", ") + operator_names(program().forward, candidate.steps);
-      const bool draws = policy_.at_once() > 1;
+      const bool draws = policy_.draws();
       building += its.any_right && !draws ? 1 : its.proposals;
       most = 2 * evaluator_.threads();
       if (its.any_right) most = std::max(most, policy_.at_once());

@@ -54,7 +54,7 @@ std::vector<Evaluated> FragmentEvaluator::evaluate(const std::vector<Asked>& ask
                                                    const SearchLimit& limit) {
   std::vector<Work> works;
   std::vector<Work*> known, open;
-  const bool draws = policy_.at_once() > 1;
+  const bool draws = policy_.draws();
   for (const Asked& one : asked) {
     const Task& task = one.fragment.task;
     works.push_back(

@@ -15,10 +15,10 @@ class Scripted : public Policy {
   std::vector<std::string> sources;
   int asked = 0;
   // It draws: one answer after another, and what is missing of them in the end never comes.
-  bool draws = false;
+  bool waits = false;
 
   std::string name() const override { return "scripted"; }
-  int at_once() const override { return draws ? 8 : 1; }
+  int at_once() const override { return waits ? 8 : 1; }
   void propose_each(const Task& task, const DeviceProfile& profile, int count, uint64_t seed,
                     std::chrono::steady_clock::time_point deadline,
                     const std::function<void(Proposal)>& take,
@@ -38,7 +38,7 @@ class Scripted : public Policy {
       one.family = name();
       one.plan = "plan " + std::to_string(i);
       one.source = sources[i];
-      one.drawn = draws;
+      one.drawn = waits;
       out.push_back(std::move(one));
     }
     return out;
@@ -118,7 +118,7 @@ TEST_F(Evaluating, WhereAnyRightOneWillDoTheFirstIsTaken) {
 }
 
 TEST_F(Evaluating, WhatIsDrawnIsJudgedAsItComes) {
-  policy_.draws = true;
+  policy_.waits = true;
   policy_.sources = {wrong_, right_};
   // With six others, that would be waited for: not half of them have come.
   const SearchLimit minutes = {std::chrono::steady_clock::now() + std::chrono::minutes(5), never_};
@@ -132,7 +132,7 @@ TEST_F(Evaluating, WhatIsDrawnIsJudgedAsItComes) {
 
 TEST_F(Evaluating, OfSeveralThatAreDrawnEachIsAskedToItsEnd) {
   prepare(model("", "        return torch.relu(x), torch.relu(-x), torch.relu(x + 1)\n", "8, 16"));
-  policy_.draws = true;
+  policy_.waits = true;
   for (int i = 0; i < 5; ++i) policy_.sources.push_back(wrong_ + "# " + std::to_string(i) + "\n");
   policy_.sources.push_back(right_);
   Store store(folder_);
@@ -153,7 +153,7 @@ TEST_F(Evaluating, OfSeveralThatAreDrawnEachIsAskedToItsEnd) {
 }
 
 TEST_F(Evaluating, WhatIsNotWaitedForSaysSoAndIsNotKept) {
-  policy_.draws = true;
+  policy_.waits = true;
   policy_.sources = {wrong_, wrong_ + "# again\n"};
   const Evaluated found = evaluated({.proposals = 3, .any_right = true});
   EXPECT_FALSE(found.best);
@@ -165,7 +165,7 @@ TEST_F(Evaluating, WhatIsNotWaitedForSaysSoAndIsNotKept) {
 }
 
 TEST_F(Evaluating, DrawingEndsWithTheLimit) {
-  policy_.draws = true;
+  policy_.waits = true;
   // One that takes longer to load than there is time.
   policy_.sources = {"import time\ntime.sleep(60)\n" + right_};
   const SearchLimit soon = {std::chrono::steady_clock::now() + std::chrono::milliseconds(300),

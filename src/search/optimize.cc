@@ -313,7 +313,7 @@ class Optimizer::Run {
     }
     if (result_.stopped_early) {
       result_.message = stop_ ? "stopped before a faster program was found"
-                              : "the budget ended before a faster program was found (--budget)";
+                              : "the budget ended before a faster program was found";
       if (written > 0 && right == 0) {
         result_.message += ": of " + std::to_string(written) + " that were written none is right";
       }

@@ -190,7 +190,7 @@ TEST_F(Measured, WhatWasNotAnsweredInTimeIsNoFinding) {
   const OptimizeResult result =
       optimize(model("", "        return F.gelu(x * 1.5).cumsum(0)\n", "16, 32"), options, policy);
   EXPECT_TRUE(result.stopped_early);
-  EXPECT_EQ(result.message, "the budget ended before a faster program was found (--budget)");
+  EXPECT_EQ(result.message, "the budget ended before a faster program was found");
 }
 
 TEST_F(Measured, ABudgetIsKept) {

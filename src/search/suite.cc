@@ -380,8 +380,9 @@ void Suite::propose(std::vector<Asked>& batch, size_t policy, const SuiteOptions
   for (Asked& asked : batch) {
     if (asked.result.policy == policy && asked.result.fault.empty()) open.push_back(&asked);
   }
-  const int waits = policies_[policy]->at_once();
-  const int threads = waits > 1 ? waits / options.samples_of(policy) : crew_.size();
+  const Policy& asked = *policies_[policy];
+  const int each = asked.draws() ? options.samples_of(policy) : 1;  // waited for together
+  const int threads = asked.at_once() > 1 ? asked.at_once() / each : crew_.size();
   on_threads(threads, open.size(), [&](size_t i) { propose(*open[i], options); });
 }
 

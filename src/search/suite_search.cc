@@ -31,6 +31,7 @@ class Unlearning : public Policy {
     return policy_.guess(task, profile);
   }
   int at_once() const override { return policy_.at_once(); }
+  bool draws() const override { return policy_.draws(); }
   std::chrono::seconds patience() const override { return policy_.patience(); }
   std::string refusal(const Task& task, const DeviceProfile& profile) override {
     return policy_.refusal(task, profile);

@@ -5,9 +5,9 @@
 namespace kw {
 namespace {
 
-TokenId special(const Tokenizer& tokenizer, const char* text) {
+TokenId special(const Tokenizer& tokenizer, const std::string& text) {
   const auto found = tokenizer.find_added(text);
-  if (!found) throw InputError(std::string("the tokenizer has no ") + text);
+  if (!found) throw InputError("the tokenizer has no " + text);
   return *found;
 }
 
@@ -19,9 +19,9 @@ void append(std::vector<TokenId>& out, const std::vector<TokenId>& more) {
 
 AnswerFormat::AnswerFormat(const Tokenizer& tokenizer)
     : tokenizer_(tokenizer),
-      plan_(special(tokenizer, "<|plan|>")),
-      code_(special(tokenizer, "<|code|>")),
-      end_(special(tokenizer, "<|endoftext|>")) {}
+      plan_(special(tokenizer, kAnswerTokens[0])),
+      code_(special(tokenizer, kAnswerTokens[1])),
+      end_(special(tokenizer, kAnswerTokens[2])) {}
 
 std::vector<TokenId> AnswerFormat::prompt(std::string_view task) const {
   std::vector<TokenId> out = tokenizer_.encode(task, Tokenizer::Specials::kText);

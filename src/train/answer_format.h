@@ -13,6 +13,8 @@
 
 namespace kw {
 
+inline const std::vector<std::string> kAnswerTokens = {"<|plan|>", "<|code|>", "<|endoftext|>"};
+
 class AnswerFormat {
  public:
   // InputError where the tokenizer lacks one of the special tokens.

@@ -7,7 +7,10 @@
 #include "formats/error.h"
 #include "formats/model_folder.h"
 #include "formats/read_file.h"
+#include "formats/special_tokens.h"
+#include "model/config.h"
 #include "synth/operators.h"
+#include "train/answer_format.h"
 #include "train/host_memory.h"
 #include "train/lora.h"
 #include "train/placement.h"
@@ -131,7 +134,12 @@ RunTokenizer read_tokenizer(const RunConfig& config, const std::optional<FoundCh
   if (!from && config.tokenizer.empty() && config.init.empty()) {
     throw InputError("the recipe names no model to start from: --set model.init=FOLDER");
   }
-  const std::string json = read_file(path);
+  std::string json = read_file(path);
+  if (!from && !config.init.empty()) {  // one that was not made for answers
+    const fs::path shape = find_model(config.init).base / "config.json";
+    const int64_t rows = parse_model_config(read_file(shape), shape.string()).vocabulary;
+    json = with_special_tokens(json, path.string(), kAnswerTokens, rows);
+  }
   return {json, Tokenizer(json, path.string())};
 }
 

@@ -3,8 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "formats/error.h"
+#include "formats/read_file.h"
+#include "formats/scratch_folder.h"
+#include "model/config.h"
 #include "train/adamw.h"
+#include "train/answer_format.h"
 #include "train/rl_config.h"
 #include "train/sft_run.h"
 #include "train/test_run.h"
@@ -41,6 +47,31 @@ TEST(ModelShape, IsOfAnyRun) {
   EXPECT_EQ(refusal(config), "");
   config.heads = 7;
   EXPECT_NE(refusal(config).find("model.heads is 7"), std::string::npos);
+}
+
+TEST(RunTokenizer, AModelOfOthersGetsTheTokensOfAnswers) {
+  const ScratchFolder folder;
+  const std::string qwen = KW_SOURCE_DIR "/tests/vectors/tokenizers/qwen3/tokenizer.json";
+  const auto write = [&](const char* name, const std::string& text) {
+    std::ofstream(folder.path() / name) << text;
+  };
+  write("tokenizer.json", read_file(qwen));
+  RunConfig config;
+  config.init = folder.path().string();
+  ModelConfig shape;
+  shape.type = "qwen3";
+  shape.vocabulary = 151936;  // Qwen3's: more rows than tokens
+  shape.width = shape.inner = 64;
+  shape.layers = shape.heads = shape.kv_heads = 1;
+  shape.head_width = 64;
+  shape.context = 64;
+  write("config.json", to_json(shape, "bfloat16").dump());
+  const RunTokenizer read = read_tokenizer(config, {});
+  EXPECT_NO_THROW(AnswerFormat{read.tokenizer});
+  EXPECT_LE(read.tokenizer.size(), shape.vocabulary);
+  shape.vocabulary = Tokenizer(read_file(qwen), "it").size();
+  write("config.json", to_json(shape, "bfloat16").dump());
+  EXPECT_THROW(read_tokenizer(config, {}), InputError);
 }
 
 TEST(ModelShape, FitsIntoMemory) {

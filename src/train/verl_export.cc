@@ -77,9 +77,11 @@ int64_t tasks_of(const RlConfig& config, int64_t asked) {
 }
 
 Json row_of(const VerlTask& task, const std::string& split, int64_t index) {
-  return verl_row(
-      task.prompt, std::to_string(task.level), task.id,
-      {{"index", index}, {"split", split}, {"level", task.level}, {"model", task.model}});
+  return verl_row(task.prompt, std::to_string(task.level), task.id,
+                  {{"index", index},
+                   {"split", split},
+                   {"level", std::to_string(task.level)},
+                   {"model", task.model}});
 }
 
 class Exporter {

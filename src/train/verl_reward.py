@@ -96,21 +96,22 @@ def _judge(asked):
     """What is found of each (task, model, answer); answers to one task are its samples."""
     if not asked:
         return []
-    samples = {}  # of a task: numbers of its answers
-    for i, (task, _, _) in enumerate(asked):
-        samples.setdefault(task, []).append(i)
+    samples = {}  # of a task: numbers of its answers; two tasks may have one name
+    for i, (task, model, _) in enumerate(asked):
+        samples.setdefault((task, model), []).append(i)
+    names = {task: f"task{n}" for n, task in enumerate(samples)}
     with tempfile.TemporaryDirectory(prefix="kernelwright-reward-") as folder:
         tasks, answers = pathlib.Path(folder, "tasks.jsonl"), pathlib.Path(folder, "answers.jsonl")
-        _write(tasks, [{"id": task, "model": asked[own[0]][1]} for task, own in samples.items()])
-        _write(answers, [{"task": task, "sample": k, "answer": _text(asked[i][2])}
+        _write(tasks, [{"id": names[task], "model": task[1]} for task in samples])
+        _write(answers, [{"task": names[task], "sample": k, "answer": _text(asked[i][2])}
                          for task, own in samples.items() for k, i in enumerate(own)])
         rows = _eval(["eval", tasks, "--policy", "replay", "--answers", answers, "--samples",
                       max(map(len, samples.values())), "--json", *OPTIONS["eval"]])
     found = [None] * len(asked)
     for task, own in samples.items():
-        row = rows.get(task + ".py")
+        row = rows.get(names[task] + ".py")
         if row is None or row["outcome"] in ("refused", "unusable"):
-            raise VerifierError(f"{task}: {row['reason'] if row else 'eval says nothing of it'}")
+            raise VerifierError(f"{task[0]}: {row['reason'] if row else 'eval says nothing of it'}")
         judged = row["samples"]
         if len(judged) != len(own):  # the task could not be recorded
             fault = row.get("reason") or "its answers were not looked at"
