@@ -34,6 +34,9 @@ Prompt judge_prompt(const std::string& reference, const std::string& candidate,
 // throws; takes time in proportion to the answer's length.
 Opinion parse_opinion(std::string_view answer, std::string_view id);
 
+// "functional", or what it is called in place of that, and why; for people.
+std::string opinion_text(const Opinion& opinion);
+
 class FunctionalJudge {
  public:
   // InputError when an option is none.

@@ -76,18 +76,6 @@ Opinions read_opinions(const fs::path& folder) {
   return out;
 }
 
-std::string opinion_text(const Opinion& opinion) {
-  if (!opinion.fault.empty()) return "no opinion: " + opinion.fault;
-  std::string out;
-  for (const auto& [has, what] :
-       {std::pair{opinion.delegates, "delegates"}, std::pair{opinion.omits, "omits a component"},
-        std::pair{opinion.hard_codes, "has an output hard-coded"}}) {
-    if (has) out += (out.empty() ? "" : ", ") + std::string(what);
-  }
-  if (out.empty()) out = "functional";
-  return opinion.why.empty() ? out : out + ": " + opinion.why;
-}
-
 double Agreement::share() const {
   return static_cast<double>(accepted_functional + rejected_not) / static_cast<double>(both());
 }

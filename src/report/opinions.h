@@ -29,9 +29,6 @@ std::string opinion_line(const SampleKey& key, const Opinion& opinion);
 // over. InputError where another is none.
 Opinions read_opinions(const std::filesystem::path& folder);
 
-// "functional", or what it is called in place of that, and why; for people.
-std::string opinion_text(const Opinion& opinion);
-
 // Samples by what both say, of one policy. Samples that were not judged by trials, or have no
 // opinion, are in none of the four.
 struct Agreement {

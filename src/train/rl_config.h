@@ -31,6 +31,8 @@ struct RlConfig : RunConfig {
   int64_t judge_jobs = 0, executors = 1, judge_gpu = -1, trials = 0;
   bool time = true;
   double build_seconds = 20, trial_seconds = 10;
+  std::string opinion_url, opinion_model, opinion_key_env = "OPENAI_API_KEY";
+  int64_t opinion_concurrency = 8;
 
   bool one_by_one = true;
   double earlier_share = 0.25, promote_at = 0.5;

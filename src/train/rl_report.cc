@@ -74,6 +74,11 @@ Json step_numbers(const StepReport& report, const BatchSummary& batch, const RlT
               {"longest_build_seconds", report.judge.longest_build},
               {"executor_seconds", report.judge.executor},
               {"executor_restarts", report.judge.restarts}};
+  if (report.judge.asked > 0) {
+    out["opinion_seconds"] = report.judge.asking;
+    out["opinions_asked"] = report.judge.asked;
+    out["no_opinions"] = report.judge.no_opinions;
+  }
   add_pass_by_level(batch, out);
   for (const auto& [stage, count] : batch.stages) out["rejected_" + stage] = count;
   for (const auto& [phase, seconds] : report.phases) {

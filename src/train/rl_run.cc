@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 
 #include "formats/error.h"
 #include "synth/hygiene.h"
 #include "train/broken_steps.h"
+#include "train/opinion_judge.h"
 #include "train/placement.h"
 #include "train/rl_batches.h"
 #include "train/rl_report.h"
@@ -23,6 +25,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kShownRewards = 60;
+constexpr int kOpinionSeconds = 120;  // for one, retries and all: a step waits for it
 
 RlTaskOptions task_options(const RlConfig& config, int64_t programs) {
   return {.longest_prompt = static_cast<size_t>(config.longest_prompt),
@@ -292,6 +295,21 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
   return RlRun(config, settings, run, stop, progress, drawing, pool, judge, is_fair).go();
 }
 
+namespace {
+
+std::unique_ptr<FunctionalJudge> make_opinions(const RlConfig& config) {
+  ChatOptions chat;
+  chat.url = config.opinion_url;
+  chat.model = config.opinion_model;
+  chat.concurrency = static_cast<int>(config.opinion_concurrency);
+  chat.timeout_seconds = kOpinionSeconds;
+  chat.flags = "judge.opinion";
+  if (const char* key = std::getenv(config.opinion_key_env.c_str())) chat.key = key;
+  return std::make_unique<FunctionalJudge>(chat, make_socket_transport(), make_steady_clock());
+}
+
+}  // namespace
+
 RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& run,
              const std::atomic<bool>& stop, const RunProgress& progress) {
   check(config);
@@ -316,6 +334,11 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
                        .time = config.time,
                        .build_seconds = config.build_seconds,
                        .trial_seconds = config.trial_seconds});
+  std::unique_ptr<OpinionJudge> with_opinions;
+  if (!config.opinion_url.empty()) {
+    with_opinions = std::make_unique<OpinionJudge>(judge, make_opinions(config),
+                                                   static_cast<int>(config.opinion_concurrency));
+  }
   RlTaskSource::IsFair is_fair;
   Examiner examiner(pool, executor, profile);
   if (config.hygiene) {
@@ -323,7 +346,8 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
       return examiner.examine(task, seed).flaw == Flaw::kNone;
     };
   }
-  return run_rl(config, settings, run, stop, progress, drawing, pool, judge, is_fair);
+  Judge& whole = with_opinions ? static_cast<Judge&>(*with_opinions) : judge;
+  return run_rl(config, settings, run, stop, progress, drawing, pool, whole, is_fair);
 }
 
 }  // namespace kw

@@ -14,9 +14,18 @@ namespace {
 // What changes no result may be another: a run can be looked at more often, or go on with other
 // cores. Nor does the run so far hang on how many steps are to follow.
 bool may_change(const std::string& key) {
-  static const std::set<std::string> free = {
-      "data.threads",    "data.makers", "sft.checkpoint_every", "rl.checkpoint_every", "judge.jobs",
-      "judge.executors", "judge.gpu",   "sft.evaluate_every",   "sft.steps",           "rl.steps"};
+  static const std::set<std::string> free = {"data.threads",
+                                             "data.makers",
+                                             "sft.checkpoint_every",
+                                             "rl.checkpoint_every",
+                                             "judge.jobs",
+                                             "judge.opinion_key_env",
+                                             "judge.opinion_concurrency",
+                                             "judge.executors",
+                                             "judge.gpu",
+                                             "sft.evaluate_every",
+                                             "sft.steps",
+                                             "rl.steps"};
   return free.contains(key);
 }
 

@@ -40,6 +40,7 @@ constexpr char kOfHierarchical[] = "of the objective hierarchical, which verl la
 constexpr char kOfDrpo[] = "of the objective drpo, which verl lacks";
 constexpr char kNoCurriculum[] =
     "verl has no curriculum: tasks of all levels are mixed from the start";
+constexpr char kNoOpinion[] = "reward.py asks no model for opinions";
 constexpr char kOwnDeadlines[] = "eval, which rewards are from, has deadlines of its own";
 
 std::vector<VerlRow> make_rows() {
@@ -153,6 +154,11 @@ std::vector<VerlRow> make_rows() {
       {"judge.time", kReward, "eval --no-time, where it is false"},
       {"judge.build_seconds", kNoPlace, kOwnDeadlines},
       {"judge.trial_seconds", kNoPlace, kOwnDeadlines},
+      {"judge.opinion_url", kNoPlace, kNoOpinion, nullptr,
+       [](const C& c) { return !c.opinion_url.empty(); }},
+      {"judge.opinion_model", kNoPlace, kNoOpinion},
+      {"judge.opinion_key_env", kNoPlace, kNoOpinion},
+      {"judge.opinion_concurrency", kNoPlace, kNoOpinion},
       {"curriculum.one_by_one", kNoPlace, kNoCurriculum, nullptr, has_curriculum},
       {"curriculum.earlier_share", kNoPlace, kNoCurriculum},
       {"curriculum.promote_at", kNoPlace, kNoCurriculum},
