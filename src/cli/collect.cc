@@ -3,7 +3,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <numeric>
 
 #include "cli/commands.h"
 #include "cli/common.h"
@@ -27,17 +26,10 @@ constexpr size_t kAtOnce = 64;  // models that are held as tasks
 struct Flags {
   std::vector<std::string> runs, against;
   std::string out;
-  bool verl = false;
+  bool verl = false, hybrids = false;
   KeepOptions keep;
   MachineFlags machine;
 };
-
-// The whole forward program as the task that a policy is asked.
-Task asked_task(const Task& task) {
-  std::vector<int> steps(task.forward.steps.size());
-  std::iota(steps.begin(), steps.end(), 0);
-  return cut(task, steps).task;
-}
 
 std::vector<JobOutcome<BuiltTask>> recorded(Machine& machine,
                                             const std::vector<SuiteModel>& models) {
@@ -106,7 +98,7 @@ int run(const Flags& flags) {
   std::vector<EvalRun> runs;
   for (const std::string& path : flags.runs) runs.push_back(read_eval_run(path));
   Yields yields;
-  std::vector<FoundTask> found = find_answers(runs, yields);
+  std::vector<FoundTask> found = find_answers(runs, yields, flags.hybrids);
   Machine machine(flags.machine, flags.against);
   Keeper keeper(flags.keep, yields);
   hold_out(flags, machine, keeper);
@@ -130,7 +122,7 @@ int run(const Flags& flags) {
         keeper.drop(found[i], "the model is not recorded: " + outcome.fault->code);
         continue;
       }
-      const Task task = asked_task(canonical(outcome.value->task));
+      const Task task = cut_whole(canonical(outcome.value->task)).task;
       const std::string structure = forward_structure_hash(task);
       const std::vector<FoundAnswer> answers = keeper.keep(found[i], structure);
       for (const FoundAnswer& answer : answers)
@@ -186,6 +178,9 @@ Command add_collect(CLI::App& app) {
                  "with --against, a model whose runs of thirteen tokens are known to so much")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
+  app.add_flag(
+      "--hybrids", flags->hybrids,
+      "keep answers that leave PyTorch a part of the work, too, of runs without --coverage pure");
   app.add_flag("--verl", flags->verl,
                "also verl.parquet: each task once, in verl's columns, for reinforcement learning");
   flags->machine.add_backend_to(app);

@@ -28,7 +28,8 @@ std::string fault_of(const Json& sample) {
 
 }  // namespace
 
-std::vector<FoundTask> find_answers(const std::vector<EvalRun>& runs, Yields& yields) {
+std::vector<FoundTask> find_answers(const std::vector<EvalRun>& runs, Yields& yields,
+                                    bool hybrids) {
   std::map<std::string, FoundTask> found;  // by text
   for (const EvalRun& run : runs) {
     if (run.folder.empty())
@@ -63,6 +64,8 @@ std::vector<FoundTask> find_answers(const std::vector<EvalRun>& runs, Yields& yi
           fault = "equal to another";
         } else if (right && sample.value("degenerate", false)) {
           fault = "the task is degenerate";
+        } else if (right && !hybrids && number_at(sample, "share").value_or(1) < 1) {
+          fault = "PyTorch does a part of the work";
         } else if (right && !code) {
           fault = "no file of the answer";
         }

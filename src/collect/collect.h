@@ -37,9 +37,10 @@ struct RouteYield {
 };
 using Yields = std::map<std::string, RouteYield>;  // by route
 
-// All tasks of the runs, in the order of their names. InputError where a run is lines without a
-// folder.
-std::vector<FoundTask> find_answers(const std::vector<EvalRun>& runs, Yields& yields);
+// All tasks of the runs, in the order of their names; `hybrids`: also answers that leave PyTorch a
+// part of the work, which the question forbids. InputError where a run is lines without a folder.
+std::vector<FoundTask> find_answers(const std::vector<EvalRun>& runs, Yields& yields,
+                                    bool hybrids = false);
 
 struct KeepOptions {
   int answers = 4;          // of a task, the fastest first

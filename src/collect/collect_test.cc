@@ -115,7 +115,7 @@ TEST(FoundAnswers, AreThoseThatWereAcceptedInFull) {
        {sample({{"speedup_eager", {{"estimate", 2.0}, {"lower", 1.9}, {"upper", 2.1}}}}),
         sample({{"outcome", "rejected"}, {"rejected_at", "correct"}}), sample({{"same_as", 0}}),
         sample({{"degenerate", true}}), sample({{"in_full", false}}),
-        sample({{"outcome", "not judged"}}), sample(Json::object())}}};
+        sample({{"outcome", "not judged"}}), sample(Json::object()), sample({{"share", 0.6}})}}};
   std::ofstream(folder / "lines.jsonl")
       << Json{{"eval", {{"flags", {{"--policy", {"local"}}}}, {"backend", "cpu"}}}}.dump() << "\n"
       << line.dump() << "\n";
@@ -126,20 +126,27 @@ TEST(FoundAnswers, AreThoseThatWereAcceptedInFull) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].text, "text");
   EXPECT_EQ(found[0].level, "level1");
-  EXPECT_EQ(found[0].judged, 6);
+  EXPECT_EQ(found[0].judged, 7);
   ASSERT_EQ(found[0].answers.size(), 1u);
   EXPECT_EQ(found[0].answers[0].code, "code");
   EXPECT_EQ(found[0].answers[0].speedup, 2.0);
   const RouteYield& local = yields.at("local");
-  EXPECT_EQ(local.answers, 7);
-  const std::map<std::string, int64_t> want = {
-      {"rejected: correct", 1},   {"equal to another", 1}, {"the task is degenerate", 1},
-      {"judged by one trial", 1}, {"not judged", 1},       {"no file of the answer", 1}};
+  EXPECT_EQ(local.answers, 8);
+  const std::map<std::string, int64_t> want = {{"rejected: correct", 1},
+                                               {"equal to another", 1},
+                                               {"the task is degenerate", 1},
+                                               {"judged by one trial", 1},
+                                               {"not judged", 1},
+                                               {"no file of the answer", 1},
+                                               {"PyTorch does a part of the work", 1}};
   EXPECT_EQ(local.dropped, want);
+  std::ofstream(folder / "m.7.fragment.py") << "hybrid";
+  Yields both;
+  EXPECT_EQ(find_answers({read_eval_run(folder)}, both, true).at(0).answers.size(), 2u);
   fs::remove(folder / "m.reference.py");
   Yields without;
   EXPECT_TRUE(find_answers({read_eval_run(folder)}, without).empty());
-  EXPECT_EQ(without.at("local").dropped.at("no file of the model"), 7);
+  EXPECT_EQ(without.at("local").dropped.at("no file of the model"), 8);
   fs::remove_all(folder);
 }
 

@@ -1,6 +1,7 @@
 #include "program/transform.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "formats/error.h"
@@ -386,6 +387,12 @@ Fragment cut(const Task& task, const std::vector<int>& steps) {
   out.result = leaves.size() == 1 ? leaves[0] : Json{{"tuple", leaves}};
   check_task(out);
   return fragment;
+}
+
+Fragment cut_whole(const Task& task) {
+  std::vector<int> steps(task.forward.steps.size());
+  std::iota(steps.begin(), steps.end(), 0);
+  return cut(task, steps);
 }
 
 }  // namespace kw

@@ -45,6 +45,8 @@ struct Fragment {
   std::vector<ValueId> out_values;
 };
 Fragment cut(const Task& task, const std::vector<int>& steps);
+// The whole forward program as one fragment.
+Fragment cut_whole(const Task& task);
 
 // For each step, the earlier steps that must stay before it: those that make what it uses, and
 // those that read or write a storage that it writes (or write one it reads). Random steps keep

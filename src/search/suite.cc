@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <future>
 #include <map>
-#include <numeric>
 
 #include "formats/error.h"
 #include "formats/on_threads.h"
@@ -302,10 +301,8 @@ std::vector<Suite::Model> Suite::record(const std::vector<RecordRequest>& reques
     }
     model.task = canonical(references[i].value->task);
     const Task& task = model.task;
-    std::vector<int> steps(task.forward.steps.size());
-    std::iota(steps.begin(), steps.end(), 0);
     try {
-      model.fragment = cut(task, steps);
+      model.fragment = cut_whole(task);
       // It is the model, not a part of it.
       model.fragment.task.source.file = model.request->file;
       model.fragment.task.source.cls = model.request->cls;

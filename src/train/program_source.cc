@@ -178,10 +178,7 @@ void ProgramSource::record(std::vector<DrawnProgram>& drawn) {
   const auto recorded = record_own(pool_, requests, kTextsOfJob, kDeadline);
   in_parallel(drawn.size(), options_.threads, [&](size_t i) {
     if (!recorded[i].value) return;
-    const Task task = canonical(recorded[i].value->task);
-    std::vector<int> steps(task.forward.steps.size());
-    std::iota(steps.begin(), steps.end(), 0);
-    drawn[i].task = cut(task, steps).task;
+    drawn[i].task = cut_whole(canonical(recorded[i].value->task)).task;
   });
   for (const auto& each : recorded) {
     if (each.value) continue;

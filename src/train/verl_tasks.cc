@@ -1,7 +1,6 @@
 #include "train/verl_tasks.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "formats/error.h"
 #include "program/transform.h"
@@ -73,11 +72,8 @@ class Stream {
   std::string id(uint64_t index) const { return name_ + synth_id(synthesiser_.options(), index); }
 
   VerlTask made(uint64_t index, std::string model, const Task& recorded) const {
-    const Task task = canonical(recorded);
-    std::vector<int> steps(task.forward.steps.size());
-    std::iota(steps.begin(), steps.end(), 0);
     return {id(index), synthesiser_.options().level, std::move(model),
-            make_prompt(cut(task, steps).task, drawing_.profile)};
+            make_prompt(cut_whole(canonical(recorded)).task, drawing_.profile)};
   }
 
   const Synthesiser synthesiser_;
