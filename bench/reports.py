@@ -90,7 +90,8 @@ class Run:
         lines = [line for text in texts for line in text[1:] if line.endswith("\n")]
         if not lines:
             return None
-        write_whole(self.folder / "lines.jsonl", "".join([texts[0][0], *lines]))
+        header = next(text[0] for text in texts if text)
+        write_whole(self.folder / "lines.jsonl", "".join([header, *lines]))
         page = self.flags.out / f"{self.name}.html"
         page.parent.mkdir(parents=True, exist_ok=True)
         small = ["--no-sources"] if self.name == "alone" else []  # of several answers to each task: megabytes

@@ -219,6 +219,11 @@ Transformer::Transformer(const Transformer& other, at::Device device)
   });
 }
 
+void Transformer::end_at(int64_t token) {
+  auto& ends = config_.end_tokens;
+  if (std::ranges::find(ends, token) == ends.end()) ends.push_back(token);
+}
+
 void Transformer::save(const fs::path& folder, uint64_t shard_bytes) const {
   fs::create_directories(folder);
   TensorsToStore tensors;

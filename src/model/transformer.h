@@ -49,6 +49,8 @@ class Transformer {
   void save(const std::filesystem::path& folder, uint64_t shard_bytes) const;
 
   const ModelConfig& config() const { return config_; }
+  // This token ends answers too, besides those that the configuration names; saved with it.
+  void end_at(int64_t token);
   at::Device device() const { return options_.device(); }
   // By their names in Hugging Face files; tied ones once.
   const std::map<std::string, at::Tensor>& parameters() const { return parameters_; }

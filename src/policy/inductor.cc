@@ -33,7 +33,8 @@ class Inductor : public Policy {
       : options_(options), server_(options.device, options.at_once) {}
 
   std::string name() const override { return "inductor"; }
-  int at_once() const override { return options_.at_once; }
+  // It is waited for, on a machine of one core, too.
+  int at_once() const override { return std::max(2, options_.at_once); }
   bool draws() const override { return false; }  // it has one answer
   std::chrono::seconds patience() const override {
     return std::chrono::seconds(options_.timeout_seconds);

@@ -63,13 +63,16 @@ struct Word {
   bool decorates = false;
 };
 
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
 std::vector<Word> words_of(const std::string& text) {
   std::vector<Word> out;
   const auto skip_blanks = [&](size_t i) {
-    while (i < text.size() && (text[i] == ' ' || text[i] == '\t')) ++i;
+    while (i < text.size() && is_blank(text[i])) ++i;
     return i;
   };
   bool is_first = true, decorates = false;
+  int depth = 0;  // of brackets, in which a line begins nothing
   for (size_t i = 0; i < text.size();) {
     const char c = text[i];
     const bool is_member = c == '.' && i + 1 < text.size() && starts_name(text[i + 1]);
@@ -77,15 +80,16 @@ std::vector<Word> words_of(const std::string& text) {
       if (c == '@' && is_first) {
         decorates = true;
       } else if (c == '\n') {
-        is_first = true;
+        is_first = depth == 0;
         decorates = false;
-      } else if (c != ' ' && c != '\t') {
+      } else if (!is_blank(c)) {
         is_first = false;
       }
+      if (c == '(' || c == '[' || c == '{') ++depth;
+      if ((c == ')' || c == ']' || c == '}') && depth > 0) --depth;
       if (c == '@' && !decorates) out.push_back({.at = i, .text = "@"});
-      i += std::isdigit(static_cast<unsigned char>(c)) && i + 1 < text.size() && text[i + 1] == '.'
-               ? 2
-               : 1;
+      const bool is_number = std::isdigit(static_cast<unsigned char>(c));
+      i += is_number && i + 1 < text.size() && text[i + 1] == '.' ? 2 : 1;
       continue;
     }
     Word word{.at = i, .is_first = is_first, .decorates = decorates};
@@ -101,7 +105,7 @@ std::vector<Word> words_of(const std::string& text) {
 
 size_t indentation(const std::string& text, size_t at) {
   const size_t line = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;  // npos + 1 is 0
-  return text.find_first_not_of(" \t", line) - line;
+  return text.find_first_not_of(" \t\r", line) - line;
 }
 
 // Where the block of the `def` at `at` ends: the next line that is as far left and no blank one.
@@ -109,7 +113,7 @@ size_t indentation(const std::string& text, size_t at) {
 size_t block_end(const std::string& text, size_t at) {
   const size_t own = indentation(text, at);
   for (size_t line = text.find('\n', at); line != std::string::npos;) {
-    const size_t first = text.find_first_not_of(" \t\n", line);
+    const size_t first = text.find_first_not_of(" \t\r\n", line);
     if (first == std::string::npos) return text.size();
     if (indentation(text, first) <= own && text[first] != ')') return first;
     line = text.find('\n', first);
@@ -117,55 +121,109 @@ size_t block_end(const std::string& text, size_t at) {
   return text.size();
 }
 
-// What the table's computing operators are called in Python: "relu",
-// "scaled_dot_product_attention".
-const std::set<std::string, std::less<>>& computing_names() {
-  static const std::set<std::string, std::less<>> names = [] {
-    std::set<std::string, std::less<>> out;
+using Names = std::set<std::string, std::less<>>;
+
+// What operators of the table are called in Python, "relu", by whether they compute.
+const Names& names_of(bool computing) {
+  static const auto all = [] {
+    std::pair<Names, Names> out;
     for (const OperatorRow& row : operator_table()) {
-      if (!is_computing(row.cls)) continue;
       std::string_view name = row.name.substr(row.name.find('.') + 1);
       name = name.substr(0, name.find('.'));
       while (name.starts_with('_')) name.remove_prefix(1);
       while (name.ends_with('_')) name.remove_suffix(1);
-      out.emplace(name);
+      (is_computing(row.cls) ? out.first : out.second).emplace(name);
     }
     return out;
   }();
-  return names;
+  return computing ? all.first : all.second;
 }
 
+// Functions of torch's that are no operators, and compute nothing.
+const Names kOthers = {"Generator",
+                       "Size",
+                       "broadcast_shapes",
+                       "can_cast",
+                       "device",
+                       "dtype",
+                       "empty",
+                       "empty_like",
+                       "empty_permuted",
+                       "empty_strided",
+                       "finfo",
+                       "full",
+                       "full_like",
+                       "get_default_dtype",
+                       "iinfo",
+                       "inference_mode",
+                       "is_floating_point",
+                       "is_tensor",
+                       "manual_seed",
+                       "new_empty",
+                       "no_grad",
+                       "numel",
+                       "ones",
+                       "ones_like",
+                       "promote_types",
+                       "result_type",
+                       "tensor",
+                       "zeros",
+                       "zeros_like",
+                       "as_tensor",
+                       "set_grad_enabled",
+                       "enable_grad"};
+// Methods that others have, too (lists, sets, loggers, builtins), or that prepare a tensor.
+const Names kCommon = {"add", "clone",  "contiguous", "copy",  "fill", "index", "log",
+                       "pad", "repeat", "sort",       "split", "to",   "zero"};
+
+// A call of PyTorch's that computes, by its name: any function of torch's but those that make
+// tensors, or views of them; of other objects what only tensors have.
 bool is_pytorchs(std::string_view word) {
   const size_t point = word.rfind('.');
   if (point == std::string_view::npos) return false;
   std::string_view name = word.substr(point + 1);
   while (name.ends_with('_')) name.remove_suffix(1);
-  if (!computing_names().contains(name)) return false;
-  for (const char* other : {"tl.", "triton.", "math.", "libdevice.", "np.", "numpy."}) {
-    if (word.starts_with(other)) return false;
+  const std::string_view owner = word.substr(0, point);
+  const bool is_functional = owner == "F" || owner.ends_with("functional");
+  const bool is_operators = owner.starts_with("torch.ops.") || owner == "torch.special" ||
+                            owner == "torch.linalg" || owner == "torch.fft";
+  if (owner == "torch" || is_functional || is_operators) {
+    if (!name.empty() && std::isupper(static_cast<unsigned char>(name[0]))) return false;
+    const bool moves = name == "clone" || name == "contiguous";
+    return !moves && !kOthers.contains(name) &&
+           (names_of(true).contains(name) || !names_of(false).contains(name));
   }
-  return true;  // a function of torch's, or a tensor's method
+  if (owner == "self" || owner == "super") return false;  // a module's, or a method of its own
+  for (const char* other :
+       {"tl", "triton", "math", "libdevice", "np", "numpy", "torch", "builtins"}) {
+    if (owner == other || owner.starts_with(std::string(other) + ".")) return false;
+  }
+  return names_of(true).contains(name) && !kCommon.contains(name);
 }
+
+std::string_view last_member(std::string_view word) { return word.substr(word.rfind('.') + 1); }
 
 }  // namespace
 
 std::string text_rule(std::string_view source) {
   std::string text = without_prose(source);
-  std::set<std::string, std::less<>> kernels;
+  Names kernels;
   bool is_jit = false, defines = false;
+  size_t end = 0;  // of the last kernel; what stands in it is no function of the module's
   for (const Word& word : words_of(text)) {
+    if (word.at < end) continue;
     if (defines) {
       defines = false;
       if (is_jit) {
         kernels.insert(word.text);
-        const size_t end = block_end(text, word.at);
+        end = block_end(text, word.at);
         for (size_t i = word.at; i < end; ++i) {
           if (text[i] != '\n') text[i] = ' ';
         }
       }
       is_jit = false;
     } else if (word.decorates) {
-      is_jit |= word.text == "triton.jit" || word.text == "jit";
+      is_jit |= last_member(word.text) == "jit" && !word.text.starts_with("torch.");
     } else if (word.is_first && word.text == "def") {
       defines = true;
     } else if (word.is_first && word.text == "class") {
@@ -175,7 +233,7 @@ std::string text_rule(std::string_view source) {
   if (kernels.empty()) return "there is no function with @triton.jit";
   bool launches = false;
   for (const Word& word : words_of(text)) {
-    launches |= word.next == '[' && kernels.contains(word.text);
+    launches |= word.next == '[' && kernels.contains(last_member(word.text));
     if (word.text == "@") return "PyTorch multiplies by @";
     if (word.next == '(' && is_pytorchs(word.text)) return "PyTorch is called: " + word.text;
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 
 namespace kw {
@@ -52,9 +53,64 @@ TEST(TextRule, WhatPyTorchComputesBreaksIt) {
             "PyTorch is called: F.softmax");
   EXPECT_EQ(text_rule(with(launch + "        return torch.nn.functional.conv2d(x, x)\n")),
             "PyTorch is called: torch.nn.functional.conv2d");
-  EXPECT_EQ(text_rule(with(launch + "        return x.view(-1).add_(1)\n")),
-            "PyTorch is called: .add_");
+  EXPECT_EQ(text_rule(with(launch + "        return x.view(-1).mul_(1)\n")),
+            "PyTorch is called: .mul_");
   EXPECT_EQ(text_rule(with(launch + "        return x @ x\n")), "PyTorch multiplies by @");
+}
+
+// What is called much like an operator, and is none.
+TEST(TextRule, OthersNamesAreNoneOfPyTorchs) {
+  for (const char* line : {"x = x.contiguous()", "seen.add(1)", "at = shape.index(4)", "log.log(x)",
+                           "y = self.softmax(x)", "n = builtins.max(1, 2)",
+                           "x = x.t().reshape(2, -1)", "y = torch.empty_like(x).zero_()",
+                           "with torch.cuda.device(x.device): pass", "a = torch.nn.Parameter(x)",
+                           "y = torch.transpose(x, 0, 1)", "n = math.exp(1)", "tl.sum(x)"}) {
+    EXPECT_EQ(
+        text_rule(with("        relu_kernel[(4,)](x, x)\n        " + std::string(line) + "\n")), "")
+        << line;
+  }
+}
+
+// Functions that are taken apart into operators of other names, and such that no table has.
+TEST(TextRule, AnyFunctionOfTorchComputes) {
+  for (const std::string call : {"F.max_pool2d", "F.cross_entropy", "torch.einsum", "F.interpolate",
+                                 "F.pad", "F.relu6", "torch.nn.functional.normalize", "torch.cdist",
+                                 "torch.tensordot", "torch.multiply", "torch.concat", "torch.cat",
+                                 "torch.linalg.norm", "torch.ops.aten.mm", "nn.functional.gelu"}) {
+    EXPECT_EQ(text_rule(with("        relu_kernel[(4,)](x, x)\n        y = " + call + "(x)\n")),
+              "PyTorch is called: " + call);
+  }
+  EXPECT_EQ(text_rule(with("        relu_kernel[(4,)](x, x)\n        return (\n            x\n"
+                           "            @ x\n        )\n")),
+            "PyTorch multiplies by @");
+}
+
+TEST(TextRule, LinesMayEndAsOnWindows) {
+  std::string text = with("        relu_kernel[(4,)](x, x)\n        return x\n");
+  for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) {
+    text.replace(at, 1, "\r\n");
+  }
+  // A blank line within the kernel.
+  text.replace(text.find("    value ="), 0, "\r\n");
+  EXPECT_EQ(text_rule(text), "");
+}
+
+TEST(TextRule, KernelsAreKnownByOtherWords) {
+  EXPECT_EQ(
+      text_rule("import triton as tr\n@tr.jit\ndef k(x):\n    pass\n\n\nclass A:\n    kernel = k\n"
+                "    def f(self, x):\n        self.k[(1,)](x)\n"),
+      "");
+  EXPECT_EQ(text_rule("@torch.jit.script\ndef k(x):\n    pass\nk[(1,)](2)\n"),
+            "there is no function with @triton.jit");
+}
+
+// Kernels within kernels, each of which would be looked for an end of.
+TEST(TextRule, TakesTimeInProportion) {
+  std::string text = "@triton.jit\ndef f():\n";
+  for (int i = 0; i < 200000; ++i) text += " @triton.jit\n def g():\n";
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(text_rule(text), "no kernel is launched");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
 TEST(TextRule, KernelsMustBeThereAndLaunched) {

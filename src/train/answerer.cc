@@ -26,6 +26,14 @@ Tokenizer tokenizer_of(const std::filesystem::path& folder) {
   return Tokenizer(read_file(path), path.string());
 }
 
+// An adapter's base may end its turns otherwise than by the token of answers.
+Transformer model_of(const std::filesystem::path& folder, const at::TensorOptions& options,
+                     TokenId end) {
+  Transformer out(folder, options);
+  out.end_at(end);
+  return out;
+}
+
 uint64_t some_seed() {
   std::random_device device;
   return (static_cast<uint64_t>(device()) << 32) | device();
@@ -41,13 +49,9 @@ int64_t rows_that_fit(int64_t rows, int64_t bytes_of_row, double memory) {
 Answerer::Answerer(const std::filesystem::path& folder, const AnswererOptions& options)
     : tokenizer_(tokenizer_of(folder)),
       format_(tokenizer_),
-      model_(folder, placed(options.device)),
+      model_(model_of(folder, placed(options.device), format_.end())),
       fault_fd_(::eventfd(0, EFD_CLOEXEC)) {
   const ModelConfig& config = model_.config();
-  if (std::ranges::find(config.end_tokens, format_.end()) == config.end_tokens.end()) {
-    throw InputError((find_model(folder).base / "config.json").string() + ": eos_token_id is not " +
-                     std::to_string(format_.end()) + ", the tokenizer's <|endoftext|>");
-  }
   if (tokenizer_.size() > config.vocabulary) {
     throw InputError(folder.string() + ": the tokenizer has " + std::to_string(tokenizer_.size()) +
                      " tokens, the model knows " + std::to_string(config.vocabulary));

@@ -182,8 +182,8 @@ TEST_F(Answering, NeedsAModelThatAnswersTasks) {
       return std::string(error.what()).find(word) != std::string::npos;
     }
   };
-  write_model(format_.end() + 1);
-  EXPECT_TRUE(refused("eos_token_id"));
+  write_model(format_.end() + 1);  // a model of others, that ends its turns otherwise
+  EXPECT_NO_THROW(Answerer(folder_.path(), {.device = "cpu"}));
   std::filesystem::remove(folder_.path() / "tokenizer.json");
   EXPECT_TRUE(refused("tokenizer.json"));
   EXPECT_THROW(Answerer(folder_.path() / "none", {.device = "cpu"}), InputError);

@@ -138,14 +138,24 @@ RunTokenizer read_tokenizer(const RunConfig& config, const std::optional<FoundCh
   if (!from && !config.init.empty()) {  // one that was not made for answers
     const fs::path shape = find_model(config.init).base / "config.json";
     const int64_t rows = parse_model_config(read_file(shape), shape.string()).vocabulary;
-    json = with_special_tokens(json, path.string(), kAnswerTokens, rows);
+    std::string whole = with_special_tokens(json, path.string(), kAnswerTokens, rows);
+    if (config.lora_rank > 0 && whole != json) {
+      throw InputError(path.string() +
+                       " lacks tokens of answers, and an adapter learns none: let "
+                       "all parameters learn first (model.lora_rank = 0)");
+    }
+    json = std::move(whole);
   }
   return {json, Tokenizer(json, path.string())};
 }
 
 Transformer make_start(const RunConfig& config, const Tokenizer& tokenizer, TokenId end) {
   const auto options = placed(config.device);
-  if (!config.init.empty()) return Transformer(fs::path(config.init), options);
+  if (!config.init.empty()) {
+    Transformer out(fs::path(config.init), options);
+    out.end_at(end);  // a model of others may end its turns otherwise
+    return out;
+  }
   ModelConfig shape;
   shape.type = "qwen3";
   shape.vocabulary = (tokenizer.size() + 63) / 64 * 64;
@@ -165,7 +175,11 @@ Transformer make_start(const RunConfig& config, const Tokenizer& tokenizer, Toke
 Transformer make_model(const RunConfig& config, const Tokenizer& tokenizer, TokenId end,
                        const std::optional<FoundCheckpoint>& from) {
   const auto options = placed(config.device);
-  if (config.lora_rank > 0) return Transformer(find_model(config.init).base, options);
+  if (config.lora_rank > 0) {
+    Transformer out(find_model(config.init).base, options);
+    out.end_at(end);
+    return out;
+  }
   if (from) return Transformer(from->folder / "model", options);
   return make_start(config, tokenizer, end);
 }

@@ -9,6 +9,7 @@
 #include "formats/read_file.h"
 #include "formats/scratch_folder.h"
 #include "model/config.h"
+#include "model/transformer.h"
 #include "train/adamw.h"
 #include "train/answer_format.h"
 #include "train/rl_config.h"
@@ -51,26 +52,36 @@ TEST(ModelShape, IsOfAnyRun) {
 
 TEST(RunTokenizer, AModelOfOthersGetsTheTokensOfAnswers) {
   const ScratchFolder folder;
-  const std::string qwen = KW_SOURCE_DIR "/tests/vectors/tokenizers/qwen3/tokenizer.json";
-  const auto write = [&](const char* name, const std::string& text) {
-    std::ofstream(folder.path() / name) << text;
-  };
-  write("tokenizer.json", read_file(qwen));
-  RunConfig config;
-  config.init = folder.path().string();
+  Json json = parse_json(read_file(kTestTokenizer), "it");
+  for (int i = 0; i < 2; ++i) json["added_tokens"].erase(json["added_tokens"].size() - 1);
+  std::ofstream(folder.path() / "tokenizer.json") << json.dump();
+  const Tokenizer before(json.dump(), "it");
   ModelConfig shape;
   shape.type = "qwen3";
-  shape.vocabulary = 151936;  // Qwen3's: more rows than tokens
-  shape.width = shape.inner = 64;
+  shape.vocabulary = before.size() + 8;  // more rows than tokens
+  shape.width = shape.inner = 32;
   shape.layers = shape.heads = shape.kv_heads = 1;
-  shape.head_width = 64;
+  shape.head_width = 32;
   shape.context = 64;
-  write("config.json", to_json(shape, "bfloat16").dump());
+  shape.tied = shape.qk_norm = true;
+  shape.end_tokens = {*before.find_added("<|im_end|>")};  // as a chat model ends its turns
+  Transformer(shape, at::kFloat, 1).save(folder.path(), 1 << 20);
+  RunConfig config;
+  config.device = "cpu";
+  config.init = folder.path().string();
   const RunTokenizer read = read_tokenizer(config, {});
-  EXPECT_NO_THROW(AnswerFormat{read.tokenizer});
-  EXPECT_LE(read.tokenizer.size(), shape.vocabulary);
-  shape.vocabulary = Tokenizer(read_file(qwen), "it").size();
-  write("config.json", to_json(shape, "bfloat16").dump());
+  const AnswerFormat format(read.tokenizer);
+  EXPECT_EQ(read.tokenizer.size(), before.size() + 2);
+  // Its checkpoints end answers by the token of answers, too.
+  const ScratchFolder saved;
+  make_model(config, read.tokenizer, format.end(), {}).save(saved.path(), 1 << 20);
+  const auto ends = Transformer(saved.path(), at::kFloat).config().end_tokens;
+  EXPECT_EQ(ends, (std::vector<int64_t>{shape.end_tokens[0], format.end()}));
+  config.lora_rank = 4;  // which has no rows for tokens
+  EXPECT_THROW(read_tokenizer(config, {}), InputError);
+  config.lora_rank = 0;
+  shape.vocabulary = before.size() + 1;
+  std::ofstream(folder.path() / "config.json") << to_json(shape, "float32").dump();
   EXPECT_THROW(read_tokenizer(config, {}), InputError);
 }
 
