@@ -86,6 +86,59 @@ def test_equal_names_in_two_levels_are_two_models(tmp_path):
     assert process.returncode == 2 and "would both be called same" in process.stderr
 
 
+OPERATOR = """import torch
+
+
+def clipped(x, by=2):
+    return torch.relu(x) * by
+
+
+def test_clipped():
+    x = torch.randn(40, 30)
+    return clipped(x), clipped(torch.randn(7), by=3)
+"""
+
+# As TritonBench has its answers: the operator itself.
+FUNCTION = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def clipped_kernel(x, out, n, by, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    value = tl.maximum(tl.load(x + at, mask=at < n), 0)
+    tl.store(out + at, value * by, mask=at < n)
+
+
+def clipped(x, by=2):
+    out = torch.empty_like(x)
+    clipped_kernel[(triton.cdiv(x.numel(), 256),)](x, out, x.numel(), by, BLOCK=256)
+    return out
+"""
+
+
+def test_answers_may_be_a_function(tmp_path):
+    (tmp_path / "clipped.py").write_text(OPERATOR)
+    answers = tmp_path / "answers"
+    answers.mkdir()
+    (answers / "clipped.0.py").write_text(FUNCTION)
+    said = "<think>```python\ndef clipped(x): pass\n```</think>By a kernel.\n\n```python\n%s```\nThat is all.\n" % FUNCTION
+    (answers / "clipped.1.md").write_text(said)
+    (answers / "clipped.2.py").write_text(FUNCTION.replace("value * by", "value * 2"))
+    (answers / "clipped.3.py").write_text(FUNCTION.replace("def clipped(", "def other("))
+    found, _ = evaluated(tmp_path / "clipped.py", "--policy", "replay", "--answers", answers, "--samples", "4",
+                         "--coverage", "pure", "--out", tmp_path / "out")
+    (line,) = found.values()
+    assert [(sample["outcome"], sample["rejected_at"]) for sample in line["samples"]] == [
+        ("accepted", None), ("accepted", None), ("rejected", "correct"), ("rejected", "load")], line
+    assert line["samples"][1]["plan"] == "By a kernel."
+    # What stands for the model takes its place anywhere.
+    process = run("verify", "--backend", "cpu", "--trials", "1", tmp_path / "out" / "clipped.reference.py",
+                  tmp_path / "out" / "clipped.0.py")
+    assert process.returncode == 0, process.stdout + process.stderr
+
+
 BOOK_CLASS = """import torch
 from torch import nn
 

@@ -28,7 +28,10 @@ import random as _random
 
 import torch
 
-_own_get_inputs = globals().get("get_inputs")
+try:
+    _own_get_inputs = get_inputs
+except NameError:
+    _own_get_inputs = None
 
 
 def _calls_of_tests():
@@ -108,7 +111,8 @@ def adapt(request):
         raise Refused("unsupported", "no test calls %s with a tensor" % operator, name, None)
     model = _MODEL.format(arguments=", ".join(names),
                           calls="\n".join("            %s," % call for call in written))
-    return {"status": "ok", "model": text + model}
+    return {"status": "ok", "model": text + model, "operator": operator,
+            "candidate": "import torch\n" + model.replace("class Model(", "class ModelNew(", 1)}
 
 
 def _names(tree, file):

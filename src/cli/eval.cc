@@ -374,7 +374,12 @@ int run(const Flags& flags) {
       return baselines->build(models, scratch.emplace_back().path());
     };
   }
-  const std::vector<PolicyFlags> asked = policies_of(flags);
+  std::vector<PolicyFlags> asked = policies_of(flags);
+  for (const SuiteModel& model : all) {
+    if (!model.function) continue;
+    const fs::path name = fs::path(model.request.file).replace_extension();
+    for (PolicyFlags& each : asked) each.functions[name.generic_string()] = *model.function;
+  }
   flags.policy.refuse_unused(asked);
   std::vector<Judged> judged = judged_of(flags, asked);
   make_policies(flags, asked, machine.profile, judged);

@@ -155,7 +155,7 @@ std::unique_ptr<Policy> PolicyFlags::make_one(const std::string& name,
   if (name == "openai") return make_asked();
   if (name == "replay") {
     if (answers.empty()) throw InputError("--policy replay needs --answers DIR");
-    return make_replay(answers);
+    return make_replay(answers, functions);
   }
   if (name == "inductor") {
     // A compile has a core of its own for most of its time.

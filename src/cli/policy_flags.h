@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@ struct PolicyFlags {
   std::optional<int> concurrency;
   LocalOptions local;
   std::string answers;
+  std::map<std::string, FunctionForm> functions;  // as make_replay() has it; no flag
 
   void add_to(CLI::App& app);
   // The same flags for another policy: "teacher", "inductor", or the folder of a model, which

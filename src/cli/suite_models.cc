@@ -87,7 +87,9 @@ void adapt_all(std::vector<SuiteModel>& models, const SuiteFormat& format, Worke
   for (size_t i = 0; i < places.size(); ++i) {
     SuiteModel& model = models[places[i]];
     if (adapted[i].value) {
-      model.request.text = std::move(*adapted[i].value);
+      AdaptedTest& made = *adapted[i].value;
+      model.request.text = std::move(made.model);
+      model.function = FunctionForm{std::move(made.name), std::move(made.candidate)};
     } else {
       model.fault = std::move(adapted[i].fault);
     }

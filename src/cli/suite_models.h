@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/common.h"
+#include "policy/prompt.h"
 #include "worker/jobs.h"
 
 namespace kw {
@@ -21,6 +22,7 @@ struct SuiteModel {
   // ("level1/23_softmax"), of a row its id, or "level1/23_softmax". Relative, and not above.
   std::string name;
   std::string level;  // the subfolder, or the row's level as "level1"; "" where there is none
+  std::optional<FunctionForm> function;  // of an operator with tests: what answers may be
   std::optional<JobFault> fault;  // nothing can be recorded: its test could not be made a model
 };
 

@@ -95,7 +95,37 @@ Answer bare(string_view text) {
   return fault("the answer has no code block, and no import before its code");
 }
 
+// Whether code has `def name(` at the beginning of a line.
+bool defines(string_view code, string_view name) {
+  for (size_t at = 0; at < code.size();) {
+    const Line line = line_at(code, at);
+    string_view rest = code.substr(line.begin, line.end - line.begin);
+    at = line.next;
+    if (!rest.starts_with("def ")) continue;
+    rest = trimmed(rest.substr(4));
+    if (!rest.starts_with(name)) continue;
+    if (trimmed(rest.substr(name.size())).starts_with('(')) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+std::string with_model(string_view text, bool is_code, const FunctionForm& form) {
+  const std::string same(text);
+  const std::optional<std::string> said = is_code ? same : without_thoughts(text);
+  if (!said || said->find(kClass) != std::string::npos) return same;
+  const std::string added = "\n\n" + form.model;
+  const std::vector<Block> blocks = is_code ? std::vector<Block>{} : blocks_of(*said);
+  if (blocks.empty()) return defines(*said, form.name) ? *said + added : same;
+  for (size_t i = blocks.size(); i-- > 0;) {
+    const Block& block = blocks[i];
+    const string_view code = string_view(*said).substr(block.begin, block.end - block.begin);
+    if (!block.closed || !defines(code, form.name)) continue;
+    return said->substr(0, block.end) + added + said->substr(block.end);
+  }
+  return same;
+}
 
 std::optional<std::string> without_thoughts(string_view text) {
   constexpr string_view kOpen = "<think>", kClose = "</think>";

@@ -48,4 +48,14 @@ struct Answer {
 // `class ModelNew`; of text without fences, everything from the first import on.
 Answer parse_answer(std::string_view text);
 
+// TritonBench has answers in the form of its tasks: a function that stands for an operator of the
+// same name, and no class ModelNew.
+struct FunctionForm {
+  std::string name;   // the operator's
+  std::string model;  // text of a class ModelNew, whose forward calls it as the tests do
+};
+// The answer (`is_code`: a module alone) with that class at the end of the code that defines the
+// function, less its thoughts. The same text where it has a class ModelNew, or no such function.
+std::string with_model(std::string_view text, bool is_code, const FunctionForm& form);
+
 }  // namespace kw

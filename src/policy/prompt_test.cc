@@ -174,5 +174,32 @@ TEST(ParseAnswer, TakesTimeInProportionToLength) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
+TEST(FunctionForm, AClassIsPutBehindTheFunction) {
+  const FunctionForm form = {"f", "class ModelNew: pass\n"};
+  const std::string code = "import torch\ndef f (x):\n    return x\n";
+  EXPECT_EQ(with_model(code, true, form), code + "\n\nclass ModelNew: pass\n");
+  const std::string answer = "A plan.\n```python\n" + code + "```\n```python\nf(1)\n```\n";
+  EXPECT_EQ(parse_answer(with_model(answer, false, form)).source,
+            code + "\n\nclass ModelNew: pass\n");
+  EXPECT_EQ(parse_answer(with_model(answer, false, form)).plan, "A plan.");
+  // Thoughts define nothing.
+  const std::string thought = "<think>```\ndef f(x): 1\n```</think>" + answer;
+  EXPECT_EQ(parse_answer(with_model(thought, false, form)).source,
+            code + "\n\nclass ModelNew: pass\n");
+}
+
+TEST(FunctionForm, OtherTextsStayAsTheyAre) {
+  const FunctionForm form = {"f", "class ModelNew: pass\n"};
+  for (const std::string text :
+       {"def g(x):\n    pass\n", " def f(x):\n    pass\n", "def ff(x): pass", "# def f(x)", "",
+        "def f", "class ModelNew: 1\ndef f(x): 2\n", "<think>def f(x): 1"}) {
+    EXPECT_EQ(with_model(text, true, form), text);
+    EXPECT_EQ(with_model(text, false, form), text);
+    const std::string fenced = "```\n" + text + "\n```\n";
+    EXPECT_EQ(with_model(fenced, false, form), fenced);
+  }
+  EXPECT_EQ(with_model("```\ndef f(x): 1\n", false, form), "```\ndef f(x): 1\n");  // cut off
+}
+
 }  // namespace
 }  // namespace kw

@@ -113,7 +113,8 @@ class Folder {
 
 class Replay : public Policy {
  public:
-  explicit Replay(const fs::path& answers) : path_(answers), folder_(answers) {}
+  Replay(const fs::path& answers, std::map<std::string, FunctionForm> functions)
+      : path_(answers), folder_(answers), functions_(std::move(functions)) {}
 
   std::string name() const override { return "replay"; }
   std::string fingerprint() const override {
@@ -132,9 +133,13 @@ class Replay : public Policy {
     note(found);
     std::vector<Proposal> out;
     if (!found) return out;
+    const auto form = functions_.find(model_name(task));
     for (const auto& [sample, stored] : found->second) {
       if (static_cast<int>(out.size()) == count) break;
-      out.push_back(proposal_of(stored));
+      out.push_back(proposal_of(
+          form == functions_.end()
+              ? stored
+              : Stored{with_model(stored.text, stored.code, form->second), stored.code}));
       out.back().model_seconds = least_seconds(task, profile);
     }
     return out;
@@ -207,6 +212,7 @@ class Replay : public Policy {
 
   const fs::path path_;
   const Folder folder_;
+  const std::map<std::string, FunctionForm> functions_;
   mutable std::mutex mutex_;  // of what follows
   std::set<std::string> used_;
   int64_t without_ = 0;
@@ -214,8 +220,9 @@ class Replay : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_replay(const fs::path& answers) {
-  return std::make_unique<Replay>(answers);
+std::unique_ptr<Policy> make_replay(const fs::path& answers,
+                                    std::map<std::string, FunctionForm> functions) {
+  return std::make_unique<Replay>(answers, std::move(functions));
 }
 
 }  // namespace kw

@@ -4,9 +4,12 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <string>
 
 #include "policy/policy.h"
+#include "policy/prompt.h"
 
 namespace kw {
 
@@ -14,6 +17,9 @@ namespace kw {
 // {"task", "sample", "answer"} a line. A task is named by its model's file, or by forward_hash() or
 // forward_structure_hash() (task_key.h). InputError when there is nothing to read, when a line is
 // none, and when two answers are for one sample.
-std::unique_ptr<Policy> make_replay(const std::filesystem::path& answers);
+// `functions`: by model_name() of tasks that were made of an operator's tests, the form in which
+// answers may be a function.
+std::unique_ptr<Policy> make_replay(const std::filesystem::path& answers,
+                                    std::map<std::string, FunctionForm> functions = {});
 
 }  // namespace kw

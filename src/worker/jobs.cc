@@ -338,10 +338,10 @@ std::vector<JobOutcome<Recorded>> record_own(WorkerPool& pool,
   return out;
 }
 
-std::vector<JobOutcome<std::string>> adapt_tests(WorkerPool& pool,
+std::vector<JobOutcome<AdaptedTest>> adapt_tests(WorkerPool& pool,
                                                  const std::vector<RecordRequest>& tests,
                                                  std::chrono::milliseconds deadline) {
-  std::vector<JobOutcome<std::string>> out(tests.size());
+  std::vector<JobOutcome<AdaptedTest>> out(tests.size());
   std::map<uint64_t, size_t> under_way;  // job id -> its test
   for (size_t i = 0; i < tests.size(); ++i) {
     if (auto fault = text_fault(tests[i])) {
@@ -356,8 +356,10 @@ std::vector<JobOutcome<std::string>> adapt_tests(WorkerPool& pool,
     const JobResult result = pool.next();
     const size_t i = under_way.at(result.id);
     under_way.erase(result.id);
-    out[i] = outcome_of<std::string>(result, "adapt", tests[i],
-                                     [](const JsonReader& in) { return in.at("model").string(); });
+    out[i] = outcome_of<AdaptedTest>(result, "adapt", tests[i], [](const JsonReader& in) {
+      return AdaptedTest{in.at("model").string(), in.at("operator").string(),
+                         in.at("candidate").string()};
+    });
   }
   return out;
 }

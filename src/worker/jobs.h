@@ -89,9 +89,14 @@ std::vector<JobOutcome<Recorded>> record_own(WorkerPool& pool,
                                              const std::vector<RecordRequest>& requests,
                                              size_t a_job, std::chrono::milliseconds deadline);
 
-// The model files that stand for files with an operator and a test of it (worker/operator_test.py),
-// in the order of `tests`, as far in parallel as the pool goes. No other job may be under way.
-std::vector<JobOutcome<std::string>> adapt_tests(WorkerPool& pool,
+// What stands for a file with an operator and a test of it (worker/operator_test.py).
+struct AdaptedTest {
+  std::string model;      // the model file
+  std::string name;       // the operator's
+  std::string candidate;  // a class ModelNew whose forward calls the operator as the tests do
+};
+// In the order of `tests`, as far in parallel as the pool goes. No other job may be under way.
+std::vector<JobOutcome<AdaptedTest>> adapt_tests(WorkerPool& pool,
                                                  const std::vector<RecordRequest>& tests,
                                                  std::chrono::milliseconds deadline);
 
