@@ -64,6 +64,13 @@ def test_what_is_written_lies_as_the_suite_does_and_can_be_replayed(levels, tmp_
     assert "levels" not in last  # files that were named are of none
 
 
+def test_a_folder_of_tasks_says_how_to_name_them(tmp_path):
+    (tmp_path / "level1.jsonl").write_text("{}\n")
+    process = run("eval", tmp_path, *FLAGS)
+    assert process.returncode == 2
+    assert f"named each, such as {tmp_path / 'level1.jsonl'}" in process.stderr
+
+
 def test_equal_names_in_two_levels_are_two_models(tmp_path):
     suite, answers = tmp_path / "suite", tmp_path / "answers"
     for level, body in (("easy", "x + 1"), ("hard", "x * 2")):

@@ -21,18 +21,24 @@ bool is_hidden(const fs::path& path) {
 
 void add_folder(const fs::path& folder, std::vector<SuiteFile>& out) {
   std::vector<fs::path> found;
+  std::string tasks;  // a file of them, which is named by itself
   try {
     for (fs::recursive_directory_iterator it(folder), end; it != end; ++it) {
       if (is_hidden(it->path())) {
         if (it->is_directory()) it.disable_recursion_pending();
       } else if (it->is_regular_file() && it->path().extension() == ".py") {
         found.push_back(it->path());
+      } else if (it->path().extension() == ".jsonl") {
+        tasks = it->path().string();
       }
     }
   } catch (const fs::filesystem_error& error) {
     throw InputError(folder.string() + ": cannot be read: " + error.code().message());
   }
-  if (found.empty()) throw InputError(folder.string() + ": has no *.py file");
+  if (found.empty()) {
+    throw InputError(folder.string() + ": has no *.py file" +
+                     (tasks.empty() ? "" : "; files of tasks are named each, such as " + tasks));
+  }
   std::sort(found.begin(), found.end());
   for (const fs::path& path : found) {
     fs::path name = path.lexically_relative(folder);

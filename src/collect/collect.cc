@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "formats/error.h"
+#include "policy/conversation.h"
 #include "report/figures.h"
 
 namespace kw {
@@ -24,6 +25,20 @@ std::string fault_of(const Json& sample) {
   if (outcome != "rejected") return outcome == "accepted" ? "judged by one trial" : outcome;
   const std::string stage = string_at(sample, "rejected_at");
   return "rejected: " + (stage.empty() ? "?" : stage);
+}
+
+// The plan as far as the code is read back from both: one that was cut may end within a fence,
+// which would go on to the code's.
+std::string readable_plan(std::string plan, const std::string& code) {
+  const auto reads_back = [&] {
+    const std::string read = parse_answer(answer_text(plan, code)).source;
+    return read == code || read == code + "\n";
+  };
+  for (size_t fence = plan.rfind("```"); fence != std::string::npos; fence = plan.rfind("```")) {
+    if (reads_back()) break;
+    plan.resize(fence);
+  }
+  return plan;
 }
 
 }  // namespace
@@ -78,7 +93,7 @@ std::vector<FoundTask> find_answers(const std::vector<EvalRun>& runs, Yields& yi
                                  : std::nullopt;
         task.answers.push_back({route_of(run, line), run.name, line.at("model"),
                                 static_cast<int>(i), string_at(sample, "family"),
-                                string_at(sample, "plan"), *code, speedup});
+                                readable_plan(string_at(sample, "plan"), *code), *code, speedup});
       }
     }
   }

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "formats/error.h"
+#include "policy/conversation.h"
 
 namespace kw {
 namespace {
@@ -112,7 +113,8 @@ TEST(FoundAnswers, AreThoseThatWereAcceptedInFull) {
       {"outcome", "verified"},
       {"level", "level1"},
       {"samples",
-       {sample({{"speedup_eager", {{"estimate", 2.0}, {"lower", 1.9}, {"upper", 2.1}}}}),
+       {sample({{"speedup_eager", {{"estimate", 2.0}, {"lower", 1.9}, {"upper", 2.1}}},
+                {"plan", "a plan\n```\nwhole\n```\n```python\nx = 1"}}),
         sample({{"outcome", "rejected"}, {"rejected_at", "correct"}}), sample({{"same_as", 0}}),
         sample({{"degenerate", true}}), sample({{"in_full", false}}),
         sample({{"outcome", "not judged"}}), sample(Json::object()), sample({{"share", 0.6}})}}};
@@ -120,7 +122,8 @@ TEST(FoundAnswers, AreThoseThatWereAcceptedInFull) {
       << Json{{"eval", {{"flags", {{"--policy", {"local"}}}}, {"backend", "cpu"}}}}.dump() << "\n"
       << line.dump() << "\n";
   std::ofstream(folder / "m.reference.py") << "text";
-  std::ofstream(folder / "m.0.fragment.py") << "code";
+  const std::string code = "import torch\nclass ModelNew: pass\n";
+  std::ofstream(folder / "m.0.fragment.py") << code;
   Yields yields;
   const auto found = find_answers({read_eval_run(folder)}, yields);
   ASSERT_EQ(found.size(), 1u);
@@ -128,7 +131,10 @@ TEST(FoundAnswers, AreThoseThatWereAcceptedInFull) {
   EXPECT_EQ(found[0].level, "level1");
   EXPECT_EQ(found[0].judged, 7);
   ASSERT_EQ(found[0].answers.size(), 1u);
-  EXPECT_EQ(found[0].answers[0].code, "code");
+  EXPECT_EQ(found[0].answers[0].code, code);
+  // The plan was cut within a fence, and is cut before it.
+  EXPECT_EQ(found[0].answers[0].plan, "a plan\n```\nwhole\n```\n");
+  EXPECT_EQ(parse_answer(answer_text(found[0].answers[0].plan, code)).source, code);
   EXPECT_EQ(found[0].answers[0].speedup, 2.0);
   const RouteYield& local = yields.at("local");
   EXPECT_EQ(local.answers, 8);
