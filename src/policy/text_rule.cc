@@ -139,39 +139,28 @@ const Names& names_of(bool computing) {
   return computing ? all.first : all.second;
 }
 
-// Functions of torch's that are no operators, and compute nothing.
+// Functions of torch's that the table has no operator for, and that compute nothing.
 const Names kOthers = {"Generator",
                        "Size",
+                       "as_tensor",
                        "broadcast_shapes",
                        "can_cast",
                        "device",
                        "dtype",
-                       "empty",
-                       "empty_like",
-                       "empty_permuted",
-                       "empty_strided",
+                       "enable_grad",
                        "finfo",
-                       "full",
-                       "full_like",
                        "get_default_dtype",
                        "iinfo",
                        "inference_mode",
                        "is_floating_point",
                        "is_tensor",
                        "manual_seed",
-                       "new_empty",
                        "no_grad",
                        "numel",
-                       "ones",
-                       "ones_like",
                        "promote_types",
                        "result_type",
-                       "tensor",
-                       "zeros",
-                       "zeros_like",
-                       "as_tensor",
                        "set_grad_enabled",
-                       "enable_grad"};
+                       "tensor"};
 // Methods that others have, too (lists, sets, loggers, builtins), or that prepare a tensor.
 const Names kCommon = {"add", "clone",  "contiguous", "copy",  "fill", "index", "log",
                        "pad", "repeat", "sort",       "split", "to",   "zero"};

@@ -33,11 +33,11 @@ JudgeReport OpinionJudge::judge(const std::vector<AnswerToJudge>& answers, uint6
   JudgeReport out = verdicts_.judge(answers, seed);
   const auto start = Clock::now();
   std::map<std::pair<const Task*, std::string>, Opinion> found;  // by task and code
+  std::vector<const Opinion*> of_answer(answers.size());
   for (size_t i = 0; i < answers.size(); ++i) {
     const auto& judged = out.judgements[i].judged;
-    if (judged && judged->correct) {
-      found[{answers[i].task.get(), parse_answer(answers[i].text).source}];
-    }
+    if (!judged || !judged->correct) continue;
+    of_answer[i] = &found[{answers[i].task.get(), parse_answer(answers[i].text).source}];
   }
   std::vector<decltype(found)::pointer> open;
   for (auto& one : found) open.push_back(&one);
@@ -45,14 +45,11 @@ JudgeReport OpinionJudge::judge(const std::vector<AnswerToJudge>& answers, uint6
     open[i]->second = opinion_on(*open[i]->first.first, open[i]->first.second, *opinions_);
   });
   for (size_t i = 0; i < answers.size(); ++i) {
-    Judgement& judgement = out.judgements[i];
-    if (!judgement.judged || !judgement.judged->correct) continue;
-    const Opinion& opinion =
-        found.at({answers[i].task.get(), parse_answer(answers[i].text).source});
-    if (!opinion.fault.empty()) {
+    if (!of_answer[i]) continue;
+    if (!of_answer[i]->fault.empty()) {
       ++out.times.no_opinions;
-    } else if (!opinion.is_functional()) {
-      judgement = {Judged{}, "opinion", opinion_text(opinion)};
+    } else if (!of_answer[i]->is_functional()) {
+      out.judgements[i] = {Judged{}, "opinion", opinion_text(*of_answer[i])};
     }
   }
   out.times.asked = static_cast<int64_t>(open.size());
