@@ -91,6 +91,42 @@ def test_held_out_models_are_not_collected(judged, tmp_path):
     assert none.returncode == 1 and (tmp_path / "none" / "rows.jsonl").read_text() == ""
 
 
+TWO_LAYERS = """
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(%d, 32), torch.nn.Linear(32, 16)
+
+    def forward(self, x, y):
+        return self.second(torch.relu(self.first(x))) + y
+
+
+def get_inputs():
+    return [torch.randn(%d, %d), torch.randn(%d, 16)]
+"""
+
+
+def test_held_out_models_with_weights_and_another_class(tmp_path):
+    """A structure is of the program as it is asked about, which weights and several inputs do not change."""
+    models, held = tmp_path / "models", tmp_path / "held"
+    for folder, (width, rows) in ((models, (24, 40)), (held, (16, 24))):
+        folder.mkdir()
+        (folder / "net.py").write_text(TWO_LAYERS % (width, rows, width, rows))
+    (held / "net.py").write_text((held / "net.py").read_text().replace("first", "one").replace("second", "two")
+                                 .replace("Net", "Model"))
+    process = run("eval", models, "--class", "Net", "--backend", "cpu", "--trials", "1", "--no-time", "--out",
+                  tmp_path / "run")
+    assert process.returncode == 0, process.stderr
+    collect = ("collect", tmp_path / "run", "--backend", "cpu", "--known-text", "1")
+    process = run(*collect, "--out", tmp_path / "all", "--verl")
+    assert process.returncode == 0 and len(rows_of(tmp_path / "all")) == 1, process.stdout + process.stderr
+    process = run(*collect, "--out", tmp_path / "none", "--against", held)
+    assert process.returncode == 1 and "a held-out model's program" in process.stdout, process.stdout
+
+
 def test_what_is_no_run_is_refused(judged, tmp_path):
     missing = run("collect", tmp_path / "missing", "--out", tmp_path / "rows")
     assert missing.returncode == 2 and "missing" in missing.stderr

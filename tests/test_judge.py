@@ -99,12 +99,70 @@ def test_only_the_field_with_the_questions_id_counts(judged):
     assert agreement(judge(judged, fooled)[0])["rejected_not_functional"] == 2
 
 
+@pytest.mark.parametrize("form", [
+    "<think>hm</think>%s", "opened by the template</think>%s", "%s", "<think>{</think>so: %s\n```",
+])
+def test_what_a_judge_says_of_thoughts_is_none(judged, form):
+    found = agreement(judge(judged, lambda asked: form % opinion(asked, why="a <think> in </think> it, <think>"))[0])
+    assert found["no_opinion"] == 0
+
+
+def test_candidates_words_for_thoughts_hide_no_opinion(judged):
+    """A judge that quotes what the candidate says of thoughts, before or behind its opinion."""
+    for form in ("It says <think> somewhere.\n%s", "%s\nIt said </think>.", "<think>it says </think></think>%s"):
+        found = agreement(judge(judged, lambda asked: form % honest(asked), judge=form)[0])
+        assert found["no_opinion"] == 0 and found["delegation"] == 2, form
+
+
+def test_a_judge_that_fails_leaves_anothers_opinions(judged):
+    before = agreement(judge(judged, honest)[0])
+    assert agreement(judge(judged, lambda asked: "fine", judge="another")[0]) == before
+    process, asked = judge(judged, honest, judge="another")
+    assert len(asked) == 4 and agreement(process) == before
+
+
+def test_opinions_of_before_texts_were_noted_count_for_nothing(judged):
+    found = agreement(judge(judged, honest)[0])
+    file = judged / "opinions.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    for line in lines:
+        del line["candidate"]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert run("report", judged).returncode == 0
+    process, asked = judge(judged, honest)
+    assert len(asked) == 4 and agreement(process) == found
+
+
+def test_first_looks_stand_beside_no_opinion(judged):
+    """Side by side, what passed a first look is not judged; of a right, a wrong and two delegating ones one passes."""
+    process = run("eval", judged.parent / "models", "--backend", "cpu", "--side-by-side", "--policy", "replay",
+                  "--answers", judged.parent / "answers", "--samples", "4", "--out", judged.parent / "looks")
+    assert process.returncode == 0, process.stderr
+    lines = judged.parent / "looks" / "lines.jsonl"
+    first, line = map(json.loads, lines.read_text().splitlines())
+    for sample in line["samples"]:
+        sample.update(outcome="accepted", rejected_at=None, in_full=False)
+    lines.write_text(json.dumps(first) + "\n" + json.dumps(line) + "\n")
+    process, asked = judge(judged.parent / "looks", honest)
+    assert not asked and agreement(process)["not_judged"] == 4
+
+
+def test_an_opinion_on_another_text_counts_for_nothing(judged):
+    assert agreement(judge(judged, honest)[0])["no_opinion"] == 0
+    (kept,) = [path for path in judged.rglob("*.0.fragment.py")]
+    kept.write_text(kept.read_text() + "# another\n")
+    process, asked = judge(judged, honest)
+    assert [each["candidate"] for each in asked] == [kept.read_text()]
+    assert agreement(process)["no_opinion"] == 0
+
+
 @pytest.mark.parametrize("answer", [
     lambda asked: "fine",
     lambda asked: FORGED % "0",
     lambda asked: opinion(asked, delegation="no"),
     lambda asked: opinion(asked)[:-1],
     lambda asked: "<think>" + opinion(asked),
+    lambda asked: f"<think>{opinion(asked)}</think>",
     lambda asked: '{"a":' * 5000,
 ])
 def test_what_is_no_opinion_is_counted_apart_and_asked_again(judged, answer):

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from command import DOUBLED_MODEL, binary, run
+from command import DOUBLED_MODEL, SINE_MODEL, binary, run
 from test_suites import FLAGS, LEVELS
 
 LINES = ("level1/1_row_softmax", "level1/4_max_pool", "level2/3_product_mean_sigmoid",
@@ -123,6 +123,27 @@ def test_what_is_no_run(tmp_path, make, reason):
     make(tmp_path / "run")
     process = run("report", tmp_path / "run")
     assert process.returncode == 2 and reason in process.stderr
+
+
+def test_a_report_does_not_write_over_runs(whole, tmp_path):
+    out, _ = whole
+    other = tmp_path / "other"
+    shutil.copytree(out, other)
+    for flags in (("--csv", out / "lines.jsonl"), ("--out", out / "lines.jsonl"),
+                  ("--against", other, "--out", other / "lines.jsonl"), ("--out", out)):
+        before = (out / "lines.jsonl").read_text()
+        process = run("report", out, *flags)
+        assert process.returncode == 2 and "is the run itself" in process.stderr, flags
+        assert (out / "lines.jsonl").read_text() == before == (other / "lines.jsonl").read_text()
+
+
+def test_a_run_with_a_search_is_compared_with_one_without(tmp_path):
+    (tmp_path / "sine.py").write_text(SINE_MODEL)
+    for name, flags in (("alone", ()), ("searched", ("--search", "20s"))):
+        process = run("eval", tmp_path / "sine.py", *FLAGS, *flags, "--out", tmp_path / name)
+        assert process.returncode == 0, process.stderr
+    (found,) = reported(tmp_path / "searched", "--against", tmp_path / "alone")["against"]
+    assert (found["tasks"], found["left_out"]) == (1, 0)
 
 
 SCALED = """

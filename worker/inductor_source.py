@@ -198,6 +198,8 @@ class _Helpers:
         definition.name = f"inductor_{helper.lstrip('_')}"
         if ast.get_docstring(definition) is not None:
             del definition.body[0]
+        # `T = tl.core._unwrap_if_constexpr(T)`: Triton does that itself, and the name is private.
+        definition.body = [line for line in definition.body if "_unwrap_if_constexpr(" not in ast.unparse(line)]
         local = {argument.arg for argument in definition.args.args}
         local |= {node.id for node in ast.walk(definition)
                   if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}

@@ -48,7 +48,8 @@ void hold_out(const Flags& flags, Machine& machine, Keeper& keeper) {
       throw InputError("--against: " + models[i].request.file +
                        " was not recorded: " + (tasks[i].fault ? tasks[i].fault->text() : ""));
     }
-    keeper.hold_out(forward_structure_hash(canonical(tasks[i].value->task)), models[i].original);
+    const Task task = cut_whole(canonical(tasks[i].value->task)).task;
+    keeper.hold_out(forward_structure_hash(task), models[i].original);
   }
 }
 
@@ -82,7 +83,8 @@ std::string verl_row_of(const FoundTask& found, const FoundAnswer& best, const T
                   {{"index", index},
                    {"split", "train"},
                    {"level", level},
-                   {"model", found.text},
+                   {"model", found.cls == "Model" ? found.text  // as rewards name it
+                                                  : found.text + "\n\nModel = " + found.cls + "\n"},
                    {"structure", structure},
                    {"difficulty", difficulty(found)},
                    {"route", best.route},
@@ -112,6 +114,7 @@ int run(const Flags& flags) {
       RecordRequest request;
       request.text = found[i].text;
       request.file = found[i].name;
+      request.cls = found[i].cls;
       request.profile = machine.profile;
       requests.push_back(std::move(request));
     }

@@ -219,18 +219,24 @@ Json flags_given(const CLI::App& app) {
   return out;
 }
 
-// What a run's lines depend on: flags, who is asked, and the models' texts.
+// What a run's lines depend on: flags, who is asked, the models' texts, and what runs them.
 Json asked_of(const Flags& flags, const std::vector<SuiteModel>& models,
-              const std::vector<Judged>& judged, const DeviceProfile& profile) {
-  Json texts, policies;
+              const std::vector<Judged>& judged, const std::vector<PolicyFlags>& asked,
+              const DeviceProfile& profile, const Json& versions) {
+  Json texts, policies, labels = Json::array();
   for (const SuiteModel& model : models) {
     texts.push_back({model.request.file, model.original});
   }
   for (const Judged& each : judged) {  // a folder's model may be another one by now
     policies.push_back({each.policy->name(), each.policy->fingerprint()});
   }
+  for (const PolicyFlags& each : asked) labels.push_back(each.label());
+  Json used = Json::object();
+  for (const char* name : {"torch", "triton"}) used[name] = versions.value(name, Json());
   return {{"flags", flags.given},
           {"policies", std::move(policies)},
+          {"labels", std::move(labels)},
+          {"versions", std::move(used)},
           {"backend", flags.machine.chosen_backend()},
           {"device", profile.name},
           {"models", sha256_hex(texts.dump())}};
@@ -273,23 +279,25 @@ std::vector<size_t> places_of(const std::string& shard, size_t models) {
 
 // With --lines, models that an ended run or another shard judged are counted and leave `places`,
 // those of models that are to be judged.
-void open_lines(const Flags& flags, const DeviceProfile& profile,
-                const std::vector<SuiteModel>& models, std::vector<Judged>& judged,
+void open_lines(const Flags& flags, Machine& machine, const std::vector<SuiteModel>& models,
+                const std::vector<PolicyFlags>& asked, std::vector<Judged>& judged,
                 std::vector<size_t>& places, std::optional<EvalLines>& lines) {
   if (flags.lines.empty()) return;
   std::vector<std::string> labels;
   for (const Judged& each : judged) labels.push_back(each.label);
-  lines.emplace(flags.lines, asked_of(flags, models, judged, profile), std::move(labels));
+  lines.emplace(flags.lines,
+                asked_of(flags, models, judged, asked, machine.profile, machine.pool.versions()),
+                std::move(labels));
   for (const std::string& other : flags.merge) lines->merge(other);
-  const size_t asked = places.size();
+  const size_t before = places.size();
   std::erase_if(places, [&](size_t place) {
     const auto known = lines->of(models[place].request.file);
     for (size_t i = 0; known && i < judged.size(); ++i) count((*known)[i], place, judged[i]);
     return known.has_value();
   });
-  if (places.size() < asked) {
-    std::fprintf(stderr, "eval: %zu of %zu models were judged before (%s)\n", asked - places.size(),
-                 asked, flags.lines.c_str());
+  if (places.size() < before) {
+    std::fprintf(stderr, "eval: %zu of %zu models were judged before (%s)\n",
+                 before - places.size(), before, flags.lines.c_str());
   }
 }
 
@@ -383,7 +391,7 @@ int run(const Flags& flags) {
   flags.policy.refuse_unused(asked);
   std::vector<Judged> judged = judged_of(flags, asked);
   make_policies(flags, asked, machine.profile, judged);
-  open_lines(flags, machine.profile, all, judged, places, lines);
+  open_lines(flags, machine, all, asked, judged, places, lines);
   std::vector<RecordRequest> requests;
   std::vector<size_t> asked_places;  // of the requests
   for (size_t place : places) {

@@ -37,7 +37,7 @@ std::string difference_of(const Json& there, const Json& here) {
     const std::string was = value_text(before, flag), is = value_text(now, flag);
     if (was != is) add(flag + " (" + was + " there, " + is + " here)");
   }
-  for (const char* what : {"backend", "device"}) {
+  for (const char* what : {"backend", "device", "versions"}) {
     if (there.value(what, Json()) == here.value(what, Json())) continue;
     add(std::string(what) + " (" + there.value(what, Json()).dump() + " there, " +
         here.value(what, Json()).dump() + " here)");

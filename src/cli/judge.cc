@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/policy_flags.h"
+#include "cli/progress.h"
 #include "formats/error.h"
 #include "formats/on_threads.h"
 #include "formats/read_file.h"
@@ -30,7 +31,7 @@ struct Open {
   std::string reference, candidate;
 };
 
-// Samples whose text was kept, and that have no opinion of this judge's yet.
+// Samples that were judged, whose text was kept, and that have no opinion of this judge's yet.
 std::vector<Open> open_samples(const EvalRun& run, const Opinions& known,
                                const std::string& judge) {
   std::vector<Open> out;
@@ -38,6 +39,7 @@ std::vector<Open> open_samples(const EvalRun& run, const Opinions& known,
     const auto reference = kept_file(run, line, ".reference.py");
     const Json& samples = line.at("samples");
     for (size_t i = 0; i < samples.size() && reference; ++i) {
+      if (!verdict_of(samples[i])) continue;  // it would stand beside nothing
       SampleKey key{line.at("model"), line.value("label", ""), static_cast<int>(i)};
       const auto found = known.find(key);
       const bool has_one = found != known.end() && found->second.fault.empty();
@@ -64,31 +66,35 @@ int run(Flags flags) {
   if (const char* key = std::getenv(flags.key_env.c_str())) flags.chat.key = key;
   flags.chat.flags = "--judge";
   FunctionalJudge judge(flags.chat, make_socket_transport(), make_steady_clock());
-  Opinions opinions = read_opinions(run.folder);
+  Opinions opinions = read_opinions(run);
   const std::vector<Open> open = open_samples(run, opinions, flags.chat.model);
   const fs::path path = run.folder / kOpinionsFile;
   drop_cut_line(path);
   std::ofstream file(path, std::ios::app | std::ios::binary);
   std::mutex mutex;
   size_t done = 0;
+  PacedLine progress;
   on_threads(flags.chat.concurrency, open.size(), [&](size_t i) {
-    Opinion opinion = judge.judge(open[i].reference, open[i].candidate);
+    Opinion opinion = judge.judge(open[i].reference, open[i].candidate, judge.deadline());
     const std::lock_guard lock(mutex);
-    file << opinion_line(open[i].key, opinion) << std::flush;
+    file << opinion_line(open[i].key, opinion, open[i].candidate) << std::flush;
     if (!file) throw EnvironmentError("cannot write " + path.string());
-    opinions[open[i].key] = std::move(opinion);
-    std::fprintf(stderr, "judge: %zu of %zu samples\n", ++done, open.size());
-  });
-  const auto found = agreements(run, opinions);
-  if (flags.json) {
-    Json out = {{"run", run.name}, {"costs", judge.costs()}, {"policies", Json::array()}};
-    for (const auto& [label, one] : found) {
-      out["policies"].push_back({{"label", label}, {"agreement", to_json(one)}});
+    const auto known = opinions.find(open[i].key);
+    if (opinion.fault.empty() || known == opinions.end() || !known->second.fault.empty()) {
+      opinions[open[i].key] = std::move(opinion);
     }
-    std::cout << out.dump() << std::endl;
-  } else {
-    std::cout << agreement_text(found) << std::flush;
+    if (!progress.is_due(++done == open.size())) return;
+    progress.show("judge: " + std::to_string(done) + " of " + std::to_string(open.size()) +
+                  " samples");
+  });
+  Json out = {{"run", run.name}, {"costs", judge.costs()}, {"policies", Json::array()}};
+  for (const std::string& label : run.labels) {
+    const Agreement one = agreement_of(run, label, opinions);
+    out["policies"].push_back({{"label", label}, {"agreement", to_json(one)}});
+    if (!flags.json) std::cout << agreement_text(label, one);
   }
+  if (flags.json) std::cout << out.dump();
+  std::cout << std::endl;
   std::fprintf(stderr, "%s\n", costs_text("judge " + flags.chat.model, judge.costs()).c_str());
   std::fprintf(stderr, "%s\n", path.c_str());
   return 0;

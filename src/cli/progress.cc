@@ -29,4 +29,22 @@ void ProgressLine::show(const Progress& p) {
   drawn_ = true;
 }
 
+PacedLine::PacedLine() : terminal_(::isatty(STDERR_FILENO)) {}
+
+PacedLine::~PacedLine() {
+  if (terminal_ && drawn_) std::fputc('\n', stderr);
+}
+
+bool PacedLine::is_due(bool last) const {
+  const std::chrono::duration<double> pause(terminal_ ? 0.1 : 10);
+  return last || !drawn_ || Clock::now() - shown_ >= pause;
+}
+
+void PacedLine::show(const std::string& text) {
+  shown_ = Clock::now();
+  drawn_ = true;
+  std::fprintf(stderr, "%s%s%s", terminal_ ? "\r\033[K" : "", text.c_str(), terminal_ ? "" : "\n");
+  std::fflush(stderr);
+}
+
 }  // namespace kw

@@ -6,10 +6,9 @@
 #include "cli/common.h"
 #include "formats/error.h"
 #include "report/eval_page.h"
+#include "report/eval_report.h"
 #include "report/eval_run.h"
 #include "report/eval_summary.h"
-#include "report/layers.h"
-#include "report/run_comparison.h"
 
 namespace kw {
 namespace {
@@ -21,29 +20,17 @@ struct Flags {
   bool json = false, no_sources = false;
 };
 
-Json summary_json(const EvalRun& run, const std::vector<RunMetrics>& metrics,
-                  const EvalRun* against, const std::vector<RunComparison>& comparisons,
-                  const Opinions& opinions) {
-  Json out = {{"run", run.name}, {"asked", run.asked}, {"policies", Json::array()}};
-  for (const RunMetrics& each : metrics) {
-    if (!each.level) {
-      out["policies"].push_back({{"label", each.label}, {"summary", to_json(each.metrics)}});
-    } else {
-      out["policies"].back()["levels"][*each.level] = to_json(each.metrics);
+// InputError where a file that is to be written is one that is read.
+void check_is_no_run(const char* flag, const fs::path& file, const Flags& flags) {
+  for (const std::string& run : {flags.run, flags.against}) {
+    if (run.empty()) continue;
+    for (const fs::path& read :
+         {fs::path(run), fs::path(run) / kEvalLinesFile, fs::path(run) / kOpinionsFile}) {
+      std::error_code error;
+      if (!fs::equivalent(file, read, error)) continue;
+      throw InputError(std::string(flag) + ": " + file.string() + " is the run itself");
     }
   }
-  for (Json& policy : out["policies"]) {
-    policy["layers"] = to_json(layers_of(run, policy.at("label"), opinions));
-  }
-  for (const RunComparison& each : comparisons) {
-    out["against"].push_back({{"label", each.ours},
-                              {"their_label", each.theirs},
-                              {"run", against->name},
-                              {"tasks", each.tasks},
-                              {"left_out", each.left_out},
-                              {"comparison", to_json(each.comparison)}});
-  }
-  return out;
 }
 
 int run(const Flags& flags) {
@@ -56,44 +43,16 @@ int run(const Flags& flags) {
   }
   std::optional<EvalRun> against;
   if (!flags.against.empty()) against = read_eval_run(flags.against);
-  const EvalRun* other = against ? &*against : nullptr;
-  const std::vector<RunMetrics> metrics = measure_run(run);
-  std::vector<RunComparison> comparisons;
-  if (other) comparisons = compare_runs(run, *other);
   const fs::path page = !flags.out.empty() ? fs::path(flags.out)
                         : fs::is_directory(flags.run)
                             ? fs::path(flags.run) / "report.html"
                             : fs::path(flags.run).replace_extension(".html");
-  for (const std::string& input : {flags.run, flags.against}) {
-    std::error_code error;
-    if (!input.empty() && fs::equivalent(page, input, error)) {
-      throw InputError("--out: " + page.string() + " is the run itself");
-    }
-  }
-  const Opinions opinions = run.folder.empty() ? Opinions() : read_opinions(run.folder);
-  write_file(page, eval_page(run, metrics, other, comparisons, opinions, !flags.no_sources));
-  if (!flags.csv.empty()) write_file(flags.csv, eval_csv(run));
-  if (flags.json) {
-    Json out = summary_json(run, metrics, other, comparisons, opinions);
-    if (!opinions.empty()) {
-      for (const auto& [label, one] : agreements(run, opinions)) {
-        out["opinions"].push_back({{"label", label}, {"agreement", to_json(one)}});
-      }
-    }
-    std::cout << out.dump() << std::endl;
-  } else {
-    for (const RunMetrics& each : metrics) {
-      if (each.level) {
-        std::cout << level_text(*each.level, each.metrics);
-        continue;
-      }
-      if (!each.label.empty()) std::cout << each.label << ": ";
-      std::cout << summary_text(each.metrics);
-    }
-    if (!opinions.empty()) std::cout << agreement_text(agreements(run, opinions));
-    if (other) std::cout << "against " << other->name << ", " << comparison_text(comparisons);
-    std::cout << std::flush;
-  }
+  check_is_no_run("--out", page, flags);
+  if (!flags.csv.empty()) check_is_no_run("--csv", flags.csv, flags);
+  const EvalReport report = report_on(std::move(run), against);
+  write_file(page, eval_page(report, !flags.no_sources));
+  if (!flags.csv.empty()) write_file(flags.csv, eval_csv(report.run));
+  std::cout << (flags.json ? to_json(report).dump() + "\n" : report_text(report)) << std::flush;
   std::fprintf(stderr, "%s\n", page.c_str());
   return 0;
 }

@@ -83,9 +83,12 @@ std::vector<SuiteModel> kernelbook_rows(const std::string& text, const std::stri
       row.at("entry_point").fail("expected the name of a class");
     }
     model.request.text = row.at("python_code").string() + constructed(cls);
-    const bool has_id = row.has("uuid") && row.at("uuid").raw().is_number_integer();
-    model.name =
-        plain_name(cls + "_" + (has_id ? row.at("uuid").raw().dump() : std::to_string(number)));
+    const Json id = row.has("uuid") ? row.at("uuid").raw() : Json();
+    const bool has_id = id.is_number_integer() || (id.is_string() && id != "");
+    model.name = plain_name(cls + "_" +
+                            (!has_id          ? std::to_string(number)
+                             : id.is_string() ? id.get<std::string>()
+                                              : id.dump()));
     model.request.file = model.name + ".py";
   });
   return out;

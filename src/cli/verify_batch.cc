@@ -1,13 +1,12 @@
 #include "cli/verify_batch.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <thread>
 
+#include "cli/progress.h"
 #include "formats/error.h"
 #include "verify/batch_file.h"
 
@@ -30,24 +29,17 @@ std::string busy_text(const std::map<std::string, double>& busy, double seconds)
   return "an executor was busy " + percent(sum) + " % of the time (" + parts + ")";
 }
 
-// How far a batch is: redrawn on a terminal, elsewhere a line every few seconds.
+// How far a batch is.
 class BatchProgress {
  public:
   BatchProgress(size_t total, size_t before) : total_(total), before_(before), done_(before) {}
-  ~BatchProgress() {
-    if (terminal_ && drawn_) std::fputc('\n', stderr);
-  }
   void add(const std::string& outcome) {
     ++counts_[outcome];
     ++done_;
-    const auto now = Clock::now();
-    const std::chrono::duration<double> pause(terminal_ ? 0.1 : 10);
-    if (drawn_ && now - shown_ < pause && done_ < total_) return;
-    shown_ = now;
-    drawn_ = true;
-    std::fprintf(stderr, "%s%zu of %zu  %s  %.1f verdicts/s%s", terminal_ ? "\r\033[K" : "", done_,
-                 total_, counts().c_str(), rate(), terminal_ ? "" : "\n");
-    std::fflush(stderr);
+    if (!line_.is_due(done_ == total_)) return;
+    char speed[40];
+    std::snprintf(speed, sizeof(speed), "  %.1f verdicts/s", rate());
+    line_.show(std::to_string(done_) + " of " + std::to_string(total_) + "  " + counts() + speed);
   }
   std::string counts() const {
     std::string out;
@@ -65,10 +57,8 @@ class BatchProgress {
   const size_t total_, before_;
   size_t done_;
   std::map<std::string, size_t> counts_;
-  const bool terminal_ = ::isatty(STDERR_FILENO);
-  bool drawn_ = false;
   const Clock::time_point start_ = Clock::now();
-  Clock::time_point shown_;
+  PacedLine line_;
 };
 
 std::string outcome_of(const BatchResult& result) {

@@ -19,6 +19,11 @@ std::string route_of(const EvalRun& run, const Json& line) {
   return flags.contains("--policy") ? flags["--policy"].back().get<std::string>() : "teacher";
 }
 
+std::string class_of(const EvalRun& run) {
+  const Json flags = run.asked.value("flags", Json::object());
+  return flags.contains("--class") ? flags["--class"].back().get<std::string>() : "Model";
+}
+
 // Why an answer that was not accepted in full was not.
 std::string fault_of(const Json& sample) {
   const std::string outcome = sample.at("outcome");
@@ -45,7 +50,7 @@ std::string readable_plan(std::string plan, const std::string& code) {
 
 std::vector<FoundTask> find_answers(const std::vector<EvalRun>& runs, Yields& yields,
                                     bool hybrids) {
-  std::map<std::string, FoundTask> found;  // by text
+  std::map<std::pair<std::string, std::string>, FoundTask> found;  // by text and class
   for (const EvalRun& run : runs) {
     if (run.folder.empty())
       throw InputError(run.name +
@@ -60,9 +65,10 @@ std::vector<FoundTask> find_answers(const std::vector<EvalRun>& runs, Yields& yi
         yield.dropped["no file of the model"] += static_cast<int64_t>(samples.size());
         continue;
       }
-      FoundTask& task = found[*text];
+      FoundTask& task = found[{*text, class_of(run)}];
       if (task.text.empty()) {
         task.text = *text;
+        task.cls = class_of(run);
         task.name = line.at("model");
         task.level = line.value("level", "");
       }

@@ -25,8 +25,8 @@ struct FoundAnswer {
 
 // A model that runs judged, by its text.
 struct FoundTask {
-  std::string name, level, text;
-  int judged = 0, right = 0;  // answers, of all routes
+  std::string name, level, text, cls;  // cls: of the model in its text
+  int judged = 0, right = 0;           // answers, of all routes
   std::vector<FoundAnswer> answers;
 };
 

@@ -77,6 +77,16 @@ Answer answer_of(string_view plan, string_view source) {
   return out;
 }
 
+// Whether some line of code begins with the class.
+bool has_class(string_view code) {
+  for (size_t at = 0; at < code.size();) {
+    const Line line = line_at(code, at);
+    if (trimmed(code.substr(line.begin, line.end - line.begin)).starts_with(kClass)) return true;
+    at = line.next;
+  }
+  return false;
+}
+
 // Text without fences.
 Answer bare(string_view text) {
   if (text.find(kClass) == string_view::npos) return fault("the answer has no code block");
@@ -95,16 +105,17 @@ Answer bare(string_view text) {
   return fault("the answer has no code block, and no import before its code");
 }
 
-// Whether code has `def name(` at the beginning of a line.
+// Whether code has `def name(`, or `name =`, at the beginning of a line.
 bool defines(string_view code, string_view name) {
   for (size_t at = 0; at < code.size();) {
     const Line line = line_at(code, at);
     string_view rest = code.substr(line.begin, line.end - line.begin);
     at = line.next;
-    if (!rest.starts_with("def ")) continue;
-    rest = trimmed(rest.substr(4));
+    const bool is_function = rest.starts_with("def ");
+    if (is_function) rest = trimmed(rest.substr(4));
     if (!rest.starts_with(name)) continue;
-    if (trimmed(rest.substr(name.size())).starts_with('(')) return true;
+    rest = trimmed(rest.substr(name.size()));
+    if (rest.starts_with(is_function ? "(" : "=") && !rest.starts_with("==")) return true;
   }
   return false;
 }
@@ -114,17 +125,26 @@ bool defines(string_view code, string_view name) {
 std::string with_model(string_view text, bool is_code, const FunctionForm& form) {
   const std::string same(text);
   const std::optional<std::string> said = is_code ? same : without_thoughts(text);
-  if (!said || said->find(kClass) != std::string::npos) return same;
+  if (!said) return same;
   const std::string added = "\n\n" + form.model;
   const std::vector<Block> blocks = is_code ? std::vector<Block>{} : blocks_of(*said);
-  if (blocks.empty()) return defines(*said, form.name) ? *said + added : same;
-  for (size_t i = blocks.size(); i-- > 0;) {
-    const Block& block = blocks[i];
-    const string_view code = string_view(*said).substr(block.begin, block.end - block.begin);
-    if (!block.closed || !defines(code, form.name)) continue;
-    return said->substr(0, block.end) + added + said->substr(block.end);
+  if (blocks.empty()) {
+    return defines(*said, form.name) && !has_class(*said) ? *said + added : same;
   }
-  return same;
+  // The last with a kernel, before those without: how it is used, with a stub of it, may follow.
+  const Block* found = nullptr;
+  bool found_kernel = false;
+  for (const Block& block : blocks) {
+    const string_view code = string_view(*said).substr(block.begin, block.end - block.begin);
+    if (!block.closed) continue;
+    if (has_class(code)) return same;
+    const bool has_kernel = code.find("triton.jit") != string_view::npos;
+    if (!defines(code, form.name) || has_kernel < found_kernel) continue;
+    found = &block;
+    found_kernel = has_kernel;
+  }
+  if (!found) return same;
+  return said->substr(0, found->end) + added + said->substr(found->end);
 }
 
 std::optional<std::string> without_thoughts(string_view text) {
@@ -161,7 +181,7 @@ Answer parse_answer(string_view text) {
   for (size_t i = blocks.size(); i-- > 0;) {
     const Block& block = blocks[i];
     const string_view code = rest.substr(block.begin, block.end - block.begin);
-    if (!block.closed || code.find(kClass) == string_view::npos) continue;
+    if (!block.closed || !has_class(code)) continue;
     return answer_of(rest.substr(0, block.fence), code);
   }
   if (!blocks.back().closed) return fault("the answer is cut off: its code block does not end");

@@ -51,6 +51,17 @@ size_t end_of_object(std::string_view text, size_t begin) {
   return std::string_view::npos;
 }
 
+// Where the thought ends that the text begins with; 0: with none, npos: it has no end. Elsewhere
+// such words may be the candidate's, quoted. (The template of an endpoint's prompt may hold the
+// thought's beginning; the opinion is behind its end then, and so the last one.)
+size_t end_of_thought(std::string_view text) {
+  constexpr std::string_view kOpen = "<think>", kClose = "</think>";
+  const size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  if (!text.substr(begin).starts_with(kOpen)) return 0;
+  const size_t close = text.find(kClose, begin);
+  return close == std::string_view::npos ? close : close + kClose.size();
+}
+
 std::optional<Json> read_object(std::string_view text) {
   try {
     return parse_json(text, "an opinion");
@@ -82,14 +93,17 @@ Prompt judge_prompt(const std::string& reference, const std::string& candidate,
 }
 
 Opinion parse_opinion(std::string_view answer, std::string_view id) {
-  const std::optional<std::string> said = without_thoughts(answer.substr(0, kLongestAnswer));
-  if (!said) return no_opinion("the answer is cut off: it ends in a thought");
+  constexpr size_t npos = std::string_view::npos;
+  std::string_view said = answer.substr(0, kLongestAnswer);
+  const size_t thought = end_of_thought(said);
+  if (thought == npos) return no_opinion("the answer is cut off: it ends in a thought");
+  said.remove_prefix(thought);
   size_t looked = 0;
-  for (size_t at = said->rfind('{'); at != std::string::npos && looked < kMostObjects;
-       at = at == 0 ? std::string::npos : said->rfind('{', at - 1), ++looked) {
-    const size_t end = end_of_object(*said, at);
-    if (end == std::string::npos) continue;
-    const std::optional<Json> object = read_object(std::string_view(*said).substr(at, end - at));
+  for (size_t at = said.rfind('{'); at != npos && looked < kMostObjects;
+       at = at == 0 ? npos : said.rfind('{', at - 1), ++looked) {
+    const size_t end = end_of_object(said, at);
+    if (end == npos) continue;
+    const std::optional<Json> object = read_object(said.substr(at, end - at));
     if (!object || object->value("id", Json()) != Json(std::string(id))) continue;
     Opinion out;
     for (const auto& [key, slot] :
@@ -126,10 +140,15 @@ FunctionalJudge::FunctionalJudge(const ChatOptions& options,
                                  std::unique_ptr<RetryClock> clock)
     : client_(options, std::move(transport), std::move(clock)) {}
 
-Opinion FunctionalJudge::judge(const std::string& reference, const std::string& candidate) {
+std::chrono::steady_clock::time_point FunctionalJudge::deadline() const {
+  return client_.now() + client_.patience();
+}
+
+Opinion FunctionalJudge::judge(const std::string& reference, const std::string& candidate,
+                               std::chrono::steady_clock::time_point deadline) {
   const std::string id = random_id();
-  const auto reply = client_.ask(judge_prompt(reference, candidate, id), 0.0, 0,
-                                 client_.now() + client_.patience(), [] { return true; });
+  const auto reply =
+      client_.ask(judge_prompt(reference, candidate, id), 0.0, 0, deadline, [] { return true; });
   Opinion out = !reply                 ? no_opinion("it was not asked")
                 : reply->fault.empty() ? parse_opinion(reply->text, id)
                                        : no_opinion(one_line(reply->fault));

@@ -30,8 +30,8 @@ struct Opinion {
 Prompt judge_prompt(const std::string& reference, const std::string& candidate,
                     const std::string& id);
 
-// The last JSON object of an answer that has `id`; what else is said counts for nothing. Never
-// throws; takes time in proportion to the answer's length.
+// The last JSON object of an answer, behind a thought that it begins with, that has `id`; what else
+// is said counts for nothing. Never throws; takes time in proportion to the answer's length.
 Opinion parse_opinion(std::string_view answer, std::string_view id);
 
 // "functional", or what it is called in place of that, and why; for people.
@@ -42,8 +42,11 @@ class FunctionalJudge {
   // InputError when an option is none.
   FunctionalJudge(const ChatOptions& options, std::unique_ptr<HttpTransport> transport,
                   std::unique_ptr<RetryClock> clock);
+  // Of what is asked now.
+  std::chrono::steady_clock::time_point deadline() const;
   // As ChatClient::ask(). Any thread.
-  Opinion judge(const std::string& reference, const std::string& candidate);
+  Opinion judge(const std::string& reference, const std::string& candidate,
+                std::chrono::steady_clock::time_point deadline);
   Json costs() const { return client_.costs(); }
 
  private:

@@ -188,6 +188,23 @@ TEST(FunctionForm, AClassIsPutBehindTheFunction) {
             code + "\n\nclass ModelNew: pass\n");
 }
 
+TEST(FunctionForm, WhatIsSaidOfAClassIsNone) {
+  const FunctionForm form = {"f", "class ModelNew: pass\n"};
+  const std::string kernel = "@triton.jit\ndef k(x):\n    pass\n", code = kernel + "def f(x): 1\n";
+  const auto source = [&](const std::string& answer) {
+    return parse_answer(with_model(answer, false, form)).source;
+  };
+  const std::string behind = "\n\nclass ModelNew: pass\n";
+  EXPECT_EQ(source("No class ModelNew is needed.\n```\n" + code + "```\n"), code + behind);
+  const std::string remark = "# no class ModelNew\n" + code;
+  EXPECT_EQ(source("```\n" + remark + "```\n"), remark + behind);
+  const std::string renamed = kernel + "def g(x): 1\n\nf = g\n";
+  EXPECT_EQ(source("```\n" + renamed + "```\n"), renamed + behind);
+  EXPECT_EQ(source("```\n" + code + "```\nIn use:\n```\ndef f(x): ...\nf(1)\n```\n"),
+            code + behind);
+  EXPECT_EQ(source("```\n" + kernel + "f == 1\n```\n"), "");
+}
+
 TEST(FunctionForm, OtherTextsStayAsTheyAre) {
   const FunctionForm form = {"f", "class ModelNew: pass\n"};
   for (const std::string text :

@@ -5,17 +5,11 @@
 #include <set>
 #include <vector>
 
+#include "formats/python_tokens.h"
 #include "ops/operator.h"
 
 namespace kw {
 namespace {
-
-bool starts_name(char c) {
-  return std::isalpha(static_cast<unsigned char>(c)) || c == '_' || c < 0;
-}
-bool continues_name(char c) {
-  return starts_name(c) || std::isdigit(static_cast<unsigned char>(c));
-}
 
 // Blanks in place of comments and of strings' insides, so that places stay what they are.
 std::string without_prose(std::string_view source) {
@@ -32,19 +26,7 @@ std::string without_prose(std::string_view source) {
       blank(i, end);
       i = end;
     } else if (c == '"' || c == '\'') {
-      const std::string three(3, c);
-      const bool is_long = out.compare(i, 3, three) == 0;
-      size_t end = i + (is_long ? 3 : 1);
-      while (end < out.size()) {
-        if (out[end] == '\\') {
-          end += 2;
-        } else if (is_long ? out.compare(end, 3, three) == 0 : out[end] == c || out[end] == '\n') {
-          end += is_long ? 3 : 1;
-          break;
-        } else {
-          ++end;
-        }
-      }
+      const size_t end = string_end(out, i);
       blank(i, end);
       i = end;
     } else {
@@ -142,25 +124,42 @@ const Names& names_of(bool computing) {
 // Functions of torch's that the table has no operator for, and that compute nothing.
 const Names kOthers = {"Generator",
                        "Size",
+                       "_assert",
                        "as_tensor",
+                       "atleast_1d",
+                       "atleast_2d",
+                       "atleast_3d",
                        "broadcast_shapes",
+                       "broadcast_tensors",
+                       "broadcast_to",
                        "can_cast",
                        "device",
                        "dtype",
                        "enable_grad",
                        "finfo",
+                       "from_numpy",
                        "get_default_dtype",
                        "iinfo",
                        "inference_mode",
+                       "is_complex",
                        "is_floating_point",
+                       "is_grad_enabled",
                        "is_tensor",
                        "manual_seed",
+                       "moveaxis",
+                       "movedim",
                        "no_grad",
                        "numel",
                        "promote_types",
+                       "ravel",
                        "result_type",
                        "set_grad_enabled",
-                       "tensor"};
+                       "swapaxes",
+                       "swapdims",
+                       "tensor",
+                       "tensor_split",
+                       "view_as_complex",
+                       "view_as_real"};
 // Methods that others have, too (lists, sets, loggers, builtins), or that prepare a tensor.
 const Names kCommon = {"add", "clone",  "contiguous", "copy",  "fill", "index", "log",
                        "pad", "repeat", "sort",       "split", "to",   "zero"};

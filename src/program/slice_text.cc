@@ -1,38 +1,20 @@
 #include "program/slice_text.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string_view>
 
 #include "formats/error.h"
+#include "formats/python_tokens.h"
 
 namespace kw {
 namespace {
 
-bool is_word(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return std::isalnum(byte) || c == '_' || byte >= 0x80;
-}
-
-// The end of the string that begins at `at`, with its quotes.
-size_t end_of_string(std::string_view text, size_t at) {
-  const std::string quotes(text.substr(at, 3) == std::string(3, text[at]) ? 3 : 1, text[at]);
-  for (at += quotes.size(); at < text.size(); ++at) {
-    if (text[at] == '\\') {
-      ++at;
-    } else if (text.substr(at, quotes.size()) == quotes) {
-      return at + quotes.size();
-    }
-  }
-  return text.size();
-}
-
 // The end of the word, string, comment, or other character that begins at `at`.
 size_t end_of_token(std::string_view text, size_t at) {
   if (text[at] == '#') return std::min(text.find('\n', at), text.size());
-  if (text[at] == '"' || text[at] == '\'') return end_of_string(text, at);
-  if (!is_word(text[at])) return at + 1;
-  while (at < text.size() && is_word(text[at])) ++at;
+  if (text[at] == '"' || text[at] == '\'') return string_end(text, at);
+  if (!continues_name(text[at])) return at + 1;
+  while (at < text.size() && continues_name(text[at])) ++at;
   return at;
 }
 
@@ -74,7 +56,7 @@ std::string name_of_function(const std::string& text) {
   std::string out;
   bool next = false;
   for_each_token(text, [&](size_t at, size_t end) {
-    if (!out.empty() || !is_word(text[at])) return;
+    if (!out.empty() || !continues_name(text[at])) return;
     if (next) out = text.substr(at, end - at);
     next = next || (begins_line(text, at) && text.compare(at, end - at, "def") == 0);
   });
@@ -125,7 +107,7 @@ std::set<std::string> names_in(const std::string& python) {
   std::set<std::string> out;
   char before = '\n';
   for_each_token(python, [&](size_t at, size_t end) {
-    if (is_word(python[at]) && before != '.') out.insert(python.substr(at, end - at));
+    if (continues_name(python[at]) && before != '.') out.insert(python.substr(at, end - at));
     if (python[at] != ' ') before = python[end - 1];
   });
   return out;

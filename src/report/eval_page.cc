@@ -9,7 +9,6 @@
 
 #include "report/charts.h"
 #include "report/figures.h"
-#include "report/layers.h"
 #include "report/line_diff.h"
 #include "report/sections.h"
 
@@ -126,19 +125,9 @@ void number_cell(Markup& out, const std::string& text) {
   out.leaf("td", text, {{"class", "number"}});
 }
 
-std::string policy_name(const std::string& label, const EvalRun& run) {
-  if (!label.empty()) return label;
-  const Json policies = run.asked.value("policies", Json());
-  const bool named = policies.is_array() && !policies.empty() && policies[0].is_array() &&
-                     !policies[0].empty() && policies[0][0].is_string();
-  return named ? policies[0][0].get<std::string>() : "the policy";
-}
-
 std::string level_name(const std::string& level) { return level.empty() ? "no level" : level; }
 
-bool is_right(const Json& sample) {  // as metrics count: in full
-  return string_at(sample, "outcome") == "accepted" && sample.value("in_full", Json()) == true;
-}
+bool is_right(const Json& sample) { return verdict_of(sample) == true; }
 
 // The right sample with the largest estimate; -1: none has a time.
 int best_sample(const Json& line) {
@@ -155,17 +144,21 @@ int best_sample(const Json& line) {
 
 class Page {
  public:
-  Page(Markup& out, const EvalRun& run, const std::vector<RunMetrics>& metrics,
-       const Opinions& opinions, bool with_sources)
-      : out_(out), run_(run), metrics_(metrics), opinions_(opinions), with_sources_(with_sources) {}
+  Page(Markup& out, const EvalReport& report, bool with_sources)
+      : out_(out), report_(report), run_(report.run), with_sources_(with_sources) {}
 
-  void write(const EvalRun* against, const std::vector<RunComparison>& comparisons) {
+  void write() {
     write_top();
     write_metrics();
-    if (against) write_comparison(out_, against->name, comparisons);
+    if (!report_.beside.empty()) {
+      write_comparison(out_, "beside", "Policies beside each other", report_.beside);
+    }
+    if (!report_.comparisons.empty()) {
+      write_comparison(out_, "comparison", "Against " + report_.against, report_.comparisons);
+    }
     write_curves();
     write_layers();
-    if (!opinions_.empty()) write_opinions();
+    if (!report_.opinions.empty()) write_opinions();
     write_reasons();
     write_models();
   }
@@ -186,9 +179,8 @@ class Page {
   void write_diff(const std::string& before, const std::string& after);
 
   Markup& out_;
+  const EvalReport& report_;
   const EvalRun& run_;
-  const std::vector<RunMetrics>& metrics_;
-  const Opinions& opinions_;
   const bool with_sources_;
 };
 
@@ -210,9 +202,9 @@ void Page::write_top() {
                 ", kernels for " + string_at(run_.asked, "device"),
             {{"class", "verdict"}});
   const auto cards = out_.element("div", {{"class", "cards"}});
-  const Metrics& all = metrics_.front().metrics;
+  const Metrics& all = report_.metrics.front().metrics;
   const std::string whose =
-      run_.labels.size() > 1 ? " (" + policy_name(metrics_.front().label, run_) + ")" : "";
+      run_.labels.size() > 1 ? " (" + policy_name(run_, report_.metrics.front().label) + ")" : "";
   { Card card(out_, count_text(all.tasks, "task"), count_text(all.answers, "judged sample")); }
   {
     Card card(out_, all.solved ? percent_text(all.solved->value) : "–",
@@ -241,7 +233,7 @@ void Page::write_metrics() {
   std::vector<const MetricColumn*> shown;
   for (const MetricColumn& column : metric_columns()) {
     const auto says = [&](const RunMetrics& each) { return !column.text(each.metrics).empty(); };
-    if (std::none_of(metrics_.begin(), metrics_.end(), says)) continue;
+    if (std::none_of(report_.metrics.begin(), report_.metrics.end(), says)) continue;
     columns.push_back({column.title, true});
     shown.push_back(&column);
   }
@@ -249,9 +241,9 @@ void Page::write_metrics() {
   const auto table = out_.element("table");
   write_header_row(out_, columns);
   const auto body = out_.element("tbody");
-  for (const RunMetrics& each : metrics_) {
+  for (const RunMetrics& each : report_.metrics) {
     const auto row = out_.element("tr");
-    out_.leaf("td", policy_name(each.label, run_));
+    out_.leaf("td", policy_name(run_, each.label));
     out_.leaf("td", each.level ? level_name(*each.level) : "all");
     for (const MetricColumn* column : shown) {
       const std::string text = column->text(each.metrics);
@@ -281,10 +273,10 @@ void Page::write_layers() {
                           {"of these accepted", true},
                           {"lets through", true}});
   const auto body = out_.element("tbody");
-  for (const std::string& label : run_.labels) {
-    for (const Layer& each : layers_of(run_, label, opinions_)) {
+  for (const PolicyLayers& policy : report_.policies) {
+    for (const Layer& each : policy.layers) {
       const auto row = out_.element("tr");
-      out_.leaf("td", policy_name(label, run_));
+      out_.leaf("td", policy_name(run_, policy.label));
       out_.leaf("td", each.name);
       for (const size_t count : {each.known, each.removed, each.left, each.rejected,
                                  each.rejected_accepted, each.passed_rejected}) {
@@ -312,9 +304,10 @@ void Page::write_opinions() {
                           {"agreement", true},
                           {"kappa", true}});
   const auto body = out_.element("tbody");
-  for (const auto& [label, one] : agreements(run_, opinions_)) {
+  for (const PolicyLayers& policy : report_.policies) {
     const auto row = out_.element("tr");
-    out_.leaf("td", policy_name(label, run_));
+    const Agreement& one = *policy.agreement;
+    out_.leaf("td", policy_name(run_, policy.label));
     for (const size_t count : {one.accepted_functional, one.accepted_not, one.rejected_functional,
                                one.rejected_not, one.no_opinion}) {
       number_cell(out_, std::to_string(count));
@@ -330,9 +323,9 @@ void Page::write_opinions() {
 }
 
 void Page::write_curves() {
-  const bool any = std::any_of(metrics_.begin(), metrics_.end(), [](const RunMetrics& each) {
-    return each.metrics.pass_at.size() > 1;
-  });
+  const bool any =
+      std::any_of(report_.metrics.begin(), report_.metrics.end(),
+                  [](const RunMetrics& each) { return each.metrics.pass_at.size() > 1; });
   if (!any) return;
   const auto section = out_.element("section", {{"id", "pass"}});
   out_.leaf("h2", "pass@k");
@@ -341,7 +334,7 @@ void Page::write_curves() {
             "judged, hold a right one.",
             {{"class", "caption"}});
   const auto charts = out_.element("div", {{"class", "charts"}});
-  for (const RunMetrics& each : metrics_) {
+  for (const RunMetrics& each : report_.metrics) {
     std::vector<CurvePoint> points;
     for (const auto& [k, estimate] : each.metrics.pass_at) {
       if (!estimate) continue;
@@ -354,7 +347,7 @@ void Page::write_curves() {
     if (points.size() < 2) continue;
     const auto part = out_.element("div");
     const std::string title =
-        policy_name(each.label, run_) + (each.level ? ", " + level_name(*each.level) : "");
+        policy_name(run_, each.label) + (each.level ? ", " + level_name(*each.level) : "");
     out_.leaf("h4", title);
     write_curve(out_, "pass@k, " + title, points);
   }
@@ -365,7 +358,7 @@ void Page::write_reasons() {
   std::map<std::vector<std::string>, size_t> counts;
   std::map<std::string, size_t> totals;
   for (const Json& line : run_.lines) {
-    const std::string policy = policy_name(line.value("label", ""), run_);
+    const std::string policy = policy_name(run_, line.value("label", ""));
     for (const Json& sample : line.at("samples")) {
       ++totals[policy];
       const std::string outcome = string_at(sample, "outcome");
@@ -422,7 +415,7 @@ void Page::write_models() {
   for (const Json& line : run_.lines) {
     ++outcomes[string_at(line, "outcome")];
     ++levels[string_at(line, "level")];
-    ++policies[policy_name(line.value("label", ""), run_)];
+    ++policies[policy_name(run_, line.value("label", ""))];
   }
   {
     const auto filters = out_.element("div", {{"class", "filters"}, {"hidden", ""}});
@@ -445,7 +438,7 @@ void Page::write_models() {
 
 void Page::write_model(const Json& line) {
   const std::string outcome = string_at(line, "outcome"), model = string_at(line, "model"),
-                    policy = policy_name(line.value("label", ""), run_);
+                    policy = policy_name(run_, line.value("label", ""));
   const Json& samples = line.at("samples");
   std::string reasons = string_at(line, "reason"), found = model + " " + reasons;
   size_t right = 0;
@@ -524,8 +517,8 @@ void Page::write_sample(const Json& line, size_t k) {
     out_.leaf("p", string_at(sample, "family") + ": " + plan, {{"class", "caption"}});
   }
   const auto opinion =
-      opinions_.find({line.at("model"), line.value("label", ""), static_cast<int>(k)});
-  if (opinion != opinions_.end()) {
+      report_.opinions.find({line.at("model"), line.value("label", ""), static_cast<int>(k)});
+  if (opinion != report_.opinions.end()) {
     out_.leaf("p", opinion->second.judge + ": " + opinion_text(opinion->second),
               {{"class", "caption"}});
   }
@@ -579,16 +572,14 @@ void Page::write_diff(const std::string& before, const std::string& after) {
 
 }  // namespace
 
-std::string eval_page(const EvalRun& run, const std::vector<RunMetrics>& metrics,
-                      const EvalRun* against, const std::vector<RunComparison>& comparisons,
-                      const Opinions& opinions, bool with_sources) {
+std::string eval_page(const EvalReport& report, bool with_sources) {
   Markup out;
   out.trusted("<!DOCTYPE html>\n");
   {
     const auto html = out.element("html", {{"lang", "en"}});
-    write_head(out, run.name, std::string(kChartStyle) + std::string(kStyle), kScript);
+    write_head(out, report.run.name, std::string(kChartStyle) + std::string(kStyle), kScript);
     const auto body = out.element("body");
-    Page(out, run, metrics, opinions, with_sources).write(against, comparisons);
+    Page(out, report, with_sources).write();
   }
   return out.str() + "\n";
 }

@@ -97,6 +97,12 @@ EvalRun read_eval_run(const fs::path& path) {
     Json& known = last[line["model"]][label];
     known = std::move(line);
   }
+  // As they were asked for: the first one is whom others are compared with.
+  const Json asked_labels = run.asked.value("labels", Json());
+  const auto place = [&](const std::string& label) {
+    return std::find(asked_labels.begin(), asked_labels.end(), Json(label)) - asked_labels.begin();
+  };
+  if (asked_labels.is_array()) std::ranges::stable_sort(run.labels, {}, place);
   for (auto& [model, lines] : last) {
     for (const std::string& label : run.labels) {
       if (const auto found = lines.find(label); found != lines.end()) {
@@ -121,6 +127,20 @@ std::optional<std::string> kept_file(const EvalRun& run, const Json& line, const
     return {};
   }
   return read_file(file);
+}
+
+std::string policy_name(const EvalRun& run, const std::string& label) {
+  if (!label.empty()) return label;
+  const Json labels = run.asked.value("labels", Json());
+  const bool is_named = labels.is_array() && !labels.empty() && labels[0].is_string();
+  return is_named ? labels[0].get<std::string>() : "the policy";
+}
+
+std::optional<bool> verdict_of(const Json& sample) {
+  const std::string outcome = string_at(sample, "outcome");
+  if (outcome == "rejected") return false;
+  if (outcome == "accepted" && sample.value("in_full", Json()) == true) return true;
+  return {};
 }
 
 MetricsOptions metrics_options(const EvalRun& run) {

@@ -39,6 +39,14 @@ EvalRun read_eval_run(const std::filesystem::path& path);
 // run's folder. `end`: ".reference.py" (the model's file), ".0.fragment.py", ".0.py".
 std::optional<std::string> kept_file(const EvalRun& run, const Json& line, const std::string& end);
 
+// What people call the policy of this label: the label, or, of a run with one policy alone, what it
+// would be with others beside it.
+std::string policy_name(const EvalRun& run, const std::string& label);
+
+// What trials said of a sample: right, in full, or not. Nothing where they did not: it was not
+// judged, or had a first look alone.
+std::optional<bool> verdict_of(const Json& sample);
+
 // What it came to: of each policy all models, and then each level where there are several.
 struct RunMetrics {
   std::string label;

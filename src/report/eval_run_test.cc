@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 
 #include "formats/error.h"
+#include "formats/read_file.h"
 #include "formats/scratch_folder.h"
 #include "formats/sha256.h"
 #include "report/eval_page.h"
@@ -69,7 +71,7 @@ const std::vector<Json> kLines = {
 
 std::string page_of(const ScratchFolder& folder) {
   const EvalRun run = read_eval_run(folder.path());
-  return eval_page(run, measure_run(run));
+  return eval_page(report_on(run));
 }
 
 TEST(EvalRun, MeasuresAllAndEachLevel) {
@@ -213,7 +215,7 @@ TEST(RunComparison, IsOfModelsThatBothHave) {
   written(a, others);
   const auto apart = compare_runs(read_eval_run(a.path()), read_eval_run(b.path()));
   EXPECT_EQ(apart[0].tasks, 2u);
-  EXPECT_EQ(apart[0].left_out, 2u);
+  EXPECT_EQ(apart[0].left_out, 1u);  // x.py
   const ScratchFolder other;
   written(other, {line("q.py", {sample(true, 1)})});
   EXPECT_THROW(compare_runs(read_eval_run(a.path()), read_eval_run(other.path())), InputError);
@@ -231,6 +233,91 @@ std::string hex_of_base64(const std::string& text) {
     hex += "0123456789abcdef"[std::stoi(bits.substr(at, 4), nullptr, 2)];
   }
   return hex;
+}
+
+TEST(RunComparison, AModelThatIsAnotherProgramIsLeftOutOnce) {
+  const ScratchFolder a, b;
+  std::vector<Json> lines = kLines;
+  for (Json& each : lines) each["task"] = "a";
+  written(a, lines);
+  lines[0]["task"] = "b";
+  written(b, lines);
+  const auto found = compare_runs(read_eval_run(a.path()), read_eval_run(b.path()));
+  EXPECT_EQ(found.at(0).tasks, 2u);
+  EXPECT_EQ(found.at(0).left_out, 1u);
+}
+
+// One policy alone has no label; what it is stands in what was asked.
+TEST(RunComparison, APolicyAloneIsTheOneOfItsName) {
+  const ScratchFolder several, alone;
+  std::vector<Json> lines;
+  for (const Json& each : kLines) {
+    for (const char* label : {"x", "teacher"}) {
+      lines.push_back(each);
+      lines.back()["label"] = label;
+    }
+  }
+  const auto named = [](const ScratchFolder& folder, const std::vector<std::string>& labels) {
+    const fs::path file = folder.path() / kEvalLinesFile;
+    Json first = kFirst;
+    first["eval"]["labels"] = labels;
+    const std::string text = read_file(file);
+    std::ofstream(file) << first.dump() << text.substr(text.find('\n'));
+    return read_eval_run(folder.path());
+  };
+  written(several, lines);
+  written(alone, kLines);
+  const EvalRun ours = named(several, {"x", "teacher"});
+  const auto found = compare_runs(ours, named(alone, {"teacher"}));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].ours, "teacher");
+  EXPECT_EQ(found[0].tasks, 3u);
+  written(alone, kLines);
+  EXPECT_THROW(compare_runs(ours, named(alone, {"inductor"})), InputError);
+}
+
+TEST(RunComparison, FurtherPoliciesAreComparedWithTheFirst) {
+  const ScratchFolder folder;
+  std::vector<Json> lines;
+  for (const Json& each : kLines) {
+    const Json& samples = each["samples"];
+    lines.insert(lines.end(), {each, each, each});
+    lines[lines.size() - 3]["label"] = "first";
+    Json& second = lines[lines.size() - 2];  // right each time, by its first sample alone
+    second["label"] = "second";
+    second["samples"] = {sample(true, 2)};
+    Json& third = lines.back();  // of other models
+    third["label"] = "third";
+    third["model"] = "another " + each["model"].get<std::string>();
+    EXPECT_EQ(samples.size(), 2u);
+  }
+  written(folder, lines);
+  // Lines of what was refused come first, whoever was asked first.
+  const fs::path file = folder.path() / kEvalLinesFile;
+  std::string text = read_file(file);
+  Json first = kFirst;
+  first["eval"]["labels"] = {"first", "second", "third"};
+  const std::string refused = line("a.py", {sample(false, 0)}).dump();
+  Json early = Json::parse(refused);
+  early["label"] = "third";
+  text = first.dump() + "\n" + early.dump() + "\n" + text.substr(text.find('\n') + 1);
+  std::ofstream(file) << text;
+  const EvalReport report = report_on(read_eval_run(folder.path()));
+  EXPECT_EQ(report.run.labels, (std::vector<std::string>{"first", "second", "third"}));
+  ASSERT_EQ(report.beside.size(), 1u);
+  const RunComparison& found = report.beside[0];
+  EXPECT_EQ(found.ours + " " + found.theirs, "second first");
+  EXPECT_EQ(found.tasks, 3u);
+  EXPECT_EQ(found.our_samples, 1u);
+  EXPECT_EQ(found.their_samples, 2u);
+  EXPECT_NEAR(found.comparison.solved->value, 1.0 / 3, 1e-12);
+  // Of two samples each: 1/2, 0 and 1 where one is drawn.
+  EXPECT_NEAR(found.comparison.pass_at.at(1)->value, 0.5, 1e-12);
+  EXPECT_EQ(found.comparison.pass_at.size(), 1u);
+  // Best ones, wrong ones 1: 2, 1 and 8 against 2, 2 and 2.
+  EXPECT_NEAR(found.comparison.speedup->value, std::cbrt(8.0 / 16), 1e-12);
+  EXPECT_NE(eval_page(report).find("second against first: 3 tasks, of 1 sample against 2"),
+            std::string::npos);
 }
 
 TEST(EvalPage, EscapesWhatRunsSayAndShowsWhatWasKept) {

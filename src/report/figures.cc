@@ -39,7 +39,10 @@ std::string percent_text(double fraction) {
   if (!std::isfinite(fraction)) return std::string(kNone);
   const double percent = 100 * fraction;
   if (percent > 0 && percent < 0.1) return "<0.1 %";
-  return print(percent > 0 && percent < 9.95 ? "%.1f" : "%.0f", percent) + " %";
+  if (percent > 99.9 && percent < 100) return ">99.9 %";
+  const bool rounds_to_all = percent >= 99.5 && percent < 100;
+  const bool is_fine = (percent > 0 && percent < 9.95) || rounds_to_all;
+  return print(is_fine ? "%.1f" : "%.0f", percent) + " %";
 }
 
 std::string number_text(double x) {

@@ -274,6 +274,10 @@ TEST(Figures, ReadWell) {
   EXPECT_EQ(ratio_text(INFINITY), "–");
   EXPECT_EQ(percent_text(0.123), "12 %");
   EXPECT_EQ(percent_text(0.0001), "<0.1 %");
+  EXPECT_EQ(percent_text(0.996), "99.6 %");  // not all
+  EXPECT_EQ(percent_text(0.9999), ">99.9 %");
+  EXPECT_EQ(percent_text(0.994), "99 %");
+  EXPECT_EQ(percent_text(1), "100 %");
   EXPECT_EQ(bytes_text(49152), "48 KiB");
 }
 

@@ -29,7 +29,7 @@ Says says_of(const EvalRun& run, const Json& line, size_t number, const Opinion*
   if (const Json passes = sample.value("allclose", Json()); passes.is_boolean()) {
     out[kAllclose] = passes.get<bool>();
   }
-  out[kVerdict] = string_at(sample, "outcome") == "accepted";
+  out[kVerdict] = verdict_of(sample);
   return out;
 }
 
@@ -43,9 +43,7 @@ std::vector<Layer> layers_of(const EvalRun& run, const std::string& label,
     if (line.value("label", "") != label) continue;
     const Json& samples = line.at("samples");
     for (size_t k = 0; k < samples.size(); ++k) {
-      const std::string outcome = string_at(samples[k], "outcome");
-      const bool in_full = samples[k].value("in_full", Json()) == true;
-      if (outcome != "rejected" && (outcome != "accepted" || !in_full)) continue;
+      if (!verdict_of(samples[k])) continue;
       const auto found = opinions.find({line.at("model"), label, static_cast<int>(k)});
       const Says says = says_of(run, line, k, found == opinions.end() ? nullptr : &found->second);
       bool is_left = true;

@@ -19,8 +19,9 @@ enum class Kind { kShare, kMean, kGeometricMean, kMedian };
 double median_of(const std::vector<double>& values) { return median(values); }
 
 Interval interval_of(const std::vector<double>& values, Kind kind, const MetricsOptions& options) {
-  const bool flat = std::all_of(values.begin(), values.end(),
-                                [&](double x) { return x == values[0] && (x == 0 || x == 1); });
+  // Where resampling shows no spread.
+  const bool flat =
+      std::all_of(values.begin(), values.end(), [&](double x) { return x == values[0]; });
   if (kind == Kind::kShare || (kind == Kind::kMean && flat)) {
     const auto count = static_cast<double>(values.size());
     return wilson(mean(values) * count, count, options.bootstrap.confidence);
@@ -301,9 +302,9 @@ PolicyComparison compare(const std::vector<TaskAnswers>& ours,
     }
     if (left.empty()) return {};
     const Interval interval = ratio ? paired_ratio(left, right, options.bootstrap)
-                                    : paired_difference(left, right, options.bootstrap);
+                                    : paired_difference(left, right, options.bootstrap.confidence);
     Estimate out{interval.estimate, {}, left.size(), pairs.size() - left.size()};
-    if (left.size() > 1) out.interval = interval;
+    if (!ratio || left.size() > 1) out.interval = interval;
     return out;
   };
   PolicyComparison out;

@@ -4,6 +4,7 @@
 
 #include "formats/error.h"
 #include "formats/read_file.h"
+#include "formats/sha256.h"
 #include "report/figures.h"
 
 namespace kw {
@@ -12,8 +13,8 @@ namespace {
 namespace fs = std::filesystem;
 
 void add(const Json& sample, const Opinion* opinion, Agreement& to) {
-  const std::string outcome = sample.at("outcome");
-  if (outcome == "not judged") {
+  const std::optional<bool> verdict = verdict_of(sample);
+  if (!verdict) {
     ++to.not_judged;
     return;
   }
@@ -25,7 +26,7 @@ void add(const Json& sample, const Opinion* opinion, Agreement& to) {
   to.omits += opinion->omits;
   to.hard_codes += opinion->hard_codes;
   const bool functional = opinion->is_functional();
-  if (outcome == "accepted") {
+  if (*verdict) {
     ++(functional ? to.accepted_functional : to.accepted_not);
     return;
   }
@@ -34,11 +35,27 @@ void add(const Json& sample, const Opinion* opinion, Agreement& to) {
   ++(functional ? yes : no);
 }
 
+// Of the samples whose text was kept.
+std::map<SampleKey, std::string> digests_of(const EvalRun& run) {
+  std::map<SampleKey, std::string> out;
+  for (const Json& line : run.lines) {
+    for (size_t i = 0; i < line.at("samples").size(); ++i) {
+      const auto text = kept_file(run, line, "." + std::to_string(i) + ".fragment.py");
+      if (!text) continue;
+      out[{line.at("model"), line.value("label", ""), static_cast<int>(i)}] = sha256_hex(*text);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
-std::string opinion_line(const SampleKey& key, const Opinion& opinion) {
-  Json out = {
-      {"model", key.model}, {"label", key.label}, {"sample", key.sample}, {"judge", opinion.judge}};
+std::string opinion_line(const SampleKey& key, const Opinion& opinion, std::string_view candidate) {
+  Json out = {{"model", key.model},
+              {"label", key.label},
+              {"sample", key.sample},
+              {"candidate", sha256_hex(candidate)},
+              {"judge", opinion.judge}};
   if (!opinion.fault.empty()) {
     out["fault"] = opinion.fault;
   } else {
@@ -50,28 +67,35 @@ std::string opinion_line(const SampleKey& key, const Opinion& opinion) {
   return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Opinions read_opinions(const fs::path& folder) {
+Opinions read_opinions(const EvalRun& run) {
   Opinions out;
-  const fs::path file = folder / kOpinionsFile;
-  if (!fs::exists(file)) return out;
+  const fs::path file = run.folder / kOpinionsFile;
+  if (run.folder.empty() || !fs::exists(file)) return out;
+  const std::map<SampleKey, std::string> digests = digests_of(run);
   const std::string text = read_file(file);
   size_t number = 0;
   for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
     const std::string place = file.string() + ":" + std::to_string(++number);
     const Json line = parse_json(std::string_view(text).substr(at, end - at), place);
     const JsonReader in(line, place);
-    Opinion& opinion = out[{in.at("model").string(), in.at("label").string(),
-                            static_cast<int>(in.at("sample").integer(0, 1 << 20))}];
-    opinion = {};
+    const SampleKey key{in.at("model").string(), in.at("label").string(),
+                        static_cast<int>(in.at("sample").integer(0, 1 << 20))};
+    const auto digest = digests.find(key);
+    const std::string text = in.has("candidate") ? in.at("candidate").string() : "";
+    if (digest == digests.end() || digest->second != text) continue;
+    Opinion& known = out.try_emplace(key, Opinion{.fault = "no line"}).first->second;
+    Opinion opinion;
     opinion.judge = in.at("judge").string();
     if (in.has("fault")) {
       opinion.fault = in.at("fault").string();
+      if (!known.fault.empty()) known = std::move(opinion);
       continue;
     }
     opinion.delegates = in.at("delegation").boolean();
     opinion.omits = in.at("omitted_component").boolean();
     opinion.hard_codes = in.at("hard_coded_output").boolean();
     opinion.why = in.at("why").string();
+    known = std::move(opinion);
   }
   return out;
 }
@@ -88,51 +112,43 @@ double Agreement::kappa() const {
   return chance < 1 ? (share() - chance) / (1 - chance) : 0;
 }
 
-std::vector<std::pair<std::string, Agreement>> agreements(const EvalRun& run,
-                                                          const Opinions& opinions) {
-  std::vector<std::pair<std::string, Agreement>> out;
-  for (const std::string& label : run.labels) {
-    Agreement& own = out.emplace_back(label, Agreement{}).second;
-    for (const Json& line : run.lines) {
-      if (line.value("label", "") != label) continue;
-      const Json& samples = line.at("samples");
-      for (size_t i = 0; i < samples.size(); ++i) {
-        const auto found = opinions.find({line.at("model"), label, static_cast<int>(i)});
-        add(samples[i], found == opinions.end() ? nullptr : &found->second, own);
-      }
+Agreement agreement_of(const EvalRun& run, const std::string& label, const Opinions& opinions) {
+  Agreement out;
+  for (const Json& line : run.lines) {
+    if (line.value("label", "") != label) continue;
+    const Json& samples = line.at("samples");
+    for (size_t i = 0; i < samples.size(); ++i) {
+      const auto found = opinions.find({line.at("model"), label, static_cast<int>(i)});
+      add(samples[i], found == opinions.end() ? nullptr : &found->second, out);
     }
   }
   return out;
 }
 
-std::string agreement_text(const std::vector<std::pair<std::string, Agreement>>& all) {
-  std::string out;
+std::string agreement_text(const std::string& label, const Agreement& one) {
+  std::string out = label.empty() ? "" : label + "\n";
   char line[200];
-  for (const auto& [label, one] : all) {
-    if (!label.empty()) out += label + "\n";
-    std::snprintf(line, sizeof(line), "%-22s %10s %10s\n", "", "accepted", "rejected");
-    out += line;
-    std::snprintf(line, sizeof(line), "%-22s %10zu %10zu\n", "called functional",
-                  one.accepted_functional, one.rejected_functional);
-    out += line;
-    std::snprintf(line, sizeof(line), "%-22s %10zu %10zu\n", "called not functional",
-                  one.accepted_not, one.rejected_not);
-    out += line;
-    for (const auto& [stage, counts] : one.by_stage) {
-      std::snprintf(line, sizeof(line), "  rejected at %s: %zu functional, %zu not\n",
-                    stage.c_str(), counts.first, counts.second);
-      out += line;
-    }
-    if (one.both() > 0) {
-      std::snprintf(line, sizeof(line), "agreement %.0f %%, kappa %.2f, of %zu samples",
-                    100 * one.share(), one.kappa(), one.both());
-      out += line;
-    }
-    std::snprintf(line, sizeof(line), "%s%zu without an opinion, %zu not judged by trials\n",
-                  one.both() > 0 ? "; " : "", one.no_opinion, one.not_judged);
+  std::snprintf(line, sizeof(line), "%-22s %10s %10s\n", "", "accepted", "rejected");
+  out += line;
+  std::snprintf(line, sizeof(line), "%-22s %10zu %10zu\n", "called functional",
+                one.accepted_functional, one.rejected_functional);
+  out += line;
+  std::snprintf(line, sizeof(line), "%-22s %10zu %10zu\n", "called not functional",
+                one.accepted_not, one.rejected_not);
+  out += line;
+  for (const auto& [stage, counts] : one.by_stage) {
+    std::snprintf(line, sizeof(line), "  rejected at %s: %zu functional, %zu not\n", stage.c_str(),
+                  counts.first, counts.second);
     out += line;
   }
-  return out;
+  if (one.both() > 0) {
+    std::snprintf(line, sizeof(line), "agreement %.0f %%, kappa %.2f, of %zu samples",
+                  100 * one.share(), one.kappa(), one.both());
+    out += line;
+  }
+  std::snprintf(line, sizeof(line), "%s%zu without an opinion, %zu not judged by trials\n",
+                one.both() > 0 ? "; " : "", one.no_opinion, one.not_judged);
+  return out + line;
 }
 
 Json to_json(const Agreement& one) {

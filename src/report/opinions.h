@@ -2,10 +2,9 @@
 // how they agree with verdicts. Pure but for reading. Any thread.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <string>
-#include <tuple>
+#include <string_view>
 #include <vector>
 
 #include "policy/functional_judge.h"
@@ -13,8 +12,8 @@
 
 namespace kw {
 
-// In the run's folder: a line each, later ones of one sample stand for earlier ones
-// (docs/judge.md).
+// In the run's folder: a line each, later ones of one sample stand for earlier ones, but one that
+// is no opinion for none that is (docs/judge.md).
 inline constexpr const char* kOpinionsFile = "opinions.jsonl";
 
 struct SampleKey {
@@ -24,10 +23,12 @@ struct SampleKey {
 };
 using Opinions = std::map<SampleKey, Opinion>;
 
-std::string opinion_line(const SampleKey& key, const Opinion& opinion);
-// Those of a run's folder; none where there is no file. A last line that was cut off is passed
-// over. InputError where another is none.
-Opinions read_opinions(const std::filesystem::path& folder);
+// `candidate`: the text that the opinion is on.
+std::string opinion_line(const SampleKey& key, const Opinion& opinion, std::string_view candidate);
+// Those of a run's folder on the samples that are there now: one on another text counts for
+// nothing. None where there is no file. A last line that was cut off is passed over. InputError
+// where another is none.
+Opinions read_opinions(const EvalRun& run);
 
 // Samples by what both say, of one policy. Samples that were not judged by trials, or have no
 // opinion, are in none of the four.
@@ -49,12 +50,11 @@ struct Agreement {
   // alone would agree on all.
   double kappa() const;
 };
-// By the run's labels, in order.
-std::vector<std::pair<std::string, Agreement>> agreements(const EvalRun& run,
-                                                          const Opinions& opinions);
+// Of one policy's samples.
+Agreement agreement_of(const EvalRun& run, const std::string& label, const Opinions& opinions);
 
-// Of all labels: the table, for people.
-std::string agreement_text(const std::vector<std::pair<std::string, Agreement>>& agreements);
+// The policy's table, for people.
+std::string agreement_text(const std::string& label, const Agreement& agreement);
 Json to_json(const Agreement& agreement);
 
 }  // namespace kw

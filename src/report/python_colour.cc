@@ -5,6 +5,8 @@
 #include <cctype>
 #include <string>
 
+#include "formats/python_tokens.h"
+
 namespace kw {
 namespace {
 
@@ -13,13 +15,6 @@ constexpr std::array<std::string_view, 38> kKeywords = {
     "class",  "continue", "def",    "del",  "elif", "else",   "except", "finally",  "for",   "from",
     "global", "if",       "import", "in",   "is",   "lambda", "match",  "nonlocal", "not",   "or",
     "pass",   "raise",    "return", "self", "try",  "while",  "with",   "yield"};
-
-bool starts_name(char c) {
-  return std::isalpha(static_cast<unsigned char>(c)) || c == '_' || c < 0;
-}
-bool continues_name(char c) {
-  return starts_name(c) || std::isdigit(static_cast<unsigned char>(c));
-}
 
 class Painter {
  public:
@@ -31,7 +26,7 @@ class Painter {
       if (c == '#') {
         token("c", std::min(text_.find('\n', at_), text_.size()));
       } else if (const size_t quote = string_start(); quote != std::string_view::npos) {
-        token("s", string_end(quote));
+        token("s", string_end(text_, quote));
       } else if (c == '@' && first_of_line()) {
         token("d", run(at_ + 1, [](char x) { return continues_name(x) || x == '.'; }));
       } else if (starts_name(c)) {
@@ -61,26 +56,6 @@ class Painter {
     }
     const bool quote = i < text_.size() && (text_[i] == '"' || text_[i] == '\'');
     return quote ? i : std::string_view::npos;
-  }
-
-  size_t string_end(size_t quote) const {
-    const std::string triple(3, text_[quote]);
-    const bool long_form = text_.substr(quote, 3) == triple;
-    size_t i = quote + (long_form ? 3 : 1);
-    while (i < text_.size()) {
-      if (text_[i] == '\\') {
-        i += 2;
-      } else if (long_form && text_.substr(i, 3) == triple) {
-        return i + 3;
-      } else if (!long_form && text_[i] == text_[quote]) {
-        return i + 1;
-      } else if (!long_form && text_[i] == '\n') {
-        return i;
-      } else {
-        ++i;
-      }
-    }
-    return text_.size();
   }
 
   bool first_of_line() const {

@@ -49,9 +49,13 @@ std::string title_of(const RunComparison& each) {
     title += (title.empty() ? "against " : " against ") + each.theirs;
   }
   title += (title.empty() ? "" : ": ") + count_text(each.tasks, "task");
+  if (each.our_samples != each.their_samples) {
+    title += ", of " + count_text(each.our_samples, "sample") + " against " +
+             std::to_string(each.their_samples);
+  }
   if (each.left_out == 0) return title;
   return title + ", " + std::to_string(each.left_out) +
-         " left out that are in one run alone, or another program there";
+         " left out that one has alone, or that is another program there";
 }
 
 // The hash of each model's program; "": it was not recorded.
@@ -67,6 +71,44 @@ void keep(std::vector<TaskAnswers>& tasks, const std::set<std::string>& names) {
   std::erase_if(tasks, [&](const TaskAnswers& task) { return !names.contains(task.task); });
 }
 
+size_t most_samples(const EvalRun& run, const std::string& label) {
+  size_t most = 1;
+  for (const Json& line : run.lines) {
+    if (line.value("label", "") == label) most = std::max(most, line.at("samples").size());
+  }
+  return most;
+}
+
+// Nothing where no model is in both.
+std::optional<RunComparison> compare_labels(const EvalRun& ours, const std::string& mine,
+                                            const EvalRun& theirs, const std::string& its) {
+  RunComparison out{mine, its, most_samples(ours, mine), most_samples(theirs, its), 0, 0, {}};
+  std::vector<TaskAnswers> a = answers_of(ours, mine), b = answers_of(theirs, its);
+  std::set<std::string> in_a, in_b, both;
+  for (const TaskAnswers& task : a) in_a.insert(task.task);
+  for (const TaskAnswers& task : b) in_b.insert(task.task);
+  const auto programs_a = programs_of(ours, mine), programs_b = programs_of(theirs, its);
+  for (const std::string& task : in_a) {
+    if (in_b.contains(task) && programs_a.at(task) == programs_b.at(task)) both.insert(task);
+  }
+  if (both.empty()) return {};
+  keep(a, both);
+  keep(b, both);
+  out.tasks = both.size();
+  std::set<std::string> all = in_a;
+  all.insert(in_b.begin(), in_b.end());
+  out.left_out = all.size() - both.size();
+  MetricsOptions options = metrics_options(ours);
+  const int most = static_cast<int>(std::min(out.our_samples, out.their_samples));
+  options.pass_at = most > 1 ? std::vector<int>{1, most} : std::vector<int>{1};
+  out.comparison = compare(a, b, options);
+  if (!is_timed(ours) || !is_timed(theirs)) {
+    out.comparison.fast_best.clear();
+    out.comparison.speedup.reset();
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<RunComparison> compare_runs(const EvalRun& ours, const EvalRun& theirs) {
@@ -74,44 +116,36 @@ std::vector<RunComparison> compare_runs(const EvalRun& ours, const EvalRun& thei
   if (ours.labels.size() == 1 && theirs.labels.size() == 1) {
     pairs.emplace_back(ours.labels[0], theirs.labels[0]);
   } else {
-    for (const std::string& label : ours.labels) {
-      const auto& others = theirs.labels;
-      if (std::find(others.begin(), others.end(), label) != others.end()) {
-        pairs.emplace_back(label, label);
+    for (const std::string& mine : ours.labels) {
+      for (const std::string& its : theirs.labels) {
+        if (policy_name(ours, mine) == policy_name(theirs, its)) pairs.emplace_back(mine, its);
       }
     }
   }
   if (pairs.empty()) {
     throw InputError(ours.name + " and " + theirs.name + " have no policy in common");
   }
-  MetricsOptions options = metrics_options(ours);
-  const MetricsOptions other = metrics_options(theirs);
-  if (options.judged != other.judged) {
+  if (metrics_options(ours).judged != metrics_options(theirs).judged) {
     throw InputError(ours.name + " and " + theirs.name +
                      " judged different samples "
                      "(--until-accepted, --side-by-side)");
   }
-  const int most = std::min(options.pass_at.back(), other.pass_at.back());
-  options.pass_at = most > 1 ? std::vector<int>{1, most} : std::vector<int>{1};
   std::vector<RunComparison> out;
   for (const auto& [mine, its] : pairs) {
-    std::vector<TaskAnswers> a = answers_of(ours, mine), b = answers_of(theirs, its);
-    std::set<std::string> in_a, in_b, both;
-    for (const TaskAnswers& task : a) in_a.insert(task.task);
-    for (const TaskAnswers& task : b) in_b.insert(task.task);
-    const auto programs_a = programs_of(ours, mine), programs_b = programs_of(theirs, its);
-    for (const std::string& task : in_a) {
-      if (in_b.contains(task) && programs_a.at(task) == programs_b.at(task)) both.insert(task);
+    if (auto found = compare_labels(ours, mine, theirs, its)) out.push_back(std::move(*found));
+  }
+  if (out.empty()) {
+    throw InputError(ours.name + " and " + theirs.name + " have no model in common");
+  }
+  return out;
+}
+
+std::vector<RunComparison> compare_policies(const EvalRun& run) {
+  std::vector<RunComparison> out;
+  for (size_t i = 1; i < run.labels.size(); ++i) {
+    if (auto found = compare_labels(run, run.labels[i], run, run.labels[0])) {
+      out.push_back(std::move(*found));
     }
-    if (both.empty())
-      throw InputError(ours.name + " and " + theirs.name + " have no model in common");
-    keep(a, both);
-    keep(b, both);
-    out.push_back({mine, its, both.size(), in_a.size() + in_b.size() - 2 * both.size(),
-                   compare(a, b, options)});
-    if (is_timed(ours) && is_timed(theirs)) continue;
-    out.back().comparison.fast_best.clear();
-    out.back().comparison.speedup.reset();
   }
   return out;
 }
@@ -128,14 +162,24 @@ std::string comparison_text(const std::vector<RunComparison>& comparisons) {
   return out;
 }
 
-void write_comparison(Markup& out, const std::string& theirs,
+Json to_json(const RunComparison& each) {
+  return {{"label", each.ours},
+          {"their_label", each.theirs},
+          {"tasks", each.tasks},
+          {"left_out", each.left_out},
+          {"samples", each.our_samples},
+          {"their_samples", each.their_samples},
+          {"comparison", to_json(each.comparison)}};
+}
+
+void write_comparison(Markup& out, const std::string& id, const std::string& heading,
                       const std::vector<RunComparison>& comparisons) {
-  const auto section = out.element("section", {{"id", "comparison"}});
-  out.leaf("h2", "Against " + theirs);
-  out.leaf(
-      "p",
-      "Differences by task, this run less the other, with 95 % intervals of a paired bootstrap.",
-      {{"class", "caption"}});
+  const auto section = out.element("section", {{"id", id}});
+  out.leaf("h2", heading);
+  out.leaf("p",
+           "Differences by task, of the first that is named less the other, with 95 % intervals of "
+           "a paired bootstrap.",
+           {{"class", "caption"}});
   for (const RunComparison& each : comparisons) {
     out.leaf("h4", title_of(each));
     const auto table = out.element("table");

@@ -1,4 +1,5 @@
-// Two runs of `kernelwright eval` on the same models, by paired intervals. Pure functions.
+// Two runs of `kernelwright eval` on the same models, or two policies of one run, by paired
+// intervals. Pure functions.
 #pragma once
 
 #include <string>
@@ -9,18 +10,23 @@
 
 namespace kw {
 
-// Policies of one name, or the only ones of both runs; models that both have judged, and that are
-// one program in both.
+// Two policies on the models that both have judged, and that are one program for both.
 struct RunComparison {
-  std::string ours, theirs;  // labels
+  std::string ours, theirs;                   // labels
+  size_t our_samples = 0, their_samples = 0;  // of a task, at most: more verify more
   size_t tasks = 0, left_out = 0;
   PolicyComparison comparison;
 };
-// InputError where no policy or no model is in both.
+// Policies of one name, or the only ones of both. InputError where no policy is in both, or none
+// with a model that both have.
 std::vector<RunComparison> compare_runs(const EvalRun& ours, const EvalRun& theirs);
+// Each further policy of a run against the first, but for those that share no model with it.
+std::vector<RunComparison> compare_policies(const EvalRun& run);
 
 std::string comparison_text(const std::vector<RunComparison>& comparisons);  // for a terminal
-void write_comparison(Markup& out, const std::string& theirs,
+Json to_json(const RunComparison& comparison);
+// A section of a page: `id`, and its heading.
+void write_comparison(Markup& out, const std::string& id, const std::string& heading,
                       const std::vector<RunComparison>& comparisons);
 
 }  // namespace kw

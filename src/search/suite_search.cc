@@ -5,6 +5,7 @@
 
 #include "formats/error.h"
 #include "policy/task_key.h"
+#include "program/transform.h"
 
 namespace kw {
 namespace {
@@ -84,6 +85,16 @@ SuiteSample sample_of(const OptimizeResult& result) {
   return out;
 }
 
+// As of an eval without a search, so that their runs can be compared.
+std::string whole_hash(const Task& reference) {
+  const Task task = canonical(reference);
+  try {
+    return forward_hash(cut_whole(task).task);
+  } catch (const InputError&) {  // no step makes its result
+    return forward_hash(task);
+  }
+}
+
 }  // namespace
 
 void search_suite(const std::vector<RecordRequest>& models, JudgingCrew& crew,
@@ -101,7 +112,7 @@ void search_suite(const std::vector<RecordRequest>& models, JudgingCrew& crew,
     try {
       Optimizer optimizer(pool, executor, shared, known, profile, nullptr);
       const OptimizeResult found = optimizer.optimize(models[i], options, never);
-      result.task = forward_hash(found.reference);
+      result.task = whole_hash(found.reference);
       result.judge_seconds = found.total_seconds;
       result.phases = found.phase_seconds;
       result.samples.push_back(sample_of(found));

@@ -12,7 +12,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Opinion opinion_on(const Task& task, const std::string& code, FunctionalJudge& judge) {
+Opinion opinion_on(const Task& task, const std::string& code, FunctionalJudge& judge,
+                   Clock::time_point deadline) {
   std::string reference;
   try {
     reference = task_text(task);
@@ -21,7 +22,7 @@ Opinion opinion_on(const Task& task, const std::string& code, FunctionalJudge& j
     none.fault = error.what();
     return none;
   }
-  return judge.judge(reference, code);
+  return judge.judge(reference, code, deadline);
 }
 
 }  // namespace
@@ -41,8 +42,10 @@ JudgeReport OpinionJudge::judge(const std::vector<AnswerToJudge>& answers, uint6
   }
   std::vector<decltype(found)::pointer> open;
   for (auto& one : found) open.push_back(&one);
+  const Clock::time_point deadline = opinions_->deadline();  // of all: a step is waiting
   on_threads(at_once_, open.size(), [&](size_t i) {
-    open[i]->second = opinion_on(*open[i]->first.first, open[i]->first.second, *opinions_);
+    const auto& [task, code] = open[i]->first;
+    open[i]->second = opinion_on(*task, code, *opinions_, deadline);
   });
   for (size_t i = 0; i < answers.size(); ++i) {
     if (!of_answer[i]) continue;

@@ -115,6 +115,9 @@ void check(const RlConfig& config) {
                      " needs two updates of a batch or more, as nothing holds the first one back: "
                      "set rl.prompts_per_update or rl.epochs");
   }
+  if (config.opinion_url.empty() != config.opinion_model.empty()) {
+    throw InputError("judge.opinion_url and judge.opinion_model are given together, or neither");
+  }
   const std::vector<int64_t>& levels = config.levels;
   if (std::ranges::adjacent_find(levels, std::greater_equal<>()) != levels.end()) {
     throw InputError("data.levels must rise");

@@ -48,6 +48,24 @@ TEST(Baselines, AnswersThatComeTogetherAreAllRead) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(Baselines, ABuilderThatDiesIsStartedAgain) {
+  Baselines baselines("cpu", 2);
+  const auto notes_on = [&](const std::vector<BaselineRequest>& requests) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(baselines.build(requests, testing::TempDir()),
+              std::vector<std::string>(requests.size()));
+    return testing::internal::GetCapturedStderr();
+  };
+  const BaselineRequest bad = request("a.py", "raise ValueError('bad day')");
+  const BaselineRequest kills =
+      request("b.py", "import os, signal; os.kill(os.getppid(), signal.SIGKILL)");
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_NE(notes_on({bad}).find("ValueError: bad day"), std::string::npos);
+    EXPECT_NE(notes_on({kills}).find("did not answer"), std::string::npos);
+  }
+  EXPECT_NE(notes_on({bad}).find("ValueError: bad day"), std::string::npos);
+}
+
 TEST(Baselines, ABuilderThatCannotStartIsANote) {
   Baselines baselines("no such device", 1);
   testing::internal::CaptureStderr();

@@ -62,11 +62,20 @@ Interval bootstrap(const std::vector<double>& values, const Statistic& statistic
 }
 
 Interval paired_difference(const std::vector<double>& ours, const std::vector<double>& theirs,
-                           const BootstrapOptions& options) {
-  assert(ours.size() == theirs.size());
-  std::vector<double> differences;
-  for (size_t i = 0; i < ours.size(); ++i) differences.push_back(ours[i] - theirs[i]);
-  return bootstrap(differences, mean, options);
+                           double confidence) {
+  assert(!ours.empty() && ours.size() == theirs.size());
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < ours.size(); ++i) {
+    const double difference = ours[i] - theirs[i];
+    assert(std::abs(difference) <= 1);
+    sum += difference;
+    squares += difference * difference;
+  }
+  const double n = static_cast<double>(ours.size()), value = sum / n;
+  const double centre = sum / (n + 2), variance = (squares + 1) / (n + 2) - centre * centre;
+  const double half =
+      normal_quantile(0.5 + 0.5 * confidence) * std::sqrt(std::max(0.0, variance) / (n + 2));
+  return {value, std::clamp(centre - half, -1.0, value), std::clamp(centre + half, value, 1.0)};
 }
 
 Interval paired_ratio(const std::vector<double>& ours, const std::vector<double>& theirs,

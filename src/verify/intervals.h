@@ -39,11 +39,13 @@ double geometric_mean(const std::vector<double>& values);  // of values above 0
 Interval bootstrap(const std::vector<double>& values, const Statistic& statistic,
                    const BootstrapOptions& options = {});
 
-// How much more the mean is of `ours` than of `theirs`, values of the same tasks in the same order:
-// both are drawn anew together, so that what is hard for both does not widen the interval. (The
-// difference of means is the mean of differences.)
+// How much more the mean is of `ours` than of `theirs`, values from 0 to 1 of the same tasks in the
+// same order, so that what is hard for both does not widen the interval: Agresti and Min's for
+// matched proportions ("Simple improved confidence intervals for comparing matched proportions",
+// Stat. Med. 24, 2005), which is Wald's of the differences, among them half a 1, half a -1 and a 0
+// that nobody saw. So it has a width where all differences are the same, too. At least one value.
 Interval paired_difference(const std::vector<double>& ours, const std::vector<double>& theirs,
-                           const BootstrapOptions& options = {});
+                           double confidence = 0.95);
 // How many times the geometric mean of `theirs` that of `ours` is, of values above 0.
 Interval paired_ratio(const std::vector<double>& ours, const std::vector<double>& theirs,
                       const BootstrapOptions& options = {});

@@ -2,8 +2,9 @@
 // one, each request in a child of its own. What it runs is the user's own model, or text that was
 // written from a recorded program; never a candidate.
 //
-// It begins to import torch when this is made, so that it is warm by the time it is asked. Any
-// thread.
+// It begins to import torch when this is made, so that it is warm by the time it is asked. When it
+// dies, requests that are open are not answered, and the next one finds a new process; one that
+// died before its first answer is not started again. Any thread.
 #pragma once
 
 #include <chrono>
@@ -31,19 +32,23 @@ class CompileServer {
   std::string ask(Json request, std::chrono::seconds limit);
 
  private:
-  // Both with lock_ held; may let go of it.
+  // All with mutex_ held; reading lets go of it for a while.
+  void start();
   void read_answer(std::unique_lock<std::mutex>& lock, Deadline deadline);
   void end();
 
+  const std::string device_;
   const int parallel_;
   std::mutex mutex_;
   std::condition_variable changed_;
   WorkThread thread_;  // the process dies with the thread that started it
-  OutputTail tail_;
+  std::optional<OutputTail> tail_;
   Process process_;
   std::optional<FrameChannel> channel_;
-  bool ended_ = false;    // it cannot be spoken to
-  bool reading_ = false;  // somebody waits for the next answer, with the lock let go
+  int starts_ = 0;
+  bool ended_ = false;     // it cannot be spoken to
+  bool answered_ = false;  // since its start
+  bool reading_ = false;   // somebody waits for the next answer, with the lock let go
   int64_t asked_ = 0;
   int open_ = 0;  // asked and not answered
   std::map<int64_t, std::string> answers_;
