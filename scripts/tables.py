@@ -483,8 +483,8 @@ def grid(part: str, across: str, *names: str) -> str:
 
 
 def collected() -> str:
-    """Rows of each route, from bench/h100/collect.json."""
-    found = json.loads((ROOT / "bench/h100/collect.json").read_text())
+    """Rows of each route, from bench/h200/collect.json."""
+    found = json.loads((ROOT / "bench/h200/collect.json").read_text())
     routes = found["routes"]
     reasons = sorted({reason for route in routes.values() for reason in route["dropped"]})
     lines = ["| | %s |" % " | ".join(routes), "|---" * (1 + len(routes)) + "|"]
@@ -498,13 +498,15 @@ def collected() -> str:
 
 
 def reports() -> str:
-    """Right, faster than eager, and how much, of each run and level, from bench/h100/reports/reports.json."""
-    found = json.loads((ROOT / "bench/h100/reports/reports.json").read_text())
+    """Right, faster than eager, and how much, of each run and level, from bench/*/reports/reports.json."""
+    hosts = [json.loads(path.read_text()) for path in sorted(ROOT.glob("bench/*/reports/reports.json"))]
     names = {("alone", "local"): "embedded model", ("alone", "teacher"): "teacher",
              ("search-embedded", ""): "embedded model, search", ("search-teacher", ""): "teacher, search"}
-    columns = [(name, policy) for run, label in names for policy in found["runs"][run]["policies"]
-               if policy["label"] == label for name in [names[run, label]]]
-    lines = ["| | %s |" % " | ".join(name for name, _ in columns), "|---" * (1 + len(columns)) + "|"]
+    columns = [(name, policy) for host in hosts for (run, label), name in names.items() if run in host["runs"]
+               for policy in host["runs"][run]["policies"] if policy["label"] == label]
+    devices = [host["device"].split()[1] for host in hosts for run, _ in names if run in host["runs"]]
+    lines = ["| | %s |" % " | ".join("%s, %s" % (name, device) for (name, _), device in zip(columns, devices)),
+             "|---" * (1 + len(columns)) + "|"]
     for level in sorted(columns[0][1]["levels"], key=lambda name: int(name.removeprefix("level"))):
         cells = []
         for _, policy in columns:
@@ -516,8 +518,8 @@ def reports() -> str:
                 100 * fast["value"], speed["value"]) if speed else ""))
         lines.append("| level %s | %s |" % (level.removeprefix("level"), " | ".join(cells)))
     lines += ["", "pass@1; tasks whose best answer is faster than eager, and the geometric mean of speedups over right ones. Coverage `pure`; alone, four answers of the "
-              "model's and one of the teacher's; a search has %s, eight at once on each of %d %s. Tasks that could not be judged, or that no time was left for, are missing. `bench/reports.py`, %s." % (
-                  "60 s", found["gpus"], found["device"], found["commit"])]
+              "model's and one of the teacher's; a search has 60 s, eight at once on a GPU. Tasks that could not be judged, or that no time was left for, are missing. `bench/reports.py`, %s." % (
+                  ", ".join("%d %s at %s" % (host["gpus"], host["device"], host["commit"]) for host in hosts))]
     return "\n".join(lines)
 
 

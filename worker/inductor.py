@@ -59,6 +59,8 @@ def write(request, device):
         answer["fault"] = str(error)
     except Exception as error:  # of torch.compile's own, which begin with what matters
         said = " ".join(str(error).split())
+        if "out of memory" in said:  # says nothing of what Inductor writes, so there is no answer
+            raise
         answer["fault"] = f"torch.compile: {type(error).__name__}: {said[:400]}"
     Path(request["out"]).write_text(json.dumps(answer))
 

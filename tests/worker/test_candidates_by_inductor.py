@@ -101,6 +101,20 @@ def test_what_is_no_function_of_its_operators_is_not_run(name, tmp_path):
     assert answer["fault"].startswith("a task's") and not answer["source"] and not mark.exists(), answer
 
 
+def test_a_device_without_memory_is_no_answer(tmp_path, monkeypatch):
+    """Others may have it at the time; whoever asked is told that there was none."""
+    import inductor
+    import torch
+
+    def full(*_):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 294.00 MiB")
+    monkeypatch.setattr(inductor, "_compiled", full)
+    code, inputs = TASKS["pointwise"]
+    with pytest.raises(torch.OutOfMemoryError):
+        inductor.write(request(code, inputs, tmp_path / "out.json"), "cpu")
+    assert not (tmp_path / "out.json").exists()
+
+
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
     folder = tmp_path_factory.mktemp("candidates")
