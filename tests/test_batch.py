@@ -258,24 +258,26 @@ HOSTILE = {
 
 @contextlib.contextmanager
 def adopted_orphans():
-    """Meanwhile what outlives its parent becomes a child of this process."""
+    """Meanwhile what outlives its parent becomes a child of this process. Gives a function that says which there are:
+    not those that were here before, which fixtures of other files keep."""
     libc = ctypes.CDLL(None)
+    before = set(processes_below(os.getpid()))
     assert libc.prctl(PR_SET_CHILD_SUBREAPER, 1) == 0
     try:
-        yield
+        yield lambda: {pid: words for pid, words in processes_below(os.getpid()).items() if pid not in before}
     finally:
         libc.prctl(PR_SET_CHILD_SUBREAPER, 0)
 
 
-def expect_no_orphans():
+def expect_none(orphans):
     """Adopted orphans end within seconds: those that have are reaped, as init would."""
     deadline = time.monotonic() + 10
-    while processes_below(os.getpid()) and time.monotonic() < deadline:
+    while orphans() and time.monotonic() < deadline:
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
         time.sleep(0.05)
-    assert not processes_below(os.getpid())
+    assert not orphans()
 
 
 def test_hostile_candidates_harm_nobody(tmp_path):
@@ -286,8 +288,9 @@ def test_hostile_candidates_harm_nobody(tmp_path):
         (tmp_path / f"candidate_{i}.py").write_text(f"import hostile_{i}\n" + RIGHT)
         lines.append({"id": name, "reference_text": SINE_MODEL, "candidate": f"candidate_{i}.py"})
     batch = write(tmp_path, [*lines, line("honest", WRONG), line("right", RIGHT)])
-    with adopted_orphans():
+    with adopted_orphans() as orphans:
         check_hostile_candidates(batch, tmp_path)
+        assert not orphans()
     assert time.monotonic() - started < 400
 
 
@@ -306,7 +309,6 @@ def check_hostile_candidates(batch, tmp_path):
         elif says is not None:
             assert result["rejected_at"] == "record", (name, result)
             assert says in result["reason"], (name, result)
-    assert not processes_below(os.getpid())
 
 
 # A kernel that writes far outside of its buffer, and one that never ends. What no device runs says
@@ -322,10 +324,10 @@ def test_the_batch_goes_on_after_kernels_that_break_the_device(tmp_path):
                   [line(name, text) for name, text in others.items()])
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    with adopted_orphans():
+    with adopted_orphans() as orphans:
         process = run("verify", "--backend", "cpu", "--jobs", 2, "--trials", 1, "--trial-timeout", 20,
                       "--batch", batch, env={"TMPDIR": str(temporary)})
-        expect_no_orphans()
+        expect_none(orphans)
     results = results_of(tmp_path)
     assert process.returncode == 4, process.stderr
     outcomes = {name: r["outcome"] for name, r in results.items()}
