@@ -127,6 +127,17 @@ def test_held_out_models_with_weights_and_another_class(tmp_path):
     assert process.returncode == 1 and "a held-out model's program" in process.stdout, process.stdout
 
 
+def test_another_text_than_was_judged_is_no_row(judged, tmp_path):
+    run_folder = tmp_path / "run"
+    shutil.copytree(judged[0], run_folder)
+    (answer,) = run_folder.glob("sine.0.fragment.py")
+    answer.write_text(answer.read_text() + "# another\n")
+    process = run("collect", run_folder, "--out", tmp_path / "rows", "--alike", "1", "--backend", "cpu")
+    assert process.returncode == 0, process.stderr
+    assert "1 the answer's file is not what was judged" in process.stdout
+    assert all(row["messages"][-1]["content"].count("# another") == 0 for row in rows_of(tmp_path / "rows"))
+
+
 def test_what_is_no_run_is_refused(judged, tmp_path):
     missing = run("collect", tmp_path / "missing", "--out", tmp_path / "rows")
     assert missing.returncode == 2 and "missing" in missing.stderr

@@ -166,8 +166,10 @@ def test_an_opinion_on_another_text_counts_for_nothing(judged):
     lambda asked: '{"a":' * 5000,
 ])
 def test_what_is_no_opinion_is_counted_apart_and_asked_again(judged, answer):
-    found = agreement(judge(judged, answer)[0])
+    process, _ = judge(judged, answer)
+    found = agreement(process)
     assert found["no_opinion"] == 4 and found["agreement"] is None
+    assert "judge: no opinion on 4 of 4 samples: " in process.stderr  # and why
     with (judged / "opinions.jsonl").open("a") as file:
         file.write('{"model": "cut o')  # by a kill
     process, asked = judge(judged, honest)

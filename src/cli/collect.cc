@@ -192,7 +192,7 @@ Command add_collect(CLI::App& app) {
       "its\n"
       "task was, and how fast the answer is. What to collect is judged first, by any policy:\n\n"
       "  kernelwright synth --level 2 --count 500 --out tasks.jsonl\n"
-      "  kernelwright eval tasks.jsonl --policy teacher --samples 4 --out run\n"
+      "  kernelwright eval tasks.jsonl --policy teacher --samples 4 --coverage pure --out run\n"
       "  kernelwright collect run --out rows --against held_out/\n"
       "  kernelwright train RECIPE.toml --set data.rows=rows/rows.jsonl --out model");
   return [flags] { return run(*flags); };

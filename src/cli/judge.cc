@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <mutex>
 
 #include "cli/commands.h"
@@ -74,11 +75,13 @@ int run(Flags flags) {
   std::mutex mutex;
   size_t done = 0;
   PacedLine progress;
+  std::map<std::string, size_t> faults;
   on_threads(flags.chat.concurrency, open.size(), [&](size_t i) {
     Opinion opinion = judge.judge(open[i].reference, open[i].candidate, judge.deadline());
     const std::lock_guard lock(mutex);
     file << opinion_line(open[i].key, opinion, open[i].candidate) << std::flush;
     if (!file) throw EnvironmentError("cannot write " + path.string());
+    if (!opinion.fault.empty()) ++faults[opinion.fault];
     const auto known = opinions.find(open[i].key);
     if (opinion.fault.empty() || known == opinions.end() || !known->second.fault.empty()) {
       opinions[open[i].key] = std::move(opinion);
@@ -97,6 +100,10 @@ int run(Flags flags) {
   std::cout << std::endl;
   std::fprintf(stderr, "%s\n", costs_text("judge " + flags.chat.model, judge.costs()).c_str());
   std::fprintf(stderr, "%s\n", path.c_str());
+  for (const auto& [fault, count] : faults) {
+    std::fprintf(stderr, "judge: no opinion on %zu of %zu samples: %s\n", count, open.size(),
+                 fault.c_str());
+  }
   return 0;
 }
 

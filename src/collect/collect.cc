@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "formats/error.h"
+#include "formats/sha256.h"
 #include "policy/conversation.h"
 #include "report/figures.h"
 
@@ -89,6 +90,8 @@ std::vector<FoundTask> find_answers(const std::vector<EvalRun>& runs, Yields& yi
           fault = "PyTorch does a part of the work";
         } else if (right && !code) {
           fault = "no file of the answer";
+        } else if (right && sample.contains("sha256") && sample["sha256"] != sha256_hex(*code)) {
+          fault = "the answer's file is not what was judged";
         }
         if (!fault.empty()) {
           ++yield.dropped[fault];

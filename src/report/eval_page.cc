@@ -199,7 +199,8 @@ void Page::write_top() {
   }
   out_.leaf("p",
             "kernelwright eval" + flags + "; backend " + string_at(run_.asked, "backend") +
-                ", kernels for " + string_at(run_.asked, "device"),
+                ", kernels for " + string_at(run_.asked, "device") +
+                (is_timed(run_) ? "" : "; nothing is timed"),
             {{"class", "verdict"}});
   const auto cards = out_.element("div", {{"class", "cards"}});
   const Metrics& all = report_.metrics.front().metrics;

@@ -177,8 +177,8 @@ void write_comparison(Markup& out, const std::string& id, const std::string& hea
   const auto section = out.element("section", {{"id", id}});
   out.leaf("h2", heading);
   out.leaf("p",
-           "Differences by task, of the first that is named less the other, with 95 % intervals of "
-           "a paired bootstrap.",
+           "Differences by task, of the first that is named less the other, with 95 % intervals "
+           "(docs/metrics.md). Where one had more samples, pass@1 alone is fair.",
            {{"class", "caption"}});
   for (const RunComparison& each : comparisons) {
     out.leaf("h4", title_of(each));

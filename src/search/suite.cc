@@ -7,6 +7,7 @@
 
 #include "formats/error.h"
 #include "formats/on_threads.h"
+#include "formats/sha256.h"
 #include "policy/task_key.h"
 #include "program/export.h"
 #include "program/transform.h"
@@ -100,6 +101,7 @@ Json to_json(const SuiteSample& sample) {
           {"plan", sample.plan},
           {"schedule", sample.schedule},
           {"outcome", outcome_name(verdict.outcome)},
+          {"sha256", sample.source.empty() ? Json() : Json(sha256_hex(sample.source))},
           {"in_full", sample.in_full},
           {"same_as", sample.same_as < 0 ? Json() : Json(sample.same_as)},
           {"rejected_at", verdict.rejected_at ? Json(stage_name(*verdict.rejected_at)) : Json()},
