@@ -134,7 +134,7 @@ def test_opinions_of_before_texts_were_noted_count_for_nothing(judged):
 
 
 def test_first_looks_stand_beside_no_opinion(judged):
-    """Side by side, what passed a first look is not judged; of a right, a wrong and two delegating ones one passes."""
+    """Lines as --side-by-side leaves them, of samples that all passed a first look and were not judged in full."""
     process = run("eval", judged.parent / "models", "--backend", "cpu", "--side-by-side", "--policy", "replay",
                   "--answers", judged.parent / "answers", "--samples", "4", "--out", judged.parent / "looks")
     assert process.returncode == 0, process.stderr
