@@ -76,7 +76,7 @@ std::vector<FoundTask> find_answers(const std::vector<EvalRun>& runs, Yields& yi
       for (size_t i = 0; i < samples.size(); ++i) {
         const Json& sample = samples[i];
         const bool judged = sample.at("outcome") != "not judged";
-        const bool right = sample.at("outcome") == "accepted" && sample.value("in_full", true);
+        const bool right = verdict_of(sample) == true;
         task.judged += judged;
         task.right += right;
         const auto code =
