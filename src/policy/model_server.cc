@@ -154,7 +154,8 @@ class ModelServer::Impl {
 
   // Until the server closes its stderr (true), or is not wanted any more.
   bool listen_to(OutputTail& words) {
-    const std::string ready = std::string(kSays) + kServerIsReady;
+    std::string ready(kSays);
+    ready += kServerIsReady;
     bool is_ready = false;
     while (true) {
       pollfd entries[] = {{words.read_end(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};

@@ -30,8 +30,9 @@ def relu_kernel(
 )";
 
 std::string with(const std::string& body) {
-  return std::string(kKernel) + "class ModelNew(torch.nn.Module):\n    def forward(self, x):\n" +
-         body;
+  std::string out = kKernel;
+  out += "class ModelNew(torch.nn.Module):\n    def forward(self, x):\n";
+  return out + body;
 }
 
 TEST(TextRule, KernelsThatAreLaunchedPass) {
