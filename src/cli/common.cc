@@ -48,9 +48,10 @@ void MachineFlags::add_executors_to(CLI::App& app) {
       ->capture_default_str();
 }
 
-ExecutorConfig MachineFlags::executor_config() const {
+ExecutorConfig MachineFlags::executor_config(SharedZygote& workers) const {
   ExecutorConfig config = default_executor_config(chosen_backend());
   config.processes = executors;
+  config.workers = &workers;
   return config;
 }
 
@@ -103,8 +104,9 @@ void override_constant(std::string& text, const std::string& item, const std::st
 
 Machine::Machine(const MachineFlags& flags, const std::vector<std::string>& files)
     : profile(flags.profile()),
-      pool(worker_config(flags, files)),
-      executor(flags.executor_config()) {}
+      zygote(worker_config(flags, files)),
+      pool(worker_config(flags, files), &zygote),
+      executor(flags.executor_config(zygote)) {}
 
 double parse_seconds(const std::string& flag, const std::string& text) {
   size_t used = 0;

@@ -33,12 +33,14 @@ struct MachineFlags {
   // What candidates are written for and judged by: with "auto" the GPU that is there. Where its
   // profile is not known, or none is there, an H200; says so on stderr in the first case.
   DeviceProfile profile() const;
-  ExecutorConfig executor_config() const;
+  // `workers`: the command's, for the cpu backend's interpreter.
+  ExecutorConfig executor_config(SharedZygote& workers) const;
 };
 
 // The processes behind a command. Members are made in order; the executor starts at first use.
 struct Machine {
   DeviceProfile profile;
+  SharedZygote zygote;  // of all workers, the cpu backend's among them: torch is imported once
   WorkerPool pool;
   ExecutorClient executor;
   // `files` as in worker_config().

@@ -449,7 +449,8 @@ int run(const Flags& flags) {
     for (size_t i = 0; i < judged.size(); ++i) {
       most += requests.size() * static_cast<size_t>(options.samples_of(i));
     }
-    JudgingCrew crew(workers, static_cast<int>(std::min<size_t>(most, workers.parallel)));
+    JudgingCrew crew(workers, static_cast<int>(std::min<size_t>(most, workers.parallel)),
+                     &machine.zygote);
     std::vector<Policy*> policies;
     for (const Judged& each : judged) policies.push_back(each.policy.get());
     Suite(crew, machine.executor, std::move(policies), machine.profile)
@@ -459,7 +460,8 @@ int run(const Flags& flags) {
     // build. No more than half of them do at a time, so each has four workers.
     const int searches = std::max(1, workers.parallel / 2);
     workers.parallel = std::min(4, workers.parallel);
-    JudgingCrew crew(workers, static_cast<int>(std::min<size_t>(requests.size(), searches)));
+    JudgingCrew crew(workers, static_cast<int>(std::min<size_t>(requests.size(), searches)),
+                     &machine.zygote);
     ScratchFolder known;
     search_suite(requests, crew, machine.executor, *judged.front().policy, machine.profile,
                  optimize_options(flags, options), known.path() / "store.sqlite", done);

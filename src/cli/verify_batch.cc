@@ -89,11 +89,12 @@ int run_batch(const BatchFlags& flags, const MachineFlags& machine_flags, Verify
 
   const WorkerConfig workers = worker_config(machine_flags, files);
   const auto wanted = static_cast<size_t>(flags.jobs > 0 ? flags.jobs : workers.parallel);
-  ExecutorClient executor(machine_flags.executor_config());
+  SharedZygote zygote(workers);
+  ExecutorClient executor(machine_flags.executor_config(zygote));
   if (!items.empty()) executor.hello();
   {
     BatchProgress progress(total, before);
-    JudgingCrew crew(workers, static_cast<int>(std::min(items.size(), wanted)));
+    JudgingCrew crew(workers, static_cast<int>(std::min(items.size(), wanted)), &zygote);
     verify_batch(items, crew, executor, profile, options, [&](const BatchResult& result) {
       results.append(result);
       ++outcomes[outcome_of(result)];

@@ -73,6 +73,12 @@ ExecutorProcess::ExecutorProcess(const ExecutorConfig& config)
   if (config.gpu >= 0) show_one_gpu(spec.environment, config.gpu);
   spec.err = stderr_.write_end();
   spec.fds = {theirs.get()};
+  UniqueFd zygote;
+  if (config.workers && config.backend == "cpu") {
+    zygote = config.workers->lend(stderr_.write_end());
+    spec.fds.push_back(zygote.get());
+    spec.argv.insert(spec.argv.end(), {"--zygote", "4"});
+  }
   process_ = Process::start(spec);
   theirs.reset();
   stderr_.close_write_end();

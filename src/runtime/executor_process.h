@@ -13,6 +13,8 @@
 
 namespace kw {
 
+class SharedZygote;
+
 struct ExecutorConfig {
   std::string binary;              // kernelwright-executor
   std::string backend = "cpu";     // or "cuda"
@@ -22,6 +24,9 @@ struct ExecutorConfig {
   int processes = 1;
   int gpu = -1;  // of those that this process may see; -1: the first
   std::chrono::milliseconds start_deadline{60000};
+  // The cpu backend's interpreter is a copy of this one (of the same Python and sandbox), which
+  // outlives the process; null: it imports torch and triton itself.
+  SharedZygote* workers = nullptr;
 };
 
 ExecutorConfig default_executor_config(const std::string& backend);

@@ -5,8 +5,8 @@
 
 namespace kw {
 
-JudgingCrew::JudgingCrew(WorkerConfig workers, int jobs)
-    : workers_(std::move(workers)), zygote_(workers_) {
+JudgingCrew::JudgingCrew(WorkerConfig workers, int jobs, SharedZygote* shared)
+    : workers_(std::move(workers)), own_(workers_), zygote_(shared ? *shared : own_) {
   for (int i = 0; i < std::max(1, jobs); ++i) {
     threads_.emplace_back([this](const std::stop_token& stop) { serve(stop); });
   }

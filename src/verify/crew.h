@@ -1,5 +1,5 @@
-// Threads that judge, each with a worker of its own, which lives as long as the crew. Borrows
-// nothing. One caller at a time.
+// Threads that judge, each with a worker of its own, which lives as long as the crew. Borrows a
+// zygote, where one is given. One caller at a time.
 #pragma once
 
 #include <condition_variable>
@@ -16,9 +16,9 @@ namespace kw {
 
 class JudgingCrew {
  public:
-  // So many threads. The first work starts all their workers, copies of one that imports torch, and
-  // is done when all have started.
-  JudgingCrew(WorkerConfig workers, int jobs);
+  // So many threads. The first work starts all their workers, copies of one that imports torch
+  // (`shared`, of the same configuration, or the crew's own), and is done when all have started.
+  JudgingCrew(WorkerConfig workers, int jobs, SharedZygote* shared = nullptr);
   ~JudgingCrew();
   JudgingCrew(const JudgingCrew&) = delete;
   JudgingCrew& operator=(const JudgingCrew&) = delete;
@@ -37,7 +37,8 @@ class JudgingCrew {
   void fail();  // with the exception at hand; under the mutex
 
   const WorkerConfig workers_;
-  SharedZygote zygote_;
+  SharedZygote own_;  // starts nothing where there is a shared one
+  SharedZygote& zygote_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   const std::function<void(WorkerPool&, size_t)>* work_ = nullptr;

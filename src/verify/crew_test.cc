@@ -92,5 +92,31 @@ TEST(JudgingCrew, SaysThatAWorkerDoesNotStart) {
   EXPECT_ANY_THROW(crew.run(4, [](WorkerPool&, size_t) {}));
 }
 
+// As an executor has it, though in this process.
+TEST(SharedZygote, LendsCopiesThatAreReplacedWhenItEnds) {
+  const WorkerConfig config = default_worker_config();
+  SharedZygote shared(config);
+  const auto refused = [](WorkerPool& pool) {
+    Job job;
+    job.request.json = {{"kind", "nothing of the sort"}};
+    return pool.run(std::move(job)).message;
+  };
+  const std::string asked = "there is no job of kind";
+  WorkerPool pool(config, shared.lend(STDERR_FILENO));
+  WorkerPool idle(config, shared.lend(STDERR_FILENO));
+  EXPECT_NE(refused(pool).find(asked), std::string::npos);
+  const std::set<pid_t> lender = children_of(::getpid());
+  ASSERT_EQ(lender.size(), 1u);
+  ASSERT_EQ(::kill(*lender.begin(), SIGKILL), 0);
+  // The copies end a moment later. Who finds out loses a job, and goes on with a zygote of its own.
+  for (WorkerPool* each : {&pool, &idle}) {
+    int lost = 0;
+    while (lost < 3 && refused(*each).find("parent process") != std::string::npos) ++lost;
+    EXPECT_LE(lost, 1);
+  }
+  WorkerPool next(config, shared.lend(STDERR_FILENO));  // of another
+  EXPECT_NE(refused(next).find(asked), std::string::npos);
+}
+
 }  // namespace
 }  // namespace kw

@@ -110,12 +110,15 @@ std::string_view job_status_name(Status status) {
 
 class WorkerPool::Impl {
  public:
-  Impl(WorkerConfig config, SharedZygote* shared) : config_(std::move(config)), shared_(shared) {}
+  Impl(WorkerConfig config, SharedZygote* shared, UniqueFd lent = {})
+      : config_(std::move(config)), shared_(shared), lent_(std::move(lent)) {}
   ~Impl() {
     for (Running& job : running_) end_child(job);
   }
 
   void start() {
+    if (zygote_) return;
+    if (lent_) zygote_ = Zygote::lent(std::exchange(lent_, {}));
     if (!zygote_) zygote_ = shared_ ? shared_->copy() : std::make_unique<Zygote>(config_);
   }
   const Zygote& zygote() {
@@ -343,6 +346,7 @@ class WorkerPool::Impl {
 
   WorkerConfig config_;
   SharedZygote* const shared_;
+  UniqueFd lent_;
   std::unique_ptr<Zygote> zygote_;
   uint64_t last_id_ = 0;
   std::deque<Queued> queue_;
@@ -362,21 +366,35 @@ std::shared_ptr<Zygote> SharedZygote::original() {
   return original_;
 }
 
+void SharedZygote::replace(const std::shared_ptr<Zygote>& gone) {
+  const std::lock_guard lock(mutex_);
+  if (original_ == gone) original_.reset();
+}
+
 std::unique_ptr<Zygote> SharedZygote::copy() {
   const std::shared_ptr<Zygote> first = original();
   try {
     return Zygote::copy_of(*first);
   } catch (const EnvironmentError&) {
     if (!first->gone()) throw;  // others work with its copies
-    // It has died; a new one says why, if there can be none.
-    const std::lock_guard lock(mutex_);
-    if (original_ == first) original_.reset();
+    replace(first);             // a new one says why, if there can be none
   }
   return Zygote::copy_of(*original());
 }
 
+UniqueFd SharedZygote::lend(int err) {
+  std::shared_ptr<Zygote> first = original();
+  if (first->gone()) {
+    replace(first);
+    first = original();
+  }
+  return first->lend(err);
+}
+
 WorkerPool::WorkerPool(WorkerConfig config, SharedZygote* shared)
     : impl_(std::make_unique<Impl>(std::move(config), shared)) {}
+WorkerPool::WorkerPool(WorkerConfig config, UniqueFd lent)
+    : impl_(std::make_unique<Impl>(std::move(config), nullptr, std::move(lent))) {}
 WorkerPool::~WorkerPool() = default;
 void WorkerPool::start() { impl_->start(); }
 const Json& WorkerPool::versions() const { return impl_->zygote().versions(); }

@@ -73,9 +73,15 @@ class SharedZygote {
   ~SharedZygote();
   // EnvironmentError as WorkerPool::start() has it.
   std::unique_ptr<Zygote> copy();
+  // A copy for a WorkerPool of another process: its control socket, which that process inherits.
+  // `err` is where it prints. It ends with this one's zygote, or when the socket is closed.
+  // EnvironmentError as above.
+  UniqueFd lend(int err);
 
  private:
   std::shared_ptr<Zygote> original();
+  // Unless another thread has seen that it is gone.
+  void replace(const std::shared_ptr<Zygote>& gone);
 
   const WorkerConfig config_;
   std::mutex mutex_;
@@ -87,6 +93,9 @@ class WorkerPool {
  public:
   // With `shared`, of the same configuration, zygotes are copies of that one.
   explicit WorkerPool(WorkerConfig config, SharedZygote* shared = nullptr);
+  // With a zygote that another process lent (SharedZygote::lend), whose configuration is the same;
+  // where that is gone, with one of its own.
+  WorkerPool(WorkerConfig config, UniqueFd lent);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;

@@ -67,26 +67,39 @@ Zygote::Zygote(const WorkerConfig& config)
 
 std::unique_ptr<Zygote> Zygote::copy_of(Zygote& original) {
   std::unique_ptr<Zygote> out(new Zygote(original.sandbox_));
-  auto [ours, theirs] = socket_pair(SOCK_SEQPACKET);
-  out->control_ = std::move(ours);
+  out->control_ = original.lend(out->stderr_.write_end());
   set_nonblocking(out->control_.get());
-  const std::string message = Json({{"copy", true}}).dump();
-  {
-    const std::lock_guard lock(original.copying_);
-    const Deadline deadline = deadline_in(kStartPatience);
-    const auto send = [&] {
-      return send_with_fds(original.control_.get(), message,
-                           {theirs.get(), out->stderr_.write_end()}, MSG_DONTWAIT);
-    };
-    while (send() < 0 && errno == EAGAIN) {
-      pollfd entry{original.control_.get(), POLLOUT, 0};
-      if (::poll(&entry, 1, poll_timeout(deadline)) == 0) break;
-    }
-  }
-  theirs.reset();
   out->stderr_.close_write_end();
   out->wait_until_ready();  // a socket that was not handed over is closed
   return out;
+}
+
+UniqueFd Zygote::lend(int err) {
+  auto [ours, theirs] = socket_pair(SOCK_SEQPACKET);
+  const std::string message = Json({{"copy", true}}).dump();
+  const std::lock_guard lock(copying_);
+  const Deadline deadline = deadline_in(kStartPatience);
+  const auto send = [&] {
+    return send_with_fds(control_.get(), message, {theirs.get(), err}, MSG_DONTWAIT);
+  };
+  while (send() < 0 && errno == EAGAIN) {
+    pollfd entry{control_.get(), POLLOUT, 0};
+    if (::poll(&entry, 1, poll_timeout(deadline)) == 0) break;
+  }
+  return std::move(ours);
+}
+
+std::unique_ptr<Zygote> Zygote::lent(UniqueFd control) {
+  std::unique_ptr<Zygote> out(new Zygote(std::shared_ptr<Sandbox>()));
+  out->control_ = std::move(control);
+  set_nonblocking(out->control_.get());
+  out->stderr_.close_write_end();
+  try {
+    out->wait_until_ready();
+  } catch (const EnvironmentError&) {
+    return nullptr;
+  }
+  return out->gone() ? nullptr : std::move(out);  // it may have greeted and ended since
 }
 
 void Zygote::give_up(std::string fault) {
@@ -96,7 +109,7 @@ void Zygote::give_up(std::string fault) {
 
 void Zygote::take_greeting(const JsonReader& in) {
   if (!in.at("ready").boolean()) in.fail("expected to be ready");
-  layers_ = sandbox_->layers();
+  if (sandbox_) layers_ = sandbox_->layers();
   for (SandboxLayer& layer : layers_from_json(in.at("sandbox")))
     layers_.push_back(std::move(layer));
   versions_ = in.raw();

@@ -23,9 +23,15 @@ class Zygote {
   explicit Zygote(const WorkerConfig& config);
   // A copy of one that is ready, in its sandbox, which ends with it. Several threads may copy one.
   static std::unique_ptr<Zygote> copy_of(Zygote& original);
+  // The control socket of such a copy, for another process, which makes a Zygote of it there by
+  // lent(). `err` is where it prints.
+  UniqueFd lend(int err);
+  // Nothing where it does not answer, as the one that lent it has ended.
+  static std::unique_ptr<Zygote> lent(UniqueFd control);
 
   const Json& versions() const { return versions_; }
-  // The sandbox's, then those that each child adds.
+  // The sandbox's (but of one that was lent, which is another process's), then those that each
+  // child adds.
   const std::vector<SandboxLayer>& layers() const { return layers_; }
   int control_fd() const { return control_.get(); }
   // -1 once it has closed it (as poll(2) likes it).
@@ -51,7 +57,7 @@ class Zygote {
   void give_up(std::string fault);
   void wait_until_ready();
 
-  std::shared_ptr<Sandbox> sandbox_;
+  std::shared_ptr<Sandbox> sandbox_;  // null: another process's
   OutputTail stderr_;
   UniqueFd control_;
   std::mutex copying_;

@@ -158,8 +158,9 @@ std::string processor_name() {
 
 class CpuBackend : public Backend {
  public:
-  explicit CpuBackend(const CpuBackendConfig& config)
-      : deadline_(config.launch_deadline), pool_(interpreting(config.worker)) {}
+  explicit CpuBackend(CpuBackendConfig config)
+      : deadline_(config.launch_deadline),
+        pool_(interpreting(config.worker), std::move(config.zygote)) {}
 
   at::Device device() const override { return at::kCPU; }
   Json describe() const override {
@@ -193,8 +194,8 @@ class CpuBackend : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_cpu_backend(const CpuBackendConfig& config) {
-  return std::make_unique<CpuBackend>(config);
+std::unique_ptr<Backend> make_cpu_backend(CpuBackendConfig config) {
+  return std::make_unique<CpuBackend>(std::move(config));
 }
 
 }  // namespace kw

@@ -14,9 +14,10 @@ namespace kw {
 
 struct CpuBackendConfig {
   WorkerConfig worker;  // started at the first launch
+  UniqueFd zygote;      // lent by the supervisor (SharedZygote::lend); none: one of its own
   std::chrono::milliseconds launch_deadline{60000};
 };
 
-std::unique_ptr<Backend> make_cpu_backend(const CpuBackendConfig& config);
+std::unique_ptr<Backend> make_cpu_backend(CpuBackendConfig config);
 
 }  // namespace kw

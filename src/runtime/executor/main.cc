@@ -1,6 +1,7 @@
 // kernelwright-executor --socket FD --backend cpu|cuda [--python PATH] [--worker-dir DIR]
-//                       [--guard PATH] [--no-sandbox] [--wall-clock] [--sharers N]
+//                       [--guard PATH] [--zygote FD] [--no-sandbox] [--wall-clock] [--sharers N]
 //
+// --zygote: with --backend cpu, the control socket of a worker's zygote that interprets kernels.
 // --wall-clock: with --backend cpu, answers requests for times by the host's clock (tests).
 // --sharers: so many executors have the device's memory together.
 // Owns one device, or its part of it, and answers requests on an inherited stream socket until it
@@ -55,6 +56,8 @@ Options parse(int argc, char** argv) {
       options.cpu.worker.worker_dir = value;
     else if (flag == "--sharers")
       options.sharers = std::atoi(value.c_str());
+    else if (flag == "--zygote")
+      options.cpu.zygote = UniqueFd(std::atoi(value.c_str()));
     else if (flag == "--guard")
       options.cpu.worker.guard_library = value;
     else
@@ -65,12 +68,12 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-int run(const Options& options) {
+int run(Options options) {
   check_torch_version();
   std::unique_ptr<Backend> backend;
   Timer timer;
   if (options.backend == "cpu") {
-    backend = make_cpu_backend(options.cpu);
+    backend = make_cpu_backend(std::move(options.cpu));
     if (options.wall_clock) {
       timer = [&](const TimeRequest& request, const std::vector<LoadedTask*>& tasks) {
         WallClock clock;
