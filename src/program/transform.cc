@@ -395,4 +395,6 @@ Fragment cut_whole(const Task& task) {
   return cut(task, steps);
 }
 
+Task asked_program(const Task& recorded) { return cut_whole(canonical(recorded)).task; }
+
 }  // namespace kw

@@ -45,8 +45,11 @@ struct Fragment {
   std::vector<ValueId> out_values;
 };
 Fragment cut(const Task& task, const std::vector<int>& steps);
-// The whole forward program as one fragment.
+// The whole forward program as one fragment. InputError where no step makes its result.
 Fragment cut_whole(const Task& task);
+// What a policy is asked of a recorded model: its whole forward program in canonical form, without
+// state. Prompts have its text, and models are told apart by its hashes. InputError as above.
+Task asked_program(const Task& recorded);
 
 // For each step, the earlier steps that must stay before it: those that make what it uses, and
 // those that read or write a storage that it writes (or write one it reads). Random steps keep

@@ -1,7 +1,6 @@
 #include "search/suite_search.h"
 
 #include <mutex>
-#include <optional>
 
 #include "formats/error.h"
 #include "policy/task_key.h"
@@ -42,27 +41,6 @@ class Unlearning : public Policy {
   Policy& policy_;
 };
 
-// Hands results on in the order of their models.
-class InOrder {
- public:
-  InOrder(size_t count, const std::function<void(const SuiteResult&)>& done)
-      : waiting_(count), done_(done) {}
-  void add(size_t place, SuiteResult result) {
-    const std::lock_guard lock(mutex_);
-    waiting_[place] = std::move(result);
-    for (; next_ < waiting_.size() && waiting_[next_]; ++next_) {
-      done_(*waiting_[next_]);
-      waiting_[next_].emplace();  // nobody needs its texts any more
-    }
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::optional<SuiteResult>> waiting_;
-  const std::function<void(const SuiteResult&)>& done_;
-  size_t next_ = 0;
-};
-
 SuiteSample sample_of(const OptimizeResult& result) {
   SuiteSample out;
   out.family = "search";
@@ -87,11 +65,10 @@ SuiteSample sample_of(const OptimizeResult& result) {
 
 // As of an eval without a search, so that their runs can be compared.
 std::string whole_hash(const Task& reference) {
-  const Task task = canonical(reference);
   try {
-    return forward_hash(cut_whole(task).task);
+    return forward_hash(asked_program(reference));
   } catch (const InputError&) {  // no step makes its result
-    return forward_hash(task);
+    return forward_hash(canonical(reference));
   }
 }
 
@@ -102,7 +79,7 @@ void search_suite(const std::vector<RecordRequest>& models, JudgingCrew& crew,
                   const OptimizeOptions& options, const std::filesystem::path& store,
                   const std::function<void(const SuiteResult&)>& done) {
   Unlearning shared(policy);
-  InOrder results(models.size(), done);
+  std::mutex mutex;  // of `done`
   const std::atomic<bool> never = false;
   crew.run(models.size(), [&](WorkerPool& pool, size_t i) {
     SuiteResult result;
@@ -119,7 +96,8 @@ void search_suite(const std::vector<RecordRequest>& models, JudgingCrew& crew,
     } catch (const InputError& error) {
       result.fault = error.what();
     }
-    results.add(i, std::move(result));
+    const std::lock_guard lock(mutex);
+    done(result);
   });
 }
 

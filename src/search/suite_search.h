@@ -11,9 +11,9 @@
 
 namespace kw {
 
-// Calls `done` for each model, in order, from one thread at a time: what was found is its only
-// sample, or, where nothing was, a rejected one that says why. `store` is the file of what is
-// kept between runs.
+// Calls `done` for each model, as soon as its search ends, from one thread at a time: what was
+// found is its only sample, or, where nothing was, a rejected one that says why. `store` is the
+// file of what is kept between runs.
 void search_suite(const std::vector<RecordRequest>& models, JudgingCrew& crew,
                   ExecutorClient& executor, Policy& policy, const DeviceProfile& profile,
                   const OptimizeOptions& options, const std::filesystem::path& store,

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <mutex>
+#include <set>
 
 #include "formats/error.h"
 #include "policy/prompt.h"
@@ -29,9 +30,11 @@ class ByLetter : public Judge {
 // An endpoint whose model calls what holds "cheat" a delegation, and says nothing of "mumble".
 class Endpoint : public HttpTransport {
  public:
-  explicit Endpoint(std::vector<std::string>& asked, int status) : asked_(asked), status_(status) {}
+  using Deadlines = std::set<std::chrono::steady_clock::time_point>;
+  Endpoint(std::vector<std::string>& asked, Deadlines& deadlines, int status)
+      : asked_(asked), deadlines_(deadlines), status_(status) {}
   HttpResult post(const Url&, const HttpHeaders&, const std::string& body,
-                  std::chrono::steady_clock::time_point,
+                  std::chrono::steady_clock::time_point deadline,
                   const std::function<bool(const HttpHead&, std::string_view)>& take) override {
     const Json question =
         Json::parse(Json::parse(body).at("messages").at(1).at("content").get<std::string>());
@@ -39,6 +42,7 @@ class Endpoint : public HttpTransport {
     {
       const std::lock_guard lock(mutex_);
       asked_.push_back(candidate);
+      deadlines_.insert(deadline);
       EXPECT_NE(question.at("reference").get<std::string>().find("def forward"), std::string::npos);
     }
     const Json opinion = {{"id", question.at("id")},
@@ -58,6 +62,7 @@ class Endpoint : public HttpTransport {
 
  private:
   std::vector<std::string>& asked_;
+  Deadlines& deadlines_;
   const int status_;
   std::mutex mutex_;
 };
@@ -81,10 +86,11 @@ class Opinions : public testing::Test {
     ChatOptions chat;
     chat.url = "http://host/v1";
     chat.model = "wise";
-    OpinionJudge judge(verdicts_,
-                       std::make_unique<FunctionalJudge>(
-                           chat, std::make_unique<Endpoint>(asked_, status), make_steady_clock()),
-                       3);
+    OpinionJudge judge(
+        verdicts_,
+        std::make_unique<FunctionalJudge>(
+            chat, std::make_unique<Endpoint>(asked_, deadlines_, status), make_steady_clock()),
+        3);
     std::vector<AnswerToJudge> answers;
     for (const std::string& text : texts) answers.push_back({task_, text, false});
     return judge.judge(answers, 1);
@@ -92,6 +98,7 @@ class Opinions : public testing::Test {
 
   ByLetter verdicts_;
   std::vector<std::string> asked_;
+  Endpoint::Deadlines deadlines_;
   const std::shared_ptr<const Task> task_ = drawn_task();
 };
 
@@ -113,7 +120,8 @@ TEST_F(Opinions, TakeAwayWhatTheVerdictAccepts) {
   EXPECT_TRUE(found.judgements[5].judged->correct);  // no opinion: the verdict stands
   EXPECT_EQ(found.times.asked, 3);
   EXPECT_EQ(found.times.no_opinions, 1);
-  EXPECT_EQ(asked_.size(), 3u);  // equal answers once, and only those that are right
+  EXPECT_EQ(asked_.size(), 3u);      // equal answers once, and only those that are right
+  EXPECT_EQ(deadlines_.size(), 1u);  // a step waits for all of them together
 }
 
 TEST_F(Opinions, AnEndpointThatRefusesAllEndsTheRun) {

@@ -178,7 +178,7 @@ void ProgramSource::record(std::vector<DrawnProgram>& drawn) {
   const auto recorded = record_own(pool_, requests, kTextsOfJob, kDeadline);
   in_parallel(drawn.size(), options_.threads, [&](size_t i) {
     if (!recorded[i].value) return;
-    drawn[i].task = cut_whole(canonical(recorded[i].value->task)).task;
+    drawn[i].task = asked_program(recorded[i].value->task);
   });
   for (const auto& each : recorded) {
     if (each.value) continue;

@@ -300,6 +300,9 @@ TEST_F(RlRuns, RefuseSettingsThatDoNotGoTogether) {
   config.context = 256;
   EXPECT_THROW(run(config, "context", judge), InputError);
   config = small_config();
+  config.opinion_model = "wise";  // of no endpoint
+  EXPECT_THROW(run(config, "opinions", judge), InputError);
+  config = small_config();
   config.levels = {1, 40};  // of forty operators, none has so few FLOPs
   config.log_low = {10}, config.log_high = {11}, config.log_elements = 5;
   EXPECT_THROW(run(config, "sizes", judge), InputError);

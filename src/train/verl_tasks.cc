@@ -73,7 +73,7 @@ class Stream {
 
   VerlTask made(uint64_t index, std::string model, const Task& recorded) const {
     return {id(index), synthesiser_.options().level, std::move(model),
-            make_prompt(cut_whole(canonical(recorded)).task, drawing_.profile)};
+            make_prompt(asked_program(recorded), drawing_.profile)};
   }
 
   const Synthesiser synthesiser_;
