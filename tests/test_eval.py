@@ -334,6 +334,12 @@ def test_lines_of_another_run_are_not_gone_on_with(three_models, tmp_path):
     written.write_text("class ModelNew: pass  # changed\n")
     process = run(*replay)
     assert process.returncode == 2 and "another run" in process.stderr
+    first, *rest = kept.splitlines()
+    other = json.loads(first)
+    other["eval"]["versions"]["torch"] = "1.0"
+    lines.write_text("\n".join([json.dumps(other), *rest, ""]))
+    process = run(*common)
+    assert process.returncode == 2 and "another run, which differs in versions" in process.stderr
     lines.write_text(kept[:5])  # torn in its first line
     assert run(*common).returncode == 0 and len(lines.read_text().splitlines()) == 4
     lines.write_text("what is this\n")
@@ -386,6 +392,8 @@ def test_mistakes_with_several_policies(three_models, tmp_path):
     for number in ("0", "1001", "99999999999"):
         assert "samples are from 1 to 1000" in refused("--beside", "teacher@" + number)
     assert "samples of what?" in refused("--beside", "@3")
+    for what in ("openai", "local", "teacher@x", "nowhere"):
+        assert "--beside %s: expected teacher, inductor or the folder" % what in refused("--beside", what)
 
 
 def test_what_hangs_is_rejected_in_its_own_time(results, tmp_path):
@@ -418,8 +426,9 @@ def test_a_search_writes_what_no_single_fragment_can_and_says_what_is_left(tmp_p
     process = run("eval", models, *common, "--search", "30s", "--json", "--out", tmp_path / "out")
     assert process.returncode == 0, process.stderr
     lines, summary = read(process)
+    lines.sort(key=lambda line: line["model"])
     assert [line["model"].rsplit("/", 1)[1] for line in lines] == [
-        name + ".py" for name in [*names, "b_sorted", "c_unusable"]]  # in order
+        name + ".py" for name in [*names, "b_sorted", "c_unusable"]]
     assert [line["outcome"] for line in lines] == ["verified"] * 4 + ["rejected", "unusable"]
     (sample,) = lines[4]["samples"]
     assert sample["rejected_at"] == "coverage"

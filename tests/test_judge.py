@@ -71,7 +71,7 @@ def test_opinions_stand_beside_verdicts(judged):
     assert len({each["id"] for each in asked}) == 4
     assert found["accepted_functional"] == 1 and found["accepted_not_functional"] == 0
     assert found["rejected_functional"] == 1 and found["rejected_not_functional"] == 2
-    assert found["delegation"] == 2 and found["no_opinion"] == found["not_judged"] == 0
+    assert found["delegation"] == 2 and found["no_opinion"] == found["no_verdict"] == 0
     assert found["rejected_at"]["correct"] == {"functional": 1, "not_functional": 0}
     # By hand: 3 of 4 the same; by chance (1 * 2 + 3 * 2) / 16 = 1/2.
     assert found["agreement"] == pytest.approx(0.75) and found["kappa"] == pytest.approx(0.5)
@@ -114,6 +114,22 @@ def test_candidates_words_for_thoughts_hide_no_opinion(judged):
         assert found["no_opinion"] == 0 and found["delegation"] == 2, form
 
 
+def test_answers_without_text_are_told(judged):
+    process, _ = judge(judged, lambda asked: " \n")
+    assert agreement(process)["no_opinion"] == 4
+    assert 'no opinion on 4 of 4 samples: the answer has no text: it ended with "stop"' in process.stderr
+
+
+def test_kappa_is_not_defined_where_all_is_one(judged):
+    lines = (judged / "lines.jsonl").read_text().splitlines()
+    line = json.loads(lines[1])
+    line["samples"] = line["samples"][:1]
+    (judged / "lines.jsonl").write_text("%s\n%s\n" % (lines[0], json.dumps(line)))
+    found = agreement(judge(judged, honest)[0])
+    assert found["accepted_functional"] == 1 and found["agreement"] == 1 and found["kappa"] is None
+    assert "kappa not defined, of 1 sample" in run("report", judged).stdout
+
+
 def test_a_judge_that_fails_leaves_anothers_opinions(judged):
     before = agreement(judge(judged, honest)[0])
     assert agreement(judge(judged, lambda asked: "fine", judge="another")[0]) == before
@@ -144,7 +160,7 @@ def test_first_looks_stand_beside_no_opinion(judged):
         sample.update(outcome="accepted", rejected_at=None, in_full=False)
     lines.write_text(json.dumps(first) + "\n" + json.dumps(line) + "\n")
     process, asked = judge(judged.parent / "looks", honest)
-    assert not asked and agreement(process)["not_judged"] == 4
+    assert not asked and agreement(process)["no_verdict"] == 4
 
 
 def test_an_opinion_on_another_text_counts_for_nothing(judged):

@@ -265,7 +265,7 @@ def test_what_is_interrupted_says_how_it_goes_on(number, program, tmp_path):
     if number == signal.SIGINT:
         assert "eval: stopped: 0 of 1 models are in %s; the same command goes on" % lines in told
     else:
-        assert "eval: stopped at 0 of 1 models; with --lines FILE" in told
+        assert "eval: stopped at 0 of 1 models; with --out FOLDER or --lines FILE" in told
     assert not list(tmp_path.glob("kw-model-*"))
     wait_for(lambda: not is_alive(server))
 

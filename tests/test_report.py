@@ -62,10 +62,13 @@ def test_a_table_has_a_row_for_each_sample(whole, tmp_path):
     lines = [json.loads(line) for line in (out / "lines.jsonl").read_text().splitlines()[1:]]
     with table.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    wanted = sorted((line["model"], sample["outcome"], sample["plan"])
+    text = lambda value: "" if value is None else json.dumps(value)
+    wanted = sorted((line["model"], sample["outcome"], sample["plan"].rstrip(),
+                     *(text(sample[key]) for key in ("in_full", "allclose", "same_as")), sample["share"] or 0)
                     for line in lines for sample in line["samples"])
-    assert sorted((row["model"], row["outcome"], row["plan"])
-                  for row in rows if row["sample"]) == wanted
+    assert sorted((*(row[key] for key in ("model", "outcome", "plan", "in_full", "allclose", "same_as")),
+                   float(row["share"] or 0)) for row in rows if row["sample"]) == wanted
+    assert {row["policy"] for row in rows} == {"teacher"}
     (unusable,) = [row for row in rows if not row["sample"]]
     assert unusable["model_outcome"] == "unusable" and "no Model" in unusable["reason"]
 

@@ -171,7 +171,8 @@ def get_init_inputs():
 
 def test_rows_of_kernelbook(tmp_path):
     """A class of any name, made with positional and named arguments; and one that is called Model."""
-    rows = [{"uuid": 7, "entry_point": "Gate", "repo_name": "a/b", "triton_code": "",
+    rows = [{"uuid": "ab-12", "entry_point": "Gate", "python_code": BOOK_CLASS % "[[6], {'slope': 0.25}]"},
+            {"uuid": 7, "entry_point": "Gate", "repo_name": "a/b", "triton_code": "",
              "python_code": BOOK_CLASS % "[[6], {'slope': 0.25}]"},
             {"uuid": None, "entry_point": "Model",
              "python_code": BOOK_CLASS.replace("Gate", "Model") % "[[], {'width': 6, 'slope': 0.25}]"}]
@@ -179,8 +180,8 @@ def test_rows_of_kernelbook(tmp_path):
     book.write_text("".join(json.dumps(row) + "\n" for row in rows))
     found, _ = evaluated(book)
     assert {name: line["outcome"] for name, line in found.items()} == {
-        "Gate_7.py": "verified", "Model_2.py": "verified"}
-    assert found["Gate_7.py"]["task"] == found["Model_2.py"]["task"]
+        "Gate_ab-12.py": "verified", "Gate_7.py": "verified", "Model_3.py": "verified"}
+    assert found["Gate_7.py"]["task"] == found["Model_3.py"]["task"] == found["Gate_ab-12.py"]["task"]
     other = tmp_path / "other.jsonl"
     other.write_text(json.dumps({"uuid": 1, "entry_point": "Gate", "python_code": BOOK_CLASS % "[[6], {}]"}))
     found_other, _ = evaluated(other)  # the slope is part of the program
@@ -239,6 +240,37 @@ def test_shards_of_a_run_that_is_kept(tmp_path):
     assert json.loads(merged.stdout.splitlines()[-1])["summary"]["correct"] == 2
     process = run(*common, "--shard", "1/2")
     assert process.returncode == 2 and "--out" in process.stderr
+
+
+def test_a_folder_is_of_one_run(tmp_path):
+    """Wherever its lines lie: shards may share it, another run may not."""
+    suite = tmp_path / "suite"
+    suite.mkdir()
+    for name in ("1_row_softmax", "4_max_pool"):
+        shutil.copy(LEVELS / "level1" / (name + ".py"), suite)
+    common = ("eval", suite, *FLAGS)
+    out = tmp_path / "out"
+    for part in (1, 2):
+        process = run(*common, "--out", out, "--lines", tmp_path / ("%d.jsonl" % part), "--shard", "%d/2" % part)
+        assert process.returncode == 0, process.stderr
+    kept = {path.name: path.read_text() for path in out.iterdir()}
+    assert len([name for name in kept if name.endswith(".reference.py")]) == 2
+    for lines in ((), ("--lines", tmp_path / "other.jsonl")):
+        process = run(*common, "--samples", "3", "--out", out, *lines)
+        assert process.returncode == 2, process.stderr
+        assert "--out %s: is of another run, which differs in --samples" % (out / "lines.jsonl") in process.stderr
+        assert {path.name: path.read_text() for path in out.iterdir()} == kept
+    process = run("report", out)
+    assert process.returncode == 2 and "has no models yet" in process.stderr
+    process = run(*common, "--out", out, "--merge", tmp_path / "1.jsonl", "--merge", tmp_path / "2.jsonl")
+    assert process.returncode == 0 and json.loads(process.stdout.splitlines()[-1])["summary"]["tasks"] == 2
+
+
+def test_a_command_that_is_refused_leaves_nothing(tmp_path):
+    out = tmp_path / "out"
+    process = run("eval", LEVELS, *FLAGS, "--policy", "openai", "--out", out)
+    assert process.returncode == 2 and "--policy-url" in process.stderr
+    assert not out.exists()
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@
 #include "policy/task_key.h"
 #include "policy/verl_row.h"
 #include "program/transform.h"
+#include "report/figures.h"
 #include "worker/parquet.h"
 
 namespace kw {
@@ -48,7 +49,7 @@ void hold_out(const Flags& flags, Machine& machine, Keeper& keeper) {
       throw InputError("--against: " + models[i].request.file +
                        " was not recorded: " + (tasks[i].fault ? tasks[i].fault->text() : ""));
     }
-    const Task task = cut_whole(canonical(tasks[i].value->task)).task;
+    const Task task = asked_program(tasks[i].value->task);
     keeper.hold_out(forward_structure_hash(task), models[i].original);
   }
 }
@@ -125,7 +126,7 @@ int run(const Flags& flags) {
         keeper.drop(found[i], "the model is not recorded: " + outcome.fault->code);
         continue;
       }
-      const Task task = cut_whole(canonical(outcome.value->task)).task;
+      const Task task = asked_program(outcome.value->task);
       const std::string structure = forward_structure_hash(task);
       const std::vector<FoundAnswer> answers = keeper.keep(found[i], structure);
       for (const FoundAnswer& answer : answers)
@@ -145,13 +146,15 @@ int run(const Flags& flags) {
   write_file(fs::path(flags.out) / "yields.json", yields_json(yields).dump(1) + "\n");
   write_file(fs::path(flags.out) / "rows.jsonl", rows);  // the last: a folder that has it is whole
   for (const auto& [route, yield] : yields) {
-    std::printf("%s: %lld rows of %lld answers to %lld models\n", route.c_str(),
-                static_cast<long long>(yield.kept), static_cast<long long>(yield.answers),
-                static_cast<long long>(yield.models));
+    const auto counted = [](int64_t count, const char* noun) {
+      return count_text(static_cast<size_t>(count), noun);
+    };
+    std::printf("%s: %s of %s to %s\n", route.c_str(), counted(yield.kept, "row").c_str(),
+                counted(yield.answers, "answer").c_str(), counted(yield.models, "model").c_str());
     for (const auto& [reason, count] : yield.dropped)
       std::printf("  %6lld %s\n", static_cast<long long>(count), reason.c_str());
   }
-  std::printf("%zu rows of %zu tasks: %s\n", kept, tasks,
+  std::printf("%s of %s: %s\n", count_text(kept, "row").c_str(), count_text(tasks, "task").c_str(),
               (fs::path(flags.out) / "rows.jsonl").c_str());
   return kept > 0 ? 0 : 1;
 }
@@ -188,9 +191,9 @@ Command add_collect(CLI::App& app) {
                "also verl.parquet: each task once, in verl's columns, for reinforcement learning");
   flags->machine.add_backend_to(app);
   app.footer(
-      "Rows are conversations (docs/formats/conversations.md) with where each is from, how hard "
-      "its\n"
-      "task was, and how fast the answer is. What to collect is judged first, by any policy:\n\n"
+      "Rows are conversations (docs/formats/conversations.md) with where each is from, how hard\n"
+      "its task was, and how fast the answer is. What to collect is judged first, by any "
+      "policy:\n\n"
       "  kernelwright synth --level 2 --count 500 --out tasks.jsonl\n"
       "  kernelwright eval tasks.jsonl --policy teacher --samples 4 --coverage pure --out run\n"
       "  kernelwright collect run --out rows --against held_out/\n"

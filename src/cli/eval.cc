@@ -175,13 +175,11 @@ std::vector<Judged> judged_of(const Flags& flags, const std::vector<PolicyFlags>
       out[i].label = asked[i].label();
       out[i].folder /= std::to_string(i);
     }
-    if (flags.out.empty()) continue;
-    std::error_code error;
-    fs::create_directories(out[i].folder, error);
-    if (error) throw InputError("--out " + flags.out + ": cannot be made: " + error.message());
   }
   return out;
 }
+
+fs::path lines_in_out(const Flags& flags) { return fs::path(flags.out) / kEvalLinesFile; }
 
 // Two models are two processes, and both are there until the end.
 void make_policies(const Flags& flags, const std::vector<PolicyFlags>& asked,
@@ -198,7 +196,7 @@ void make_policies(const Flags& flags, const std::vector<PolicyFlags>& asked,
 void count(const Json& line, size_t place, Judged& judged) {
   const JsonReader in(line, "line of " + line.value("model", "a model"));
   ++judged.outcomes[in.at("outcome").string()];
-  if (auto answers = answers_of(in)) judged.tasks.emplace(place, std::move(*answers));
+  judged.tasks.emplace(place, answers_of(in));
 }
 
 Json line_of(const SuiteResult& result, const std::string& label) {
@@ -277,17 +275,27 @@ std::vector<size_t> places_of(const std::string& shard, size_t models) {
   return places;
 }
 
-// With --lines, models that an ended run or another shard judged are counted and leave `places`,
-// those of models that are to be judged.
+// Where lines are kept (--out, --lines), models that an ended run or another shard judged are
+// counted and leave `places`, those of models that are to be judged.
 void open_lines(const Flags& flags, Machine& machine, const std::vector<SuiteModel>& models,
                 const std::vector<PolicyFlags>& asked, std::vector<Judged>& judged,
                 std::vector<size_t>& places, std::optional<EvalLines>& lines) {
-  if (flags.lines.empty()) return;
+  if (flags.lines.empty() && flags.out.empty()) return;
+  const Json question =
+      asked_of(flags, models, judged, asked, machine.profile, machine.pool.versions());
+  if (!flags.out.empty()) {
+    std::error_code error;
+    fs::create_directories(flags.out, error);
+    if (error) throw InputError("--out " + flags.out + ": cannot be made: " + error.message());
+  }
   std::vector<std::string> labels;
   for (const Judged& each : judged) labels.push_back(each.label);
-  lines.emplace(flags.lines,
-                asked_of(flags, models, judged, asked, machine.profile, machine.pool.versions()),
-                std::move(labels));
+  if (flags.lines.empty()) {
+    lines.emplace("--out", lines_in_out(flags), question, std::move(labels));
+  } else {
+    if (!flags.out.empty()) claim_folder(flags.out, question);
+    lines.emplace("--lines", flags.lines, question, std::move(labels));
+  }
   for (const std::string& other : flags.merge) lines->merge(other);
   const size_t before = places.size();
   std::erase_if(places, [&](size_t place) {
@@ -297,7 +305,7 @@ void open_lines(const Flags& flags, Machine& machine, const std::vector<SuiteMod
   });
   if (places.size() < before) {
     std::fprintf(stderr, "eval: %zu of %zu models were judged before (%s)\n",
-                 before - places.size(), before, flags.lines.c_str());
+                 before - places.size(), before, lines->file().c_str());
   }
 }
 
@@ -307,6 +315,7 @@ SuiteResult unusable(const SuiteModel& model, size_t policy) {
   result.policy = policy;
   result.model = model.request.file;
   result.fault = model.fault->text();
+  result.fault_code = model.fault->code;
   result.is_workers_fault = is_workers_fault(*model.fault);
   return result;
 }
@@ -404,15 +413,15 @@ int run(const Flags& flags) {
   std::atomic<size_t> judged_lines = 0;
   const LastWords words([&] {
     const size_t now = before + judged_lines / judged.size();
-    if (flags.lines.empty()) {
+    if (!lines) {
       std::fprintf(stderr,
-                   "\neval: stopped at %zu of %zu models; with --lines FILE, the same command "
-                   "would go on\n",
+                   "\neval: stopped at %zu of %zu models; with --out FOLDER or --lines FILE, the "
+                   "same command would go on\n",
                    now, models);
     } else {
       std::fprintf(stderr,
                    "\neval: stopped: %zu of %zu models are in %s; the same command goes on\n", now,
-                   models, flags.lines.c_str());
+                   models, lines->file().c_str());
     }
   });
   if (!requests.empty()) {
@@ -490,9 +499,8 @@ Command add_eval(CLI::App& app) {
   CLI::Option* beside = app.add_option(
       "--beside", flags->beside,
       "judge another policy too: teacher, inductor, or the folder of a model (local, with the "
-      "flags "
-      "given); "
-      "references, equal programs and what they cost are shared; may be given several times; "
+      "flags given); references, equal programs and what they cost are shared; may be given "
+      "several times; "
       "WHAT@N: N samples of it, and not --samples");
   beside->type_name("WHAT[@N]")->allow_extra_args(false);
   app.add_option("--samples", flags->samples, "proposals of each policy judged for each model")
@@ -537,8 +545,9 @@ Command add_eval(CLI::App& app) {
       "With --beside in folders of it, one for each policy: 0 (--policy), 1 (the first --beside)");
   app.add_option(
       "--lines", flags->lines,
-      "file for each model's line, as --json prints it: the same command goes on from "
-      "what a run that was ended has left there, and its summary is of all models (of its shard)");
+      "file for each model's line, as --json prints it, where they are to lie elsewhere, or "
+      "nothing else is to be kept: the same command goes on from what a run that was ended has "
+      "left there, and its summary is of all models (of its shard)");
   app.add_option("--merge", flags->merge,
                  "what other runs of the same command left with --lines, such as those of its "
                  "shards: counts as judged, and is added to this run's; may be given several times")
@@ -575,13 +584,16 @@ Command add_eval(CLI::App& app) {
   flags->machine.add_executors_to(app);
   app.footer(
       "Without --search each model is written whole: what the policy can do by itself. The exit\n"
-      "code is 0 whatever the outcomes, which docs/formats/eval.md explains.");
+      "code is 0 whatever the outcomes, which docs/formats/eval.md explains.\n\n"
+      "  kernelwright eval models/ --policy teacher --samples 4 --out runs/teacher\n"
+      "  kernelwright eval models/ --policy local --samples 8 --beside teacher@1 --out runs/both\n"
+      "  kernelwright eval models/ --policy replay --answers answers/ --baseline --out runs/mine\n"
+      "  kernelwright eval suites/level5.jsonl --policy local --search 30s --out runs/search\n"
+      "  kernelwright report runs/both");
   return [flags, &app] {
     flags->given = flags_given(app);
-    if (flags->lines.empty() && !flags->out.empty()) {
-      flags->lines = (fs::path(flags->out) / kEvalLinesFile).string();
-    }
-    if (flags->lines.empty() && (!flags->merge.empty() || flags->shard != "1/1")) {
+    const bool kept = !flags->lines.empty() || !flags->out.empty();
+    if (!kept && (!flags->merge.empty() || flags->shard != "1/1")) {
       throw InputError("--shard and --merge need --out FOLDER or --lines FILE, for what is judged");
     }
     return run(*flags);

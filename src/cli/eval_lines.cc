@@ -1,5 +1,7 @@
 #include "cli/eval_lines.h"
 
+#include <unistd.h>
+
 #include <iterator>
 
 #include "formats/error.h"
@@ -73,6 +75,9 @@ std::string whole_lines(const Named& named, const std::string& first) {
   return text.substr(0, last + 1);  // npos + 1 is 0
 }
 
+// What the run is asked.
+std::string first_line(const Json& asked) { return Json({{"eval", asked}}).dump(); }
+
 // The last line of each model and label, of a file that was asked the same.
 std::map<Key, Json> lines_of(const Named& named, const std::string& text, const Json& asked) {
   EvalLinesText parsed = parse_eval_lines(text, named.text());
@@ -90,15 +95,30 @@ std::map<Key, Json> lines_of(const Named& named, const std::string& text, const 
 
 }  // namespace
 
-EvalLines::EvalLines(const fs::path& file, const Json& asked, std::vector<std::string> labels)
-    : file_(file),
-      asked_(asked),
-      first_(Json({{"eval", asked}}).dump()),
-      labels_(std::move(labels)) {
+// Shards of one run may come at once: all write the same first line, and no part of it is read.
+void claim_folder(const fs::path& folder, const Json& asked) {
+  const fs::path file = folder / kEvalLinesFile;
+  const std::string first = first_line(asked);
+  if (!fs::exists(file)) {
+    const fs::path half = file.string() + "." + std::to_string(::getpid());
+    std::ofstream out(half, std::ios::binary);
+    out << first << std::endl;
+    std::error_code error;
+    fs::rename(half, file, error);
+    if (!out || error) throw EnvironmentError("cannot write " + file.string());
+    return;
+  }
+  const Named named{"--out", file};
+  lines_of(named, whole_lines(named, first), asked);
+}
+
+EvalLines::EvalLines(const char* flag, const fs::path& file, const Json& asked,
+                     std::vector<std::string> labels)
+    : file_(file), asked_(asked), first_(first_line(asked)), labels_(std::move(labels)) {
   out_.open(file_, std::ios::app);
   if (!out_) throw EnvironmentError("cannot write " + file_.string());
   lock_.emplace(file_);
-  const Named named{"--lines", file_};
+  const Named named{flag, file_};
   const std::string text = whole_lines(named, first_);
   known_ = lines_of(named, text, asked_);
   fs::resize_file(file_, text.size());

@@ -16,13 +16,20 @@
 
 namespace kw {
 
+// Makes the folder of --out one of this run, whose lines go elsewhere. InputError where it holds
+// another run's files; EnvironmentError where it cannot be written.
+void claim_folder(const std::filesystem::path& folder, const Json& asked);
+
 class EvalLines {
  public:
-  // Makes the file, or reads it; what an ended run left of a last line is cut off. `labels`: of the
-  // policies, whose lines say it ("" where there is one alone). InputError where the file is of
-  // another run, or none; EnvironmentError where it cannot be written.
-  EvalLines(const std::filesystem::path& file, const Json& asked, std::vector<std::string> labels);
+  // Makes the file, or reads it; what an ended run left of a last line is cut off. `flag`: what
+  // named it, for messages. `labels`: of the policies, whose lines say it ("" where there is one
+  // alone). InputError where the file is of another run, or none; EnvironmentError where it cannot
+  // be written.
+  EvalLines(const char* flag, const std::filesystem::path& file, const Json& asked,
+            std::vector<std::string> labels);
 
+  const std::filesystem::path& file() const { return file_; }
   // The lines of a model, in the order of the labels; nothing where one of them is missing, or is
   // of what was not judged and no merged one.
   std::optional<std::vector<Json>> of(const std::string& model) const;

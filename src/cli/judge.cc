@@ -93,7 +93,7 @@ int run(Flags flags) {
   Json out = {{"run", run.name}, {"costs", judge.costs()}, {"policies", Json::array()}};
   for (const std::string& label : run.labels) {
     const Agreement one = agreement_of(run, label, opinions);
-    out["policies"].push_back({{"label", label}, {"agreement", to_json(one)}});
+    out["policies"].push_back({{"label", policy_name(run, label)}, {"agreement", to_json(one)}});
     if (!flags.json) std::cout << agreement_text(label, one);
   }
   if (flags.json) std::cout << out.dump();
@@ -139,9 +139,12 @@ Command add_judge(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--json", flags->json, "print one object, in place of text");
   app.footer(
-      "Opinions are kept in RUN/opinions.jsonl: the same command goes on, and asks again where "
-      "there\nwas no answer; kernelwright report has them in its page. An opinion changes no "
-      "verdict\n(docs/judge.md).");
+      "Opinions are kept in RUN/opinions.jsonl: the same command goes on, and asks again where\n"
+      "there was no answer; kernelwright report has them in its page. An opinion changes no\n"
+      "verdict (docs/judge.md).\n\n"
+      "  kernelwright eval models/ --policy local --samples 4 --out run\n"
+      "  kernelwright judge run --judge-url http://localhost:8000/v1 --judge-model NAME\n"
+      "  kernelwright report run");
   return [flags] { return run(*flags); };
 }
 

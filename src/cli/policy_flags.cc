@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <sstream>
 #include <tuple>
@@ -91,9 +92,17 @@ void PolicyFlags::add_to(CLI::App& app) {
 
 PolicyFlags PolicyFlags::with(const std::string& what) const {
   PolicyFlags out = *this;
-  const bool known = what == "teacher" || what == "inductor";
-  out.policy = known ? what : "local";
-  if (!known) out.local.server.model = what;
+  if (what == "teacher" || what == "inductor") {
+    out.policy = what;
+    return out;
+  }
+  if (!std::filesystem::is_directory(what)) {
+    throw InputError("--beside " + what +
+                     ": expected teacher, inductor or the folder of a model, and @N behind it for "
+                     "N samples; others can be what --policy says");
+  }
+  out.policy = "local";
+  out.local.server.model = what;
   return out;
 }
 

@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 
 struct Flags {
   std::string run, against, out, csv, folder;
+  std::vector<std::string> pairs;
   bool json = false, no_sources = false;
 };
 
@@ -31,6 +32,18 @@ void check_is_no_run(const char* flag, const fs::path& file, const Flags& flags)
       throw InputError(std::string(flag) + ": " + file.string() + " is the run itself");
     }
   }
+}
+
+std::vector<PolicyPair> pairs_of(const std::vector<std::string>& texts) {
+  std::vector<PolicyPair> out;
+  for (const std::string& text : texts) {
+    const size_t at = text.find('=');
+    if (at == std::string::npos || at == 0 || at + 1 == text.size()) {
+      throw InputError("--pair " + text + ": OURS=THEIRS is wanted, such as local=teacher");
+    }
+    out.emplace_back(text.substr(0, at), text.substr(at + 1));
+  }
+  return out;
 }
 
 int run(const Flags& flags) {
@@ -49,7 +62,7 @@ int run(const Flags& flags) {
                             : fs::path(flags.run).replace_extension(".html");
   check_is_no_run("--out", page, flags);
   if (!flags.csv.empty()) check_is_no_run("--csv", flags.csv, flags);
-  const EvalReport report = report_on(std::move(run), against);
+  const EvalReport report = report_on(std::move(run), against, pairs_of(flags.pairs));
   write_file(page, eval_page(report, !flags.no_sources));
   if (!flags.csv.empty()) write_file(flags.csv, eval_csv(report.run));
   std::cout << (flags.json ? to_json(report).dump() + "\n" : report_text(report)) << std::flush;
@@ -65,8 +78,15 @@ Command add_report(CLI::App& app) {
                  "a folder that kernelwright eval --out left, or a file of its --lines; of several "
                  "shards, the file that they were merged into")
       ->required();
-  app.add_option("--against", flags->against,
-                 "another run on the same models, to be compared with, task by task");
+  CLI::Option* against =
+      app.add_option("--against", flags->against,
+                     "another run on the same models, to be compared with, task by task");
+  app.add_option("--pair", flags->pairs,
+                 "with --against, a policy of this run and one of the other, to be compared "
+                 "(default: those of one name); may be given several times")
+      ->type_name("OURS=THEIRS")
+      ->allow_extra_args(false)
+      ->needs(against);
   app.add_option("--out", flags->out,
                  "the page (default: report.html in the run's folder, or beside its file)");
   app.add_option("--csv", flags->csv, "a file for a table too, of one row for each sample");
@@ -77,8 +97,10 @@ Command add_report(CLI::App& app) {
   app.add_flag("--json", flags->json, "print one object of metrics, in place of text");
   app.footer(
       "One self-contained page: metrics of each policy and level, pass@k, what samples were\n"
-      "rejected for, and each model with its speedup and its samples. Metrics: "
-      "docs/formats/eval.md.");
+      "rejected for, and each model with its speedup and its samples (docs/metrics.md).\n\n"
+      "  kernelwright report runs/a --csv a.csv\n"
+      "  kernelwright report runs/a --against runs/b\n"
+      "  kernelwright report runs/a --against runs/b --pair local=teacher --json");
   return [flags] { return run(*flags); };
 }
 

@@ -6,6 +6,7 @@
 
 #include "formats/error.h"
 #include "policy/retry.h"
+#include "worker/process.h"
 
 namespace kw {
 namespace {
@@ -29,6 +30,12 @@ Url endpoint_of(const std::string& text) {
   if (url.path.ends_with("/chat/completions")) return url;
   url.path += (url.path.empty() ? "/v1" : "") + std::string("/chat/completions");
   return url;
+}
+
+// Endpoints that do not say what they answer with are taken at their word.
+bool may_be_answer(const std::string& content_type) {
+  return content_type.empty() || content_type.starts_with("text/event-stream") ||
+         content_type.starts_with("application/json");
 }
 
 // What an endpoint says may be no text, and may repeat the key that it was sent.
@@ -194,8 +201,14 @@ ChatClient::Try ChatClient::judged(const HttpResult& result, ChatReader* reader,
     out.retry_after = retry_after_seconds(result.head.retry_after);
     return out;
   }
-  if (status == 200) served_ = true;
   const bool whole = reader && reader->finish(!result.fault.empty());
+  if (status == 200 && !whole && !may_be_answer(result.head.content_type)) {  // a page of a site
+    out.fault = "the endpoint answers with " +
+                one_line(fit_to_show(result.head.content_type, options_.key), 100);
+    refuse(404, out.fault);
+    return out;
+  }
+  if (status == 200) served_ = true;
   if (reader) out.reply = reader->reply();
   if (whole) {
     out.fault = fit_to_show(out.reply.fault, options_.key);

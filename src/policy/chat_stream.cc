@@ -1,6 +1,8 @@
 #include "policy/chat_stream.h"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 
 #include "formats/error.h"
 #include "policy/prompt.h"
@@ -25,6 +27,31 @@ std::string text_of(const Json& json) {
 int64_t tokens_of(const Json& json) {
   if (!json.is_number_unsigned()) return 0;
   return static_cast<int64_t>(std::min<uint64_t>(json.get<uint64_t>(), kMostTokens));
+}
+
+// The code unit of "\\uXXXX" at this place; nothing where there is none.
+std::optional<int> escaped_unit(const std::string& text, size_t at) {
+  if (at + 6 > text.size() || text.compare(at, 2, "\\u") != 0) return {};
+  int unit = 0;
+  const char* begin = text.data() + at + 2;
+  const auto [end, error] = std::from_chars(begin, begin + 4, unit, 16);
+  return error == std::errc() && end == begin + 4 ? std::optional(unit) : std::nullopt;
+}
+
+// Halves of characters (surrogates whose other half is in the next event, or nowhere) are no JSON
+// that can be read. One lost character is better than a lost answer: U+FFFD stands for each.
+std::string without_halves(std::string text) {
+  const auto within = [](std::optional<int> unit, int low, int high) {
+    return unit && *unit >= low && *unit <= high;
+  };
+  for (size_t at = 0; (at = text.find('\\', at)) != std::string::npos;) {
+    const auto unit = escaped_unit(text, at);
+    const bool is_pair =
+        within(unit, 0xD800, 0xDBFF) && within(escaped_unit(text, at + 6), 0xDC00, 0xDFFF);
+    if (within(unit, 0xD800, 0xDFFF) && !is_pair) text.replace(at + 2, 4, "fffd");
+    at += is_pair ? 12 : unit ? 6 : 2;
+  }
+  return text;
 }
 
 // What an endpoint says of an error: {"message": ...}, or text.
@@ -109,7 +136,7 @@ bool ChatReader::read(const std::string& text) {
     return false;
   }
   try {
-    read_object(parse_json(text, "the reply"));
+    read_object(parse_json(without_halves(text), "the reply"));
   } catch (const InputError& error) {
     return fail(std::string("not JSON: ") + error.what());
   }

@@ -98,6 +98,21 @@ TEST(ChatReader, ReadsOneObject) {
   EXPECT_EQ(reader.reply().completion_tokens, 0);
 }
 
+TEST(ChatReader, HalvesOfCharactersLoseNoAnswer) {
+  const std::pair<const char*, const char*> rows[] = {
+      {R"(\ud83d\ude00)", "\U0001F600"},   {R"(a\ud83db)", "a\uFFFDb"},
+      {R"(\uDE00\uD83D)", "\uFFFD\uFFFD"}, {R"(\ud83d\n\u0041)", "\uFFFD\nA"},
+      {R"(\\ud83d)", "\\ud83d"},           {R"(\ud83d\ud83d\ude00)", "\uFFFD\U0001F600"}};
+  for (const auto& [escaped, text] : rows) {
+    ChatReader reader(false);
+    reader.feed(R"({"choices": [{"message": {"content": ")" + std::string(escaped) +
+                R"("}, "finish_reason": "stop"}]})");
+    EXPECT_TRUE(reader.finish(false));
+    EXPECT_EQ(reader.reply().fault, "") << escaped;
+    EXPECT_EQ(reader.reply().text, text) << escaped;
+  }
+}
+
 TEST(ChatReader, DocumentsOfAnyKindAreAtMostFaults) {
   const Json parts[] = {
       nullptr,         1, -1.5, "x", Json::array(), Json::object(), Json::array({1}), true,

@@ -70,6 +70,16 @@ std::optional<Json> read_object(std::string_view text) {
   }
 }
 
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+std::string why_blank(const ChatReply& reply) {
+  return reply.finish_reason == "length"
+             ? "all the tokens that it may have went into thoughts (--max-tokens)"
+             : "it ended with \"" + one_line(reply.finish_reason) + "\"";
+}
+
 Opinion no_opinion(std::string fault) {
   Opinion out;
   out.fault = std::move(fault);
@@ -149,9 +159,10 @@ Opinion FunctionalJudge::judge(const std::string& reference, const std::string& 
   const std::string id = random_id();
   const auto reply =
       client_.ask(judge_prompt(reference, candidate, id), 0.0, 0, deadline, [] { return true; });
-  Opinion out = !reply                 ? no_opinion("it was not asked")
-                : reply->fault.empty() ? parse_opinion(reply->text, id)
-                                       : no_opinion(one_line(reply->fault));
+  Opinion out = !reply                  ? no_opinion("it was not asked")
+                : !reply->fault.empty() ? no_opinion(one_line(reply->fault))
+                : is_blank(reply->text) ? no_opinion("the answer has no text: " + why_blank(*reply))
+                                        : parse_opinion(reply->text, id);
   out.judge = client_.options().model;
   return out;
 }

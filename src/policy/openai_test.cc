@@ -303,12 +303,19 @@ TEST(OpenAi, WhatAllRequestsWouldMeetIsThrown) {
   for (int status : {401, 403, 404}) {
     EXPECT_THROW(ask([&](size_t) { return refuses(status); }), InputError) << status;
   }
+  const Scripted page = {
+      {200, "text/html; charset=utf-8", ""}, {"<html>Welcome</html>"}, "", false};
+  EXPECT_THROW(ask([&](size_t) { return page; }), InputError);
   EXPECT_THROW(ask([](size_t) { return breaks(); }), EnvironmentError);
   OpenAiOptions options;  // one after another
   options.concurrency = 1;
   const Asked asked =
       ask([](size_t n) { return n == 0 ? says(kAnswer) : refuses(403); }, 2, options);
   EXPECT_TRUE(asked.proposals.at(1).unanswered);
+  const Asked then = ask([&](size_t n) { return n == 0 ? says(kAnswer) : page; }, 2, options);
+  EXPECT_TRUE(then.proposals.at(1).unanswered);
+  EXPECT_NE(then.proposals[1].fault.find("answers with text/html"), std::string::npos);
+  EXPECT_EQ(then.transport->bodies.size(), 2u);  // it is not tried again
 }
 
 TEST(OpenAi, SaysWhenAnAnswerIsCutOff) {

@@ -61,11 +61,13 @@ TEST(TextRule, WhatPyTorchComputesBreaksIt) {
 
 // What is called much like an operator, and is none.
 TEST(TextRule, OthersNamesAreNoneOfPyTorchs) {
-  for (const char* line : {"x = x.contiguous()", "seen.add(1)", "at = shape.index(4)", "log.log(x)",
-                           "y = self.softmax(x)", "n = builtins.max(1, 2)",
-                           "x = x.t().reshape(2, -1)", "y = torch.empty_like(x).zero_()",
-                           "with torch.cuda.device(x.device): pass", "a = torch.nn.Parameter(x)",
-                           "y = torch.transpose(x, 0, 1)", "n = math.exp(1)", "tl.sum(x)"}) {
+  for (const char* line :
+       {"x = x.contiguous()", "seen.add(1)", "at = shape.index(4)", "log.log(x)",
+        "y = self.softmax(x)", "n = builtins.max(1, 2)", "x = x.t().reshape(2, -1)",
+        "y = torch.empty_like(x).zero_()", "with torch.cuda.device(x.device): pass",
+        "a = torch.nn.Parameter(x)", "y = torch.transpose(x, 0, 1)", "n = math.exp(1)", "tl.sum(x)",
+        "y = torch.swapaxes(x, 0, 1)", "y = torch.broadcast_to(x, (2, 3))",
+        "y = torch.movedim(x, 0, 1)", "y = torch.ravel(x).swapdims(0, 1)"}) {
     EXPECT_EQ(
         text_rule(with("        relu_kernel[(4,)](x, x)\n        " + std::string(line) + "\n")), "")
         << line;

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "report/charts.h"
+#include "report/eval_summary.h"
 #include "report/figures.h"
 #include "report/line_diff.h"
 #include "report/sections.h"
@@ -94,6 +95,7 @@ const std::vector<MetricColumn>& metric_columns() {
   };
   static const std::vector<MetricColumn> all = {
       {"tasks", count(&M::tasks)},
+      {"unusable", unusable_text},
       {"verified", [](const M& m) { return estimate_text(m.solved, percent_text); }},
       {"without degenerate",
        [](const M& m) {
@@ -228,7 +230,10 @@ void Page::write_metrics() {
       "95 % intervals over tasks. fast_p: share of all tasks whose best sample is right and, "
       "by the lower end of its speedup's interval, more than p times as fast as PyTorch; "
       "means are geometric, of best samples. Degenerate tasks are those that zeros, a constant or "
-      "the answer to other inputs would pass. docs/formats/eval.md has the definitions.",
+      "the answer to other inputs would pass. Unusable are models that are no tasks, by the code "
+      "of "
+      "their fault (operator: one that is not supported here). docs/formats/eval.md has the "
+      "definitions.",
       {{"class", "caption"}});
   std::vector<Column> columns = {{"policy"}, {"level"}};
   std::vector<const MetricColumn*> shown;
@@ -316,7 +321,7 @@ void Page::write_opinions() {
     char share[32] = "–", kappa[32] = "–";
     if (one.both() > 0) {
       std::snprintf(share, sizeof(share), "%.0f %%", 100 * one.share());
-      std::snprintf(kappa, sizeof(kappa), "%.2f", one.kappa());
+      if (const auto known = one.kappa()) std::snprintf(kappa, sizeof(kappa), "%.2f", *known);
     }
     number_cell(out_, share);
     number_cell(out_, kappa);

@@ -4,7 +4,8 @@
 
 namespace kw {
 
-EvalReport report_on(EvalRun run, const std::optional<EvalRun>& against) {
+EvalReport report_on(EvalRun run, const std::optional<EvalRun>& against,
+                     const std::vector<PolicyPair>& pairs) {
   EvalReport out{.run = std::move(run)};
   out.metrics = measure_run(out.run);
   out.beside = compare_policies(out.run);
@@ -16,7 +17,7 @@ EvalReport report_on(EvalRun run, const std::optional<EvalRun>& against) {
   }
   if (against) {
     out.against = against->name;
-    out.comparisons = compare_runs(out.run, *against);
+    out.comparisons = compare_runs(out.run, *against, pairs);
   }
   return out;
 }
@@ -27,7 +28,7 @@ std::string report_text(const EvalReport& report) {
     if (each.level) {
       out += level_text(*each.level, each.metrics);
     } else {
-      out += (each.label.empty() ? "" : each.label + ": ") + summary_text(each.metrics);
+      out += policy_name(report.run, each.label) + ": " + summary_text(each.metrics);
     }
   }
   out += comparison_text(report.beside);
@@ -44,7 +45,8 @@ Json to_json(const EvalReport& report) {
   Json out = {{"run", report.run.name}, {"asked", report.run.asked}, {"policies", Json::array()}};
   for (const RunMetrics& each : report.metrics) {
     if (!each.level) {
-      out["policies"].push_back({{"label", each.label}, {"summary", to_json(each.metrics)}});
+      out["policies"].push_back(
+          {{"label", policy_name(report.run, each.label)}, {"summary", to_json(each.metrics)}});
     } else {
       out["policies"].back()["levels"][*each.level] = to_json(each.metrics);
     }
@@ -53,7 +55,8 @@ Json to_json(const EvalReport& report) {
     const PolicyLayers& each = report.policies[i];
     out["policies"][i]["layers"] = to_json(each.layers);
     if (!each.agreement) continue;
-    out["opinions"].push_back({{"label", each.label}, {"agreement", to_json(*each.agreement)}});
+    out["opinions"].push_back(
+        {{"label", policy_name(report.run, each.label)}, {"agreement", to_json(*each.agreement)}});
   }
   for (const RunComparison& each : report.beside) out["beside"].push_back(to_json(each));
   for (const RunComparison& each : report.comparisons) {

@@ -31,7 +31,8 @@ struct EvalReport {
 };
 
 // InputError as compare_runs() and read_opinions().
-EvalReport report_on(EvalRun run, const std::optional<EvalRun>& against = {});
+EvalReport report_on(EvalRun run, const std::optional<EvalRun>& against = {},
+                     const std::vector<PolicyPair>& pairs = {});
 std::string report_text(const EvalReport& report);  // for a terminal
 Json to_json(const EvalReport& report);             // docs/formats/eval.md
 

@@ -86,7 +86,8 @@ EvalRun read_eval_run(const fs::path& path) {
   }
   EvalLinesText text = parse_eval_lines(read_file(file), file.string());
   if (text.asked.is_null()) throw InputError(file.string() + ": is no file of eval's lines");
-  if (text.lines.empty()) throw InputError(file.string() + ": has no models yet");
+  if (text.lines.empty())
+    throw InputError(file.string() + ": has no models yet (of a run with --lines, name that file)");
   run.asked = std::move(text.asked);
   std::map<std::string, std::map<std::string, Json>> last;  // by model, by label
   for (Json& line : text.lines) {
@@ -162,7 +163,7 @@ std::vector<TaskAnswers> answers_of(const EvalRun& run, const std::string& label
   std::vector<TaskAnswers> out;
   for (const Json& line : run.lines) {
     if (label_of(line) != label) continue;
-    if (auto answers = answers_of(JsonReader(line, run.name))) out.push_back(std::move(*answers));
+    out.push_back(answers_of(JsonReader(line, run.name)));
   }
   return out;
 }
@@ -182,10 +183,8 @@ std::vector<RunMetrics> measure_run(const EvalRun& run) {
     std::vector<TaskAnswers> all;
     for (const Json& line : run.lines) {
       if (label_of(line) != label) continue;
-      auto answers = answers_of(JsonReader(line, run.name));
-      if (!answers) continue;
-      levels[string_at(line, "level")].push_back(*answers);
-      all.push_back(std::move(*answers));
+      all.push_back(answers_of(JsonReader(line, run.name)));
+      levels[string_at(line, "level")].push_back(all.back());
     }
     out.push_back({label, {}, measured(all)});
     if (levels.size() < 2) continue;
@@ -204,6 +203,10 @@ std::string eval_csv(const EvalRun& run) {
                                             "rejected_at",
                                             "reason",
                                             "degenerate",
+                                            "in_full",
+                                            "allclose",
+                                            "share",
+                                            "same_as",
                                             "over_eager",
                                             "over_eager_lower",
                                             "over_eager_upper",
@@ -215,7 +218,8 @@ std::string eval_csv(const EvalRun& run) {
   std::string out = csv_row(columns);
   for (const Json& line : run.lines) {
     const std::vector<std::string> model = {word(line, "model"), word(line, "level"),
-                                            label_of(line), word(line, "outcome")};
+                                            policy_name(run, label_of(line)),
+                                            word(line, "outcome")};
     size_t number = 0;
     for (const Json& sample : line.at("samples")) {
       std::vector<std::string> cells = model;
@@ -224,10 +228,16 @@ std::string eval_csv(const EvalRun& run) {
         cells.push_back(word(sample, key));
       }
       cells.push_back(sample.value("degenerate", Json()) == true ? "true" : "false");
+      for (const char* key : {"in_full", "allclose", "share", "same_as"}) {
+        const Json value = sample.value(key, Json());
+        cells.push_back(value.is_null() ? "" : value.dump());
+      }
       for (const char* key : {"speedup_eager", "speedup_compile"}) {
         add_interval(sample.value(key, Json()), cells);
       }
-      for (const char* key : {"family", "plan"}) cells.push_back(word(sample, key));
+      cells.push_back(word(sample, "family"));
+      const std::string plan = word(sample, "plan");
+      cells.push_back(plan.substr(0, plan.find_last_not_of(" \t\r\n") + 1));
       out += csv_row(cells);
     }
     if (number > 0) continue;

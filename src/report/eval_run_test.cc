@@ -173,6 +173,8 @@ TEST(EvalRun, AsATable) {
   EXPECT_EQ(rows[3][column("model")], "x.py");
   EXPECT_EQ(std::stod(rows[3][column("over_eager")]), 8);
   EXPECT_EQ(rows[4][column("reason")], kLines[1]["samples"][0]["reason"]);
+  for (size_t i = 1; i < rows.size(); ++i) EXPECT_EQ(rows[i][column("policy")], "the policy");
+  EXPECT_EQ(rows[3][column("in_full")], "true");
 }
 
 TEST(EvalRun, WhatWasGivenAsFalseWasNotGiven) {
@@ -273,7 +275,13 @@ TEST(RunComparison, APolicyAloneIsTheOneOfItsName) {
   EXPECT_EQ(found[0].ours, "teacher");
   EXPECT_EQ(found[0].tasks, 3u);
   written(alone, kLines);
-  EXPECT_THROW(compare_runs(ours, named(alone, {"inductor"})), InputError);
+  const EvalRun other = named(alone, {"inductor"});
+  EXPECT_THROW(compare_runs(ours, other), InputError);
+  const auto paired = compare_runs(ours, other, {{"x", "inductor"}, {"teacher", "inductor"}});
+  ASSERT_EQ(paired.size(), 2u);
+  EXPECT_EQ(paired[0].ours + " " + paired[0].theirs, "x inductor");
+  EXPECT_EQ(paired[1].ours, "teacher");
+  EXPECT_THROW(compare_runs(ours, other, {{"x", "teacher"}}), InputError);
 }
 
 TEST(RunComparison, FurtherPoliciesAreComparedWithTheFirst) {

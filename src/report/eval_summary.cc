@@ -93,10 +93,14 @@ MetricsOptions metrics_options(const SuiteOptions& options, size_t policy) {
   return out;
 }
 
-std::optional<TaskAnswers> answers_of(const JsonReader& line) {
-  TaskAnswers out{line.at("model").string(), {}};
+TaskAnswers answers_of(const JsonReader& line) {
+  TaskAnswers out{line.at("model").string(), {}, {}};
   const std::string& outcome = line.at("outcome").string();
-  if (outcome == "unusable") return {};
+  if (outcome == "unusable") {
+    const bool is_told = line.has("fault") && !line.at("fault").is_null();
+    out.unusable = is_told ? line.at("fault").string() : "other";
+    return out;
+  }
   if (outcome == "not judged" && !line.at("reason").string().empty()) {  // it was not recorded
     out.answers = {{.judged = false}};
     return out;
@@ -117,10 +121,13 @@ Metrics measure_suite(const std::vector<TaskAnswers>& tasks, const SuiteOptions&
 }
 
 std::string summary_text(const Metrics& metrics) {
-  if (!metrics.solved) return "";
+  std::string unusable = unusable_text(metrics);
+  if (!unusable.empty()) unusable = line("unusable", unusable + ", models that are no tasks");
+  if (!metrics.solved) return unusable.empty() ? "" : "no task\n" + unusable;
   const double percent = 100 * MetricsOptions().bootstrap.confidence;
   std::string out = count_text(metrics.tasks, "task") + " (" + number_text(percent) +
                     " % intervals; " + count_text(metrics.answers, "judged sample") + ")\n";
+  out += unusable;
   out += line("verified", percents(*metrics.solved) + left_out(*metrics.solved));
   if (metrics.degenerate > 0 && metrics.solved_others) {
     out += line("without", count_text(metrics.degenerate, "degenerate task") + "  " +
@@ -130,6 +137,16 @@ std::string summary_text(const Metrics& metrics) {
   out += pass_at_text(metrics);
   out += speed_text(metrics.eager, "eager");
   return out + speed_text(metrics.compile, "torch.compile");
+}
+
+std::string unusable_text(const Metrics& metrics) {
+  size_t all = 0;
+  std::string why;
+  for (const auto& [code, count] : metrics.unusable) {
+    all += count;
+    why += (why.empty() ? "" : ", ") + code + " " + std::to_string(count);
+  }
+  return all == 0 ? "" : std::to_string(all) + " (" + why + ")";
 }
 
 std::string level_text(const std::string& level, const Metrics& metrics) {

@@ -27,9 +27,15 @@ SuiteResult result(const std::string& name, std::vector<SuiteSample> samples) {
   return out;
 }
 
-std::optional<TaskAnswers> answers_of(const SuiteResult& result) {
+TaskAnswers answers_of(const SuiteResult& result) {
   const Json line = to_json(result);
   return answers_of(JsonReader(line, "line"));
+}
+
+std::string said(const std::vector<SuiteResult>& results, const SuiteOptions& options) {
+  std::vector<TaskAnswers> tasks;
+  for (const SuiteResult& each : results) tasks.push_back(answers_of(each));
+  return summary_text(measure_suite(tasks, options));
 }
 
 TEST(EvalSummary, StagesSayHowFarAnAnswerCame) {
@@ -41,7 +47,7 @@ TEST(EvalSummary, StagesSayHowFarAnAnswerCame) {
               {Stage::kCorrect, true, true},  {Stage::kTime, true, true}};
   for (const auto& row : rows) {
     const auto task = answers_of(result("a", {sample(kRejected, row.stage)}));
-    const AnswerOutcome& answer = task->answers.at(0);
+    const AnswerOutcome& answer = task.answers.at(0);
     EXPECT_TRUE(answer.judged);
     EXPECT_EQ(answer.valid, row.valid);
     EXPECT_EQ(answer.compiled, row.compiled);
@@ -49,25 +55,45 @@ TEST(EvalSummary, StagesSayHowFarAnAnswerCame) {
     EXPECT_EQ(answer.reason, stage_name(row.stage));
   }
   const auto task = answers_of(result("a", {sample(kAccepted, {}, 2), sample(kNotJudged)}));
-  EXPECT_TRUE(task->answers[0].correct && task->answers[0].valid && task->answers[0].compiled);
-  EXPECT_EQ(task->answers[0].over_eager->estimate, 2);
-  EXPECT_FALSE(task->answers[1].judged);
+  EXPECT_TRUE(task.answers[0].correct && task.answers[0].valid && task.answers[0].compiled);
+  EXPECT_EQ(task.answers[0].over_eager->estimate, 2);
+  EXPECT_FALSE(task.answers[1].judged);
 }
 
 TEST(EvalSummary, AFirstLookIsNoVerdict) {
   SuiteSample looked_at = sample(kAccepted, {}, 3);
   looked_at.in_full = false;
-  EXPECT_FALSE(answers_of(result("a", {looked_at}))->answers[0].judged);
+  EXPECT_FALSE(answers_of(result("a", {looked_at})).answers[0].judged);
 }
 
 TEST(EvalSummary, FaultyModelsAreNoTasksAndUnrecordedOnesAreNotJudged) {
   SuiteResult faulty = result("a", {});
   faulty.fault = "a.py:6: reads a value";
-  EXPECT_FALSE(answers_of(faulty));
+  EXPECT_EQ(answers_of(faulty).unusable, "other");
+  faulty.fault_code = "host-read";
+  EXPECT_EQ(answers_of(faulty).unusable, "host-read");
   faulty.is_workers_fault = true;
-  const auto unrecorded = answers_of(faulty);
-  EXPECT_EQ(measure({*unrecorded}).not_judged, 1u);
-  EXPECT_TRUE(answers_of(result("refused", {}))->answers.empty());
+  EXPECT_EQ(measure({answers_of(faulty)}).not_judged, 1u);
+  const TaskAnswers refused = answers_of(result("refused", {}));
+  EXPECT_TRUE(refused.answers.empty() && refused.unusable.empty());
+}
+
+TEST(EvalSummary, ModelsThatAreNoTasksAreCountedBesideTheNumbers) {
+  SuiteOptions options;
+  std::vector<SuiteResult> results = {result("a", {sample(kAccepted, {}, 2)})};
+  for (const char* code : {"operator", "operator", "raised"}) {
+    results.push_back(result("b" + std::to_string(results.size()), {}));
+    results.back().fault = "a.py: no";
+    results.back().fault_code = code;
+  }
+  const std::string text = said(results, options);
+  EXPECT_NE(text.find("1 task ("), std::string::npos) << text;
+  EXPECT_NE(text.find("unusable        3 (operator 2, raised 1), models that are no tasks"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("pass@1          100 %"), std::string::npos) << text;
+  results.erase(results.begin());
+  EXPECT_TRUE(said(results, options).starts_with("no task\n")) << said(results, options);
 }
 
 TEST(EvalSummary, WhatIsNoLineIsTold) {
@@ -79,12 +105,6 @@ TEST(EvalSummary, WhatIsNoLineIsTold) {
   }
   line["samples"][0]["rejected_at"] = "lunch";
   EXPECT_THROW(answers_of(JsonReader(line, "line")), InputError);
-}
-
-std::string said(const std::vector<SuiteResult>& results, const SuiteOptions& options) {
-  std::vector<TaskAnswers> tasks;
-  for (const SuiteResult& each : results) tasks.push_back(*answers_of(each));
-  return summary_text(measure_suite(tasks, options));
 }
 
 TEST(EvalSummary, SaysWhatIsDefined) {

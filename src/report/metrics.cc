@@ -231,10 +231,17 @@ double pass_at_k(int n, int c, int k) {
 
 Metrics measure(const std::vector<TaskAnswers>& given, const MetricsOptions& options) {
   check(given, options);
-  // Whatever their order: intervals of the bootstrap depend on it.
-  std::vector<TaskAnswers> tasks = given;
-  std::ranges::stable_sort(tasks, {}, &TaskAnswers::task);
   Metrics out;
+  std::vector<TaskAnswers> tasks;
+  for (const TaskAnswers& task : given) {
+    if (task.unusable.empty()) {
+      tasks.push_back(task);
+    } else {
+      ++out.unusable[task.unusable];
+    }
+  }
+  // Whatever their order: intervals of the bootstrap depend on it.
+  std::ranges::stable_sort(tasks, {}, &TaskAnswers::task);
   out.tasks = tasks.size();
   out.judged = options.judged;
   for (const TaskAnswers& task : tasks) {
@@ -374,6 +381,7 @@ const char* name_of(MetricsOptions::Judged judged) {
 Json to_json(const Metrics& metrics) {
   const bool all = metrics.judged == MetricsOptions::Judged::kAll;
   return {{"tasks", metrics.tasks},
+          {"unusable", metrics.unusable},
           {"refused", metrics.refused},
           {"not_judged", metrics.not_judged},
           {"answers", metrics.answers},

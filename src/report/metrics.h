@@ -34,6 +34,8 @@ struct AnswerOutcome {
 struct TaskAnswers {
   std::string task;
   std::vector<AnswerOutcome> answers;  // in the policy's order; none: it refused
+  // Why the model is no task: nothing was asked, and it is in no number but the count of such.
+  std::string unusable;
 };
 
 struct MetricsOptions {
@@ -79,6 +81,7 @@ struct SpeedMetrics {
 
 struct Metrics {
   size_t tasks = 0;                             // all
+  std::map<std::string, size_t> unusable;       // models that are none, by why
   size_t refused = 0;                           // that have no answer
   size_t not_judged = 0;                        // none correct, some not judged: in no share
   size_t answers = 0;                           // that were judged

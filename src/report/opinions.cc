@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 void add(const Json& sample, const Opinion* opinion, Agreement& to) {
   const std::optional<bool> verdict = verdict_of(sample);
   if (!verdict) {
-    ++to.not_judged;
+    ++to.no_verdict;
     return;
   }
   if (!opinion || !opinion->fault.empty()) {
@@ -104,12 +104,13 @@ double Agreement::share() const {
   return static_cast<double>(accepted_functional + rejected_not) / static_cast<double>(both());
 }
 
-double Agreement::kappa() const {
+std::optional<double> Agreement::kappa() const {
   const auto n = static_cast<double>(both());
   const auto accepted = static_cast<double>(accepted_functional + accepted_not);
   const auto functional = static_cast<double>(accepted_functional + rejected_functional);
   const double chance = (accepted * functional + (n - accepted) * (n - functional)) / (n * n);
-  return chance < 1 ? (share() - chance) / (1 - chance) : 0;
+  if (chance >= 1) return {};
+  return (share() - chance) / (1 - chance);
 }
 
 Agreement agreement_of(const EvalRun& run, const std::string& label, const Opinions& opinions) {
@@ -142,12 +143,14 @@ std::string agreement_text(const std::string& label, const Agreement& one) {
     out += line;
   }
   if (one.both() > 0) {
-    std::snprintf(line, sizeof(line), "agreement %.0f %%, kappa %.2f, of %zu samples",
-                  100 * one.share(), one.kappa(), one.both());
+    char kappa[32] = "not defined";
+    if (const auto known = one.kappa()) std::snprintf(kappa, sizeof(kappa), "%.2f", *known);
+    std::snprintf(line, sizeof(line), "agreement %.0f %%, kappa %s, of %s", 100 * one.share(),
+                  kappa, count_text(one.both(), "sample").c_str());
     out += line;
   }
-  std::snprintf(line, sizeof(line), "%s%zu without an opinion, %zu not judged by trials\n",
-                one.both() > 0 ? "; " : "", one.no_opinion, one.not_judged);
+  std::snprintf(line, sizeof(line), "%s%zu without an opinion, %zu without a verdict\n",
+                one.both() > 0 ? "; " : "", one.no_opinion, one.no_verdict);
   return out + line;
 }
 
@@ -156,18 +159,19 @@ Json to_json(const Agreement& one) {
   for (const auto& [stage, counts] : one.by_stage) {
     stages[stage] = {{"functional", counts.first}, {"not_functional", counts.second}};
   }
+  const auto kappa = one.both() > 0 ? one.kappa() : std::nullopt;
   return {{"accepted_functional", one.accepted_functional},
           {"accepted_not_functional", one.accepted_not},
           {"rejected_functional", one.rejected_functional},
           {"rejected_not_functional", one.rejected_not},
           {"no_opinion", one.no_opinion},
-          {"not_judged", one.not_judged},
+          {"no_verdict", one.no_verdict},
           {"rejected_at", stages},
           {"delegation", one.delegates},
           {"omitted_component", one.omits},
           {"hard_coded_output", one.hard_codes},
           {"agreement", one.both() > 0 ? Json(one.share()) : Json()},
-          {"kappa", one.both() > 0 ? Json(one.kappa()) : Json()}};
+          {"kappa", kappa ? Json(*kappa) : Json()}};
 }
 
 }  // namespace kw

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,12 +31,12 @@ std::string opinion_line(const SampleKey& key, const Opinion& opinion, std::stri
 // where another is none.
 Opinions read_opinions(const EvalRun& run);
 
-// Samples by what both say, of one policy. Samples that were not judged by trials, or have no
+// Samples by what both say, of one policy. Samples without a verdict (verdict_of()), or without an
 // opinion, are in none of the four.
 struct Agreement {
   size_t accepted_functional = 0, accepted_not = 0;
   size_t rejected_functional = 0, rejected_not = 0;
-  size_t no_opinion = 0, not_judged = 0;
+  size_t no_opinion = 0, no_verdict = 0;
   // Of the rejected: by the stage that did, those that are called functional and those that are
   // not.
   std::map<std::string, std::pair<size_t, size_t>> by_stage;
@@ -46,9 +47,9 @@ struct Agreement {
   }
   // The share of samples that both say the same of. both() > 0.
   double share() const;
-  // Cohen's kappa (Educ. Psychol. Meas. 20, 1960): (share - chance) / (1 - chance); 0 where chance
-  // alone would agree on all.
-  double kappa() const;
+  // Cohen's kappa (Educ. Psychol. Meas. 20, 1960): (share - chance) / (1 - chance). Nothing where
+  // chance alone would agree on all: both say one thing of all samples, and the same. both() > 0.
+  std::optional<double> kappa() const;
 };
 // Of one policy's samples.
 Agreement agreement_of(const EvalRun& run, const std::string& label, const Opinions& opinions);

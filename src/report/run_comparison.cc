@@ -45,10 +45,8 @@ std::vector<std::pair<std::string, std::string>> rows_of(const PolicyComparison&
 
 std::string title_of(const RunComparison& each) {
   std::string title = each.ours;
-  if (each.theirs != each.ours && !each.theirs.empty()) {
-    title += (title.empty() ? "against " : " against ") + each.theirs;
-  }
-  title += (title.empty() ? "" : ": ") + count_text(each.tasks, "task");
+  if (each.theirs != each.ours) title += " against " + each.theirs;
+  title += ": " + count_text(each.tasks, "task");
   if (each.our_samples != each.their_samples) {
     title += ", of " + count_text(each.our_samples, "sample") + " against " +
              std::to_string(each.their_samples);
@@ -82,11 +80,22 @@ size_t most_samples(const EvalRun& run, const std::string& label) {
 // Nothing where no model is in both.
 std::optional<RunComparison> compare_labels(const EvalRun& ours, const std::string& mine,
                                             const EvalRun& theirs, const std::string& its) {
-  RunComparison out{mine, its, most_samples(ours, mine), most_samples(theirs, its), 0, 0, {}};
+  RunComparison out{policy_name(ours, mine),
+                    policy_name(theirs, its),
+                    most_samples(ours, mine),
+                    most_samples(theirs, its),
+                    0,
+                    0,
+                    {}};
   std::vector<TaskAnswers> a = answers_of(ours, mine), b = answers_of(theirs, its);
   std::set<std::string> in_a, in_b, both;
-  for (const TaskAnswers& task : a) in_a.insert(task.task);
-  for (const TaskAnswers& task : b) in_b.insert(task.task);
+  const auto add = [](const std::vector<TaskAnswers>& from, std::set<std::string>& to) {
+    for (const TaskAnswers& task : from) {
+      if (task.unusable.empty()) to.insert(task.task);
+    }
+  };
+  add(a, in_a);
+  add(b, in_b);
   const auto programs_a = programs_of(ours, mine), programs_b = programs_of(theirs, its);
   for (const std::string& task : in_a) {
     if (in_b.contains(task) && programs_a.at(task) == programs_b.at(task)) both.insert(task);
@@ -109,22 +118,54 @@ std::optional<RunComparison> compare_labels(const EvalRun& ours, const std::stri
   return out;
 }
 
-}  // namespace
+std::string policies_text(const EvalRun& run) {
+  std::string out;
+  for (const std::string& label : run.labels) {
+    out += (out.empty() ? "" : ", ") + policy_name(run, label);
+  }
+  return run.name + " has " + out;
+}
 
-std::vector<RunComparison> compare_runs(const EvalRun& ours, const EvalRun& theirs) {
-  std::vector<std::pair<std::string, std::string>> pairs;
+// By their labels.
+std::vector<PolicyPair> pairs_by_name(const EvalRun& ours, const EvalRun& theirs) {
   if (ours.labels.size() == 1 && theirs.labels.size() == 1) {
-    pairs.emplace_back(ours.labels[0], theirs.labels[0]);
-  } else {
-    for (const std::string& mine : ours.labels) {
-      for (const std::string& its : theirs.labels) {
-        if (policy_name(ours, mine) == policy_name(theirs, its)) pairs.emplace_back(mine, its);
-      }
+    return {{ours.labels[0], theirs.labels[0]}};
+  }
+  std::vector<PolicyPair> out;
+  for (const std::string& mine : ours.labels) {
+    for (const std::string& its : theirs.labels) {
+      if (policy_name(ours, mine) == policy_name(theirs, its)) out.emplace_back(mine, its);
     }
   }
-  if (pairs.empty()) {
-    throw InputError(ours.name + " and " + theirs.name + " have no policy in common");
+  if (out.empty()) {
+    throw InputError(ours.name + " and " + theirs.name + " have no policy in common (" +
+                     policies_text(ours) + "; " + policies_text(theirs) +
+                     "); name those to compare: --pair OURS=THEIRS");
   }
+  return out;
+}
+
+std::string label_of(const EvalRun& run, const std::string& name) {
+  for (const std::string& label : run.labels) {
+    if (policy_name(run, label) == name) return label;
+  }
+  throw InputError("there is no policy " + name + ": " + policies_text(run));
+}
+
+std::vector<PolicyPair> pairs_of(const std::vector<PolicyPair>& names, const EvalRun& ours,
+                                 const EvalRun& theirs) {
+  std::vector<PolicyPair> out;
+  for (const auto& [mine, its] : names) {
+    out.emplace_back(label_of(ours, mine), label_of(theirs, its));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<RunComparison> compare_runs(const EvalRun& ours, const EvalRun& theirs,
+                                        const std::vector<PolicyPair>& asked) {
+  const auto pairs = asked.empty() ? pairs_by_name(ours, theirs) : pairs_of(asked, ours, theirs);
   if (metrics_options(ours).judged != metrics_options(theirs).judged) {
     throw InputError(ours.name + " and " + theirs.name +
                      " judged different samples "

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report/eval_run.h"
@@ -12,14 +13,17 @@ namespace kw {
 
 // Two policies on the models that both have judged, and that are one program for both.
 struct RunComparison {
-  std::string ours, theirs;                   // labels
+  std::string ours, theirs;                   // names of policies
   size_t our_samples = 0, their_samples = 0;  // of a task, at most: more verify more
   size_t tasks = 0, left_out = 0;
   PolicyComparison comparison;
 };
-// Policies of one name, or the only ones of both. InputError where no policy is in both, or none
-// with a model that both have.
-std::vector<RunComparison> compare_runs(const EvalRun& ours, const EvalRun& theirs);
+// Two policies by their names (policy_name()): ours, theirs.
+using PolicyPair = std::pair<std::string, std::string>;
+// The pairs that are given; none: policies of one name, or the only ones of both. InputError where
+// there is no such policy, or none with a model that both have.
+std::vector<RunComparison> compare_runs(const EvalRun& ours, const EvalRun& theirs,
+                                        const std::vector<PolicyPair>& pairs = {});
 // Each further policy of a run against the first, but for those that share no model with it.
 std::vector<RunComparison> compare_policies(const EvalRun& run);
 

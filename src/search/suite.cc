@@ -121,6 +121,7 @@ Json to_json(const SuiteResult& result) {
               {"task", result.task.empty() ? Json() : Json(result.task)},
               {"outcome", result.outcome()},
               {"reason", result.fault.empty() ? result.refusal : result.fault},
+              {"fault", result.fault_code.empty() ? Json() : Json(result.fault_code)},
               {"eager_ms", milliseconds(result.eager_ms)},
               {"compiled_ms", milliseconds(result.compiled_ms)},
               {"floor_ms", milliseconds(result.floor_ms)},
@@ -134,7 +135,7 @@ Json to_json(const SuiteResult& result) {
 struct Suite::Model {
   const RecordRequest* request;
   size_t place;                             // among all models
-  std::string fault;                        // why there is no task
+  std::string fault, fault_code;            // why there is no task
   bool is_workers_fault = false;            // and not its own
   Task task;                                // as it was recorded
   std::string hash;                         // of its program; empty: not recorded
@@ -298,6 +299,7 @@ std::vector<Suite::Model> Suite::record(const std::vector<RecordRequest>& reques
     model.request = &requests[model.place];
     if (references[i].fault) {
       model.fault = references[i].fault->text();
+      model.fault_code = references[i].fault->code;
       model.is_workers_fault = is_workers_fault(*references[i].fault);
       continue;
     }
@@ -360,6 +362,7 @@ std::vector<Suite::Asked> Suite::ask(std::vector<Model>& models, const SuiteOpti
       result.place = model.place;
       result.model = model.request->file;
       result.fault = model.fault;
+      result.fault_code = model.fault_code;
       result.is_workers_fault = model.is_workers_fault;
       result.task = model.hash;
     }

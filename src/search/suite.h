@@ -58,6 +58,7 @@ struct SuiteResult {
   std::string model;              // the request's file
   std::string task;               // forward_hash() of its program; empty: not recorded
   std::string fault;              // the model's own: nothing was asked for
+  std::string fault_code;         // JobFault::code; empty: no task's
   bool is_workers_fault = false;  // no, the worker's or the machine's
   std::string refusal;            // why the policy gave nothing
   std::vector<SuiteSample> samples;
