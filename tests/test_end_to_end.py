@@ -329,8 +329,8 @@ def test_candidate_meets_its_stage(judged, name):
 
 def test_an_overdue_interpreter_says_nothing_of_a_candidate(tmp_path):
     (tmp_path / "model.py").write_text(command.SINE_MODEL)
-    (tmp_path / "slow.py").write_text(
-        candidate("for _ in range(1000):\n    y = doubled(x)\nreturn y"))
+    (tmp_path / "slow.py").write_text(candidate("return doubled(x)").replace(
+        "    tl.store", "    for _ in range(n * 1000):\n        x = tl.minimum(x, x + 1.0)\n    tl.store"))
     process = run("verify", tmp_path / "model.py", tmp_path / "slow.py", "--backend", "cpu",
                   "--json", "--trial-timeout", 1)
     assert process.returncode == 4, process.stderr
