@@ -501,9 +501,9 @@ def reports() -> str:
     """Right, faster than eager, and how much, of each run and level, from bench/*/reports/reports.json."""
     hosts = [json.loads(path.read_text()) for path in sorted(ROOT.glob("bench/*/reports/reports.json"))]
     names = {("alone", "local"): "embedded model", ("alone", "teacher"): "teacher",
-             ("search-embedded", ""): "embedded model, search", ("search-teacher", ""): "teacher, search"}
+             ("search-embedded", "local"): "embedded model, search", ("search-teacher", "teacher"): "teacher, search"}
     columns = [(name, policy) for host in hosts for (run, label), name in names.items() if run in host["runs"]
-               for policy in host["runs"][run]["policies"] if policy["label"] == label]
+               for policy in host["runs"][run]["policies"] if policy["label"] in (label, "")]  # "": of old files
     devices = [host["device"].split()[1] for host in hosts for run, _ in names if run in host["runs"]]
     lines = ["| | %s |" % " | ".join("%s, %s" % (name, device) for (name, _), device in zip(columns, devices)),
              "|---" * (1 + len(columns)) + "|"]

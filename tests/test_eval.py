@@ -316,6 +316,8 @@ def test_lines_of_another_run_are_not_gone_on_with(three_models, tmp_path):
         process = run(*common, *flags)
         assert process.returncode == 2 and word in process.stderr, process.stderr
     assert lines.read_text() == kept
+    process = run("eval", str(three_models) + "/", *common[2:])  # another way to write the same folder
+    assert process.returncode == 0 and "3 of 3 models were judged before" in process.stderr
     # Another text of the same name is another model.
     changed = tmp_path / "three"
     shutil.copytree(three_models, changed)
@@ -439,4 +441,10 @@ def test_a_search_writes_what_no_single_fragment_can_and_says_what_is_left(tmp_p
     # A search has no samples to leave out.
     for flag in ("--until-accepted", "--side-by-side", "--baseline"):
         assert run("eval", models, "--search", "5s", flag).returncode == 2
+    codes = {line["model"].rsplit("/", 1)[1]: line["fault"] for line in lines if line["fault"]}
+    assert list(codes) == ["c_unusable.py"] and summary["unusable"] == {codes["c_unusable.py"]: 1} != {"other": 1}
+    for command in (("collect", tmp_path / "out", "--out", tmp_path / "rows"),
+                    ("judge", tmp_path / "out", "--judge-url", "http://localhost:1/v1", "--judge-model", "m")):
+        process = run(*command)
+        assert process.returncode == 2 and "is a run of --search" in process.stderr
     assert "--search soon: expected a time" in run("eval", models, *common, "--search", "soon").stderr

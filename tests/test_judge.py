@@ -114,6 +114,13 @@ def test_candidates_words_for_thoughts_hide_no_opinion(judged):
         assert found["no_opinion"] == 0 and found["delegation"] == 2, form
 
 
+def test_an_endpoint_that_never_answers_is_the_machines_fault(judged):
+    with serving(lambda *_: refuses(500)) as server:
+        process = run("judge", judged, "--judge-url", server.url(), "--judge-model", "m", "--judge-retries", 0)
+    assert process.returncode == 3 and "no request was answered" in process.stderr
+    assert "4 without an opinion" in process.stdout
+
+
 def test_answers_without_text_are_told(judged):
     process, _ = judge(judged, lambda asked: " \n")
     assert agreement(process)["no_opinion"] == 4

@@ -133,11 +133,15 @@ def test_a_report_does_not_write_over_runs(whole, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(out, other)
     for flags in (("--csv", out / "lines.jsonl"), ("--out", out / "lines.jsonl"),
-                  ("--against", other, "--out", other / "lines.jsonl"), ("--out", out)):
+                  ("--against", other, "--out", other / "lines.jsonl")):
         before = (out / "lines.jsonl").read_text()
         process = run("report", out, *flags)
         assert process.returncode == 2 and "is the run itself" in process.stderr, flags
         assert (out / "lines.jsonl").read_text() == before == (other / "lines.jsonl").read_text()
+    process = run("report", out, "--out", tmp_path)
+    assert process.returncode == 0 and (tmp_path / "report.html").exists()
+    process = run("report", out, "--out", tmp_path / "nowhere" / "page.html")
+    assert process.returncode == 2 and "there is no folder" in process.stderr
 
 
 def test_a_run_with_a_search_is_compared_with_one_without(tmp_path):

@@ -234,8 +234,7 @@ def test_shards_of_a_run_that_is_kept(tmp_path):
     folders = [tmp_path / str(part) for part in (1, 2)]
     for part, folder in enumerate(folders, 1):
         assert run(*common, "--out", folder, "--shard", "%d/2" % part).returncode == 0
-    merged = run(*common, "--out", tmp_path / "all", *(
-        word for folder in folders for word in ("--merge", folder / "lines.jsonl")))
+    merged = run(*common, "--out", tmp_path / "all", "--merge", folders[0], "--merge", folders[1] / "lines.jsonl")
     assert merged.returncode == 0, merged.stderr
     assert json.loads(merged.stdout.splitlines()[-1])["summary"]["correct"] == 2
     process = run(*common, "--shard", "1/2")
@@ -262,6 +261,17 @@ def test_a_folder_is_of_one_run(tmp_path):
         assert {path.name: path.read_text() for path in out.iterdir()} == kept
     process = run("report", out)
     assert process.returncode == 2 and "has no models yet" in process.stderr
+    # A run that was ended before its first line leaves an empty file; what is refused claims nothing.
+    new = tmp_path / "new"
+    new.mkdir()
+    (new / "lines.jsonl").touch()
+    process = run(*common, "--samples", "3", "--out", new, "--lines", tmp_path / "1.jsonl")
+    assert process.returncode == 2 and not (new / "lines.jsonl").read_text()
+    process = run(*common, "--samples", "3", "--out", new, "--lines", tmp_path / "3.jsonl", "--merge", tmp_path / "1.jsonl")
+    assert process.returncode == 2 and not (new / "lines.jsonl").read_text() and not (tmp_path / "3.jsonl").exists()
+    for part in (1, 2):
+        assert run(*common, "--out", new, "--lines", tmp_path / ("%d.jsonl" % part), "--shard", "%d/2" % part).returncode == 0
+    assert run(*common, "--samples", "3", "--out", new, "--lines", tmp_path / "3.jsonl").returncode == 2
     process = run(*common, "--out", out, "--merge", tmp_path / "1.jsonl", "--merge", tmp_path / "2.jsonl")
     assert process.returncode == 0 and json.loads(process.stdout.splitlines()[-1])["summary"]["tasks"] == 2
 

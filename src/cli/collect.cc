@@ -97,9 +97,14 @@ std::string verl_row_of(const FoundTask& found, const FoundAnswer& best, const T
 int run(const Flags& flags) {
   if (fs::exists(fs::path(flags.out) / "rows.jsonl"))
     throw InputError(flags.out + " has rows already: another --out");
+  if (fs::exists(fs::path(flags.out) / kEvalLinesFile))
+    throw InputError("--out " + flags.out + ": is a run; rows want a folder of their own");
   if (flags.verl) check_parquet();
   std::vector<EvalRun> runs;
-  for (const std::string& path : flags.runs) runs.push_back(read_eval_run(path));
+  for (const std::string& path : flags.runs) {
+    runs.push_back(read_eval_run(path));
+    refuse_search(runs.back());
+  }
   Yields yields;
   std::vector<FoundTask> found = find_answers(runs, yields, flags.hybrids);
   Machine machine(flags.machine, flags.against);
@@ -136,7 +141,8 @@ int run(const Flags& flags) {
           verl_row_of(found[i], answers.front(), task, structure, machine.profile, tasks++);
       kept += answers.size();
     }
-    std::fprintf(stderr, "collect: %zu of %zu models, %zu rows\n", end, found.size(), kept);
+    std::fprintf(stderr, "collect: %zu of %zu models, %s\n", end, found.size(),
+                 count_text(kept, "row").c_str());
   }
   if (flags.verl && kept > 0) {
     const ScratchFolder scratch("kw-collect");

@@ -52,6 +52,7 @@ ExecutorConfig MachineFlags::executor_config(SharedZygote& workers) const {
   ExecutorConfig config = default_executor_config(chosen_backend());
   config.processes = executors;
   config.workers = &workers;
+  config.sandbox = !no_sandbox;
   return config;
 }
 

@@ -205,6 +205,13 @@ Json line_of(const SuiteResult& result, const std::string& label) {
   return line;
 }
 
+// "models" of "./models/": runs of the same suite are the same, however it was written.
+std::string plain_path(const std::string& path) {
+  std::string out = fs::path(path).lexically_normal().string();
+  while (out.size() > 1 && out.ends_with('/')) out.pop_back();
+  return out;
+}
+
 // Flags as they were given, but for those that change no line.
 Json flags_given(const CLI::App& app) {
   static const std::set<std::string> silent = {"--lines", "--merge", "--shard",    "--json",
@@ -290,13 +297,12 @@ void open_lines(const Flags& flags, Machine& machine, const std::vector<SuiteMod
   }
   std::vector<std::string> labels;
   for (const Judged& each : judged) labels.push_back(each.label);
-  if (flags.lines.empty()) {
-    lines.emplace("--out", lines_in_out(flags), question, std::move(labels));
-  } else {
-    if (!flags.out.empty()) claim_folder(flags.out, question);
-    lines.emplace("--lines", flags.lines, question, std::move(labels));
-  }
+  const bool elsewhere = !flags.lines.empty();
+  lines.emplace(elsewhere ? "--lines" : "--out",
+                elsewhere ? fs::path(flags.lines) : lines_in_out(flags), question,
+                std::move(labels));
   for (const std::string& other : flags.merge) lines->merge(other);
+  if (elsewhere && !flags.out.empty()) claim_folder(flags.out, question);
   const size_t before = places.size();
   std::erase_if(places, [&](size_t place) {
     const auto known = lines->of(models[place].request.file);
@@ -591,7 +597,9 @@ Command add_eval(CLI::App& app) {
       "  kernelwright eval suites/level5.jsonl --policy local --search 30s --out runs/search\n"
       "  kernelwright report runs/both");
   return [flags, &app] {
+    for (std::string& suite : flags->suites) suite = plain_path(suite);
     flags->given = flags_given(app);
+    flags->given["suite"] = flags->suites;
     const bool kept = !flags->lines.empty() || !flags->out.empty();
     if (!kept && (!flags->merge.empty() || flags->shard != "1/1")) {
       throw InputError("--shard and --merge need --out FOLDER or --lines FILE, for what is judged");

@@ -1,7 +1,6 @@
 #include "cli/eval_lines.h"
 
-#include <unistd.h>
-
+#include <chrono>
 #include <iterator>
 
 #include "formats/error.h"
@@ -14,42 +13,11 @@ namespace fs = std::filesystem;
 
 using Key = std::pair<std::string, std::string>;  // model and label
 
+constexpr std::chrono::seconds kClaimPatience{5};  // with another shard's first line
+
 Key key_of(const Json& line) { return {line.at("model"), line.value("label", "")}; }
 
 bool is_judged(const Json& line) { return line.value("outcome", "") != "not judged"; }
-
-std::string value_text(const Json& flags, const std::string& flag) {
-  if (!flags.contains(flag)) return "not given";
-  std::string out;
-  for (const Json& word : flags.at(flag)) {
-    out += (out.empty() ? "" : " ") + (word.is_string() ? word.get<std::string>() : word.dump());
-  }
-  return out.empty() ? "given" : out;
-}
-
-// What the runs were asked, where it is not the same.
-std::string difference_of(const Json& there, const Json& here) {
-  std::string out;
-  const auto add = [&](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
-  const Json before = there.value("flags", Json::object()),
-             now = here.value("flags", Json::object());
-  Json all = before;
-  all.update(now);
-  for (const auto& [flag, value] : all.items()) {
-    const std::string was = value_text(before, flag), is = value_text(now, flag);
-    if (was != is) add(flag + " (" + was + " there, " + is + " here)");
-  }
-  for (const char* what : {"backend", "device", "versions"}) {
-    if (there.value(what, Json()) == here.value(what, Json())) continue;
-    add(std::string(what) + " (" + there.value(what, Json()).dump() + " there, " +
-        here.value(what, Json()).dump() + " here)");
-  }
-  if (there.value("models", Json()) != here.value("models", Json())) add("the models' texts");
-  if (there.value("policies", Json()) != here.value("policies", Json())) {
-    add("what the policies are (a model's weights, a schedule table, answers)");
-  }
-  return out;
-}
 
 // A file of lines, as the flag that names it has it.
 struct Named {
@@ -83,7 +51,7 @@ std::map<Key, Json> lines_of(const Named& named, const std::string& text, const 
   EvalLinesText parsed = parse_eval_lines(text, named.text());
   if (!parsed.asked.is_null() && parsed.asked != asked) {
     throw InputError(named.text() + ": is of another run, which differs in " +
-                     difference_of(parsed.asked, asked));
+                     asked_difference(parsed.asked, asked));
   }
   std::map<Key, Json> out;
   for (Json& line : parsed.lines) {
@@ -95,21 +63,18 @@ std::map<Key, Json> lines_of(const Named& named, const std::string& text, const 
 
 }  // namespace
 
-// Shards of one run may come at once: all write the same first line, and no part of it is read.
 void claim_folder(const fs::path& folder, const Json& asked) {
   const fs::path file = folder / kEvalLinesFile;
   const std::string first = first_line(asked);
-  if (!fs::exists(file)) {
-    const fs::path half = file.string() + "." + std::to_string(::getpid());
-    std::ofstream out(half, std::ios::binary);
-    out << first << std::endl;
-    std::error_code error;
-    fs::rename(half, file, error);
-    if (!out || error) throw EnvironmentError("cannot write " + file.string());
-    return;
-  }
+  std::ofstream out(file, std::ios::app);
+  if (!out) throw EnvironmentError("cannot write " + file.string());
+  const FileLock lock(file, kClaimPatience);  // shards of one run may come at once
   const Named named{"--out", file};
-  lines_of(named, whole_lines(named, first), asked);
+  const std::string text = whole_lines(named, first);
+  lines_of(named, text, asked);
+  if (!text.empty()) return;
+  fs::resize_file(file, 0);
+  if (!(out << first << std::endl)) throw EnvironmentError("cannot write " + file.string());
 }
 
 EvalLines::EvalLines(const char* flag, const fs::path& file, const Json& asked,
@@ -125,7 +90,13 @@ EvalLines::EvalLines(const char* flag, const fs::path& file, const Json& asked,
   begun_ = !text.empty();
 }
 
-void EvalLines::merge(const fs::path& other) {
+EvalLines::~EvalLines() {
+  std::error_code ignored;
+  if (!begun_ && fs::file_size(file_, ignored) == 0) fs::remove(file_, ignored);
+}
+
+void EvalLines::merge(const fs::path& given) {
+  const fs::path other = fs::is_directory(given) ? given / kEvalLinesFile : given;
   const Named named{"--merge", other};
   for (const auto& [key, line] : lines_of(named, whole_lines(named, first_), asked_)) {
     const auto known = known_.find(key);

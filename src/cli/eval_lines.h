@@ -16,8 +16,8 @@
 
 namespace kw {
 
-// Makes the folder of --out one of this run, whose lines go elsewhere. InputError where it holds
-// another run's files; EnvironmentError where it cannot be written.
+// Makes the folder of --out, which is there, one of this run, whose lines go elsewhere. InputError
+// where it holds another run's files; EnvironmentError where it cannot be written.
 void claim_folder(const std::filesystem::path& folder, const Json& asked);
 
 class EvalLines {
@@ -30,14 +30,18 @@ class EvalLines {
             std::vector<std::string> labels);
 
   const std::filesystem::path& file() const { return file_; }
+  ~EvalLines();  // leaves no file without a line
+  EvalLines(const EvalLines&) = delete;
+  EvalLines& operator=(const EvalLines&) = delete;
+
   // The lines of a model, in the order of the labels; nothing where one of them is missing, or is
   // of what was not judged and no merged one.
   std::optional<std::vector<Json>> of(const std::string& model) const;
   void add(const Json& line);
-  // Adds the models of another file that this one lacks or has not judged. They count as they
-  // stand, as they would in one run of all. InputError where it was asked anything else, or is no
-  // file of lines.
-  void merge(const std::filesystem::path& other);
+  // Adds the models of another file (or of a folder of --out) that this one lacks or has not
+  // judged. They count as they stand, as they would in one run of all. InputError where it was
+  // asked anything else, or is no file of lines.
+  void merge(const std::filesystem::path& given);
 
  private:
   void put(const std::string& line);

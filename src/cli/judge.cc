@@ -5,9 +5,11 @@
 #include <iostream>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/last_words.h"
 #include "cli/policy_flags.h"
 #include "cli/progress.h"
 #include "formats/error.h"
@@ -64,6 +66,7 @@ int run(Flags flags) {
   if (run.folder.empty()) {
     throw InputError(flags.run + ": is lines alone; what was written is in a folder of eval --out");
   }
+  refuse_search(run);
   if (const char* key = std::getenv(flags.key_env.c_str())) flags.chat.key = key;
   flags.chat.flags = "--judge";
   FunctionalJudge judge(flags.chat, make_socket_transport(), make_steady_clock());
@@ -74,8 +77,12 @@ int run(Flags flags) {
   std::ofstream file(path, std::ios::app | std::ios::binary);
   std::mutex mutex;
   size_t done = 0;
-  PacedLine progress;
   std::map<std::string, size_t> faults;
+  const LastWords words([&] {
+    std::fprintf(stderr, "\njudge: stopped: opinions so far are in %s; the same command goes on\n",
+                 path.c_str());
+  });
+  std::optional<PacedLine> progress(std::in_place);
   on_threads(flags.chat.concurrency, open.size(), [&](size_t i) {
     Opinion opinion = judge.judge(open[i].reference, open[i].candidate, judge.deadline());
     const std::lock_guard lock(mutex);
@@ -86,10 +93,11 @@ int run(Flags flags) {
     if (opinion.fault.empty() || known == opinions.end() || !known->second.fault.empty()) {
       opinions[open[i].key] = std::move(opinion);
     }
-    if (!progress.is_due(++done == open.size())) return;
-    progress.show("judge: " + std::to_string(done) + " of " + std::to_string(open.size()) +
-                  " samples");
+    if (!progress->is_due(++done == open.size())) return;
+    progress->show("judge: " + std::to_string(done) + " of " + std::to_string(open.size()) +
+                   " samples");
   });
+  progress.reset();  // ends its line
   Json out = {{"run", run.name}, {"costs", judge.costs()}, {"policies", Json::array()}};
   for (const std::string& label : run.labels) {
     const Agreement one = agreement_of(run, label, opinions);
@@ -104,7 +112,9 @@ int run(Flags flags) {
     std::fprintf(stderr, "judge: no opinion on %zu of %zu samples: %s\n", count, open.size(),
                  fault.c_str());
   }
-  return 0;
+  const Json costs = judge.costs();
+  if (costs["requests"] == 0 || costs["failures"] < costs["requests"]) return 0;
+  throw EnvironmentError(flags.chat.url + ": no request was answered");
 }
 
 }  // namespace

@@ -19,10 +19,21 @@ namespace {
 constexpr char kPolicies[] = "teacher, local, openai, replay or inductor";
 constexpr char kGroup[] = "Policies that are asked (docs/policies.md)";
 
+// "2 (level1-typo, other)"; "5 (a, b, c, ...)".
+std::string list_text(const Json& values) {
+  constexpr size_t kMost = 3;
+  std::string out;
+  for (size_t i = 0; i < std::min(kMost, values.size()); ++i) {
+    out += (i > 0 ? ", " : "") +
+           (values[i].is_string() ? values[i].get<std::string>() : values[i].dump());
+  }
+  if (values.size() > kMost) out += ", ...";
+  return std::to_string(values.size()) + (out.empty() ? "" : " (" + out + ")");
+}
+
 // Numbers without the zeros behind them.
 std::string number_text(const Json& value) {
-  if (!value.is_number_float())
-    return value.is_array() ? std::to_string(value.size()) : value.dump();
+  if (!value.is_number_float()) return value.is_array() ? list_text(value) : value.dump();
   std::ostringstream out;
   out.precision(4);
   out << value.get<double>();
@@ -163,7 +174,7 @@ std::unique_ptr<Policy> PolicyFlags::make_one(const std::string& name,
   if (name == "local") return make_own();
   if (name == "openai") return make_asked();
   if (name == "replay") {
-    if (answers.empty()) throw InputError("--policy replay needs --answers DIR");
+    if (answers.empty()) throw InputError("--policy replay needs --answers FOLDER or FILE");
     return make_replay(answers, functions);
   }
   if (name == "inductor") {

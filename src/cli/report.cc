@@ -1,4 +1,5 @@
 // kernelwright report RUN [--against RUN]
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
@@ -34,16 +35,19 @@ void check_is_no_run(const char* flag, const fs::path& file, const Flags& flags)
   }
 }
 
-std::vector<PolicyPair> pairs_of(const std::vector<std::string>& texts) {
-  std::vector<PolicyPair> out;
-  for (const std::string& text : texts) {
-    const size_t at = text.find('=');
-    if (at == std::string::npos || at == 0 || at + 1 == text.size()) {
-      throw InputError("--pair " + text + ": OURS=THEIRS is wanted, such as local=teacher");
-    }
-    out.emplace_back(text.substr(0, at), text.substr(at + 1));
+bool has_policy(const EvalRun& run, const std::string& name) {
+  return std::ranges::any_of(
+      run.labels, [&](const std::string& label) { return policy_name(run, label) == name; });
+}
+
+// Names may have a "=" themselves: folders of models.
+PolicyPair pair_of(const std::string& text, const EvalRun& ours, const EvalRun& theirs) {
+  for (size_t at = text.find('='); at != std::string::npos; at = text.find('=', at + 1)) {
+    PolicyPair out{text.substr(0, at), text.substr(at + 1)};
+    if (has_policy(ours, out.first) && has_policy(theirs, out.second)) return out;
   }
-  return out;
+  throw InputError("--pair " + text + ": expected OURS=THEIRS, such as local=teacher; " +
+                   policies_text(ours) + "; " + policies_text(theirs));
 }
 
 int run(const Flags& flags) {
@@ -56,13 +60,22 @@ int run(const Flags& flags) {
   }
   std::optional<EvalRun> against;
   if (!flags.against.empty()) against = read_eval_run(flags.against);
-  const fs::path page = !flags.out.empty() ? fs::path(flags.out)
+  const auto page_in = [](const fs::path& place) {
+    return fs::is_directory(place) ? place / "report.html" : place;
+  };
+  const fs::path page = !flags.out.empty() ? page_in(flags.out)
                         : fs::is_directory(flags.run)
-                            ? fs::path(flags.run) / "report.html"
+                            ? page_in(flags.run)
                             : fs::path(flags.run).replace_extension(".html");
+  if (page.has_parent_path() && !fs::is_directory(page.parent_path())) {
+    throw InputError("--out " + page.string() + ": there is no folder " +
+                     page.parent_path().string());
+  }
   check_is_no_run("--out", page, flags);
   if (!flags.csv.empty()) check_is_no_run("--csv", flags.csv, flags);
-  const EvalReport report = report_on(std::move(run), against, pairs_of(flags.pairs));
+  std::vector<PolicyPair> pairs;
+  for (const std::string& text : flags.pairs) pairs.push_back(pair_of(text, run, *against));
+  const EvalReport report = report_on(std::move(run), against, pairs);
   write_file(page, eval_page(report, !flags.no_sources));
   if (!flags.csv.empty()) write_file(flags.csv, eval_csv(report.run));
   std::cout << (flags.json ? to_json(report).dump() + "\n" : report_text(report)) << std::flush;
@@ -87,8 +100,10 @@ Command add_report(CLI::App& app) {
       ->type_name("OURS=THEIRS")
       ->allow_extra_args(false)
       ->needs(against);
-  app.add_option("--out", flags->out,
-                 "the page (default: report.html in the run's folder, or beside its file)");
+  app.add_option(
+      "--out", flags->out,
+      "the page, or a folder for it (default: report.html in the run's folder, or beside "
+      "its file)");
   app.add_option("--csv", flags->csv, "a file for a table too, of one row for each sample");
   app.add_option("--sources", flags->folder,
                  "the folder of eval's --out, where the lines are not in it");

@@ -1,6 +1,7 @@
 #include "policy/chat_client.h"
 
 #include <algorithm>
+#include <cctype>
 #include <random>
 #include <thread>
 
@@ -32,10 +33,11 @@ Url endpoint_of(const std::string& text) {
   return url;
 }
 
-// Endpoints that do not say what they answer with are taken at their word.
-bool may_be_answer(const std::string& content_type) {
-  return content_type.empty() || content_type.starts_with("text/event-stream") ||
-         content_type.starts_with("application/json");
+// What a server of web pages says, whatever it was asked.
+bool is_page(std::string content_type) {
+  std::ranges::transform(content_type, content_type.begin(),
+                         [](unsigned char c) { return std::tolower(c); });
+  return content_type.starts_with("text/html");
 }
 
 // What an endpoint says may be no text, and may repeat the key that it was sent.
@@ -202,7 +204,7 @@ ChatClient::Try ChatClient::judged(const HttpResult& result, ChatReader* reader,
     return out;
   }
   const bool whole = reader && reader->finish(!result.fault.empty());
-  if (status == 200 && !whole && !may_be_answer(result.head.content_type)) {  // a page of a site
+  if (status == 200 && !whole && is_page(result.head.content_type)) {
     out.fault = "the endpoint answers with " +
                 one_line(fit_to_show(result.head.content_type, options_.key), 100);
     refuse(404, out.fault);
@@ -214,8 +216,9 @@ ChatClient::Try ChatClient::judged(const HttpResult& result, ChatReader* reader,
     out.fault = fit_to_show(out.reply.fault, options_.key);
     return out;
   }
-  out.fault =
-      fit_to_show(!result.fault.empty() ? result.fault : "the answer broke off", options_.key);
+  out.fault = !result.fault.empty() ? fit_to_show(result.fault, options_.key)
+              : reader              ? "the answer broke off"
+                                    : "the answer is empty";
   out.again = !result.late;
   out.unreached = status == 0 && !result.late;
   return out;

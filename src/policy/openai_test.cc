@@ -316,6 +316,14 @@ TEST(OpenAi, WhatAllRequestsWouldMeetIsThrown) {
   EXPECT_TRUE(then.proposals.at(1).unanswered);
   EXPECT_NE(then.proposals[1].fault.find("answers with text/html"), std::string::npos);
   EXPECT_EQ(then.transport->bodies.size(), 2u);  // it is not tried again
+  // What breaks off is, whatever it is called; an empty answer is told.
+  const Scripted torn = {{200, "text/plain", ""}, {"data: {"}, "the connection broke", false};
+  const Asked again = ask([&](size_t n) { return n == 0 ? torn : says(kAnswer); }, 1, options);
+  EXPECT_EQ(again.proposals.at(0).fault, "");
+  const Scripted empty = {{200, "application/json", ""}, {}, "", false};
+  options.retries = 0;
+  EXPECT_NE(ask([&](size_t) { return empty; }, 1, options).proposals.at(0).fault.find("is empty"),
+            std::string::npos);
 }
 
 TEST(OpenAi, SaysWhenAnAnswerIsCutOff) {

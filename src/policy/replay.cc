@@ -91,8 +91,8 @@ class Folder {
       const std::string place = file.string() + ":" + std::to_string(number);
       const Json json = parse_json(line, place);
       const JsonReader in(json, place);
-      // What `eval --out` judged, and opinions on it: no answers.
-      if (number == 1 && (in.has("eval") || in.has("judge"))) return;
+      // What `eval --out` judged, opinions on it, and rows of it: no answers.
+      if (number == 1 && (in.has("eval") || in.has("judge") || in.has("messages"))) return;
       const std::string& task = in.at("task").string();
       const auto known = tasks_.find(task);
       const int64_t next = known == tasks_.end() ? 0 : known->second.rbegin()->first + 1;

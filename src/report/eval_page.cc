@@ -127,6 +127,17 @@ void number_cell(Markup& out, const std::string& text) {
   out.leaf("td", text, {{"class", "number"}});
 }
 
+// ", torch 2.11.0, triton 3.6.0"
+std::string versions_text(const EvalRun& run) {
+  std::string out;
+  const Json versions = run.asked.value("versions", Json());
+  for (const char* name : {"torch", "triton"}) {
+    const std::string version = string_at(versions, name);
+    if (!version.empty()) out += ", " + std::string(name) + " " + version;
+  }
+  return out;
+}
+
 std::string level_name(const std::string& level) { return level.empty() ? "no level" : level; }
 
 bool is_right(const Json& sample) { return verdict_of(sample) == true; }
@@ -156,7 +167,9 @@ class Page {
       write_comparison(out_, "beside", "Policies beside each other", report_.beside);
     }
     if (!report_.comparisons.empty()) {
-      write_comparison(out_, "comparison", "Against " + report_.against, report_.comparisons);
+      const std::string& other = report_.asked_otherwise;
+      write_comparison(out_, "comparison", "Against " + report_.against, report_.comparisons,
+                       other.empty() ? "" : "Asked otherwise: " + other);
     }
     write_curves();
     write_layers();
@@ -201,7 +214,7 @@ void Page::write_top() {
   }
   out_.leaf("p",
             "kernelwright eval" + flags + "; backend " + string_at(run_.asked, "backend") +
-                ", kernels for " + string_at(run_.asked, "device") +
+                ", kernels for " + string_at(run_.asked, "device") + versions_text(run_) +
                 (is_timed(run_) ? "" : "; nothing is timed"),
             {{"class", "verdict"}});
   const auto cards = out_.element("div", {{"class", "cards"}});

@@ -17,6 +17,7 @@ EvalReport report_on(EvalRun run, const std::optional<EvalRun>& against,
   }
   if (against) {
     out.against = against->name;
+    out.asked_otherwise = asked_difference(against->asked, out.run.asked);
     out.comparisons = compare_runs(out.run, *against, pairs);
   }
   return out;
@@ -37,6 +38,7 @@ std::string report_text(const EvalReport& report) {
   }
   if (!report.comparisons.empty()) {
     out += "against " + report.against + ", " + comparison_text(report.comparisons);
+    if (!report.asked_otherwise.empty()) out += "asked otherwise: " + report.asked_otherwise + "\n";
   }
   return out;
 }
@@ -62,6 +64,7 @@ Json to_json(const EvalReport& report) {
   for (const RunComparison& each : report.comparisons) {
     out["against"].push_back(to_json(each));
     out["against"].back()["run"] = report.against;
+    out["against"].back()["asked_otherwise"] = report.asked_otherwise;
   }
   return out;
 }

@@ -28,6 +28,7 @@ struct EvalReport {
   // Of another run: its name, and this one compared with it.
   std::string against;
   std::vector<RunComparison> comparisons;
+  std::string asked_otherwise;  // asked_difference() of these runs
 };
 
 // InputError as compare_runs() and read_opinions().

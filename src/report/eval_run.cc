@@ -42,7 +42,39 @@ void add_interval(const Json& interval, std::vector<std::string>& cells) {
 
 std::string word(const Json& json, const char* key) { return string_at(json, key); }
 
+std::string value_text(const Json& flags, const std::string& flag) {
+  if (!flags.contains(flag)) return "not given";
+  std::string out;
+  for (const Json& word : flags.at(flag)) {
+    out += (out.empty() ? "" : " ") + (word.is_string() ? word.get<std::string>() : word.dump());
+  }
+  return out.empty() ? "given" : out;
+}
+
 }  // namespace
+
+std::string asked_difference(const Json& there, const Json& here) {
+  std::string out;
+  const auto add = [&](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
+  const Json before = there.value("flags", Json::object()),
+             now = here.value("flags", Json::object());
+  Json all = before;
+  all.update(now);
+  for (const auto& [flag, value] : all.items()) {
+    const std::string was = value_text(before, flag), is = value_text(now, flag);
+    if (was != is) add(flag + " (" + was + " there, " + is + " here)");
+  }
+  for (const char* what : {"backend", "device", "versions"}) {
+    if (there.value(what, Json()) == here.value(what, Json())) continue;
+    add(std::string(what) + " (" + there.value(what, Json()).dump() + " there, " +
+        here.value(what, Json()).dump() + " here)");
+  }
+  if (there.value("models", Json()) != here.value("models", Json())) add("the models' texts");
+  if (there.value("policies", Json()) != here.value("policies", Json())) {
+    add("what the policies are (a model's weights, a schedule table, answers)");
+  }
+  return out;
+}
 
 EvalLinesText parse_eval_lines(const std::string& text, const std::string& what) {
   EvalLinesText out;
@@ -153,6 +185,11 @@ MetricsOptions metrics_options(const EvalRun& run) {
   out.pass_at.clear();
   for (size_t k = 1; k <= most; ++k) out.pass_at.push_back(static_cast<int>(k));
   return out;
+}
+
+void refuse_search(const EvalRun& run) {
+  if (!has_flag(run, "--search")) return;
+  throw InputError(run.name + ": is a run of --search, which keeps no answers to whole tasks");
 }
 
 bool is_timed(const EvalRun& run) {

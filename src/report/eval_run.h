@@ -24,6 +24,10 @@ struct EvalLinesText {
 };
 EvalLinesText parse_eval_lines(const std::string& text, const std::string& what);
 
+// What runs were asked, where it is not the same: "--samples (4 there, 2 here), device (...)";
+// empty where it is. `there`, `here`: EvalLinesText::asked.
+std::string asked_difference(const Json& there, const Json& here);
+
 struct EvalRun {
   std::string name;              // for people
   std::filesystem::path folder;  // of what was written; empty: not known
@@ -55,6 +59,8 @@ struct RunMetrics {
 };
 std::vector<RunMetrics> measure_run(const EvalRun& run);
 bool is_timed(const EvalRun& run);
+// InputError for a run of --search, which keeps no answers to whole tasks.
+void refuse_search(const EvalRun& run);
 // How its samples were judged.
 MetricsOptions metrics_options(const EvalRun& run);
 std::vector<TaskAnswers> answers_of(const EvalRun& run, const std::string& label);

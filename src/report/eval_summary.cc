@@ -97,8 +97,8 @@ TaskAnswers answers_of(const JsonReader& line) {
   TaskAnswers out{line.at("model").string(), {}, {}};
   const std::string& outcome = line.at("outcome").string();
   if (outcome == "unusable") {
-    const bool is_told = line.has("fault") && !line.at("fault").is_null();
-    out.unusable = is_told ? line.at("fault").string() : "other";
+    if (line.has("fault") && !line.at("fault").is_null()) out.unusable = line.at("fault").string();
+    if (out.unusable.empty()) out.unusable = "other";
     return out;
   }
   if (outcome == "not judged" && !line.at("reason").string().empty()) {  // it was not recorded
@@ -133,6 +133,11 @@ std::string summary_text(const Metrics& metrics) {
     out += line("without", count_text(metrics.degenerate, "degenerate task") + "  " +
                                percents(*metrics.solved_others));
   }
+  std::string reasons;
+  for (const auto& [stage, count] : metrics.reasons) {
+    reasons += (reasons.empty() ? "" : ", ") + stage + " " + std::to_string(count);
+  }
+  if (!reasons.empty()) out += line("rejected at", reasons);
   if (metrics.share) out += line("Triton share", percents(*metrics.share) + " where verified");
   out += pass_at_text(metrics);
   out += speed_text(metrics.eager, "eager");
@@ -154,6 +159,9 @@ std::string level_text(const std::string& level, const Metrics& metrics) {
   std::string text = count_text(metrics.tasks, "task") + ", verified " + percents(*metrics.solved);
   if (metrics.eager && metrics.eager->geometric_mean_right) {
     text += ", " + ratios(*metrics.eager->geometric_mean_right) + " over eager where verified";
+  }
+  if (const std::string unusable = unusable_text(metrics); !unusable.empty()) {
+    text += "; unusable " + unusable;
   }
   return line(level.empty() ? "no level" : level, text);
 }

@@ -15,6 +15,10 @@ namespace {
 // What is compared, and how it reads: "+3.4 points [0.2, 6.8]", "1.12× [1.02, 1.22]".
 std::vector<std::pair<std::string, std::string>> rows_of(const PolicyComparison& comparison) {
   std::vector<std::pair<std::string, std::string>> rows;
+  const auto add = [&](const std::string& name, const Estimate& x, std::string text) {
+    if (x.left_out > 0) text += ", of " + count_text(x.tasks, "task");
+    rows.emplace_back(name, std::move(text));
+  };
   const auto points = [](double share) {
     char text[32];
     std::snprintf(text, sizeof text, "%+.1f", 100 * share);
@@ -26,7 +30,7 @@ std::vector<std::pair<std::string, std::string>> rows_of(const PolicyComparison&
     if (x->interval) {
       text += " [" + points(x->interval->lower) + ", " + points(x->interval->upper) + "]";
     }
-    rows.emplace_back(name, text);
+    add(name, *x, std::move(text));
   };
   difference("verified", comparison.solved);
   for (const auto& [k, estimate] : comparison.pass_at) {
@@ -38,7 +42,7 @@ std::vector<std::pair<std::string, std::string>> rows_of(const PolicyComparison&
   if (const auto& speed = comparison.speedup) {
     std::string text = ratio_text(speed->value);
     if (speed->interval) text += " [" + interval_text(*speed->interval) + "]";
-    rows.emplace_back("speed, wrong ones 1", text);
+    add("speed, wrong ones 1", *speed, std::move(text));
   }
   return rows;
 }
@@ -111,19 +115,13 @@ std::optional<RunComparison> compare_labels(const EvalRun& ours, const std::stri
   const int most = static_cast<int>(std::min(out.our_samples, out.their_samples));
   options.pass_at = most > 1 ? std::vector<int>{1, most} : std::vector<int>{1};
   out.comparison = compare(a, b, options);
-  if (!is_timed(ours) || !is_timed(theirs)) {
+  const bool one_device =
+      ours.asked.value("device", Json()) == theirs.asked.value("device", Json());
+  if (!is_timed(ours) || !is_timed(theirs) || !one_device) {
     out.comparison.fast_best.clear();
     out.comparison.speedup.reset();
   }
   return out;
-}
-
-std::string policies_text(const EvalRun& run) {
-  std::string out;
-  for (const std::string& label : run.labels) {
-    out += (out.empty() ? "" : ", ") + policy_name(run, label);
-  }
-  return run.name + " has " + out;
 }
 
 // By their labels.
@@ -163,6 +161,14 @@ std::vector<PolicyPair> pairs_of(const std::vector<PolicyPair>& names, const Eva
 
 }  // namespace
 
+std::string policies_text(const EvalRun& run) {
+  std::string out;
+  for (const std::string& label : run.labels) {
+    out += (out.empty() ? "" : ", ") + policy_name(run, label);
+  }
+  return run.name + " has " + out;
+}
+
 std::vector<RunComparison> compare_runs(const EvalRun& ours, const EvalRun& theirs,
                                         const std::vector<PolicyPair>& asked) {
   const auto pairs = asked.empty() ? pairs_by_name(ours, theirs) : pairs_of(asked, ours, theirs);
@@ -176,7 +182,9 @@ std::vector<RunComparison> compare_runs(const EvalRun& ours, const EvalRun& thei
     if (auto found = compare_labels(ours, mine, theirs, its)) out.push_back(std::move(*found));
   }
   if (out.empty()) {
-    throw InputError(ours.name + " and " + theirs.name + " have no model in common");
+    throw InputError(ours.name + " and " + theirs.name + " have no model in common: one has " +
+                     std::string(ours.lines.front().at("model")) + ", the other " +
+                     std::string(theirs.lines.front().at("model")));
   }
   return out;
 }
@@ -214,13 +222,14 @@ Json to_json(const RunComparison& each) {
 }
 
 void write_comparison(Markup& out, const std::string& id, const std::string& heading,
-                      const std::vector<RunComparison>& comparisons) {
+                      const std::vector<RunComparison>& comparisons, const std::string& note) {
   const auto section = out.element("section", {{"id", id}});
   out.leaf("h2", heading);
   out.leaf("p",
            "Differences by task, of the first that is named less the other, with 95 % intervals "
            "(docs/metrics.md). Where one had more samples, pass@1 alone is fair.",
            {{"class", "caption"}});
+  if (!note.empty()) out.leaf("p", note);
   for (const RunComparison& each : comparisons) {
     out.leaf("h4", title_of(each));
     const auto table = out.element("table");

@@ -24,13 +24,15 @@ using PolicyPair = std::pair<std::string, std::string>;
 // there is no such policy, or none with a model that both have.
 std::vector<RunComparison> compare_runs(const EvalRun& ours, const EvalRun& theirs,
                                         const std::vector<PolicyPair>& pairs = {});
+// "RUN has local, teacher".
+std::string policies_text(const EvalRun& run);
 // Each further policy of a run against the first, but for those that share no model with it.
 std::vector<RunComparison> compare_policies(const EvalRun& run);
 
 std::string comparison_text(const std::vector<RunComparison>& comparisons);  // for a terminal
 Json to_json(const RunComparison& comparison);
-// A section of a page: `id`, and its heading.
+// A section of a page: `id`, its heading, and what else must be known (`note`; may be empty).
 void write_comparison(Markup& out, const std::string& id, const std::string& heading,
-                      const std::vector<RunComparison>& comparisons);
+                      const std::vector<RunComparison>& comparisons, const std::string& note = "");
 
 }  // namespace kw

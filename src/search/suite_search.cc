@@ -93,6 +93,9 @@ void search_suite(const std::vector<RecordRequest>& models, JudgingCrew& crew,
       result.judge_seconds = found.total_seconds;
       result.phases = found.phase_seconds;
       result.samples.push_back(sample_of(found));
+    } catch (const FileFault& error) {
+      result.fault = error.what();
+      result.fault_code = error.code();
     } catch (const InputError& error) {
       result.fault = error.what();
     }

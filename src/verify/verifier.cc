@@ -136,7 +136,7 @@ bool is_workers_fault(const JobFault& fault) { return fault.status == JobResult:
 
 void throw_fault(const JobFault& fault) {
   if (is_workers_fault(fault)) throw EnvironmentError(fault.text());
-  throw InputError(fault.text());
+  throw FileFault(fault);
 }
 
 uint64_t secret_seed() {

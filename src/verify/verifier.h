@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string>
 
+#include "formats/error.h"
 #include "runtime/executor_client.h"
 #include "verify/checks.h"
 #include "verify/numerics.h"
@@ -22,7 +23,16 @@ namespace kw {
 Stage stage_of_code(const std::string& code);
 // True when nothing can be said of what was recorded or compiled.
 bool is_workers_fault(const JobFault& fault);
-// EnvironmentError when it is the worker's fault, InputError when it is the file's.
+// A fault of the user's file, with its code (JobFault::code).
+class FileFault : public InputError {
+ public:
+  explicit FileFault(const JobFault& fault) : InputError(fault.text()), code_(fault.code) {}
+  const std::string& code() const { return code_; }
+
+ private:
+  const std::string code_;
+};
+// EnvironmentError when it is the worker's fault, FileFault when it is the file's.
 [[noreturn]] void throw_fault(const JobFault& fault);
 
 // A seed from the system's generator.

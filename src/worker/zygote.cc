@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kStartPatience{180000};  // importing torch from a cold disk takes a while
+constexpr milliseconds kCopyPatience{20000};    // milliseconds, on a machine that has some to spare
 constexpr milliseconds kExitPatience{1000};
 constexpr size_t kDatagramBytes = size_t{64} << 10;
 
@@ -62,7 +63,7 @@ Zygote::Zygote(const WorkerConfig& config)
                             sandbox_.get());
   theirs.reset();
   stderr_.close_write_end();
-  wait_until_ready();
+  wait_until_ready(kStartPatience);
 }
 
 std::unique_ptr<Zygote> Zygote::copy_of(Zygote& original) {
@@ -70,7 +71,7 @@ std::unique_ptr<Zygote> Zygote::copy_of(Zygote& original) {
   out->control_ = original.lend(out->stderr_.write_end());
   set_nonblocking(out->control_.get());
   out->stderr_.close_write_end();
-  out->wait_until_ready();  // a socket that was not handed over is closed
+  out->wait_until_ready(kStartPatience);  // a socket that was not handed over is closed
   return out;
 }
 
@@ -95,7 +96,7 @@ std::unique_ptr<Zygote> Zygote::lent(UniqueFd control) {
   set_nonblocking(out->control_.get());
   out->stderr_.close_write_end();
   try {
-    out->wait_until_ready();
+    out->wait_until_ready(kCopyPatience);
   } catch (const EnvironmentError&) {
     return nullptr;
   }
@@ -117,8 +118,8 @@ void Zygote::take_greeting(const JsonReader& in) {
   versions_.erase("sandbox");
 }
 
-void Zygote::wait_until_ready() {
-  const Deadline deadline = deadline_in(kStartPatience);
+void Zygote::wait_until_ready(milliseconds patience) {
+  const Deadline deadline = deadline_in(patience);
   while (!dead_) {
     std::vector<UniqueFd> fds;
     if (auto message = receive_message(&fds)) {

@@ -55,7 +55,7 @@ class Zygote {
   std::optional<Json> receive_message(std::vector<UniqueFd>* fds);
   void take_greeting(const JsonReader& in);
   void give_up(std::string fault);
-  void wait_until_ready();
+  void wait_until_ready(std::chrono::milliseconds patience);
 
   std::shared_ptr<Sandbox> sandbox_;  // null: another process's
   OutputTail stderr_;
