@@ -300,7 +300,7 @@ def test_shards_become_the_run_that_was_not_parted(tmp_path):
     assert not (tmp_path / "none.jsonl").exists()
     other = run(*common[:-1], "6", "--lines", tmp_path / "other.jsonl", *merge)
     assert other.returncode == 2 and "--merge %s: is of another run" % files[0] in other.stderr
-    assert (tmp_path / "other.jsonl").read_text() == ""  # another command may have it
+    assert not (tmp_path / "other.jsonl").exists()
     folder = run(*common, "--lines", tmp_path / "more.jsonl", "--merge", models)
     assert folder.returncode == 2 and "cannot be read" in folder.stderr
     assert run(*common, *merge).returncode == run(*common, "--shard", "1/2").returncode == 2  # without --lines
