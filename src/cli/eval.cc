@@ -3,10 +3,7 @@
 #include <atomic>
 #include <cstdio>
 #include <deque>
-#include <fstream>
 #include <iostream>
-#include <iterator>
-#include <numeric>
 #include <optional>
 #include <ranges>
 #include <regex>
@@ -15,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/eval_lines.h"
+#include "cli/eval_output.h"
 #include "cli/last_words.h"
 #include "cli/policy_flags.h"
 #include "cli/suite_models.h"
@@ -22,7 +20,6 @@
 #include "formats/scratch_folder.h"
 #include "formats/sha256.h"
 #include "report/eval_run.h"
-#include "report/eval_summary.h"
 #include "search/suite.h"
 #include "search/suite_search.h"
 #include "verify/baselines.h"
@@ -46,47 +43,6 @@ struct Flags {
   MachineFlags machine;
   Json given;  // flags, as they were given
 };
-
-// One of the policies that are judged, and what came of it.
-struct Judged {
-  std::string label;  // what its lines say it is; empty where it is the only one
-  fs::path folder;    // of what it wrote
-  std::unique_ptr<Policy> policy;
-  std::map<std::string, int> outcomes;
-  // By the models' places: results come in another order, and intervals depend on it.
-  std::map<size_t, TaskAnswers> tasks;
-};
-
-// The model, what the policy wrote for it, and beside what was accepted of that the model with it
-// in place. Models in folders of a suite have theirs in such folders.
-void write_sources(const SuiteResult& result, const SuiteModel& model, const fs::path& folder) {
-  const std::string stem = model.name + ".";
-  fs::create_directories((folder / stem).parent_path());
-  write_file(folder / (stem + "reference.py"), model.request.text);
-  for (size_t k = 0; k < result.samples.size(); ++k) {
-    const SuiteSample& sample = result.samples[k];
-    const std::string name = stem + std::to_string(k);
-    if (!sample.source.empty()) write_file(folder / (name + ".fragment.py"), sample.source);
-    if (!sample.python.empty()) write_file(folder / (name + ".py"), sample.python);
-  }
-}
-
-void print(const SuiteResult& result, const std::string& label) {
-  std::string detail = result.fault.empty() ? result.refusal : result.fault;
-  const Verdict* shown = nullptr;
-  for (const SuiteSample& sample : result.samples) {
-    const bool accepted = sample.verdict.outcome == Verdict::Outcome::kAccepted;
-    if (!shown || (accepted && shown->outcome != Verdict::Outcome::kAccepted)) {
-      shown = &sample.verdict;
-      detail = accepted ? sample.family : sample.verdict.reason;
-    }
-  }
-  if (shown && shown->speedup_eager) detail += ", " + speedup_text(*shown->speedup_eager);
-  const std::string whose = label.empty() ? "" : label + "  ";
-  std::printf("%s%-10s  %s  %s\n", whose.c_str(), result.outcome().c_str(), result.model.c_str(),
-              detail.c_str());
-  std::fflush(stdout);
-}
 
 // What one --beside says: WHAT, or WHAT@N.
 struct Beside {
@@ -146,13 +102,6 @@ OptimizeOptions optimize_options(const Flags& flags, const SuiteOptions& suite) 
   return options;
 }
 
-// What executors did: seconds by kind of request, in the mean over processes.
-Json executor_counts(const ExecutorClient& executor) {
-  return {{"processes", executor.processes()},
-          {"restarts", executor.restarts()},
-          {"busy_seconds", executor.busy_seconds()}};
-}
-
 // The policies that are asked, in the order given.
 std::vector<PolicyFlags> policies_of(const Flags& flags) {
   std::vector<PolicyFlags> asked = {flags.policy};
@@ -167,8 +116,8 @@ std::vector<PolicyFlags> policies_of(const Flags& flags) {
   return asked;
 }
 
-std::vector<Judged> judged_of(const Flags& flags, const std::vector<PolicyFlags>& asked) {
-  std::vector<Judged> out(asked.size());
+std::vector<JudgedPolicy> judged_of(const Flags& flags, const std::vector<PolicyFlags>& asked) {
+  std::vector<JudgedPolicy> out(asked.size());
   for (size_t i = 0; i < asked.size(); ++i) {
     out[i].folder = flags.out;
     if (asked.size() > 1) {
@@ -183,26 +132,13 @@ fs::path lines_in_out(const Flags& flags) { return fs::path(flags.out) / kEvalLi
 
 // Two models are two processes, and both are there until the end.
 void make_policies(const Flags& flags, const std::vector<PolicyFlags>& asked,
-                   const DeviceProfile& profile, std::vector<Judged>& judged) {
+                   const DeviceProfile& profile, std::vector<JudgedPolicy>& judged) {
   const TeacherOptions teacher = {
       .schedules = schedule_table(flags.schedules, profile, flags.machine.chosen_backend()),
       .explore = flags.explore,
       .whole = flags.search.empty()};
   const std::string backend = flags.machine.chosen_backend();
   for (size_t i = 0; i < asked.size(); ++i) judged[i].policy = asked[i].make(teacher, backend);
-}
-
-// What one policy wrote for the model at `place`.
-void count(const Json& line, size_t place, Judged& judged) {
-  const JsonReader in(line, "line of " + line.value("model", "a model"));
-  ++judged.outcomes[in.at("outcome").string()];
-  judged.tasks.emplace(place, answers_of(in));
-}
-
-Json line_of(const SuiteResult& result, const std::string& label) {
-  Json line = to_json(result);
-  if (!label.empty()) line["label"] = label;
-  return line;
 }
 
 // "models" of "./models/": runs of the same suite are the same, however it was written.
@@ -226,13 +162,13 @@ Json flags_given(const CLI::App& app) {
 
 // What a run's lines depend on: flags, who is asked, the models' texts, and what runs them.
 Json asked_of(const Flags& flags, const std::vector<SuiteModel>& models,
-              const std::vector<Judged>& judged, const std::vector<PolicyFlags>& asked,
+              const std::vector<JudgedPolicy>& judged, const std::vector<PolicyFlags>& asked,
               const DeviceProfile& profile, const Json& versions) {
   Json texts, policies, labels = Json::array();
   for (const SuiteModel& model : models) {
     texts.push_back({model.request.file, model.original});
   }
-  for (const Judged& each : judged) {  // a folder's model may be another one by now
+  for (const JudgedPolicy& each : judged) {  // a folder's model may be another one by now
     policies.push_back({each.policy->name(), each.policy->fingerprint()});
   }
   for (const PolicyFlags& each : asked) labels.push_back(each.label());
@@ -285,7 +221,7 @@ std::vector<size_t> places_of(const std::string& shard, size_t models) {
 // Where lines are kept (--out, --lines), models that an ended run or another shard judged are
 // counted and leave `places`, those of models that are to be judged.
 void open_lines(const Flags& flags, Machine& machine, const std::vector<SuiteModel>& models,
-                const std::vector<PolicyFlags>& asked, std::vector<Judged>& judged,
+                const std::vector<PolicyFlags>& asked, std::vector<JudgedPolicy>& judged,
                 std::vector<size_t>& places, std::optional<EvalLines>& lines) {
   if (flags.lines.empty() && flags.out.empty()) return;
   const Json question =
@@ -296,7 +232,7 @@ void open_lines(const Flags& flags, Machine& machine, const std::vector<SuiteMod
     if (error) throw InputError("--out " + flags.out + ": cannot be made: " + error.message());
   }
   std::vector<std::string> labels;
-  for (const Judged& each : judged) labels.push_back(each.label);
+  for (const JudgedPolicy& each : judged) labels.push_back(each.label);
   const bool elsewhere = !flags.lines.empty();
   lines.emplace(elsewhere ? "--lines" : "--out",
                 elsewhere ? fs::path(flags.lines) : lines_in_out(flags), question,
@@ -306,7 +242,7 @@ void open_lines(const Flags& flags, Machine& machine, const std::vector<SuiteMod
   const size_t before = places.size();
   std::erase_if(places, [&](size_t place) {
     const auto known = lines->of(models[place].request.file);
-    for (size_t i = 0; known && i < judged.size(); ++i) count((*known)[i], place, judged[i]);
+    for (size_t i = 0; known && i < judged.size(); ++i) count_line((*known)[i], place, judged[i]);
     return known.has_value();
   });
   if (places.size() < before) {
@@ -324,51 +260,6 @@ SuiteResult unusable(const SuiteModel& model, size_t policy) {
   result.fault_code = model.fault->code;
   result.is_workers_fault = is_workers_fault(*model.fault);
   return result;
-}
-
-// The last of what is printed: of each policy all models together, and each level where there are
-// several.
-void print_summary(const Judged& judged, size_t policy, const std::vector<SuiteModel>& models,
-                   const SuiteOptions& options, const ExecutorClient& executor, bool json) {
-  std::vector<TaskAnswers> all;
-  std::map<std::string, std::vector<TaskAnswers>> levels;
-  for (const auto& [place, answers] : judged.tasks) {
-    all.push_back(answers);
-    levels[models[place].level].push_back(answers);
-  }
-  const Metrics metrics = measure_suite(all, options, policy);
-  std::map<std::string, Metrics> by_level;
-  for (const auto& [level, answers] : levels) {
-    if (levels.size() > 1) by_level[level] = measure_suite(answers, options, policy);
-  }
-  if (!json) {
-    const std::string text = summary_text(metrics);
-    if (!text.empty() && !judged.label.empty()) std::cout << judged.label << ": ";
-    std::cout << text;
-    for (const auto& [level, own] : by_level) std::cout << level_text(level, own);
-    std::cout << std::flush;
-    return;
-  }
-  Json last = {{"summary", to_json(metrics)}, {"executors", executor_counts(executor)}};
-  for (const auto& [level, own] : by_level) last["levels"][level] = to_json(own);
-  if (!judged.label.empty()) last["label"] = judged.label;
-  if (Json costs = judged.policy->costs(); !costs.is_null()) {
-    last.update({{"policy", judged.policy->name()}, {"costs", std::move(costs)}});
-  }
-  std::cout << last.dump() << std::endl;
-}
-
-// Counts for people, beside the results.
-void print_counts(const Judged& judged, size_t models) {
-  const std::string whose = judged.label.empty() ? "" : judged.label + ": ";
-  std::string counts = whose + std::to_string(models) + (models == 1 ? " model" : " models");
-  for (const auto& [outcome, count] : judged.outcomes) {
-    counts += ", " + std::to_string(count) + " " + outcome;
-  }
-  std::fprintf(stderr, "%s\n", counts.c_str());
-  if (const std::string costs = costs_text(*judged.policy); !costs.empty()) {
-    std::fprintf(stderr, "%s%s\n", whose.c_str(), costs.c_str());
-  }
 }
 
 int run(const Flags& flags) {
@@ -404,7 +295,7 @@ int run(const Flags& flags) {
     for (PolicyFlags& each : asked) each.functions[name.generic_string()] = *model.function;
   }
   flags.policy.refuse_unused(asked);
-  std::vector<Judged> judged = judged_of(flags, asked);
+  std::vector<JudgedPolicy> judged = judged_of(flags, asked);
   make_policies(flags, asked, machine.profile, judged);
   open_lines(flags, machine, all, asked, judged, places, lines);
   std::vector<RecordRequest> requests;
@@ -432,10 +323,10 @@ int run(const Flags& flags) {
   });
   if (!requests.empty()) {
     machine.executor.hello();
-    for (const Judged& each : judged) each.policy->prepare();
+    for (const JudgedPolicy& each : judged) each.policy->prepare();
   }
   const auto take = [&](const SuiteResult& result, size_t place) {
-    Judged& own = judged[result.policy];
+    JudgedPolicy& own = judged[result.policy];
     Json line = line_of(result, own.label);
     if (!all[place].level.empty()) line["level"] = all[place].level;
     if (!flags.out.empty()) {
@@ -443,13 +334,13 @@ int run(const Flags& flags) {
       const fs::path files = own.folder.lexically_relative(flags.out) / all[place].name;
       line["files"] = files.lexically_normal().generic_string();
     }
-    count(line, place, own);
+    count_line(line, place, own);
     if (lines) lines->add(line);  // what it says is there
     ++judged_lines;
     if (flags.json) {
       std::cout << line.dump() << std::endl;
     } else {
-      print(result, own.label);
+      print_result(result, own.label);
     }
   };
   for (size_t place : places) {
@@ -467,7 +358,7 @@ int run(const Flags& flags) {
     JudgingCrew crew(workers, static_cast<int>(std::min<size_t>(most, workers.parallel)),
                      &machine.zygote);
     std::vector<Policy*> policies;
-    for (const Judged& each : judged) policies.push_back(each.policy.get());
+    for (const JudgedPolicy& each : judged) policies.push_back(each.policy.get());
     Suite(crew, machine.executor, std::move(policies), machine.profile)
         .run(requests, options, done);
   } else {
@@ -484,7 +375,7 @@ int run(const Flags& flags) {
   for (size_t i = 0; i < judged.size(); ++i) {
     print_summary(judged[i], i, all, options, machine.executor, flags.json);
   }
-  for (const Judged& each : judged) print_counts(each, models);
+  for (const JudgedPolicy& each : judged) print_counts(each, models);
   return 0;
 }
 
