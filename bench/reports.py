@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs of eval on the project's suites, with their pages: the embedded model and the teacher, alone and with a search.
 
-    bench/reports.py KERNELWRIGHT --runs FOLDER --out bench/h100/reports [--count 24] [--levels 1,2,5,20]
+    bench/reports.py KERNELWRIGHT --runs FOLDER --out bench/h200/reports [--count 24] [--levels 1,2,5,20]
                      [--samples 4] [--search 60s] [--only alone,search-embedded,search-teacher]
                      [--gpus N] [--minutes M] [--backend cuda|cpu] [--twins] [--executors N] [--pages]
 
