@@ -183,7 +183,7 @@ bool Zygote::gone() const {
 
 std::string Zygote::obituary() {
   std::string text = fault_;
-  if (text.empty() && !process_) text = "closed its socket";
+  if (text.empty() && !process_) text = "has ended: it was killed, or the one that it is a copy of";
   if (text.empty()) {
     auto status = process_.wait(deadline_in(kExitPatience));
     text = status ? describe_status(*status) : "closed its socket";
