@@ -503,7 +503,7 @@ def reports() -> str:
     names = {("alone", "local"): "embedded model", ("alone", "teacher"): "teacher",
              ("search-embedded", "local"): "embedded model, search", ("search-teacher", "teacher"): "teacher, search"}
     columns = [(name, policy) for host in hosts for (run, label), name in names.items() if run in host["runs"]
-               for policy in host["runs"][run]["policies"] if policy["label"] in (label, "")]  # "": of old files
+               for policy in host["runs"][run]["policies"] if policy["label"] == label]
     devices = [host["device"].split()[1] for host in hosts for run, _ in names if run in host["runs"]]
     lines = ["| | %s |" % " | ".join("%s, %s" % (name, device) for (name, _), device in zip(columns, devices)),
              "|---" * (1 + len(columns)) + "|"]
