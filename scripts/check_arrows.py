@@ -7,11 +7,11 @@ import sys
 
 # Top to bottom: a folder may include itself and the folders that stand after it.
 ORDER = (
-    "cli collect report search train policy synth verify model runtime worker store program ops formats"
+    "cli collect report search train policy synth verify executor model runtime worker store program ops formats"
 ).split()
 # Folders that stand side by side and must not include each other.
 APART = [{"policy", "verify"}, {"policy", "runtime"}, {"store", "worker"}, {"store", "runtime"}]
-TORCH_FOLDERS = ("runtime/executor/", "worker/native/", "model/", "train/")
+TORCH_FOLDERS = ("executor/", "worker/native/", "model/", "train/")
 TORCH_HEADER = re.compile(r"(ATen|c10|torch|caffe2)/")
 DEFINITION = re.compile(r"^(?:struct|class) (\w+)(?: final)?(?: :.*)?\s*\{")
 # The executor is a program of its own, without these.
@@ -52,7 +52,7 @@ def check_names(root):
         for i, path in enumerate(paths):
             for other in paths[:i]:
                 folders = {path.split("/")[0], other.split("/")[0]}
-                in_executor = any(each.startswith("runtime/executor/") for each in (path, other))
+                in_executor = any(each.startswith("executor/") for each in (path, other))
                 if not (in_executor and folders & NOT_IN_EXECUTOR):
                     yield f"src/{path}: {name} is defined in src/{other} too"
 

@@ -95,19 +95,20 @@ struct OutputErrors {
   int64_t elements = 0;
   int64_t nonfinite_mismatch = 0;  // elements where candidate and reference differ in NaN / Inf
   int64_t int_mismatch = 0;        // integer and bool outputs: elements that differ, but for near
-                                   // ties (executor/choices.h)
+                                   // ties (executor/discrete/index_outputs.h)
   double reference_rms = 0, reference_worst = 0;
   double candidate_rms = 0, candidate_worst = 0;
   // What changes in the reference when near ties of rounding fall the other way.
   double near_rms = 0, near_worst = 0;
   double oracle_rms = 0, oracle_max = 0;  // absolute
   // The cross-section (all elements that share an index of one dimension) in which the candidate
-  // errs most beyond what it may there: see executor/sections.h. At most 1 passes. Without a
-  // dimension: the elements of the smaller of two scales (executor/scales.h).
+  // errs most beyond what it may there: see executor/compare/cross_sections.h. At most 1 passes.
+  // Without a dimension: the elements of the smaller of two scales (executor/compare/scales.h).
   double section_excess = 0, section_error = 0, section_allowed = 0;
   int64_t section_dim = -1, section_index = -1;
   // Of a trial on integers: elements whose answer is one that the reference finds, and of them
-  // those that the candidate misses (executor/integers.h). None where the reference misses any.
+  // those that the candidate misses (executor/discrete/integers.h). None where the reference misses
+  // any.
   int64_t integers = 0, integers_wrong = 0;
   double allclose_worst = 0;  // max of |c - r| / (atol + rtol |r|) with 1e-2 each (KernelBench)
   bool reference_finite = true;

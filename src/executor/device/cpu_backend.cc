@@ -1,0 +1,201 @@
+#include "executor/device/cpu_backend.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "executor/aten/guarded_memory.h"
+#include "executor/device/memory_file.h"
+#include "formats/error.h"
+#include "program/task_json.h"
+
+namespace kw {
+namespace {
+
+// A storage in a memory file between two guard regions.
+class InterpretedBuffer {
+ public:
+  explicit InterpretedBuffer(const at::Storage& storage)
+      : storage_(storage),
+        file_(2 * kGuardBytes + static_cast<int64_t>((storage.nbytes() + 1) / 2 * 2)) {
+    auto* words = reinterpret_cast<int16_t*>(file_.data());
+    std::fill(words, words + file_.bytes() / 2, kPoison);
+    std::memcpy(file_.data() + kGuardBytes, storage.data(), storage.nbytes());
+  }
+  const MemoryFile& file() const { return file_; }
+  const at::Storage& storage() const { return storage_; }
+  void copy_back() {
+    std::memcpy(storage_.mutable_data(), file_.data() + kGuardBytes, storage_.nbytes());
+  }
+  bool intact() const {
+    const int64_t end = kGuardBytes + static_cast<int64_t>(storage_.nbytes());
+    const auto poison = [&](int64_t at) {
+      return static_cast<char>(at % 2 ? kPoison >> 8 : kPoison & 0xff);
+    };
+    for (int64_t at = 0; at < kGuardBytes; ++at) {
+      if (file_.data()[at] != poison(at)) return false;
+    }
+    for (int64_t at = end; at < file_.bytes(); ++at) {
+      if (file_.data()[at] != poison(at)) return false;
+    }
+    return true;
+  }
+
+ private:
+  at::Storage storage_;
+  MemoryFile file_;
+};
+
+[[noreturn]] void raise(const JobResult& result, const std::string& kernel) {
+  const std::string text = kernel + " in the interpreter: " + result.message;
+  switch (result.status) {
+    case JobResult::Status::kKilled:  // a wild pointer
+    case JobResult::Status::kFlooded:
+      throw ReplayError(text);
+    case JobResult::Status::kRefused:  // an access outside the launch's buffers
+      if (result.code == "raised") throw ReplayError(text);
+      throw NotJudged(text);
+    default:
+      throw NotJudged(text);
+  }
+}
+
+class InterpretedLaunch : public PreparedLaunch {
+ public:
+  InterpretedLaunch(WorkerPool& pool, std::chrono::milliseconds deadline, const Kernel& kernel,
+                    const Launch& launch, const bool& open_guards)
+      : pool_(pool),
+        deadline_(deadline),
+        kernel_(kernel),
+        launch_(launch),
+        open_guards_(open_guards) {}
+
+  bool run(std::span<const at::Tensor> tensors) override {
+    std::vector<InterpretedBuffer> buffers;
+    Json args = Json::array();
+    for (size_t a = 0; a < launch_.args.size(); ++a) {
+      args.push_back(tensors[a].defined() ? tensor_argument(tensors[a], buffers)
+                                          : arg_to_json(launch_.args[a]));
+    }
+    Job job;
+    job.deadline = deadline_;
+    job.request.json = {{"kind", "interpret"},        {"slice", kernel_.source},
+                        {"kernel", to_json(kernel_)}, {"grid", launch_.grid},
+                        {"args", std::move(args)},    {"buffers", Json::array()}};
+    for (const InterpretedBuffer& buffer : buffers) {
+      const auto bytes = static_cast<int64_t>(buffer.storage().nbytes());
+      Json place = {{"bytes", buffer.file().bytes()}};
+      if (!open_guards_) place.update({{"begin", kGuardBytes}, {"end", kGuardBytes + bytes}});
+      job.request.json["buffers"].push_back(std::move(place));
+      job.fds.push_back(buffer.file().fd());
+    }
+    const JobResult result = pool_.run(std::move(job));
+    if (!result.ok()) raise(result, kernel_.name);
+    // Whatever the compiled kernel is said to write: what it hides must show.
+    for (InterpretedBuffer& buffer : buffers) buffer.copy_back();
+    return std::all_of(buffers.begin(), buffers.end(),
+                       [](const InterpretedBuffer& buffer) { return buffer.intact(); });
+  }
+
+ private:
+  static Json tensor_argument(const at::Tensor& tensor, std::vector<InterpretedBuffer>& buffers) {
+    const auto same = [&](const InterpretedBuffer& buffer) {
+      return buffer.storage().is_alias_of(tensor.storage());
+    };
+    auto found = std::find_if(buffers.begin(), buffers.end(), same);
+    if (found == buffers.end()) {
+      buffers.emplace_back(tensor.storage());
+      found = buffers.end() - 1;
+    }
+    return {{"buffer", found - buffers.begin()},
+            {"dtype", dtype_name(dtype_of(tensor.scalar_type()))},
+            {"offset", kGuardBytes + tensor.storage_offset() * tensor.element_size()}};
+  }
+
+  WorkerPool& pool_;
+  std::chrono::milliseconds deadline_;
+  const Kernel& kernel_;
+  Launch launch_;
+  const bool& open_guards_;
+};
+
+class InterpretedKernels : public KernelSet {
+ public:
+  InterpretedKernels(WorkerPool& pool, std::chrono::milliseconds deadline,
+                     const std::vector<Kernel>& kernels, const bool& open_guards)
+      : pool_(pool), deadline_(deadline), kernels_(kernels), open_guards_(open_guards) {}
+  std::unique_ptr<PreparedLaunch> prepare(const Launch& launch) override {
+    return std::make_unique<InterpretedLaunch>(pool_, deadline_, kernels_.at(launch.kernel), launch,
+                                               open_guards_);
+  }
+
+ private:
+  WorkerPool& pool_;
+  std::chrono::milliseconds deadline_;
+  std::vector<Kernel> kernels_;
+  const bool& open_guards_;
+};
+
+// A line such as "VmHWM:   123 kB" of /proc/self/status, in bytes; 0 when absent.
+int64_t status_bytes(const std::string& key) {
+  std::ifstream status("/proc/self/status");
+  std::string line;
+  while (std::getline(status, line)) {
+    if (line.starts_with(key + ":")) return std::stoll(line.substr(key.size() + 1)) * 1024;
+  }
+  return 0;
+}
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(info, line)) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "CPU";
+}
+
+class CpuBackend : public Backend {
+ public:
+  explicit CpuBackend(CpuBackendConfig config)
+      : deadline_(config.launch_deadline),
+        pool_(interpreting(config.worker), std::move(config.zygote)) {}
+
+  at::Device device() const override { return at::kCPU; }
+  Json describe() const override {
+    const int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
+    return {{"backend", "cpu"},
+            {"device", processor_name()},
+            {"total_memory", pages * page},
+            {"threads", at::get_num_threads()}};
+  }
+  std::unique_ptr<KernelSet> load(const std::vector<Kernel>& kernels) override {
+    return std::make_unique<InterpretedKernels>(pool_, deadline_, kernels, open_guards_);
+  }
+  bool isolated() const override { return true; }
+  bool deterministic() const override { return true; }
+  void open_guards(bool open) override { open_guards_ = open; }
+  void synchronize() override {}
+  void reset_peak_bytes() override { std::ofstream("/proc/self/clear_refs") << "5"; }
+  int64_t peak_bytes() const override { return status_bytes("VmHWM"); }
+  void check_alive() override {}
+
+ private:
+  static WorkerConfig interpreting(WorkerConfig config) {
+    config.parallel = 1;  // launches come one after another
+    return config;
+  }
+
+  std::chrono::milliseconds deadline_;
+  WorkerPool pool_;
+  bool open_guards_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cpu_backend(CpuBackendConfig config) {
+  return std::make_unique<CpuBackend>(std::move(config));
+}
+
+}  // namespace kw

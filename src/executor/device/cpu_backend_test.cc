@@ -1,0 +1,167 @@
+// The cpu backend with real workers: recorded programs, compiled kernels, interpreted launches.
+#include "executor/device/cpu_backend.h"
+
+#include <gtest/gtest.h>
+
+#include "executor/trial/trial.h"
+#include "worker/jobs.h"
+
+namespace kw {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr const char* kReference = R"(
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.fc = torch.nn.Linear(width, width)
+        self.scale = torch.nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        return torch.relu(self.fc(x)) * self.scale + 1
+
+def get_inputs():
+    return [torch.randn(12, 20)]
+
+def get_init_inputs():
+    return [20]
+)";
+
+// The same with the pointwise tail in Triton; STORE stands for the store's offsets and mask.
+constexpr const char* kCandidate = R"(
+import torch, triton
+import triton.language as tl
+
+@triton.jit
+def tail(h, s, out, n, width, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    keep = i < n
+    y = tl.maximum(tl.load(h + i, keep), 0.0) * tl.load(s + i % width, keep) + 1.0
+    tl.store(STORE)
+
+class ModelNew(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.fc = torch.nn.Linear(width, width)
+        self.scale = torch.nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        h = self.fc(x)
+        out = torch.empty_like(h)
+        tail[(triton.cdiv(h.numel(), 64),)](h, self.scale, out, h.numel(), x.shape[1], BLOCK=64)
+        return out
+
+def get_inputs():
+    return [torch.randn(12, 20)]
+
+def get_init_inputs():
+    return [20]
+)";
+
+class CpuBackendTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    pool_ = new WorkerPool(default_worker_config());
+    backend_ = make_cpu_backend({default_worker_config()}).release();
+  }
+  static void TearDownTestSuite() {
+    delete pool_;
+    delete backend_;
+  }
+  Task build(const std::string& text, const std::string& cls) {
+    RecordRequest request;
+    request.text = text;
+    request.file = "model.py";
+    request.cls = cls;
+    request.profile = device_profile("h200");
+    auto built = build_task(*pool_, request, milliseconds(60000));
+    if (built.fault) throw std::runtime_error(built.fault->text());
+    return built.value->task;
+  }
+  TrialReport run(const std::string& store, TrialRequest request = {}) {
+    std::string text = kCandidate;
+    text.replace(text.find("STORE"), 5, store);
+    LoadedTask reference(build(kReference, "Model"), *backend_);
+    LoadedTask candidate(build(text, "ModelNew"), *backend_);
+    request.seed = 3;
+    return Trials(*backend_).run(request, reference, candidate);
+  }
+  static WorkerPool* pool_;
+  static Backend* backend_;
+};
+WorkerPool* CpuBackendTest::pool_ = nullptr;
+Backend* CpuBackendTest::backend_ = nullptr;
+
+TEST_F(CpuBackendTest, ARightKernelIsRight) {
+  for (Variation variation : {Variation::kPlain, Variation::kAffine}) {
+    const TrialReport report =
+        run("out + i, y, keep", {.variation = variation, .check_noop = true, .each_launch = true});
+    ASSERT_EQ(report.status, "ok") << report.message;
+    EXPECT_EQ(report.difference, "");
+    EXPECT_TRUE(report.no_launch_changes);
+    EXPECT_TRUE(report.idle_launches.empty());
+    ASSERT_EQ(report.outputs.size(), 1u);
+    EXPECT_TRUE(report.outputs[0].same_meta) << report.outputs[0].meta_difference;
+    EXPECT_LT(report.outputs[0].candidate_rms, 1e-6);
+    EXPECT_GT(report.outputs[0].oracle_rms, 0.5);
+  }
+}
+
+TEST_F(CpuBackendTest, AMissingMaskOverrunsItsBuffer) {
+  const TrialReport report = run("out + i, y, i < n + 64");
+  EXPECT_TRUE(report.status == "failed" || !report.guards_intact) << report.message;
+}
+
+TEST_F(CpuBackendTest, AReadOutsideItsBufferIsCaughtThoughNothingComesOfIt) {
+  for (const std::string read : {"h + i + n", "h + i - n"}) {
+    const TrialReport report = run("out + i, tl.where(keep, y, tl.load(" + read + ")), keep");
+    EXPECT_EQ(report.status, "failed");
+    EXPECT_NE(report.message.find("outside its arguments"), std::string::npos) << report.message;
+  }
+}
+
+TEST_F(CpuBackendTest, WithoutGuardsAnOverrunGoesUnseen) {
+  const TrialReport report = run("out + i, y, i < n + 64", {.guards = false});
+  ASSERT_EQ(report.status, "ok") << report.message;
+  EXPECT_LT(report.outputs[0].candidate_rms, 1e-6);
+}
+
+TEST_F(CpuBackendTest, AShiftedStoreLeavesPoison) {
+  const TrialReport report = run("out + i + 1, y, i + 1 < n");
+  ASSERT_EQ(report.status, "ok") << report.message;
+  EXPECT_GT(report.outputs[0].nonfinite_mismatch, 0);
+}
+
+TEST_F(CpuBackendTest, WildPointersAreTheCandidatesFault) {
+  const TrialReport report = run("out + i + 100000000, y, keep");
+  EXPECT_EQ(report.status, "failed") << report.message;
+  EXPECT_EQ(report.fault, "candidate");
+}
+
+TEST_F(CpuBackendTest, WritingToAnInputIsSeen) {
+  const TrialReport report = run("h + i, y, keep");
+  ASSERT_EQ(report.status, "ok") << report.message;
+  EXPECT_GT(report.outputs[0].nonfinite_mismatch, 0);
+  const TrialReport scale = run("s + i, y, i < width");
+  ASSERT_EQ(scale.status, "ok") << scale.message;
+  EXPECT_FALSE(scale.inputs_unchanged);
+  EXPECT_EQ(scale.difference, "scale was overwritten");
+}
+
+TEST(CpuBackend, DescribesItselfAndItsPeak) {
+  auto backend = make_cpu_backend({default_worker_config()});
+  const Json about = backend->describe();
+  EXPECT_EQ(about["backend"], "cpu");
+  EXPECT_GT(about["total_memory"].get<int64_t>(), int64_t{1} << 28);
+  backend->reset_peak_bytes();
+  const int64_t before = backend->peak_bytes();
+  // Much more than what the heap may still hold of earlier tests.
+  { const at::Tensor big = at::ones({int64_t{1} << 27}); }
+  EXPECT_GE(backend->peak_bytes(), before + (int64_t{256} << 20));
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,289 @@
+#include "executor/replay/loaded_task.h"
+
+#include <ATen/Context.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <set>
+
+#include "executor/discrete/integers.h"
+#include "executor/replay/oracle.h"
+#include "executor/replay/vary.h"
+#include "ops/operator.h"
+#include "program/makers.h"
+
+namespace kw {
+namespace {
+
+// While it lives, operators that have a deterministic algorithm use it: a fragment's inputs are
+// what the steps before it compute, and cuDNN's transposed convolutions may sum by atomics.
+class Deterministic {
+ public:
+  Deterministic() : quiet_(&ignore_) {
+    context_.setDeterministicCuDNN(true);
+    context_.setDeterministicAlgorithms(true, /*warn_only=*/true);
+    context_.setDeterministicFillUninitializedMemory(false);  // a Replay fills it itself
+  }
+  ~Deterministic() {
+    context_.setDeterministicCuDNN(cudnn_);
+    context_.setDeterministicAlgorithms(algorithms_, warn_only_);
+    context_.setDeterministicFillUninitializedMemory(fill_);
+  }
+  Deterministic(const Deterministic&) = delete;
+  Deterministic& operator=(const Deterministic&) = delete;
+
+ private:
+  struct Ignore : c10::WarningHandler {
+    void process(const c10::Warning&) override {}
+  };
+  at::Context& context_ = at::globalContext();
+  const bool cudnn_ = context_.deterministicCuDNN();
+  const bool algorithms_ = context_.deterministicAlgorithms();
+  const bool warn_only_ = context_.deterministicAlgorithmsWarnOnly();
+  const bool fill_ = context_.deterministicFillUninitializedMemory();
+  Ignore ignore_;
+  c10::WarningUtils::WarningHandlerGuard quiet_;
+};
+
+// Parameters that are changed have other constants beside them.
+bool changes_constants(Variation variation) {
+  return variation == Variation::kAffine || variation == Variation::kParameters;
+}
+
+at::Tensor draw_scale(at::IntArrayRef shape, bool any_sign) {
+  const auto options = at::TensorOptions().dtype(at::kFloat);  // drawn on the CPU
+  at::Tensor scale = at::rand(shape, options).add_(0.5);
+  if (any_sign) scale.mul_(at::randint(2, shape, options).mul_(2).sub_(1));
+  return scale;
+}
+
+// Of what constructors leave at 0 or 1.
+ScaleShift change_of_constant(const at::Tensor& tensor, bool any_sign) {
+  const auto options = at::TensorOptions().dtype(at::kFloat);
+  const at::Tensor scale = draw_scale(tensor.sizes(), any_sign);
+  // Wide enough that what follows a bias saturates, is clamped and changes sign. Elements of a
+  // matrix are summed.
+  const double width = is_vector(tensor) ? 10 : 1;
+  at::Tensor shift = at::rand(tensor.sizes(), options).sub_(0.5).mul_(width);
+  // A variance must stay positive.
+  if (tensor.reshape({-1})[0].item<double>() != 0) shift.mul_(any_sign ? 0.4 : 0);
+  return {scale, shift};
+}
+
+// Every index of the first dimension gets a factor, every one of the last an addend of a tenth of
+// the tensor's size: nothing that a constructor leaves there (zeros off a diagonal, copies of
+// another parameter) stays, and a large matrix costs two vectors.
+ScaleShift change_of_parameter(const at::Tensor& tensor) {
+  std::vector<int64_t> first(static_cast<size_t>(tensor.dim()), 1), last = first;
+  first.front() = tensor.size(0);
+  last.back() = tensor.size(-1);
+  constexpr double kShare = 0.1;
+  const at::Tensor size = tensor.to(at::kFloat).square().mean().sqrt().cpu();
+  const auto options = at::TensorOptions().dtype(at::kFloat);
+  return {draw_scale(first, true), at::randn(last, options).mul_(size * kShare)};
+}
+
+bool varies(size_t input, const Varied& varied) {
+  return varied.only < 0 || static_cast<size_t>(varied.only) == input;
+}
+
+bool is_fixed(size_t entry, const Varied& varied) {
+  return std::find(varied.fixed.begin(), varied.fixed.end(), static_cast<int>(entry)) !=
+         varied.fixed.end();
+}
+
+bool is_drawn_mask(const Program& inputs, ValueId id) {
+  return inputs.values[id].dtype == DType::kBool && !is_overwritten(inputs, id) &&
+         is_drawn(inputs, id);
+}
+
+}  // namespace
+
+std::vector<at::Tensor> Draw::all() const {
+  std::vector<at::Tensor> out = state;
+  out.insert(out.end(), derived.begin(), derived.end());
+  out.insert(out.end(), inputs.begin(), inputs.end());
+  return out;
+}
+
+Draw Draw::with(std::span<const at::Tensor> all) const {
+  const auto inputs_begin = state.size() + derived.size();
+  const auto part = [&](size_t begin, size_t count) {
+    const auto some = all.subspan(begin, count);
+    return std::vector<at::Tensor>(some.begin(), some.end());
+  };
+  return {part(0, state.size()),
+          part(state.size(), derived.size()),
+          part(inputs_begin, inputs.size()),
+          {}};
+}
+
+LoadedTask::LoadedTask(Task task, Backend& backend) : task_(std::move(task)), backend_(backend) {
+  kernels_ = backend.load(task_.kernels);
+  const auto prepare = [&](const Program& program, const char* name, bool exact_outputs) {
+    try {
+      return std::make_unique<Replay>(program, task_.kernels, kernels_.get(), backend.device(),
+                                      exact_outputs);
+    } catch (const ReplayError& error) {
+      throw ReplayError(std::string(name) + ": " + error.what());
+    }
+  };
+  init_ = prepare(task_.init, "init", true);
+  derive_ = prepare(task_.derive, "derive", true);
+  inputs_ = prepare(task_.inputs, "inputs", true);
+  forward_ = prepare(task_.forward, "forward", false);
+  if (backend.device().is_cpu()) forward_->convolve_in_tf32();
+  choices_ = find_choices(task_.forward);
+  for (ValueId id : task_.inputs.outputs) random_masks_.push_back(is_drawn_mask(task_.inputs, id));
+}
+
+Replay& LoadedTask::oracle() {
+  if (!oracle_) {
+    const Program program = with_choices(task_.forward, choices_);
+    oracle_ = std::make_unique<Replay>(Replay::wide(widened(program), program, backend_.device()));
+  }
+  return *oracle_;
+}
+
+Replay& LoadedTask::traced() {
+  if (choices_.empty()) return *forward_;
+  if (!traced_) {
+    traced_ = std::make_unique<Replay>(with_choices(task_.forward, choices_), task_.kernels,
+                                       kernels_.get(), backend_.device());
+    if (backend_.device().is_cpu()) traced_->convolve_in_tf32();
+  }
+  return *traced_;
+}
+
+std::vector<at::Tensor> LoadedTask::draw_state(uint64_t seed) {
+  seed_generators(derive_seed(seed, Purpose::kInit));
+  const Deterministic deterministic;
+  // Parameters made by torch.empty hold whatever was there; here, zeros.
+  return init_->run({}, {.fill = EmptyFill::kZero});
+}
+
+AffineChange LoadedTask::choose_affine(const std::vector<at::Tensor>& state, uint64_t seed,
+                                       const Varied& varied) const {
+  c10::InferenceMode inference;
+  AffineChange change;
+  const bool all_parameters = varied.variation == Variation::kParameters;
+  seed_generators(seed);
+  for (size_t i = 0; i < state.size(); ++i) {
+    const StateEntry& entry = task_.state[i];
+    if (entry.kind == "constant" || entry.names.empty() || is_fixed(i, varied)) continue;
+    if (!state[i].is_floating_point() || state[i].numel() == 0) continue;
+    const bool any_sign = all_parameters && entry.kind == "parameter";
+    ScaleShift affine;
+    if (is_constant(state[i])) {
+      affine = change_of_constant(state[i], any_sign);
+    } else if (any_sign) {
+      affine = change_of_parameter(state[i]);
+    } else {
+      continue;
+    }
+    for (const std::string& name : entry.names) change[name] = affine;
+  }
+  return change;
+}
+
+// Parameters alone: what a buffer holds (a mask, positions), a candidate may know.
+AffineChange LoadedTask::choose_integers(const std::vector<at::Tensor>& state, uint64_t seed,
+                                         const Varied& varied) const {
+  c10::InferenceMode inference;
+  AffineChange change;
+  for (size_t i = 0; i < state.size(); ++i) {
+    const StateEntry& entry = task_.state[i];
+    if (entry.kind != "parameter" || !state[i].is_floating_point() || is_fixed(i, varied)) continue;
+    at::Tensor flat = state[i].reshape({-1}).clone();
+    make_integers(flat, seed);
+    const at::Tensor nothing = at::zeros({}, flat.options()).expand(state[i].sizes());
+    for (const std::string& name : entry.names) {
+      change[name] = {nothing, flat.reshape(state[i].sizes())};
+    }
+  }
+  return change;
+}
+
+void LoadedTask::apply_affine(const AffineChange& change,
+                              const std::vector<at::Tensor>& state) const {
+  c10::InferenceMode inference;
+  for (size_t i = 0; i < state.size(); ++i) {
+    for (const std::string& name : task_.state[i].names) {
+      const auto found = change.find(name);
+      if (found == change.end()) continue;
+      const auto& [scale, shift] = found->second;
+      if (!at::is_expandable_to(scale.sizes(), state[i].sizes()) ||
+          !at::is_expandable_to(shift.sizes(), state[i].sizes())) {
+        continue;
+      }
+      at::Tensor target = state[i];
+      target.mul_(scale.to(target.options())).add_(shift.to(target.options()));
+      break;
+    }
+  }
+}
+
+std::vector<at::Tensor> LoadedTask::draw_derived(const std::vector<at::Tensor>& state,
+                                                 const ReplayOptions& options) {
+  const Deterministic deterministic;
+  return derive_->run(state, options);
+}
+
+std::vector<at::Tensor> LoadedTask::draw_inputs(const std::vector<at::Tensor>& state, uint64_t seed,
+                                                const Varied& varied, uint64_t variation_seed) {
+  c10::InferenceMode inference;
+  const Deterministic deterministic;
+  seed_generators(derive_seed(seed, Purpose::kInputs));
+  std::vector<at::Tensor> inputs = inputs_->run(state, {.fill = EmptyFill::kZero});
+  // An input that is a parameter must not be changed with it.
+  std::set<const void*> kept;
+  for (const at::Tensor& tensor : state) kept.insert(tensor.storage().unsafeGetStorageImpl());
+  for (at::Tensor& input : inputs) {
+    if (kept.contains(input.storage().unsafeGetStorageImpl())) input = input.clone();
+  }
+  if (changes_constants(varied.variation)) {
+    draw_constants(inputs, derive_seed(variation_seed, Purpose::kConstants));
+    return inputs;
+  }
+  std::vector<at::Tensor> some;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (varies(i, varied)) some.push_back(inputs[i]);
+  }
+  vary(some, varied.variation, variation_seed);
+  for (size_t i = 0; i < inputs.size() && varied.variation == Variation::kZeros; ++i) {
+    if (random_masks_[i] && inputs[i].is_non_overlapping_and_dense() && varies(i, varied))
+      put_whole_rows(inputs[i]);
+  }
+  return inputs;
+}
+
+void LoadedTask::use(const std::vector<at::Tensor>& state, const std::vector<at::Tensor>& derived,
+                     uint64_t seed) {
+  for (int i = 0; i < kEarlierCalls; ++i) {
+    const uint64_t call_seed = derive_seed(seed + static_cast<uint64_t>(i), Purpose::kStale);
+    std::vector<at::Tensor> all = state;
+    all.insert(all.end(), derived.begin(), derived.end());
+    for (at::Tensor& input : draw_inputs(state, call_seed)) all.push_back(std::move(input));
+    seed_generators(derive_seed(call_seed, Purpose::kForward));
+    forward_->run(std::move(all), {.fill = EmptyFill::kZero});
+  }
+}
+
+Draw LoadedTask::draw(uint64_t seed, const Varied& varied) {
+  const Variation variation = varied.variation;
+  Draw out;
+  out.state = draw_state(seed);
+  const uint64_t variation_seed = derive_seed(seed, Purpose::kVariation);
+  if (variation == Variation::kAffine || variation == Variation::kParameters) {
+    out.affine = choose_affine(out.state, variation_seed, varied);
+  } else if (variation == Variation::kIntegers) {
+    out.affine = choose_integers(out.state, variation_seed, varied);
+  }
+  apply_affine(out.affine, out.state);
+  out.derived = draw_derived(out.state, {.fill = EmptyFill::kZero});
+  if (variation == Variation::kUsed) use(out.state, out.derived, variation_seed);
+  out.inputs = draw_inputs(out.state, seed, varied, variation_seed);
+  return out;
+}
+
+}  // namespace kw

@@ -1,0 +1,657 @@
+#include "executor/replay/replay.h"
+
+#include <gtest/gtest.h>
+
+#include "executor/device/test_backend.h"
+
+namespace kw {
+namespace {
+
+class ReplayTest : public testing::Test {
+ protected:
+  std::vector<at::Tensor> run(const Program& program, std::vector<at::Tensor> inputs,
+                              const ReplayOptions& options = {}) {
+    set_ = backend_.load(kernels_);
+    Replay replay(program, kernels_, set_.get(), at::kCPU);
+    auto outputs = replay.run(std::move(inputs), options);
+    relaid_ = replay.relaid_steps();
+    return outputs;
+  }
+  std::string error(const Program& program, std::vector<at::Tensor> inputs) {
+    try {
+      run(program, std::move(inputs));
+    } catch (const ReplayError& e) {
+      return e.what();
+    }
+    return "";
+  }
+  c10::InferenceMode inference_;
+  FakeBackend backend_;
+  std::vector<Kernel> kernels_;
+  std::unique_ptr<KernelSet> set_;
+  std::set<int> relaid_;
+};
+
+// y = relu(x W^T) + 1, out of a buffer updated in place.
+Program linear_relu() {
+  return make_program({value_json("float32", {4, 8}, 0), value_json("float32", {3, 8}, 1),
+                       value_json("float32", {4, 3}, 2), value_json("float32", {4, 3}, 2),
+                       value_json("float32", {4, 3}, 3)},
+                      {0, 1},
+                      {step_json("aten.linear.default", {{"input", v(0)}, {"weight", v(1)}}, {2}),
+                       step_json("aten.relu_.default", {{"self", v(2)}}, {3}, {2}),
+                       step_json("aten.add.Tensor", {{"self", v(3)}, {"other", 1}}, {4})},
+                      {4});
+}
+
+TEST_F(ReplayTest, ComputesWhatTheOperatorsCompute) {
+  const at::Tensor x = at::randn({4, 8}), w = at::randn({3, 8});
+  const at::Tensor expected = at::linear(x, w).relu() + 1;
+  EXPECT_TRUE(at::equal(run(linear_relu(), {x, w})[0], expected));
+  EXPECT_TRUE(at::equal(run(linear_relu(), {x, w}, {.checked = false})[0], expected));
+}
+
+// Recorded for CUDA, where log_sigmoid needs no buffer; on the CPU it has the input's shape.
+TEST_F(ReplayTest, ResultsThatNobodyUsesMayBeOtherThanRecorded) {
+  const auto program = [](std::vector<int> outputs) {
+    return make_program({value_json("float32", {4, 8}, 0), value_json("float32", {4, 8}, 1),
+                         value_json("float32", {0}, 2)},
+                        {0},
+                        {step_json("aten.log_sigmoid_forward.default", {{"self", v(0)}}, {1, 2})},
+                        std::move(outputs));
+  };
+  const at::Tensor x = at::randn({4, 8});
+  EXPECT_TRUE(at::equal(run(program({1}), {x})[0], at::log_sigmoid(x)));
+  EXPECT_NE(error(program({1, 2}), {x}), "");
+}
+
+TEST_F(ReplayTest, RunsAgainAndAgain) {
+  Replay replay(linear_relu(), {}, nullptr, at::kCPU);
+  for (int i = 0; i < 3; ++i) {
+    const at::Tensor x = at::randn({4, 8}), w = at::randn({3, 8});
+    EXPECT_TRUE(at::equal(replay.run({x, w}, {})[0], at::linear(x, w).relu() + 1));
+  }
+}
+
+TEST_F(ReplayTest, ValuesAreFreedAfterTheirLastUse) {
+  at::Tensor x = at::randn({4, 8}), w = at::randn({3, 8});
+  Replay replay(linear_relu(), {}, nullptr, at::kCPU);
+  const auto outputs = replay.run({x, w}, {});
+  EXPECT_EQ(x.use_count(), 1u);
+  EXPECT_EQ(outputs[0].storage().use_count(), 1u);
+}
+
+TEST_F(ReplayTest, ResultsMustBeAsRecorded) {
+  const auto relu = [](Json value, Json self) {
+    return make_program({value_json("float32", {4}, 0), std::move(value)}, {0},
+                        {step_json("aten.relu.default", {{"self", std::move(self)}}, {1})}, {1});
+  };
+  const at::Tensor x = at::randn({4});
+  EXPECT_EQ(error(relu(value_json("float32", {4}, 1), v(0)), {x}), "");
+  EXPECT_NE(error(relu(value_json("float32", {2, 2}, 1), v(0)), {x}).find("step 0 (aten.relu"),
+            std::string::npos);
+  EXPECT_NE(error(relu(value_json("float16", {4}, 1), v(0)), {x}).find("float16"),
+            std::string::npos);
+  EXPECT_NE(error(relu(value_json("float32", {4}, 0), v(0)), {x}).find("alias"), std::string::npos);
+  EXPECT_NE(error(relu(value_json("float32", {4}, 1), v(0)), {at::randn({5})}).find("shape"),
+            std::string::npos);
+  EXPECT_NE(error(relu(value_json("float32", {4}, 1), v(0)), {}).find("takes 1 inputs"),
+            std::string::npos);
+}
+
+TEST_F(ReplayTest, AFailedStepIsNamed) {
+  const Program bad =
+      make_program({value_json("float32", {4, 8}, 0), value_json("float32", {4, 4}, 1)}, {0},
+                   {step_json("aten.mm.default", {{"self", v(0)}, {"mat2", v(0)}}, {1})}, {1});
+  EXPECT_NE(error(bad, {at::randn({4, 8})}).find("step 0 (aten.mm.default)"), std::string::npos);
+}
+
+// What the record calls a fresh tensor is one, even where PyTorch returned its argument.
+TEST_F(ReplayTest, HiddenAliasesAreCopied) {
+  const Program program = make_program(
+      {value_json("float32", {4}, 0), value_json("float32", {4}, 1), value_json("float32", {4}, 1)},
+      {0},
+      {step_json("aten.contiguous.default", {{"self", v(0)}}, {1}),
+       step_json("aten.zero_.default", {{"self", v(1)}}, {2}, {1})},
+      {0, 2});
+  for (bool checked : {true, false}) {
+    kernels_.clear();
+    set_ = backend_.load(kernels_);
+    Replay replay(program, kernels_, set_.get(), at::kCPU);
+    const at::Tensor x = at::ones({4});
+    replay.run({x}, {});
+    const auto outputs = replay.run({x}, {.checked = checked});
+    EXPECT_EQ(outputs[0].sum().item<double>(), 4);
+    EXPECT_EQ(outputs[1].sum().item<double>(), 0);
+    EXPECT_EQ(replay.relaid_steps(), std::set<int>{0});
+  }
+}
+
+// A launch sees the strides that were recorded, whatever layout PyTorch chose here.
+TEST_F(ReplayTest, LayoutsThatALaunchReliesOnAreRestored) {
+  kernels_ = {make_kernel("see", {"*fp32"}, {0})};
+  std::vector<int64_t> seen;
+  backend_.kernels["see"] = [&](std::span<const at::Tensor> t) { seen = t[0].strides().vec(); };
+  Json transposed = value_json("float32", {2, 3}, 1);
+  transposed["strides"] = {1, 2};
+  const Program program =
+      make_program({value_json("float32", {2, 3}, 0), transposed}, {0},
+                   {step_json("aten.neg.default", {{"self", v(0)}}, {1}), launch_json(0, {v(1)})},
+                   {1}, kernels_);
+  const at::Tensor x = at::randn({2, 3});
+  EXPECT_TRUE(at::equal(run(program, {x})[0], -x));
+  EXPECT_EQ(seen, (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(relaid_, std::set<int>{0});
+}
+
+TEST_F(ReplayTest, LaunchesRunUnlessSkipped) {
+  kernels_ = {make_kernel("fill", {"*fp32", "i32"}, {0})};
+  backend_.kernels["fill"] = [](std::span<const at::Tensor> t) { at::Tensor(t[0]).fill_(7); };
+  const Program program =
+      make_program({value_json("float32", {4}, 0), value_json("float32", {4}, 1)}, {},
+                   {step_json("aten.empty.memory_format", {{"size", {4}}}, {0}),
+                    step_json("aten.empty.memory_format", {{"size", {4}}}, {1}),
+                    launch_json(0, {v(0), 1}), launch_json(0, {v(1), 2})},
+                   {0, 1}, kernels_);
+  const auto is_seven = [](const at::Tensor& t) { return t.eq(7).all().item<bool>(); };
+  ReplayOptions options{.fill = EmptyFill::kPoison};
+  auto outputs = run(program, {}, options);
+  EXPECT_TRUE(is_seven(outputs[0]) && is_seven(outputs[1]));
+  EXPECT_EQ(backend_.launches, 2);
+  options.skip_launch = 2;
+  outputs = run(program, {}, options);
+  EXPECT_TRUE(outputs[0].isnan().all().item<bool>() && is_seven(outputs[1]));
+  options.skip_all_launches = true;
+  outputs = run(program, {}, options);
+  EXPECT_TRUE(outputs[0].isnan().all().item<bool>() && outputs[1].isnan().all().item<bool>());
+}
+
+TEST_F(ReplayTest, UnwrittenMemoryShows) {
+  const Program program = make_program(
+      {value_json("float32", {4}, 0), value_json("int64", {4}, 1), value_json("int64", {4}, 2)}, {},
+      {step_json("aten.empty.memory_format", {{"size", {4}}}, {0}),
+       step_json("aten.empty.memory_format", {{"size", {4}}, {"dtype", {{"dtype", "int64"}}}}, {1}),
+       step_json("aten.empty_like.default", {{"self", v(1)}}, {2})},
+      {0, 2});
+  auto outputs = run(program, {}, {.fill = EmptyFill::kZero});
+  EXPECT_EQ(outputs[0].abs().sum().item<double>(), 0);
+  outputs = run(program, {}, {.fill = EmptyFill::kPoison});
+  EXPECT_TRUE(outputs[0].isnan().all().item<bool>());
+  EXPECT_GT(outputs[1].min().item<int64_t>(), int64_t{1} << 60);
+  Guards guards(at::kCPU);
+  outputs = run(program, {}, {.fill = EmptyFill::kPoison, .guards = &guards});
+  EXPECT_TRUE(outputs[0].isnan().all().item<bool>());
+  static_cast<float*>(outputs[0].storage().mutable_data())[4] = 1;
+  EXPECT_FALSE(guards.intact());
+}
+
+TEST_F(ReplayTest, MisalignedPointersAreRefused) {
+  kernels_ = {make_kernel("k", {"*fp32"}, {0})};
+  kernels_[0].attrs = Json::parse(R"({"0": [["tt.divisibility", 16]]})");
+  backend_.kernels["k"] = [](std::span<const at::Tensor>) {};
+  Json tail = value_json("float32", {3}, 0);
+  tail["offset"] = 1;
+  const Program program = make_program(
+      {value_json("float32", {4}, 0), tail}, {0},
+      {step_json("aten.slice.Tensor", {{"self", v(0)}, {"start", 1}}, {1}), launch_json(0, {v(1)})},
+      {0}, kernels_);
+  EXPECT_NE(error(program, {at::randn({4})}).find("aligned"), std::string::npos);
+}
+
+TEST_F(ReplayTest, MutatedInputsAreFoundThroughViewsAndLaunches) {
+  kernels_ = {make_kernel("k", {"*fp32", "*fp32"}, {1})};
+  const Program program =
+      make_program({value_json("float32", {4}, 0), value_json("float32", {4}, 1),
+                    value_json("float32", {4}, 2), value_json("float32", {2, 2}, 0)},
+                   {0, 1, 2},
+                   {step_json("aten.view.default", {{"self", v(0)}, {"size", {2, 2}}}, {3}),
+                    launch_json(0, {v(2), v(3)})},
+                   {0}, kernels_);
+  EXPECT_EQ(find_mutated_inputs(program, kernels_), (std::vector<bool>{true, false, false}));
+}
+
+// Used memory holds finite numbers of both signs, whatever its size, type and layout.
+TEST_F(ReplayTest, UsedMemoryHoldsNumbersEverywhere) {
+  for (const char* dtype : {"float32", "float16", "float64"}) {
+    for (int64_t rows : {1, 1000, 1 << 16, (1 << 17) + 3}) {
+      const Program program =
+          make_program({value_json(dtype, {rows, 3}, 0)}, {},
+                       {step_json("aten.empty.memory_format",
+                                  {{"size", {rows, 3}}, {"dtype", {{"dtype", dtype}}}}, {0})},
+                       {0});
+      const at::Tensor made = run(program, {}, {.fill = EmptyFill::kNumbers})[0];
+      EXPECT_TRUE(made.isfinite().all().item<bool>()) << dtype << rows;
+      EXPECT_GT(made.max().item<double>(), 0.5) << dtype << rows;
+      EXPECT_GT(made.abs().mean().item<double>(), 0.1) << dtype << rows;
+    }
+  }
+}
+
+// On a device the operator itself would end the process.
+TEST_F(ReplayTest, ProbabilitiesOutsideOfTheirRangeAreRefused) {
+  const Program program = make_program(
+      {value_json("float32", {4}, 0), value_json("float32", {4}, 1), value_json("float32", {}, 2)},
+      {0, 1},
+      {step_json("aten.binary_cross_entropy.default", {{"self", v(0)}, {"target", v(1)}}, {2})},
+      {2});
+  const at::Tensor target = at::zeros({4});
+  EXPECT_EQ(error(program, {at::full({4}, 0.5), target}), "");
+  for (float bad : {-0.1f, 1.5f, NAN}) {
+    EXPECT_NE(error(program, {at::full({4}, bad), target}).find("between 0 and 1"),
+              std::string::npos)
+        << bad;
+  }
+}
+
+Program product_of(int64_t terms, const char* dtype) {
+  return make_program({value_json(dtype, {64, terms}, 0), value_json(dtype, {terms, 48}, 1),
+                       value_json(dtype, {64, 48}, 2)},
+                      {0, 1}, {step_json("aten.mm.default", {{"self", v(0)}, {"mat2", v(1)}}, {2})},
+                      {2});
+}
+
+// Against one fp32 accumulator, added to term by term: errors of the same size, in rows of any
+// scale.
+TEST_F(ReplayTest, LongProductsErrAsOneAccumulatorDoes) {
+  constexpr int64_t kTerms = 4096;
+  const at::Tensor a = at::randn({64, kTerms}), b = at::randn({kTerms, 48});
+  a.narrow(0, 0, 32).mul_(1e-3);
+  at::Tensor one_by_one = at::zeros({64, 48});
+  for (int64_t k = 0; k < kTerms; ++k) {
+    one_by_one.addcmul_(a.narrow(1, k, 1).expand({64, 48}), b.narrow(0, k, 1).expand({64, 48}));
+  }
+  const at::Tensor exact = a.to(at::kDouble).mm(b.to(at::kDouble));
+  const auto rms = [&](const at::Tensor& got, int64_t row) {
+    const at::Tensor off = (got.to(at::kDouble) - exact).narrow(0, row, 32);
+    return (off.norm() / exact.narrow(0, row, 32).norm()).item<double>();
+  };
+  const at::Tensor emulated =
+      run(product_of(kTerms, "float32"), {a, b}, {.as_kernels_do = true})[0];
+  for (int64_t row : {0, 32}) {
+    EXPECT_LT(rms(emulated, row), 1.5 * rms(one_by_one, row));
+    EXPECT_GT(rms(emulated, row), 0.5 * rms(one_by_one, row));
+  }
+}
+
+// round(x) or, of what was computed, round(x * y).
+Program rounded(bool computed) {
+  Json steps = Json::array();
+  if (computed) {
+    steps.push_back(step_json("aten.mul.Tensor", {{"self", v(0)}, {"other", v(1)}}, {2}));
+  }
+  steps.push_back(step_json("aten.round.default", {{"self", v(computed ? 2 : 0)}}, {3}));
+  Json values;
+  for (int i = 0; i < 4; ++i) values.push_back(value_json("float32", {2}, i));
+  if (!computed) values.erase(2), steps[0]["results"] = {2};
+  return make_program(values, {0, 1}, steps, {computed ? 3 : 2});
+}
+
+TEST_F(ReplayTest, KernelsMayRoundNearTiesOfWhatTheyComputeEitherWay) {
+  const at::Tensor x = at::tensor({std::nextafter(2.5f, 0.0f), 2.25f}), one = at::ones({2});
+  const auto as_kernels = [&](bool computed) {
+    return run(rounded(computed), {x, one}, {.near_ties_fall = true})[0];
+  };
+  EXPECT_TRUE(as_kernels(true).equal(at::tensor({3.0f, 2.0f})));
+  EXPECT_TRUE(as_kernels(false).equal(at::tensor({2.0f, 2.0f})));
+  EXPECT_TRUE(run(rounded(true), {x, one})[0].equal(at::tensor({2.0f, 2.0f})));
+}
+
+// A comparison of x * y with 1: one unit below it, far from it, and with 0 beside small numbers.
+TEST_F(ReplayTest, KernelsMayCompareNearTiesOfWhatTheyComputeEitherWay) {
+  const auto greater = [&](double than, const at::Tensor& x) {
+    Json values = {value_json("float32", {3}, 0), value_json("float32", {3}, 1),
+                   value_json("float32", {3}, 2), value_json("bool", {3}, 3)};
+    Json steps = {step_json("aten.mul.Tensor", {{"self", v(0)}, {"other", v(1)}}, {2}),
+                  step_json("aten.gt.Scalar", {{"self", v(2)}, {"other", than}}, {3})};
+    const Program program = make_program(values, {0, 1}, steps, {3});
+    return run(program, {x, at::ones({3})}, {.near_ties_fall = true})[0];
+  };
+  EXPECT_TRUE(greater(1, at::tensor({std::nextafter(1.0f, 0.0f), 0.5f, 2.0f}))
+                  .to(at::kInt)
+                  .equal(at::tensor({1, 0, 1})));
+  EXPECT_TRUE(
+      greater(0, at::tensor({-1e-9f, 1e-9f, 2e-9f})).to(at::kInt).equal(at::tensor({0, 1, 1})));
+  EXPECT_TRUE(
+      greater(0, at::tensor({-1e-16f, 0.0f, 2e-9f})).to(at::kInt).equal(at::tensor({1, 0, 1})));
+}
+
+// Small results of operators whose usual formula adds one and takes it away again: off by a unit
+// of one, not of theirs.
+TEST_F(ReplayTest, SmallResultsErrByUnitsOfOne) {
+  const at::Tensor near_zero = -at::linspace(1e-6, 1e-5, 256), far = -at::linspace(4, 5, 256);
+  for (const auto& [op, x] : {std::pair{"aten.tanh.default", near_zero},
+                              {"aten.expm1.default", near_zero},
+                              {"aten.log1p.default", near_zero},
+                              {"aten.elu.default", near_zero},
+                              {"aten.selu.default", near_zero},
+                              {"aten.celu.default", near_zero},
+                              {"aten.gelu.default", far},
+                              {"aten.mish.default", far + -10}}) {
+    const Program program =
+        make_program({value_json("float32", {256}, 0), value_json("float32", {256}, 1)}, {0},
+                     {step_json(op, {{"self", v(0)}}, {1})}, {1});
+    const at::Tensor plain = run(program, {x})[0];
+    const at::Tensor off = (run(program, {x}, {.as_kernels_do = true})[0] - plain).abs();
+    EXPECT_LT(off.max().item<double>(), 0x1p-21) << op;
+    EXPECT_GT(off.max().item<double>(), 0x1p-26) << op;
+    EXPECT_GT((off / plain.abs()).max().item<double>(), 1e-4) << op;
+  }
+}
+
+// The logarithm of a softmax near one is that of a sum near one: the largest element is off by a
+// unit of that (and the roundings of the sum, of the result, and of one more than it), however
+// small it is. Where a run has the luck that it is not, dithered ones have none.
+TEST_F(ReplayTest, LogarithmsOfNearlyWholeSharesErrByUnitsOfOne) {
+  const Program program =
+      make_program({value_json("float32", {256, 2}, 0), value_json("float32", {256, 2}, 1)}, {0},
+                   {step_json("aten.log_softmax.int", {{"self", v(0)}, {"dim", 1}}, {1})}, {1});
+  at::Tensor x = at::randn({256, 2}) - 14;
+  x.select(1, 0).fill_(0);
+  const at::Tensor exact = x.to(at::kDouble).log_softmax(1).select(1, 0);
+  const auto off = [&](ReplayOptions options) {
+    return (run(program, {x}, options)[0].select(1, 0) - exact).abs();
+  };
+  EXPECT_LT(off({}).min().item<double>(), 0x1p-29);
+  for (int32_t dither : {1, 2, 3}) {
+    const at::Tensor one = off({.as_kernels_do = true, .dither = dither});
+    EXPECT_GT(one.min().item<double>(), 0x1p-23 - 3 * 0x1p-25) << dither;
+    EXPECT_LT(one.max().item<double>(), 0x1p-22) << dither;
+  }
+  // Nor where shares are whole but for less than a unit; functions that are exact at zero stay so.
+  x.select(1, 1).fill_(-40);
+  EXPECT_EQ(run(program, {x}, {.as_kernels_do = true})[0].select(1, 0).abs().max().item<float>(),
+            0);
+  const at::Tensor off_whole =
+      run(program, {x}, {.as_kernels_do = true, .dither = 1})[0].select(1, 0);
+  EXPECT_GT(off_whole.abs().min().item<double>(), 0x1p-24);
+  const Program tanh =
+      make_program({value_json("float32", {256, 2}, 0), value_json("float32", {256, 2}, 1)}, {0},
+                   {step_json("aten.tanh.default", {{"self", v(0)}}, {1})}, {1});
+  const at::Tensor zeros = at::zeros({256, 2});
+  EXPECT_EQ(run(tanh, {zeros}, {.as_kernels_do = true, .dither = 1})[0].abs().max().item<float>(),
+            0);
+}
+
+TEST_F(ReplayTest, WhatIsRightToAUnitIsOffByOne) {
+  const at::Tensor x = at::rand({1 << 14}) * 0.8 - 0.9;
+  const at::Tensor off = right_to_a_unit(x, 1);
+  const at::Tensor units = (off.to(at::kDouble) / x.to(at::kDouble) - 1) / 0x1p-23;
+  EXPECT_GT(units.abs().min().item<double>(), 0.49);
+  EXPECT_LT(units.abs().max().item<double>(), 1.51);
+  EXPECT_LT(std::abs(units.mean().item<double>()), 0.05) << "to either side";
+  EXPECT_TRUE(off.equal(right_to_a_unit(x, 1)));
+  EXPECT_FALSE(off.equal(right_to_a_unit(x, 2)));
+  const at::Tensor whole = at::tensor({0.0f, -1.0f, 3e9f, INFINITY, 7.0f});
+  EXPECT_TRUE(right_to_a_unit(whole, 1).equal(whole));
+  EXPECT_TRUE(right_to_a_unit(x.to(at::kDouble), 1).equal(x.to(at::kDouble)));
+  EXPECT_TRUE(right_to_a_unit(x.to(at::kHalf), 1).equal(x.to(at::kHalf)));
+}
+
+// In a run with `dither` only what steps round is off: not what they move or choose among, and what
+// they draw is drawn as in any run.
+TEST_F(ReplayTest, DitheredRunsRoundOtherwise) {
+  const auto both = [&](const char* op, Json args) {
+    const Program program =
+        make_program({value_json("float32", {512}, 0), value_json("float32", {512}, 1)}, {0},
+                     {step_json(op, std::move(args), {1})}, {1});
+    const at::Tensor x = at::randn({512});
+    at::manual_seed(3);
+    const at::Tensor plain = run(program, {x})[0];
+    at::manual_seed(3);
+    return std::pair(plain, run(program, {x}, {.dither = 1, .round_otherwise = true})[0]);
+  };
+  for (const auto& [op, args] : {std::pair<const char*, Json>{"aten.cos.default", {{"self", v(0)}}},
+                                 {"aten.softmax.int", {{"self", v(0)}, {"dim", 0}}},
+                                 {"aten.cumsum.default", {{"self", v(0)}, {"dim", 0}}}}) {
+    const auto [plain, off] = both(op, args);
+    EXPECT_FALSE(off.equal(plain)) << op;
+    EXPECT_TRUE(at::allclose(off, plain, 3 * 0x1p-23, 0)) << op;
+  }
+  // Each dither has signs of its own: a CPU's generator knows 32 bits of a seed.
+  const Program cosine =
+      make_program({value_json("float32", {512}, 0), value_json("float32", {512}, 1)}, {0},
+                   {step_json("aten.cos.default", {{"self", v(0)}}, {1})}, {1});
+  const at::Tensor x = at::randn({512});
+  const auto run_of = [&](int32_t dither) {
+    return run(cosine, {x}, {.dither = dither, .round_otherwise = true})[0];
+  };
+  EXPECT_FALSE(run_of(1).equal(run_of(2)));
+  EXPECT_FALSE(run_of(2).equal(run_of(3)));
+  EXPECT_TRUE(run_of(3).equal(run_of(3)));
+  for (const auto& [op, args] :
+       {std::pair<const char*, Json>{"aten.relu.default", {{"self", v(0)}}},
+        {"aten.neg.default", {{"self", v(0)}}},
+        {"aten.clone.default", {{"self", v(0)}}},
+        {"aten.rand_like.default", {{"self", v(0)}}}}) {
+    const auto [plain, off] = both(op, args);
+    EXPECT_TRUE(off.equal(plain)) << op;
+  }
+}
+
+// A norm of each kind, of x = (6, 8, 4, 4), with the sizes over which it takes its means.
+struct NormCase {
+  const char* op;
+  Json args;
+  int64_t terms;
+};
+const std::vector<NormCase>& norm_cases() {
+  static const std::vector<NormCase> cases = {
+      {"aten.layer_norm.default", {{"normalized_shape", {8, 4, 4}}, {"eps", 1e-3}}, 128},
+      {"aten.native_layer_norm.default", {{"normalized_shape", {4, 4}}, {"eps", 1e-3}}, 16},
+      {"aten.group_norm.default", {{"num_groups", 2}, {"eps", 1e-3}}, 64},
+      {"aten.instance_norm.default",
+       {{"use_input_stats", true}, {"momentum", 0.1}, {"eps", 1e-3}, {"cudnn_enabled", false}},
+       16},
+      {"aten.batch_norm.default",
+       {{"training", true}, {"momentum", 0.1}, {"eps", 1e-3}, {"cudnn_enabled", false}},
+       96}};
+  return cases;
+}
+
+Program norm_program(const NormCase& norm, const char* dtype = "float32") {
+  Json args = norm.args;
+  args["input"] = v(0);
+  const bool layer = args.contains("normalized_shape");
+  const Json parameter = layer ? args["normalized_shape"] : Json({8});
+  args["weight"] = v(1), args["bias"] = v(2);
+  Json values = {value_json(dtype, {6, 8, 4, 4}, 0), value_json(dtype, parameter, 1),
+                 value_json(dtype, parameter, 2), value_json(dtype, {6, 8, 4, 4}, 3)};
+  Json results = {3};
+  if (std::string(norm.op).starts_with("aten.native")) {
+    values.push_back(value_json(dtype, {6, 8, 1, 1}, 4));
+    values.push_back(value_json(dtype, {6, 8, 1, 1}, 5));
+    results = {3, 4, 5};
+  }
+  return make_program(values, {0, 1, 2}, {step_json(norm.op, args, results)}, {3});
+}
+
+// Numbers whose mean is 200 times their deviation: what a mean is off by shows 200 times.
+TEST_F(ReplayTest, MeansOfNormsErrAsKernelsFindThem) {
+  for (const NormCase& norm : norm_cases()) {
+    const Program program = norm_program(norm);
+    const auto sizes = program.values[1].shape;
+    const at::Tensor x = (at::randn({6, 8, 4, 4}) + 200).contiguous(at::MemoryFormat::ChannelsLast);
+    const at::Tensor weight = at::rand(sizes) + 1, bias = at::randn(sizes);
+    const at::Tensor exact =
+        run(norm_program(norm, "float64"),
+            {x.to(at::kDouble), weight.to(at::kDouble), bias.to(at::kDouble)})[0];
+    const at::Tensor plain = run(program, {x, weight, bias})[0];
+    const at::Tensor emulated = run(program, {x, weight, bias}, {.as_kernels_do = true})[0];
+    EXPECT_EQ(emulated.strides(), plain.strides()) << norm.op;
+    const double off = (emulated - exact).abs().max().item<double>();
+    EXPECT_GT(off, 0.5 * 200 * 0x1p-23) << norm.op;
+    EXPECT_LT(off, 12 * 200 * 0x1p-23) << norm.op;
+  }
+}
+
+// PyTorch's own order of additions may find their mean to the last bit; others do not.
+TEST_F(ReplayTest, NormsOfEqualNumbersErrByTheirMeans) {
+  for (const NormCase& norm : norm_cases()) {
+    const Program program = norm_program(norm);
+    const auto sizes = program.values[1].shape;
+    const at::Tensor x = at::full({6, 8, 4, 4}, -0.6931472f);
+    const at::Tensor emulated =
+        run(program, {x, at::ones(sizes), at::ones(sizes)}, {.as_kernels_do = true})[0];
+    const double unit = 0x1p-23 + 1.8e-8 * std::sqrt(static_cast<double>(norm.terms));
+    const double off = (emulated - 1).abs().max().item<double>();
+    EXPECT_NEAR(off, 0.6931472 * unit / std::sqrt(1e-3), 0x1p-23 * 0.7 / std::sqrt(1e-3))
+        << norm.op;
+    EXPECT_GT(off, 0) << norm.op;
+    // To either side: what is cut at zero afterwards would not show one of them.
+    const auto side = [&](int32_t dither) {
+      return run(program, {x, at::ones(sizes), at::zeros(sizes)},
+                 {.as_kernels_do = true, .dither = dither})[0];
+    };
+    EXPECT_GT(side(0).min().item<double>(), 0) << norm.op;
+    EXPECT_GT(side(2).min().item<double>(), 0) << norm.op;
+    EXPECT_LT(side(1).max().item<double>(), 0) << norm.op;
+  }
+}
+
+// With running statistics, which it overwrites in training.
+Program batch_norm_program(bool training) {
+  const Json args = {{"input", v(0)},         {"running_mean", v(1)}, {"running_var", v(2)},
+                     {"training", training},  {"momentum", 0.1},      {"eps", 1e-5},
+                     {"cudnn_enabled", false}};
+  const std::vector<int> mutated = training ? std::vector<int>{1, 2} : std::vector<int>();
+  return make_program({value_json("float32", {6, 8, 4, 4}, 0), value_json("float32", {8}, 1),
+                       value_json("float32", {8}, 2), value_json("float32", {6, 8, 4, 4}, 3)},
+                      {0, 1, 2}, {step_json("aten.batch_norm.default", args, {3}, mutated)}, {3});
+}
+
+TEST_F(ReplayTest, OtherNormsAreAsPyTorchComputesThem) {
+  const at::Tensor x = at::randn({6, 8, 4, 4}) + 200;
+  for (const NormCase& norm : norm_cases()) {
+    const Program program = norm_program(norm, "float64");
+    const auto sizes = program.values[1].shape;
+    const std::vector<at::Tensor> wide = {x.to(at::kDouble), at::ones(sizes, at::kDouble),
+                                          at::ones(sizes, at::kDouble)};
+    EXPECT_TRUE(run(program, wide, {.as_kernels_do = true})[0].equal(run(program, wide)[0]))
+        << norm.op;
+  }
+  // By running statistics: there is no mean to find.
+  const Program program = batch_norm_program(false);
+  const std::vector<at::Tensor> inputs = {x, at::full({8}, 200.0f), at::ones({8})};
+  EXPECT_TRUE(run(program, inputs, {.as_kernels_do = true})[0].equal(run(program, inputs)[0]));
+}
+
+TEST_F(ReplayTest, RunningStatisticsAreOverwrittenOnce) {
+  const Program program = batch_norm_program(true);
+  const at::Tensor x = at::randn({6, 8, 4, 4});
+  const at::Tensor mean = at::zeros({8}), variance = at::ones({8});
+  run(program, {x, mean, variance}, {.as_kernels_do = true});
+  const at::Tensor expected_mean = at::zeros({8}), expected_variance = at::ones({8});
+  at::batch_norm(x, {}, {}, expected_mean, expected_variance, true, 0.1, 1e-5, false);
+  EXPECT_TRUE(mean.equal(expected_mean));
+  EXPECT_TRUE(variance.equal(expected_variance));
+}
+
+TEST_F(ReplayTest, OtherProductsAreAsPyTorchComputesThem) {
+  for (const auto& [terms, dtype] : {std::pair{512, "float32"}, std::pair{4096, "float64"}}) {
+    const at::ScalarType type = dtype == std::string("float64") ? at::kDouble : at::kFloat;
+    const at::Tensor a = at::randn({64, terms}, type), b = at::randn({terms, 48}, type);
+    EXPECT_TRUE(
+        at::equal(run(product_of(terms, dtype), {a, b}, {.as_kernels_do = true})[0], a.mm(b)));
+  }
+}
+
+// A native group norm goes by its own sizes, whatever the input's shape.
+TEST_F(ReplayTest, NativeGroupNormsAreOfTheirOwnSizes) {
+  const Program program = make_program(
+      {value_json("float32", {16, 8, 10}, 0), value_json("float32", {16, 8, 10}, 1),
+       value_json("float32", {8, 4}, 2), value_json("float32", {8, 4}, 3)},
+      {0},
+      {step_json("aten.native_group_norm.default",
+                 {{"input", v(0)}, {"N", 8}, {"C", 16}, {"HxW", 10}, {"group", 4}, {"eps", 1e-5}},
+                 {1, 2, 3})},
+      {1});
+  const at::Tensor x = at::randn({16, 8, 10}) * at::arange(1, 17).view({16, 1, 1});
+  const at::Tensor expected =
+      at::group_norm(x.to(at::kDouble).view({8, 16, 10}), 4).view({16, 8, 10});
+  const at::Tensor got = run(program, {x}, {.as_kernels_do = true})[0];
+  EXPECT_LT((got - expected).abs().max().item<double>(), 1e-5);
+}
+
+// As a candidate may record it: PyTorch refuses, and nothing else happens.
+TEST_F(ReplayTest, NormsWhoseArgumentsDoNotFitAreRefused) {
+  const auto complaint = [&](const char* op, Json args) {
+    args["input"] = v(0);
+    return error(
+        make_program({value_json("float32", {4, 6, 5}, 0), value_json("float32", {4, 6, 5}, 1)},
+                     {0}, {step_json(op, args, {1})}, {1}),
+        {at::randn({4, 6, 5})});
+  };
+  for (int groups : {0, -1, 4, 100})
+    EXPECT_NE(complaint("aten.group_norm.default", {{"num_groups", groups}}), "") << groups;
+  for (const Json& shape : {Json({2, 4, 6, 5}), Json({6}), Json(Json::array())})
+    EXPECT_NE(complaint("aten.layer_norm.default", {{"normalized_shape", shape}}), "") << shape;
+}
+
+TEST_F(ReplayTest, ARootMeanSquareNormMayHaveNoEpsilon) {
+  const Program program = make_program(
+      {value_json("float32", {4, 8}, 0), value_json("float32", {4, 8}, 1),
+       value_json("float32", {4, 1}, 2)},
+      {0},
+      {step_json(
+          "aten._fused_rms_norm.default",
+          {{"input", v(0)}, {"normalized_shape", {8}}, {"weight", nullptr}, {"eps", nullptr}},
+          {1, 2})},
+      {1});
+  const at::Tensor x = at::randn({4, 8});
+  EXPECT_LT((run(program, {x})[0] - at::rms_norm(x, {8})).abs().max().item<double>(), 1e-6);
+}
+
+// What a run does not give is overwritten, also when it fails, and inputs are not.
+TEST_F(ReplayTest, WhatLiesBetweenStepsIsOverwritten) {
+  const at::Tensor x = at::rand({64}) + 1;
+  for (const bool fails : {false, true}) {
+    at::Tensor between;
+    kernels_ = {make_kernel("look", {"*fp32", "*fp32"}, {1})};
+    backend_.kernels["look"] = [&](std::span<const at::Tensor> t) {
+      between = t[0];
+      EXPECT_TRUE(t[0].equal(-x));
+      if (fails) throw std::runtime_error("no more");
+      at::Tensor(t[1]).copy_(t[0]);
+    };
+    const Program program =
+        make_program({value_json("float32", {64}, 0), value_json("float32", {64}, 1),
+                      value_json("float32", {64}, 2)},
+                     {0},
+                     {step_json("aten.neg.default", {{"self", v(0)}}, {1}),
+                      step_json("aten.empty.memory_format", {{"size", {64}}}, {2}),
+                      launch_json(0, {v(1), v(2)})},
+                     {2}, kernels_);
+    const at::Tensor input = x.clone();
+    try {
+      const auto outputs = run(program, {input}, {.overwrites = true});
+      EXPECT_TRUE(outputs[0].equal(-x));
+    } catch (const ReplayError&) {
+      EXPECT_TRUE(fails);
+    }
+    ASSERT_TRUE(between.defined());
+    EXPECT_TRUE(between.isnan().all().item<bool>()) << fails;
+    EXPECT_TRUE(input.equal(x));
+  }
+  kernels_.clear();
+}
+
+TEST_F(ReplayTest, WhatAViewStillHoldsIsNotOverwritten) {
+  const Program program =
+      make_program({value_json("float32", {4, 8}, 0), value_json("float32", {4, 8}, 1),
+                    Json{{"dtype", "float32"},
+                         {"shape", {8, 4}},
+                         {"strides", {1, 8}},
+                         {"storage", 1},
+                         {"offset", 0}},
+                    value_json("float32", {8, 4}, 2)},
+                   {0},
+                   {step_json("aten.neg.default", {{"self", v(0)}}, {1}),
+                    step_json("aten.t.default", {{"self", v(1)}}, {2}),
+                    step_json("aten.exp.default", {{"self", v(2)}}, {3})},
+                   {3});
+  const at::Tensor x = at::randn({4, 8});
+  EXPECT_TRUE(run(program, {x}, {.overwrites = true})[0].allclose((-x).t().exp()));
+}
+
+}  // namespace
+}  // namespace kw

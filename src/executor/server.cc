@@ -1,0 +1,141 @@
+#include "executor/server.h"
+
+#include <utility>
+
+#include "executor/trial/examine.h"
+#include "formats/error.h"
+#include "program/task_json.h"
+
+namespace kw {
+namespace {
+
+// What `read` makes of a request. The supervisor wrote it: one that is not understood says nothing
+// of the candidate.
+template <class Read>
+auto understood(const Read& read) {
+  try {
+    return read();
+  } catch (const InputError& error) {
+    throw NotJudged("the executor does not understand kernelwright's request (" +
+                    std::string(error.what()) + "): are the two of one build?");
+  }
+}
+
+}  // namespace
+
+Json Server::hello() const {
+  Json out = backend_.describe();
+  out["status"] = "ok";
+  out["torch"] = KW_TORCH_VERSION;  // main() has checked that it is the one loaded
+  return out;
+}
+
+Json Server::load(const Frame& request) {
+  const int id = static_cast<int>(JsonReader(request.json, "load").at("id").integer(0, INT32_MAX));
+  tasks_.erase(id);
+  trials_.forget(id);
+  Task task = understood([&] { return task_from_frame(request); });
+  try {
+    tasks_[id] = std::make_unique<LoadedTask>(std::move(task), backend_);
+  } catch (...) {
+    tasks_.erase(id);
+    throw;
+  }
+  return {{"status", "ok"}};
+}
+
+LoadedTask& Server::task(int id) {
+  const auto found = tasks_.find(id);
+  if (found == tasks_.end()) throw InputError("task " + std::to_string(id) + " is not loaded");
+  return *found->second;
+}
+
+Json Server::dispatch(const Frame& request) {
+  const JsonReader in(request.json, "request");
+  const std::string kind = in.at("kind").string();
+  if (kind == "hello") return hello();
+  if (kind == "load") return load(request);
+  if (kind == "unload") {
+    const int id = static_cast<int>(in.at("id").integer(0, INT32_MAX));
+    tasks_.erase(id);
+    trials_.forget(id);
+    return {{"status", "ok"}};
+  }
+  if (kind == "release") {
+    trials_.forget_all();
+    backend_.release_memory();
+    return {{"status", "ok"}};
+  }
+  if (kind == "trial") {
+    const TrialRequest trial = understood([&] { return trial_request_from_json(in); });
+    return to_json(trials_.run(trial, task(trial.reference), task(trial.candidate)));
+  }
+  if (kind == "examine") {
+    const ExamineRequest asked = understood([&] { return examine_request_from_json(in); });
+    return to_json(examine(asked, task(asked.task), backend_));
+  }
+  if (kind == "time") {
+    if (!timer_) {
+      return {{"status", "not-judged"}, {"message", "this backend has no clock to judge by"}};
+    }
+    const TimeRequest time = understood([&] { return time_request_from_json(in); });
+    std::vector<LoadedTask*> tasks;
+    for (int id : time.tasks) tasks.push_back(&task(id));
+    return to_json(timer_(time, tasks));
+  }
+  throw InputError("unknown kind of request \"" + kind + "\"");
+}
+
+Frame Server::answer(const Frame& request) {
+  const auto failed = [](const char* status, const std::string& message) {
+    return Frame{{{"status", status}, {"message", message}}, {}};
+  };
+  try {
+    try {
+      return {dispatch(request), {}};
+    } catch (const NotJudged& error) {
+      return failed("not-judged", error.what());
+    } catch (const DeviceLost&) {
+      throw;
+    } catch (const std::exception& error) {
+      backend_.check_alive();
+      if (lacks_memory(error)) return failed("not-judged", "out of memory");
+      return failed("failed", error.what());
+    }
+  } catch (const DeviceLost& error) {
+    lost_ = true;
+    return failed("died", error.what());
+  }
+}
+
+void Server::get_ready() {
+  try {
+    backend_.get_ready();
+  } catch (const std::exception&) {  // what needs it will say so
+  }
+}
+
+void Server::keep_own_part() {
+  if (lost_) return;
+  try {
+    backend_.keep_own_part();
+  } catch (const std::exception&) {  // the next request will say so
+  }
+}
+
+int Server::serve(FrameChannel& channel) {
+  while (true) {
+    FrameChannel::Received received = channel.receive();
+    if (received.status == ChannelStatus::kClosed) return 0;
+    if (!received.ok()) {
+      throw EnvironmentError("the supervisor's request is no frame: " + received.message);
+    }
+    const Frame reply = answer(received.frame);
+    keep_own_part();  // first: who is timed next is to have the device alone
+    if (channel.send(reply) != ChannelStatus::kOk) return 0;
+    if (lost_) return kLostExit;
+    if (!std::exchange(ready_, true)) get_ready();
+  }
+}
+
+}  // namespace kw

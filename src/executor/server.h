@@ -1,0 +1,48 @@
+// The executor's request loop (protocol.h): one frame in, one frame out, until the peer closes.
+// Holds the loaded tasks. A request that fails is answered and the loop goes on; when the device is
+// lost, the answer says so ("died") and the process must end.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "executor/aten/backend.h"
+#include "executor/replay/loaded_task.h"
+#include "executor/trial/trial.h"
+#include "formats/frame.h"
+#include "worker/channel.h"
+
+namespace kw {
+
+// Measures time on a backend; nullptr where there is nothing to measure with.
+using Timer = std::function<TimeReport(const TimeRequest&, const std::vector<LoadedTask*>&)>;
+
+class Server {
+ public:
+  Server(Backend& backend, Timer timer)
+      : backend_(backend), timer_(std::move(timer)), trials_(backend) {}
+
+  // Answers one request. Sets lost() when the device is gone.
+  Frame answer(const Frame& request);
+  bool lost() const { return lost_; }
+  // Exit code of the process: 0 when the peer closed, kLostExit when the device was lost.
+  static constexpr int kLostExit = 17;
+  int serve(FrameChannel& channel);
+
+ private:
+  Json dispatch(const Frame& request);
+  Json hello() const;
+  Json load(const Frame& request);
+  void get_ready();
+  void keep_own_part();
+  LoadedTask& task(int id);
+
+  Backend& backend_;
+  Timer timer_;
+  Trials trials_;
+  std::map<int, std::unique_ptr<LoadedTask>> tasks_;
+  bool lost_ = false;
+  bool ready_ = false;  // after the first answer, which is a greeting
+};
+
+}  // namespace kw

@@ -1,0 +1,135 @@
+#include "executor/trial/examine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "executor/aten/aten.h"
+#include "executor/aten/seeds.h"
+#include "executor/compare/errors.h"
+#include "executor/replay/oracle.h"
+#include "executor/replay/vary.h"
+
+namespace kw {
+namespace {
+
+// Relative RMS of the difference; of integers, the share that is not the same.
+double change(const at::Tensor& a, const at::Tensor& b) {
+  if (a.is_floating_point()) return distance(a, b);
+  return a.numel() == 0 ? 0 : a.ne(b).sum().item<double>() / static_cast<double>(a.numel());
+}
+
+class Examination {
+ public:
+  Examination(const ExamineRequest& request, LoadedTask& task)
+      : task_(task),
+        drawn_(task.draw(request.seed, {})),
+        forward_seed_(derive_seed(request.seed, Purpose::kForward)),
+        other_seed_(derive_seed(request.seed, Purpose::kStale)) {}
+
+  ExamineReport run(at::Device device);
+
+ private:
+  // Copies, where the program writes to what it is given.
+  std::vector<at::Tensor> own(std::vector<at::Tensor> inputs) const {
+    const auto& mutated = task_.forward().mutated_inputs();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (mutated[i]) inputs[i] = inputs[i].clone();
+    }
+    return inputs;
+  }
+  std::vector<at::Tensor> run(const Draw& draw) {
+    std::vector<at::Tensor> inputs = own(draw.all());
+    seed_generators(forward_seed_);
+    return task_.forward().run(std::move(inputs), {.fill = EmptyFill::kZero});
+  }
+  void compare_with_oracle(at::Device device, ExamineReport& report);
+  void move_all(ExamineReport& report);
+  void draw_anew(ExamineReport& report);
+
+  LoadedTask& task_;
+  const Draw drawn_;
+  const uint64_t forward_seed_, other_seed_;
+  std::vector<at::Tensor> outputs_;
+};
+
+void Examination::compare_with_oracle(at::Device device, ExamineReport& report) {
+  std::vector<at::Tensor> wide = widened(drawn_.all());
+  seed_generators(forward_seed_);
+  // What choices are made among stands behind the outputs.
+  const auto oracle = task_.oracle().run(std::move(wide), {.fill = EmptyFill::kZero});
+  const Program& forward = task_.task().forward;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    ExaminedOutput& output = report.outputs.emplace_back();
+    output.dtype = dtype_name(forward.values[forward.outputs[i]].dtype);
+    output.elements = outputs_[i].numel();
+    if (output.elements == 0) continue;
+    if (outputs_[i].is_floating_point()) {
+      const ErrorSums sums = error_against(outputs_[i], oracle[i], device);
+      output.nonfinite = output.elements - sums.finite_in_both;
+      output.rms = sums.oracle_rms;
+      output.largest = sums.oracle_max;
+      output.error = sums.rms;
+    } else {
+      output.error = change(outputs_[i], oracle[i]);
+    }
+  }
+}
+
+void Examination::move_all(ExamineReport& report) {
+  std::vector<at::Tensor> moved;
+  for (const at::Tensor& tensor : drawn_.all()) moved.push_back(tensor.clone());
+  move_by_about_a_unit(moved, other_seed_);
+  const std::vector<at::Tensor> outputs = run(drawn_.with(moved));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    report.outputs[i].neighbour = change(outputs[i], outputs_[i]);
+  }
+}
+
+void Examination::draw_anew(ExamineReport& report) {
+  // Constants, which any seed draws alike, become other numbers.
+  const Draw other = task_.draw(other_seed_, {.variation = Variation::kAffine});
+  const auto changes = [&](const Draw& draw) {
+    const std::vector<at::Tensor> outputs = run(draw);
+    std::vector<double> changes;
+    for (size_t i = 0; i < outputs.size(); ++i) changes.push_back(change(outputs[i], outputs_[i]));
+    return changes;
+  };
+  const std::vector<double> all = changes(other);
+  for (size_t i = 0; i < all.size(); ++i) report.outputs[i].anew = all[i];
+  for (size_t i = 0; i < drawn_.state.size(); ++i) {
+    Draw one = drawn_;
+    one.state[i] = other.state[i];
+    one.derived = task_.draw_derived(one.state, {.fill = EmptyFill::kZero});
+    report.changes.push_back(changes(one));
+  }
+  for (size_t i = 0; i < drawn_.inputs.size(); ++i) {
+    Draw one = drawn_;
+    one.inputs[i] = other.inputs[i];
+    report.changes.push_back(changes(one));
+  }
+}
+
+ExamineReport Examination::run(at::Device device) {
+  ExamineReport report;
+  report.status = "ok";
+  outputs_ = run(drawn_);
+  compare_with_oracle(device, report);
+  move_all(report);
+  draw_anew(report);
+  return report;
+}
+
+}  // namespace
+
+ExamineReport examine(const ExamineRequest& request, LoadedTask& task, Backend& backend) {
+  c10::InferenceMode inference;
+  const auto start = std::chrono::steady_clock::now();
+  backend.reset_peak_bytes();
+  ExamineReport report = Examination(request, task).run(backend.device());
+  report.peak_bytes = backend.peak_bytes();
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+}  // namespace kw
