@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "policy/teacher/schedule_table.h"
 #include "runtime/executor_client.h"
+#include "teacher/schedule/schedule_table.h"
 #include "verify/verifier.h"
 #include "worker/jobs.h"
 

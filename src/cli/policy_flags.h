@@ -10,7 +10,7 @@
 
 #include "policy/local.h"
 #include "policy/openai.h"
-#include "policy/teacher/teacher.h"
+#include "teacher/teacher.h"
 
 namespace kw {
 

@@ -10,8 +10,8 @@
 
 #include "formats/error.h"
 #include "policy/mixed.h"
-#include "policy/teacher/fragment_test.h"
-#include "policy/teacher/teacher.h"
+#include "policy/test_fragment.h"
+#include "teacher/teacher.h"
 #include "worker/test_folder.h"
 
 namespace kw {

@@ -12,7 +12,7 @@
 #include "formats/error.h"
 #include "policy/prompt.h"
 #include "policy/retry.h"
-#include "policy/teacher/fragment_test.h"
+#include "policy/test_fragment.h"
 
 namespace kw {
 namespace {

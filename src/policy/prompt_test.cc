@@ -6,7 +6,7 @@
 #include <random>
 
 #include "formats/json.h"
-#include "policy/teacher/fragment_test.h"
+#include "policy/test_fragment.h"
 
 namespace kw {
 namespace {

@@ -5,7 +5,7 @@
 #include "formats/error.h"
 #include "policy/mixed.h"
 #include "policy/task_key.h"
-#include "policy/teacher/fragment_test.h"
+#include "policy/test_fragment.h"
 #include "worker/test_folder.h"
 
 namespace kw {

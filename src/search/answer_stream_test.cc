@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "policy/teacher/fragment_test.h"
+#include "policy/test_fragment.h"
 
 namespace kw {
 namespace {

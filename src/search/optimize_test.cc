@@ -4,8 +4,8 @@
 #include <set>
 #include <thread>
 
-#include "policy/teacher/teacher.h"
 #include "search/form_test.h"
+#include "teacher/teacher.h"
 #include "verify/coverage.h"
 
 namespace kw {

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <set>
 
-#include "policy/teacher/teacher.h"
 #include "search/evaluate.h"
 #include "search/form_test.h"
 #include "search/fragments.h"
+#include "teacher/teacher.h"
 
 namespace kw {
 namespace {

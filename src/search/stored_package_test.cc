@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "policy/teacher/fragment_test.h"
+#include "policy/test_fragment.h"
 #include "worker/test_folder.h"
 
 namespace kw {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "policy/teacher/teacher.h"
 #include "store/store.h"
+#include "teacher/teacher.h"
 
 namespace kw {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "policy/teacher/teacher.h"
+#include "teacher/teacher.h"
 #include "train/timed.h"
 
 namespace kw {

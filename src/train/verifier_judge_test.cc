@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/teacher/teacher.h"
+#include "teacher/teacher.h"
 #include "train/program_source.h"
 #include "train/test_machine.h"
 

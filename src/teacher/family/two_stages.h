@@ -1,0 +1,33 @@
+// Rows of a product that are wider than a tile, reduced in two stages: a program reduces the
+// columns of its own tile while they are in registers, and a later kernel joins what the tiles of a
+// row found. The product itself never reaches memory, which is what a loss over a large vocabulary
+// or a nearest neighbour is made of. A pure function.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "teacher/graph/loop_ir.h"
+
+namespace kw::teacher {
+
+// The graph with every reduction over a product's columns taken apart: one over tiles of `columns`
+// columns each (Graph::part), through scratch memory, and one over those. Nothing where the graph
+// has no such reductions, where something else needs the product, or where what a tile finds
+// depends on the whole row in a way that cannot be put right afterwards. Rows that one tile holds
+// make one part each.
+//
+//   sums, products, extrema   joined by themselves
+//   first positions           of the tiles that hold the extremum, the first
+//   sum of exp(x - s)         of a tile relative to its own maximum s_t; the join weighs by
+//                             exp(s_t - s) (Milakov and Gimelshein, arXiv:1805.02867)
+//   sum of x - s              of a tile relative to its maximum likewise; the join adds
+//                             count * (s_t - s)
+//   sum of (x - mean)^2       of a tile around its own mean; the join adds
+//                             count * (mean_t - mean)^2 (Chan, Golub and LeVeque, 1979)
+//
+// What is reduced over other axes (a norm in front of the product, a dot of single columns, a mean
+// over rows behind it) goes through scratch memory, to be written by itself.
+std::optional<Graph> in_two_stages(const Graph& graph, int64_t columns);
+
+}  // namespace kw::teacher

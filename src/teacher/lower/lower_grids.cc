@@ -1,0 +1,155 @@
+// Sampling at positions that a tensor holds (grid_sample), and the positions of an affine map.
+#include <cmath>
+
+#include "teacher/lower/lowering.h"
+#include "teacher/lower/sample.h"
+
+namespace kw::teacher {
+namespace {
+
+// What PyTorch's functions are told as numbers.
+enum Interpolation { kBilinear = 0, kNearest = 1, kBicubic = 2 };
+enum Padding { kZeros = 0, kBorder = 1, kReflection = 2 };
+
+}  // namespace
+
+bool Lowering::grids(const std::string& base) {
+  if (base.starts_with("aten.grid_sampler")) {
+    sampled_at_grid();
+  } else if (base == "aten.affine_grid_generator") {
+    affine_grid();
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// input [N, C, spatial...], grid [N, result's spatial..., as many numbers], last dimension first.
+void Lowering::sampled_at_grid() {
+  const Tensor t = use(operand("input")), grid = operand("grid");
+  const int n = t.rank() - 2;
+  if (n < 2 || n > 3 || grid.rank() != n + 2) throw Refusal{"a grid of another rank"};
+  if (t.dtype != grid.dtype || dtype_bytes(t.dtype) < 4) throw Refusal{"a grid of half type"};
+  const auto how = static_cast<Interpolation>(integer("interpolation_mode", kBilinear));
+  if (how == kBicubic && n != 2) throw Refusal{"a bicubic grid of three dimensions"};
+  Tensor out = t;
+  std::vector<std::vector<Sample>> dims;
+  for (int i = 0; i < n; ++i) {
+    Tensor at = sliced(grid, n + 1, n - 1 - i, 1, 1);
+    at.dims.pop_back();
+    at = use(std::move(at));
+    dims.push_back(grid_samples(at.node, extent(t, 2 + i), t.dtype));
+    out.dims[0] = joined({t, at}, {0, 0});
+    out.dims[2 + i] = at.dims[1 + i];
+  }
+  out.node = sampled(t, dims, 0, {});
+  layouts_.push_back(out.axes());
+  set_result(0, std::move(out));
+}
+
+// The elements and weights along a dimension of `size`, for coordinates from -1 to 1.
+std::vector<Lowering::Sample> Lowering::grid_samples(int coordinate, int64_t size, DType type) {
+  const auto how = static_cast<Interpolation>(integer("interpolation_mode", kBilinear));
+  const auto padding = static_cast<Padding>(integer("padding_mode", kZeros));
+  const bool align = flag("align_corners", false);
+  auto real = [&](const std::string& hint, const std::string& expression, std::vector<int> nodes) {
+    std::vector<DType> types(nodes.size(), type);
+    return expression_node(hint, expression, std::move(nodes), std::move(types), type);
+  };
+  auto number = [&](double value) { return literal(value, type); };
+  const auto extent = static_cast<double>(size);
+  // A position outside becomes one inside, or one that no element has: also what no int can hold.
+  auto padded = [&](int node) {
+    if (padding == kReflection) {
+      const double low = align ? 0 : -0.5, span = align ? extent - 1 : extent;
+      if (span == 0) {
+        node = real("reflected", "tl.minimum(tl.maximum({0}, 0.0), 0.0)", {node});
+      } else {
+        const int far = real("far", "tl.abs({0} - " + number(low) + ")", {node});
+        const int flips = real("flips", "tl.floor({0} / " + number(span) + ")", {far});
+        const int extra = real("extra", "libdevice.fmod({0}, " + number(span) + ")", {far});
+        node = real("reflected",
+                    "tl.where({0} - 2.0 * tl.floor({0} / 2.0) == 0.0, {1}, " + number(span) +
+                        " - {1}) + " + number(low),
+                    {flips, extra});
+      }
+    }
+    if (padding != kZeros) {
+      node =
+          real("clipped", "tl.minimum(tl.maximum({0}, 0.0), " + number(extent - 1) + ")", {node});
+    }
+    return real("position", "tl.where(({0} > -2147483648.0) & ({0} < 2147483646.0), {0}, -100.0)",
+                {node});
+  };
+  auto element = [&](int whole, int weight) {
+    Sample sample;
+    sample.position.node =
+        expression_node("index", "{0}.to(tl.int32)", {whole}, {type}, DType::kInt32);
+    sample.position.guard =
+        condition_node("({0} >= 0) & ({0} < " + std::to_string(size) + ")", {sample.position.node});
+    sample.weight = weight;
+    return sample;
+  };
+  const int at =
+      align ? real("source", "({0} + 1.0) / 2.0 * " + number(extent - 1), {coordinate})
+            : real("source", "(({0} + 1.0) * " + number(extent) + " - 1.0) / 2.0", {coordinate});
+  if (how == kNearest) return {element(real("nearest", "libdevice.rint({0})", {padded(at)}), -1)};
+  const int source = how == kBicubic ? at : padded(at);
+  const int floor = real("floor", "tl.floor({0})", {source});
+  const int part = real("part", "{0} - {1}", {source, floor});
+  if (how == kBilinear) {
+    return {element(floor, real("weight", "1.0 - {0}", {part})),
+            element(real("next", "{0} + 1.0", {floor}), part)};
+  }
+  std::vector<Sample> out;
+  for (int k = 0; k < 4; ++k) {
+    const int tap = padded(real("tap", "{0} + " + number(k - 1), {floor}));
+    out.push_back(element(tap, real("weight", kCubicWeights[k], {part})));
+  }
+  return out;
+}
+
+// theta [N, n, n + 1] times (x, y, ..., 1) for every place of the result.
+void Lowering::affine_grid() {
+  const Tensor theta = operand("theta");
+  const std::vector<int64_t>& shape = result_value().shape;
+  const int n = static_cast<int>(shape.size()) - 2;
+  if (theta.rank() != 3 || !is_floating(theta.dtype)) throw Refusal{"a map of another rank"};
+  const DType type = register_type(theta.dtype);
+  auto column = [&](int j) {  // [N, 1, ..., n]
+    Tensor out = sliced(theta, 2, j, 1, 1);
+    out.dims.pop_back();
+    out.dims.insert(out.dims.begin() + 1, n, {});
+    return out;
+  };
+  Tensor sum = column(n);
+  for (int j = 0; j < n; ++j) {
+    const int dim = n - j;  // x comes last
+    Tensor place = coordinate(shape[dim], type);
+    if (place.rank() == 1) place = aligned(std::move(place), n + 2, dim);
+    sum = pointwise("grid", "{0} * {1} + {2}", {column(j), std::move(place), std::move(sum)},
+                    theta.dtype);
+  }
+  set_result(0, std::move(sum));
+}
+
+// From -1 to 1 in `count` steps, as torch.linspace makes them; a number for one step.
+Tensor Lowering::coordinate(int64_t count, DType type) {
+  const std::string name(triton_name(type));
+  if (count == 1) return constant("tl.full((), 0.0, " + name + ")", type);
+  const AxisId axis = loop_of(count);
+  const auto steps = static_cast<double>(count);
+  const double step =
+      type == DType::kFloat64 ? 2.0 / (steps - 1) : static_cast<float>(2.0 / (steps - 1));
+  std::string text = "tl.where({0} < " + std::to_string(count / 2) + ", -1.0 + " +
+                     literal(step, type) + " * {0}.to(" + name + "), 1.0 - " + literal(step, type) +
+                     " * (" + std::to_string(count - 1) + " - {0}).to(" + name + "))";
+  if (!flag("align_corners", false)) text += " * " + literal((steps - 1) / steps, type);
+  Tensor out;
+  out.dtype = type;
+  out.node = expression_node("coordinate", text, {index_of(axis)}, {DType::kInt32}, type);
+  out.dims = {pieces_of(axis)};
+  return out;
+}
+
+}  // namespace kw::teacher

@@ -1,0 +1,141 @@
+// Resampling (interpolate): every result element is a weighted sum of elements near its position,
+// one dimension at a time.
+#include <cmath>
+
+#include "teacher/lower/lowering.h"
+#include "teacher/lower/sample.h"
+
+namespace kw::teacher {
+
+bool Lowering::resampling() {
+  std::string name = call_->op.substr(0, call_->op.rfind('.'));
+  name = name.substr(name.find('.') + 1);
+  if (name.starts_with("_")) name.erase(0, 1);
+  if (!name.starts_with("upsample_") || name.ends_with("_aa")) return false;
+  name = name.substr(std::string("upsample_").size());
+  const int n = name.at(name.size() - 2) - '0';
+  const std::string how = name.substr(0, name.size() - 2);
+  const bool nearest = how == "nearest" || how == "nearest_exact";
+  if (!nearest && how != "linear" && how != "bilinear" && how != "trilinear" && how != "bicubic") {
+    return false;
+  }
+  const Tensor t = use(operand("self"));
+  const std::vector<int64_t>& shape = result_value().shape;
+  if (n < 1 || n > 3 || t.rank() != n + 2) throw Refusal{"a resampling of another rank"};
+  if (!nearest && !is_floating(t.dtype)) throw Refusal{"an interpolation of integers"};
+  const DType type = register_type(t.dtype);
+  const bool align = flag("align_corners", false);
+  const char* const names[] = {"scales_d", "scales_h", "scales_w"};
+  Tensor out = t;
+  std::vector<std::vector<Sample>> dims;
+  for (int i = 0; i < n; ++i) {
+    const int dim = 2 + i;
+    const int64_t size = extent(t, dim), count = shape.at(dim);
+    const AxisId axis = loop_of(count);
+    const double scale = number(n == 1 ? "scales" : names[3 - n + i], 0);
+    dims.push_back(samples(how, size, count, axis, scale, align, type));
+    out.dims[dim] = pieces_of(axis);
+  }
+  // The dimension of each entry of `dims` is found by its place.
+  out.node = sampled(t, dims, 0, {});
+  layouts_.push_back(out.axes());
+  set_result(0, std::move(out));
+  return true;
+}
+
+// The elements and weights along one dimension, computed in fp32 (or fp64) as PyTorch does.
+std::vector<Lowering::Sample> Lowering::samples(const std::string& how, int64_t size, int64_t out,
+                                                AxisId axis, double given, bool align, DType type) {
+  const bool wide = type == DType::kFloat64 && !how.starts_with("nearest");
+  const bool corners = align && !how.starts_with("nearest");
+  double scale = given > 0 ? 1.0 / given : static_cast<double>(size) / static_cast<double>(out);
+  if (!wide) {
+    scale = given > 0 ? static_cast<float>(1.0 / given)
+                      : static_cast<float>(size) / static_cast<float>(out);
+  }
+  if (corners) {
+    scale = out > 1 ? static_cast<double>(size - 1) / static_cast<double>(out - 1) : 0;
+    if (!wide && out > 1) scale = static_cast<float>(size - 1) / static_cast<float>(out - 1);
+  }
+  const DType real = wide ? DType::kFloat64 : DType::kFloat32;
+  const std::string to_real = ".to(" + std::string(triton_name(real)) + ")";
+  const std::string factor = literal(scale, real), last = std::to_string(size - 1);
+  auto real_node = [&](const std::string& hint, const std::string& expression,
+                       std::vector<int> operands) {
+    std::vector<DType> types(operands.size(), real);
+    return expression_node(hint, expression, std::move(operands), std::move(types), real);
+  };
+  // Also for a single position: a number that is no literal, so that it can be converted.
+  const int place_of =
+      axis >= 0 ? index_of(axis) : integer_node("index", "tl.full((), 0, tl.int32)", {});
+  auto element = [&](int node) {
+    Sample sample;
+    sample.position.node = node;
+    sample.position.along = axis;
+    sample.position.step = std::max<int64_t>(size / out, 1);
+    return sample;
+  };
+  if (how.starts_with("nearest")) {
+    if (size == out && given <= 0) return {element(place_of)};
+    const std::string half = how == "nearest_exact" ? " + 0.5" : "";
+    return {element(integer_node(
+        "nearest",
+        "tl.minimum((({0}" + to_real + half + ") * " + factor + ").to(tl.int32), " + last + ")",
+        {place_of}))};
+  }
+  const bool cubic = how == "bicubic";
+  std::string source = corners ? "{0} * " + factor : "({0} + 0.5) * " + factor + " - 0.5";
+  if (!corners && !cubic) source = "tl.maximum(" + source + ", 0.0)";
+  const int at = real_node("source", source, {place_of});
+  auto whole = [&](const std::string& expression, int node) {
+    return expression_node("index", expression, {node}, {graph_.nodes[node].dtype}, DType::kInt32);
+  };
+  std::vector<Sample> out_samples;
+  if (!cubic) {
+    const int low = whole("tl.minimum({0}.to(tl.int32), " + last + ")", at);
+    const int high = whole("tl.minimum({0} + 1, " + last + ")", low);
+    const int part = real_node("part", "{0} - {1}", {at, low});
+    out_samples = {element(low), element(high)};
+    out_samples[0].weight = real_node("weight", "1.0 - {0}", {part});
+    out_samples[1].weight = part;
+    return out_samples;
+  }
+  const int floor = real_node("floor", "tl.floor({0})", {at});
+  const int part = real_node("part", "{0} - {1}", {at, floor});
+  const int base = whole("{0}.to(tl.int32)", floor);
+  for (int k = 0; k < 4; ++k) {
+    out_samples.push_back(element(whole(
+        "tl.minimum(tl.maximum({0} + " + std::to_string(k - 1) + ", 0), " + last + ")", base)));
+    out_samples.back().weight = real_node("weight", kCubicWeights[k], {part});
+  }
+  return out_samples;
+}
+
+// The weighted sum over dimensions `next` and later, with the positions of those before it, and
+// conditions without which an element counts as 0.
+int Lowering::sampled(const Tensor& t, const std::vector<std::vector<Sample>>& dims, size_t next,
+                      const Positions& at, const std::vector<int>& guards) {
+  if (next == dims.size()) {
+    std::map<int, int> done;
+    Tensor value = t;
+    value.node = substituted(t.node, at, done);
+    return selected(guards, std::move(value), "0.0").node;
+  }
+  const DType type = register_type(t.dtype);
+  int sum = -1;
+  for (const Sample& sample : dims[next]) {
+    Positions more = at;
+    std::vector<int> all = guards;
+    if (sample.position.guard >= 0) all.push_back(sample.position.guard);
+    place(t, t.rank() - static_cast<int>(dims.size() - next), sample.position, more);
+    int value = sampled(t, dims, next + 1, more, all);
+    if (sample.weight < 0) return value;
+    sum = sum < 0
+              ? expression_node("sampled", "{0} * {1}", {sample.weight, value}, {type, type}, type)
+              : expression_node("sampled", "{2} + {0} * {1}", {sample.weight, value, sum},
+                                {type, type, type}, type);
+  }
+  return sum;
+}
+
+}  // namespace kw::teacher

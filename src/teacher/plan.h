@@ -1,0 +1,34 @@
+// What a text says of a part before its code: which values it computes, along which axes, and how.
+#pragma once
+
+#include <string>
+
+#include "teacher/decomposition.h"
+
+namespace kw::teacher {
+
+// "-> t31, t33": every value that some part stores, for models that learn to write such kernels:
+// parts are what lies between.
+std::string stored_text(const Decomposition& way);
+
+// One line. `kernels`: how many `choice` writes. `with_axes`: for models that learn to write such
+// kernels, what would else have to be worked out while names and sizes are written: what is stored,
+// of which shape, along which axes, what is computed for it, and what is read.
+std::string plan_text(const Part& part, const Choice& choice, size_t kernels, bool with_axes);
+
+struct AxesText {
+  // "[5, 26, 3, 2], [64]": sizes of the axes, kept and folded ones, outermost first, or, for
+  // products and convolutions, in the order of the result's dimensions. Dimensions of size 1, small
+  // windows, which are loops of constants, and the positions that a convolution reads have no axis.
+  // "flat": one loop over what lies densely in all tensors.
+  std::string sizes;
+  // "; a0: [_, 1, 2, _], [3]; out0: [0, 2, 1, 3]; loops: [5, 26 * 3, 2], [64]": for each tensor
+  // that is read the dimension that moves with each axis ("~1": by an index that the kernel works
+  // out, as a window's), and for results that are not simply dense likewise; and, where some of
+  // these axes are walked as one loop, which, but for convolutions. Where axes are flat,
+  // "; a0: flat".
+  std::string tensors;
+};
+AxesText axes_text(const Subject& subject, const std::string& family);
+
+}  // namespace kw::teacher

@@ -1,0 +1,27 @@
+// Which of a graph's schedules are tried, and in which order.
+#pragma once
+
+#include <vector>
+
+#include "teacher/family/family.h"
+#include "teacher/teacher.h"
+
+namespace kw::teacher {
+
+// What is known of schedules besides the families' own models of time; and what values are called.
+struct Knowledge {
+  ScheduleTable table;
+  ScheduleMemory* memory = nullptr;
+  std::optional<int> first_name;
+};
+
+// Corrects the estimates and orders the choices, best first: schedules that were measured to be
+// fast in the shape class, those of `memory` before those of `table`, then by estimate. A table of
+// another device than the profile's is left alone.
+void rank(std::vector<Choice>& choices, const Knowledge& known, const DeviceProfile& profile);
+
+// Of ranked choices: the first ones and then, for the last `share` of `count`, others drawn at
+// random; what the estimates find hopeless is not drawn. More than `count` may be left.
+void explore(std::vector<Choice>& choices, int count, double share, uint64_t seed);
+
+}  // namespace kw::teacher
