@@ -1,0 +1,51 @@
+// The configuration of a run of reinforcement learning.
+#pragma once
+
+#include "train/rl/curriculum.h"
+#include "train/rl/rl_objective.h"
+#include "train/run/run_config.h"
+
+namespace kw {
+
+struct RlConfig : RunConfig {
+  RlConfig() {
+    kind = "rl";
+    log_low = {24}, log_high = {28};  // small twins of what is trained for
+  }
+
+  int64_t log_elements = 26;  // of a task's largest tensor, a power of two
+  int64_t tasks = 0;          // programs that are gone over; 0: ever new ones
+  bool hygiene = true;        // tasks are examined
+  int64_t longest_prompt = 1024;
+
+  RlObjectiveOptions objective;
+  int64_t steps = 200, prompts = 32, prompts_per_update = 0, epochs = 1;
+  int64_t answers = 8, max_tokens = 2048, rows = 256;
+  double temperature = 1;
+  int64_t row = 4096, rows_at_once = 4;
+  double rate = 1e-6, last_share = 1, decay = 0, clip_norm = 1, beta2 = 0.95;
+  int64_t warmup = 10, checkpoint_every = 10;
+  bool overlap = true;
+
+  std::string backend = "auto";
+  int64_t judge_jobs = 0, executors = 1, judge_gpu = -1, trials = 0;
+  bool time = true;
+  double build_seconds = 20, trial_seconds = 10;
+  std::string opinion_url, opinion_model, opinion_key_env = "OPENAI_API_KEY";
+  int64_t opinion_concurrency = 8;
+
+  bool one_by_one = true;
+  double earlier_share = 0.25, promote_at = 0.5;
+  int64_t validation = 200, evaluate_every = 20, patience = 5;
+
+  int64_t updates_per_step() const;
+};
+void describe(Settings& settings, RlConfig& config);
+// InputError for settings that do not go together.
+void check(const RlConfig& config);
+// Of a split's tasks, whose tensors are bounded too: what only moves elements counts no FLOPs, and
+// would be as large as memory allows.
+ProgramOptions task_programs(const RlConfig& config, Split split);
+CurriculumOptions curriculum_options(const RlConfig& config);
+
+}  // namespace kw

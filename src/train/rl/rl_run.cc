@@ -1,0 +1,353 @@
+#include "train/rl/rl_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+
+#include "formats/error.h"
+#include "synth/hygiene.h"
+#include "train/judge/opinion_judge.h"
+#include "train/judge/verifier_judge.h"
+#include "train/rl/rl_batch_maker.h"
+#include "train/rl/rl_report.h"
+#include "train/run/run_folder.h"
+#include "train/run/timed.h"
+#include "train/run/train_log.h"
+#include "train/step/broken_steps.h"
+#include "train/step/placement.h"
+#include "worker/jobs.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kShownRewards = 60;
+constexpr int kOpinionSeconds = 120;  // for one, retries and all: a step waits for it
+
+RlTaskOptions task_options(const RlConfig& config, int64_t programs) {
+  return {.longest_prompt = static_cast<size_t>(config.longest_prompt),
+          .programs = static_cast<uint64_t>(programs)};
+}
+
+GeneratorOptions generator_options(const RlConfig& config, const Transformer& model) {
+  const int64_t needed = config.longest_prompt + config.max_tokens;
+  if (needed > model.config().context) {
+    throw InputError("data.longest_prompt and rl.max_tokens are " + std::to_string(needed) +
+                     " together; the model has " + std::to_string(model.config().context) +
+                     " positions");
+  }
+  return {.rows = config.rows, .context = needed};
+}
+
+class RlRun {
+ public:
+  RlRun(const RlConfig& config, const Settings& settings, const fs::path& run,
+        const std::atomic<bool>& stop, const RunProgress& progress, WorkThread& drawing,
+        WorkerPool& pool, Judge& judge, const RlTaskSource::IsFair& is_fair)
+      : config_(config),
+        stop_(stop),
+        progress_(progress),
+        judge_(judge),
+        folder_(run, settings, start_of(config, config.objective.kl_weight > 0)),
+        from_(folder_.from()),
+        read_(read_tokenizer(config, from_)),
+        format_(read_.tokenizer),
+        model_(make_model(config, read_.tokenizer, format_.end(), from_)),
+        optimizer_(make_optimizer(
+            config, model_,
+            {.beta2 = config.beta2, .decay = config.decay, .clip = config.clip_norm}, from_)),
+        generator_(model_, read_.tokenizer, generator_options(config, model_)),
+        profile_(device_profile(config.target)),
+        tasks_(task_programs(config, Split::kTrain), task_options(config, config.tasks), format_,
+               drawing, pool, profile_, is_fair, stop),
+        held_out_source_(task_programs(config, Split::kValidation), task_options(config, 0),
+                         format_, drawing, pool, profile_, is_fair, stop),
+        curriculum_(curriculum_options(config)),
+        objective_(make_objective(config.objective)) {
+    if (config.objective.kl_weight > 0) {
+      reference_.emplace(make_start(config, read_.tokenizer, format_.end()));
+    }
+  }
+
+  RlEnd go() {
+    restore();
+    bool kept = true;
+    try {
+      evaluate_if_due();
+      while (step_ < config_.steps && !curriculum_.ended() && !stop_) {
+        begin_step();
+        const auto batch = batches_->next(curriculum_.weights(), phases_);
+        if (!batch) break;
+        kept = false;
+        learn(*batch);
+        if (broken_.now()) continue;
+        evaluate_if_due();
+        kept = step_ % config_.checkpoint_every == 0 || step_ == config_.steps;
+        if (kept) keep();
+      }
+    } catch (const EnvironmentError&) {  // what was learned so far is not lost with it
+      if (!kept && !broken_.now()) keep();
+      throw;
+    }
+    if (!kept) keep();
+    return {step_, step_ >= config_.steps || curriculum_.ended()};
+  }
+
+ private:
+  void restore() {
+    if (from_) {
+      step_ = from_->step;
+      place_ = from_->state.at("place").get<uint64_t>();
+      evaluated_ = from_->state.at("evaluated").get<int64_t>();
+      curriculum_.restore(from_->state.at("curriculum"));
+      progress_.line(folder_.goes_on_line());
+    }
+    batches_.emplace(config_,
+                     RlBatchMaker::Parts{generator_, tasks_, judge_, stop_,
+                                         [this](const std::string& now) { show(now); }},
+                     step_, place_);
+    log_.emplace(folder_.path(), from_ ? step_ + 1 : 0);
+  }
+
+  void keep() {
+    folder_.keep(
+        step_, model_, read_.json, *optimizer_,
+        {{"place", place_}, {"evaluated", evaluated_}, {"curriculum", curriculum_.state()}});
+  }
+
+  void begin_step() {
+    start_ = Clock::now();
+    phases_.clear();
+  }
+
+  void show(const std::string& now) const {
+    if (!progress_.live) return;
+    progress_.live({last_line_,
+                    "rewards " + sparkline(rewards_, kShownRewards) + "  level " +
+                        std::to_string(curriculum_.level()) + "  " + last_held_out_,
+                    now});
+  }
+
+  // ---- Learning
+
+  void learn(const RlBatch& batch) {
+    StepReport report;
+    report.level = curriculum_.level();
+    {
+      const Timed timed(phases_["update"]);
+      show("learning");
+      report.learned = update_all(groups_of(batch, format_));
+    }
+    ++step_;
+    place_ = batch.place;
+    report.step = step_;
+    report.steps = config_.steps;
+    report.seconds = seconds_since(start_);
+    report.phases = phases_;
+    report.judge = batch.report.times;
+    const BatchSummary summary = summarise(batch, config_.objective);
+    log_->write(step_, "rl", step_numbers(report, summary, batch.looked_at));
+    rewards_.push_back(summary.reward);
+    last_line_ = step_line(report, summary);
+    progress_.line(last_line_);
+    broken_.take(report.learned.norm, step_ == config_.steps, "rl.rate");
+  }
+
+  LearnReport update_all(const std::vector<SampledGroup>& groups) {
+    LearnReport out;
+    out.rate =
+        Schedule{config_.rate, config_.rate * config_.last_share, config_.warmup, config_.steps}.at(
+            step_);
+    const auto each = static_cast<size_t>(
+        config_.prompts_per_update > 0 ? config_.prompts_per_update : config_.prompts);
+    for (int64_t epoch = 0; epoch < config_.epochs; ++epoch) {
+      for (size_t first = 0; first < groups.size(); first += each) {
+        const auto begin = groups.begin() + static_cast<long>(first);
+        const auto end = groups.begin() + static_cast<long>(std::min(first + each, groups.size()));
+        add(update_one({begin, end}, out.rate), out);
+      }
+    }
+    const auto count = static_cast<double>(std::max<int64_t>(1, out.updates));
+    for (double* mean : {&out.loss, &out.kl, &out.clipped, &out.drift, &out.norm}) *mean /= count;
+    return out;
+  }
+
+  UpdateReport update_one(const std::vector<SampledGroup>& groups, double rate) {
+    return update(model_, reference_ ? &*reference_ : nullptr, *optimizer_, groups, objective_,
+                  rate,
+                  {.row = static_cast<size_t>(config_.row),
+                   .rows_at_once = static_cast<size_t>(config_.rows_at_once),
+                   .temperature = config_.temperature});
+  }
+
+  static void add(const UpdateReport& one, LearnReport& out) {
+    out.loss += one.loss;
+    out.kl += one.kl;
+    out.clipped += one.clipped;
+    out.drift += one.drift;
+    out.norm += one.norm;
+    out.tokens += one.tokens;
+    ++out.updates;
+  }
+
+  // ---- Held-out tasks
+
+  void evaluate_if_due() {
+    const bool due = step_ % config_.evaluate_every == 0 || step_ == config_.steps;
+    if (config_.validation > 0 && due && evaluated_ < step_) evaluate();
+  }
+
+  // Nothing comes of it where the run is to stop meanwhile.
+  void evaluate() {
+    const auto start = Clock::now();
+    const int level = curriculum_.level();
+    const std::vector<RlTask>& tasks = held_out();
+    if (stop_) return;
+    const auto batch = batches_->ask(tasks);
+    if (!batch) return;
+    const BatchSummary summary = summarise(*batch, config_.objective);
+    HeldOut found;
+    for (const auto& [each, right] : summary.by_level) {
+      found.correct += right.first;
+      found.judged += right.second;
+    }
+    evaluated_ = step_;
+    if (found.judged == 0) {  // says nothing of the model
+      progress_.line("held out: nothing could be judged");
+      return;
+    }
+    const Curriculum::Step step = curriculum_.take(found);
+    Json numbers = {{"level", level},
+                    {"pass", summary.correct},
+                    {"pass_from", lower_bound_of(found)},
+                    {"valid", summary.valid},
+                    {"right", found.correct},
+                    {"judged", found.judged},
+                    {"validate_seconds", seconds_since(start)}};
+    add_pass_by_level(summary, numbers);
+    log_->write(step_, "held_out", numbers);
+    last_held_out_ = held_out_line(level, found);
+    progress_.line(last_held_out_);
+    if (step == Curriculum::Step::kPromoted) {
+      progress_.line("goes on to level " + std::to_string(curriculum_.level()));
+    } else if (step == Curriculum::Step::kEnds) {
+      progress_.line("ends: it gets no better");
+    }
+  }
+
+  // Of the curriculum's level; with all levels at once, of all of them.
+  const std::vector<RlTask>& held_out() {
+    if (held_out_level_ == curriculum_.level()) return held_out_;
+    std::vector<double> weights = curriculum_.weights();
+    if (config_.one_by_one) {
+      for (size_t i = 0; i < weights.size(); ++i) {
+        weights[i] = config_.levels[i] == curriculum_.level() ? 1 : 0;
+      }
+    }
+    held_out_ = held_out_source_.next(static_cast<size_t>(config_.validation), 0, weights).tasks;
+    held_out_level_ = curriculum_.level();
+    return held_out_;
+  }
+
+  const RlConfig& config_;
+  const std::atomic<bool>& stop_;
+  const RunProgress& progress_;
+  Judge& judge_;
+  const RunFolder folder_;
+  const std::optional<FoundCheckpoint>& from_;
+  const RunTokenizer read_;
+  const AnswerFormat format_;
+  const Transformer model_;
+  std::optional<Transformer> reference_;
+  const std::unique_ptr<ParameterOptimizer> optimizer_;
+  Generator generator_;
+  const DeviceProfile profile_;
+  RlTaskSource tasks_, held_out_source_;
+  Curriculum curriculum_;
+  const Objective objective_;
+  std::optional<TrainLog> log_;
+
+  int64_t step_ = 0;        // batches learned from
+  uint64_t place_ = 0;      // of tasks, behind these
+  int64_t evaluated_ = -1;  // the last step at which held-out tasks were
+  int held_out_level_ = -1;
+  std::vector<RlTask> held_out_;
+
+  BrokenSteps broken_;
+  Clock::time_point start_;
+  PhaseSeconds phases_;
+  std::vector<double> rewards_;
+  std::string last_line_, last_held_out_;
+
+  std::optional<RlBatchMaker> batches_;  // last: its threads use the others
+};
+
+}  // namespace
+
+RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& run,
+             const std::atomic<bool>& stop, const RunProgress& progress, WorkThread& drawing,
+             WorkerPool& pool, Judge& judge, const RlTaskSource::IsFair& is_fair) {
+  check(config);
+  check_drawable(task_programs(config, config.validation > 0 ? Split::kValidation : Split::kTrain));
+  return RlRun(config, settings, run, stop, progress, drawing, pool, judge, is_fair).go();
+}
+
+namespace {
+
+std::unique_ptr<FunctionalJudge> make_opinions(const RlConfig& config) {
+  ChatOptions chat;
+  chat.url = config.opinion_url;
+  chat.model = config.opinion_model;
+  chat.concurrency = static_cast<int>(config.opinion_concurrency);
+  chat.timeout_seconds = kOpinionSeconds;
+  chat.flags = "judge.opinion";
+  if (const char* key = std::getenv(config.opinion_key_env.c_str())) chat.key = key;
+  return std::make_unique<FunctionalJudge>(chat, make_socket_transport(), make_steady_clock());
+}
+
+}  // namespace
+
+RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& run,
+             const std::atomic<bool>& stop, const RunProgress& progress) {
+  check(config);
+  const std::string said = check_start(config, config.objective.kl_weight > 0, run);
+  if (!said.empty()) progress.line(said);
+  const bool gpu = placed(config.backend).device().is_cuda();
+  const DeviceProfile profile = device_profile(config.target);
+  const WorkerConfig workers = default_worker_config();
+  WorkerConfig recording = workers;
+  recording.parallel = std::max(2, threads_of(0));
+  WorkThread drawing;
+  WorkerPool pool(recording);
+  drawing.begin([&] { pool.start(); }).get();
+  ExecutorConfig executing = default_executor_config(gpu ? "cuda" : "cpu");
+  executing.processes = static_cast<int>(config.executors);
+  executing.gpu = static_cast<int>(config.judge_gpu);
+  ExecutorClient executor(std::move(executing));
+  executor.hello();  // a GPU that is not there is no answer's fault
+  VerifierJudge judge(workers, executor, profile,
+                      {.jobs = static_cast<int>(config.judge_jobs),
+                       .trials = static_cast<int>(config.trials),
+                       .time = config.time,
+                       .build_seconds = config.build_seconds,
+                       .trial_seconds = config.trial_seconds});
+  std::unique_ptr<OpinionJudge> with_opinions;
+  if (!config.opinion_url.empty()) {
+    with_opinions = std::make_unique<OpinionJudge>(judge, make_opinions(config),
+                                                   static_cast<int>(config.opinion_concurrency));
+  }
+  RlTaskSource::IsFair is_fair;
+  Examiner examiner(pool, executor, profile);
+  if (config.hygiene) {
+    is_fair = [&](const Task& task, uint64_t seed) {
+      return examiner.examine(task, seed).flaw == Flaw::kNone;
+    };
+  }
+  Judge& whole = with_opinions ? static_cast<Judge&>(*with_opinions) : judge;
+  return run_rl(config, settings, run, stop, progress, drawing, pool, whole, is_fair);
+}
+
+}  // namespace kw
