@@ -7,7 +7,7 @@
 #include "program/task_json.h"
 #include "program/transform.h"
 #include "report/step_text.h"
-#include "verify/statistics.h"
+#include "verify/numerics/statistics.h"
 #include "verify/verifier.h"
 
 namespace kw {

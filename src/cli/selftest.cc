@@ -1,5 +1,5 @@
 // kernelwright selftest [CASES...]
-#include "verify/selftest.h"
+#include "verify/corpus/selftest.h"
 
 #include <cstdio>
 #include <iostream>

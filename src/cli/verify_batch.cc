@@ -8,7 +8,7 @@
 
 #include "cli/progress.h"
 #include "formats/error.h"
-#include "verify/batch_file.h"
+#include "verify/batch/batch_file.h"
 
 namespace kw {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "verify/intervals.h"
+#include "verify/numerics/intervals.h"
 
 namespace kw {
 

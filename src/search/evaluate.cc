@@ -9,8 +9,8 @@
 #include "program/task_json.h"
 #include "program/transform.h"
 #include "search/answer_stream.h"
-#include "verify/side_by_side.h"
-#include "verify/statistics.h"
+#include "verify/batch/side_by_side.h"
+#include "verify/numerics/statistics.h"
 
 namespace kw {
 namespace {

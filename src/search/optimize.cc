@@ -14,7 +14,7 @@
 #include "search/evaluate.h"
 #include "search/forms.h"
 #include "search/step_timer.h"
-#include "verify/statistics.h"
+#include "verify/numerics/statistics.h"
 
 namespace kw {
 namespace {

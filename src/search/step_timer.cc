@@ -4,7 +4,7 @@
 
 #include "program/transform.h"
 #include "search/fragments.h"
-#include "verify/statistics.h"
+#include "verify/numerics/statistics.h"
 
 namespace kw {
 namespace {

@@ -11,9 +11,9 @@
 #include "policy/task_key.h"
 #include "program/export.h"
 #include "program/transform.h"
-#include "verify/batch.h"
-#include "verify/side_by_side.h"
-#include "verify/statistics.h"
+#include "verify/batch/batch.h"
+#include "verify/batch/side_by_side.h"
+#include "verify/numerics/statistics.h"
 
 namespace kw {
 namespace {

@@ -4,9 +4,9 @@
 // once, all that are right are timed in one run, and the fastest alone is judged in full.
 //
 // Models go through in batches. Within one, recording and compiling fill the crew while the
-// executor judges, and equal samples are judged once (verify/batch.h), whichever policy wrote them.
-// All policies' samples for a model stand together, so that they share what its reference costs.
-// Borrows the crew, an ExecutorClient, the policies and the profile. One thread.
+// executor judges, and equal samples are judged once (verify/batch/batch.h), whichever policy wrote
+// them. All policies' samples for a model stand together, so that they share what its reference
+// costs. Borrows the crew, an ExecutorClient, the policies and the profile. One thread.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 
 #include "policy/policy.h"
 #include "verify/baselines.h"
-#include "verify/batch.h"
-#include "verify/crew.h"
+#include "verify/batch/batch.h"
+#include "verify/batch/crew.h"
 #include "verify/verifier.h"
 
 namespace kw {

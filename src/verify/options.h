@@ -10,7 +10,7 @@
 
 #include "runtime/protocol.h"
 #include "verify/checks.h"
-#include "verify/numerics.h"
+#include "verify/numerics/numerics.h"
 #include "worker/jobs.h"
 
 namespace kw {

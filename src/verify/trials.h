@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "program/program.h"
-#include "verify/domain.h"
+#include "verify/numerics/domain.h"
 #include "verify/options.h"
 
 namespace kw {

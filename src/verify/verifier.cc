@@ -11,7 +11,7 @@
 #include "verify/aliasing.h"
 #include "verify/blame.h"
 #include "verify/coverage.h"
-#include "verify/statistics.h"
+#include "verify/numerics/statistics.h"
 #include "verify/trials.h"
 
 namespace kw {

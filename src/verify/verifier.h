@@ -12,7 +12,7 @@
 #include "formats/error.h"
 #include "runtime/executor_client.h"
 #include "verify/checks.h"
-#include "verify/numerics.h"
+#include "verify/numerics/numerics.h"
 #include "verify/options.h"
 #include "verify/verdict.h"
 #include "worker/jobs.h"

@@ -6,8 +6,8 @@
 
 #include "verify/aliasing.h"
 #include "verify/coverage.h"
-#include "verify/numerics.h"
-#include "verify/statistics.h"
+#include "verify/numerics/numerics.h"
+#include "verify/numerics/statistics.h"
 #include "verify/verifier.h"
 
 namespace kw {

@@ -160,7 +160,7 @@ bool updated_alike(const at::Tensor& got, const at::Tensor& expected, const at::
   if (bit_equal(got, expected)) return true;
   if (!got.is_floating_point()) return false;
   if (!std::isfinite(distance(got, expected))) return false;
-  constexpr double kRmsFactor = 4, kFloor = 5;  // as of outputs (verify/numerics.cc)
+  constexpr double kRmsFactor = 4, kFloor = 5;  // as of outputs (verify/numerics/numerics.cc)
   constexpr double kRoundings = 4, kWorst = 0.1, kStray = 1e-3;
   const at::Device device = got.device();
   const double eps = dtype_eps(dtype_of(expected.scalar_type()));

@@ -14,7 +14,7 @@
 #pragma once
 
 #include "train/judge/judge.h"
-#include "verify/batch.h"
+#include "verify/batch/batch.h"
 
 namespace kw {
 

@@ -1,7 +1,7 @@
 #include "train/rl/curriculum.h"
 
 #include "formats/error.h"
-#include "verify/intervals.h"
+#include "verify/numerics/intervals.h"
 
 namespace kw {
 

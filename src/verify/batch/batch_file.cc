@@ -1,4 +1,4 @@
-#include "verify/batch_file.h"
+#include "verify/batch/batch_file.h"
 
 #include <cerrno>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "verify/intervals.h"
+#include "verify/numerics/intervals.h"
 
 #include <algorithm>
 #include <cassert>

@@ -1,7 +1,7 @@
 // Intervals against published values, against the equations that define them, and by how often they
 // hold what is true of samples drawn with fixed seeds. Tolerances of the latter are four standard
 // deviations of a binomial count, not tuned.
-#include "verify/intervals.h"
+#include "verify/numerics/intervals.h"
 
 #include <gtest/gtest.h>
 

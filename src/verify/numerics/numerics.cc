@@ -1,4 +1,4 @@
-#include "verify/numerics.h"
+#include "verify/numerics/numerics.h"
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "verify/batch.h"
+#include "verify/batch/batch.h"
 
 namespace kw {
 

@@ -1,5 +1,5 @@
 // With the real worker.
-#include "verify/crew.h"
+#include "verify/batch/crew.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

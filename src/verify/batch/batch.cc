@@ -1,4 +1,4 @@
-#include "verify/batch.h"
+#include "verify/batch/batch.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-#include "verify/crew.h"
+#include "verify/batch/crew.h"
 
 #include <algorithm>
 #include <stop_token>

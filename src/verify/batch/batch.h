@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "verify/crew.h"
+#include "verify/batch/crew.h"
 #include "verify/verifier.h"
 
 namespace kw {

@@ -1,4 +1,4 @@
-#include "verify/domain.h"
+#include "verify/numerics/domain.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "verify/side_by_side.h"
+#include "verify/batch/side_by_side.h"
 
 namespace kw {
 

@@ -1,4 +1,4 @@
-#include "verify/statistics.h"
+#include "verify/numerics/statistics.h"
 
 #include <algorithm>
 #include <cassert>

@@ -1,4 +1,4 @@
-#include "verify/selftest.h"
+#include "verify/corpus/selftest.h"
 
 #include <algorithm>
 #include <chrono>

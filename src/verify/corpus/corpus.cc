@@ -1,4 +1,4 @@
-#include "verify/corpus.h"
+#include "verify/corpus/corpus.h"
 
 #include <algorithm>
 #include <fstream>

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "verify/corpus.h"
+#include "verify/corpus/corpus.h"
 #include "verify/verifier.h"
 
 namespace kw {
