@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Golden vectors of a tokenizer trained here (src/formats/bpe_trainer.h), made with Hugging Face's
+"""Golden vectors of a tokenizer trained here (src/formats/tokens/bpe_trainer.h), made with Hugging Face's
 tokenizers.
 
     scripts/make_bpe_vectors.py build/bpe_train OUT

@@ -8,11 +8,11 @@
 #include "cli/common.h"
 #include "cli/suite_models.h"
 #include "formats/error.h"
-#include "formats/scratch_folder.h"
+#include "formats/files/scratch_folder.h"
 #include "policy/conversation.h"
 #include "policy/task_key.h"
 #include "policy/verl_row.h"
-#include "program/transform.h"
+#include "program/rewrite/transform.h"
 #include "report/figures.h"
 #include "worker/parquet.h"
 

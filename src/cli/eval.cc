@@ -17,7 +17,7 @@
 #include "cli/policy_flags.h"
 #include "cli/suite_models.h"
 #include "formats/error.h"
-#include "formats/scratch_folder.h"
+#include "formats/files/scratch_folder.h"
 #include "formats/sha256.h"
 #include "report/eval_run.h"
 #include "search/suite.h"

@@ -13,8 +13,8 @@
 #include "cli/policy_flags.h"
 #include "cli/progress.h"
 #include "formats/error.h"
+#include "formats/files/read_file.h"
 #include "formats/on_threads.h"
-#include "formats/read_file.h"
 #include "policy/functional_judge.h"
 #include "report/opinions.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "formats/error.h"
-#include "formats/scratch_folder.h"
+#include "formats/files/scratch_folder.h"
 
 namespace kw {
 namespace {

@@ -11,7 +11,7 @@
 #include "cli/policy_flags.h"
 #include "cli/progress.h"
 #include "formats/error.h"
-#include "formats/scratch_folder.h"
+#include "formats/files/scratch_folder.h"
 #include "report/html.h"
 #include "search/stored_package.h"
 #include "search/stored_schedules.h"

@@ -8,7 +8,7 @@
 #include "cli/common.h"
 #include "cli/verify_batch.h"
 #include "formats/error.h"
-#include "formats/scratch_folder.h"
+#include "formats/files/scratch_folder.h"
 #include "verify/baselines.h"
 
 namespace kw {

@@ -10,7 +10,7 @@
 #include "executor/replay/loaded_task.h"
 #include "executor/trial/trial.h"
 #include "formats/frame.h"
-#include "worker/channel.h"
+#include "worker/process/channel.h"
 
 namespace kw {
 

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "formats/error.h"
-#include "formats/read_file.h"
+#include "formats/files/read_file.h"
 #include "formats/sha256.h"
 
 namespace kw {

@@ -13,8 +13,8 @@
 #include <set>
 
 #include "formats/error.h"
+#include "formats/files/read_file.h"
 #include "formats/json.h"
-#include "formats/read_file.h"
 
 namespace kw {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "formats/error.h"
-#include "formats/read_file.h"
+#include "formats/files/read_file.h"
 #include "formats/safetensors.h"
 #include "model/stored.h"
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "formats/tokenizer.h"
+#include "formats/tokens/tokenizer.h"
 #include "model/device_graph.h"
 #include "model/transformer.h"
 

@@ -12,8 +12,8 @@
 #include <numbers>
 
 #include "formats/error.h"
+#include "formats/files/read_file.h"
 #include "formats/model_folder.h"
-#include "formats/read_file.h"
 #include "formats/safetensors.h"
 #include "model/adapter.h"
 #include "model/stored.h"

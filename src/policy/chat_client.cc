@@ -7,7 +7,7 @@
 
 #include "formats/error.h"
 #include "policy/retry.h"
-#include "worker/process.h"
+#include "worker/process/process.h"
 
 namespace kw {
 namespace {

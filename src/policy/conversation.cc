@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "formats/error.h"
-#include "formats/read_file.h"
+#include "formats/files/read_file.h"
 #include "policy/prompt.h"
 
 namespace kw {

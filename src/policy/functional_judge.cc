@@ -3,7 +3,7 @@
 #include <random>
 
 #include "formats/error.h"
-#include "worker/process.h"
+#include "worker/process/process.h"
 
 namespace kw {
 namespace {

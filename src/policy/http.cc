@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "policy/tls.h"
-#include "worker/unique_fd.h"
+#include "worker/process/unique_fd.h"
 
 namespace kw {
 namespace {

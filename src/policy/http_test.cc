@@ -5,8 +5,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "worker/process/unique_fd.h"
 #include "worker/test_folder.h"
-#include "worker/unique_fd.h"
 
 namespace kw {
 namespace {

@@ -5,11 +5,11 @@
 #include <mutex>
 
 #include "formats/error.h"
-#include "formats/read_file.h"
-#include "formats/scratch_folder.h"
+#include "formats/files/read_file.h"
+#include "formats/files/scratch_folder.h"
 #include "policy/prompt.h"
 #include "policy/task_key.h"
-#include "program/step_writer.h"
+#include "program/python/step_writer.h"
 #include "worker/compile_server.h"
 
 namespace kw {

@@ -15,8 +15,8 @@
 #include <thread>
 
 #include "formats/error.h"
-#include "formats/scratch_folder.h"
-#include "worker/process.h"
+#include "formats/files/scratch_folder.h"
+#include "worker/process/process.h"
 
 namespace kw {
 namespace {

@@ -1,8 +1,8 @@
 #include "policy/prompt.h"
 
-#include "program/python_text.h"
-#include "program/step_writer.h"
-#include "program/transform.h"
+#include "program/python/python_text.h"
+#include "program/python/step_writer.h"
+#include "program/rewrite/transform.h"
 
 namespace kw {
 namespace {

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "formats/error.h"
-#include "formats/read_file.h"
+#include "formats/files/read_file.h"
 #include "formats/sha256.h"
 #include "policy/prompt.h"
 #include "policy/task_key.h"

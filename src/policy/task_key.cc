@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "program/cost.h"
-#include "program/transform.h"
+#include "program/rewrite/transform.h"
 
 namespace kw {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "formats/python_tokens.h"
+#include "formats/tokens/python_tokens.h"
 #include "ops/operator.h"
 
 namespace kw {

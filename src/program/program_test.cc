@@ -10,10 +10,10 @@
 
 #include "formats/error.h"
 #include "program/cost.h"
-#include "program/export.h"
+#include "program/python/export.h"
+#include "program/rewrite/transform.h"
 #include "program/spelled_cost.h"
 #include "program/task_json.h"
-#include "program/transform.h"
 
 namespace kw {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "formats/error.h"
-#include "formats/read_file.h"
+#include "formats/files/read_file.h"
 #include "report/eval_summary.h"
 #include "report/figures.h"
 

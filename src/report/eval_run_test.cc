@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "formats/error.h"
-#include "formats/read_file.h"
-#include "formats/scratch_folder.h"
+#include "formats/files/read_file.h"
+#include "formats/files/scratch_folder.h"
 #include "formats/sha256.h"
 #include "report/eval_page.h"
 #include "report/run_comparison.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "formats/scratch_folder.h"
+#include "formats/files/scratch_folder.h"
 
 namespace kw {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "formats/error.h"
-#include "formats/read_file.h"
+#include "formats/files/read_file.h"
 #include "formats/sha256.h"
 #include "report/figures.h"
 

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <string>
 
-#include "formats/python_tokens.h"
+#include "formats/tokens/python_tokens.h"
 
 namespace kw {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "formats/json.h"
-#include "worker/channel.h"
-#include "worker/process.h"
+#include "worker/process/channel.h"
+#include "worker/process/process.h"
 
 namespace kw {
 

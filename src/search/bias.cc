@@ -1,8 +1,8 @@
 #include "search/bias.h"
 
 #include "ops/operator.h"
-#include "program/transform.h"
-#include "program/weights.h"
+#include "program/rewrite/transform.h"
+#include "program/rewrite/weights.h"
 
 namespace kw {
 

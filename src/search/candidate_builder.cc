@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "formats/error.h"
-#include "program/transform.h"
+#include "program/rewrite/transform.h"
 
 namespace kw {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "formats/on_threads.h"
-#include "program/transform.h"
+#include "program/rewrite/transform.h"
 #include "search/cover.h"
 #include "search/fragments.h"
 #include "search/roofline.h"

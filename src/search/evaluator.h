@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "program/transform.h"
+#include "program/rewrite/transform.h"
 #include "search/attempt.h"
 
 namespace kw {

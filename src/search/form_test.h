@@ -8,8 +8,8 @@
 #include <string>
 
 #include "formats/error.h"
-#include "program/export.h"
-#include "program/transform.h"
+#include "program/python/export.h"
+#include "program/rewrite/transform.h"
 #include "search/forms.h"
 #include "verify/verifier.h"
 

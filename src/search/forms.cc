@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "program/algebra.h"
+#include "program/rewrite/algebra.h"
 #include "search/bias.h"
 #include "search/layout.h"
 

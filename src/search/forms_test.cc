@@ -4,8 +4,8 @@
 
 #include <random>
 
-#include "program/algebra.h"
 #include "program/cost.h"
+#include "program/rewrite/algebra.h"
 #include "program/task_json.h"
 #include "search/form_test.h"
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "ops/operator.h"
-#include "program/transform.h"
+#include "program/rewrite/transform.h"
 
 namespace kw {
 namespace {

@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "formats/error.h"
-#include "program/export.h"
-#include "program/transform.h"
+#include "program/python/export.h"
+#include "program/rewrite/transform.h"
 #include "search/cover_search.h"
 #include "search/evaluate.h"
 #include "search/forms.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "ops/operator.h"
-#include "program/python_text.h"
-#include "program/transform.h"
+#include "program/python/python_text.h"
+#include "program/rewrite/transform.h"
 
 namespace kw {
 namespace {

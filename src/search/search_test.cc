@@ -4,7 +4,7 @@
 #include <random>
 #include <set>
 
-#include "program/transform.h"
+#include "program/rewrite/transform.h"
 #include "search/cover.h"
 #include "search/fragments.h"
 #include "search/suite.h"

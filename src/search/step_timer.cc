@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "program/transform.h"
+#include "program/rewrite/transform.h"
 #include "search/fragments.h"
 #include "verify/numerics/statistics.h"
 

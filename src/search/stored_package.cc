@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "formats/sha256.h"
-#include "program/transform.h"
+#include "program/rewrite/transform.h"
 
 namespace kw {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "formats/error.h"
 #include "policy/task_key.h"
-#include "program/transform.h"
+#include "program/rewrite/transform.h"
 
 namespace kw {
 namespace {

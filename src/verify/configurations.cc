@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "formats/sha256.h"
-#include "program/transform.h"
+#include "program/rewrite/transform.h"
 #include "verify/blame.h"
 #include "verify/verifier.h"
 

@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "ops/operator.h"
+#include "program/rewrite/transform.h"
 #include "program/spelled_cost.h"
-#include "program/transform.h"
 
 namespace kw {
 namespace {

@@ -15,8 +15,8 @@
 #include <string>
 
 #include "formats/json.h"
-#include "worker/channel.h"
-#include "worker/process.h"
+#include "worker/process/channel.h"
+#include "worker/process/process.h"
 #include "worker/work_thread.h"
 
 namespace kw {

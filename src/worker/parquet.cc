@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "formats/error.h"
-#include "worker/process.h"
+#include "worker/process/process.h"
 #include "worker/worker_pool.h"
 
 namespace kw {

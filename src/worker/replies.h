@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "formats/frame.h"
-#include "worker/sandbox.h"
-#include "worker/unique_fd.h"
+#include "worker/process/sandbox.h"
+#include "worker/process/unique_fd.h"
 #include "worker/worker_pool.h"
 
 namespace kw {

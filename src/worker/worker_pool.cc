@@ -16,8 +16,8 @@
 #include <thread>
 
 #include "formats/error.h"
+#include "worker/process/zygote.h"
 #include "worker/replies.h"
-#include "worker/zygote.h"
 
 namespace kw {
 namespace {

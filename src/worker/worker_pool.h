@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "formats/frame.h"
-#include "worker/sandbox.h"
+#include "worker/process/sandbox.h"
 #include "worker/work_thread.h"
 
 namespace kw {

@@ -1,8 +1,8 @@
 // Task documents: parse, check, write, read again; and what the verifier asks of every task.
 #include "fuzz.h"
 #include "program/cost.h"
+#include "program/rewrite/transform.h"
 #include "program/task_json.h"
-#include "program/transform.h"
 #include "verify/aliasing.h"
 #include "verify/coverage.h"
 

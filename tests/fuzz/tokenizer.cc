@@ -1,5 +1,5 @@
 // tokenizer.json files, and what such a tokenizer makes of a text.
-#include "formats/tokenizer.h"
+#include "formats/tokens/tokenizer.h"
 
 #include "fuzz.h"
 

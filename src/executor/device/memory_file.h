@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "worker/unique_fd.h"
+#include "worker/process/unique_fd.h"
 
 namespace kw {
 

@@ -21,7 +21,7 @@
 #include "executor/aten/guarded_memory.h"
 #include "executor/aten/operators.h"
 #include "program/program.h"
-#include "program/transform.h"
+#include "program/rewrite/transform.h"
 
 namespace kw {
 

@@ -22,9 +22,9 @@
 #include "executor/replay/loaded_task.h"
 #include "executor/replay/replay.h"
 #include "formats/error.h"
-#include "program/export.h"
+#include "program/python/export.h"
+#include "program/rewrite/transform.h"
 #include "program/task_json.h"
-#include "program/transform.h"
 
 namespace kw {
 namespace {

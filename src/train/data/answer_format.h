@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/tokenizer.h"
+#include "formats/tokens/tokenizer.h"
 #include "train/step/packing.h"
 
 namespace kw {

@@ -12,7 +12,7 @@
 
 #include "formats/error.h"
 #include "policy/prompt.h"
-#include "program/transform.h"
+#include "program/rewrite/transform.h"
 #include "synth/program.h"
 #include "train/step/streams.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "formats/error.h"
-#include "formats/read_file.h"
+#include "formats/files/read_file.h"
 #include "formats/safetensors.h"
 
 namespace kw {

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "formats/error.h"
-#include "formats/read_file.h"
+#include "formats/files/read_file.h"
 #include "train/run/run.h"
 
 namespace kw {

@@ -1,7 +1,7 @@
 #include "train/run/run.h"
 
 #include "formats/error.h"
-#include "formats/read_file.h"
+#include "formats/files/read_file.h"
 #include "train/rl/rl_run.h"
 #include "train/sft/sft_run.h"
 #include "train/verl/verl_export.h"

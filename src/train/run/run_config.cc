@@ -5,9 +5,9 @@
 #include <set>
 
 #include "formats/error.h"
+#include "formats/files/read_file.h"
 #include "formats/model_folder.h"
-#include "formats/read_file.h"
-#include "formats/special_tokens.h"
+#include "formats/tokens/special_tokens.h"
 #include "model/config.h"
 #include "synth/operators.h"
 #include "train/data/answer_format.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/tokenizer.h"
+#include "formats/tokens/tokenizer.h"
 #include "model/transformer.h"
 #include "train/data/program_source.h"
 #include "train/run/checkpoint.h"

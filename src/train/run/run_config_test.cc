@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "formats/error.h"
-#include "formats/read_file.h"
-#include "formats/scratch_folder.h"
+#include "formats/files/read_file.h"
+#include "formats/files/scratch_folder.h"
 #include "model/config.h"
 #include "model/transformer.h"
 #include "train/data/answer_format.h"

@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "formats/error.h"
+#include "formats/files/read_file.h"
 #include "formats/model_folder.h"
-#include "formats/read_file.h"
 #include "train/step/placement.h"
 
 namespace kw {

@@ -18,7 +18,7 @@
 #include "policy/chat_request.h"
 #include "train/data/answer_format.h"
 #include "train/run/host_memory.h"
-#include "worker/unique_fd.h"
+#include "worker/process/unique_fd.h"
 
 namespace kw {
 

@@ -11,7 +11,7 @@
 
 #include "formats/error.h"
 #include "policy/http_request.h"
-#include "worker/channel.h"
+#include "worker/process/channel.h"
 
 namespace kw {
 namespace {

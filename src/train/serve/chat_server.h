@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "policy/chat_request.h"
-#include "worker/unique_fd.h"
+#include "worker/process/unique_fd.h"
 
 namespace kw {
 

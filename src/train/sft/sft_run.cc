@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "formats/error.h"
-#include "formats/read_file.h"
+#include "formats/files/read_file.h"
 #include "formats/sha256.h"
 #include "train/data/example_stream.h"
 #include "train/run/run_folder.h"

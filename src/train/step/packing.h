@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "formats/tokenizer.h"
+#include "formats/tokens/tokenizer.h"
 
 namespace kw {
 

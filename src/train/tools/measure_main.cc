@@ -10,9 +10,9 @@
 #include <random>
 
 #include "formats/error.h"
+#include "formats/files/read_file.h"
 #include "formats/json.h"
 #include "formats/model_folder.h"
-#include "formats/read_file.h"
 #include "model/generator.h"
 #include "train/step/adamw.h"
 #include "train/step/placement.h"

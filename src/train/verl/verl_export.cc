@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "formats/error.h"
+#include "formats/files/read_file.h"
 #include "formats/model_folder.h"
-#include "formats/read_file.h"
 #include "policy/verl_row.h"
 #include "train/step/placement.h"
 #include "train/verl/verl_settings.h"

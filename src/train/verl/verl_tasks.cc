@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "formats/error.h"
-#include "program/transform.h"
+#include "program/rewrite/transform.h"
 #include "synth/task_row.h"
 
 namespace kw {

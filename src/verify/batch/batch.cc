@@ -8,8 +8,8 @@
 
 #include "formats/error.h"
 #include "formats/sha256.h"
+#include "program/rewrite/transform.h"
 #include "program/task_json.h"
-#include "program/transform.h"
 
 namespace kw {
 namespace {

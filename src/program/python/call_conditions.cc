@@ -1,0 +1,115 @@
+#include "program/python/call_conditions.h"
+
+#include <set>
+
+#include "program/python/python_text.h"
+#include "program/rewrite/transform.h"
+
+namespace kw {
+namespace {
+
+// Whether an argument is the number, string or None that was recorded: `==` alone is no test of
+// that, as True == 1, and a tensor answers with a tensor.
+std::string literal_check(const Json& literal, const std::string& path) {
+  if (literal.is_null() || literal.is_boolean()) return path + " is " + python_literal(literal);
+  const bool special = literal.is_object();  // {"f": "inf"}
+  const char* type = literal.is_string() ? "str" : literal.is_number_integer() ? "int" : "float";
+  const std::string typed = "type(" + path + ") is " + type + " and ";
+  if (special && literal.front() == "nan") return typed + path + " != " + path;
+  return typed + path + " == " + (special ? special_float(literal) : python_literal(literal));
+}
+
+}  // namespace
+
+void argument_leaves(const Json& tree, const std::string& path, std::vector<std::string>& leaves,
+                     std::vector<std::string>& checks) {
+  if (!tree.is_object() || tree.contains("f")) {
+    checks.push_back(literal_check(tree, path));
+    return;
+  }
+  const std::string kind = tree.begin().key();
+  const Json& body = tree.front();
+  if (kind == "in") {
+    std::string& leaf = leaves.at(body.get<size_t>());
+    if (!leaf.empty()) checks.push_back(path + " is " + leaf);  // one tensor, given twice
+    if (leaf.empty()) leaf = path;
+  } else if (kind == "dict") {
+    std::string keys;
+    for (const Json& item : body) keys += python_literal(item[0]) + ", ";
+    checks.push_back("isinstance(" + path + ", dict) and list(" + path + ") == [" + keys + "]");
+    for (const Json& item : body) {
+      argument_leaves(item[1], path + "[" + python_literal(item[0]) + "]", leaves, checks);
+    }
+  } else if (kind == "list" || kind == "tuple") {
+    checks.push_back("isinstance(" + path + ", " + kind + ") and len(" + path +
+                     ") == " + std::to_string(body.size()));
+    for (size_t i = 0; i < body.size(); ++i) {
+      argument_leaves(body[i], path + "[" + std::to_string(i) + "]", leaves, checks);
+    }
+  }
+}
+
+std::string expectation(const Value& value) {
+  return "(" + torch_dtype(value.dtype) + ", " + python_tuple(value.shape) + ", " +
+         python_tuple(value.strides) + ")";
+}
+
+// Shape, strides and dtype decide what the kernels do; descriptors also want aligned addresses,
+// which views of a tensor may not have.
+std::string matches_function(const Task& task) {
+  const std::string_view aligned =
+      "                and tensor.storage_offset() * tensor.element_size() % 16 == 0\n";
+  return R"py(
+
+def _kw_matches(tensors, expected):
+    """True when every tensor is on the current GPU and has the dtype, shape and strides the
+    kernels were written for, and neither gradients nor autocast are wanted."""
+    try:
+        for tensor, (dtype, shape, strides) in zip(tensors, expected):
+            if not (
+                tensor.is_cuda
+                and tensor.dtype == dtype
+                and tensor.shape == shape
+                and tensor.stride() == strides
+                and not tensor.is_neg()
+)py" + std::string(takes_descriptors(task) ? aligned : "") +
+         R"py(            ):
+                return False
+    except AttributeError:  # a number in the place of a tensor
+        return False
+    if not {tensor.get_device() for tensor in tensors} <= {torch.cuda.current_device()}:
+        return False
+    if torch.is_autocast_enabled("cuda"):
+        return False
+    return not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
+)py";
+}
+
+std::string other_sharing(const Task& task, const StepWriter& writer) {
+  const Program& forward = task.forward;
+  std::set<int> written;
+  for (const Step& step : forward.steps) {
+    for (ValueId id : step_writes(step, task.kernels)) written.insert(forward.values[id].storage);
+  }
+  std::string out;
+  const size_t state = task.state.size(), derived = task.derive.outputs.size();
+  for (size_t i = 0; i < state; ++i) {
+    const std::vector<std::string>& names = task.state[i].names;
+    for (size_t k = 1; k < names.size(); ++k) {
+      out += " or not torch._C._is_alias_of(" + attribute_path(names[k]) + ", " +
+             writer.name(forward.inputs[i]) + ")";
+    }
+  }
+  for (size_t b = state + derived; b < forward.inputs.size(); ++b) {
+    for (size_t a = 0; a < b; ++a) {
+      if (a >= state && a < state + derived) continue;  // nobody else's memory
+      const ValueId x = forward.inputs[a], y = forward.inputs[b];
+      const int one = forward.values[x].storage, other = forward.values[y].storage;
+      if (one == other || !(written.count(one) || written.count(other))) continue;
+      out += " or torch._C._is_alias_of(" + writer.name(x) + ", " + writer.name(y) + ")";
+    }
+  }
+  return out.empty() ? out : out.substr(4);
+}
+
+}  // namespace kw

@@ -1,0 +1,27 @@
+// What optimized.py asks before it runs its steps instead of the original: Python conditions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "program/python/step_writer.h"
+
+namespace kw {
+
+// For each leaf {"in": k} of an argument tree the Python expression that reaches it, from `path`;
+// `checks` collects what literals and containers must be, each after those of what it stands in.
+void argument_leaves(const Json& tree, const std::string& path, std::vector<std::string>& leaves,
+                     std::vector<std::string>& checks);
+
+// An entry of the list that _kw_matches() compares tensors with: dtype, shape and strides.
+std::string expectation(const Value& value);
+
+// The function _kw_matches() of a module with this task's kernels.
+std::string matches_function(const Task& task);
+
+// When memory is not shared as it was recorded, in Python; empty where that cannot matter. Ties of
+// parameters must still hold, and arguments must not overlap what forward writes to: the steps may
+// run in another order than the original's.
+std::string other_sharing(const Task& task, const StepWriter& writer);
+
+}  // namespace kw

@@ -1,0 +1,170 @@
+#include "program/python/export.h"
+
+#include "formats/error.h"
+#include "program/python/call_conditions.h"
+#include "program/python/python_text.h"
+#include "program/python/slice_writer.h"
+#include "program/python/step_writer.h"
+#include "program/rewrite/transform.h"
+
+namespace kw {
+namespace {
+
+// The class: each part is some lines of it.
+class ModuleWriter {
+ public:
+  explicit ModuleWriter(const Task& task) : task_(task), forward_(task, task.forward) {
+    name_state();
+    name_arguments();
+  }
+
+  std::string text() {
+    std::string out = "class ModelNew(" + task_.source.cls + "):\n    \"\"\"" + task_.source.cls;
+    out +=
+        R"py( with its forward replaced by the steps below. Parameters, buffers and state_dict keys
+    are the original's. Other shapes, dtypes or layouts, and calls that want gradients, run the
+    original forward."""
+
+    _kw_expected = (
+)py";
+    out += expected_ + "    )\n\n";
+    if (!task_.derive.outputs.empty()) out += derived();
+    out += R"py(    def _kw_original(self, args, kwargs):
+        if not self.__dict__.get("_kw_warned"):
+            self.__dict__["_kw_warned"] = True
+            warnings.warn("ModelNew: running the original forward, because its kernels are for other "
+                          "arguments, shapes, dtypes, layouts, another mode (train or eval) or "
+                          "another GPU than the current one, or autocast or gradients are wanted "
+                          "(no torch.no_grad())")
+        return super().forward(*args, **kwargs)
+
+    def forward(self, *args, **kwargs):
+)py";
+    return out + forward();
+  }
+
+  // A function that the class calls, or nothing.
+  std::string helper() const {
+    const std::string own = forward_.helper();
+    return own.empty() ? StepWriter(task_, task_.derive).helper() : own;
+  }
+
+ private:
+  // Attribute paths of the state and names for it: p0, p1, ...
+  void name_state() {
+    for (size_t i = 0; i < task_.state.size(); ++i) {
+      if (task_.state[i].names.empty()) {
+        throw InputError("export: the model keeps a tensor that no attribute path reaches");
+      }
+      const std::string name = "p" + std::to_string(i);
+      bind_state_ += "        " + name + " = " + attribute_path(task_.state[i].names[0]) + "\n";
+      guard(task_.forward.inputs[i], name);
+    }
+  }
+
+  // Tensors among the arguments, and what must hold of the rest.
+  void name_arguments() {
+    const std::vector<ValueId>& inputs = task_.forward.inputs;
+    const size_t first = task_.state.size() + task_.derive.outputs.size();
+    std::vector<std::string> leaves(inputs.size() - first);
+    for (size_t k = 0; k < task_.arguments.size(); ++k) {
+      argument_leaves(task_.arguments[k], argument(k), leaves, checks_);
+    }
+    for (size_t k = 0; k < leaves.size(); ++k) {
+      const bool plain = k < task_.source.parameters.size() && leaves[k] == argument(k);
+      const std::string name = plain ? task_.source.parameters[k] + "_" : "x" + std::to_string(k);
+      bind_arguments_ += "        " + name + " = " + leaves[k] + "\n";
+      guard(inputs[first + k], name);
+    }
+  }
+
+  static std::string argument(size_t k) { return "args[" + std::to_string(k) + "]"; }
+
+  void guard(ValueId id, const std::string& name) {
+    forward_.name(id, name);
+    guarded_ += name + ", ";
+    expected_ += "        " + expectation(task_.forward.values[id]) + ",\n";
+  }
+
+  // _kw_derived(): what depends on the parameters alone.
+  std::string derived() {
+    StepWriter pack(task_, task_.derive);
+    std::string held, key, packed;
+    for (size_t i = 0; i < task_.state.size(); ++i) {
+      const std::string p = "p" + std::to_string(i);
+      pack.name(task_.derive.inputs[i], p);
+      held += p + ", " + p + ".detach(), ";
+      key += "(id(" + p + "), " + p + "._version, " + p + ".untyped_storage()._cdata), ";
+    }
+    const std::string steps = pack.steps("            ");
+    for (ValueId id : task_.derive.outputs) packed += pack.name(id) + ", ";
+    return R"py(    def _kw_derived(self):
+        """Tensors that depend on the parameters alone, made again when those change."""
+)py" + bind_state_ +
+           "        try:\n            key = (" + key + R"py()
+        except RuntimeError:  # inference tensors count no versions
+            key = object()
+        if self.__dict__.get("_kw_key") != key:
+)py" + steps +
+           "            self.__dict__[\"_kw_packed\"] = (" + packed + R"py()
+            self.__dict__["_kw_held"] = ()py" +
+           held + R"py()  # so that no other tensor gets their ids or addresses
+            self.__dict__["_kw_key"] = key
+        return self.__dict__["_kw_packed"]
+
+)py";
+  }
+
+  // The body of forward().
+  std::string forward() {
+    std::string condition = "kwargs or len(args) != " + std::to_string(task_.arguments.size());
+    for (const std::string& check : checks_) condition += " or not (" + check + ")";
+    if (task_.source.mode == "train") condition += " or not self.training";
+    if (task_.source.mode == "eval") condition += " or self.training";
+    std::string bind_derived;
+    for (size_t k = 0; k < task_.derive.outputs.size(); ++k) {
+      const std::string name = "d" + std::to_string(k);
+      forward_.name(task_.forward.inputs[task_.state.size() + k], name);
+      bind_derived += name + ", ";
+    }
+    if (!bind_derived.empty()) {
+      bind_derived.resize(bind_derived.size() - 1);
+      bind_derived = "        " + bind_derived + " = self._kw_derived()\n";
+    }
+    std::string out = original_if(condition) + bind_state_ + bind_arguments_ +
+                      original_if("not _kw_matches((" + guarded_ + "), self._kw_expected)");
+    if (const std::string other = other_sharing(task_, forward_); !other.empty()) {
+      out += original_if(other);
+    }
+    out += bind_derived + forward_.steps("        ");
+    return out + "        return " + forward_.result(task_.result) + "\n";
+  }
+
+  static std::string original_if(const std::string& condition) {
+    return "        if " + condition + ":\n            return self._kw_original(args, kwargs)\n";
+  }
+
+  const Task& task_;
+  StepWriter forward_;
+  std::string bind_state_, bind_arguments_;  // statements that name what forward's inputs are
+  std::string guarded_, expected_;           // names of tensors, what they must be
+  std::vector<std::string> checks_;          // conditions on the other arguments
+};
+
+}  // namespace
+
+std::string export_python(const Task& original, const std::string& user_source) {
+  Task task = canonical(original);
+  SliceWriter slices(user_source);
+  for (Kernel& kernel : task.kernels) slices.add(kernel);
+  ModuleWriter writer(task);
+  const std::string module = writer.text();
+  return user_source + (user_source.ends_with("\n") ? "" : "\n") +
+         "\n\n# ---- Written by Kernelwright. Needs torch and triton, and what the model imports. "
+         "----\n" +
+         "import torch\nimport warnings\n" +
+         (takes_descriptors(task) ? "import triton.tools.tensor_descriptor\n" : "") +
+         slices.text() + matches_function(task) + writer.helper() + "\n\n" + module;
+}
+
+}  // namespace kw

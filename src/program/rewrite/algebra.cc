@@ -1,0 +1,353 @@
+#include "program/rewrite/algebra.h"
+
+#include <algorithm>
+
+#include "ops/operator.h"
+#include "program/cost.h"
+#include "program/rewrite/linear_map.h"
+#include "program/rewrite/transform.h"
+
+namespace kw {
+namespace {
+
+// One rewrite of the forward steps `first` and `second`, where `second` alone reads what `first`
+// makes. Rules work on a copy of the task and leave the steps that replace both.
+class Rewrite {
+ public:
+  Rewrite(const Task& task, int first, int second)
+      : task_(task), weights_(task_), first_(first), second_(second) {}
+
+  // What was done, and `task` then is the result; empty when no rule applies.
+  using Rule = std::string (Rewrite::*)();
+  std::string apply(Rule rule) {
+    std::string change = (this->*rule)();
+    if (change.empty()) return change;
+    // In the place of the first step what it read is there, and nothing has overwritten it.
+    auto& steps = task_.forward.steps;
+    steps.erase(steps.begin() + second_);
+    steps.erase(steps.begin() + first_);
+    steps.insert(steps.begin() + first_, made_.begin(), made_.end());
+    task_ = canonical(task_);
+    return change;
+  }
+  const Task& task() const { return task_; }
+
+  std::string fold_after();
+  std::string fold_before();
+  std::string merge();
+  std::string reduce_before();
+  std::string reduce_features();
+  std::string pool_before();
+
+ private:
+  const Program& forward() const { return task_.forward; }
+  const Value& value(ValueId id) const { return forward().values[id]; }
+  std::optional<LinearMap> map_at(int step) const {
+    return read_linear_map(forward(), forward().steps[step], weights_);
+  }
+
+  struct Reduction {
+    AtenCall call;
+    ValueId result = -1;
+    std::set<int> dims;
+    bool keepdim = false, mean = false;
+    int64_t count = 1;  // elements in each result
+  };
+  std::optional<Reduction> reduction(const LinearMap& map) const;
+  ValueId reduced_input(const LinearMap& map, const Reduction& reduction, bool keepdim);
+  ValueId sum_of_taps(const LinearMap& map, const Reduction& reduction, ValueId weight);
+  void make(AtenCall call, std::vector<int64_t> shape, ValueId result);
+
+  Task task_;
+  WeightMaker weights_;
+  int first_, second_;
+  std::vector<Step> made_;
+};
+
+std::string kind(const LinearMap& map) {
+  if (!map.convolution) return "a linear layer";
+  return map.transposed ? "a transposed convolution" : "a convolution";
+}
+
+std::string kind_of_affine(const Step& step) {
+  const std::string& op = std::get<AtenCall>(step).op;
+  return op.find("batch_norm") != std::string::npos ? "a batch norm" : "a factor or addend";
+}
+
+// (x W + b) s + t = x (W s) + (b s + t)
+std::string Rewrite::fold_after() {
+  const auto map = map_at(first_);
+  if (!map) return {};
+  const auto affine = read_affine(forward(), forward().steps[second_], map->channel, weights_);
+  if (!affine || affine->input != map->result) return {};
+  MapWeights made = load(*map, weights_);
+  if (affine->scale) {
+    made.weight = scale_features(*map, made.weight, *affine->scale, true, weights_);
+    if (made.bias) made.bias = weights_.mul(*made.bias, *affine->scale);
+  }
+  if (affine->shift) {
+    if (!made.bias) made.bias = weights_.zeros(map->out_features);
+    made.bias = weights_.add(*made.bias, *affine->shift);
+  }
+  make(emit(*map, map->input, made, weights_), value(affine->result).shape, affine->result);
+  return kind_of_affine(forward().steps[second_]) + " folded into " + kind(*map);
+}
+
+// (x s) W + b = x (s W) + b. An addend stays: (x + t) W = x W + t W, but where t takes away what x
+// is large by (a mean, say), two large products would be subtracted, and no state that trials draw
+// need be like the one that a user loads.
+std::string Rewrite::fold_before() {
+  const auto map = map_at(second_);
+  if (!map) return {};
+  const auto affine = read_affine(forward(), forward().steps[first_], map->channel, weights_);
+  if (!affine || affine->result != map->input || !affine->scale || affine->shift) return {};
+  MapWeights made = load(*map, weights_);
+  made.weight = scale_features(*map, made.weight, *affine->scale, false, weights_);
+  make(emit(*map, affine->input, made, weights_), value(map->result).shape, map->result);
+  return kind_of_affine(forward().steps[first_]) + " folded into " + kind(*map);
+}
+
+// (x W + b) V + c = x (W V) + (b V + c)
+std::string Rewrite::merge() {
+  const auto a = map_at(first_), b = map_at(second_);
+  if (!a || !b || b->input != a->result) return {};
+  const bool fits = a->pointwise && b->pointwise && a->groups == 1 && b->groups == 1;
+  if (!fits || a->convolution != b->convolution) return {};
+  const MapWeights wa = load(*a, weights_), wb = load(*b, weights_);
+  const ValueId second = weights_.view(wb.weight, {b->out_features, b->in_features});
+  MapWeights made;
+  made.weight = weights_.mm(second, weights_.view(wa.weight, {a->out_features, a->in_features}));
+  made.bias = wb.bias;
+  if (wa.bias) {
+    const ValueId column = weights_.view(*wa.bias, {a->out_features, 1});
+    const ValueId pushed = weights_.view(weights_.mm(second, column), {b->out_features});
+    made.bias = wb.bias ? weights_.add(*wb.bias, {ValueRef{pushed}}) : pushed;
+  }
+  std::vector<int64_t> shape = weights_.shape(wb.weight);
+  shape[1] = a->in_features;
+  made.weight = weights_.view(made.weight, shape);
+  make(emit(*b, a->input, made, weights_), value(b->result).shape, b->result);
+  return "two " + std::string(a->convolution ? "convolutions" : "linear layers") + " made one";
+}
+
+// The second step, when it is a mean or a sum over given dimensions of the map's result.
+std::optional<Rewrite::Reduction> Rewrite::reduction(const LinearMap& map) const {
+  const auto* call = std::get_if<AtenCall>(&forward().steps[second_]);
+  if (!call || !is_default(*call, "dtype") || is_default(*call, "dim")) return std::nullopt;
+  Reduction out;
+  out.mean = call->op == "aten.mean.dim";
+  if (!out.mean && call->op != "aten.sum.dim_IntList") return std::nullopt;
+  out.call = *call;
+  out.result = call->results[0];
+  out.keepdim = flag(*call, "keepdim");
+  const auto& shape = value(map.result).shape;
+  for (int64_t d : integers(*call, "dim", 1)) {
+    const int dim = static_cast<int>(d < 0 ? d + static_cast<int64_t>(shape.size()) : d);
+    if (out.dims.insert(dim).second) out.count *= shape[dim];
+  }
+  return out.dims.empty() ? std::nullopt : std::optional(out);
+}
+
+// The map's input after the same reduction.
+ValueId Rewrite::reduced_input(const LinearMap& map, const Reduction& reduction, bool keepdim) {
+  Value like = value(map.input);
+  std::vector<int64_t> shape;
+  for (int d = 0; d < static_cast<int>(like.shape.size()); ++d) {
+    if (!reduction.dims.count(d)) shape.push_back(like.shape[d]);
+    if (reduction.dims.count(d) && keepdim) shape.push_back(1);
+  }
+  like.shape = std::move(shape);
+  like.strides = contiguous_strides(like.shape);
+  const ValueId out = add_value(task_.forward, like);
+  AtenCall call = reduction.call;
+  call.args["self"] = {ValueRef{map.input}};
+  call.args.erase("keepdim");
+  if (keepdim) call.args["keepdim"] = {true};
+  call.results = {out};
+  made_.push_back(call);
+  return out;
+}
+
+// The last step: its result is `result`, or of another shape with as many elements and `result` a
+// view of it.
+void Rewrite::make(AtenCall call, std::vector<int64_t> shape, ValueId result) {
+  if (shape == value(result).shape) {
+    call.results = {result};
+    made_.push_back(std::move(call));
+    return;
+  }
+  Value like = value(result);
+  like.shape = std::move(shape);
+  like.strides = contiguous_strides(like.shape);
+  const ValueId made = add_value(task_.forward, like);
+  task_.forward.values[made].storage = value(result).storage;
+  call.results = {made};
+  made_.push_back(std::move(call));
+  made_.push_back(AtenCall{"aten.view.default",
+                           {{"self", {ValueRef{made}}}, {"size", int_list(value(result).shape)}},
+                           {result},
+                           {}});
+}
+
+// The mean of x W + b over positions is (the mean of x) W + b. Over all positions of a transposed
+// convolution with nothing cut off, each element of x meets each tap of the window once.
+std::string Rewrite::reduce_before() {
+  const auto map = map_at(first_);
+  const auto reduced = map ? reduction(*map) : std::nullopt;
+  if (!reduced || reduced->dims.count(map->channel)) return {};
+  if (map->convolution && reduced->dims.count(0)) return {};
+  const std::vector<int64_t> shape = value(map->input).shape;
+  const bool everywhere = map->convolution && reduced->dims.size() + 2 == shape.size();
+  const bool no_positions = everywhere && map->groups == 1;  // only features are left
+  if (!map->pointwise && !(no_positions && map->transposed && !map->padded)) return {};
+  MapWeights made = load(*map, weights_);
+  if (made.bias && !reduced->mean) {
+    made.bias = weights_.mul(*made.bias, {static_cast<double>(reduced->count)});
+  }
+  if (no_positions) {
+    made.weight = sum_of_taps(*map, *reduced, made.weight);
+    make(emit_linear(reduced_input(*map, *reduced, false), made, weights_),
+         {shape[0], map->out_features}, reduced->result);
+  } else {
+    // A convolution needs its positions, if only one.
+    const bool keep = map->convolution || reduced->keepdim;
+    std::vector<int64_t> result = value(reduced->result).shape;
+    if (map->convolution) {
+      result = value(map->result).shape;
+      for (int d : reduced->dims) result[d] = 1;
+    }
+    make(emit(*map, reduced_input(*map, *reduced, keep), made, weights_), result, reduced->result);
+  }
+  return std::string(reduced->mean ? "a mean" : "a sum") + " moved before " + kind(*map);
+}
+
+// [out, in]: what all positions of a result get of one element of the input, or their mean of the
+// mean over the input's positions, which may be fewer.
+ValueId Rewrite::sum_of_taps(const LinearMap& map, const Reduction& reduction, ValueId weight) {
+  if (!map.transposed) return weights_.view(weight, {map.out_features, map.in_features});
+  std::vector<int64_t> window(reduction.dims.begin(), reduction.dims.end());
+  weight = weights_.transposed(weights_.sum(weight, window, false));
+  if (!reduction.mean) return weight;
+  const auto& shape = value(map.input).shape;
+  const double positions = static_cast<double>(value(map.input).numel() / (shape[0] * shape[1]));
+  return weights_.mul(weight, {positions / static_cast<double>(reduction.count)});
+}
+
+// The sum of the features of x W + b is x (W 1) + b 1: a map with one feature.
+std::string Rewrite::reduce_features() {
+  const auto map = map_at(first_);
+  const auto reduced = map ? reduction(*map) : std::nullopt;
+  if (!reduced || reduced->dims != std::set<int>{map->channel} || map->groups != 1) return {};
+  MapWeights made = load(*map, weights_);
+  made.weight = weights_.sum(made.weight, {map->transposed ? 1 : 0}, true);
+  if (made.bias) made.bias = weights_.sum(*made.bias, {0}, true);
+  if (reduced->mean) {
+    const Term factor = {1 / static_cast<double>(map->out_features)};
+    made.weight = weights_.mul(made.weight, factor);
+    if (made.bias) made.bias = weights_.mul(*made.bias, factor);
+  }
+  std::vector<int64_t> shape = value(map->result).shape;
+  shape[map->channel] = 1;
+  make(emit(*map, map->input, made, weights_), shape, reduced->result);
+  return std::string(reduced->mean ? "a mean" : "a sum") + " of features folded into " + kind(*map);
+}
+
+// Averages over windows of positions, none of them partly outside, before a map of each position.
+std::string Rewrite::pool_before() {
+  const auto map = map_at(first_);
+  if (!map || !map->convolution || !map->pointwise) return {};
+  const auto* pool = std::get_if<AtenCall>(&forward().steps[second_]);
+  if (!pool) return {};
+  if (pool->op == "aten.avg_pool2d.default" || pool->op == "aten.avg_pool3d.default") {
+    for (int64_t p : integers(*pool, "padding", 1)) {
+      if (p != 0) return {};
+    }
+    if (flag(*pool, "ceil_mode") || !is_default(*pool, "divisor_override")) return {};
+  } else if (pool->op != "aten._adaptive_avg_pool2d.default" &&
+             pool->op != "aten._adaptive_avg_pool3d.default") {
+    return {};
+  }
+  const ValueId result = pool->results[0];
+  if (value(result).shape.size() != value(map->input).shape.size()) return {};
+  Value like = value(result);
+  like.shape[1] = map->in_features;
+  like.strides = contiguous_strides(like.shape);
+  const ValueId pooled = add_value(task_.forward, like);
+  AtenCall call = *pool;
+  call.args["self"] = {ValueRef{map->input}};
+  call.results = {pooled};
+  made_.push_back(std::move(call));
+  make(emit(*map, pooled, load(*map, weights_), weights_), value(result).shape, result);
+  return "an average pool moved before " + kind(*map);
+}
+
+// Whether a step makes one value that anybody uses: a batch norm's statistics are of no use.
+bool makes_one_value(const Step& step, const std::map<ValueId, std::vector<int>>& readers) {
+  const auto made = step_defines(step);
+  return std::holds_alternative<AtenCall>(step) && !made.empty() &&
+         std::all_of(made.begin() + 1, made.end(), [&](ValueId id) { return !readers.count(id); });
+}
+
+// The step that reads what step `i` makes, when nobody else can tell that the value between them is
+// gone: it is no result and is read once (views of it and writes to it read it too). -1 otherwise.
+int only_reader(const Task& task, int i) {
+  const Program& forward = task.forward;
+  std::map<ValueId, std::vector<int>> readers;
+  for (int k = 0; k < static_cast<int>(forward.steps.size()); ++k) {
+    Step step = forward.steps[k];
+    for_each_value(step, [&](ValueId& id) { readers[id].push_back(k); });
+  }
+  for (ValueId id : forward.outputs) readers[id].push_back(-1);
+  if (!makes_one_value(forward.steps[i], readers)) return -1;
+  const ValueId made = step_defines(forward.steps[i])[0];
+  const auto& reading = readers[made];
+  if (reading.size() != 1 || reading[0] < 0) return -1;
+  return makes_one_value(forward.steps[reading[0]], readers) ? reading[0] : -1;
+}
+
+bool cheaper(const Task& task, const Task& than) {
+  const Cost a = program_cost(task.forward), b = program_cost(than.forward);
+  return a.flops <= b.flops && a.bytes <= b.bytes && (a.flops < b.flops || a.bytes < b.bytes);
+}
+
+bool may_map(const Step& step) {
+  const auto* call = std::get_if<AtenCall>(&step);
+  const OperatorRow* row = call ? find_operator(call->op) : nullptr;
+  return row && (row->cls == OpClass::kMatmul || row->cls == OpClass::kConv);
+}
+
+// A rule on step `i` and the only reader of its result; false when none applies.
+bool simplify_at(int i, Simplified& out) {
+  static constexpr Rewrite::Rule kRules[] = {&Rewrite::fold_after,    &Rewrite::fold_before,
+                                             &Rewrite::reduce_before, &Rewrite::reduce_features,
+                                             &Rewrite::pool_before,   &Rewrite::merge};
+  const auto& steps = out.task.forward.steps;
+  const int reader = only_reader(out.task, i);
+  if (reader < 0 || (!may_map(steps[i]) && !may_map(steps[reader]))) return false;
+  for (const Rewrite::Rule rule : kRules) {
+    Rewrite rewrite(out.task, i, reader);
+    const std::string change = rewrite.apply(rule);
+    if (change.empty() || !cheaper(rewrite.task(), out.task)) continue;
+    out.task = rewrite.task();
+    out.changes.push_back(change);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<Simplified> simplified(const Task& task) {
+  Simplified out{task, {}};
+  for (size_t before = 1; before != out.changes.size();) {
+    before = out.changes.size();
+    for (int i = 0; i < static_cast<int>(out.task.forward.steps.size()); ++i) {
+      while (simplify_at(i, out)) {
+      }
+    }
+    if (out.changes.empty()) return std::nullopt;
+  }
+  return out;
+}
+
+}  // namespace kw

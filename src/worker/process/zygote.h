@@ -1,0 +1,72 @@
+// The running zygote of a WorkerPool: its process, its sandbox, its control socket, its stderr.
+//
+// The protocol is docs/formats/protocol.md, "Worker". The zygote itself never runs a candidate's
+// code, but what it says is parsed as strictly as anything else. One thread.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "worker/process/process.h"
+#include "worker/process/sandbox.h"
+#include "worker/replies.h"
+#include "worker/worker_pool.h"
+
+namespace kw {
+
+class Zygote {
+ public:
+  // Starts it and waits until it is ready. EnvironmentError with its own last words when not.
+  explicit Zygote(const WorkerConfig& config);
+  // A copy of one that is ready, in its sandbox, which ends with it. Several threads may copy one.
+  static std::unique_ptr<Zygote> copy_of(Zygote& original);
+  // The control socket of such a copy, for another process, which makes a Zygote of it there by
+  // lent(). `err` is where it prints.
+  UniqueFd lend(int err);
+  // Nothing where it does not answer, as the one that lent it has ended.
+  static std::unique_ptr<Zygote> lent(UniqueFd control);
+
+  const Json& versions() const { return versions_; }
+  // The sandbox's (but of one that was lent, which is another process's), then those that each
+  // child adds.
+  const std::vector<SandboxLayer>& layers() const { return layers_; }
+  int control_fd() const { return control_.get(); }
+  // -1 once it has closed it (as poll(2) likes it).
+  int stderr_fd() const { return stderr_open_ ? stderr_.read_end() : -1; }
+  void drain_stderr() { stderr_open_ = stderr_open_ && stderr_.drain(); }
+
+  // Hands over a job's socket; false when the zygote cannot take it.
+  bool send_job(uint64_t id, int socket, uint64_t memory_bytes);
+  // The next report, or nothing when there is none now. Sets dead() when the zygote has closed its
+  // socket or says what it should not.
+  std::optional<ZygoteReport> receive();
+  bool dead() const { return dead_; }
+  // Whether it has closed its socket, without reading what it says.
+  bool gone() const;
+  // How it ended and what it printed last, for people. Kills it when it still runs.
+  std::string obituary();
+
+ private:
+  explicit Zygote(std::shared_ptr<Sandbox> sandbox);
+
+  std::optional<Json> receive_message(std::vector<UniqueFd>* fds);
+  void take_greeting(const JsonReader& in);
+  void give_up(std::string fault);
+  void wait_until_ready(std::chrono::milliseconds patience);
+
+  std::shared_ptr<Sandbox> sandbox_;  // null: another process's
+  OutputTail stderr_;
+  UniqueFd control_;
+  std::mutex copying_;
+  Process process_;  // none of a copy, whose parent is the original
+  Json versions_;
+  std::vector<SandboxLayer> layers_;
+  bool stderr_open_ = true;
+  bool dead_ = false;
+  std::string fault_;  // what it did wrong, when it did not just end
+};
+
+}  // namespace kw
