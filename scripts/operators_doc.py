@@ -63,8 +63,8 @@ def rows():
     return found
 
 
-SYNTH_OPERATORS = ROOT / "src/synth/operators.cc"
-SYNTH_ROWS = ROOT / "src/synth/rows.cc"
+SYNTH_OPERATORS = ROOT / "src/synth/draw/synth_operators.cc"
+SYNTH_ROWS = ROOT / "src/synth/draw/rows.cc"
 STRING = r'"((?:[^"\\]|\\.)*)"'
 
 

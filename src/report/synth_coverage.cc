@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "synth/operators.h"
+#include "synth/draw/synth_operators.h"
 
 namespace kw {
 namespace {

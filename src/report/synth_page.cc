@@ -7,8 +7,8 @@
 #include "report/figures.h"
 #include "report/sections.h"
 #include "report/synth_summary.h"
-#include "synth/operators.h"
-#include "synth/split.h"
+#include "synth/draw/split.h"
+#include "synth/draw/synth_operators.h"
 
 namespace kw {
 namespace {

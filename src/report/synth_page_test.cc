@@ -6,7 +6,7 @@
 #include "report/markup.h"
 #include "report/strict_reader.h"
 #include "report/synth_summary.h"
-#include "synth/operators.h"
+#include "synth/draw/synth_operators.h"
 
 namespace kw {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "report/figures.h"
 #include "report/markup.h"
-#include "synth/operators.h"
-#include "synth/split.h"
+#include "synth/draw/split.h"
+#include "synth/draw/synth_operators.h"
 
 namespace kw {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "formats/error.h"
 #include "formats/json.h"
-#include "synth/size_problem.h"
+#include "synth/sizes/size_problem.h"
 
 namespace kw {
 namespace {

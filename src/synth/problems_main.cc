@@ -25,7 +25,7 @@
 #include <iostream>
 
 #include "formats/json.h"
-#include "synth/program.h"
+#include "synth/draw/drawn_program.h"
 
 namespace kw {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "formats/json.h"
-#include "synth/program.h"
+#include "synth/draw/drawn_program.h"
 #include "synth/task_source.h"
 
 namespace kw {

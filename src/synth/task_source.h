@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "synth/draw/drawn_program.h"
 #include "synth/hygiene.h"
-#include "synth/program.h"
 
 namespace kw {
 

@@ -6,7 +6,7 @@
 
 #include "formats/error.h"
 #include "formats/sha256.h"
-#include "synth/random.h"
+#include "synth/draw/random.h"
 #include "train/step/streams.h"
 
 namespace kw {

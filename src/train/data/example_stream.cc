@@ -7,7 +7,7 @@
 #include <stop_token>
 
 #include "formats/error.h"
-#include "synth/random.h"
+#include "synth/draw/random.h"
 #include "train/run/timed.h"
 #include "train/step/streams.h"
 

@@ -13,7 +13,7 @@
 #include "formats/error.h"
 #include "policy/prompt.h"
 #include "program/rewrite/transform.h"
-#include "synth/program.h"
+#include "synth/draw/drawn_program.h"
 #include "train/step/streams.h"
 
 namespace kw {

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "ops/dtype.h"
-#include "synth/dims.h"
-#include "synth/operators.h"
-#include "synth/program.h"
-#include "synth/split.h"
+#include "synth/draw/drawn_program.h"
+#include "synth/draw/split.h"
+#include "synth/draw/synth_operators.h"
+#include "synth/sizes/dims.h"
 #include "worker/device_profile.h"
 #include "worker/jobs.h"
 

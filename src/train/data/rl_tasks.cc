@@ -4,7 +4,7 @@
 
 #include "formats/error.h"
 #include "policy/prompt.h"
-#include "synth/random.h"
+#include "synth/draw/random.h"
 #include "train/step/streams.h"
 
 namespace kw {

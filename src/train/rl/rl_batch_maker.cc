@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "synth/random.h"
+#include "synth/draw/random.h"
 #include "train/run/timed.h"
 #include "train/step/streams.h"
 

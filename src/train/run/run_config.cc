@@ -9,7 +9,7 @@
 #include "formats/model_folder.h"
 #include "formats/tokens/special_tokens.h"
 #include "model/config.h"
-#include "synth/operators.h"
+#include "synth/draw/synth_operators.h"
 #include "train/data/answer_format.h"
 #include "train/run/host_memory.h"
 #include "train/step/lora.h"

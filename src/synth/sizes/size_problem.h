@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "synth/shapes.h"
+#include "synth/draw/shapes.h"
 
 namespace kw {
 

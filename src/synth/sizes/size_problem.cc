@@ -1,4 +1,4 @@
-#include "synth/size_problem.h"
+#include "synth/sizes/size_problem.h"
 
 #include <algorithm>
 #include <utility>

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "synth/proposal.h"
-#include "synth/random.h"
+#include "synth/draw/random.h"
+#include "synth/sizes/proposal.h"
 
 namespace kw {
 

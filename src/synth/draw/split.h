@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "synth/skeleton.h"
+#include "synth/draw/skeleton.h"
 
 namespace kw {
 

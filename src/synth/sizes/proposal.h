@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "synth/bounds.h"
-#include "synth/powers.h"
+#include "synth/sizes/bounds.h"
+#include "synth/sizes/powers.h"
 
 namespace kw {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "synth/random.h"
+#include "synth/draw/random.h"
 
 namespace kw {
 

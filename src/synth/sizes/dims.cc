@@ -1,4 +1,4 @@
-#include "synth/dims.h"
+#include "synth/sizes/dims.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "ops/operator.h"
-#include "synth/operators.h"
+#include "synth/draw/synth_operators.h"
 
 namespace kw {
 namespace {

@@ -1,4 +1,4 @@
-#include "synth/proposal.h"
+#include "synth/sizes/proposal.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "synth/split.h"
+#include "synth/draw/split.h"
 
 #include <array>
 #include <string>

@@ -1,4 +1,4 @@
-#include "synth/program.h"
+#include "synth/draw/drawn_program.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,9 +1,9 @@
-#include "synth/bounds.h"
+#include "synth/sizes/bounds.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "synth/powers.h"
+#include "synth/sizes/powers.h"
 
 namespace kw {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 
-#include "synth/operators.h"
+#include "synth/draw/synth_operators.h"
 
 namespace kw {
 namespace {

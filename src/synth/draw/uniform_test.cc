@@ -12,7 +12,7 @@
 #include <string>
 
 #include "ops/operator.h"
-#include "synth/program.h"
+#include "synth/draw/drawn_program.h"
 
 namespace kw {
 namespace {

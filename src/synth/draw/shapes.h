@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "synth/few.h"
-#include "synth/sizes.h"
-#include "synth/skeleton.h"
+#include "synth/draw/few.h"
+#include "synth/draw/skeleton.h"
+#include "synth/sizes/sizes.h"
 
 namespace kw {
 

@@ -1,4 +1,4 @@
-#include "synth/shapes.h"
+#include "synth/draw/shapes.h"
 
 #include <algorithm>
 

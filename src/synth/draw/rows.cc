@@ -4,7 +4,7 @@
 #include <string>
 
 #include "ops/operator.h"
-#include "synth/operators.h"
+#include "synth/draw/synth_operators.h"
 
 namespace kw {
 namespace {

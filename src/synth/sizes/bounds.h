@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "synth/size_problem.h"
+#include "synth/sizes/size_problem.h"
 
 namespace kw {
 

@@ -1,4 +1,4 @@
-#include "synth/operators.h"
+#include "synth/draw/synth_operators.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Splits share nothing, and training never sees a pair that is held out.
-#include "synth/split.h"
+#include "synth/draw/split.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 
 #include "formats/error.h"
-#include "synth/program.h"
+#include "synth/draw/drawn_program.h"
 
 namespace kw {
 namespace {

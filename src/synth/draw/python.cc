@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "synth/program.h"
+#include "synth/draw/drawn_program.h"
 
 namespace kw {
 namespace {

@@ -1,4 +1,4 @@
-#include "synth/sizes.h"
+#include "synth/sizes/sizes.h"
 
 #include <gtest/gtest.h>
 

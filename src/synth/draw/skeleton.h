@@ -8,9 +8,9 @@
 #include <functional>
 #include <vector>
 
-#include "synth/few.h"
-#include "synth/operators.h"
-#include "synth/random.h"
+#include "synth/draw/few.h"
+#include "synth/draw/random.h"
+#include "synth/draw/synth_operators.h"
 
 namespace kw {
 

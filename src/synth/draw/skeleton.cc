@@ -1,4 +1,4 @@
-#include "synth/skeleton.h"
+#include "synth/draw/skeleton.h"
 
 #include <algorithm>
 #include <cmath>

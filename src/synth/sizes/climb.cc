@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "synth/size_problem.h"
+#include "synth/sizes/size_problem.h"
 
 namespace kw {
 

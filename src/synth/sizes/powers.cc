@@ -1,11 +1,11 @@
-#include "synth/powers.h"
+#include "synth/sizes/powers.h"
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <mutex>
 
-#include "synth/sizes.h"
+#include "synth/sizes/sizes.h"
 
 namespace kw {
 namespace {
