@@ -8,7 +8,7 @@ once, and what Inductor wrote for it becomes a module (inductor_source.py).
 PATH gets {"plan", "source", "fault"} in JSON; the fault says in one line why there is no candidate in what
 Inductor wrote, else it is empty.
 
-A task's text (task_text() in src/policy/prompt.h) is written from a recorded program. A recording is hostile,
+A task's text (task_text() in src/policy/chat/prompt.h) is written from a recorded program. A recording is hostile,
 so its text is run only where it is one function that calls the program's operators, and nothing else. On a CPU,
 Inductor writes the same kind of text, but nothing is launched: each kernel stands in the first configuration
 that would be tried.

@@ -9,7 +9,7 @@
 #include "cli/suite_models.h"
 #include "formats/error.h"
 #include "formats/files/scratch_folder.h"
-#include "policy/conversation.h"
+#include "policy/chat/conversation.h"
 #include "policy/task_key.h"
 #include "policy/verl_row.h"
 #include "program/rewrite/transform.h"

@@ -15,7 +15,7 @@
 #include "formats/error.h"
 #include "formats/files/read_file.h"
 #include "formats/on_threads.h"
-#include "policy/functional_judge.h"
+#include "policy/chat/reviewer.h"
 #include "report/opinions.h"
 
 namespace kw {

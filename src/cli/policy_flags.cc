@@ -8,9 +8,9 @@
 #include <tuple>
 
 #include "formats/error.h"
+#include "policy/answer_files.h"
 #include "policy/inductor.h"
 #include "policy/mixed.h"
-#include "policy/replay.h"
 #include "worker/worker_pool.h"
 
 namespace kw {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/common.h"
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 #include "worker/jobs.h"
 
 namespace kw {

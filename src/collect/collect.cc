@@ -5,7 +5,7 @@
 
 #include "formats/error.h"
 #include "formats/sha256.h"
-#include "policy/conversation.h"
+#include "policy/chat/conversation.h"
 #include "report/figures.h"
 
 namespace kw {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "collect/similarity.h"
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 #include "report/eval_run.h"
 
 namespace kw {

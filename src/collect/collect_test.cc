@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "formats/error.h"
-#include "policy/conversation.h"
+#include "policy/chat/conversation.h"
 
 namespace kw {
 namespace {

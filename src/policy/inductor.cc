@@ -7,7 +7,7 @@
 #include "formats/error.h"
 #include "formats/files/read_file.h"
 #include "formats/files/scratch_folder.h"
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 #include "policy/task_key.h"
 #include "program/python/step_writer.h"
 #include "worker/compile_server.h"

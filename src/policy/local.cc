@@ -9,7 +9,7 @@
 #include "formats/error.h"
 #include "formats/model_folder.h"
 #include "formats/sha256.h"
-#include "policy/http.h"
+#include "net/http.h"
 #include "policy/openai.h"
 
 namespace kw {

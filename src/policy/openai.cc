@@ -6,7 +6,7 @@
 #include "formats/error.h"
 #include "formats/on_threads.h"
 #include "formats/sha256.h"
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 #include "policy/task_key.h"
 
 namespace kw {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "policy/chat_client.h"
+#include "policy/chat/chat_client.h"
 #include "policy/policy.h"
 
 namespace kw {

@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "formats/error.h"
-#include "policy/prompt.h"
-#include "policy/retry.h"
+#include "net/retry.h"
+#include "policy/chat/prompt.h"
 #include "policy/test_fragment.h"
 
 namespace kw {

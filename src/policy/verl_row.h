@@ -4,7 +4,7 @@
 #include <string>
 
 #include "formats/json.h"
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 
 namespace kw {
 

@@ -1,4 +1,4 @@
-// Opinions on the samples of a run of eval (policy/functional_judge.h): how they lie beside it, and
+// Opinions on the samples of a run of eval (policy/chat/reviewer.h): how they lie beside it, and
 // how they agree with verdicts. Pure but for reading. Any thread.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "policy/functional_judge.h"
+#include "policy/chat/reviewer.h"
 #include "report/eval_run.h"
 
 namespace kw {

@@ -12,7 +12,7 @@
 #include <iterator>
 
 #include "ops/operator.h"
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 #include "program/task_json.h"
 #include "teacher/teacher.h"
 #include "worker/device_profile.h"

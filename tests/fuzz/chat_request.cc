@@ -1,12 +1,12 @@
 // What is sent to a server of a model: HTTP requests, and the JSON in them.
-#include "policy/chat_request.h"
+#include "policy/chat/chat_request.h"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "fuzz.h"
-#include "policy/http_request.h"
+#include "net/http_request.h"
 
 namespace kw {
 namespace {

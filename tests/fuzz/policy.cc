@@ -3,10 +3,10 @@
 #include <string>
 
 #include "fuzz.h"
-#include "policy/chat_stream.h"
-#include "policy/functional_judge.h"
-#include "policy/http_message.h"
-#include "policy/prompt.h"
+#include "net/http_message.h"
+#include "policy/chat/chat_stream.h"
+#include "policy/chat/prompt.h"
+#include "policy/chat/reviewer.h"
 
 namespace kw {
 namespace {

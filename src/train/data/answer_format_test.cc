@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "formats/error.h"
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 
 namespace kw {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/conversation.h"
+#include "policy/chat/conversation.h"
 #include "train/data/answer_format.h"
 #include "train/data/pairs.h"
 

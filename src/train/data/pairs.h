@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 #include "train/data/program_source.h"
 
 namespace kw {

@@ -12,7 +12,7 @@
 
 #include "formats/error.h"
 #include "model/transformer.h"
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 #include "train/data/answer_format.h"
 #include "train/run/test_machine.h"
 

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "formats/error.h"
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 #include "program/rewrite/transform.h"
 #include "synth/draw/drawn_program.h"
 #include "train/step/streams.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "formats/error.h"
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 #include "synth/draw/random.h"
 #include "train/step/streams.h"
 

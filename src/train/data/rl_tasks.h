@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 #include "train/data/answer_format.h"
 #include "train/data/program_source.h"
 #include "worker/work_thread.h"

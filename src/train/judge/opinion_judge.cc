@@ -5,7 +5,7 @@
 
 #include "formats/error.h"
 #include "formats/on_threads.h"
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 
 namespace kw {
 namespace {

@@ -1,10 +1,10 @@
-// Verdicts, less what a language model calls no kernel of its own (policy/functional_judge.h):
+// Verdicts, less what a language model calls no kernel of its own (policy/chat/reviewer.h):
 // valid = syntax * functional, as TritonRL has it (arXiv:2510.17891). Only answers that the verdict
 // accepts are asked about, as no reward is paid for others, and equal ones to a task once. Where no
 // opinion comes the verdict stands: an endpoint that is down changes rewards, and is counted.
 #pragma once
 
-#include "policy/functional_judge.h"
+#include "policy/chat/reviewer.h"
 #include "train/judge/judge.h"
 
 namespace kw {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "formats/error.h"
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 #include "train/data/program_source.h"
 #include "train/run/test_machine.h"
 

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <set>
 
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 
 namespace kw {
 namespace {

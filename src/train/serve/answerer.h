@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "model/generator.h"
-#include "policy/chat_request.h"
+#include "policy/chat/chat_request.h"
 #include "train/data/answer_format.h"
 #include "train/run/host_memory.h"
 #include "worker/process/unique_fd.h"

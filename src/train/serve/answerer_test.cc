@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "formats/error.h"
-#include "policy/chat_stream.h"
-#include "policy/http.h"
+#include "net/http.h"
+#include "policy/chat/chat_stream.h"
 #include "train/serve/serve.h"
 #include "worker/test_folder.h"
 

@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "formats/error.h"
-#include "policy/http_request.h"
+#include "net/http_request.h"
 #include "worker/process/channel.h"
 
 namespace kw {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "policy/chat_request.h"
+#include "policy/chat/chat_request.h"
 #include "worker/process/unique_fd.h"
 
 namespace kw {

@@ -11,8 +11,8 @@
 #include <latch>
 
 #include "formats/error.h"
-#include "policy/chat_stream.h"
-#include "policy/http.h"
+#include "net/http.h"
+#include "policy/chat/chat_stream.h"
 #include "worker/test_folder.h"
 
 namespace kw {

@@ -5,7 +5,7 @@
 
 #include "formats/error.h"
 #include "formats/model_folder.h"
-#include "policy/conversation.h"
+#include "policy/chat/conversation.h"
 #include "train/run/test_run.h"
 
 namespace kw {

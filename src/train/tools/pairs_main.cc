@@ -9,7 +9,7 @@
 
 #include "formats/error.h"
 #include "formats/json.h"
-#include "policy/conversation.h"
+#include "policy/chat/conversation.h"
 #include "synth/hygiene.h"
 #include "train/data/pairs.h"
 #include "train/data/pairs_check.h"

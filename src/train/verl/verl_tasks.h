@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 #include "synth/hygiene.h"
 #include "train/rl/rl_config.h"
 

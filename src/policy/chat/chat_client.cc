@@ -1,4 +1,4 @@
-#include "policy/chat_client.h"
+#include "policy/chat/chat_client.h"
 
 #include <algorithm>
 #include <cctype>
@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "formats/error.h"
-#include "policy/retry.h"
+#include "net/retry.h"
 #include "worker/process/process.h"
 
 namespace kw {

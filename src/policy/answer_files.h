@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
+#include "policy/chat/prompt.h"
 #include "policy/policy.h"
-#include "policy/prompt.h"
 
 namespace kw {
 

@@ -1,4 +1,4 @@
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 
 #include "program/python/python_text.h"
 #include "program/python/step_writer.h"

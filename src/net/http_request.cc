@@ -1,8 +1,8 @@
-#include "policy/http_request.h"
+#include "net/http_request.h"
 
 #include <algorithm>
 
-#include "policy/http_text.h"
+#include "net/http_text.h"
 
 namespace kw {
 namespace {

@@ -1,4 +1,4 @@
-#include "policy/tls.h"
+#include "net/tls.h"
 
 #include <arpa/inet.h>
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-#include "policy/replay.h"
+#include "policy/answer_files.h"
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,7 @@
 #include "formats/error.h"
 #include "formats/files/read_file.h"
 #include "formats/sha256.h"
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 #include "policy/task_key.h"
 
 namespace kw {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "policy/http_message.h"
+#include "net/http_message.h"
 
 namespace kw {
 

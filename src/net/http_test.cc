@@ -1,5 +1,5 @@
 // Requests over a socket of the file system that nobody answers.
-#include "policy/http.h"
+#include "net/http.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "policy/functional_judge.h"
+#include "policy/chat/reviewer.h"
 
 #include <random>
 

@@ -1,10 +1,10 @@
-#include "policy/chat_request.h"
+#include "policy/chat/chat_request.h"
 
 #include <gtest/gtest.h>
 
 #include "formats/error.h"
 #include "formats/json.h"
-#include "policy/chat_stream.h"
+#include "policy/chat/chat_stream.h"
 
 namespace kw {
 namespace {

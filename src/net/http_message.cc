@@ -1,9 +1,9 @@
-#include "policy/http_message.h"
+#include "net/http_message.h"
 
 #include <algorithm>
 
 #include "formats/error.h"
-#include "policy/http_text.h"
+#include "net/http_text.h"
 
 namespace kw {
 namespace {

@@ -1,6 +1,6 @@
 // What is written is read as it was, what others write as they mean it, and what is no conversation
 // is refused by its line.
-#include "policy/conversation.h"
+#include "policy/chat/conversation.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "policy/chat_stream.h"
+#include "policy/chat/chat_stream.h"
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
 #include "formats/error.h"
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 
 namespace kw {
 namespace {

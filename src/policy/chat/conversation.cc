@@ -1,10 +1,10 @@
-#include "policy/conversation.h"
+#include "policy/chat/conversation.h"
 
 #include <algorithm>
 
 #include "formats/error.h"
 #include "formats/files/read_file.h"
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 
 namespace kw {
 namespace {

@@ -1,4 +1,4 @@
-#include "policy/chat_stream.h"
+#include "policy/chat/chat_stream.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "policy/chat_request.h"
+#include "policy/chat/chat_request.h"
 
 #include <algorithm>
 #include <cmath>

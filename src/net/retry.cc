@@ -1,4 +1,4 @@
-#include "policy/retry.h"
+#include "net/retry.h"
 
 #include <algorithm>
 #include <charconv>

@@ -14,9 +14,9 @@
 #include <string>
 
 #include "formats/json.h"
-#include "policy/chat_stream.h"
-#include "policy/http.h"
-#include "policy/prompt.h"
+#include "net/http.h"
+#include "policy/chat/chat_stream.h"
+#include "policy/chat/prompt.h"
 
 namespace kw {
 

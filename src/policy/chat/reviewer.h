@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "policy/chat_client.h"
+#include "policy/chat/chat_client.h"
 
 namespace kw {
 

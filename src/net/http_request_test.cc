@@ -1,10 +1,10 @@
-#include "policy/http_request.h"
+#include "net/http_request.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "policy/http_message.h"
+#include "net/http_message.h"
 
 namespace kw {
 namespace {

@@ -1,4 +1,4 @@
-#include "policy/replay.h"
+#include "policy/answer_files.h"
 
 #include <gtest/gtest.h>
 

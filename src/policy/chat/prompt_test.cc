@@ -1,4 +1,4 @@
-#include "policy/prompt.h"
+#include "policy/chat/prompt.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "policy/http.h"
+#include "net/http.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "policy/tls.h"
+#include "net/tls.h"
 #include "worker/process/unique_fd.h"
 
 namespace kw {
