@@ -1,19 +1,19 @@
 // kernelwright collect RUN... --out FOLDER
-#include "collect/collect.h"
+#include "eval/collect/collect.h"
 
 #include <cstdio>
 #include <filesystem>
 
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/suite_models.h"
+#include "eval/run/figures.h"
+#include "eval/suite/suite_models.h"
 #include "formats/error.h"
 #include "formats/files/scratch_folder.h"
 #include "policy/chat/conversation.h"
 #include "policy/task_key.h"
 #include "policy/verl_row.h"
 #include "program/rewrite/transform.h"
-#include "report/figures.h"
 #include "worker/parquet.h"
 
 namespace kw {

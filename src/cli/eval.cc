@@ -11,17 +11,17 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/eval_lines.h"
 #include "cli/eval_output.h"
 #include "cli/last_words.h"
 #include "cli/policy_flags.h"
-#include "cli/suite_models.h"
+#include "eval/run/eval_lines.h"
+#include "eval/run/eval_run.h"
+#include "eval/suite/suite.h"
+#include "eval/suite/suite_models.h"
+#include "eval/suite/suite_search.h"
 #include "formats/error.h"
 #include "formats/files/scratch_folder.h"
 #include "formats/sha256.h"
-#include "report/eval_run.h"
-#include "search/suite.h"
-#include "search/suite_search.h"
 #include "verify/baselines.h"
 
 namespace kw {

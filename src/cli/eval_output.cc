@@ -5,7 +5,7 @@
 
 #include "cli/common.h"
 #include "cli/policy_flags.h"
-#include "report/eval_summary.h"
+#include "eval/run/eval_summary.h"
 
 namespace kw {
 namespace {

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/suite_models.h"
+#include "eval/run/metrics.h"
+#include "eval/suite/suite.h"
+#include "eval/suite/suite_models.h"
 #include "policy/policy.h"
-#include "report/metrics.h"
 #include "runtime/executor_client.h"
-#include "search/suite.h"
 
 namespace kw {
 

@@ -12,11 +12,11 @@
 #include "cli/last_words.h"
 #include "cli/policy_flags.h"
 #include "cli/progress.h"
+#include "eval/run/opinions.h"
 #include "formats/error.h"
 #include "formats/files/read_file.h"
 #include "formats/on_threads.h"
 #include "policy/chat/reviewer.h"
-#include "report/opinions.h"
 
 namespace kw {
 namespace {

@@ -5,11 +5,11 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "eval/run/eval_report.h"
+#include "eval/run/eval_run.h"
+#include "eval/run/eval_summary.h"
 #include "formats/error.h"
 #include "report/eval_page.h"
-#include "report/eval_report.h"
-#include "report/eval_run.h"
-#include "report/eval_summary.h"
 
 namespace kw {
 namespace {

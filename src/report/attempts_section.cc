@@ -5,7 +5,7 @@
 #include <array>
 #include <map>
 
-#include "report/figures.h"
+#include "eval/run/figures.h"
 #include "report/sections.h"
 
 namespace kw {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "report/figures.h"
+#include "eval/run/figures.h"
 
 namespace kw {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "report/figures.h"
+#include "eval/run/figures.h"
 #include "report/python_colour.h"
 #include "report/sections.h"
 

@@ -7,9 +7,9 @@
 #include <functional>
 #include <map>
 
+#include "eval/run/eval_summary.h"
+#include "eval/run/figures.h"
 #include "report/charts.h"
-#include "report/eval_summary.h"
-#include "report/figures.h"
 #include "report/line_diff.h"
 #include "report/sections.h"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "report/eval_report.h"
+#include "eval/run/eval_report.h"
 
 namespace kw {
 

@@ -2,7 +2,7 @@
 // are shown as missing.
 #include <algorithm>
 
-#include "report/figures.h"
+#include "eval/run/figures.h"
 #include "report/sections.h"
 
 namespace kw {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "report/figures.h"
+#include "eval/run/figures.h"
 #include "report/graph_svg.h"
 #include "report/python_colour.h"
 #include "report/sections.h"

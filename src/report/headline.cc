@@ -1,7 +1,7 @@
 // The first screen of the report: what came out, how much faster, and whether that was measured.
 #include <string>
 
-#include "report/figures.h"
+#include "eval/run/figures.h"
 #include "report/sections.h"
 
 namespace kw {

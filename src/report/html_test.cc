@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "report/figures.h"
+#include "eval/run/figures.h"
 #include "report/markup.h"
 #include "report/python_colour.h"
 #include "report/strict_reader.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "report/figures.h"
+#include "eval/run/figures.h"
 #include "report/graph_svg.h"
 #include "report/sections.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "eval/run/figures.h"
 #include "report/charts.h"
-#include "report/figures.h"
 #include "report/sections.h"
 #include "report/synth_summary.h"
 #include "synth/draw/split.h"

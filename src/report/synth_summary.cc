@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "report/figures.h"
+#include "eval/run/figures.h"
 #include "report/markup.h"
 #include "synth/draw/split.h"
 #include "synth/draw/synth_operators.h"

@@ -4,10 +4,10 @@
 #include <random>
 #include <set>
 
+#include "eval/suite/suite.h"
 #include "program/rewrite/transform.h"
 #include "search/cover.h"
 #include "search/fragments.h"
-#include "search/suite.h"
 
 namespace kw {
 namespace {

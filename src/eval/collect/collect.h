@@ -1,0 +1,82 @@
+// Verified answers out of runs of eval, as rows to learn from (docs/formats/conversations.md):
+// which are there, which are kept, and why others are not. Pure but for reading what runs left.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "eval/collect/similarity.h"
+#include "eval/run/eval_run.h"
+#include "policy/chat/prompt.h"
+
+namespace kw {
+
+// An answer that was accepted in full.
+struct FoundAnswer {
+  std::string route;  // the policy that wrote it
+  std::string run, model;
+  int sample = 0;
+  std::string family, plan, code;
+  std::optional<double> speedup;  // over eager, the estimate
+};
+
+// A model that runs judged, by its text.
+struct FoundTask {
+  std::string name, level, text, cls;  // cls: of the model in its text
+  int judged = 0, right = 0;           // answers, of all routes
+  std::vector<FoundAnswer> answers;
+};
+
+// What became of a route's answers: each is kept, or counted under why it is not.
+struct RouteYield {
+  int64_t models = 0, answers = 0, kept = 0;
+  std::map<std::string, int64_t> dropped;
+};
+using Yields = std::map<std::string, RouteYield>;  // by route
+
+// All tasks of the runs, in the order of their names; `hybrids`: also answers that leave PyTorch a
+// part of the work, which the question forbids. InputError where a run is lines without a folder.
+std::vector<FoundTask> find_answers(const std::vector<EvalRun>& runs, Yields& yields,
+                                    bool hybrids = false);
+
+struct KeepOptions {
+  int answers = 4;          // of a task, the fastest first
+  int variants = 5;         // tasks of one structure, whatever their sizes
+  double alike = 0.9;       // of runs of five tokens: as near one another answers of a task are not
+                            // both kept
+  double known_text = 0.5;  // of telling runs of thirteen tokens that a held-out model has
+};
+
+// Chooses among answers as tasks come.
+class Keeper {
+ public:
+  Keeper(KeepOptions options, Yields& yields) : options_(options), yields_(yields) {}
+  // A model that rows must not hold, by its structure and text.
+  void hold_out(const std::string& structure, const std::string& text);
+  // The answers of a task of this structure that are kept, the fastest first.
+  std::vector<FoundAnswer> keep(FoundTask task, const std::string& structure);
+  // All that a task has, where it cannot be used.
+  void drop(const FoundTask& task, const std::string& reason);
+
+ private:
+  const KeepOptions options_;
+  Yields& yields_;
+  std::set<std::string> held_out_;
+  KnownTexts texts_;
+  std::map<std::string, int> tasks_of_;  // by structure, that have rows
+};
+
+// Whom an answer's names are for: the number that the first step's result had in the text that was
+// asked with, as its plan says. Models that are trained here are asked with kAskedName, others with
+// 0.
+int asked_name(const std::string& plan);
+
+// "easy" where two thirds of a task's answers are right, "medium" a third, else "hard".
+std::string difficulty(const FoundTask& task);
+
+Json yields_json(const Yields& yields);
+
+}  // namespace kw

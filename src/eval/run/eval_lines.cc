@@ -1,0 +1,132 @@
+#include "eval/run/eval_lines.h"
+
+#include <chrono>
+#include <iterator>
+
+#include "eval/run/eval_run.h"
+#include "formats/error.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Key = std::pair<std::string, std::string>;  // model and label
+
+constexpr std::chrono::seconds kClaimPatience{5};  // with another shard's first line
+
+Key key_of(const Json& line) { return {line.at("model"), line.value("label", "")}; }
+
+bool is_judged(const Json& line) { return line.value("outcome", "") != "not judged"; }
+
+// A file of lines, as the flag that names it has it.
+struct Named {
+  const char* flag;
+  const fs::path& file;
+  std::string text() const { return std::string(flag) + " " + file.string(); }
+};
+
+InputError no_lines(const Named& named) {
+  return InputError(named.text() + ": is no file of eval's lines");
+}
+
+// Up to its last whole line. Where there is none, all that there may be is what an ended run left
+// of its first one.
+std::string whole_lines(const Named& named, const std::string& first) {
+  std::ifstream in(named.file);
+  if (!in || !fs::is_regular_file(named.file)) {
+    throw InputError(named.text() + ": cannot be read");
+  }
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const size_t last = text.rfind('\n');
+  if (last == std::string::npos && !first.starts_with(text)) throw no_lines(named);
+  return text.substr(0, last + 1);  // npos + 1 is 0
+}
+
+// What the run is asked.
+std::string first_line(const Json& asked) { return Json({{"eval", asked}}).dump(); }
+
+// The last line of each model and label, of a file that was asked the same.
+std::map<Key, Json> lines_of(const Named& named, const std::string& text, const Json& asked) {
+  EvalLinesText parsed = parse_eval_lines(text, named.text());
+  if (!parsed.asked.is_null() && parsed.asked != asked) {
+    throw InputError(named.text() + ": is of another run, which differs in " +
+                     asked_difference(parsed.asked, asked));
+  }
+  std::map<Key, Json> out;
+  for (Json& line : parsed.lines) {
+    Json& known = out[key_of(line)];
+    known = std::move(line);
+  }
+  return out;
+}
+
+}  // namespace
+
+void claim_folder(const fs::path& folder, const Json& asked) {
+  const fs::path file = folder / kEvalLinesFile;
+  const std::string first = first_line(asked);
+  std::ofstream out(file, std::ios::app);
+  if (!out) throw EnvironmentError("cannot write " + file.string());
+  const FileLock lock(file, kClaimPatience);  // shards of one run may come at once
+  const Named named{"--out", file};
+  const std::string text = whole_lines(named, first);
+  lines_of(named, text, asked);
+  if (!text.empty()) return;
+  fs::resize_file(file, 0);
+  if (!(out << first << std::endl)) throw EnvironmentError("cannot write " + file.string());
+}
+
+EvalLines::EvalLines(const char* flag, const fs::path& file, const Json& asked,
+                     std::vector<std::string> labels)
+    : file_(file), asked_(asked), first_(first_line(asked)), labels_(std::move(labels)) {
+  out_.open(file_, std::ios::app);
+  if (!out_) throw EnvironmentError("cannot write " + file_.string());
+  lock_.emplace(file_);
+  const Named named{flag, file_};
+  const std::string text = whole_lines(named, first_);
+  known_ = lines_of(named, text, asked_);
+  fs::resize_file(file_, text.size());
+  begun_ = !text.empty();
+}
+
+EvalLines::~EvalLines() {
+  std::error_code ignored;
+  if (!begun_ && fs::file_size(file_, ignored) == 0) fs::remove(file_, ignored);
+}
+
+void EvalLines::merge(const fs::path& given) {
+  const fs::path other = fs::is_directory(given) ? given / kEvalLinesFile : given;
+  const Named named{"--merge", other};
+  for (const auto& [key, line] : lines_of(named, whole_lines(named, first_), asked_)) {
+    const auto known = known_.find(key);
+    if (known != known_.end() && is_judged(known->second)) continue;
+    add(line);
+    merged_.insert(key);
+  }
+}
+
+std::optional<std::vector<Json>> EvalLines::of(const std::string& model) const {
+  std::vector<Json> out;
+  for (const std::string& label : labels_) {
+    const auto found = known_.find({model, label});
+    if (found == known_.end()) return {};
+    if (!is_judged(found->second) && !merged_.contains(found->first)) return {};
+    out.push_back(found->second);
+  }
+  return out;
+}
+
+void EvalLines::add(const Json& line) {
+  // The first line with the first model's: a command that fails before leaves nothing.
+  if (!begun_) put(first_);
+  begun_ = true;
+  put(line.dump());
+  known_[key_of(line)] = line;
+}
+
+void EvalLines::put(const std::string& line) {
+  if (!(out_ << line << std::endl)) throw EnvironmentError("cannot write " + file_.string());
+}
+
+}  // namespace kw

@@ -1,0 +1,40 @@
+// What a run of `kernelwright eval` comes to, found once for its page, its JSON and the terminal.
+// Reads what the run kept. Any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "eval/run/eval_run.h"
+#include "eval/run/layers.h"
+#include "eval/run/opinions.h"
+#include "eval/run/run_comparison.h"
+
+namespace kw {
+
+struct PolicyLayers {
+  std::string label;
+  std::vector<Layer> layers;
+  std::optional<Agreement> agreement;  // where a functional judge said something of the run
+};
+
+struct EvalReport {
+  EvalRun run;
+  std::vector<RunMetrics> metrics;
+  std::vector<PolicyLayers> policies;  // by the run's labels, in order
+  std::vector<RunComparison> beside;   // further policies of the run against the first
+  Opinions opinions;
+  // Of another run: its name, and this one compared with it.
+  std::string against;
+  std::vector<RunComparison> comparisons;
+  std::string asked_otherwise;  // asked_difference() of these runs
+};
+
+// InputError as compare_runs() and read_opinions().
+EvalReport report_on(EvalRun run, const std::optional<EvalRun>& against = {},
+                     const std::vector<PolicyPair>& pairs = {});
+std::string report_text(const EvalReport& report);  // for a terminal
+Json to_json(const EvalReport& report);             // docs/formats/eval.md
+
+}  // namespace kw

@@ -1,0 +1,38 @@
+// Two runs of `kernelwright eval` on the same models, or two policies of one run, by paired
+// intervals. Pure functions.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "eval/run/eval_run.h"
+#include "report/markup.h"
+
+namespace kw {
+
+// Two policies on the models that both have judged, and that are one program for both.
+struct RunComparison {
+  std::string ours, theirs;                   // names of policies
+  size_t our_samples = 0, their_samples = 0;  // of a task, at most: more verify more
+  size_t tasks = 0, left_out = 0;
+  PolicyComparison comparison;
+};
+// Two policies by their names (policy_name()): ours, theirs.
+using PolicyPair = std::pair<std::string, std::string>;
+// The pairs that are given; none: policies of one name, or the only ones of both. InputError where
+// there is no such policy, or none with a model that both have.
+std::vector<RunComparison> compare_runs(const EvalRun& ours, const EvalRun& theirs,
+                                        const std::vector<PolicyPair>& pairs = {});
+// "RUN has local, teacher".
+std::string policies_text(const EvalRun& run);
+// Each further policy of a run against the first, but for those that share no model with it.
+std::vector<RunComparison> compare_policies(const EvalRun& run);
+
+std::string comparison_text(const std::vector<RunComparison>& comparisons);  // for a terminal
+Json to_json(const RunComparison& comparison);
+// A section of a page: `id`, its heading, and what else must be known (`note`; may be empty).
+void write_comparison(Markup& out, const std::string& id, const std::string& heading,
+                      const std::vector<RunComparison>& comparisons, const std::string& note = "");
+
+}  // namespace kw
