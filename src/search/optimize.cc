@@ -10,9 +10,9 @@
 #include "formats/error.h"
 #include "program/python/export.h"
 #include "program/rewrite/transform.h"
-#include "search/cover_search.h"
-#include "search/evaluate.h"
-#include "search/forms.h"
+#include "search/cover/cover_search.h"
+#include "search/evaluate/fragment_evaluator.h"
+#include "search/form/forms.h"
 #include "search/step_timer.h"
 #include "verify/numerics/statistics.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "policy/policy.h"
-#include "search/attempt.h"
+#include "search/evaluate/attempt.h"
 #include "store/store.h"
 #include "verify/verifier.h"
 

@@ -4,7 +4,7 @@
 #include <set>
 #include <thread>
 
-#include "search/form_test.h"
+#include "search/form/test_form.h"
 #include "teacher/teacher.h"
 #include "verify/coverage.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "program/rewrite/transform.h"
-#include "search/fragments.h"
+#include "search/cover/fragments.h"
 #include "verify/numerics/statistics.h"
 
 namespace kw {

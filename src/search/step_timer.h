@@ -4,7 +4,7 @@
 #include <map>
 
 #include "runtime/executor_client.h"
-#include "search/evaluator.h"
+#include "search/evaluate/evaluator.h"
 #include "verify/verifier.h"
 
 namespace kw {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "search/form_test.h"
+#include "search/form/test_form.h"
 
 namespace kw {
 namespace {

@@ -1,4 +1,4 @@
-#include "search/candidate_builder.h"
+#include "search/evaluate/candidate_builder.h"
 
 #include <utility>
 

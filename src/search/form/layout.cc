@@ -1,4 +1,4 @@
-#include "search/layout.h"
+#include "search/form/layout.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "search/bias.h"
+#include "search/form/bias.h"
 
 #include "ops/operator.h"
 #include "program/rewrite/transform.h"

@@ -1,14 +1,14 @@
 // Questions about real fragments, answered by the teacher: what answers them, behind the adapter,
 // is right for the fragment.
-#include "search/question.h"
+#include "search/evaluate/question.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <set>
 
-#include "search/evaluate.h"
-#include "search/form_test.h"
-#include "search/fragments.h"
+#include "search/cover/fragments.h"
+#include "search/evaluate/fragment_evaluator.h"
+#include "search/form/test_form.h"
 #include "teacher/teacher.h"
 
 namespace kw {

@@ -1,4 +1,4 @@
-#include "search/forms.h"
+#include "search/form/forms.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "program/cost.h"
 #include "program/rewrite/algebra.h"
 #include "program/task_json.h"
-#include "search/form_test.h"
+#include "search/form/test_form.h"
 
 namespace kw {
 namespace {

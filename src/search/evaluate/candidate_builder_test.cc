@@ -1,8 +1,8 @@
-#include "search/candidate_builder.h"
+#include "search/evaluate/candidate_builder.h"
 
 #include <set>
 
-#include "search/form_test.h"
+#include "search/form/test_form.h"
 
 namespace kw {
 namespace {

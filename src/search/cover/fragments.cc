@@ -1,4 +1,4 @@
-#include "search/fragments.h"
+#include "search/cover/fragments.h"
 
 #include <algorithm>
 #include <map>

@@ -6,8 +6,8 @@
 
 #include "eval/suite/suite.h"
 #include "program/rewrite/transform.h"
-#include "search/cover.h"
-#include "search/fragments.h"
+#include "search/cover/cover.h"
+#include "search/cover/fragments.h"
 
 namespace kw {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <optional>
 
-#include "search/forms.h"
+#include "search/form/forms.h"
 
 namespace kw {
 

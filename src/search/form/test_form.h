@@ -10,7 +10,7 @@
 #include "formats/error.h"
 #include "program/python/export.h"
 #include "program/rewrite/transform.h"
-#include "search/forms.h"
+#include "search/form/forms.h"
 #include "verify/verifier.h"
 
 namespace kw {

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "search/evaluator.h"
-#include "search/family_bias.h"
-#include "search/forms.h"
+#include "search/cover/family_bias.h"
+#include "search/evaluate/evaluator.h"
+#include "search/form/forms.h"
 #include "search/optimize.h"
 #include "search/phase_clock.h"
 

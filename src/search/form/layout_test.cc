@@ -1,6 +1,6 @@
-#include "search/layout.h"
+#include "search/form/layout.h"
 
-#include "search/form_test.h"
+#include "search/form/test_form.h"
 
 namespace kw {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "policy/policy.h"
-#include "search/evaluator.h"
+#include "search/evaluate/evaluator.h"
 
 namespace kw {
 

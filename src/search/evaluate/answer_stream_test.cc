@@ -1,4 +1,4 @@
-#include "search/answer_stream.h"
+#include "search/evaluate/answer_stream.h"
 
 #include <gtest/gtest.h>
 

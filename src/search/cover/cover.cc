@@ -1,4 +1,4 @@
-#include "search/cover.h"
+#include "search/cover/cover.h"
 
 #include <algorithm>
 #include <bit>

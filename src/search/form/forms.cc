@@ -1,10 +1,10 @@
-#include "search/forms.h"
+#include "search/form/forms.h"
 
 #include <algorithm>
 
 #include "program/rewrite/algebra.h"
-#include "search/bias.h"
-#include "search/layout.h"
+#include "search/form/bias.h"
+#include "search/form/layout.h"
 
 namespace kw {
 namespace {

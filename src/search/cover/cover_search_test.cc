@@ -1,10 +1,10 @@
-#include "search/cover_search.h"
+#include "search/cover/cover_search.h"
 
 #include <random>
 
-#include "search/cover.h"
-#include "search/form_test.h"
-#include "search/fragments.h"
+#include "search/cover/cover.h"
+#include "search/cover/fragments.h"
+#include "search/form/test_form.h"
 #include "search/step_timer.h"
 
 namespace kw {

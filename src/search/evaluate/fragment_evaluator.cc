@@ -1,4 +1,4 @@
-#include "search/evaluate.h"
+#include "search/evaluate/fragment_evaluator.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "formats/sha256.h"
 #include "program/rewrite/transform.h"
 #include "program/task_json.h"
-#include "search/answer_stream.h"
+#include "search/evaluate/answer_stream.h"
 #include "verify/batch/side_by_side.h"
 #include "verify/numerics/statistics.h"
 

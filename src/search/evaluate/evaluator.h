@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "program/rewrite/transform.h"
-#include "search/attempt.h"
+#include "search/evaluate/attempt.h"
 
 namespace kw {
 

@@ -1,4 +1,4 @@
-#include "search/question.h"
+#include "search/evaluate/question.h"
 
 #include <algorithm>
 #include <map>

@@ -1,10 +1,10 @@
-#include "search/evaluate.h"
+#include "search/evaluate/fragment_evaluator.h"
 
 #include <filesystem>
 #include <thread>
 
-#include "search/form_test.h"
-#include "search/fragments.h"
+#include "search/cover/fragments.h"
+#include "search/form/test_form.h"
 
 namespace kw {
 namespace {

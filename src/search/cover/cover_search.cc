@@ -1,4 +1,4 @@
-#include "search/cover_search.h"
+#include "search/cover/cover_search.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,8 +8,8 @@
 
 #include "formats/on_threads.h"
 #include "program/rewrite/transform.h"
-#include "search/cover.h"
-#include "search/fragments.h"
+#include "search/cover/cover.h"
+#include "search/cover/fragments.h"
 #include "search/roofline.h"
 #include "verify/coverage.h"
 
