@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <iostream>
 
-#include "cli/common.h"
-#include "cli/policy_flags.h"
+#include "cli/support/common.h"
+#include "cli/support/policy_flags.h"
 #include "eval/run/eval_summary.h"
 
 namespace kw {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cli/common.h"
+#include "cli/support/common.h"
 
 namespace kw {
 

@@ -6,9 +6,9 @@
 #include <fstream>
 
 #include "formats/error.h"
-#include "report/synth_coverage.h"
-#include "report/synth_page.h"
-#include "report/synth_summary.h"
+#include "report/synth/synth_coverage.h"
+#include "report/synth/synth_page.h"
+#include "report/synth/synth_summary.h"
 
 namespace kw {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "cli/progress.h"
+#include "cli/support/progress.h"
 #include "formats/error.h"
 #include "verify/batch/batch_file.h"
 

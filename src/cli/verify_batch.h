@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/common.h"
+#include "cli/support/common.h"
 
 namespace kw {
 

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "eval/run/figures.h"
-#include "report/graph_svg.h"
+#include "report/graph/graph_svg.h"
 #include "report/python_colour.h"
 #include "report/sections.h"
 

@@ -10,8 +10,8 @@
 #include "eval/run/figures.h"
 #include "report/markup.h"
 #include "report/python_colour.h"
-#include "report/strict_reader.h"
 #include "report/test_program.h"
+#include "report/test_strict_reader.h"
 
 namespace kw {
 namespace {

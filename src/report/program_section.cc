@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "eval/run/figures.h"
-#include "report/graph_svg.h"
+#include "report/graph/graph_svg.h"
 #include "report/sections.h"
 
 namespace kw {

@@ -13,7 +13,7 @@
 #include "formats/files/scratch_folder.h"
 #include "formats/sha256.h"
 #include "report/eval_page.h"
-#include "report/strict_reader.h"
+#include "report/test_strict_reader.h"
 
 namespace kw {
 namespace {

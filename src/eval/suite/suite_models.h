@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/common.h"
+#include "cli/support/common.h"
 #include "policy/chat/prompt.h"
 #include "worker/jobs.h"
 

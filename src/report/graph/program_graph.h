@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "report/layered_layout.h"
+#include "report/graph/layered_layout.h"
 #include "report/step_text.h"
 
 namespace kw {

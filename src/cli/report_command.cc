@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "cli/commands.h"
-#include "cli/common.h"
+#include "cli/support/common.h"
 #include "eval/run/eval_report.h"
 #include "eval/run/eval_run.h"
 #include "eval/run/eval_summary.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/synth_coverage.h"
+#include "report/synth/synth_coverage.h"
 
 namespace kw {
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "report/graph/program_graph.h"
 #include "report/markup.h"
-#include "report/program_graph.h"
 
 namespace kw {
 

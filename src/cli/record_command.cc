@@ -2,7 +2,7 @@
 #include <cstdio>
 
 #include "cli/commands.h"
-#include "cli/common.h"
+#include "cli/support/common.h"
 #include "formats/error.h"
 #include "program/rewrite/transform.h"
 #include "program/task_json.h"

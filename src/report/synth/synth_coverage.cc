@@ -1,4 +1,4 @@
-#include "report/synth_coverage.h"
+#include "report/synth/synth_coverage.h"
 
 #include <algorithm>
 #include <cmath>

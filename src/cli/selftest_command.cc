@@ -1,12 +1,11 @@
 // kernelwright selftest [CASES...]
-#include "verify/corpus/selftest.h"
-
 #include <cstdio>
 #include <iostream>
 #include <map>
 
 #include "cli/commands.h"
-#include "cli/common.h"
+#include "cli/support/common.h"
+#include "verify/corpus/selftest.h"
 
 namespace kw {
 namespace {

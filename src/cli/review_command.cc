@@ -8,10 +8,10 @@
 #include <optional>
 
 #include "cli/commands.h"
-#include "cli/common.h"
-#include "cli/last_words.h"
-#include "cli/policy_flags.h"
-#include "cli/progress.h"
+#include "cli/support/common.h"
+#include "cli/support/last_words.h"
+#include "cli/support/policy_flags.h"
+#include "cli/support/progress.h"
 #include "eval/run/opinions.h"
 #include "formats/error.h"
 #include "formats/files/read_file.h"

@@ -1,4 +1,4 @@
-#include "report/synth_summary.h"
+#include "report/synth/synth_summary.h"
 
 #include <algorithm>
 #include <sstream>

@@ -1,11 +1,10 @@
 // kernelwright collect RUN... --out FOLDER
-#include "eval/collect/collect.h"
-
 #include <cstdio>
 #include <filesystem>
 
 #include "cli/commands.h"
-#include "cli/common.h"
+#include "cli/support/common.h"
+#include "eval/collect/collect.h"
 #include "eval/run/figures.h"
 #include "eval/suite/suite_models.h"
 #include "formats/error.h"

@@ -1,4 +1,4 @@
-#include "report/program_graph.h"
+#include "report/graph/program_graph.h"
 
 #include <algorithm>
 #include <map>

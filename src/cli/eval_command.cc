@@ -10,10 +10,10 @@
 #include <set>
 
 #include "cli/commands.h"
-#include "cli/common.h"
 #include "cli/eval_output.h"
-#include "cli/last_words.h"
-#include "cli/policy_flags.h"
+#include "cli/support/common.h"
+#include "cli/support/last_words.h"
+#include "cli/support/policy_flags.h"
 #include "eval/run/eval_lines.h"
 #include "eval/run/eval_run.h"
 #include "eval/suite/suite.h"

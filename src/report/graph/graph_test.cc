@@ -3,7 +3,7 @@
 #include <cmath>
 #include <set>
 
-#include "report/program_graph.h"
+#include "report/graph/program_graph.h"
 #include "report/test_program.h"
 
 namespace kw {

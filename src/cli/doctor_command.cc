@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "cli/commands.h"
-#include "cli/common.h"
+#include "cli/support/common.h"
 #include "formats/error.h"
 #include "store/store.h"
 

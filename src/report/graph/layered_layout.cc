@@ -1,4 +1,4 @@
-#include "report/layered_layout.h"
+#include "report/graph/layered_layout.h"
 
 #include <algorithm>
 #include <map>

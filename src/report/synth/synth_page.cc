@@ -1,4 +1,4 @@
-#include "report/synth_page.h"
+#include "report/synth/synth_page.h"
 
 #include <algorithm>
 #include <functional>
@@ -6,7 +6,7 @@
 #include "eval/run/figures.h"
 #include "report/charts.h"
 #include "report/sections.h"
-#include "report/synth_summary.h"
+#include "report/synth/synth_summary.h"
 #include "synth/draw/split.h"
 #include "synth/draw/synth_operators.h"
 

@@ -1,11 +1,11 @@
-#include "report/synth_page.h"
+#include "report/synth/synth_page.h"
 
 #include <gtest/gtest.h>
 
 #include "formats/error.h"
 #include "report/markup.h"
-#include "report/strict_reader.h"
-#include "report/synth_summary.h"
+#include "report/synth/synth_summary.h"
+#include "report/test_strict_reader.h"
 #include "synth/draw/synth_operators.h"
 
 namespace kw {

@@ -1,18 +1,17 @@
 // kernelwright optimize MODEL.py
-#include "search/optimize.h"
-
 #include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <optional>
 
 #include "cli/commands.h"
-#include "cli/common.h"
-#include "cli/policy_flags.h"
-#include "cli/progress.h"
+#include "cli/support/common.h"
+#include "cli/support/policy_flags.h"
+#include "cli/support/progress.h"
 #include "formats/error.h"
 #include "formats/files/scratch_folder.h"
 #include "report/html.h"
+#include "search/optimize.h"
 #include "search/stored_package.h"
 #include "search/stored_schedules.h"
 #include "verify/baselines.h"

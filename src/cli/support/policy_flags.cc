@@ -1,4 +1,4 @@
-#include "cli/policy_flags.h"
+#include "cli/support/policy_flags.h"
 
 #include <algorithm>
 #include <cstdlib>

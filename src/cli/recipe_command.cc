@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/common.h"
+#include "cli/support/common.h"
 
 namespace kw {
 namespace {

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/common.h"
+#include "cli/support/common.h"
 #include "cli/synth_augment.h"
 #include "cli/synth_file.h"
 #include "cli/synth_stats.h"
 #include "formats/error.h"
-#include "report/synth_summary.h"
+#include "report/synth/synth_summary.h"
 #include "synth/task_row.h"
 
 namespace kw {

@@ -1,4 +1,4 @@
-#include "report/graph_svg.h"
+#include "report/graph/graph_svg.h"
 
 #include <algorithm>
 #include <cmath>

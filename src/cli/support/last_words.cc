@@ -1,4 +1,4 @@
-#include "cli/last_words.h"
+#include "cli/support/last_words.h"
 
 #include <fcntl.h>
 #include <unistd.h>

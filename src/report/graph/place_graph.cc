@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "report/program_graph.h"
+#include "report/graph/program_graph.h"
 
 namespace kw {
 namespace {

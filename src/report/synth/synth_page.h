@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "report/synth_coverage.h"
+#include "report/synth/synth_coverage.h"
 
 namespace kw {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "cli/commands.h"
-#include "cli/common.h"
+#include "cli/support/common.h"
 #include "cli/verify_batch.h"
 #include "formats/error.h"
 #include "formats/files/scratch_folder.h"

@@ -1,4 +1,4 @@
-#include "cli/common.h"
+#include "cli/support/common.h"
 
 #include <unistd.h>
 
