@@ -63,8 +63,8 @@ def rows():
     return found
 
 
-SYNTH_OPERATORS = ROOT / "src/synth/draw/synth_operators.cc"
-SYNTH_ROWS = ROOT / "src/synth/draw/rows.cc"
+SYNTH_OPERATORS = ROOT / "src/synth/skeleton/synth_operators.cc"
+SYNTH_ROWS = ROOT / "src/synth/skeleton/rows.cc"
 STRING = r'"((?:[^"\\]|\\.)*)"'
 
 

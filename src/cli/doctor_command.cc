@@ -8,7 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/support/common.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "store/store.h"
 
 namespace kw {

@@ -19,9 +19,9 @@
 #include "eval/suite/suite.h"
 #include "eval/suite/suite_models.h"
 #include "eval/suite/suite_search.h"
-#include "formats/error.h"
-#include "formats/files/scratch_folder.h"
-#include "formats/sha256.h"
+#include "formats/base/error.h"
+#include "formats/base/scratch_folder.h"
+#include "formats/base/sha256.h"
 #include "verify/baselines.h"
 
 namespace kw {

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "cli/commands.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);

@@ -3,11 +3,11 @@
 
 #include "cli/commands.h"
 #include "cli/support/common.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "program/rewrite/transform.h"
 #include "program/task_json.h"
-#include "report/step_text.h"
-#include "verify/numerics/statistics.h"
+#include "report/markup/step_text.h"
+#include "verify/verdict/statistics.h"
 #include "verify/verifier.h"
 
 namespace kw {

@@ -8,7 +8,7 @@
 #include "eval/run/eval_report.h"
 #include "eval/run/eval_run.h"
 #include "eval/run/eval_summary.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "report/eval_page.h"
 
 namespace kw {

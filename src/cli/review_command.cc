@@ -13,9 +13,9 @@
 #include "cli/support/policy_flags.h"
 #include "cli/support/progress.h"
 #include "eval/run/opinions.h"
-#include "formats/error.h"
-#include "formats/files/read_file.h"
-#include "formats/on_threads.h"
+#include "formats/base/error.h"
+#include "formats/base/on_threads.h"
+#include "formats/base/read_file.h"
 #include "policy/chat/reviewer.h"
 
 namespace kw {

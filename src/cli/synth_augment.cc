@@ -4,8 +4,8 @@
 #include <fstream>
 
 #include "cli/synth_file.h"
-#include "formats/error.h"
-#include "formats/sha256.h"
+#include "formats/base/error.h"
+#include "formats/base/sha256.h"
 #include "program/task_json.h"
 #include "synth/augment.h"
 

@@ -13,7 +13,7 @@
 #include "cli/synth_augment.h"
 #include "cli/synth_file.h"
 #include "cli/synth_stats.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "report/synth/synth_summary.h"
 #include "synth/task_row.h"
 

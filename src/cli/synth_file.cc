@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <iterator>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "formats/json.h"
 #include "synth/task_row.h"
 

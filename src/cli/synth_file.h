@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "formats/files/file_lock.h"
+#include "formats/base/file_lock.h"
 #include "synth/task_source.h"
 
 namespace kw {

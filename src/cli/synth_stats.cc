@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "report/synth/synth_coverage.h"
 #include "report/synth/synth_page.h"
 #include "report/synth/synth_summary.h"

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "cli/support/progress.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "verify/batch/batch_file.h"
 
 namespace kw {

@@ -7,8 +7,8 @@
 #include "cli/commands.h"
 #include "cli/support/common.h"
 #include "cli/verify_batch.h"
-#include "formats/error.h"
-#include "formats/files/scratch_folder.h"
+#include "formats/base/error.h"
+#include "formats/base/scratch_folder.h"
 #include "verify/baselines.h"
 
 namespace kw {

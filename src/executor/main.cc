@@ -15,7 +15,7 @@
 #include "executor/device/cpu_backend.h"
 #include "executor/server.h"
 #include "executor/trial/timing.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 #ifdef KW_WITH_CUDA
 #include "executor/device/cuda_backend.h"
 #endif

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "executor/trial/examine.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "program/task_json.h"
 
 namespace kw {

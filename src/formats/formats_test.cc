@@ -3,11 +3,11 @@
 #include <chrono>
 #include <random>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
+#include "formats/base/on_threads.h"
+#include "formats/base/sha256.h"
 #include "formats/frame.h"
 #include "formats/model_constants.h"
-#include "formats/on_threads.h"
-#include "formats/sha256.h"
 
 namespace kw {
 namespace {

@@ -4,9 +4,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "formats/error.h"
-#include "formats/files/read_file.h"
-#include "formats/sha256.h"
+#include "formats/base/error.h"
+#include "formats/base/read_file.h"
+#include "formats/base/sha256.h"
 
 namespace kw {
 namespace {

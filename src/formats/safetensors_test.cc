@@ -6,7 +6,7 @@
 #include <fstream>
 #include <functional>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "formats/json.h"
 
 namespace kw {

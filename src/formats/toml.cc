@@ -4,7 +4,7 @@
 #define TOML_ASSERT(...) static_cast<void>(0)
 #include <toml++/toml.h>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

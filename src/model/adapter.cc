@@ -5,8 +5,8 @@
 #include <fstream>
 #include <set>
 
-#include "formats/error.h"
-#include "formats/files/read_file.h"
+#include "formats/base/error.h"
+#include "formats/base/read_file.h"
 #include "formats/safetensors.h"
 #include "model/stored.h"
 

@@ -1,6 +1,6 @@
 #include "model/config.h"
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

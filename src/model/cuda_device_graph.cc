@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "model/device_graph.h"
 
 namespace kw {

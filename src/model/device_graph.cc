@@ -1,6 +1,6 @@
 #include "model/device_graph.h"
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 #ifndef KW_WITH_CUDA
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "model/sampling.h"
 
 namespace kw {

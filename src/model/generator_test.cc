@@ -11,7 +11,7 @@
 #include <numeric>
 #include <random>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "model/sampling.h"
 
 namespace kw {

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

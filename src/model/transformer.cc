@@ -11,8 +11,8 @@
 #include <limits>
 #include <numbers>
 
-#include "formats/error.h"
-#include "formats/files/read_file.h"
+#include "formats/base/error.h"
+#include "formats/base/read_file.h"
 #include "formats/model_folder.h"
 #include "formats/safetensors.h"
 #include "model/adapter.h"

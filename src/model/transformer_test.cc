@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "formats/json.h"
 
 namespace kw {

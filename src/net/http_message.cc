@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "net/http_text.h"
 
 namespace kw {

@@ -6,9 +6,9 @@
 #include <set>
 #include <sstream>
 
-#include "formats/error.h"
-#include "formats/files/read_file.h"
-#include "formats/sha256.h"
+#include "formats/base/error.h"
+#include "formats/base/read_file.h"
+#include "formats/base/sha256.h"
 #include "policy/chat/prompt.h"
 #include "policy/task_key.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "policy/mixed.h"
 #include "policy/task_key.h"
 #include "policy/test_fragment.h"

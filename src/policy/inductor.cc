@@ -4,9 +4,9 @@
 #include <atomic>
 #include <mutex>
 
-#include "formats/error.h"
-#include "formats/files/read_file.h"
-#include "formats/files/scratch_folder.h"
+#include "formats/base/error.h"
+#include "formats/base/read_file.h"
+#include "formats/base/scratch_folder.h"
 #include "policy/chat/prompt.h"
 #include "policy/task_key.h"
 #include "program/python/step_writer.h"

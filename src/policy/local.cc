@@ -6,9 +6,9 @@
 #include <mutex>
 #include <vector>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
+#include "formats/base/sha256.h"
 #include "formats/model_folder.h"
-#include "formats/sha256.h"
 #include "net/http.h"
 #include "policy/openai.h"
 

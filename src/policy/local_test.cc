@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "policy/mixed.h"
 #include "policy/test_fragment.h"
 #include "teacher/teacher.h"

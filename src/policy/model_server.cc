@@ -14,8 +14,8 @@
 #include <mutex>
 #include <thread>
 
-#include "formats/error.h"
-#include "formats/files/scratch_folder.h"
+#include "formats/base/error.h"
+#include "formats/base/scratch_folder.h"
 #include "worker/process/process.h"
 
 namespace kw {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <mutex>
 
-#include "formats/error.h"
-#include "formats/on_threads.h"
-#include "formats/sha256.h"
+#include "formats/base/error.h"
+#include "formats/base/on_threads.h"
+#include "formats/base/sha256.h"
 #include "policy/chat/prompt.h"
 #include "policy/task_key.h"
 

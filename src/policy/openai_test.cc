@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "net/retry.h"
 #include "policy/chat/prompt.h"
 #include "policy/test_fragment.h"

@@ -2,8 +2,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "formats/error.h"
-#include "formats/sha256.h"
+#include "formats/base/error.h"
+#include "formats/base/sha256.h"
 #include "program/task_json.h"
 
 namespace kw {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "program/task_json.h"
 
 namespace kw {

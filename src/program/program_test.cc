@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "program/cost.h"
 #include "program/python/export.h"
 #include "program/rewrite/transform.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "formats/error.h"
-#include "formats/sha256.h"
+#include "formats/base/error.h"
+#include "formats/base/sha256.h"
 
 namespace kw {
 namespace {

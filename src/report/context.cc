@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "eval/run/figures.h"
-#include "report/python_colour.h"
+#include "report/markup/python_colour.h"
 #include "report/sections.h"
 
 namespace kw {

@@ -9,8 +9,8 @@
 
 #include "eval/run/eval_summary.h"
 #include "eval/run/figures.h"
-#include "report/charts.h"
-#include "report/line_diff.h"
+#include "report/markup/charts.h"
+#include "report/markup/line_diff.h"
 #include "report/sections.h"
 
 namespace kw {

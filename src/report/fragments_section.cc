@@ -4,7 +4,7 @@
 
 #include "eval/run/figures.h"
 #include "report/graph/graph_svg.h"
-#include "report/python_colour.h"
+#include "report/markup/python_colour.h"
 #include "report/sections.h"
 
 namespace kw {

@@ -1,7 +1,7 @@
 #include "report/html.h"
 
-#include "formats/sha256.h"
-#include "report/page_style.h"
+#include "formats/base/sha256.h"
+#include "report/markup/page_style.h"
 #include "report/sections.h"
 
 namespace kw {

@@ -8,8 +8,8 @@
 #include <random>
 
 #include "eval/run/figures.h"
-#include "report/markup.h"
-#include "report/python_colour.h"
+#include "report/markup/markup.h"
+#include "report/markup/python_colour.h"
 #include "report/test_program.h"
 #include "report/test_strict_reader.h"
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "report/markup.h"
-#include "report/step_text.h"
+#include "report/markup/markup.h"
+#include "report/markup/step_text.h"
 #include "search/optimize.h"
 
 namespace kw {

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "runtime/lasting_executor.h"
 #include "runtime/serving_thread.h"
 

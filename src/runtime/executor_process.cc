@@ -9,7 +9,7 @@
 #include <sstream>
 #include <vector>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "worker/worker_pool.h"
 
 namespace kw {

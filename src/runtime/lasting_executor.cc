@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "program/task_json.h"
 
 namespace kw {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

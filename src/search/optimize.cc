@@ -7,14 +7,14 @@
 #include <set>
 #include <tuple>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "program/python/export.h"
 #include "program/rewrite/transform.h"
 #include "search/cover/cover_search.h"
+#include "search/cover/step_timer.h"
 #include "search/evaluate/fragment_evaluator.h"
 #include "search/form/forms.h"
-#include "search/step_timer.h"
-#include "verify/numerics/statistics.h"
+#include "verify/verdict/statistics.h"
 
 namespace kw {
 namespace {

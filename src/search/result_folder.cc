@@ -2,7 +2,7 @@
 #include <fstream>
 #include <set>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "program/task_json.h"
 #include "search/optimize.h"
 

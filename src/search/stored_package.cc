@@ -3,7 +3,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "formats/sha256.h"
+#include "formats/base/sha256.h"
 #include "program/rewrite/transform.h"
 
 namespace kw {

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <thread>
 
-#include "formats/error.h"
-#include "formats/sha256.h"
+#include "formats/base/error.h"
+#include "formats/base/sha256.h"
 
 namespace kw {
 namespace {

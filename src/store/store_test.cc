@@ -8,7 +8,7 @@
 #include <fstream>
 #include <future>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

@@ -10,7 +10,7 @@
 // The answer's line: the result's shape, or null.
 #include <iostream>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "formats/json.h"
 #include "synth/sizes/size_problem.h"
 

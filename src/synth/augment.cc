@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "ops/dtype.h"
 #include "program/cost.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "formats/model_constants.h"
-#include "synth/draw/random.h"
 #include "synth/hygiene.h"
+#include "synth/skeleton/random.h"
 
 namespace kw {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "verify/verifier.h"
 
 namespace kw {

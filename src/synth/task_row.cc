@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <sstream>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "formats/json.h"
 #include "program/task_json.h"
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <numeric>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "synth/task_row.h"
 
 namespace kw {

@@ -2,8 +2,8 @@
 
 #include <iostream>
 
+#include "formats/base/on_threads.h"
 #include "formats/json.h"
-#include "formats/on_threads.h"
 
 namespace kw {
 namespace {

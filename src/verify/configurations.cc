@@ -5,7 +5,7 @@
 // full.
 #include <algorithm>
 
-#include "formats/sha256.h"
+#include "formats/base/sha256.h"
 #include "program/rewrite/transform.h"
 #include "verify/blame.h"
 #include "verify/verifier.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "runtime/protocol.h"
-#include "verify/checks.h"
 #include "verify/numerics/numerics.h"
+#include "verify/verdict/checks.h"
 #include "worker/jobs.h"
 
 namespace kw {

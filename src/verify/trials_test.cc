@@ -7,7 +7,7 @@
 #include <functional>
 #include <set>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <random>
 
-#include "formats/error.h"
-#include "formats/sha256.h"
+#include "formats/base/error.h"
+#include "formats/base/sha256.h"
 #include "ops/operator.h"
 #include "program/rewrite/algebra.h"
 #include "program/rewrite/transform.h"
 #include "verify/aliasing.h"
 #include "verify/blame.h"
 #include "verify/coverage.h"
-#include "verify/numerics/statistics.h"
 #include "verify/trials.h"
+#include "verify/verdict/statistics.h"
 
 namespace kw {
 namespace {

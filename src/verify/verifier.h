@@ -9,12 +9,12 @@
 #include <filesystem>
 #include <string>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "runtime/executor_client.h"
-#include "verify/checks.h"
 #include "verify/numerics/numerics.h"
 #include "verify/options.h"
-#include "verify/verdict.h"
+#include "verify/verdict/checks.h"
+#include "verify/verdict/verdict.h"
 #include "worker/jobs.h"
 
 namespace kw {

@@ -7,7 +7,7 @@
 #include "verify/aliasing.h"
 #include "verify/coverage.h"
 #include "verify/numerics/numerics.h"
-#include "verify/numerics/statistics.h"
+#include "verify/verdict/statistics.h"
 #include "verify/verifier.h"
 
 namespace kw {

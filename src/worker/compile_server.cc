@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "worker/worker_pool.h"
 
 namespace kw {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "formats/files/scratch_folder.h"
+#include "formats/base/scratch_folder.h"
 
 namespace kw {
 namespace {

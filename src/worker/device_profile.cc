@@ -8,7 +8,7 @@
 #include <set>
 #include <string_view>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 // Sources. Counts and sizes: what the driver reports for the device (H200) and the "Technical
 // Specifications per Compute Capability" of NVIDIA's CUDA programming guide: 227 KiB of shared

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "ops/operator.h"
 #include "program/task_json.h"
 #include "worker/replies.h"

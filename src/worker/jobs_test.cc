@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "ops/operator.h"
 #include "program/task_json.h"
 #include "worker/test_folder.h"

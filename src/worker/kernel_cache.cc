@@ -1,6 +1,6 @@
 #include "worker/kernel_cache.h"
 
-#include "formats/sha256.h"
+#include "formats/base/sha256.h"
 #include "program/task_json.h"
 
 namespace kw {

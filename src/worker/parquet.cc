@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "worker/process/process.h"
 #include "worker/worker_pool.h"
 

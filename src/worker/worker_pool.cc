@@ -15,9 +15,9 @@
 #include <stdexcept>
 #include <thread>
 
-#include "formats/error.h"
-#include "worker/process/zygote.h"
+#include "formats/base/error.h"
 #include "worker/replies.h"
+#include "worker/zygote.h"
 
 namespace kw {
 namespace {

@@ -12,7 +12,7 @@
 #include <set>
 #include <thread>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "worker/test_folder.h"
 
 namespace kw {

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string_view>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "formats/json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);

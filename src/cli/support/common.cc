@@ -11,7 +11,7 @@
 #include <regex>
 #include <sstream>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "formats/model_constants.h"
 #include "policy/model_server.h"
 

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <utility>
 
-#include "formats/error.h"
-#include "formats/files/scratch_folder.h"
+#include "formats/base/error.h"
+#include "formats/base/scratch_folder.h"
 
 namespace kw {
 namespace {

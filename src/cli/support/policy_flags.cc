@@ -7,7 +7,7 @@
 #include <sstream>
 #include <tuple>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "policy/answer_files.h"
 #include "policy/inductor.h"
 #include "policy/mixed.h"

@@ -4,8 +4,8 @@
 #include <cctype>
 
 #include "eval/run/figures.h"
-#include "formats/error.h"
-#include "formats/sha256.h"
+#include "formats/base/error.h"
+#include "formats/base/sha256.h"
 #include "policy/chat/conversation.h"
 
 namespace kw {

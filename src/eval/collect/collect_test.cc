@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "policy/chat/conversation.h"
 
 namespace kw {

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "eval/run/eval_run.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/files/file_lock.h"
+#include "formats/base/file_lock.h"
 #include "formats/json.h"
 
 namespace kw {

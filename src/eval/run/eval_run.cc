@@ -5,8 +5,8 @@
 
 #include "eval/run/eval_summary.h"
 #include "eval/run/figures.h"
-#include "formats/error.h"
-#include "formats/files/read_file.h"
+#include "formats/base/error.h"
+#include "formats/base/read_file.h"
 
 namespace kw {
 namespace {

@@ -8,10 +8,10 @@
 #include <fstream>
 
 #include "eval/run/run_comparison.h"
-#include "formats/error.h"
-#include "formats/files/read_file.h"
-#include "formats/files/scratch_folder.h"
-#include "formats/sha256.h"
+#include "formats/base/error.h"
+#include "formats/base/read_file.h"
+#include "formats/base/scratch_folder.h"
+#include "formats/base/sha256.h"
 #include "report/eval_page.h"
 #include "report/test_strict_reader.h"
 

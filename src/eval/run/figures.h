@@ -5,7 +5,7 @@
 #include <string>
 
 #include "formats/json.h"
-#include "verify/verdict.h"
+#include "verify/verdict/verdict.h"
 
 namespace kw {
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "formats/files/scratch_folder.h"
+#include "formats/base/scratch_folder.h"
 
 namespace kw {
 namespace {

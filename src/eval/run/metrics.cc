@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "runtime/median.h"
 
 namespace kw {

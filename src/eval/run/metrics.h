@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "verify/numerics/intervals.h"
+#include "verify/verdict/intervals.h"
 
 namespace kw {
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

@@ -3,9 +3,9 @@
 #include <cstdio>
 
 #include "eval/run/figures.h"
-#include "formats/error.h"
-#include "formats/files/read_file.h"
-#include "formats/sha256.h"
+#include "formats/base/error.h"
+#include "formats/base/read_file.h"
+#include "formats/base/sha256.h"
 
 namespace kw {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "eval/run/figures.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "report/sections.h"
 
 namespace kw {

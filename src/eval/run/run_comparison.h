@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "eval/run/eval_run.h"
-#include "report/markup.h"
+#include "report/markup/markup.h"
 
 namespace kw {
 

@@ -5,15 +5,15 @@
 #include <future>
 #include <map>
 
-#include "formats/error.h"
-#include "formats/on_threads.h"
-#include "formats/sha256.h"
+#include "formats/base/error.h"
+#include "formats/base/on_threads.h"
+#include "formats/base/sha256.h"
 #include "policy/task_key.h"
 #include "program/python/export.h"
 #include "program/rewrite/transform.h"
 #include "verify/batch/batch.h"
 #include "verify/batch/side_by_side.h"
-#include "verify/numerics/statistics.h"
+#include "verify/verdict/statistics.h"
 
 namespace kw {
 namespace {

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "eval/suite/suite_rows.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "policy/task_key.h"
 #include "program/rewrite/transform.h"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <new>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 

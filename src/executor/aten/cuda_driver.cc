@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 
 #include "executor/aten/backend.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #ifdef KW_WITH_CUDA
 #include "executor/aten/cuda_guarded_memory.h"
 #endif

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "executor/aten/guarded_memory.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "ops/operator.h"
 
 namespace kw {

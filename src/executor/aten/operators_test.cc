@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "executor/device/test_backend.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "program/task_json.h"
 
 namespace kw {

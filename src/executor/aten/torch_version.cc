@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "executor/aten/aten.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 

@@ -7,7 +7,7 @@
 
 #include "executor/aten/guarded_memory.h"
 #include "executor/device/memory_file.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "program/task_json.h"
 
 namespace kw {

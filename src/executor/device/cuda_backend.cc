@@ -11,7 +11,7 @@
 #include "executor/compare/scales.h"
 #include "executor/device/cuda_off_device_store.h"
 #include "executor/device/launch_params.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

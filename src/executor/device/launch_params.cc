@@ -7,7 +7,7 @@
 #include <string>
 
 #include "executor/aten/backend.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "executor/device/test_backend.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 

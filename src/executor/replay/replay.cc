@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "ops/operator.h"
 
 namespace kw {

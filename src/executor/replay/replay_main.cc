@@ -21,7 +21,7 @@
 
 #include "executor/replay/loaded_task.h"
 #include "executor/replay/replay.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "program/python/export.h"
 #include "program/rewrite/transform.h"
 #include "program/task_json.h"

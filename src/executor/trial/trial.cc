@@ -11,7 +11,7 @@
 #include "executor/discrete/quantized_outputs.h"
 #include "executor/trial/idle_launches.h"
 #include "executor/trial/persistent_state.h"
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "formats/tokens/bpe_trainer.h"
 
 namespace kw {

@@ -6,7 +6,7 @@
 #include <queue>
 #include <set>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "formats/json.h"
 #include "formats/tokens/byte_alphabet.h"
 

@@ -11,7 +11,7 @@
 #include <map>
 #include <random>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "formats/json.h"
 #include "formats/tokens/byte_alphabet.h"
 

@@ -1,6 +1,6 @@
 #include "formats/tokens/special_tokens.h"
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "formats/json.h"
 #include "formats/tokens/tokenizer.h"
 

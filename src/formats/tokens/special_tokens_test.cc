@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "formats/error.h"
-#include "formats/files/read_file.h"
+#include "formats/base/error.h"
+#include "formats/base/read_file.h"
 #include "formats/json.h"
 #include "formats/tokens/tokenizer.h"
 

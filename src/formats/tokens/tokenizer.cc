@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <queue>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "formats/json.h"
 #include "formats/tokens/byte_alphabet.h"
 

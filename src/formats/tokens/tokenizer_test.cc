@@ -9,7 +9,7 @@
 #include <iterator>
 #include <random>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "formats/json.h"
 
 namespace kw {

@@ -5,7 +5,7 @@
 #include <random>
 #include <thread>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "net/retry.h"
 #include "worker/process/process.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "formats/json.h"
 #include "policy/chat/chat_stream.h"
 

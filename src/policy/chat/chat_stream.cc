@@ -4,7 +4,7 @@
 #include <charconv>
 #include <optional>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "policy/chat/prompt.h"
 
 namespace kw {

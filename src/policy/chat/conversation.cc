@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "formats/error.h"
-#include "formats/files/read_file.h"
+#include "formats/base/error.h"
+#include "formats/base/read_file.h"
 #include "policy/chat/prompt.h"
 
 namespace kw {

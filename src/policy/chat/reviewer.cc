@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "worker/process/process.h"
 
 namespace kw {

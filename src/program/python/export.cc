@@ -1,6 +1,6 @@
 #include "program/python/export.h"
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "program/python/call_conditions.h"
 #include "program/python/python_text.h"
 #include "program/python/slice_writer.h"

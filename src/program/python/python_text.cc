@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "program/task_json.h"
 
 namespace kw {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "formats/tokens/python_tokens.h"
 
 namespace kw {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "ops/operator.h"
 #include "program/python/python_call.h"
 #include "program/python/python_text.h"

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <set>
 
-#include "formats/error.h"
-#include "formats/sha256.h"
+#include "formats/base/error.h"
+#include "formats/base/sha256.h"
 #include "ops/operator.h"
 #include "program/task_json.h"
 

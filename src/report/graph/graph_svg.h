@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "report/graph/program_graph.h"
-#include "report/markup.h"
+#include "report/markup/markup.h"
 
 namespace kw {
 

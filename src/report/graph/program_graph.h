@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "report/graph/layered_layout.h"
-#include "report/step_text.h"
+#include "report/markup/step_text.h"
 
 namespace kw {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "synth/draw/synth_operators.h"
+#include "synth/skeleton/synth_operators.h"
 
 namespace kw {
 namespace {

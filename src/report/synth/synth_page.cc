@@ -4,11 +4,11 @@
 #include <functional>
 
 #include "eval/run/figures.h"
-#include "report/charts.h"
+#include "report/markup/charts.h"
 #include "report/sections.h"
 #include "report/synth/synth_summary.h"
 #include "synth/draw/split.h"
-#include "synth/draw/synth_operators.h"
+#include "synth/skeleton/synth_operators.h"
 
 namespace kw {
 namespace {

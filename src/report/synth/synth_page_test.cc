@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "formats/error.h"
-#include "report/markup.h"
+#include "formats/base/error.h"
+#include "report/markup/markup.h"
 #include "report/synth/synth_summary.h"
 #include "report/test_strict_reader.h"
-#include "synth/draw/synth_operators.h"
+#include "synth/skeleton/synth_operators.h"
 
 namespace kw {
 namespace {

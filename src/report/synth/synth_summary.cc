@@ -4,9 +4,9 @@
 #include <sstream>
 
 #include "eval/run/figures.h"
-#include "report/markup.h"
+#include "report/markup/markup.h"
 #include "synth/draw/split.h"
-#include "synth/draw/synth_operators.h"
+#include "synth/skeleton/synth_operators.h"
 
 namespace kw {
 namespace {

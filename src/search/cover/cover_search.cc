@@ -6,11 +6,11 @@
 #include <numeric>
 #include <set>
 
-#include "formats/on_threads.h"
+#include "formats/base/on_threads.h"
 #include "program/rewrite/transform.h"
 #include "search/cover/cover.h"
 #include "search/cover/fragments.h"
-#include "search/roofline.h"
+#include "search/cover/roofline.h"
 #include "verify/coverage.h"
 
 namespace kw {

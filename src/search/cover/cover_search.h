@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "search/common/phase_clock.h"
 #include "search/cover/family_bias.h"
 #include "search/evaluate/evaluator.h"
 #include "search/form/forms.h"
 #include "search/optimize.h"
-#include "search/phase_clock.h"
 
 namespace kw {
 

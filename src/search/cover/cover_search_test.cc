@@ -4,8 +4,8 @@
 
 #include "search/cover/cover.h"
 #include "search/cover/fragments.h"
+#include "search/cover/step_timer.h"
 #include "search/form/test_form.h"
-#include "search/step_timer.h"
 
 namespace kw {
 namespace {

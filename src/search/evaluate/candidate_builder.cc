@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "program/rewrite/transform.h"
 
 namespace kw {

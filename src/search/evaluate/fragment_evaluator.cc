@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
+#include "formats/base/on_threads.h"
+#include "formats/base/sha256.h"
 #include "formats/frame.h"
-#include "formats/on_threads.h"
-#include "formats/sha256.h"
 #include "program/rewrite/transform.h"
 #include "program/task_json.h"
 #include "search/evaluate/answer_stream.h"
 #include "verify/batch/side_by_side.h"
-#include "verify/numerics/statistics.h"
+#include "verify/verdict/statistics.h"
 
 namespace kw {
 namespace {

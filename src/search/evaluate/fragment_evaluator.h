@@ -7,11 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "search/common/phase_clock.h"
 #include "search/evaluate/candidate_builder.h"
 #include "search/evaluate/evaluator.h"
 #include "search/evaluate/question.h"
 #include "search/optimize.h"
-#include "search/phase_clock.h"
 
 namespace kw {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "program/python/export.h"
 #include "program/rewrite/transform.h"
 #include "search/form/forms.h"

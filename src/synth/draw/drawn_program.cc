@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

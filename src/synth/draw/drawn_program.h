@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "ops/dtype.h"
-#include "synth/draw/skeleton.h"
 #include "synth/draw/split.h"
 #include "synth/sizes/dims.h"
+#include "synth/skeleton/skeleton.h"
 
 namespace kw {
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <string>
 
-#include "formats/error.h"
-#include "formats/sha256.h"
+#include "formats/base/error.h"
+#include "formats/base/sha256.h"
 
 namespace kw {
 namespace {

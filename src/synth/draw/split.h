@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "synth/draw/skeleton.h"
+#include "synth/skeleton/skeleton.h"
 
 namespace kw {
 

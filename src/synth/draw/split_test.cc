@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "synth/draw/drawn_program.h"
 
 namespace kw {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "synth/draw/random.h"
 #include "synth/sizes/proposal.h"
+#include "synth/skeleton/random.h"
 
 namespace kw {
 

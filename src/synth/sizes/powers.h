@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "synth/draw/random.h"
+#include "synth/skeleton/random.h"
 
 namespace kw {
 

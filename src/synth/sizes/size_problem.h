@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "synth/draw/shapes.h"
+#include "synth/sizes/shapes.h"
 
 namespace kw {
 

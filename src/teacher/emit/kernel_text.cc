@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "formats/sha256.h"
+#include "formats/base/sha256.h"
 
 namespace kw::teacher {
 namespace {

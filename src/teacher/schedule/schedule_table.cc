@@ -5,8 +5,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "formats/error.h"
-#include "formats/sha256.h"
+#include "formats/base/error.h"
+#include "formats/base/sha256.h"
 #include "teacher/schedule/schedule.h"
 
 namespace kw::teacher {

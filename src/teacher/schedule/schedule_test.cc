@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "policy/test_fragment.h"
 #include "teacher/schedule/ranking.h"
 #include "teacher/teacher.h"

@@ -1,6 +1,6 @@
 #include "train/data/answer_format.h"
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

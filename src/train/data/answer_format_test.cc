@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "policy/chat/prompt.h"
 
 namespace kw {

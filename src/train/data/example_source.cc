@@ -4,9 +4,9 @@
 #include <map>
 #include <numeric>
 
-#include "formats/error.h"
-#include "formats/sha256.h"
-#include "synth/draw/random.h"
+#include "formats/base/error.h"
+#include "formats/base/sha256.h"
+#include "synth/skeleton/random.h"
 #include "train/step/streams.h"
 
 namespace kw {

@@ -6,10 +6,10 @@
 #include <chrono>
 #include <stop_token>
 
-#include "formats/error.h"
-#include "synth/draw/random.h"
-#include "train/run/timed.h"
+#include "formats/base/error.h"
+#include "synth/skeleton/random.h"
 #include "train/step/streams.h"
+#include "train/step/timed.h"
 
 namespace kw {
 ExampleStream::ExampleStream(const std::vector<ExampleSource*>& sources, Options options,

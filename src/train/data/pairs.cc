@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "teacher/teacher.h"
-#include "train/run/timed.h"
+#include "train/step/timed.h"
 
 namespace kw {
 namespace {

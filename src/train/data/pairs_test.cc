@@ -10,7 +10,7 @@
 #include <regex>
 #include <set>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "model/transformer.h"
 #include "policy/chat/prompt.h"
 #include "train/data/answer_format.h"

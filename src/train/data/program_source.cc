@@ -10,7 +10,7 @@
 #include <set>
 #include <thread>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "policy/chat/prompt.h"
 #include "program/rewrite/transform.h"
 #include "synth/draw/drawn_program.h"

@@ -13,8 +13,8 @@
 #include "ops/dtype.h"
 #include "synth/draw/drawn_program.h"
 #include "synth/draw/split.h"
-#include "synth/draw/synth_operators.h"
 #include "synth/sizes/dims.h"
+#include "synth/skeleton/synth_operators.h"
 #include "worker/device_profile.h"
 #include "worker/jobs.h"
 

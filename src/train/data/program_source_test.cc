@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "policy/chat/prompt.h"
-#include "synth/draw/random.h"
+#include "synth/skeleton/random.h"
 #include "train/step/streams.h"
 
 namespace kw {

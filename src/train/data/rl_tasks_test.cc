@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "train/run/test_machine.h"
 #include "train/run/test_run.h"
 

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <map>
 
-#include "formats/error.h"
-#include "formats/on_threads.h"
+#include "formats/base/error.h"
+#include "formats/base/on_threads.h"
 #include "policy/chat/prompt.h"
 
 namespace kw {

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <set>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "policy/chat/prompt.h"
 #include "train/data/program_source.h"
 #include "train/run/test_machine.h"

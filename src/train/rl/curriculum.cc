@@ -1,7 +1,7 @@
 #include "train/rl/curriculum.h"
 
-#include "formats/error.h"
-#include "verify/numerics/intervals.h"
+#include "formats/base/error.h"
+#include "verify/verdict/intervals.h"
 
 namespace kw {
 

@@ -22,7 +22,7 @@ struct CurriculumOptions {
 struct HeldOut {
   int64_t correct = 0, judged = 0;
 };
-// Of the share that is correct, Wilson's interval at 95 % (verify/numerics/intervals.h); 0 of no
+// Of the share that is correct, Wilson's interval at 95 % (verify/verdict/intervals.h); 0 of no
 // task.
 double lower_bound_of(const HeldOut& found);
 

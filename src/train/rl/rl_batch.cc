@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "synth/draw/random.h"
+#include "synth/skeleton/random.h"
 #include "train/step/streams.h"
 
 namespace kw {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <functional>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

@@ -5,17 +5,17 @@
 #include <cstdlib>
 #include <memory>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "synth/hygiene.h"
 #include "train/judge/opinion_judge.h"
 #include "train/judge/verifier_judge.h"
 #include "train/rl/rl_batch_maker.h"
 #include "train/rl/rl_report.h"
 #include "train/run/run_folder.h"
-#include "train/run/timed.h"
 #include "train/run/train_log.h"
 #include "train/step/broken_steps.h"
 #include "train/step/placement.h"
+#include "train/step/timed.h"
 #include "worker/jobs.h"
 
 namespace kw {

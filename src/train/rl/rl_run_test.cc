@@ -10,7 +10,7 @@
 #include <mutex>
 #include <set>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "formats/model_folder.h"
 #include "train/run/test_machine.h"
 #include "train/run/test_run.h"

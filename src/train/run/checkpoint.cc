@@ -7,8 +7,8 @@
 #include <sstream>
 #include <vector>
 
-#include "formats/error.h"
-#include "formats/files/read_file.h"
+#include "formats/base/error.h"
+#include "formats/base/read_file.h"
 #include "formats/safetensors.h"
 
 namespace kw {

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "train/run/test_run.h"
 #include "train/step/adamw.h"
 

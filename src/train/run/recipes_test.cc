@@ -3,9 +3,9 @@
 
 #include <fstream>
 
-#include "formats/error.h"
-#include "formats/files/read_file.h"
-#include "train/run/run.h"
+#include "formats/base/error.h"
+#include "formats/base/read_file.h"
+#include "train/tools/run.h"
 
 namespace kw {
 namespace {

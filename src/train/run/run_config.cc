@@ -4,12 +4,12 @@
 #include <cstdio>
 #include <set>
 
-#include "formats/error.h"
-#include "formats/files/read_file.h"
+#include "formats/base/error.h"
+#include "formats/base/read_file.h"
 #include "formats/model_folder.h"
 #include "formats/tokens/special_tokens.h"
 #include "model/config.h"
-#include "synth/draw/synth_operators.h"
+#include "synth/skeleton/synth_operators.h"
 #include "train/data/answer_format.h"
 #include "train/run/host_memory.h"
 #include "train/step/lora.h"

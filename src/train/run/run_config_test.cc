@@ -5,9 +5,9 @@
 
 #include <fstream>
 
-#include "formats/error.h"
-#include "formats/files/read_file.h"
-#include "formats/files/scratch_folder.h"
+#include "formats/base/error.h"
+#include "formats/base/read_file.h"
+#include "formats/base/scratch_folder.h"
 #include "model/config.h"
 #include "model/transformer.h"
 #include "train/data/answer_format.h"

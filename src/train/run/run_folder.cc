@@ -3,7 +3,7 @@
 #include <fstream>
 #include <set>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 

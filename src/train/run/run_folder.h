@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "formats/files/file_lock.h"
+#include "formats/base/file_lock.h"
 #include "train/run/checkpoint.h"
 #include "train/run/settings.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "train/run/test_run.h"
 #include "train/step/adamw.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/files/read_file.h"
+#include "formats/base/read_file.h"
 #include "train/run/run_config.h"
 
 namespace kw {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

@@ -8,8 +8,8 @@
 #include <random>
 #include <sstream>
 
-#include "formats/error.h"
-#include "formats/files/read_file.h"
+#include "formats/base/error.h"
+#include "formats/base/read_file.h"
 #include "formats/model_folder.h"
 #include "train/step/placement.h"
 

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <thread>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "net/http.h"
 #include "policy/chat/chat_stream.h"
 #include "train/serve/serve.h"

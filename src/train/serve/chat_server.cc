@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "net/http_request.h"
 #include "worker/process/channel.h"
 

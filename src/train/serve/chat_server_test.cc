@@ -10,7 +10,7 @@
 #include <future>
 #include <latch>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "net/http.h"
 #include "policy/chat/chat_stream.h"
 #include "worker/test_folder.h"

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "policy/model_server.h"
 #include "train/serve/chat_server.h"
 

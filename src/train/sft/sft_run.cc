@@ -3,16 +3,16 @@
 #include <chrono>
 #include <cmath>
 
-#include "formats/error.h"
-#include "formats/files/read_file.h"
-#include "formats/sha256.h"
+#include "formats/base/error.h"
+#include "formats/base/read_file.h"
+#include "formats/base/sha256.h"
 #include "train/data/example_stream.h"
 #include "train/run/run_folder.h"
-#include "train/run/timed.h"
 #include "train/run/train_log.h"
 #include "train/step/broken_steps.h"
 #include "train/step/placement.h"
 #include "train/step/sft_step.h"
+#include "train/step/timed.h"
 #include "worker/jobs.h"
 
 namespace kw {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "formats/model_folder.h"
 #include "policy/chat/conversation.h"
 #include "train/run/test_run.h"

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <random>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

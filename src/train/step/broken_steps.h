@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "formats/safetensors.h"
 #include "model/stored.h"
 #include "train/run/test_run.h"

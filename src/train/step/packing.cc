@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 

@@ -1,6 +1,6 @@
 #include "train/step/placement.h"
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "train/run/test_run.h"
 
 namespace kw {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

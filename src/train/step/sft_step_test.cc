@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "train/run/test_run.h"
 #include "train/step/adamw.h"
 

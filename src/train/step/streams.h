@@ -1,5 +1,5 @@
 // Streams of random numbers that learning draws from, beside those of synthesis
-// (synth/draw/random.h): each its own number, so that no two things hang on one draw.
+// (synth/skeleton/random.h): each its own number, so that no two things hang on one draw.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@
 #include <functional>
 #include <random>
 
-#include "formats/error.h"
-#include "formats/files/read_file.h"
+#include "formats/base/error.h"
+#include "formats/base/read_file.h"
 #include "formats/json.h"
 #include "formats/model_folder.h"
 #include "model/generator.h"

@@ -7,7 +7,7 @@
 #include <iostream>
 #include <optional>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "formats/json.h"
 #include "policy/chat/conversation.h"
 #include "synth/hygiene.h"

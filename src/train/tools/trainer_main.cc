@@ -9,10 +9,10 @@
 #include <csignal>
 #include <cstdio>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "train/run/live_view.h"
-#include "train/run/run.h"
 #include "train/serve/serve.h"
+#include "train/tools/run.h"
 
 namespace {
 

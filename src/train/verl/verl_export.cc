@@ -4,8 +4,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "formats/error.h"
-#include "formats/files/read_file.h"
+#include "formats/base/error.h"
+#include "formats/base/read_file.h"
 #include "formats/model_folder.h"
 #include "policy/verl_row.h"
 #include "train/step/placement.h"

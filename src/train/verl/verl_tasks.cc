@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "program/rewrite/transform.h"
 #include "synth/task_row.h"
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <mutex>
 
-#include "formats/error.h"
-#include "formats/sha256.h"
+#include "formats/base/error.h"
+#include "formats/base/sha256.h"
 #include "program/rewrite/transform.h"
 #include "program/task_json.h"
 

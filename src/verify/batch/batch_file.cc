@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

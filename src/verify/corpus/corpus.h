@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "verify/checks.h"
+#include "verify/verdict/checks.h"
 
 namespace kw {
 

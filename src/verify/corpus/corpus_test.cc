@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 #include "worker/test_folder.h"
 
 namespace kw {

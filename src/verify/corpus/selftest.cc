@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

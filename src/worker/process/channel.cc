@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 namespace kw {
 namespace {

@@ -13,7 +13,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "formats/error.h"
+#include "formats/base/error.h"
 
 // Newer than the oldest headers that are supported.
 #ifndef SYS_pidfd_send_signal

@@ -1,0 +1,105 @@
+#include "train/tools/run.h"
+
+#include "formats/base/error.h"
+#include "formats/base/read_file.h"
+#include "train/rl/rl_run.h"
+#include "train/sft/sft_run.h"
+#include "train/verl/verl_export.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+TomlFile read_toml(const fs::path& path) { return parse_toml(read_file(path), path.string()); }
+
+// Before anything else is read: it says which keys there are.
+std::string kind_of(const TomlFile& file) {
+  const Json& values = file.values;
+  if (!values.contains("run") || !values.at("run").is_object()) return "sft";
+  const Json& kind = values.at("run").value("kind", Json("sft"));
+  if (kind != "sft" && kind != "rl") {
+    throw InputError("run.kind is " + kind.dump() + ", expected \"sft\" or \"rl\"");
+  }
+  return kind.get<std::string>();
+}
+
+// A configuration, what a file sets of it, and their description.
+template <class Config>
+struct Described {
+  Config config;
+  Settings settings;
+
+  Described() { describe(settings, config); }
+  void read(const TomlFile& file, const fs::path& path, const std::vector<std::string>& set) {
+    settings.read(file, path.string());
+    for (const std::string& assignment : set) settings.set(assignment);
+  }
+};
+
+// Calls one of the two with what the file describes.
+template <class Sft, class Rl>
+auto with_recipe(const fs::path& recipe, const std::vector<std::string>& set, const Sft& sft,
+                 const Rl& rl) {
+  const TomlFile file = read_toml(recipe);
+  if (kind_of(file) == "rl") {
+    Described<RlConfig> described;
+    described.read(file, recipe, set);
+    return rl(described);
+  }
+  Described<SftConfig> described;
+  described.read(file, recipe, set);
+  return sft(described);
+}
+
+}  // namespace
+
+RecipeRun run_recipe(const fs::path& recipe, const std::vector<std::string>& set,
+                     const fs::path& out, const std::atomic<bool>& stop,
+                     const RunProgress& progress) {
+  return with_recipe(
+      recipe, set,
+      [&](const Described<SftConfig>& it) {
+        const int64_t step = run_sft(it.config, it.settings, out, stop, progress);
+        return RecipeRun{step, step >= it.config.steps};
+      },
+      [&](const Described<RlConfig>& it) {
+        const RlEnd end = run_rl(it.config, it.settings, out, stop, progress);
+        return RecipeRun{end.step, end.done};
+      });
+}
+
+void export_recipe(const fs::path& recipe, const std::vector<std::string>& set,
+                   const std::string& target, const fs::path& out, int64_t tasks,
+                   const RunProgress& progress) {
+  if (target != "verl") throw InputError("--to " + target + ": there is only verl");
+  // Without what is set in its place.
+  std::string objective;
+  with_recipe(
+      recipe, {}, [](const Described<SftConfig>&) {},
+      [&](const Described<RlConfig>& it) { objective = it.config.objective.name; });
+  with_recipe(
+      recipe, set,
+      [&](const Described<SftConfig>&) {
+        throw InputError(recipe.string() +
+                         ": is of kind sft; what is exported is reinforcement learning (rl)");
+      },
+      [&](const Described<RlConfig>& it) {
+        if (objective == it.config.objective.name) objective.clear();
+        export_to_verl(it.config, it.settings, {recipe, out, objective, tasks}, progress);
+      });
+}
+
+void check_recipe(const fs::path& recipe) {
+  with_recipe(
+      recipe, {}, [](const Described<SftConfig>& it) { check(it.config); },
+      [](const Described<RlConfig>& it) { check(it.config); });
+}
+
+std::string settings_help(const std::string& kind) {
+  if (kind == "rl") return Described<RlConfig>().settings.help();
+  if (kind == "sft") return Described<SftConfig>().settings.help();
+  throw InputError("there is no kind of run " + kind + ": sft, rl");
+}
+
+}  // namespace kw

@@ -1,0 +1,124 @@
+#include "verify/verdict/verdict.h"
+
+namespace kw {
+namespace {
+
+constexpr std::string_view kStages[] = {"load", "record", "compile", "coverage", "correct", "time"};
+constexpr std::string_view kOutcomes[] = {"accepted", "rejected", "not judged"};
+
+template <size_t N>
+int index_of(const std::string_view (&names)[N], const JsonReader& in) {
+  for (size_t i = 0; i < N; ++i) {
+    if (names[i] == in.string()) return static_cast<int>(i);
+  }
+  in.fail("unknown name \"" + in.string() + "\"");
+}
+
+Json to_json(const ConfigurationResult& result) {
+  return {{"kernel", result.kernel},
+          {"configuration", result.configuration},
+          {"outcome", result.outcome},
+          {"reason", result.reason},
+          {"errors", result.errors},
+          {"device_ms", result.device_ms > 0 ? Json(result.device_ms) : Json()},
+          {"chosen", result.chosen}};
+}
+
+ConfigurationResult configuration_from_json(const JsonReader& in) {
+  return {in.at("kernel").string(),  in.at("configuration").string(),
+          in.at("outcome").string(), in.at("reason").string(),
+          in.at("errors").raw(),     in.at("device_ms").is_null() ? 0 : in.at("device_ms").number(),
+          in.at("chosen").boolean()};
+}
+
+}  // namespace
+
+std::string_view stage_name(Stage stage) { return kStages[static_cast<int>(stage)]; }
+Stage stage_from_json(const JsonReader& in) { return static_cast<Stage>(index_of(kStages, in)); }
+std::string_view outcome_name(Verdict::Outcome outcome) {
+  return kOutcomes[static_cast<int>(outcome)];
+}
+
+std::map<std::string, double> phase_seconds(const Verdict& verdict) {
+  std::map<std::string, double> out;
+  const auto add = [&out](const Json& part) {
+    if (!part.contains("phases")) return;
+    for (const auto& [phase, seconds] : part["phases"].items()) out[phase] += seconds.get<double>();
+  };
+  for (const StageResult& stage : verdict.stages) {
+    add(stage.evidence);
+    if (!stage.evidence.contains("trials")) continue;
+    for (const Json& trial : stage.evidence["trials"]) add(trial);
+  }
+  return out;
+}
+
+Json interval_to_json(const std::optional<Interval>& interval) {
+  if (!interval) return nullptr;
+  return {{"estimate", interval->estimate}, {"lower", interval->lower}, {"upper", interval->upper}};
+}
+
+std::optional<Interval> interval_from_json(const JsonReader& in) {
+  if (in.is_null()) return std::nullopt;
+  return Interval{in.at("estimate").number(), in.at("lower").number(), in.at("upper").number()};
+}
+
+Json to_json(const Verdict& verdict) {
+  Json out = {{"format", "kernelwright.verdict"},
+              {"version", 1},
+              {"outcome", outcome_name(verdict.outcome)},
+              {"rejected_at", nullptr},
+              {"reason", verdict.reason},
+              {"share", verdict.share},
+              {"speedup_eager", interval_to_json(verdict.speedup_eager)},
+              {"speedup_compile", interval_to_json(verdict.speedup_compile)},
+              {"degenerate", verdict.degenerate},
+              {"key", verdict.key},
+              {"environment", verdict.environment},
+              {"stages", Json::array()}};
+  if (verdict.rejected_at) out["rejected_at"] = stage_name(*verdict.rejected_at);
+  for (const StageResult& stage : verdict.stages) {
+    out["stages"].push_back({{"stage", stage_name(stage.stage)},
+                             {"passed", stage.passed},
+                             {"reason", stage.reason},
+                             {"seconds", stage.seconds},
+                             {"evidence", stage.evidence}});
+  }
+  for (const ConfigurationResult& result : verdict.configurations) {
+    out["configurations"].push_back(to_json(result));
+  }
+  return out;
+}
+
+Verdict verdict_from_json(const JsonReader& in) {
+  if (in.at("format").string() != "kernelwright.verdict") in.at("format").fail("not a verdict");
+  Verdict verdict;
+  verdict.outcome = static_cast<Verdict::Outcome>(index_of(kOutcomes, in.at("outcome")));
+  if (!in.at("rejected_at").is_null()) {
+    verdict.rejected_at = static_cast<Stage>(index_of(kStages, in.at("rejected_at")));
+  }
+  verdict.reason = in.at("reason").string();
+  verdict.share = in.at("share").number();
+  verdict.speedup_eager = interval_from_json(in.at("speedup_eager"));
+  verdict.speedup_compile = interval_from_json(in.at("speedup_compile"));
+  verdict.degenerate = in.at("degenerate").boolean();
+  verdict.key = in.at("key").string();
+  verdict.environment = in.at("environment").raw();
+  for (const JsonReader& item : in.at("stages").items()) {
+    StageResult stage;
+    stage.stage = static_cast<Stage>(index_of(kStages, item.at("stage")));
+    stage.passed = item.at("passed").boolean();
+    stage.reason = item.at("reason").string();
+    stage.seconds = item.at("seconds").number();
+    stage.evidence = item.at("evidence").raw();
+    verdict.stages.push_back(std::move(stage));
+  }
+  if (in.has("configurations")) {
+    for (const JsonReader& item : in.at("configurations").items()) {
+      verdict.configurations.push_back(configuration_from_json(item));
+    }
+  }
+  return verdict;
+}
+
+}  // namespace kw
