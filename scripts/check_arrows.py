@@ -1,21 +1,60 @@
-"""Checks which folders of src/ include which, where torch's headers may be included, and that no two
-headers of one program define a type of the same name."""
+"""Checks which folders of src/ include which, where torch's headers may be included, that no two
+headers of one program define a type of the same name, and that no folder is overfull.
 
+    scripts/check_arrows.py            prints what is wrong; exit 1 if anything is
+    scripts/check_arrows.py --table    prints the table of folders, as the documents have it
+"""
+
+import collections
 import pathlib
 import re
 import sys
 
-# Top to bottom: a folder may include itself and the folders that stand after it.
-ORDER = (
-    "cli collect report search train policy synth verify executor model runtime worker store program ops formats"
-).split()
-# Folders that stand side by side and must not include each other.
-APART = [{"policy", "verify"}, {"policy", "runtime"}, {"store", "worker"}, {"store", "runtime"}]
+# The folders of src/, top to bottom: a folder may include itself and folders below it. Each has the
+# rooms within it in the same order ("." is the folder itself), and one line on what is there.
+# Tests are free of the order of rooms.
+FOLDERS = {
+    "cli": (". support", "one file a subcommand (`NAME_command.cc`); flags that several share"),
+    "report": ("synth . graph markup", "pages for a browser: of a search, of an evaluation, of synthesis"),
+    "eval": ("collect run suite", "suites, runs of `kernelwright eval` and their metrics, rows collected from runs"),
+    "search": (". cover form evaluate common", "forms, fragments, covers, the main job `optimize`"),
+    "train": (
+        "tools verl sft serve rl run data judge step",
+        "supervised fine-tuning and reinforcement learning, the server of a model, export to verl",
+    ),
+    "teacher": (". schedule lower family emit graph", "the built-in kernel writer: lowering, families, schedules, emission"),
+    "policy": (". chat", "policies that propose kernels: a chat endpoint, a served model, files, torch.compile"),
+    "net": (".", "requests over HTTP and TLS"),
+    "synth": (". draw sizes skeleton", "programs drawn at random, and other sizes of a model"),
+    "verify": ("corpus batch . verdict numerics", "the stages of a verdict, batches, labelled cases and the self-test"),
+    "executor": (
+        ". trial device replay arithmetic discrete compare aten",
+        "the program that replays Programs and measures them",
+    ),
+    "model": (".", "decoders and sampling from them"),
+    "runtime": (".", "the client of executors and its protocol"),
+    "worker": (". process native", "sandbox, zygote, jobs; their Python side is in `worker/`"),
+    "store": (".", "results by content address, in SQLite"),
+    "program": ("python rewrite .", "Program and Task: checking, hashes, cutting, splicing, algebra, export, costs"),
+    "ops": (".", "the one table of operators"),
+    "formats": ("tokens . base", "JSON, frames, safetensors, tokenizers, TOML: parsers of hostile input"),
+}
+ORDER = list(FOLDERS)
+# Folders that lie side by side and must not include each other.
+APART = [
+    {"policy", "verify"},
+    {"policy", "runtime"},
+    {"store", "worker"},
+    {"store", "runtime"},
+    {"train", "search"},
+]
+MOST_FILES = 25  # directly in one folder
 TORCH_FOLDERS = ("executor/", "worker/native/", "model/", "train/")
 TORCH_HEADER = re.compile(r"(ATen|c10|torch|caffe2)/")
 DEFINITION = re.compile(r"^(?:struct|class) (\w+)(?: final)?(?: :.*)?\s*\{")
 # The executor is a program of its own, without these.
-NOT_IN_EXECUTOR = {"cli", "collect", "report", "search", "policy", "synth", "verify", "store"}
+NOT_IN_EXECUTOR = set(ORDER[:ORDER.index("executor")]) | {"store"}
+IS_TEST = re.compile(r"_test\.cc$|/test_[a-z_]+\.h$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -35,8 +74,59 @@ def check_include(path, quote, header):
     if ORDER.index(there) < ORDER.index(here):
         return f"{here} may not include {there}: the arrow points the other way"
     if here != there and {here, there} in APART:
-        return f"{here} and {there} stand side by side"
+        return f"{here} and {there} lie side by side"
+    if here == there and not IS_TEST.search(path):
+        rooms = FOLDERS[here][0].split()
+        ours, its = room(path), room(header)
+        for each in (ours, its):
+            if each not in rooms:
+                return f"{here}/{each} is not in scripts/check_arrows.py"
+        if rooms.index(its) < rooms.index(ours):
+            return f"{here}/{ours} may not include {here}/{its}: the arrow points the other way"
     return None
+
+
+def room(path):
+    """The room of a file within its folder: "trial" of executor/trial/trial.h, "." of ops/dtype.h."""
+    return "/".join(path.split("/")[1:-1]) or "."
+
+
+def check_rooms(root):
+    """Complaints: overfull folders, and two files that are called the same."""
+    names = collections.defaultdict(list)
+    for folder in [root, *sorted(path for path in root.rglob("*") if path.is_dir())]:
+        files = [path for path in folder.iterdir() if path.is_file()]
+        if len(files) > MOST_FILES:
+            yield f"src/{folder.relative_to(root)}: {len(files)} files; at most {MOST_FILES} lie in one folder"
+        for path in files:
+            if path.suffix in (".h", ".cc") and path.name != "main.cc":
+                names[path.stem].append(path.relative_to(root).parent.as_posix())
+    for stem, folders in sorted(names.items()):
+        if len(set(folders)) > 1:
+            yield f"src/: {stem} is in {' and '.join(sorted(set(folders)))}: one name, one meaning"
+
+
+def included(root, folder):
+    """The other folders that product files of `folder` include, top to bottom."""
+    found = set()
+    for file in (root / folder).rglob("*.*"):
+        if file.suffix in (".h", ".cc") and not IS_TEST.search("/" + file.name):
+            for line in file.read_text().splitlines():
+                match = INCLUDE.match(line)
+                if match and match[1] == '"':
+                    found.add(match[2].split("/")[0])
+    return [each for each in ORDER if each in found and each != folder]
+
+
+def table(root):
+    """The table of folders, as docs/architecture.md has it."""
+    lines = ["| folder | what it holds | includes |", "|---|---|---|"]
+    for folder, (rooms, what) in FOLDERS.items():
+        inner = [each for each in rooms.split() if each != "."]
+        if inner:
+            what += "; in it " + ", ".join(f"`{each}`" for each in inner)
+        lines.append(f"| `src/{folder}` | {what} | {', '.join(included(root, folder))} |")
+    return "\n".join(lines)
 
 
 def check_names(root):
@@ -59,6 +149,9 @@ def check_names(root):
 
 def main():
     root = pathlib.Path(__file__).resolve().parent.parent / "src"
+    if "--table" in sys.argv:
+        print(table(root))
+        return 0
     complaints = 0
     for file in sorted(root.rglob("*.*")):
         path = file.relative_to(root).as_posix()
@@ -74,7 +167,7 @@ def main():
             if complaint:
                 print(f"src/{path}:{number}: {complaint}")
                 complaints += 1
-    for complaint in check_names(root):
+    for complaint in [*check_names(root), *check_rooms(root)]:
         print(complaint)
         complaints += 1
     return 1 if complaints else 0

@@ -767,19 +767,19 @@ def main():
     return 1 if tally.failures else 0
 
 
-def guard_library():
+def fake_cuda_device():
     import importlib.util
     path = os.path.join(ROOT, "tests", "worker", "conftest.py")
     spec = importlib.util.spec_from_file_location("worker_conftest", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.guard_library()
+    return module.fake_cuda_device()
 
 
 def prepare():
     """Fake cuda tensors on a CPU build of torch."""
     if torch.version.cuda is None:
-        ctypes.CDLL(guard_library())
+        ctypes.CDLL(fake_cuda_device())
 
 
 if __name__ == "__main__":

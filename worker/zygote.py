@@ -1,6 +1,6 @@
 """The zygote: imports torch and triton once and forks a child for each job.
 
-    python zygote.py --socket FD [--guard libkw_guard.so] [--no-sandbox]
+    python zygote.py --socket FD [--fake-cuda-device libkw_fake_cuda_device.so] [--no-sandbox]
 
 Speaks docs/formats/protocol.md on a SOCK_SEQPACKET socket. It never touches CUDA and never runs a
 job's code: that is the child's, which puts its sandbox on first (jail.py), reads one request, sends
@@ -39,12 +39,12 @@ def prepare_environment():
     sys.path[:] = [WORKER_DIR] + [p for p in sys.path if p and p != WORKER_DIR]
 
 
-def import_everything(guard):
+def import_everything(fake_cuda_device):
     """What every job needs, so that no child pays for it."""
     import torch
     import torch._subclasses.fake_tensor
-    if guard:
-        ctypes.CDLL(guard)
+    if fake_cuda_device:
+        ctypes.CDLL(fake_cuda_device)
     # A torch with CUDA makes a context when the first fake cuda tensor appears; there is no device.
     torch._subclasses.fake_tensor.init_gpu_context = lambda device: None
     torch.set_num_threads(1)
@@ -221,14 +221,14 @@ class Zygote:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--socket", type=int, required=True)
-    parser.add_argument("--guard", default=os.environ.get("KERNELWRIGHT_GUARD", ""))
+    parser.add_argument("--fake-cuda-device", default=os.environ.get("KERNELWRIGHT_FAKE_CUDA_DEVICE", ""))
     parser.add_argument("--no-sandbox", action="store_true")
     arguments = parser.parse_args()
     prepare_environment()
     os.nice(_NICE)
     control = socket.socket(fileno=arguments.socket)
     control.set_inheritable(False)
-    versions = import_everything(arguments.guard)
+    versions = import_everything(arguments.fake_cuda_device)
     import jail
     jail.restricted = not arguments.no_sandbox
     Zygote(control, versions).serve()

@@ -41,7 +41,7 @@ std::vector<JobOutcome<BuiltTask>> recorded(Machine& machine,
 void hold_out(const Flags& flags, Machine& machine, Keeper& keeper) {
   if (flags.against.empty()) return;
   const std::vector<SuiteModel> models =
-      read_suite(suite_files(flags.against), {}, flags.machine, machine);
+      read_suite(suite_files(flags.against), {}, flags.machine.set, machine.profile, machine.pool);
   const auto tasks = recorded(machine, models);
   for (size_t i = 0; i < models.size(); ++i) {
     if (!tasks[i].value) {

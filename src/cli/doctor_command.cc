@@ -10,6 +10,7 @@
 #include "cli/support/common.h"
 #include "formats/base/error.h"
 #include "store/store.h"
+#include "formats/install.h"
 
 namespace kw {
 namespace {
@@ -68,9 +69,9 @@ RecordRequest request_for_text(const char* text, const char* cls, const DevicePr
   return request;
 }
 
-// True when the pair stands in the file of supported versions ("torch-major.minor[.x] triton").
+// True when the pair is in the file of supported versions ("torch-major.minor[.x] triton").
 bool is_supported_pair(const std::string& torch, const std::string& triton) {
-  std::ifstream in(default_worker_config().worker_dir + "/../scripts/supported-versions.txt");
+  std::ifstream in(shipped("scripts/supported-versions.txt"));
   auto minor = [](const std::string& v) { return v.substr(0, v.find('.', v.find('.') + 1)); };
   for (std::string line; std::getline(in, line);) {
     std::istringstream words(line);

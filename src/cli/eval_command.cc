@@ -267,8 +267,8 @@ int run(const Flags& flags) {
   std::vector<std::string> files;
   for (const SuiteFile& file : suite) files.push_back(file.path);
   Machine machine(flags.machine, files);
-  const std::vector<SuiteModel> all =
-      read_suite(suite, {.cls = flags.cls, .twins = flags.twins}, flags.machine, machine);
+  const std::vector<SuiteModel> all = read_suite(suite, {.cls = flags.cls, .twins = flags.twins},
+                                                 flags.machine.set, machine.profile, machine.pool);
   if (!flags.out.empty()) check_out(flags, all);
   if (flags.twins && std::ranges::all_of(suite, [](const SuiteFile& file) {
         return fs::path(file.path).extension() == ".py";

@@ -15,6 +15,7 @@
 #include "search/stored_package.h"
 #include "search/stored_schedules.h"
 #include "verify/baselines.h"
+#include "worker/model_file.h"
 
 namespace kw {
 namespace {
@@ -120,7 +121,7 @@ int run(const Flags& flags) {
   const std::filesystem::path folder = flags.out.empty() ? default_folder(flags.model) : flags.out;
   Machine machine(flags.machine, {flags.model});
   const RecordRequest request =
-      request_for_file(flags.model, flags.cls, flags.machine, machine.profile);
+      request_for_file(flags.model, flags.cls, flags.machine.set, machine.profile);
   prepare_result_folder(folder);
   const std::string backend = flags.machine.chosen_backend();
   options.measure = backend == "cuda";

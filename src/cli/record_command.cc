@@ -9,6 +9,7 @@
 #include "report/markup/step_text.h"
 #include "verify/verdict/statistics.h"
 #include "verify/verifier.h"
+#include "worker/model_file.h"
 
 namespace kw {
 namespace {
@@ -36,7 +37,7 @@ std::string line_of(const StepText& text, int step) {
 int run(const Flags& flags) {
   Machine machine(flags.machine, {flags.file});
   const RecordRequest request =
-      request_for_file(flags.file, flags.cls, flags.machine, machine.profile);
+      request_for_file(flags.file, flags.cls, flags.machine.set, machine.profile);
   const auto built = build_task(machine.pool, request, std::chrono::seconds(120));
   if (built.fault) throw_fault(*built.fault);
   // The first record of a worker pays for what later ones share; --repeat shows the rest.

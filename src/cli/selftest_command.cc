@@ -6,12 +6,13 @@
 #include "cli/commands.h"
 #include "cli/support/common.h"
 #include "verify/corpus/selftest.h"
+#include "formats/install.h"
 
 namespace kw {
 namespace {
 
 struct Flags {
-  std::vector<std::string> places = {KW_CORPORA_DIR};
+  std::vector<std::string> places = {shipped("tests/corpora")};
   std::string family;
   int trials = 0, part = 1, parts = 1;
   bool json = false, verbose = false;

@@ -8,6 +8,7 @@
 #include "formats/base/sha256.h"
 #include "program/task_json.h"
 #include "synth/augment.h"
+#include "worker/model_file.h"
 
 namespace kw {
 namespace {
@@ -99,7 +100,7 @@ int synth_augment(const std::string& model, const std::string& out, uint64_t cou
                   bool hygiene, const MachineFlags& flags) {
   if (fs::is_directory(out)) throw InputError(out + ": is a folder");
   Machine machine(flags, {model});
-  const RecordRequest request = request_for_file(model, "Model", flags, machine.profile);
+  const RecordRequest request = request_for_file(model, "Model", flags.set, machine.profile);
   const AugmentOptions options{request.file, request.text, seed, hygiene};
   const Rows rows(model, options);
   Rows::Before before = rows.before(out);

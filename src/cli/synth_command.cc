@@ -14,6 +14,7 @@
 #include "cli/synth_file.h"
 #include "cli/synth_stats.h"
 #include "formats/base/error.h"
+#include "formats/base/read_file.h"
 #include "report/synth/synth_summary.h"
 #include "synth/task_row.h"
 
@@ -148,7 +149,7 @@ void write_examined(const Drawing& drawing, const MachineFlags& machine_flags, u
 
 // Tasks that are there, examined on other inputs.
 int check(const Flags& flags) {
-  const std::vector<StoredTask> tasks = read_tasks(read_text(flags.check), flags.check);
+  const std::vector<StoredTask> tasks = read_tasks(read_file(flags.check), flags.check);
   const bool full_size = flags.machine.chosen_backend() == "cuda";
   Machine machine(flags.machine, {});
   machine.executor.hello();

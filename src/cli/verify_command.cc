@@ -10,6 +10,7 @@
 #include "formats/base/error.h"
 #include "formats/base/scratch_folder.h"
 #include "verify/baselines.h"
+#include "worker/model_file.h"
 
 namespace kw {
 namespace {
@@ -167,12 +168,11 @@ int run(const Flags& flags) {
   files.push_back(flags.model);
   Machine machine(flags.machine, files);
   const RecordRequest reference_request =
-      request_for_file(flags.model, flags.cls, flags.machine, machine.profile);
+      request_for_file(flags.model, flags.cls, flags.machine.set, machine.profile);
   std::vector<RecordRequest> requests;
   for (const std::string& file : flags.candidates) {
     // A candidate is called with the reference's inputs, and needs to define ModelNew only.
-    requests.push_back(
-        request_for_file(file, flags.candidate_cls, MachineFlags{}, machine.profile));
+    requests.push_back(request_for_file(file, flags.candidate_cls, {}, machine.profile));
     requests.back().harness_text = reference_request.text;
     requests.back().harness_file = reference_request.file;
   }

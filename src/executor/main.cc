@@ -58,8 +58,6 @@ Options parse(int argc, char** argv) {
       options.sharers = std::atoi(value.c_str());
     else if (flag == "--zygote")
       options.cpu.zygote = UniqueFd(std::atoi(value.c_str()));
-    else if (flag == "--guard")
-      options.cpu.worker.guard_library = value;
     else
       throw InputError("unknown flag " + flag);
   }

@@ -11,6 +11,7 @@
 #include "formats/model_folder.h"
 #include "net/http.h"
 #include "policy/openai.h"
+#include "formats/install.h"
 
 namespace kw {
 namespace {
@@ -187,8 +188,7 @@ void Local::propose_each(const Task& task, const DeviceProfile& profile, int cou
 }  // namespace
 
 fs::path embedded_model() {
-  const char* given = std::getenv("KERNELWRIGHT_MODEL");
-  return given && *given ? given : KW_MODEL_DIR "/embedded-rl";
+  return environment_or("KERNELWRIGHT_MODEL", shipped("models/embedded-rl"));
 }
 
 std::string model_folder(const std::string& given, const fs::path& embedded) {

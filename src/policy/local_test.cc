@@ -11,7 +11,6 @@
 #include "formats/base/error.h"
 #include "policy/mixed.h"
 #include "policy/test_fragment.h"
-#include "teacher/teacher.h"
 #include "worker/test_folder.h"
 
 namespace kw {
@@ -76,6 +75,16 @@ TEST_F(LocalPolicy, SaysThatTheServerEndedLater) {
   EXPECT_NE(fault<EnvironmentError>().find("exited with status 3"), std::string::npos);
 }
 
+// Can always be asked, and has no proposals.
+class Silent : public Policy {
+ public:
+  std::string name() const override { return "silent"; }
+  std::vector<Proposal> propose(const Task&, const DeviceProfile&, int, uint64_t,
+                                std::chrono::steady_clock::time_point) override {
+    return {};
+  }
+};
+
 TEST_F(LocalPolicy, SaysBeforeItIsAskedWhetherItCanAnswer) {
   trainer("echo 'kernelwright-trainer: config.json: no heads' >&2; exit 2");
   EXPECT_THROW(make_local(options_)->prepare(), InputError);
@@ -86,7 +95,7 @@ TEST_F(LocalPolicy, SaysBeforeItIsAskedWhetherItCanAnswer) {
   // Also where it is one of several.
   trainer("exit 2");
   std::vector<std::unique_ptr<Policy>> both;
-  both.push_back(make_teacher());
+  both.push_back(std::make_unique<Silent>());
   both.push_back(make_local(options_));
   EXPECT_THROW(make_mixed(std::move(both))->prepare(), InputError);
 }

@@ -17,6 +17,7 @@
 #include "formats/base/error.h"
 #include "formats/base/scratch_folder.h"
 #include "worker/process/process.h"
+#include "formats/install.h"
 
 namespace kw {
 namespace {
@@ -56,8 +57,7 @@ std::vector<std::string> own_environment() {
 }  // namespace
 
 std::string trainer_binary() {
-  const char* given = std::getenv("KERNELWRIGHT_TRAINER");
-  return given && *given ? given : KW_BUILD_DIR "/kernelwright-trainer";
+  return environment_or("KERNELWRIGHT_TRAINER", built("kernelwright-trainer"));
 }
 
 class ModelServer::Impl {

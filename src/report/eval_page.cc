@@ -9,6 +9,7 @@
 
 #include "eval/run/eval_summary.h"
 #include "eval/run/figures.h"
+#include "report/comparison_section.h"
 #include "report/markup/charts.h"
 #include "report/markup/line_diff.h"
 #include "report/sections.h"

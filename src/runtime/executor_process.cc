@@ -11,6 +11,7 @@
 
 #include "formats/base/error.h"
 #include "worker/worker_pool.h"
+#include "formats/install.h"
 
 namespace kw {
 namespace {
@@ -48,8 +49,7 @@ void show_one_gpu(std::vector<std::string>& environment, int gpu) {
 ExecutorConfig default_executor_config(const std::string& backend) {
   const WorkerConfig worker = default_worker_config();
   ExecutorConfig config;
-  const char* binary = std::getenv("KERNELWRIGHT_EXECUTOR");
-  config.binary = binary && *binary ? binary : KW_BUILD_DIR "/kernelwright-executor";
+  config.binary = environment_or("KERNELWRIGHT_EXECUTOR", built("kernelwright-executor"));
   config.backend = backend;
   config.python = worker.python;
   config.worker_dir = worker.worker_dir;

@@ -13,24 +13,12 @@
 #include <vector>
 
 #include "policy/policy.h"
+#include "search/common/search_options.h"
 #include "search/evaluate/attempt.h"
 #include "store/store.h"
 #include "verify/verifier.h"
 
 namespace kw {
-
-struct OptimizeOptions {
-  bool measure = false;        // times are measured, not modelled
-  double budget_seconds = 60;  // for the search; confirming the result comes on top
-  int proposals = 2;           // schedules tried for a fragment when times are measured; costly
-                               // ones are given more
-  int max_steps = 24;          // operators in a fragment
-  std::string form;            // title of the only one to search; empty: all that are worth it
-  // Of the final confirmation. Where it is `pure`, covers leave no PyTorch that computes, and what
-  // is found is taken though it be slower.
-  VerifyOptions verify;
-  std::function<std::string(const Reference&)> compile_baseline;  // makes verify.compiled_package
-};
 
 // A form of the program that was searched (forms.h), and how fast it was found to be.
 struct FormTime {
@@ -73,16 +61,6 @@ struct OptimizeResult {
 // The time of all steps of `base` with the chosen fragments in place of theirs, measured apart or
 // modelled. Fragments that were not timed where others were count as PyTorch's steps.
 double cover_seconds(const OptimizeResult& result);
-
-// Where the work stands, for a progress display. `done` of `total` fragments evaluated; `best` is
-// the estimated speedup of the best cover so far.
-struct Progress {
-  std::string phase;  // "recording", "searching", "confirming", ...
-  std::string detail;
-  int done = 0, total = 0;
-  double best = 1;
-};
-using ProgressSink = std::function<void(const Progress&)>;
 
 class Optimizer {
  public:

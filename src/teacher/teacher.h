@@ -10,19 +10,9 @@
 #include <vector>
 
 #include "policy/policy.h"
-#include "teacher/schedule/schedule_table.h"
+#include "teacher/schedule/schedule_memory.h"
 
 namespace kw {
-
-// Remembers which schedules were fast on this device, from one task to the next.
-class ScheduleMemory {
- public:
-  virtual ~ScheduleMemory() = default;
-  virtual std::vector<teacher::FastSchedule> fastest(const std::string& family,
-                                                     const std::string& shape_class) = 0;
-  virtual void learn(const std::string& family, const std::string& shape_class,
-                     const std::vector<teacher::FastSchedule>& measured) = 0;
-};
 
 struct TeacherOptions {
   teacher::ScheduleTable schedules;  // of the device that is written for

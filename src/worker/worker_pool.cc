@@ -18,6 +18,7 @@
 #include "formats/base/error.h"
 #include "worker/replies.h"
 #include "worker/zygote.h"
+#include "formats/install.h"
 
 namespace kw {
 namespace {
@@ -80,11 +81,10 @@ int threads_of(int asked) {
 
 WorkerConfig default_worker_config() {
   WorkerConfig config;
-  const char* python = std::getenv("KERNELWRIGHT_PYTHON");
-  config.python = python && *python ? python : KW_PYTHON;
-  config.worker_dir = KW_WORKER_DIR;
-  const std::string guard = KW_BUILD_DIR "/libkw_guard.so";
-  if (std::filesystem::exists(guard)) config.guard_library = guard;
+  config.python = worker_python();
+  config.worker_dir = shipped("worker");
+  const std::filesystem::path library = built("libkw_fake_cuda_device.so");
+  if (std::filesystem::exists(library)) config.fake_device_library = library;
   return config;
 }
 

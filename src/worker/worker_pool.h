@@ -23,7 +23,7 @@ namespace kw {
 struct WorkerConfig {
   std::string python;         // interpreter with torch and triton
   std::string worker_dir;     // folder of zygote.py
-  std::string guard_library;  // libkw_guard.so; empty when torch has CUDA built in
+  std::string fake_device_library;  // libkw_fake_cuda_device.so; empty when torch has CUDA built in
   // Folders below /tmp that jobs must see (the folder of the user's model); the interpreter's own
   // prefix, worker_dir and the guard's folder always are.
   std::vector<std::string> visible;

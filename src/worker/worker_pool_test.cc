@@ -143,7 +143,7 @@ class WorkerPoolTest : public testing::Test {
     WorkerConfig config = default_worker_config();
     folder_.write("zygote.py", script_);
     config.worker_dir = folder_.path();
-    config.guard_library.clear();
+    config.fake_device_library.clear();
     config.reply_bytes = 1 << 20;
     return config;
   }

@@ -29,8 +29,8 @@ std::vector<std::string> visible_folders(const WorkerConfig& config) {
   folders.push_back(python.parent_path().parent_path().lexically_normal());
   folders.push_back(fs::weakly_canonical(python, ignored).parent_path().parent_path());
   folders.push_back(fs::absolute(config.worker_dir, ignored).lexically_normal());
-  if (!config.guard_library.empty()) {
-    folders.push_back(fs::absolute(config.guard_library, ignored).parent_path());
+  if (!config.fake_device_library.empty()) {
+    folders.push_back(fs::absolute(config.fake_device_library, ignored).parent_path());
   }
   return folders;
 }
@@ -38,8 +38,8 @@ std::vector<std::string> visible_folders(const WorkerConfig& config) {
 ProcessSpec process_spec(const WorkerConfig& config, const Sandbox& sandbox, int control, int err) {
   ProcessSpec spec;
   spec.argv = {config.python, config.worker_dir + "/zygote.py", "--socket", "3"};
-  if (!config.guard_library.empty()) {
-    spec.argv.insert(spec.argv.end(), {"--guard", config.guard_library});
+  if (!config.fake_device_library.empty()) {
+    spec.argv.insert(spec.argv.end(), {"--fake-cuda-device", config.fake_device_library});
   }
   if (!config.sandbox) spec.argv.push_back("--no-sandbox");
   spec.environment = sandbox.environment();

@@ -21,21 +21,21 @@ import frames  # noqa: E402
 from recording import PROFILE, operator_table  # noqa: E402
 
 
-def guard_library():
+def fake_cuda_device():
     """The no-op device guard that a CPU build of torch needs: built by cmake, or here."""
-    given = os.environ.get("KERNELWRIGHT_GUARD")
+    given = os.environ.get("KERNELWRIGHT_FAKE_CUDA_DEVICE")
     if given:
         return given
-    built = os.path.join(ROOT, "build", "libkw_guard.so")
-    return built if os.path.exists(built) else build_guard()
+    built = os.path.join(ROOT, "build", "libkw_fake_cuda_device.so")
+    return built if os.path.exists(built) else build_fake_cuda_device()
 
 
-def build_guard():
+def build_fake_cuda_device():
     import torch
     import torch.utils
     base = os.path.dirname(torch.__file__)
-    source = os.path.join(ROOT, "src", "worker", "native", "guard.cc")
-    target = os.path.join("/tmp", "kw_guard_%s_%d.so" % (torch.__version__, os.getuid()))
+    source = os.path.join(ROOT, "src", "worker", "native", "fake_cuda_device.cc")
+    target = os.path.join("/tmp", "kw_fake_cuda_device_%s_%d.so" % (torch.__version__, os.getuid()))
     if not os.path.exists(target) or os.path.getmtime(target) < os.path.getmtime(source):
         subprocess.run(["g++", "-std=c++20", "-O1", "-shared", "-fPIC", source, "-o",
                         target + ".new", "-I" + os.path.join(base, "include"),
@@ -53,7 +53,7 @@ class Client:
         self.control = ours
         self.process = subprocess.Popen(
             [sys.executable, os.path.join(WORKER, "zygote.py"), "--socket", str(theirs.fileno()),
-             "--guard", guard_library(), *flags], pass_fds=[theirs.fileno()],
+             "--fake-cuda-device", fake_cuda_device(), *flags], pass_fds=[theirs.fileno()],
             # What a child mounts over: not /tmp itself, where the tests' own files are.
             env={**os.environ, "TMPDIR": self.folder})
         theirs.close()

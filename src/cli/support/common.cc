@@ -8,11 +8,8 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
-#include <regex>
-#include <sstream>
 
 #include "formats/base/error.h"
-#include "formats/model_constants.h"
 #include "policy/model_server.h"
 
 namespace kw {
@@ -82,27 +79,6 @@ WorkerConfig worker_config(const MachineFlags& flags, const std::vector<std::str
   return config;
 }
 
-namespace {
-
-// Applies NAME=INTEGER to a model file's text, so that whatever is made of the text afterwards
-// (records, baselines, optimized.py) agrees on it.
-void override_constant(std::string& text, const std::string& item, const std::string& file) {
-  static const std::regex kItem("([A-Za-z_][A-Za-z0-9_]*)=(-?[0-9]{1,18})");
-  std::smatch wanted;
-  if (!std::regex_match(item, wanted, kItem)) {
-    throw InputError("--set " + item + ": expected NAME=INTEGER");
-  }
-  if (set_model_constant(text, {wanted.str(1), std::stoll(wanted.str(2))})) return;
-  std::string names;
-  for (const ModelConstant& constant : model_constants(text)) {
-    names += (names.empty() ? "" : ", ") + constant.name;
-  }
-  throw InputError("--set " + item + ": " + file + " has no module-level line `" + wanted.str(1) +
-                   " = <integer>`" + (names.empty() ? "" : " (it has " + names + ")"));
-}
-
-}  // namespace
-
 Machine::Machine(const MachineFlags& flags, const std::vector<std::string>& files)
     : profile(flags.profile()),
       zygote(worker_config(flags, files)),
@@ -125,33 +101,10 @@ double parse_seconds(const std::string& flag, const std::string& text) {
   return value;
 }
 
-std::string read_text(const fs::path& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) throw InputError(path.string() + ": is a folder");
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) throw InputError(path.string() + ": cannot be read (does it exist?)");
-  return std::move(text).str();
-}
-
 void write_file(const fs::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
   if (!file.flush()) throw EnvironmentError("cannot write " + path.string());
-}
-
-RecordRequest request_for_file(const fs::path& path, const std::string& cls,
-                               const MachineFlags& flags, const DeviceProfile& profile) {
-  RecordRequest request;
-  request.text = read_text(path);
-  if (request.text.starts_with("\xEF\xBB\xBF")) request.text.erase(0, 3);  // a byte order mark
-  request.file = path.string();
-  request.folder = fs::absolute(path).parent_path();
-  request.cls = cls;
-  for (const std::string& item : flags.set) override_constant(request.text, item, request.file);
-  request.profile = profile;
-  return request;
 }
 
 void add_trials_flag(CLI::App& app, int& value) {

@@ -1,4 +1,5 @@
-// What several subcommands share: the flags that say where things run, and reading of user files.
+// What several subcommands share: the flags that say where things run, and the processes that they
+// run in.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -53,15 +54,8 @@ WorkerConfig worker_config(const MachineFlags& flags, const std::vector<std::str
 // Seconds of a user's "60s", "5m" or "1h"; InputError with the flag's name for what is none.
 double parse_seconds(const std::string& flag, const std::string& text);
 
-// Reads a user's file. InputError with the path when it cannot be read.
-std::string read_text(const std::filesystem::path& path);
-
 // EnvironmentError with the path when it cannot be written.
 void write_file(const std::filesystem::path& path, const std::string& text);
-
-// A record request for `path`'s class `cls`, with the --set overrides of `flags`.
-RecordRequest request_for_file(const std::filesystem::path& path, const std::string& cls,
-                               const MachineFlags& flags, const DeviceProfile& profile);
 
 // --schedules: a folder of tables of schedules (docs/schedules.md), "none", or "" for the one that
 // comes with the program; and the table in it for a device, empty when there is none. Where times

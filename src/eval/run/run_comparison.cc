@@ -7,58 +7,9 @@
 
 #include "eval/run/figures.h"
 #include "formats/base/error.h"
-#include "report/sections.h"
 
 namespace kw {
 namespace {
-
-// What is compared, and how it reads: "+3.4 points [0.2, 6.8]", "1.12× [1.02, 1.22]".
-std::vector<std::pair<std::string, std::string>> rows_of(const PolicyComparison& comparison) {
-  std::vector<std::pair<std::string, std::string>> rows;
-  const auto add = [&](const std::string& name, const Estimate& x, std::string text) {
-    if (x.left_out > 0) text += ", of " + count_text(x.tasks, "task");
-    rows.emplace_back(name, std::move(text));
-  };
-  const auto points = [](double share) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%+.1f", 100 * share);
-    return std::string(text);
-  };
-  const auto difference = [&](const std::string& name, const std::optional<Estimate>& x) {
-    if (!x) return;
-    std::string text = points(x->value) + " points";
-    if (x->interval) {
-      text += " [" + points(x->interval->lower) + ", " + points(x->interval->upper) + "]";
-    }
-    add(name, *x, std::move(text));
-  };
-  difference("verified", comparison.solved);
-  for (const auto& [k, estimate] : comparison.pass_at) {
-    difference("pass@" + std::to_string(k), estimate);
-  }
-  for (const auto& [p, estimate] : comparison.fast_best) {
-    difference("fast_" + number_text(p), estimate);
-  }
-  if (const auto& speed = comparison.speedup) {
-    std::string text = ratio_text(speed->value);
-    if (speed->interval) text += " [" + interval_text(*speed->interval) + "]";
-    add("speed, wrong ones 1", *speed, std::move(text));
-  }
-  return rows;
-}
-
-std::string title_of(const RunComparison& each) {
-  std::string title = each.ours;
-  if (each.theirs != each.ours) title += " against " + each.theirs;
-  title += ": " + count_text(each.tasks, "task");
-  if (each.our_samples != each.their_samples) {
-    title += ", of " + count_text(each.our_samples, "sample") + " against " +
-             std::to_string(each.their_samples);
-  }
-  if (each.left_out == 0) return title;
-  return title + ", " + std::to_string(each.left_out) +
-         " left out that one has alone, or that is another program there";
-}
 
 // The hash of each model's program; "": it was not recorded.
 std::map<std::string, std::string> programs_of(const EvalRun& run, const std::string& label) {
@@ -161,6 +112,53 @@ std::vector<PolicyPair> pairs_of(const std::vector<PolicyPair>& names, const Eva
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::string>> rows_of(const PolicyComparison& comparison) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  const auto add = [&](const std::string& name, const Estimate& x, std::string text) {
+    if (x.left_out > 0) text += ", of " + count_text(x.tasks, "task");
+    rows.emplace_back(name, std::move(text));
+  };
+  const auto points = [](double share) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%+.1f", 100 * share);
+    return std::string(text);
+  };
+  const auto difference = [&](const std::string& name, const std::optional<Estimate>& x) {
+    if (!x) return;
+    std::string text = points(x->value) + " points";
+    if (x->interval) {
+      text += " [" + points(x->interval->lower) + ", " + points(x->interval->upper) + "]";
+    }
+    add(name, *x, std::move(text));
+  };
+  difference("verified", comparison.solved);
+  for (const auto& [k, estimate] : comparison.pass_at) {
+    difference("pass@" + std::to_string(k), estimate);
+  }
+  for (const auto& [p, estimate] : comparison.fast_best) {
+    difference("fast_" + number_text(p), estimate);
+  }
+  if (const auto& speed = comparison.speedup) {
+    std::string text = ratio_text(speed->value);
+    if (speed->interval) text += " [" + interval_text(*speed->interval) + "]";
+    add("speed, wrong ones 1", *speed, std::move(text));
+  }
+  return rows;
+}
+
+std::string title_of(const RunComparison& each) {
+  std::string title = each.ours;
+  if (each.theirs != each.ours) title += " against " + each.theirs;
+  title += ": " + count_text(each.tasks, "task");
+  if (each.our_samples != each.their_samples) {
+    title += ", of " + count_text(each.our_samples, "sample") + " against " +
+             std::to_string(each.their_samples);
+  }
+  if (each.left_out == 0) return title;
+  return title + ", " + std::to_string(each.left_out) +
+         " left out that one has alone, or that is another program there";
+}
+
 std::string policies_text(const EvalRun& run) {
   std::string out;
   for (const std::string& label : run.labels) {
@@ -219,27 +217,6 @@ Json to_json(const RunComparison& each) {
           {"samples", each.our_samples},
           {"their_samples", each.their_samples},
           {"comparison", to_json(each.comparison)}};
-}
-
-void write_comparison(Markup& out, const std::string& id, const std::string& heading,
-                      const std::vector<RunComparison>& comparisons, const std::string& note) {
-  const auto section = out.element("section", {{"id", id}});
-  out.leaf("h2", heading);
-  out.leaf("p",
-           "Differences by task, of the first that is named less the other, with 95 % intervals "
-           "(docs/metrics.md). Where one had more samples, pass@1 alone is fair.",
-           {{"class", "caption"}});
-  if (!note.empty()) out.leaf("p", note);
-  for (const RunComparison& each : comparisons) {
-    out.leaf("h4", title_of(each));
-    const auto table = out.element("table");
-    const auto body = out.element("tbody");
-    for (const auto& [name, text] : rows_of(each.comparison)) {
-      const auto row = out.element("tr");
-      out.leaf("td", name);
-      out.leaf("td", text);
-    }
-  }
 }
 
 }  // namespace kw

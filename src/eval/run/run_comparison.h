@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "eval/run/eval_run.h"
-#include "report/markup/markup.h"
 
 namespace kw {
 
@@ -31,8 +30,9 @@ std::vector<RunComparison> compare_policies(const EvalRun& run);
 
 std::string comparison_text(const std::vector<RunComparison>& comparisons);  // for a terminal
 Json to_json(const RunComparison& comparison);
-// A section of a page: `id`, its heading, and what else must be known (`note`; may be empty).
-void write_comparison(Markup& out, const std::string& id, const std::string& heading,
-                      const std::vector<RunComparison>& comparisons, const std::string& note = "");
+// "TASKS of OURS against THEIRS", and what is compared with how it reads ("+3.4 points
+// [0.2, 6.8]").
+std::string title_of(const RunComparison& comparison);
+std::vector<std::pair<std::string, std::string>> rows_of(const PolicyComparison& comparison);
 
 }  // namespace kw

@@ -117,15 +117,16 @@ std::vector<SuiteFile> suite_files(const std::vector<std::string>& suites) {
 }
 
 std::vector<SuiteModel> read_suite(const std::vector<SuiteFile>& files, const SuiteFormat& format,
-                                   const MachineFlags& flags, Machine& machine) {
+                                   const std::vector<std::string>& settings,
+                                   const DeviceProfile& profile, WorkerPool& pool) {
   std::vector<SuiteModel> out;
   for (const SuiteFile& file : files) {
     if (fs::path(file.path).extension() == ".jsonl") {
-      std::ranges::move(models_of_rows(file, format, machine.profile), std::back_inserter(out));
+      std::ranges::move(models_of_rows(file, format, profile), std::back_inserter(out));
       continue;
     }
     SuiteModel& model = out.emplace_back();
-    model.request = request_for_file(file.path, format.cls, flags, machine.profile);
+    model.request = request_for_file(file.path, format.cls, settings, profile);
     model.name = file.name;
     model.level = file.level;
   }
@@ -137,7 +138,7 @@ std::vector<SuiteModel> read_suite(const std::vector<SuiteFile>& files, const Su
       throw InputError("two models of the suite are called " + model.request.file);
     }
   }
-  adapt_all(out, format, machine.pool);
+  adapt_all(out, format, pool);
   return out;
 }
 

@@ -9,9 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/support/common.h"
 #include "policy/chat/prompt.h"
-#include "worker/jobs.h"
+#include "worker/model_file.h"
 
 namespace kw {
 
@@ -40,9 +39,11 @@ struct SuiteFile {
 };
 std::vector<SuiteFile> suite_files(const std::vector<std::string>& suites);
 
-// Reads them. InputError where one cannot be read, a row is none, or two models have one name.
-// `machine.pool` runs tests, and so may have no other job.
+// Reads them, with `settings` (NAME=INTEGER) in place of constants of model files. InputError when
+// a file cannot be read, a row is none, or two models have one name. `pool` runs the tests of
+// operators, so it may have no other job.
 std::vector<SuiteModel> read_suite(const std::vector<SuiteFile>& files, const SuiteFormat& format,
-                                   const MachineFlags& flags, Machine& machine);
+                                   const std::vector<std::string>& settings,
+                                   const DeviceProfile& profile, WorkerPool& pool);
 
 }  // namespace kw

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "formats/base/error.h"
+#include "formats/base/read_file.h"
 #include "synth/task_row.h"
 
 namespace kw {
@@ -116,7 +117,7 @@ std::vector<SuiteModel> models_of_rows(const SuiteFile& file, const SuiteFormat&
   RecordRequest common;
   common.cls = format.cls;
   common.profile = profile;
-  const std::string text = read_text(file.path);
+  const std::string text = read_file(file.path);
   const size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
   const Json first =
       Json::parse(text.substr(begin, text.find('\n', begin) - begin), nullptr, false);

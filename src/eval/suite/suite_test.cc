@@ -152,5 +152,13 @@ TEST_F(SuiteOfPolicies, ResultsComeWhenTheirLastSampleIsJudged) {
   EXPECT_EQ(results[2].outcome(), "verified");
 }
 
+TEST(SuiteResult, AWorkersFaultIsNotTheModels) {
+  SuiteResult result;
+  result.fault = "model.py: was killed by SIGKILL, probably because memory ran out";
+  EXPECT_EQ(result.outcome(), "unusable");
+  result.is_workers_fault = true;
+  EXPECT_EQ(result.outcome(), "not judged");
+}
+
 }  // namespace
 }  // namespace kw

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "search/common/phase_clock.h"
+#include "search/common/search_options.h"
 #include "search/cover/family_bias.h"
 #include "search/evaluate/evaluator.h"
 #include "search/form/forms.h"
-#include "search/optimize.h"
 
 namespace kw {
 

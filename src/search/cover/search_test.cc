@@ -4,7 +4,6 @@
 #include <random>
 #include <set>
 
-#include "eval/suite/suite.h"
 #include "program/rewrite/transform.h"
 #include "search/cover/cover.h"
 #include "search/cover/fragments.h"
@@ -66,14 +65,6 @@ double brute_force(const std::vector<std::vector<int>>& deps, const std::vector<
     if (fine && static_cast<int>(done.size()) == groups) best = std::min(best, total);
   }
   return best;
-}
-
-TEST(SuiteResult, AWorkersFaultIsNotTheModels) {
-  SuiteResult result;
-  result.fault = "model.py: was killed by SIGKILL, probably because memory ran out";
-  EXPECT_EQ(result.outcome(), "unusable");
-  result.is_workers_fault = true;
-  EXPECT_EQ(result.outcome(), "not judged");
 }
 
 TEST(Cover, EqualsBruteForce) {

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "search/common/phase_clock.h"
+#include "search/common/search_options.h"
 #include "search/evaluate/candidate_builder.h"
 #include "search/evaluate/evaluator.h"
 #include "search/evaluate/question.h"
-#include "search/optimize.h"
 
 namespace kw {
 

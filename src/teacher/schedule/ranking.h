@@ -1,10 +1,12 @@
 // Which of a graph's schedules are tried, and in which order.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "teacher/family/family.h"
-#include "teacher/teacher.h"
+#include "teacher/schedule/schedule_memory.h"
 
 namespace kw::teacher {
 

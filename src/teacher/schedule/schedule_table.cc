@@ -8,6 +8,7 @@
 #include "formats/base/error.h"
 #include "formats/base/sha256.h"
 #include "teacher/schedule/schedule.h"
+#include "formats/install.h"
 
 namespace kw::teacher {
 
@@ -90,6 +91,6 @@ double ScheduleTable::correction(const Choice& choice, const DeviceProfile& prof
   return std::exp(std::clamp(sum, -fit->second.limit, fit->second.limit));
 }
 
-fs::path default_schedule_folder() { return KW_SCHEDULE_DIR; }
+fs::path default_schedule_folder() { return shipped("schedules"); }
 
 }  // namespace kw::teacher

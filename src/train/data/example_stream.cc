@@ -7,9 +7,9 @@
 #include <stop_token>
 
 #include "formats/base/error.h"
+#include "formats/base/timed.h"
 #include "synth/skeleton/random.h"
 #include "train/step/streams.h"
-#include "train/step/timed.h"
 
 namespace kw {
 ExampleStream::ExampleStream(const std::vector<ExampleSource*>& sources, Options options,

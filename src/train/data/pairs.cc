@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "formats/base/timed.h"
 #include "teacher/teacher.h"
-#include "train/step/timed.h"
 
 namespace kw {
 namespace {

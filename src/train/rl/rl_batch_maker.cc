@@ -2,9 +2,9 @@
 
 #include <map>
 
+#include "formats/base/timed.h"
 #include "synth/skeleton/random.h"
 #include "train/step/streams.h"
-#include "train/step/timed.h"
 
 namespace kw {
 namespace {

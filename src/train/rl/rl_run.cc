@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "formats/base/error.h"
+#include "formats/base/timed.h"
 #include "synth/hygiene.h"
 #include "train/judge/opinion_judge.h"
 #include "train/judge/verifier_judge.h"
@@ -15,7 +16,6 @@
 #include "train/run/train_log.h"
 #include "train/step/broken_steps.h"
 #include "train/step/placement.h"
-#include "train/step/timed.h"
 #include "worker/jobs.h"
 
 namespace kw {

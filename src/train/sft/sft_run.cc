@@ -6,13 +6,13 @@
 #include "formats/base/error.h"
 #include "formats/base/read_file.h"
 #include "formats/base/sha256.h"
+#include "formats/base/timed.h"
 #include "train/data/example_stream.h"
 #include "train/run/run_folder.h"
 #include "train/run/train_log.h"
 #include "train/step/broken_steps.h"
 #include "train/step/placement.h"
 #include "train/step/sft_step.h"
-#include "train/step/timed.h"
 #include "worker/jobs.h"
 
 namespace kw {

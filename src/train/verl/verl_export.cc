@@ -11,6 +11,7 @@
 #include "train/step/placement.h"
 #include "train/verl/verl_settings.h"
 #include "train/verl/verl_tasks.h"
+#include "formats/install.h"
 
 namespace kw {
 namespace {
@@ -235,7 +236,7 @@ class Exporter {
                           {"program", program.string()},
                           {"environment", Json::object()}};
     write_text("reward.json", options.dump(2) + "\n");
-    write_text("reward.py", read_file(fs::path(KW_TRAIN_DIR) / "verl_reward.py"));
+    write_text("reward.py", read_file(shipped("src/train/verl/verl_reward.py")));
   }
 
   // ---- README.md, and what is said at the end
