@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How far usual arithmetic is off from float64, for docs/numerics.md.
+"""How far usual arithmetic is off from float64, for docs/numerics-runs.md.
 
     bench/numerics.py --out bench/cpu/numerics.json
 

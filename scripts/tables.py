@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = ["README.md", "docs/status.md", "docs/performance.md", "docs/timing.md",
-             "docs/numerics.md", "docs/synthesis.md", "docs/learning.md", "docs/metrics.md",
+             "docs/numerics-runs.md", "docs/synthesis.md", "docs/learning.md", "docs/metrics.md",
              "docs/formats/conversations.md", "models/embedded/README.md"]
 
 
