@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr std::chrono::seconds kRecordDeadline{120};
 constexpr size_t kAtOnce = 64;  // models that are held as tasks
 
-struct Flags {
+struct CollectFlags {
   std::vector<std::string> runs, against;
   std::string out;
   bool verl = false, hybrids = false;
@@ -38,7 +38,7 @@ std::vector<JobOutcome<BuiltTask>> recorded(Machine& machine,
   return build_tasks(machine.pool, requests, kRecordDeadline);
 }
 
-void hold_out(const Flags& flags, Machine& machine, Keeper& keeper) {
+void hold_out(const CollectFlags& flags, Machine& machine, Keeper& keeper) {
   if (flags.against.empty()) return;
   const std::vector<SuiteModel> models =
       read_suite(suite_files(flags.against), {}, flags.machine.set, machine.profile, machine.pool);
@@ -93,7 +93,7 @@ std::string verl_row_of(const FoundTask& found, const FoundAnswer& best, const T
          "\n";
 }
 
-int run(const Flags& flags) {
+int run_collect(const CollectFlags& flags) {
   if (fs::exists(fs::path(flags.out) / "rows.jsonl"))
     throw InputError(flags.out + " has rows already: another --out");
   if (fs::exists(fs::path(flags.out) / kEvalLinesFile))
@@ -167,7 +167,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 Command add_collect(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<CollectFlags>();
   app.add_option("runs", flags->runs, "folders that kernelwright eval --out left")->required();
   app.add_option("--out", flags->out, "folder for rows.jsonl and yields.json")->required();
   app.add_option("--against", flags->against,
@@ -203,7 +203,7 @@ Command add_collect(CLI::App& app) {
       "  kernelwright eval tasks.jsonl --policy teacher --samples 4 --coverage pure --out run\n"
       "  kernelwright collect run --out rows --against held_out/\n"
       "  kernelwright train RECIPE.toml --set data.rows=rows/rows.jsonl --out model");
-  return [flags] { return run(*flags); };
+  return [flags] { return run_collect(*flags); };
 }
 
 }  // namespace kw

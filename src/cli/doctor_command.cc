@@ -9,8 +9,8 @@
 #include "cli/commands.h"
 #include "cli/support/common.h"
 #include "formats/base/error.h"
-#include "store/store.h"
 #include "formats/install.h"
+#include "store/store.h"
 
 namespace kw {
 namespace {
@@ -205,7 +205,7 @@ Probe probe_store() {
   return probe;
 }
 
-int run(const MachineFlags& flags, bool json) {
+int run_doctor(const MachineFlags& flags, bool json) {
   Machine machine(flags, {});
   std::vector<Probe> probes = {probe_machine(), probe_worker(machine)};
   if (probes.back().state != Probe::State::kBroken) {
@@ -239,7 +239,7 @@ Command add_doctor(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
   app.add_flag("--json", *json, "print one JSON object");
   flags->add_to(app);
-  return [flags, json] { return run(*flags, *json); };
+  return [flags, json] { return run_doctor(*flags, *json); };
 }
 
 }  // namespace kw

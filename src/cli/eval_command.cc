@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 
 constexpr int kMostSamples = 1000;  // of a model
 
-struct Flags {
+struct EvalFlags {
   std::vector<std::string> suites, beside, merge;
   std::string cls = "Model", coverage = "hybrid", out, schedules, search, lines, shard = "1/1";
   int samples = 1, trials = 0, batch = 64;
@@ -50,7 +50,7 @@ struct Beside {
   int samples;
 };
 
-Beside beside_of(const std::string& text, const Flags& flags) {
+Beside beside_of(const std::string& text, const EvalFlags& flags) {
   const size_t at = text.rfind('@');
   const std::string number = at == std::string::npos ? "" : text.substr(at + 1);
   const bool has_number =
@@ -67,7 +67,7 @@ Beside beside_of(const std::string& text, const Flags& flags) {
   return {text.substr(0, at), samples};
 }
 
-SuiteOptions suite_options(const Flags& flags) {
+SuiteOptions suite_options(const EvalFlags& flags) {
   SuiteOptions options;
   options.samples = {flags.samples};
   for (const std::string& what : flags.beside) {
@@ -93,7 +93,7 @@ SuiteOptions suite_options(const Flags& flags) {
   return options;
 }
 
-OptimizeOptions optimize_options(const Flags& flags, const SuiteOptions& suite) {
+OptimizeOptions optimize_options(const EvalFlags& flags, const SuiteOptions& suite) {
   OptimizeOptions options;
   options.measure = suite.verify.time;
   options.budget_seconds = parse_seconds("--search", flags.search);
@@ -103,7 +103,7 @@ OptimizeOptions optimize_options(const Flags& flags, const SuiteOptions& suite) 
 }
 
 // The policies that are asked, in the order given.
-std::vector<PolicyFlags> policies_of(const Flags& flags) {
+std::vector<PolicyFlags> policies_of(const EvalFlags& flags) {
   std::vector<PolicyFlags> asked = {flags.policy};
   for (const std::string& text : flags.beside) {
     asked.push_back(flags.policy.with(beside_of(text, flags).what));
@@ -116,7 +116,7 @@ std::vector<PolicyFlags> policies_of(const Flags& flags) {
   return asked;
 }
 
-std::vector<JudgedPolicy> judged_of(const Flags& flags, const std::vector<PolicyFlags>& asked) {
+std::vector<JudgedPolicy> judged_of(const EvalFlags& flags, const std::vector<PolicyFlags>& asked) {
   std::vector<JudgedPolicy> out(asked.size());
   for (size_t i = 0; i < asked.size(); ++i) {
     out[i].folder = flags.out;
@@ -128,10 +128,10 @@ std::vector<JudgedPolicy> judged_of(const Flags& flags, const std::vector<Policy
   return out;
 }
 
-fs::path lines_in_out(const Flags& flags) { return fs::path(flags.out) / kEvalLinesFile; }
+fs::path lines_in_out(const EvalFlags& flags) { return fs::path(flags.out) / kEvalLinesFile; }
 
 // Two models are two processes, and both are there until the end.
-void make_policies(const Flags& flags, const std::vector<PolicyFlags>& asked,
+void make_policies(const EvalFlags& flags, const std::vector<PolicyFlags>& asked,
                    const DeviceProfile& profile, std::vector<JudgedPolicy>& judged) {
   const TeacherOptions teacher = {
       .schedules = schedule_table(flags.schedules, profile, flags.machine.chosen_backend()),
@@ -148,7 +148,7 @@ std::string plain_path(const std::string& path) {
   return out;
 }
 
-// Flags as they were given, but for those that change no line.
+// EvalFlags as they were given, but for those that change no line.
 Json flags_given(const CLI::App& app) {
   static const std::set<std::string> silent = {"--lines", "--merge", "--shard",    "--json",
                                                "--out",   "--batch", "--executors"};
@@ -161,7 +161,7 @@ Json flags_given(const CLI::App& app) {
 }
 
 // What a run's lines depend on: flags, who is asked, the models' texts, and what runs them.
-Json asked_of(const Flags& flags, const std::vector<SuiteModel>& models,
+Json asked_of(const EvalFlags& flags, const std::vector<SuiteModel>& models,
               const std::vector<JudgedPolicy>& judged, const std::vector<PolicyFlags>& asked,
               const DeviceProfile& profile, const Json& versions) {
   Json texts, policies, labels = Json::array();
@@ -185,7 +185,7 @@ Json asked_of(const Flags& flags, const std::vector<SuiteModel>& models,
 
 // --out has files of each model's name, and is no part of a suite, whose models they would be the
 // next time.
-void check_out(const Flags& flags, const std::vector<SuiteModel>& models) {
+void check_out(const EvalFlags& flags, const std::vector<SuiteModel>& models) {
   const fs::path out = fs::weakly_canonical(fs::absolute(flags.out) / "");
   for (const std::string& suite : flags.suites) {
     if (!fs::is_directory(suite)) continue;
@@ -220,7 +220,7 @@ std::vector<size_t> places_of(const std::string& shard, size_t models) {
 
 // Where lines are kept (--out, --lines), models that an ended run or another shard judged are
 // counted and leave `places`, those of models that are to be judged.
-void open_lines(const Flags& flags, Machine& machine, const std::vector<SuiteModel>& models,
+void open_lines(const EvalFlags& flags, Machine& machine, const std::vector<SuiteModel>& models,
                 const std::vector<PolicyFlags>& asked, std::vector<JudgedPolicy>& judged,
                 std::vector<size_t>& places, std::optional<EvalLines>& lines) {
   if (flags.lines.empty() && flags.out.empty()) return;
@@ -262,7 +262,7 @@ SuiteResult unusable(const SuiteModel& model, size_t policy) {
   return result;
 }
 
-int run(const Flags& flags) {
+int run_eval(const EvalFlags& flags) {
   const std::vector<SuiteFile> suite = suite_files(flags.suites);
   std::vector<std::string> files;
   for (const SuiteFile& file : suite) files.push_back(file.path);
@@ -382,7 +382,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 Command add_eval(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<EvalFlags>();
   app.add_option(
          "suite", flags->suites,
          "model files (Model, get_inputs() and get_init_inputs(), as KernelBench has them), "
@@ -495,7 +495,7 @@ Command add_eval(CLI::App& app) {
     if (!kept && (!flags->merge.empty() || flags->shard != "1/1")) {
       throw InputError("--shard and --merge need --out FOLDER or --lines FILE, for what is judged");
     }
-    return run(*flags);
+    return run_eval(*flags);
   };
 }
 

@@ -28,7 +28,7 @@ void on_interrupt(int) {
   std::signal(SIGINT, SIG_DFL);
 }
 
-struct Flags {
+struct OptimizeFlags {
   std::string model, cls = "Model", coverage = "hybrid", out, store, schedules;
   std::string budget = "60s";
   int proposals = 2;
@@ -111,7 +111,7 @@ Json finalists_json(const OptimizeResult& result) {
   return out;
 }
 
-int run(const Flags& flags) {
+int run_optimize(const OptimizeFlags& flags) {
   OptimizeOptions options;
   options.budget_seconds = parse_seconds("--budget", flags.budget);
   options.proposals = flags.proposals;
@@ -185,7 +185,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 Command add_optimize(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<OptimizeFlags>();
   app.add_option("model", flags->model, "file with Model, get_inputs() and get_init_inputs()")
       ->required();
   app.add_option("--class", flags->cls, "the class to optimize")->capture_default_str();
@@ -217,7 +217,7 @@ Command add_optimize(CLI::App& app) {
   app.footer(
       "Ctrl-C ends the search and keeps the best so far. Results of finished fragments are kept:\n"
       "a second run goes on where the first one stopped.");
-  return [flags] { return run(*flags); };
+  return [flags] { return run_optimize(*flags); };
 }
 
 }  // namespace kw

@@ -9,13 +9,13 @@
 namespace kw {
 namespace {
 
-struct Flags {
+struct RecipeFlags {
   std::string recipe, to, out;
   std::vector<std::string> set;
   int64_t tasks = 0;
 };
 
-int run(const Flags& flags) {
+int run_recipe(const RecipeFlags& flags) {
   std::vector<std::string> arguments = {
       "export", flags.recipe, "--to",    flags.to,
       "--out",  flags.out,    "--tasks", std::to_string(flags.tasks)};
@@ -26,7 +26,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 Command add_recipe(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<RecipeFlags>();
   app.require_subcommand(1);
   CLI::App* sub = app.add_subcommand("export", "Write a recipe, with tasks and rewards, for verl");
   sub->add_option("recipe", flags->recipe, "a recipe of reinforcement learning, as TOML")
@@ -50,7 +50,7 @@ Command add_recipe(CLI::App& app) {
       "drawn), reward.py, by which verl asks the verifier, and README.md, which says what became "
       "of\n"
       "each setting. What has no place in verl is named; an objective that it lacks is refused.");
-  return [flags] { return run(*flags); };
+  return [flags] { return run_recipe(*flags); };
 }
 
 }  // namespace kw

@@ -14,7 +14,7 @@
 namespace kw {
 namespace {
 
-struct Flags {
+struct RecordFlags {
   std::string file, cls = "Model", out;
   int repeat = 1;
   MachineFlags machine;
@@ -34,7 +34,7 @@ std::string line_of(const StepText& text, int step) {
   return results.empty() ? line : line + " -> " + results;
 }
 
-int run(const Flags& flags) {
+int run_record(const RecordFlags& flags) {
   Machine machine(flags.machine, {flags.file});
   const RecordRequest request =
       request_for_file(flags.file, flags.cls, flags.machine.set, machine.profile);
@@ -70,7 +70,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 Command add_record(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<RecordFlags>();
   app.add_option("file", flags->file, "model or candidate file")->required();
   app.add_option("--class", flags->cls, "the class to record (ModelNew for a candidate)")
       ->capture_default_str();
@@ -78,7 +78,7 @@ Command add_record(CLI::App& app) {
   app.add_option("--repeat", flags->repeat, "record so many times and print the median time")
       ->check(CLI::Range(1, 1000));
   flags->machine.add_to(app);
-  return [flags] { return run(*flags); };
+  return [flags] { return run_record(*flags); };
 }
 
 }  // namespace kw

@@ -16,14 +16,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Flags {
+struct ReportFlags {
   std::string run, against, out, csv, folder;
   std::vector<std::string> pairs;
   bool json = false, no_sources = false;
 };
 
 // InputError where a file that is to be written is one that is read.
-void check_is_no_run(const char* flag, const fs::path& file, const Flags& flags) {
+void check_is_no_run(const char* flag, const fs::path& file, const ReportFlags& flags) {
   for (const std::string& run : {flags.run, flags.against}) {
     if (run.empty()) continue;
     for (const fs::path& read :
@@ -50,7 +50,7 @@ PolicyPair pair_of(const std::string& text, const EvalRun& ours, const EvalRun& 
                    policies_text(ours) + "; " + policies_text(theirs));
 }
 
-int run(const Flags& flags) {
+int run_report(const ReportFlags& flags) {
   EvalRun run = read_eval_run(flags.run);
   if (!flags.folder.empty()) {
     if (!fs::is_directory(flags.folder)) {
@@ -86,7 +86,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 Command add_report(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ReportFlags>();
   app.add_option("run", flags->run,
                  "a folder that kernelwright eval --out left, or a file of its --lines; of several "
                  "shards, the file that they were merged into")
@@ -116,7 +116,7 @@ Command add_report(CLI::App& app) {
       "  kernelwright report runs/a --csv a.csv\n"
       "  kernelwright report runs/a --against runs/b\n"
       "  kernelwright report runs/a --against runs/b --pair local=teacher --json");
-  return [flags] { return run(*flags); };
+  return [flags] { return run_report(*flags); };
 }
 
 }  // namespace kw

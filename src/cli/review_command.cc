@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Flags {
+struct ReviewFlags {
   std::string run, key_env = "OPENAI_API_KEY";
   ChatOptions chat;
   bool json = false;
@@ -61,7 +61,7 @@ void drop_cut_line(const fs::path& path) {
   if (!text.empty() && !text.ends_with('\n')) fs::resize_file(path, text.rfind('\n') + 1);
 }
 
-int run(Flags flags) {
+int run_review(ReviewFlags flags) {
   const EvalRun run = read_eval_run(flags.run);
   if (run.folder.empty()) {
     throw InputError(flags.run + ": is lines alone; what was written is in a folder of eval --out");
@@ -120,7 +120,7 @@ int run(Flags flags) {
 }  // namespace
 
 Command add_judge(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ReviewFlags>();
   ChatOptions& chat = flags->chat;
   chat.max_tokens = 8192;
   app.add_option("run", flags->run, "a folder that kernelwright eval --out left")->required();
@@ -155,7 +155,7 @@ Command add_judge(CLI::App& app) {
       "  kernelwright eval models/ --policy local --samples 4 --out run\n"
       "  kernelwright judge run --judge-url http://localhost:8000/v1 --judge-model NAME\n"
       "  kernelwright report run");
-  return [flags] { return run(*flags); };
+  return [flags] { return run_review(*flags); };
 }
 
 }  // namespace kw

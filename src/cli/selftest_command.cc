@@ -5,13 +5,13 @@
 
 #include "cli/commands.h"
 #include "cli/support/common.h"
-#include "verify/corpus/selftest.h"
 #include "formats/install.h"
+#include "verify/corpus/selftest.h"
 
 namespace kw {
 namespace {
 
-struct Flags {
+struct SelftestFlags {
   std::vector<std::string> places = {shipped("tests/corpora")};
   std::string family;
   int trials = 0, part = 1, parts = 1;
@@ -60,7 +60,7 @@ void print_table(const char* title, const char* by, const std::map<std::string, 
   line("all", all);
 }
 
-int run(const Flags& flags) {
+int run_selftest(const SelftestFlags& flags) {
   std::vector<CorpusCase> cases = read_corpus({flags.places.begin(), flags.places.end()});
   std::erase_if(cases, [&](const CorpusCase& test) {
     return !flags.family.empty() && test.family != flags.family;
@@ -107,7 +107,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 Command add_selftest(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<SelftestFlags>();
   app.add_option("case", flags->places, "files of cases, or folders (docs/formats/corpus.md)")
       ->capture_default_str();
   app.add_option("--family", flags->family, "the cases of one family only");
@@ -129,7 +129,7 @@ Command add_selftest(CLI::App& app) {
       "catch it. Exit codes: 0 all is as labelled, 1 not, 2 a broken case, 3 the machine's fault.\n"
       "\nChecks that a case can name:" +
       all);
-  return [flags] { return run(*flags); };
+  return [flags] { return run_selftest(*flags); };
 }
 
 }  // namespace kw

@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Flags {
+struct SynthFlags {
   int level = 5;
   uint64_t count = 100, seed = 1;
   std::string dtype = "float32", window, twin = "2^16:2^20", out, check, stats, augment;
@@ -65,7 +65,7 @@ std::pair<double, double> window(const std::string& text, const std::string& fla
   return {low, high};
 }
 
-SynthOptions options_of(const Flags& flags) {
+SynthOptions options_of(const SynthFlags& flags) {
   SynthOptions options;
   options.level = flags.level;
   options.seed = flags.seed;
@@ -148,7 +148,7 @@ void write_examined(const Drawing& drawing, const MachineFlags& machine_flags, u
 }
 
 // Tasks that are there, examined on other inputs.
-int check(const Flags& flags) {
+int check(const SynthFlags& flags) {
   const std::vector<StoredTask> tasks = read_tasks(read_file(flags.check), flags.check);
   const bool full_size = flags.machine.chosen_backend() == "cuda";
   Machine machine(flags.machine, {});
@@ -183,7 +183,7 @@ int check(const Flags& flags) {
   return 0;
 }
 
-int run(const Flags& flags) {
+int run_synth(const SynthFlags& flags) {
   if (!flags.stats.empty()) return synth_stats(flags.stats, flags.out);
   if (!flags.check.empty()) return check(flags);
   if (flags.out.empty()) throw InputError("--out is required: the file to write");
@@ -211,7 +211,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 Command add_synth(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<SynthFlags>();
   app.description(
       "Draw PyTorch programs to write kernels for (docs/synthesis.md): operators, what reads "
       "what,\n"
@@ -285,7 +285,7 @@ Command add_synth(CLI::App& app) {
                  "draw nothing: say what the tasks of this file cover; --out is a page with more")
       ->excludes(check)
       ->excludes(augment);
-  return [flags] { return run(*flags); };
+  return [flags] { return run_synth(*flags); };
 }
 
 }  // namespace kw

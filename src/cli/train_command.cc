@@ -8,12 +8,12 @@
 namespace kw {
 namespace {
 
-struct Flags {
+struct TrainFlags {
   std::string recipe, out, settings;
   std::vector<std::string> set;
 };
 
-int run(const Flags& flags) {
+int run_train(const TrainFlags& flags) {
   std::vector<std::string> arguments = {"train"};
   if (!flags.recipe.empty()) arguments.push_back(flags.recipe);
   if (!flags.out.empty()) arguments.insert(arguments.end(), {"--out", flags.out});
@@ -27,7 +27,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 Command add_train(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TrainFlags>();
   app.add_option("recipe", flags->recipe, "what to do, as TOML");
   app.add_option("--out", flags->out, "folder of the run; one that has begun goes on");
   app.add_option("--set", flags->set, "KEY=VALUE: other than in the recipe, such as sft.steps=100")
@@ -42,7 +42,7 @@ Command add_train(CLI::App& app) {
       "(or\n"
       "rl.steps=N) a run that is done is made longer. Models are left in\n"
       "RUN/checkpoint-STEP/model; eval and optimize take them by --policy local --model FOLDER.");
-  return [flags] { return run(*flags); };
+  return [flags] { return run_train(*flags); };
 }
 
 }  // namespace kw

@@ -20,7 +20,7 @@ constexpr const char* kDefault = "default";
 constexpr const char* kMaxAutotune = "max-autotune";
 constexpr const char* kReduceOverhead = "reduce-overhead";
 
-struct Flags {
+struct VerifyFlags {
   std::string model, cls = "Model", candidate_cls = "ModelNew";
   std::vector<std::string> candidates;
   std::string tolerance = "calibrated", coverage = "hybrid";
@@ -99,7 +99,7 @@ void print(const Verdict& verdict, const std::string& file, bool several, bool j
   print_verdict(verdict);
 }
 
-VerifyOptions options_of(const Flags& flags) {
+VerifyOptions options_of(const VerifyFlags& flags) {
   VerifyOptions options;
   options.trials = flags.trials;
   options.trial_deadline = std::chrono::seconds(flags.trial_timeout);
@@ -114,7 +114,7 @@ VerifyOptions options_of(const Flags& flags) {
 }
 
 // What decides the verdicts of a batch, beside its file.
-std::string settings_of(const Flags& flags) {
+std::string settings_of(const VerifyFlags& flags) {
   return Json({{"backend", flags.machine.chosen_backend()},
                {"device", flags.machine.device},
                {"tolerance", flags.tolerance},
@@ -127,7 +127,7 @@ std::string settings_of(const Flags& flags) {
 }
 
 // Builds what --baseline names; of what cannot be built, `baselines` says so.
-void add_baselines(const Flags& flags, Baselines& baselines, const BaselineRequest& request,
+void add_baselines(const VerifyFlags& flags, Baselines& baselines, const BaselineRequest& request,
                    const std::filesystem::path& folder, VerifyOptions& options) {
   const auto wanted = [&](const char* mode) {
     return std::find(flags.baselines.begin(), flags.baselines.end(), mode) != flags.baselines.end();
@@ -148,7 +148,7 @@ void add_baselines(const Flags& flags, Baselines& baselines, const BaselineReque
   if (wanted(kReduceOverhead)) add(kReduceOverhead, built[0], true);
 }
 
-int run(const Flags& flags) {
+int run_verify(const VerifyFlags& flags) {
   VerifyOptions options = options_of(flags);
   if (!flags.batch.file.empty()) {
     if (!flags.model.empty()) {
@@ -199,7 +199,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 Command add_verify(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<VerifyFlags>();
   app.add_option("model", flags->model, "file with Model, get_inputs() and get_init_inputs()");
   app.add_option("candidate", flags->candidates, "files with ModelNew; may be the same file");
   app.add_option("--batch", flags->batch.file,
@@ -258,7 +258,7 @@ Command add_verify(CLI::App& app) {
       "Of a batch, whose rejections are results: 0, or 2 when a reference is at fault, or 4 when "
       "a\n"
       "candidate is not judged. Batches are not compared with torch.compile.");
-  return [flags] { return run(*flags); };
+  return [flags] { return run_verify(*flags); };
 }
 
 }  // namespace kw

@@ -8,10 +8,10 @@
 
 #include "formats/base/error.h"
 #include "formats/base/sha256.h"
+#include "formats/install.h"
 #include "formats/model_folder.h"
 #include "net/http.h"
 #include "policy/openai.h"
-#include "formats/install.h"
 
 namespace kw {
 namespace {
@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr double kTemperature = 0.8;
-constexpr std::chrono::milliseconds kLook{100};  // between two questions whether it is wanted
+constexpr std::chrono::milliseconds kLookAtServer{
+    100};  // between two questions whether it is wanted
 constexpr char kStillReading[] = "the deadline came while the model was read";
 
 // Seconds in which somebody waited for an answer, overlaps once.
@@ -83,7 +84,7 @@ class ServerTransport : public HttpTransport {
   HttpResult post(const Url& url, const HttpHeaders& headers, const std::string& body,
                   Clock::time_point deadline,
                   const std::function<bool(const HttpHead&, std::string_view)>& take) override {
-    while (!server_.wait_until_ready(std::min(deadline, Clock::now() + kLook))) {
+    while (!server_.wait_until_ready(std::min(deadline, Clock::now() + kLookAtServer))) {
       if (Clock::now() >= deadline) return {{}, kStillReading, true};
       if (!take({}, "")) return {};
     }
@@ -175,7 +176,7 @@ void Local::propose_each(const Task& task, const DeviceProfile& profile, int cou
                          Clock::time_point deadline, const std::function<void(Proposal)>& take,
                          const std::function<bool()>& wanted) {
   const auto end = std::min(deadline, Clock::now() + patience());
-  while (!is_ready(std::min(end, Clock::now() + kLook))) {
+  while (!is_ready(std::min(end, Clock::now() + kLookAtServer))) {
     if (!wanted()) return;
     if (Clock::now() < end) continue;
     for (int i = 0; i < count; ++i) take(too_late());

@@ -11,7 +11,7 @@
 namespace kw {
 namespace {
 
-constexpr size_t kMostReasons = 200, kMostSlower = 200, kMostExamples = 4;
+constexpr size_t kMostRejections = 200, kMostSlower = 200, kMostExamples = 4;
 
 // Equal reasons of one stage.
 struct Rejection {
@@ -72,7 +72,7 @@ void write_stage(Markup& out, const ReportContext& c, const std::string& name,
   const auto table = out.element("table");
   write_header_row(out, {{"times", true}, {"reason"}, {"proposals"}});
   const auto body = out.element("tbody");
-  for (size_t i = 0; i < std::min(rejections.size(), kMostReasons); ++i) {
+  for (size_t i = 0; i < std::min(rejections.size(), kMostRejections); ++i) {
     const Rejection& r = rejections[i];
     const auto row = out.element("tr");
     out.leaf("td", std::to_string(r.count), {{"class", "number"}});
@@ -90,9 +90,9 @@ void write_stage(Markup& out, const ReportContext& c, const std::string& name,
       out.leaf("div", more_text(r.count - r.examples.size()), {{"class", "quiet"}});
     }
   }
-  if (rejections.size() > kMostReasons) {
+  if (rejections.size() > kMostRejections) {
     const auto row = out.element("tr");
-    out.leaf("td", more_text(rejections.size() - kMostReasons) + " reasons", {{"colspan", "3"}});
+    out.leaf("td", more_text(rejections.size() - kMostRejections) + " reasons", {{"colspan", "3"}});
   }
 }
 

@@ -124,10 +124,6 @@ const std::vector<MetricColumn>& metric_columns() {
   return all;
 }
 
-void number_cell(Markup& out, const std::string& text) {
-  out.leaf("td", text, {{"class", "number"}});
-}
-
 // ", torch 2.11.0, triton 3.6.0"
 std::string versions_text(const EvalRun& run) {
   std::string out;

@@ -1,4 +1,4 @@
-#include "eval/run/eval_run.h"
+#include "report/eval_page.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -7,12 +7,12 @@
 #include <cmath>
 #include <fstream>
 
+#include "eval/run/eval_run.h"
 #include "eval/run/run_comparison.h"
 #include "formats/base/error.h"
 #include "formats/base/read_file.h"
 #include "formats/base/scratch_folder.h"
 #include "formats/base/sha256.h"
-#include "report/eval_page.h"
 #include "report/test_strict_reader.h"
 
 namespace kw {
@@ -172,7 +172,7 @@ TEST(EvalRun, AsATable) {
   EXPECT_EQ(rows[1][column("reason")], "no kernel, no answer");
   EXPECT_EQ(rows[3][column("model")], "x.py");
   EXPECT_EQ(std::stod(rows[3][column("over_eager")]), 8);
-  EXPECT_EQ(rows[4][column("reason")], kLines[1]["samples"][0]["reason"]);
+  EXPECT_EQ(rows[4][column("reason")], kLines[1]["samples"][0]["reason"].get<std::string>());
   for (size_t i = 1; i < rows.size(); ++i) EXPECT_EQ(rows[i][column("policy")], "the policy");
   EXPECT_EQ(rows[3][column("in_full")], "true");
 }

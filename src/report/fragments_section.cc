@@ -24,10 +24,6 @@ std::string resource_text(const ChosenFragment& fragment, const char* what,
   return out.empty() ? "–" : out;
 }
 
-void number_cell(Markup& out, const std::string& text, const std::string& style = "") {
-  out.leaf("td", text, {{"class", style.empty() ? "number" : "number " + style}});
-}
-
 void write_fragment_row(Markup& out, const ReportContext& c, const ChosenFragment& f,
                         double longest) {
   const Attempt& a = *f.attempt;

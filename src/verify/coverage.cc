@@ -31,7 +31,7 @@ bool is_computing(const Step& step) {
   const AtenCall* call = std::get_if<AtenCall>(&step);
   if (!call) return false;
   const OperatorRow* row = find_operator(call->op);
-  return !row || is_computing(row->cls);
+  return !row || kw::is_computing(row->cls);
 }
 
 Coverage coverage(const Task& reference, const Task& candidate,

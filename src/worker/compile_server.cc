@@ -13,7 +13,8 @@
 namespace kw {
 namespace {
 
-constexpr std::chrono::minutes kStartPatience{3};  // importing torch from a cold disk takes a while
+constexpr std::chrono::minutes kServerStartPatience{
+    3};  // importing torch from a cold disk takes a while
 
 // The whole environment: Inductor wants HOME, PATH, a compiler and its caches.
 std::vector<std::string> own_environment() {
@@ -61,7 +62,7 @@ std::string CompileServer::ask(Json request, std::chrono::seconds limit) {
   request["seconds"] = limit.count();
   // No request waits longer than for all that may run before it.
   const int rounds = open_++ / parallel_ + 1;
-  const Deadline deadline = deadline_in(kStartPatience + rounds * (limit + limit / 10));
+  const Deadline deadline = deadline_in(kServerStartPatience + rounds * (limit + limit / 10));
   if (!ended_ && process_.wait(std::chrono::steady_clock::now())) end();
   changed_.wait(lock, [this] { return !(ended_ && reading_); });  // the channel that is no more
   if (ended_ && answered_) start();

@@ -16,9 +16,9 @@
 #include <thread>
 
 #include "formats/base/error.h"
+#include "formats/install.h"
 #include "worker/replies.h"
 #include "worker/zygote.h"
-#include "formats/install.h"
 
 namespace kw {
 namespace {
@@ -27,9 +27,9 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 using Status = JobResult::Status;
 
-constexpr milliseconds kForkPatience{60000};  // from handing a job over to hearing of its child
-constexpr milliseconds kExitPatience{1000};   // from a closed socket to the child's end
-constexpr size_t kChunk = size_t{256} << 10;
+constexpr milliseconds kForkPatience{60000};      // from handing a job over to hearing of its child
+constexpr milliseconds kChildExitPatience{1000};  // from a closed socket to the child's end
+constexpr size_t kReplyChunk = size_t{256} << 10;
 constexpr int kChunksAtOnce = 64;  // so that one talkative child does not starve the others
 
 // A child at work, or about to be forked.
@@ -264,14 +264,14 @@ class WorkerPool::Impl {
 
   // Takes what has come. True when that ended the job.
   bool read_reply(Iterator job) {
-    std::string buffer(kChunk, '\0');
+    std::string buffer(kReplyChunk, '\0');
     for (int i = 0; i < kChunksAtOnce && !job->closed; ++i) {
       // recv, not recvmsg: descriptors that a child attaches are dropped by the kernel.
       ssize_t count = ::recv(job->socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
       if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
       if (count <= 0) {
         job->closed = true;
-        job->deadline = std::min(job->deadline, deadline_in(kExitPatience));
+        job->deadline = std::min(job->deadline, deadline_in(kChildExitPatience));
         return false;
       }
       if (take(job, std::string_view(buffer).substr(0, static_cast<size_t>(count)))) return true;

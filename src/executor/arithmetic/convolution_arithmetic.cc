@@ -11,7 +11,7 @@ namespace {
 // What is cut off of so few is less than any output may be off by.
 constexpr int64_t kFewTerms = 128;
 
-ValueId tensor(const AtenCall& step, std::string_view name) {
+ValueId value_argument(const AtenCall& step, std::string_view name) {
   const Arg* arg = step.find(name);
   return arg && arg->is_value() ? arg->value() : -1;
 }
@@ -20,9 +20,9 @@ ValueId tensor(const AtenCall& step, std::string_view name) {
 
 std::optional<ConvolutionArithmetic> ConvolutionArithmetic::of(const AtenCall& step) {
   ConvolutionArithmetic out;
-  out.input_ = tensor(step, "input");
-  out.weight_ = tensor(step, "weight");
-  out.bias_ = tensor(step, "bias");
+  out.input_ = value_argument(step, "input");
+  out.weight_ = value_argument(step, "weight");
+  out.bias_ = value_argument(step, "bias");
   if (out.input_ < 0 || out.weight_ < 0) return std::nullopt;
   const Arg* groups = step.find("groups");
   if (const auto* count = groups ? std::get_if<int64_t>(&groups->v) : nullptr) out.groups_ = *count;

@@ -14,10 +14,6 @@ namespace {
 
 constexpr int64_t kPart = int64_t{1} << 22;  // elements in float64 at a time
 
-at::Tensor zero_where_not(const at::Tensor& keep, const at::Tensor& values) {
-  return at::where(keep, values, at::zeros({}, values.options()));
-}
-
 // Elements where one is NaN or infinite and the other is not the same.
 at::Tensor nonfinite_differs(const at::Tensor& a, const at::Tensor& b) {
   const at::Tensor nan_differs = a.isnan().ne(b.isnan());
@@ -116,6 +112,10 @@ std::vector<at::Tensor> sections_in_parts(const at::Tensor& got, const at::Tenso
 }
 
 }  // namespace
+
+at::Tensor zero_where_not(const at::Tensor& keep, const at::Tensor& values) {
+  return at::where(keep, values, at::zeros({}, values.options()));
+}
 
 at::Tensor bits(const at::Tensor& tensor) {
   switch (tensor.element_size()) {

@@ -41,4 +41,7 @@ Comparison compare_in_parts(const at::Tensor& got, const at::Tensor& expected,
 // A tensor's elements as integers of their size.
 at::Tensor bits(const at::Tensor& tensor);
 
+// Returns `values` with 0 in place of the elements that `keep` does not hold.
+at::Tensor zero_where_not(const at::Tensor& keep, const at::Tensor& values);
+
 }  // namespace kw

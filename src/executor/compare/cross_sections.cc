@@ -11,7 +11,7 @@
 namespace kw {
 namespace {
 
-constexpr double kFewest = 16;  // elements of a cross-section that says something
+constexpr double kFewestInSection = 16;  // elements of a cross-section that says something
 // By themselves so many say whether something is left out, or taken from elsewhere.
 constexpr double kFewestAlone = 4, kLeftOut = 0.25;
 
@@ -53,13 +53,14 @@ std::vector<Sums> sums_of(const at::Tensor& sums) {
 std::vector<Sums> groups_of(const std::vector<Sums>& sections) {
   std::vector<Sums> out;
   for (const Sums& one : sections) {
-    if (out.empty() || out.back().count >= kFewest) {
+    if (out.empty() || out.back().count >= kFewestInSection) {
       out.push_back(one);
     } else {
       out.back().add(one);
     }
   }
-  for (int64_t i = out.empty() ? 0 : out.back().first; i-- > 0 && out.back().count < kFewest;) {
+  for (int64_t i = out.empty() ? 0 : out.back().first;
+       i-- > 0 && out.back().count < kFewestInSection;) {
     out.back().add(sections[static_cast<size_t>(i)]);
   }
   return out;
@@ -76,10 +77,10 @@ void find_worst(const at::Tensor& sums, int64_t dim, at::ScalarType dtype, Secti
   };
   const std::vector<Sums> sections = sums_of(sums);
   for (const Sums& group : groups_of(sections)) {
-    if (group.count >= kFewest) visit(group, std::sqrt(dtype_eps(dtype_of(dtype))));
+    if (group.count >= kFewestInSection) visit(group, std::sqrt(dtype_eps(dtype_of(dtype))));
   }
   for (const Sums& one : sections) {
-    if (one.count >= kFewestAlone && one.count < kFewest) visit(one, kLeftOut);
+    if (one.count >= kFewestAlone && one.count < kFewestInSection) visit(one, kLeftOut);
   }
 }
 
@@ -114,7 +115,7 @@ class ChangeSums {
     return std::all_of(by_dim_.begin(), by_dim_.end(), [&](const at::Tensor& sums) {
       const at::Tensor allowed = sums[1].sqrt() * kOfChange + sums[2].sqrt() * (kRoundings * eps);
       // Written so that NaN fails.
-      return sums[0].sqrt().le(allowed).logical_or(sums[3].lt(kFewest)).all().item<bool>();
+      return sums[0].sqrt().le(allowed).logical_or(sums[3].lt(kFewestInSection)).all().item<bool>();
     });
   }
 

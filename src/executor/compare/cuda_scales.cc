@@ -10,7 +10,7 @@ namespace {
 
 // A block counts in shared memory. Exponents of one tensor are few, so atomics meet there; still
 // they keep up with memory.
-constexpr const char* kSource = R"cuda(
+constexpr const char* kScalesSource = R"cuda(
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
@@ -39,7 +39,7 @@ extern "C" __global__ void count_exponents(const u64* numbers, i64 count, int ze
 std::optional<std::vector<int64_t>> count_exponents_on_cuda(const at::Tensor& numbers, int zero,
                                                             int places) {
   if (numbers.scalar_type() != at::kDouble) return std::nullopt;
-  const CUfunction function = jit_function(kSource, "count_exponents");
+  const CUfunction function = jit_function(kScalesSource, "count_exponents");
   if (!function) return std::nullopt;
   // In whatever order.
   const at::Tensor x = numbers.is_non_overlapping_and_dense() ? numbers : numbers.contiguous();

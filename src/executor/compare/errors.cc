@@ -27,10 +27,6 @@ at::Tensor slice_of(const at::Tensor& flat, int64_t begin, int64_t end, at::Devi
   return flat.slice(0, begin, end).to(device);
 }
 
-at::Tensor zero_where_not(const at::Tensor& keep, const at::Tensor& values) {
-  return at::where(keep, values, at::zeros({}, values.options()));
-}
-
 double ratio(double error, double scale) { return scale > 0 ? error / scale : error; }
 
 ErrorSums errors_of(const Comparison& compared, int64_t elements) {

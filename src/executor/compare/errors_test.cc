@@ -10,8 +10,8 @@
 namespace kw {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
 at::Tensor doubles(std::vector<double> values) {
   return at::tensor(at::ArrayRef<double>(values), at::kDouble);
@@ -46,8 +46,8 @@ TEST(Metrics, ErrorsFollowTheirDefinition) {
   for (const auto& sizes : {std::vector<int64_t>{7}, {3, 5}, {(1 << 22) + 17}}) {
     const at::Tensor oracle = at::randn(sizes, at::kDouble) * 100;
     at::Tensor got = oracle.to(at::kFloat) + at::randn(sizes);
-    got.view(-1)[2] = kNan;
-    got.view(-1)[5] = kInf;
+    got.view(-1)[2] = kNotANumber;
+    got.view(-1)[5] = kInfinity;
     const ErrorSums sums = error_against(got, oracle, at::kCPU), expected = naive(got, oracle);
     EXPECT_NEAR(sums.rms, expected.rms, 1e-12);
     EXPECT_NEAR(sums.worst, expected.worst, 1e-12);
@@ -65,11 +65,11 @@ TEST(Metrics, ShapesAndStridesDoNotMatter) {
 }
 
 TEST(Metrics, InfinityIsSoundOnlyWhereTheOracleHasIt) {
-  const at::Tensor oracle = doubles({1, kInf, -kInf});
-  EXPECT_TRUE(error_against(doubles({1, kInf, -kInf}), oracle, at::kCPU).finite);
-  EXPECT_FALSE(error_against(doubles({1, kInf, kInf}), oracle, at::kCPU).finite);
-  EXPECT_FALSE(error_against(doubles({kInf, kInf, -kInf}), oracle, at::kCPU).finite);
-  EXPECT_FALSE(error_against(doubles({kNan}), doubles({kNan}), at::kCPU).finite);
+  const at::Tensor oracle = doubles({1, kInfinity, -kInfinity});
+  EXPECT_TRUE(error_against(doubles({1, kInfinity, -kInfinity}), oracle, at::kCPU).finite);
+  EXPECT_FALSE(error_against(doubles({1, kInfinity, kInfinity}), oracle, at::kCPU).finite);
+  EXPECT_FALSE(error_against(doubles({kInfinity, kInfinity, -kInfinity}), oracle, at::kCPU).finite);
+  EXPECT_FALSE(error_against(doubles({kNotANumber}), doubles({kNotANumber}), at::kCPU).finite);
 }
 
 TEST(Metrics, AZeroOracleMeansAbsoluteErrors) {
@@ -79,9 +79,10 @@ TEST(Metrics, AZeroOracleMeansAbsoluteErrors) {
 }
 
 TEST(Metrics, CandidatesAreHeldToTheReferencesNonFiniteElements) {
-  const at::Tensor reference = doubles({1, kNan, kInf, -kInf, kNan, 2});
+  const at::Tensor reference = doubles({1, kNotANumber, kInfinity, -kInfinity, kNotANumber, 2});
   OutputErrors errors;
-  candidate_errors(doubles({1, kNan, kInf, kInf, 3, kInf}), reference, reference, errors);
+  candidate_errors(doubles({1, kNotANumber, kInfinity, kInfinity, 3, kInfinity}), reference,
+                   reference, errors);
   EXPECT_EQ(errors.nonfinite_mismatch, 3);
   EXPECT_FALSE(errors.exact_equal);
   OutputErrors same;
@@ -117,9 +118,9 @@ TEST(Metrics, DistanceSeesRoundingAndPoison) {
   const double d = distance(a * (1 + 1e-3), a);
   EXPECT_NEAR(d, 1e-3, 1e-5);
   at::Tensor hole = a.clone();
-  hole[17] = kNan;
-  EXPECT_EQ(distance(hole, a), kInf);
-  EXPECT_EQ(distance(at::arange(3), at::arange(3) + 1), kInf);
+  hole[17] = kNotANumber;
+  EXPECT_EQ(distance(hole, a), kInfinity);
+  EXPECT_EQ(distance(at::arange(3), at::arange(3) + 1), kInfinity);
 }
 
 // Where the reference's update is exact.

@@ -14,7 +14,7 @@
 namespace kw {
 namespace {
 
-constexpr int64_t kFewest = 16;  // elements on either side
+constexpr int64_t kFewestOnASide = 16;  // elements on either side
 // One in so many, too. Of numbers around zero one in 300 is below a thousandth of the largest,
 // which is where half types look for gaps.
 constexpr int64_t kOneIn = 1024, kOneInOfHalves = 64;
@@ -68,8 +68,8 @@ double scale_gap(const at::Tensor& oracle, at::ScalarType dtype) {
   constexpr int kFewestBinades = 10;
   const int digits = static_cast<int>(-std::log2(dtype_eps(dtype_of(dtype))));
   const int64_t one_in = digits > kFewestBinades ? kOneIn : kOneInOfHalves;
-  const int64_t enough = std::max(kFewest, oracle.numel() / one_in);
-  if (oracle.numel() < 2 * kFewest) return 0;
+  const int64_t enough = std::max(kFewestOnASide, oracle.numel() / one_in);
+  if (oracle.numel() < 2 * kFewestOnASide) return 0;
   const int binades = std::max(kFewestBinades, digits);
   const Histogram count = exponents(oracle, binades, enough);
   int64_t all = 0;

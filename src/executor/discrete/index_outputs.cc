@@ -14,7 +14,7 @@ namespace {
 
 // As errors of values: a candidate's may be so many times the reference's (docs/numerics.md). Each
 // of two elements may be off by as much.
-constexpr double kWorstFactor = 8;
+constexpr double kWorstIndexFactor = 8;
 // Of both elements together, where the reference had the luck of no rounding there.
 constexpr double kFloor = 4;  // units in the last place
 
@@ -131,14 +131,14 @@ ChoiceRule choice_rule(const Choice& choice, const at::Tensor& reference,
   const at::Tensor error = (own - among).abs();
   poison_copy(own, reference);
   const double eps = dtype_eps(dtype_of(reference.scalar_type()));
-  const at::Tensor worst = error.amax({-1}, true).mul(kWorstFactor);
+  const at::Tensor worst = error.amax({-1}, true).mul(kWorstIndexFactor);
   const at::Tensor sizes = among.abs();
   const at::Tensor relative =
       at::where(sizes.gt(0), error / sizes, at::zeros_like(error)).amax({-1}, true);
   poison_copy(sizes, oracle);
   const at::Tensor floor = at::full_like(worst, kFloor / 2 * eps);
   const at::Tensor zero = at::full_like(worst, flushed_below(dtype_of(reference.scalar_type())));
-  const at::Tensor slack = at::cat({worst, relative.mul(kWorstFactor), floor, zero}, -1);
+  const at::Tensor slack = at::cat({worst, relative.mul(kWorstIndexFactor), floor, zero}, -1);
   // What no operation rounded has no near ties.
   if (error.eq(0).all().item<bool>()) return {oracle, at::zeros_like(slack)};
   return {oracle, slack, choice.any_of_equal ? at::Tensor() : reference};

@@ -9,7 +9,7 @@
 namespace kw {
 namespace {
 
-constexpr double kWorstFactor = 8;  // as indices have it (choices.cc)
+constexpr double kWorstCodeFactor = 8;  // as indices have it (index_outputs.cc)
 // Codes that may be off: so many times those that the reference has off, a few, and one in so many.
 constexpr int64_t kMoreOften = 2, kFewCodes = 16, kOneIn = 1024;
 
@@ -68,7 +68,7 @@ at::Tensor code_slack(Jump jump, const at::Tensor& reference, const at::Tensor& 
   const at::Tensor size =
       at::maximum(oracle.abs(), jump == Jump::kZero ? usual : at::full_like(usual, unit_of(jump)));
   const at::Tensor relative = error.div(size).max();
-  const at::Tensor worst = at::minimum(size.mul(relative), error.max()).mul(kWorstFactor);
+  const at::Tensor worst = at::minimum(size.mul(relative), error.max()).mul(kWorstCodeFactor);
   const double eps = dtype_eps(dtype_of(reference.scalar_type()));
   return at::maximum(worst, size.mul(kNearJump * eps));
 }

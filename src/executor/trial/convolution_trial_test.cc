@@ -17,7 +17,7 @@ Json convolved() {
   return step_json("aten.conv1d.default", {{"input", v(0)}, {"weight", v(1)}}, {2});
 }
 
-Task reference_task() {
+Task convolution_reference() {
   return make_task(random_inputs({{kRows, kChannels, 1}, {kMade, kChannels, 1}}),
                    make_program({value_json("float32", {kRows, kChannels, 1}, 0),
                                  value_json("float32", {kMade, kChannels, 1}, 1),
@@ -25,7 +25,7 @@ Task reference_task() {
                                 {0, 1}, {convolved()}, {2}));
 }
 
-Task kernel_task() {
+Task convolution_candidate() {
   std::vector<Kernel> kernels = {make_kernel("convolve", {"*fp32", "*fp32", "*fp32"}, {2})};
   Program forward =
       make_program({value_json("float32", {kRows, kChannels, 1}, 0),
@@ -63,8 +63,8 @@ TEST(ConvolutionTrial, SumsOfOneSignMayBeCutOff) {
       }
     };
     for (Variation variation : {Variation::kPlain, Variation::kNegative}) {
-      const TrialReport report =
-          run(reference_task(), kernel_task(), {.seed = 5, .variation = variation}, backend);
+      const TrialReport report = run(convolution_reference(), convolution_candidate(),
+                                     {.seed = 5, .variation = variation}, backend);
       ASSERT_EQ(report.status, "ok") << report.message;
       const OutputErrors& errors = report.outputs.at(0);
       const bool negative = variation == Variation::kNegative;

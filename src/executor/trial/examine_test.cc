@@ -11,16 +11,16 @@
 namespace kw {
 namespace {
 
-constexpr int64_t kN = 4096;
+constexpr int64_t kExamined = 4096;
 
-// `forward`: steps on x (value 0) and y (value 1), two inputs of kN normal numbers, that make value
-// `values` - 1.
-Task task_of(Json steps, int values, std::vector<int64_t> last_shape = {kN},
+// `forward`: steps on x (value 0) and y (value 1), two inputs of kExamined normal numbers, that
+// make value `values` - 1.
+Task task_of(Json steps, int values, std::vector<int64_t> last_shape = {kExamined},
              const std::string& last_dtype = "float32") {
   Json all = Json::array();
-  for (int i = 0; i < values - 1; ++i) all.push_back(value_json("float32", {kN}, i));
+  for (int i = 0; i < values - 1; ++i) all.push_back(value_json("float32", {kExamined}, i));
   all.push_back(value_json(last_dtype, last_shape, values - 1));
-  return make_task(random_inputs({{kN}, {kN}}),
+  return make_task(random_inputs({{kExamined}, {kExamined}}),
                    make_program(all, {0, 1}, std::move(steps), {values - 1}));
 }
 
@@ -46,7 +46,7 @@ TEST(Examine, ASum) {
   ASSERT_EQ(report.outputs.size(), 1u);
   const ExaminedOutput& output = report.outputs[0];
   EXPECT_EQ(output.dtype, "float32");
-  EXPECT_EQ(output.elements, kN);
+  EXPECT_EQ(output.elements, kExamined);
   EXPECT_EQ(output.nonfinite, 0);
   EXPECT_NEAR(output.rms, std::sqrt(2), 0.1);
   EXPECT_NEAR(output.anew, std::sqrt(2), 0.1);
@@ -96,20 +96,21 @@ TEST(Examine, AResultThatIsAlwaysTheSame) {
 TEST(Examine, NotFinite) {
   const ExamineReport report =
       examined(task_of({step_json("aten.sqrt.default", {{"self", v(0)}}, {2})}, 3));
-  EXPECT_NEAR(static_cast<double>(report.outputs[0].nonfinite), kN / 2, kN / 16);
+  EXPECT_NEAR(static_cast<double>(report.outputs[0].nonfinite), kExamined / 2, kExamined / 16);
 }
 
 // fp32 holds it, fp64's result in fp32 would not: 1e30 * 1e30 x overflows in fp32 alone.
 TEST(Examine, FiniteInOnePrecisionOnly) {
   const ExamineReport report = examined(task_of({mul(0, 1e30, 2), mul(2, 1e30, 3)}, 4));
-  EXPECT_EQ(report.outputs[0].nonfinite, kN);
+  EXPECT_EQ(report.outputs[0].nonfinite, kExamined);
 }
 
 // Booleans: x < y differs in a third of the elements when x is drawn anew (of three normal numbers,
 // y is between the two others in one of three cases).
 TEST(Examine, AnswersOfComparisons) {
-  const ExamineReport report = examined(task_of(
-      {step_json("aten.lt.Tensor", {{"self", v(0)}, {"other", v(1)}}, {2})}, 3, {kN}, "bool"));
+  const ExamineReport report =
+      examined(task_of({step_json("aten.lt.Tensor", {{"self", v(0)}, {"other", v(1)}}, {2})}, 3,
+                       {kExamined}, "bool"));
   EXPECT_NEAR(report.changes[0][0], 1.0 / 3, 0.03);
   EXPECT_LT(report.outputs[0].error, 1e-2);
   EXPECT_NEAR(report.outputs[0].anew, 0.5, 0.05);
@@ -118,9 +119,9 @@ TEST(Examine, AnswersOfComparisons) {
 // What a program overwrites is the same for each of its runs.
 TEST(Examine, InputsThatAreOverwritten) {
   const ExamineReport report = examined(make_task(
-      random_inputs({{kN}, {kN}}),
-      make_program({value_json("float32", {kN}, 0), value_json("float32", {kN}, 1),
-                    value_json("float32", {kN}, 0)},
+      random_inputs({{kExamined}, {kExamined}}),
+      make_program({value_json("float32", {kExamined}, 0), value_json("float32", {kExamined}, 1),
+                    value_json("float32", {kExamined}, 0)},
                    {0, 1},
                    {step_json("aten.add_.Tensor", {{"self", v(0)}, {"other", v(1)}}, {2}, {0})},
                    {2})));

@@ -8,12 +8,12 @@
 namespace kw {
 namespace {
 
-constexpr int64_t kN = 8;
+constexpr int64_t kTimed = 8;
 
 Task doubled() {
   return make_task(
-      random_inputs({{kN}}),
-      make_program({value_json("float32", {kN}, 0), value_json("float32", {kN}, 1)}, {0},
+      random_inputs({{kTimed}}),
+      make_program({value_json("float32", {kTimed}, 0), value_json("float32", {kTimed}, 1)}, {0},
                    {step_json("aten.add.Tensor", {{"self", v(0)}, {"other", v(0)}}, {1})}, {1}));
 }
 

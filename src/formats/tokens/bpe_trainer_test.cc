@@ -12,18 +12,14 @@
 #include <random>
 
 #include "formats/base/error.h"
+#include "formats/base/read_file.h"
 #include "formats/json.h"
 #include "formats/tokens/byte_alphabet.h"
 
 namespace kw {
 namespace {
 
-const std::string kFolder = KW_SOURCE_DIR "/tests/vectors/tokenizers/trained/";
-
-std::string read(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
+const std::string kTrained = KW_SOURCE_DIR "/tests/vectors/tokenizers/trained/";
 
 const std::string kSource = R"(@triton.jit
 def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
@@ -299,8 +295,8 @@ TEST(BpeTrainer, LongPiecesTakeNoSquareOfTime) {
 
 // What tokenizers gives for tokenizer.json, which is what comes of corpus.txt.
 TEST(BpeTrainer, GivesTheTokensOfTheGoldenVectors) {
-  const Tokenizer tokenizer(read(kFolder + "tokenizer.json"), "tokenizer.json");
-  const Json vectors = parse_json(read(kFolder + "vectors.json"), "vectors.json");
+  const Tokenizer tokenizer(read_file(kTrained + "tokenizer.json"), "tokenizer.json");
+  const Json vectors = parse_json(read_file(kTrained + "vectors.json"), "vectors.json");
   ASSERT_GE(vectors.size(), 300u);
   for (const Json& vector : vectors) {
     const std::string text = vector.at("text");
@@ -313,8 +309,8 @@ TEST(BpeTrainer, GivesTheTokensOfTheGoldenVectors) {
 TEST(BpeTrainer, TheSameCorpusGivesTheSameFile) {
   const BpeOptions options = options_of(1024);
   PieceCounts corpus(options);
-  corpus.add(read(kFolder + "corpus.txt"));
-  EXPECT_EQ(train_bpe(corpus, options).json, read(kFolder + "tokenizer.json"));
+  corpus.add(read_file(kTrained + "corpus.txt"));
+  EXPECT_EQ(train_bpe(corpus, options).json, read_file(kTrained + "tokenizer.json"));
 }
 
 TEST(BpeTrainer, OptionsThatMakeNoTokenizerAreRefused) {

@@ -10,25 +10,21 @@
 #include <random>
 
 #include "formats/base/error.h"
+#include "formats/base/read_file.h"
 #include "formats/json.h"
 
 namespace kw {
 namespace {
 
-const std::string kFolder = KW_SOURCE_DIR "/tests/vectors/tokenizers/qwen3/";
-
-std::string read(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
+const std::string kQwen3 = KW_SOURCE_DIR "/tests/vectors/tokenizers/qwen3/";
 
 const Tokenizer& qwen3() {
-  static const Tokenizer tokenizer(read(kFolder + "tokenizer.json"), "tokenizer.json");
+  static const Tokenizer tokenizer(read_file(kQwen3 + "tokenizer.json"), "tokenizer.json");
   return tokenizer;
 }
 
 TEST(Tokenizer, GivesTheTokensOfTheGoldenVectors) {
-  const Json vectors = parse_json(read(kFolder + "vectors.json"), "vectors.json");
+  const Json vectors = parse_json(read_file(kQwen3 + "vectors.json"), "vectors.json");
   ASSERT_GE(vectors.size(), 150u);
   for (const Json& vector : vectors) {
     const std::string text = vector.at("text");
@@ -76,7 +72,7 @@ TEST(Tokenizer, LongPiecesTakeNoSquareOfTime) {
 
 // One change to a file that is right; the complaint names the place.
 void refuses(const std::function<void(Json&)>& change, const std::string& says) {
-  Json file = parse_json(read(kFolder + "tokenizer.json"), "tokenizer.json");
+  Json file = parse_json(read_file(kQwen3 + "tokenizer.json"), "tokenizer.json");
   change(file);
   try {
     const Tokenizer made(file.dump(), "tokenizer.json");

@@ -11,7 +11,7 @@ namespace kw {
 namespace {
 
 constexpr size_t kLongestError = 300;
-constexpr int64_t kMostTokens = 1'000'000'000;
+constexpr int64_t kMostCountedTokens = 1'000'000'000;
 
 // The member, or null; hostile documents have anything anywhere.
 const Json& member(const Json& json, const char* name) {
@@ -26,7 +26,7 @@ std::string text_of(const Json& json) {
 
 int64_t tokens_of(const Json& json) {
   if (!json.is_number_unsigned()) return 0;
-  return static_cast<int64_t>(std::min<uint64_t>(json.get<uint64_t>(), kMostTokens));
+  return static_cast<int64_t>(std::min<uint64_t>(json.get<uint64_t>(), kMostCountedTokens));
 }
 
 // The code unit of "\\uXXXX" at this place; nothing where there is none.

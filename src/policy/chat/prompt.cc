@@ -60,7 +60,7 @@ std::string task_text(const Task& task, int first_value) {
 
 namespace {
 
-constexpr char kSystem[] =
+constexpr char kWritePrompt[] =
     R"(You write fast Triton kernels. You are given a PyTorch function and answer with a Python module that computes the same, faster.
 
 Answer in two parts:
@@ -94,7 +94,7 @@ Prompt make_prompt(const Task& task, const DeviceProfile& profile) {
       " SMs, " + std::to_string(profile.shared_per_block / 1024) + " KiB shared memory a block, " +
       gigabytes_per_second(profile.bytes_per_second) + ").\n\n";
   user += "```python\nimport torch\n\n" + task_text(task) + "```\n\n";
-  return {kSystem, user + "Write ModelNew with `forward(self" + arguments + ")`."};
+  return {kWritePrompt, user + "Write ModelNew with `forward(self" + arguments + ")`."};
 }
 
 }  // namespace kw

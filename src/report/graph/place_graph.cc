@@ -11,7 +11,7 @@
 namespace kw {
 namespace {
 
-constexpr double kMargin = 12, kFramePadding = 12, kTitleCharacter = 7.2;
+constexpr double kMargin = 12, kFramePadding = 12, kGroupTitleCharacter = 7.2;
 constexpr LayerGaps kInside{18, 26}, kOutside{26, 34};
 
 // One drawing under construction: its boxes and its edges, equal ones kept once.
@@ -95,7 +95,8 @@ class Placer {
     return frames_.at(frame).level.layout.nodes[port].x + left_space(frame);
   }
   double frame_width(int g) const {
-    const double title = kTitleCharacter * static_cast<double>(code_points(graph_.groups[g].title));
+    const double title =
+        kGroupTitleCharacter * static_cast<double>(code_points(graph_.groups[g].title));
     return std::max(frames_.at(g).level.layout.width, title) + 2 * kFramePadding;
   }
   // Room for the title above the uppermost box; ports have no height of their own.

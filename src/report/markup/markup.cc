@@ -130,4 +130,8 @@ const std::string& Markup::str() const {
   return out_;
 }
 
+void number_cell(Markup& out, const std::string& text, const std::string& style) {
+  out.leaf("td", text, {{"class", style.empty() ? "number" : "number " + style}});
+}
+
 }  // namespace kw

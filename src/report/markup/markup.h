@@ -55,4 +55,7 @@ class Markup {
   std::vector<std::string> stack_;
 };
 
+// Writes a cell of a table that holds a figure; `style` is a further class of it.
+void number_cell(Markup& out, const std::string& text, const std::string& style = "");
+
 }  // namespace kw

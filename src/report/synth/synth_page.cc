@@ -22,10 +22,6 @@ double share(int64_t part, int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-void number_cell(Markup& out, const std::string& text) {
-  out.leaf("td", text, {{"class", "number"}});
-}
-
 void caption(Markup& out, const std::string& text) { out.leaf("p", text, {{"class", "caption"}}); }
 
 // "constant 5, unstable 2", or "–".

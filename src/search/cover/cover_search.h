@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/policy.h"
 #include "search/common/phase_clock.h"
 #include "search/common/search_options.h"
 #include "search/cover/family_bias.h"

@@ -7,11 +7,13 @@
 #include <string>
 #include <utility>
 
+#include "policy/policy.h"
 #include "search/common/phase_clock.h"
 #include "search/common/search_options.h"
 #include "search/evaluate/candidate_builder.h"
 #include "search/evaluate/evaluator.h"
 #include "search/evaluate/question.h"
+#include "store/store.h"
 
 namespace kw {
 

@@ -9,7 +9,6 @@ namespace kw {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Outcome = Verdict::Outcome;
 
 // What host code is held to first: with it alone, nothing that stands behind it would be tried.
 constexpr std::string_view kSurroundings = "surroundings";
@@ -40,30 +39,30 @@ std::string SelfTestResult::surprise() const {
   if (!judged) return "";
   if (!fault.empty()) return "the case is broken: " + fault;
   if (!test->attack) {
-    const bool accepted = candidate.outcome == Outcome::kAccepted;
+    const bool accepted = candidate.outcome == Verdict::Outcome::kAccepted;
     if (accepted && test->known_fault) return "is accepted now: it can lose its `expect: rejected`";
     return accepted || test->known_fault ? "" : described(candidate);
   }
   if (test->known_fault) {
-    return candidate.outcome == Outcome::kAccepted
+    return candidate.outcome == Verdict::Outcome::kAccepted
                ? ""
                : "is " + described(candidate) + ": it can lose its `expect: accepted`";
   }
-  if (candidate.outcome == Outcome::kAccepted) return "ACCEPTED";
-  if (candidate.outcome == Outcome::kNotJudged) return described(candidate);
+  if (candidate.outcome == Verdict::Outcome::kAccepted) return "ACCEPTED";
+  if (candidate.outcome == Verdict::Outcome::kNotJudged) return described(candidate);
   if (candidate.rejected_at != test->stage) {
     return "is " + described(candidate) + " (expected at " + std::string(stage_name(test->stage)) +
            ")";
   }
-  if (twin.outcome != Outcome::kAccepted) return "its twin is " + described(twin);
-  if (behind && behind->outcome != Outcome::kRejected) {
+  if (twin.outcome != Verdict::Outcome::kAccepted) return "its twin is " + described(twin);
+  if (behind && behind->outcome != Verdict::Outcome::kRejected) {
     return "without " + std::string(kSurroundings) + " alone it is " + described(*behind);
   }
   if (!test->can_be_unchecked()) {
     const bool named = refused_by(candidate, test->checks);
     return named ? "" : "is " + described(candidate) + ", not by " + names_of(test->checks);
   }
-  if (unchecked.outcome != Outcome::kAccepted) {
+  if (unchecked.outcome != Verdict::Outcome::kAccepted) {
     return "without " + names_of(test->checks) + " it is " + described(unchecked);
   }
   return "";

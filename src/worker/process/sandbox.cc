@@ -22,7 +22,7 @@
 namespace kw {
 namespace {
 
-enum Step : int {
+enum SandboxStep : int {
   kUser,
   kPid,
   kMount,
@@ -155,7 +155,7 @@ std::vector<int> Sandbox::clone_flags() const {
 void Sandbox::enter(int report_fd, int clone_flags) {
   rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
-  auto report = [&](Step step, int error) {
+  auto report = [&](SandboxStep step, int error) {
     send_report(report_fd, step, error);
     return error == 0;
   };
