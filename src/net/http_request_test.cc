@@ -12,7 +12,7 @@ namespace {
 const std::string kRequest =
     "POST /v1/x HTTP/1.1\r\nHost: localhost\r\ncontent-LENGTH:  5 \r\nX-Empty:\r\n\r\nhello";
 
-RequestReader read(const std::string& text, size_t step, size_t most = 100) {
+RequestReader read_request(const std::string& text, size_t step, size_t most = 100) {
   RequestReader out(most);
   for (size_t at = 0; at < text.size(); at += step) {
     if (!out.feed(std::string_view(text).substr(at, step))) break;
@@ -22,7 +22,7 @@ RequestReader read(const std::string& text, size_t step, size_t most = 100) {
 
 TEST(RequestReader, ReadsPiecesOfAnySize) {
   for (size_t step = 1; step <= kRequest.size(); ++step) {
-    const RequestReader found = read(kRequest, step);
+    const RequestReader found = read_request(kRequest, step);
     EXPECT_TRUE(found.done()) << step << ": " << found.fault();
     EXPECT_EQ(found.method(), "POST");
     EXPECT_EQ(found.target(), "/v1/x");
@@ -33,7 +33,7 @@ TEST(RequestReader, ReadsPiecesOfAnySize) {
 TEST(RequestReader, ReadsWhatTheClientWrites) {
   const std::string text = post_text(parse_url("http://localhost/v1/chat/completions"),
                                      {{"Content-Type", "application/json"}}, "{\"a\": 1}");
-  const RequestReader found = read(text, text.size());
+  const RequestReader found = read_request(text, text.size());
   EXPECT_TRUE(found.done()) << found.fault();
   EXPECT_EQ(found.target(), "/v1/chat/completions");
   EXPECT_EQ(found.body(), "{\"a\": 1}");
@@ -41,17 +41,17 @@ TEST(RequestReader, ReadsWhatTheClientWrites) {
 
 TEST(RequestReader, IsNotDoneBeforeTheEnd) {
   for (size_t length = 0; length < kRequest.size(); ++length) {
-    const RequestReader found = read(kRequest.substr(0, length), 7);
+    const RequestReader found = read_request(kRequest.substr(0, length), 7);
     EXPECT_FALSE(found.done()) << length;
     EXPECT_EQ(found.fault(), "") << length;
   }
 }
 
 TEST(RequestReader, LeavesWhatComesBehindAlone) {
-  const RequestReader found = read(kRequest + "POST /more", 1000);
+  const RequestReader found = read_request(kRequest + "POST /more", 1000);
   EXPECT_TRUE(found.done());
   EXPECT_EQ(found.body(), "hello");
-  EXPECT_TRUE(read("GET / HTTP/1.1\r\n\r\n", 3).done());
+  EXPECT_TRUE(read_request("GET / HTTP/1.1\r\n\r\n", 3).done());
 }
 
 TEST(RequestReader, RefusesTheRest) {
@@ -84,7 +84,7 @@ TEST(RequestReader, RefusesTheRest) {
   };
   for (const std::string& text : bad) {
     for (const size_t step : {size_t{1}, size_t{1000000}}) {
-      const RequestReader found = read(text, step);
+      const RequestReader found = read_request(text, step);
       EXPECT_FALSE(found.done()) << text.substr(0, 80);
       EXPECT_NE(found.fault(), "") << text.substr(0, 80);
     }

@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 using teacher::kNoDeadline;
 using teacher::profile;
 
-const std::string kCode = "import torch\nclass ModelNew: pass\n";
-const std::string kAnswer = "a plan\n```python\n" + kCode + "```\n";
+const std::string kFileCode = "import torch\nclass ModelNew: pass\n";
+const std::string kFileAnswer = "a plan\n```python\n" + kFileCode + "```\n";
 
 class ReplayTest : public ::testing::Test {
  protected:
@@ -41,20 +41,20 @@ Task named(const std::string& file, int64_t rows = 4) {
 
 TEST_F(ReplayTest, TakesSamplesInOrder) {
   for (int k : {10, 2, 1})
-    write("m." + std::to_string(k) + ".py", kCode + "# " + std::to_string(k));
-  write("m.0.md", kAnswer);
+    write("m." + std::to_string(k) + ".py", kFileCode + "# " + std::to_string(k));
+  write("m.0.md", kFileAnswer);
   write("m.note", "not an answer");
   const auto found = ask(named("some/where/m.py"));
   ASSERT_EQ(found.size(), 4u);
   EXPECT_EQ(found[0].plan, "a plan");
-  EXPECT_EQ(found[0].source, kCode);
+  EXPECT_EQ(found[0].source, kFileCode);
   EXPECT_TRUE(found[1].source.ends_with("# 1"));
   EXPECT_TRUE(found[3].source.ends_with("# 10"));
   EXPECT_EQ(ask(named("m.py"), 2).size(), 2u);
 }
 
 TEST_F(ReplayTest, NamesAreOfWholeModelsOnly) {
-  write("m.0.py", kCode);
+  write("m.0.py", kFileCode);
   Task part = named("m.py");
   part.source.cls = "fragment";
   EXPECT_TRUE(ask(part).empty());
@@ -65,8 +65,8 @@ TEST_F(ReplayTest, NamesAreOfWholeModelsOnly) {
 TEST_F(ReplayTest, PartsAreFoundByTheirHashes) {
   Task part = named("other.py");
   part.source.cls = "fragment";
-  write(forward_hash(part) + ".0.py", kCode + "# mine");
-  write(forward_structure_hash(part) + ".0.py", kCode + "# of any size");
+  write(forward_hash(part) + ".0.py", kFileCode + "# mine");
+  write(forward_structure_hash(part) + ".0.py", kFileCode + "# of any size");
   EXPECT_TRUE(ask(part).at(0).source.ends_with("# mine"));
   Task larger = named("third.py", 400);
   EXPECT_NE(forward_hash(larger), forward_hash(part));
@@ -84,12 +84,12 @@ TEST_F(ReplayTest, WhatMakesInputsIsNoPartOfAHash) {
 }
 
 TEST_F(ReplayTest, FilesThatEvalLeftCountOnce) {
-  write("m.0.fragment.py", kCode);
+  write("m.0.fragment.py", kFileCode);
   write("m.0.py", "class ModelNew(Model): pass");
-  write("m.1.fragment.py", kCode + "# 1");
+  write("m.1.fragment.py", kFileCode + "# 1");
   const auto found = ask(named("m.py"));
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].source, kCode);
+  EXPECT_EQ(found[0].source, kFileCode);
 }
 
 TEST_F(ReplayTest, AnswersWithoutCodeStaySamples) {
@@ -105,17 +105,17 @@ TEST_F(ReplayTest, AnswersWithoutCodeStaySamples) {
 
 TEST_F(ReplayTest, ReadsLines) {
   write("a.jsonl", Json{{"task", "m"}, {"sample", 3}, {"answer", "no"}}.dump() + "\n\n" +
-                       Json{{"task", "m"}, {"answer", kAnswer}}.dump() + "\n");
+                       Json{{"task", "m"}, {"answer", kFileAnswer}}.dump() + "\n");
   const auto found = ask(named("m.py"));
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[1].source, kCode);
+  EXPECT_EQ(found[1].source, kFileCode);
 }
 
 TEST_F(ReplayTest, MistakesAreTold) {
   EXPECT_THROW(make_replay(folder), InputError);  // nothing there
   EXPECT_THROW(make_replay(folder / "none"), InputError);
-  write("m.0.py", kCode);
-  write("m.0.txt", kAnswer);
+  write("m.0.py", kFileCode);
+  write("m.0.txt", kFileAnswer);
   EXPECT_THROW(make_replay(folder), InputError);  // which?
   fs::remove(folder / "m.0.txt");
   for (const char* line : {"{", "[]", "{\"task\": \"x\"}", "{\"task\": 1, \"answer\": \"\"}",
@@ -126,8 +126,8 @@ TEST_F(ReplayTest, MistakesAreTold) {
 }
 
 TEST_F(ReplayTest, SaysWhatIsMissing) {
-  write("m.0.py", kCode);
-  write("typo.0.py", kCode);
+  write("m.0.py", kFileCode);
+  write("typo.0.py", kFileCode);
   const auto policy = make_replay(folder);
   policy->propose(named("m.py"), profile(), 1, 0, kNoDeadline);
   EXPECT_NE(policy->refusal(teacher::linear_task(8, 8, 8, DType::kFloat32), profile()), "");
@@ -137,10 +137,10 @@ TEST_F(ReplayTest, SaysWhatIsMissing) {
 }
 
 TEST_F(ReplayTest, TheFingerprintFollowsTheAnswers) {
-  write("m.0.py", kCode);
+  write("m.0.py", kFileCode);
   const std::string before = make_replay(folder)->fingerprint();
   EXPECT_EQ(make_replay(folder)->fingerprint(), before);
-  write("m.0.py", kCode + "#");
+  write("m.0.py", kFileCode + "#");
   EXPECT_NE(make_replay(folder)->fingerprint(), before);
 }
 

@@ -29,34 +29,34 @@ def relu_kernel(
 
 )";
 
-std::string with(const std::string& body) {
+std::string with_body(const std::string& body) {
   std::string out = kKernel;
   out += "class ModelNew(torch.nn.Module):\n    def forward(self, x):\n";
   return out + body;
 }
 
 TEST(TextRule, KernelsThatAreLaunchedPass) {
-  EXPECT_EQ(text_rule(with("        out = torch.empty_like(x)\n"
-                           "        relu_kernel[(4,)](x, out, x.numel(), BLOCK=64)\n"
-                           "        return out.view(-1)  # not torch.relu(x)\n")),
+  EXPECT_EQ(text_rule(with_body("        out = torch.empty_like(x)\n"
+                                "        relu_kernel[(4,)](x, out, x.numel(), BLOCK=64)\n"
+                                "        return out.view(-1)  # not torch.relu(x)\n")),
             "");
-  EXPECT_EQ(
-      text_rule(with("        '''torch.softmax(x) @ x'''\n        out = torch.empty(3)\n"
-                     "        relu_kernel [(4,)](x, out)\n        return math.exp(1.) + out\n")),
-      "");
+  EXPECT_EQ(text_rule(with_body(
+                "        '''torch.softmax(x) @ x'''\n        out = torch.empty(3)\n"
+                "        relu_kernel [(4,)](x, out)\n        return math.exp(1.) + out\n")),
+            "");
 }
 
 TEST(TextRule, WhatPyTorchComputesBreaksIt) {
   const std::string launch = "        relu_kernel[(4,)](x, x)\n";
-  EXPECT_EQ(text_rule(with(launch + "        return torch.relu(x)\n")),
+  EXPECT_EQ(text_rule(with_body(launch + "        return torch.relu(x)\n")),
             "PyTorch is called: torch.relu");
-  EXPECT_EQ(text_rule(with(launch + "        return F.softmax (x)\n")),
+  EXPECT_EQ(text_rule(with_body(launch + "        return F.softmax (x)\n")),
             "PyTorch is called: F.softmax");
-  EXPECT_EQ(text_rule(with(launch + "        return torch.nn.functional.conv2d(x, x)\n")),
+  EXPECT_EQ(text_rule(with_body(launch + "        return torch.nn.functional.conv2d(x, x)\n")),
             "PyTorch is called: torch.nn.functional.conv2d");
-  EXPECT_EQ(text_rule(with(launch + "        return x.view(-1).mul_(1)\n")),
+  EXPECT_EQ(text_rule(with_body(launch + "        return x.view(-1).mul_(1)\n")),
             "PyTorch is called: .mul_");
-  EXPECT_EQ(text_rule(with(launch + "        return x @ x\n")), "PyTorch multiplies by @");
+  EXPECT_EQ(text_rule(with_body(launch + "        return x @ x\n")), "PyTorch multiplies by @");
 }
 
 // What is called much like an operator, and is none.
@@ -68,8 +68,9 @@ TEST(TextRule, OthersNamesAreNoneOfPyTorchs) {
         "a = torch.nn.Parameter(x)", "y = torch.transpose(x, 0, 1)", "n = math.exp(1)", "tl.sum(x)",
         "y = torch.swapaxes(x, 0, 1)", "y = torch.broadcast_to(x, (2, 3))",
         "y = torch.movedim(x, 0, 1)", "y = torch.ravel(x).swapdims(0, 1)"}) {
-    EXPECT_EQ(
-        text_rule(with("        relu_kernel[(4,)](x, x)\n        " + std::string(line) + "\n")), "")
+    EXPECT_EQ(text_rule(with_body("        relu_kernel[(4,)](x, x)\n        " + std::string(line) +
+                                  "\n")),
+              "")
         << line;
   }
 }
@@ -80,16 +81,17 @@ TEST(TextRule, AnyFunctionOfTorchComputes) {
                                  "F.pad", "F.relu6", "torch.nn.functional.normalize", "torch.cdist",
                                  "torch.tensordot", "torch.multiply", "torch.concat", "torch.cat",
                                  "torch.linalg.norm", "torch.ops.aten.mm", "nn.functional.gelu"}) {
-    EXPECT_EQ(text_rule(with("        relu_kernel[(4,)](x, x)\n        y = " + call + "(x)\n")),
-              "PyTorch is called: " + call);
+    EXPECT_EQ(
+        text_rule(with_body("        relu_kernel[(4,)](x, x)\n        y = " + call + "(x)\n")),
+        "PyTorch is called: " + call);
   }
-  EXPECT_EQ(text_rule(with("        relu_kernel[(4,)](x, x)\n        return (\n            x\n"
-                           "            @ x\n        )\n")),
+  EXPECT_EQ(text_rule(with_body("        relu_kernel[(4,)](x, x)\n        return (\n            x\n"
+                                "            @ x\n        )\n")),
             "PyTorch multiplies by @");
 }
 
 TEST(TextRule, LinesMayEndAsOnWindows) {
-  std::string text = with("        relu_kernel[(4,)](x, x)\n        return x\n");
+  std::string text = with_body("        relu_kernel[(4,)](x, x)\n        return x\n");
   for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) {
     text.replace(at, 1, "\r\n");
   }
@@ -122,9 +124,9 @@ TEST(TextRule, KernelsMustBeThereAndLaunched) {
             "there is no function with @triton.jit");
   EXPECT_EQ(text_rule("@triton.jit\nclass A: pass\ndef f(): pass\n"),
             "there is no function with @triton.jit");
-  EXPECT_EQ(text_rule(with("        return x\n")), "no kernel is launched");
+  EXPECT_EQ(text_rule(with_body("        return x\n")), "no kernel is launched");
   // In another kernel, or in a text, it is no launch.
-  EXPECT_EQ(text_rule(with("        return 'relu_kernel[(1,)]'\n")), "no kernel is launched");
+  EXPECT_EQ(text_rule(with_body("        return 'relu_kernel[(1,)]'\n")), "no kernel is launched");
   EXPECT_EQ(text_rule("@triton.jit\ndef f(x):\n    f[(1,)](x)\n"), "no kernel is launched");
 }
 

@@ -27,7 +27,7 @@ class ModelNew(torch.nn.Module):
         return out
 )";
 
-std::string wrong() {
+std::string wrong_answer() {
   std::string out = kRight;
   return out.replace(out.find("+ 1.0"), 5, "+ 2.0");
 }
@@ -110,7 +110,7 @@ TEST_F(SuiteOfPolicies, EachIsAskedForItsOwnNumberOfSamples) {
 }
 
 TEST_F(SuiteOfPolicies, EachIsAskedAboutAllModelsAsIfItWereAlone) {
-  Writes first("first", {wrong(), kRight}, log_), second("second", {kRight}, log_);
+  Writes first("first", {wrong_answer(), kRight}, log_), second("second", {kRight}, log_);
   const std::vector<SuiteResult> results = run({&first, &second}, 2);
   EXPECT_EQ(log_, (std::vector<std::string>{"first a.py 3 11", "first b.py 3 11",
                                             "second a.py 3 11", "second b.py 3 11"}));
@@ -124,7 +124,8 @@ TEST_F(SuiteOfPolicies, EachIsAskedAboutAllModelsAsIfItWereAlone) {
 }
 
 TEST_F(SuiteOfPolicies, WhatIsEqualIsJudgedOnceWhoeverWroteIt) {
-  const std::vector<std::string> texts = {wrong(), kRight, std::string("# Again.\n") + kRight};
+  const std::vector<std::string> texts = {wrong_answer(), kRight,
+                                          std::string("# Again.\n") + kRight};
   Writes first("first", texts, log_), second("second", texts, log_);
   const int before = loaded();
   run({&first}, 1);

@@ -13,7 +13,7 @@ namespace {
 // Numbers that deviate from their mean by less than this times it are equal, but for roundings.
 constexpr double kEqual = 0x1p-20;
 
-ValueId value_argument(const AtenCall& step, std::string_view name) {
+ValueId norm_argument(const AtenCall& step, std::string_view name) {
   const Arg* arg = step.find(name);
   return arg && arg->is_value() ? arg->value() : -1;
 }
@@ -71,7 +71,7 @@ std::optional<NormArithmetic> NormArithmetic::of(const Program& program, const A
   if (!layer && !group && !instance && !batch) return std::nullopt;
 
   NormArithmetic out;
-  out.input_ = value_argument(step, "input");
+  out.input_ = norm_argument(step, "input");
   if (out.input_ < 0 || step.results.empty() || step.results[0] < 0) return std::nullopt;
   const Value& input = program.values[out.input_];
   const Value& result = program.values[step.results[0]];
@@ -80,8 +80,8 @@ std::optional<NormArithmetic> NormArithmetic::of(const Program& program, const A
   const std::optional<double> eps = epsilon(step);
   if (input.numel() == 0 || !eps) return std::nullopt;
   out.eps_ = *eps;
-  out.weight_ = value_argument(step, "weight");
-  out.bias_ = value_argument(step, "bias");
+  out.weight_ = norm_argument(step, "weight");
+  out.bias_ = norm_argument(step, "bias");
 
   if (layer) {
     const size_t rank = normalized_rank(step, shape);

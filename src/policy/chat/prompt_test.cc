@@ -65,19 +65,20 @@ TEST(Prompt, NamesTheDeviceAndTheArguments) {
   EXPECT_NE(prompt.system.find("class ModelNew"), std::string::npos);
 }
 
-const std::string kCode = "import torch\n\nclass ModelNew(torch.nn.Module):\n    pass\n";
+const std::string kPromptCode = "import torch\n\nclass ModelNew(torch.nn.Module):\n    pass\n";
 
 TEST(ParseAnswer, TakesPlanAndCode) {
-  const Answer answer = parse_answer("Plan: t0, pointwise\n\n```python\n" + kCode + "```\nDone.");
+  const Answer answer =
+      parse_answer("Plan: t0, pointwise\n\n```python\n" + kPromptCode + "```\nDone.");
   EXPECT_EQ(answer.fault, "");
   EXPECT_EQ(answer.plan, "Plan: t0, pointwise");
-  EXPECT_EQ(answer.source, kCode);
+  EXPECT_EQ(answer.source, kPromptCode);
 }
 
 TEST(ParseAnswer, DropsThoughts) {
   const std::string thought = "<think>```python\nclass ModelNew: wrong\n```</think>";
-  const std::string answer = "plan\n```python\n" + kCode + "```";
-  EXPECT_EQ(parse_answer(thought + answer).source, kCode);
+  const std::string answer = "plan\n```python\n" + kPromptCode + "```";
+  EXPECT_EQ(parse_answer(thought + answer).source, kPromptCode);
   EXPECT_EQ(parse_answer("opened by the template</think>" + answer).plan, "plan");
   EXPECT_EQ(parse_answer("<think>a</think>" + thought + answer).plan, "plan");
   EXPECT_NE(parse_answer(answer + "<think>").fault.find("ends in a thought"), std::string::npos);
@@ -85,19 +86,19 @@ TEST(ParseAnswer, DropsThoughts) {
 
 TEST(ParseAnswer, TakesTheLastBlockThatIsWholeAndHasTheClass) {
   const std::string other = "import torch\nclass ModelNew(torch.nn.Module): old = 1\n";
-  const std::string both = "```\n" + other + "```\nbetter:\n```py\n" + kCode + "```\n";
-  EXPECT_EQ(parse_answer(both).source, kCode);
-  EXPECT_EQ(parse_answer(both + "```sh\nrun it\n```").source, kCode);
-  EXPECT_EQ(parse_answer(both + "```python\nclass ModelNew: cut").source, kCode);
-  EXPECT_EQ(parse_answer("````python\n" + kCode + "```\n" + kCode + "````\n").source,
-            kCode + "```\n" + kCode);
+  const std::string both = "```\n" + other + "```\nbetter:\n```py\n" + kPromptCode + "```\n";
+  EXPECT_EQ(parse_answer(both).source, kPromptCode);
+  EXPECT_EQ(parse_answer(both + "```sh\nrun it\n```").source, kPromptCode);
+  EXPECT_EQ(parse_answer(both + "```python\nclass ModelNew: cut").source, kPromptCode);
+  EXPECT_EQ(parse_answer("````python\n" + kPromptCode + "```\n" + kPromptCode + "````\n").source,
+            kPromptCode + "```\n" + kPromptCode);
 }
 
 TEST(ParseAnswer, TakesCodeWithoutFences) {
-  const Answer answer = parse_answer("A plan\nof two lines\n" + kCode);
+  const Answer answer = parse_answer("A plan\nof two lines\n" + kPromptCode);
   EXPECT_EQ(answer.fault, "");
   EXPECT_EQ(answer.plan, "A plan\nof two lines");
-  EXPECT_EQ(answer.source, kCode);
+  EXPECT_EQ(answer.source, kPromptCode);
 }
 
 TEST(ParseAnswer, SaysWhatIsWrong) {
@@ -107,11 +108,11 @@ TEST(ParseAnswer, SaysWhatIsWrong) {
       {"I cannot do that.", "no code block"},
       {"class ModelNew", "no import"},
       {"```python\nimport torch\n```", "`class ModelNew`"},
-      {"plan\n```python\n" + kCode, "cut off"},
+      {"plan\n```python\n" + kPromptCode, "cut off"},
       {"<think>so", "cut off"},
       {"\xff", "UTF-8"},
       {std::string(kLongestAnswer + 1, 'x'), "too long"},
-      {"```\n" + kCode + std::string(kLongestSource, '#') + "\n```", "too long"},
+      {"```\n" + kPromptCode + std::string(kLongestSource, '#') + "\n```", "too long"},
   };
   for (const auto& [text, reason] : cases) {
     const Answer answer = parse_answer(text);
@@ -137,7 +138,8 @@ void expect_consistent(const std::string& text) {
 }
 
 TEST(ParseAnswer, StandsTruncationAnywhere) {
-  const std::string text = "<think>why é\n```</think>plan é\n```python\n" + kCode + "```\n  ```x\n";
+  const std::string text =
+      "<think>why é\n```</think>plan é\n```python\n" + kPromptCode + "```\n  ```x\n";
   const size_t closed = text.find("```\n  ```x") + 3;
   for (size_t n = 0; n <= text.size(); ++n) {
     const std::string part = text.substr(0, n);
