@@ -4,7 +4,7 @@ namespace kw {
 
 DeviceTurns::Turn DeviceTurns::together() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !serving_alone_ && impatient_ == 0; });
+  changed_.wait(lock, [&] { return !serving_alone_ && impatient_.empty(); });
   ++together_;
   return Turn([this] {
     const std::lock_guard ending(mutex_);
@@ -17,16 +17,15 @@ DeviceTurns::Turn DeviceTurns::together() {
 DeviceTurns::Turn DeviceTurns::alone(size_t process) {
   std::unique_lock lock(mutex_);
   ++want_alone_;
-  bool patient = true;
   const auto free = [&] {
-    const bool joins = owner_ == process && (!patient || impatient_ == 0);
-    return together_ == 0 && (alone_ == 0 || joins);
+    const bool is_next = impatient_.empty() || impatient_.front() == process;
+    return together_ == 0 && is_next && (alone_ == 0 || owner_ == process);
   };
   if (!changed_.wait_for(lock, patience_, free)) {
-    patient = false;
-    ++impatient_;
+    const auto place = impatient_.insert(impatient_.end(), process);
     changed_.wait(lock, free);
-    --impatient_;
+    impatient_.erase(place);
+    changed_.notify_all();  // the next one may be another process's
   }
   --want_alone_;
   ++alone_;

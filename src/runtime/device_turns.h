@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <utility>
 
@@ -37,7 +38,8 @@ class DeviceTurns {
   };
 
   // Both wait for their turn. Turns of one process are alone together, as it does one thing at a
-  // time; others join them until somebody has waited too long.
+  // time; others join them until somebody has waited too long. Those are then served in the order
+  // in which they lost their patience, and nobody passes them.
   Turn together();
   Turn alone(size_t process);
 
@@ -48,7 +50,7 @@ class DeviceTurns {
   size_t together_ = 0, alone_ = 0;  // turns that are held
   size_t owner_ = 0;                 // of those alone
   size_t want_alone_ = 0;            // callers that wait
-  size_t impatient_ = 0;             // of them
+  std::list<size_t> impatient_;      // processes of those that waited too long, oldest first
   bool serving_alone_ = false;       // until none of them is left
 };
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -90,6 +91,36 @@ TEST(DeviceTurns, NobodyStaysAloneForever) {
   { const auto turn = turns.alone(0); }  // and the first goes on
   stop = true;
   for (std::thread& thread : threads) thread.join();
+}
+
+// A caller that is late may not join its process's turn ahead of one that has waited longer.
+TEST(DeviceTurns, NobodyPassesWhoHasWaitedLonger) {
+  DeviceTurns turns(milliseconds(20));
+  std::mutex mutex;
+  std::vector<int> order;
+  const auto note = [&](int who) {
+    const std::lock_guard lock(mutex);
+    order.push_back(who);
+  };
+  std::optional<DeviceTurns::Turn> held(std::in_place, turns.alone(0));
+  std::thread other([&] {
+    const auto turn = turns.alone(1);
+    note(1);
+  });
+  std::this_thread::sleep_for(milliseconds(200));  // it has lost its patience
+  std::thread late([&] {
+    const auto turn = turns.alone(0);
+    note(0);
+  });
+  std::this_thread::sleep_for(milliseconds(200));  // so has this one
+  {
+    const std::lock_guard lock(mutex);
+    EXPECT_TRUE(order.empty());
+  }
+  held.reset();
+  other.join();
+  late.join();
+  EXPECT_EQ(order, (std::vector<int>{1, 0}));
 }
 
 TEST(DeviceTurns, AllThatWaitToBeAloneAreServedBeforeOthersComeIn) {
