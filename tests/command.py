@@ -75,6 +75,20 @@ def run(*args, env=None, prefix=(), timeout=300):
                           timeout=timeout, env={**os.environ, **(env or {})})
 
 
+def commit():
+    """The commit's hash as a number; 0 outside a checkout."""
+    said = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True)
+    return int(said.stdout[:8], 16) if said.returncode == 0 else 0
+
+
+ALL_TESTS = os.environ.get("KW_TESTS") == "all"
+
+
+def tail(count):
+    """Which of `count` random draws are tested: a third that the commit chooses, or all of them."""
+    return [i for i in range(count) if ALL_TESTS or i % 3 == commit() % 3]
+
+
 def has_gpu():
     return os.path.exists("/dev/nvidiactl")
 

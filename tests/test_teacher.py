@@ -12,6 +12,7 @@ import teacher_copies
 import teacher_oracle as oracle
 import teacher_products
 import teacher_rows
+from command import tail
 
 EMIT = os.environ.get("KERNELWRIGHT_TEACHER_EMIT",
                       os.path.join(os.environ.get("KW_BUILD_DIR", os.path.join(oracle.ROOT, "build")),
@@ -44,7 +45,7 @@ def test_rows(fragment, teacher):
     check(fragment, teacher)
 
 
-@pytest.mark.parametrize("index", range(25))
+@pytest.mark.parametrize("index", tail(25))
 @pytest.mark.parametrize("kind", [teacher_rows, teacher_products], ids=["rows", "products"])
 def test_random_rows(kind, index, teacher):
     name = kind.__name__.removeprefix("teacher_")
@@ -56,7 +57,7 @@ def test_copies_and_windows(fragment, teacher):
     check(fragment, teacher)
 
 
-@pytest.mark.parametrize("index", range(25))
+@pytest.mark.parametrize("index", tail(25))
 @pytest.mark.parametrize("kind", [teacher_copies.random_copy, teacher_copies.random_window],
                          ids=["copy", "window"])
 def test_random_copies_and_windows(kind, index, teacher):
@@ -135,12 +136,12 @@ def test_many_dimensions(fragment, teacher):
     check(fragment, teacher)
 
 
-@pytest.mark.parametrize("index", range(25))
+@pytest.mark.parametrize("index", tail(25))
 def test_random_expression(index, teacher):
     check(oracle.random_fragment(random.Random("expression%d" % index), index), teacher)
 
 
-@pytest.mark.parametrize("index", range(10))
+@pytest.mark.parametrize("index", tail(10))
 def test_random_product(index, teacher):
     check(oracle.random_matmul(random.Random("product%d" % index), index), teacher)
 

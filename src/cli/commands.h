@@ -22,5 +22,6 @@ Command add_selftest(CLI::App& app);
 Command add_synth(CLI::App& app);
 Command add_train(CLI::App& app);
 Command add_recipe(CLI::App& app);
+Command add_zygote(CLI::App& app);
 
 }  // namespace kw

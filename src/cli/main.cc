@@ -76,6 +76,11 @@ int main(int argc, char** argv) {
             "selftest", "Judge candidates whose label is known: false accepts and false rejects");
         return std::pair{sub, kw::add_selftest(*sub)};
       }(),
+      [&] {
+        auto* sub = app.add_subcommand("zygote",
+                                       "Keep an interpreter ready, so that commands start sooner");
+        return std::pair{sub, kw::add_zygote(*sub)};
+      }(),
   };
   try {
     app.parse(argc, argv);

@@ -21,8 +21,8 @@
 namespace kw {
 
 struct WorkerConfig {
-  std::string python;         // interpreter with torch and triton
-  std::string worker_dir;     // folder of zygote.py
+  std::string python;               // interpreter with torch and triton
+  std::string worker_dir;           // folder of zygote.py
   std::string fake_device_library;  // libkw_fake_cuda_device.so; empty when torch has CUDA built in
   // Folders below /tmp that jobs must see (the folder of the user's model); the interpreter's own
   // prefix, worker_dir and the guard's folder always are.
@@ -65,7 +65,8 @@ std::string_view job_status_name(JobResult::Status status);
 class Zygote;
 
 // A zygote that serves no jobs: those of several pools are copies of it, so that torch is imported
-// once for all of them. Started with the first; one that has died is started again. Any thread;
+// once for all of them. Started with the first; one that has died is started again. If
+// $KERNELWRIGHT_ZYGOTE names the socket of a ZygoteKeeper, it is borrowed there. Any thread;
 // outlives its pools.
 class SharedZygote {
  public:
@@ -77,6 +78,8 @@ class SharedZygote {
   // `err` is where it prints. It ends with this one's zygote, or when the socket is closed.
   // EnvironmentError as above.
   UniqueFd lend(int err);
+  // Returns the layers of the sandbox that all copies live in.
+  std::vector<SandboxLayer> walls();
 
  private:
   std::shared_ptr<Zygote> original();

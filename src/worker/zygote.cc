@@ -68,6 +68,7 @@ Zygote::Zygote(const WorkerConfig& config)
 
 std::unique_ptr<Zygote> Zygote::copy_of(Zygote& original) {
   std::unique_ptr<Zygote> out(new Zygote(original.sandbox_));
+  out->walls_ = original.walls_;
   out->control_ = original.lend(out->stderr_.write_end());
   set_nonblocking(out->control_.get());
   out->stderr_.close_write_end();
@@ -90,8 +91,9 @@ UniqueFd Zygote::lend(int err) {
   return std::move(ours);
 }
 
-std::unique_ptr<Zygote> Zygote::lent(UniqueFd control) {
+std::unique_ptr<Zygote> Zygote::lent(UniqueFd control, std::vector<SandboxLayer> walls) {
   std::unique_ptr<Zygote> out(new Zygote(std::shared_ptr<Sandbox>()));
+  out->walls_ = std::move(walls);
   out->control_ = std::move(control);
   set_nonblocking(out->control_.get());
   out->stderr_.close_write_end();
@@ -110,7 +112,7 @@ void Zygote::give_up(std::string fault) {
 
 void Zygote::take_greeting(const JsonReader& in) {
   if (!in.at("ready").boolean()) in.fail("expected to be ready");
-  if (sandbox_) layers_ = sandbox_->layers();
+  layers_ = walls();
   for (SandboxLayer& layer : layers_from_json(in.at("sandbox")))
     layers_.push_back(std::move(layer));
   versions_ = in.raw();

@@ -26,13 +26,15 @@ class Zygote {
   // The control socket of such a copy, for another process, which makes a Zygote of it there by
   // lent(). `err` is where it prints.
   UniqueFd lend(int err);
-  // Nothing where it does not answer, as the one that lent it has ended.
-  static std::unique_ptr<Zygote> lent(UniqueFd control);
+  // Makes a Zygote of a copy that another process lent; `walls` are the layers of its sandbox that
+  // the lender named. Returns nothing when it does not answer, as the one that lent it has ended.
+  static std::unique_ptr<Zygote> lent(UniqueFd control, std::vector<SandboxLayer> walls = {});
 
   const Json& versions() const { return versions_; }
-  // The sandbox's (but of one that was lent, which is another process's), then those that each
-  // child adds.
+  // Returns the layers of the sandbox that it lives in, then those that each child adds.
   const std::vector<SandboxLayer>& layers() const { return layers_; }
+  // Returns the first of these alone.
+  std::vector<SandboxLayer> walls() const { return sandbox_ ? sandbox_->layers() : walls_; }
   int control_fd() const { return control_.get(); }
   // -1 once it has closed it (as poll(2) likes it).
   int stderr_fd() const { return stderr_open_ ? stderr_.read_end() : -1; }
@@ -63,6 +65,7 @@ class Zygote {
   std::mutex copying_;
   Process process_;  // none of a copy, whose parent is the original
   Json versions_;
+  std::vector<SandboxLayer> walls_;  // as the lender named them
   std::vector<SandboxLayer> layers_;
   bool stderr_open_ = true;
   bool dead_ = false;

@@ -1,0 +1,84 @@
+"""When the labelled cases were last judged whole, and what judged them.
+
+    python tests/corpora_record.py --tool build/kernelwright    judges every case; if none is a
+                                                                surprise, keeps the record
+
+A change to a case, or to what judges cases, makes the record stale: `make test` then judges every
+case again, and not one for each family and check alone.
+"""
+
+import argparse
+import hashlib
+import json
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CORPORA = ROOT / "tests/corpora"
+RECORD = ROOT / "bench/cpu/corpora.json"
+JUDGES = ["src/formats", "src/ops", "src/program", "src/worker", "src/runtime", "src/verify", "src/executor",
+          "worker", "tests/corpora"]
+SOURCES = {".h", ".cc", ".py"}
+
+
+def fingerprint():
+    """A hash of all files that a verdict on a case depends on, C++ tests left out."""
+    total = hashlib.sha256()
+    for folder in JUDGES:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in SOURCES and not path.name.endswith("_test.cc"):
+                total.update(path.relative_to(ROOT).as_posix().encode() + b"\0")
+                total.update(hashlib.sha256(path.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def is_current():
+    return RECORD.exists() and json.loads(RECORD.read_text())["fingerprint"] == fingerprint()
+
+
+def headers():
+    """Case -> its first line's members ("label", "family", "stage", "check", ...)."""
+    out = {}
+    for path in sorted(CORPORA.rglob("*.py")):
+        label, *members = path.open().readline().lstrip("# ").strip().split(" | ")
+        out[path.name] = {"label": label, **dict(each.split(": ", 1) for each in members)}
+    return out
+
+
+def sample(seed):
+    """The names of one case for each label, family, stage and check, which `seed` chooses."""
+    groups = {}
+    for name, header in headers().items():
+        key = tuple(header.get(each, "") for each in ("label", "family", "stage", "check"))
+        groups.setdefault(key, []).append(name)
+    return [names[seed % len(names)] for names in groups.values()]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tool", required=True, help="the kernelwright to judge with")
+    options = parser.parse_args()
+    before = fingerprint()
+    command = [options.tool, "selftest", str(CORPORA), "--backend", "cpu", "--json"]
+    process = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    results = [json.loads(line) for line in process.stdout.splitlines()]
+    surprises = [result["case"] for result in results if result["surprise"]]
+    print(f"{len(results)} cases, {len(surprises)} surprises {' '.join(surprises)}")
+    if surprises or process.returncode not in (0, 1) or len(results) != len(headers()):
+        return 1
+    if fingerprint() != before:
+        print("the sources changed meanwhile: no record is kept")
+        return 1
+    RECORD.write_text(json.dumps({
+        "command": "python tests/corpora_record.py --tool build/kernelwright",
+        "fingerprint": before,
+        "cases": len(results),
+        "seconds": round(sum(result["seconds"] for result in results), 1),
+    }, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
