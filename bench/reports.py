@@ -7,8 +7,8 @@
 
 Each run is of the first --count tasks of each level, all levels together, in as many shards as there are GPUs, and
 leaves its lines and what was written in FOLDER; the same command goes on with what is missing, with pages of what
-there is. --out gets NAME.html of each run and reports.json: its command, what it took, and the page's metrics.
---pages: makes these alone, of what FOLDER has.
+there is. --out gets reports.json, which has the command, the seconds and the metrics of each run. It also gets the page
+of each run, NAME.html, if the page has at most 200 KB. --pages: makes these alone, of what FOLDER has.
 """
 
 import argparse
@@ -23,6 +23,7 @@ from gpus import part_of_host, share
 from policies import Ended, device, output_of, run_until
 
 ROOT = Path(__file__).resolve().parent.parent
+LARGEST_PAGE = 200_000  # bytes of a page that is committed
 
 
 def suite_of(flags):
@@ -94,12 +95,15 @@ class Run:
         write_whole(self.folder / "lines.jsonl", "".join([header, *lines]))
         page = self.flags.out / f"{self.name}.html"
         page.parent.mkdir(parents=True, exist_ok=True)
-        small = ["--no-sources"] if self.name == "alone" else []  # of several answers to each task: megabytes
-        shown = subprocess.run([self.flags.kernelwright, "report", self.folder, "--out", page, "--json", *small],
+        # With sources the pages have megabytes; the run's folder has them.
+        shown = subprocess.run([self.flags.kernelwright, "report", self.folder, "--out", page, "--json", "--no-sources"],
                                capture_output=True, text=True)
         if shown.returncode:
             raise SystemExit(shown.stderr)
-        return {"command": self.text, "page": page.name, "gpu_seconds": round(self.seconds(), 1),
+        kept = page.stat().st_size <= LARGEST_PAGE
+        if not kept:
+            page.unlink()
+        return {"command": self.text, "page": page.name if kept else None, "gpu_seconds": round(self.seconds(), 1),
                 **{k: v for k, v in json.loads(shown.stdout).items() if k not in ("run", "asked")}}
 
 

@@ -1,7 +1,7 @@
 """Measures the prose of the project: words a sentence in documents and in comments.
 
     scripts/prose.py                    a line for each page, and one for the comments of src/ and worker/
-    scripts/prose.py --check            also the limits below; exit 1 and the sentences, if one is passed
+    scripts/prose.py --check            only what passes the limits below, with its long sentences; then exit 1
     scripts/prose.py --long FILE...     the sentences of over 30 words and the words to avoid in these files
 
 A sentence ends with ".", "!" or "?" before a space, and with its paragraph, list item or comment block.
@@ -22,9 +22,11 @@ LONG = 40  # words: what counts as a long sentence
 # Limits: mean words a sentence, share of long sentences.
 PAGE_LIMITS = 20, 0.03
 COMMENT_LIMITS = 18, 0.05
-# Pages that a script writes, and pages that the next change removes.
-GENERATED = {"docs/operators.md"}
-LEFT_ALONE = {"docs/recording.md"}
+GENERATED = {"docs/operators.md", "docs/cli.md"}  # by a script
+# Pages that nobody has rewritten yet. A page that passes the limits has to leave this list.
+LEFT_ALONE = {"docs/%s.md" % name for name in (
+    "architecture judge learning metrics numerics performance policies recording sandbox schedules synthesis "
+    "timing formats/batch formats/conversations formats/corpus formats/eval formats/protocol formats/verdict").split()}
 AVOID = re.compile(r"\b(hangs? on|hung on|anew|whoever|stands? (?!for\b|in for\b)|stood)\b", re.I)
 ABBREVIATION = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|Fig|No|resp|approx)\.$")
 
@@ -69,8 +71,10 @@ def markdown_paragraphs(text):
             if not lines:
                 start = number
             lines.append(re.sub(r"^\s*([-*+]|\d+\.)\s+", "", line).strip())
-        # Text indented below a list item is the item's, not code.
-        blank = other and not (fence or fenced) and not line.strip()
+        # Code that is indented goes on to the next line that is not. Text indented below a list item
+        # is the item's, not code.
+        indented = blank and line.startswith("    ")
+        blank = other and not (fence or fenced) and (indented or not line.strip())
 
 
 def cpp_comments(text):
@@ -158,16 +162,21 @@ def tracked(*patterns):
 def pages():
     for path in tracked("*.md"):
         name = path.relative_to(ROOT).as_posix()
-        if name.startswith(("docs/", "README", "CONTRIBUTING", "SECURITY", "CHANGELOG", "RELEASING")):
-            if name not in GENERATED | LEFT_ALONE:
+        if name.startswith(("docs/", "examples/", "README", "CONTRIBUTING", "SECURITY", "CHANGELOG", "RELEASING")):
+            if name not in GENERATED:
                 yield name, path
 
 
-def report(name, found, limits):
+def report(name, found, limits, only_failures):
+    """Prints a line of figures, and returns whether they are as they must be."""
     mean, share = figures([len(words) for _, words in found])
     passed = mean <= limits[0] and share <= limits[1]
-    print(f"{name:44} {len(found):5} sentences, {mean:5.1f} words, {100 * share:5.1f} % over {LONG}"
-          f"{'' if passed else '   <- too long'}")
+    mark = "" if passed else "   <- too long"
+    if name in LEFT_ALONE:
+        mark = "   <- passes: take it from LEFT_ALONE" if passed else "   (left alone)"
+        passed = not passed
+    if not passed or not only_failures:
+        print(f"{name:44} {len(found):5} sentences, {mean:5.1f} words, {100 * share:5.1f} % over {LONG}{mark}")
     return passed
 
 
@@ -181,7 +190,7 @@ def show(path, longest):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="fail when a limit is passed")
+    parser.add_argument("--check", action="store_true", help="fail when a limit is passed, and show only where")
     parser.add_argument("--long", nargs="+", metavar="FILE", type=pathlib.Path,
                         help="show long sentences and words to avoid")
     options = parser.parse_args()
@@ -191,14 +200,14 @@ def main():
         return 0
     good = True
     for name, path in pages():
-        passed = report(name, list(read(path)), PAGE_LIMITS)
-        if not passed and options.check:
+        passed = report(name, list(read(path)), PAGE_LIMITS, options.check)
+        if not passed and options.check and name not in LEFT_ALONE:
             show(path, LONG)
         good &= passed
     for folder in ("src", "worker"):
         files = tracked(f"{folder}/*.cc", f"{folder}/*.h", f"{folder}/*.py")
         found = [each for path in files for each in read(path)]
-        good &= report(f"comments of {folder}/", found, COMMENT_LIMITS)
+        good &= report(f"comments of {folder}/", found, COMMENT_LIMITS, options.check)
     return 0 if good or not options.check else 1
 
 

@@ -4,7 +4,7 @@
     scripts/tables.py            rewrite the tables
     scripts/tables.py --check    fail when a table is not what bench/ says
 
-A table stands between `<!-- table: NAME -->` and `<!-- end -->`.
+A table is between `<!-- table: NAME -->` and `<!-- end -->`.
 """
 
 import json
@@ -12,10 +12,11 @@ import math
 import re
 import statistics
 import sys
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = ["README.md", "docs/status.md", "docs/performance.md", "docs/timing.md",
+DOCUMENTS = ["README.md", "docs/results.md", "docs/performance.md", "docs/timing.md",
              "docs/numerics-runs.md", "docs/synthesis.md", "docs/learning.md", "docs/metrics.md",
              "docs/formats/conversations.md", "models/embedded/README.md"]
 
@@ -24,6 +25,16 @@ def ratio(interval):
     if not interval:
         return "-"
     return "%.2fx [%.2f, %.2f]" % (interval["estimate"], interval["lower"], interval["upper"])
+
+
+def headline() -> str:
+    """The examples in one line, from bench/h200/examples.json."""
+    runs = json.loads((ROOT / "bench/h200/examples.json").read_text())
+    verdicts = [result["verdict"] for result in runs["examples"].values()]
+    eager, compiled = ([verdict[key]["estimate"] for verdict in verdicts if verdict[key]]
+                       for key in ("speedup_eager", "speedup_compile"))
+    return ("Optimized models are **%s as fast as torch.compile** and %s as fast as eager PyTorch: geometric means "
+            "over the %d examples on one %s ([results](docs/results.md))." % (mean(compiled), mean(eager), len(verdicts), runs["environment"]["device"]))
 
 
 def examples() -> str:
@@ -248,7 +259,7 @@ def corpora() -> str:
 
 def throughput() -> str:
     """Verdicts a second by class of task, from bench/*/throughput.json."""
-    lines = ["| candidates | on | verdicts/s | p50 | p99 | of which judged anew | a verdict's milliseconds on the "
+    lines = ["| candidates | on | verdicts/s | p50 | p99 | judged | a verdict's milliseconds on the "
              "executor: inputs, candidate, without launches, compare, timed runs and their check |",
              "|---|---|---|---|---|---|---|"]
     parts = (("draw", "keep"), ("candidate",), ("noop",), ("compare",),
@@ -517,12 +528,96 @@ def reports() -> str:
             cells.append("%.0f %% of %d%s" % (100 * right["value"], right["tasks"], "; %.0f %%, %.2fx" % (
                 100 * fast["value"], speed["value"]) if speed else ""))
         lines.append("| level %s | %s |" % (level.removeprefix("level"), " | ".join(cells)))
-    lines += ["", "pass@1; tasks whose best answer is faster than eager, and the geometric mean of speedups over right ones. Coverage `pure`; alone, four answers of the "
-              "model's and one of the teacher's; a search has 60 s, eight at once on a GPU. Tasks that could not be judged, or that no time was left for, are missing. `bench/reports.py`, %s." % (
+    lines += ["", "A cell has pass@1 and the number of tasks; then the share of tasks whose best answer is faster than eager, and the geometric mean of "
+              "speedups over right answers. Coverage is `pure`. Alone, the model gives four answers to a task and the teacher one. A search has 60 s, and eight share a GPU. "
+              "Missing are tasks that could not be judged or that no time was left for. `bench/reports.py`, %s." % (
                   ", ".join("%d %s at %s" % (host["gpus"], host["device"], host["commit"]) for host in hosts))]
     return "\n".join(lines)
 
 
+def data_of(path: str) -> dict:
+    return json.loads((ROOT / "bench" / path).read_text())
+
+
+def link(path: str) -> str:
+    """A link to a file of bench/ from a page of docs/."""
+    return "[%s](../bench/%s)" % (path, path)
+
+
+def checks() -> str:
+    """How many cases of each large check came out right, from their files under bench/."""
+    def verified(path):
+        operators = data_of(path)["operators"]
+        return "%d of %d operators written and verified, %d in all cases; %d of %d cases" % (
+            sum(row["verified"] > 0 for row in operators), len(operators),
+            sum(row["verified"] == row["cases"] for row in operators),
+            sum(row["verified"] for row in operators), sum(row["cases"] for row in operators))
+
+    parity = data_of("h200/parity.json")
+    outcomes = parity["outcomes"]
+    mutants = [mutant for model in data_of("mutants.json")["models"] for mutant in model["mutants"]]
+    killed = sum(mutant["outcome"] == "rejected" for mutant in mutants)
+    cells, pairs = data_of("h100/pairs_cells.json"), data_of("h100/pairs_random.json")
+    wrong = data_of("h100/predicates.json")
+    apart = [row["difference_rms"] for row in data_of("h200/agreement.json")["plain_python"]]
+    rows = [
+        ("operators replayed by the executor, against eager PyTorch",
+         "%d cases of %d operators: %d equal, %d within %.0f units in the last place, %d explained, %d refused by both, %d different" % (
+             parity["cases"], len(parity["operators"]), outcomes["equal"], outcomes["close"], math.ceil(parity["largest_difference_ulps"]),
+             outcomes["explained"], outcomes["refused"], len(parity["differences"])), "bench/gpu.sh parity", "h200/parity.json"),
+        ("the teacher, CSP-DAG's operators", verified("h200/teacher_coverage.json"), "bench/gpu.sh teacher", "h200/teacher_coverage.json"),
+        ("the teacher, all operators of the corpus", verified("h200/teacher_all.json"), "ALL=1 CASES=10 bench/gpu.sh teacher", "h200/teacher_all.json"),
+        ("mutants of written kernels ([each survivor's argument](../bench/mutants.md))", "%d of %d rejected, %d accepted (%.1f %%)" % (
+            killed, len(mutants), len(mutants) - killed, 100 * (1 - killed / len(mutants))), "bench/mutants.sh", "mutants.json"),
+        ("pairs for learning, one of each operator and kind of schedule", "%d of %d right" % (cells["right"], cells["cells"]),
+         cells["command"], "h100/pairs_cells.json"),
+        ("pairs for learning, at random", "%d of %d right (%.1f %%); %d more are of unfair programs" % (
+            pairs["right"], pairs["right"] + pairs["wrong"], 100 * pairs["right"] / (pairs["right"] + pairs["wrong"]), pairs["unfair"]),
+         pairs["command"], "h100/pairs_random.json"),
+        ("`optimized.py` of the examples against eager PyTorch, in plain Python",
+         "relative RMS difference at most %.1e, median %.1e, over %d examples" % (max(apart), statistics.median(apart), len(apart)),
+         data_of("h200/agreement.json")["command"], "h200/agreement.json"),
+        ("transposed convolutions that Triton's compiler gets wrong, by how a kernel asks which taps reach a position",
+         "of %d: %s" % (wrong["convolutions"], ", ".join("%s %d" % item for item in wrong["wrong"].items())),
+         wrong["command"], "h100/predicates.json"),
+    ]
+    return "\n".join(["| what | result | command | data |", "|---|---|---|---|",
+                      *("| %s | %s | `%s` | %s |" % (*row[:3], link(row[3])) for row in rows)])
+
+
+def training() -> str:
+    """Tokens a second beside plain PyTorch, from bench/*/learning.json."""
+    lines = ["| on | what | kernelwright | share of bf16 peak | of PyTorch | of torch.compile |", "|---|---|---|---|---|---|"]
+    for path in sorted((ROOT / "bench").glob("*/learning.json")):
+        found = json.loads(path.read_text())
+        on = found["device"].split(" 80GB")[0].removeprefix("NVIDIA ")
+        for length in dict.fromkeys(row["length"] for row in found["learning"]):
+            rows = {row["who"]: row for row in found["learning"] if row["length"] == length}
+            ours = rows["kernelwright"]
+            lines.append("| %s | learning, texts of %d | %s tokens/s | %.0f %% | %.2fx | %.2fx |" % (
+                on, length, format(round(ours["tokens_per_second"], -3), ",.0f"), 100 * ours["share_of_peak"],
+                *(ours["tokens_per_second"] / rows[who]["tokens_per_second"] for who in ("PyTorch", "torch.compile"))))
+        rows = {row["who"]: row["tokens_per_second"] for row in found["writing"]}
+        lines.append("| %s | writing, 128 answers of 512 | %s tokens/s | | %.0fx of `generate`, %.0fx with a static cache | |" % (
+            on, format(round(rows["kernelwright"], -3), ",.0f"),
+            *(rows["kernelwright"] / rows[who] for who in ("generate", "generate, static cache"))))
+        version = "torch %s, transformers %s; `%s`" % (found["torch"], found["transformers"], found["command"])
+    lines += ["", "The embedded model's shape, against transformers' Qwen3 in plain PyTorch; %s." % version]
+    return "\n".join(lines)
+
+
+def figures(topic: str) -> str:
+    """Single values that no other file has, and values of files without a table, from bench/results.json."""
+    lines = ["| what | value | command | machine | commit |", "|---|---|---|---|---|"]
+    for row in data_of("results.json"):
+        if row["topic"] == topic:
+            data = " (%s)" % link(row["data"].removeprefix("bench/")) if "data" in row else ""
+            lines.append("| %s | %s%s | `%s` | %s | %s |" % (
+                row["name"], row["value"], data, row["command"], row["machine"], row["commit"]))
+    return "\n".join(lines)
+
+
+TOPICS = dict.fromkeys(row["topic"] for row in data_of("results.json"))
 TABLES = {"corpora": corpora, "throughput": throughput, "intervals": intervals, "cpsat": cpsat,
           "examples": examples, "agreement": agreement, "phases": phases, "profiles": profiles,
           "verdicts": verdicts, "families": families,
@@ -530,7 +625,8 @@ TABLES = {"corpora": corpora, "throughput": throughput, "intervals": intervals, 
           "of_one_sign": lambda: grid("of_one_sign", "length", "how"),
           "sums": lambda: grid("sums", "length", "operands", "how"),
           "suites": suites, "embedded": embedded, "policies": policies, "published": published, "ablation": ablation,
-          "collected": collected, "reports": reports,
+          "collected": collected, "reports": reports, "headline": headline, "checks": checks, "training": training,
+          **{"figures_" + topic.replace(" ", "_"): partial(figures, topic) for topic in TOPICS},
           "norms": lambda: grid("norms", "deviation", "how"),
           "tails": lambda: grid("tails", "magnitude", "what", "how")}
 

@@ -1,4 +1,4 @@
-// Judges candidates against a reference: the six stages of the README's table.
+// Judges candidates against a reference: the six stages of docs/stages.md.
 //
 // A Verifier borrows a WorkerPool (recording, compiling) and an ExecutorClient (trials, timing) and
 // keeps nothing else but compiled kernels, so its verdicts depend on their arguments alone. One
