@@ -43,7 +43,10 @@ step_machine() {
   git log -1 --format='commit %h' 2>/dev/null || true
 }
 step_setup() { "${make[@]}" setup; }
-step_build() { "${make[@]}" build; }
+step_build() {  # the product, its tests and the tools that measure
+  # shellcheck source=/dev/null
+  "${make[@]}" build && . "$BUILD/setup.env" && "$KW_NINJA" -C "$BUILD" tests
+}
 step_doctor() { "$BUILD/kernelwright" doctor; }
 step_test() {  # the C++ tests on this torch, and what only a device can show
   local code=0 gpu_tests=0

@@ -10,6 +10,7 @@ import pathlib
 import re
 import sys
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent / "src"
 # The folders of src/, top to bottom: a folder may include itself and folders below it. Each has the
 # rooms within it in the same order ("." is the folder itself), and one line on what is there.
 # Tests are free of the order of rooms.
@@ -118,8 +119,8 @@ def included(root, folder):
     return [each for each in ORDER if each in found and each != folder]
 
 
-def table(root):
-    """The table of folders, as docs/architecture.md has it."""
+def folders(root=ROOT):
+    """The table of folders, as the documents have it."""
     lines = ["| folder | what it holds | includes |", "|---|---|---|"]
     for folder, (rooms, what) in FOLDERS.items():
         inner = [each for each in rooms.split() if each != "."]
@@ -148,9 +149,9 @@ def check_names(root):
 
 
 def main():
-    root = pathlib.Path(__file__).resolve().parent.parent / "src"
+    root = ROOT
     if "--table" in sys.argv:
-        print(table(root))
+        print(folders())
         return 0
     complaints = 0
     for file in sorted(root.rglob("*.*")):

@@ -15,8 +15,10 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import check_arrows
+
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = ["README.md", "docs/results.md", "docs/performance.md", "docs/timing.md",
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/results.md", "docs/performance.md", "docs/timing.md",
              "docs/numerics-runs.md", "docs/synthesis.md", "docs/learning.md", "docs/metrics.md",
              "docs/formats/conversations.md", "models/embedded/README.md"]
 
@@ -618,7 +620,7 @@ def figures(topic: str) -> str:
 
 
 TOPICS = dict.fromkeys(row["topic"] for row in data_of("results.json"))
-TABLES = {"corpora": corpora, "throughput": throughput, "intervals": intervals, "cpsat": cpsat,
+TABLES = {"folders": check_arrows.folders, "corpora": corpora, "throughput": throughput, "intervals": intervals, "cpsat": cpsat,
           "examples": examples, "agreement": agreement, "phases": phases, "profiles": profiles,
           "verdicts": verdicts, "families": families,
           "products": lambda: grid("products", "length", "how"),
