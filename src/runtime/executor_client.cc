@@ -14,10 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-template <class Report>
-bool lacks_memory(const Report& report) {
-  return report.status == "not-judged" && report.message.ends_with("out of memory");
-}
+bool lacks_memory(const Reply& reply) { return reply.cause == Cause::kOutOfMemory; }
 
 }  // namespace
 
@@ -208,7 +205,7 @@ void ExecutorClient::trials(const std::vector<TrialRequest>& requests, milliseco
       const auto others_wait = [&] { return served.in_trials > 1; };
       executor.trials(requests, taken, deadline, others_wait, [&](size_t i, TrialReport report) {
         const bool lacking = lacks_memory(report);
-        if (lacking && !report.message.starts_with("candidate")) note_large(tasks[0]);
+        if (lacking && report.fault != Side::kCandidate) note_large(tasks[0]);
         again = !last && (lacking || (!alone && executor.was_late()));
         if (again) return false;
         taken = i + 1;
@@ -245,7 +242,7 @@ TimeReport ExecutorClient::time(const TimeRequest& request, milliseconds deadlin
   const auto read = [&](const JsonReader& in) {
     TimeReport report = time_report_from_json(in);
     const size_t expected = request.tasks.size() + request.packages.size();
-    if (report.status == "ok" && report.device_ms.size() != expected) {
+    if (report.ok() && report.device_ms.size() != expected) {
       in.fail("expected times of " + std::to_string(expected) + " programs");
     }
     return report;

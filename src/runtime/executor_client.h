@@ -43,9 +43,9 @@ class ExecutorClient {
   int load(Task task);  // returns an id; the work happens at first use
   void unload(int id);  // of a candidate the process learns with its next call
   // A request the executor does not survive (it crashes, hangs past the deadline, loses its device
-  // or breaks the protocol) is reported as status "died" with a message; the next call starts a new
-  // one. The deadline covers loading; of several processes, what is late or has no memory is tried
-  // again first, with the device alone. EnvironmentError when a new one does not start.
+  // or breaks the protocol) is reported as ReplyStatus::kDied with a message; the next call starts
+  // a new one. The deadline covers loading; of several processes, what is late or has no memory is
+  // tried again first, with the device alone. EnvironmentError when a new one does not start.
   TrialReport trial(const TrialRequest& request, std::chrono::milliseconds deadline);
   // Trials of one pair, in order, until `take` returns false: it gets each report and its place.
   // Others' trials may come in between.

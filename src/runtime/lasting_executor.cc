@@ -12,7 +12,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience{2000};  // beside what is expected
+constexpr milliseconds kPatience{2000};  // in addition to what is expected
+
+Reply died(std::string message) { return {ReplyStatus::kDied, Cause::kNone, std::move(message)}; }
 
 }  // namespace
 
@@ -80,8 +82,10 @@ void LastingExecutor::release() {
   if (!executor_) return;
   try {
     const Json reply = call(Json{{"kind", "release"}}, deadline_in(config_.start_deadline));
-    if (reply.value("status", "") != "ok") stop();  // it has lost its device
+    if (!reply_from_json(JsonReader(reply, "release")).ok()) stop();  // it has lost its device
   } catch (const ExecutorDied&) {
+    stop();
+  } catch (const InputError&) {  // the reply makes no sense
     stop();
   }
 }
@@ -91,7 +95,7 @@ std::optional<LastingExecutor::Fault> LastingExecutor::ask(const Asked& asked, m
   std::optional<Fault> fault = attempt(asked, wait, read);
   if (fault && fault->killed) {
     fault = attempt(asked, wait, read);
-    if (fault && fault->killed) fault->status = "not-judged";
+    if (fault && fault->killed) fault->reply.status = ReplyStatus::kNotJudged;
   }
   late_ = fault && fault->late;
   return fault;
@@ -104,7 +108,7 @@ std::optional<LastingExecutor::Fault> LastingExecutor::attempt(const Asked& aske
   settle_own();
   if (asked.before) asked.before();
   std::optional<Fault> fault;
-  std::string status;
+  ReplyStatus status = ReplyStatus::kDied;
   try {
     const Deadline deadline = deadline_in(wait);
     for (size_t i = 0; i < asked.tasks.size() && !fault; ++i) {
@@ -115,11 +119,11 @@ std::optional<LastingExecutor::Fault> LastingExecutor::attempt(const Asked& aske
       status = read(JsonReader(reply, "reply"));
     }
   } catch (const ExecutorDied& death) {
-    fault = {"died", death.what(), death.killed, death.late};
+    fault = {died(death.what()), death.killed, death.late};
   } catch (const InputError& error) {
-    fault = {"died", std::string("the executor's answer is not valid: ") + error.what()};
+    fault = {died(std::string("the executor's answer is not valid: ") + error.what())};
   }
-  if ((fault ? fault->status : status) == "died") stop();
+  if ((fault ? fault->reply.status : status) == ReplyStatus::kDied) stop();
   return fault;
 }
 
@@ -201,9 +205,8 @@ std::optional<LastingExecutor::Fault> LastingExecutor::require(int id, Deadline 
   request.json["kind"] = "load";
   request.json["id"] = id;
   const Json reply = call(request, deadline);
-  const JsonReader in(reply, "load");
-  const std::string status = in.at("status").string();
-  if (status != "ok") return Fault{status, in.at("message").string()};
+  Reply loaded = reply_from_json(JsonReader(reply, "load"));
+  if (!loaded.ok()) return Fault{std::move(loaded)};
   loaded_.insert(id);
   return std::nullopt;
 }

@@ -63,13 +63,13 @@ class LastingExecutor {
                        // already when this one is done
     std::function<void()> before;
   };
-  // Of a request that has no answer.
+  // Why a request has no answer.
   struct Fault {
-    std::string status, message;
+    Reply reply;  // in place of the answer
     bool killed = false, late = false;
   };
   // Reads an answer and returns its status.
-  using Read = std::function<std::string(const JsonReader&)>;
+  using Read = std::function<ReplyStatus(const JsonReader&)>;
 
   template <class Report, class Parse>
   Report request(const Asked& asked, Milliseconds wait, const Parse& parse) {
@@ -80,8 +80,7 @@ class LastingExecutor {
     });
     if (!fault) return report;
     report = {};
-    report.status = fault->status;
-    report.message = fault->message;
+    static_cast<Reply&>(report) = fault->reply;
     return report;
   }
   std::optional<Fault> ask(const Asked& asked, Milliseconds wait, const Read& read);

@@ -9,10 +9,8 @@
 //   {"kind": "time", ...TimeRequest}      -> TimeReport
 //   {"kind": "examine", ...ExamineRequest}-> ExamineReport
 //
-// Every reply has "status": "ok"; "failed" ("message"; the executor lives on); "not-judged"
-// ("message"; the cpu backend cannot run this construct or finds it too large); or "died"
-// ("message"; the device is lost and the executor ends). Numbers that JSON cannot hold are tagged
-// as in task.md.
+// Every reply has a "status": "ok", "failed", "not-judged" or "died" (ReplyStatus). All but "ok"
+// have a "message". Numbers that JSON cannot hold are tagged as in task.md.
 #pragma once
 
 #include <cstdint>
@@ -117,10 +115,31 @@ struct OutputErrors {
   int64_t finite = 0, lost = 0;
 };
 
-struct TrialReport {
-  std::string status, message;
-  std::string fault;       // of "failed" and "not-judged": "reference" or "candidate"
-  std::string difference;  // for people: the first thing that made a bool below false
+// What became of a request.
+enum class ReplyStatus {
+  kOk,
+  kFailed,     // the executor lives on
+  kNotJudged,  // nothing can be said of what was asked for
+  kDied        // the device is lost, and the executor has ended or is about to end
+};
+std::string_view status_name(ReplyStatus status);
+// Why a reply is not judged, if the supervisor can do something about it.
+enum class Cause { kNone, kOutOfMemory };
+// Whose run a trial ended in.
+enum class Side { kNone, kReference, kCandidate };
+std::string_view side_name(Side side);  // empty for kNone
+
+// What all replies have in common.
+struct Reply {
+  ReplyStatus status = ReplyStatus::kFailed;
+  Cause cause = Cause::kNone;  // of kNotJudged
+  std::string message;         // of all but kOk; one line for people
+  bool ok() const { return status == ReplyStatus::kOk; }
+};
+
+struct TrialReport : Reply {
+  Side fault = Side::kNone;  // of kFailed and kNotJudged
+  std::string difference;    // for people: the first thing that made a bool below false
   std::vector<OutputErrors> outputs;
   bool inputs_unchanged = true;    // candidate left its inputs as they were
   bool guards_intact = true;       // bytes around every buffer
@@ -171,8 +190,7 @@ struct TimeRequest {
   double width = 0;
 };
 
-struct TimeReport {
-  std::string status, message;
+struct TimeReport : Reply {
   std::vector<std::vector<double>> device_ms;  // [task or package][round]
   std::vector<std::vector<double>> wall_ms;    // host time from call to completion
   std::vector<bool> outputs_checked;           // timed outputs equal an untimed run's
@@ -201,8 +219,7 @@ struct ExaminedOutput {
   double neighbour = 0;         // and where all of it is off by about a unit in the last place
 };
 
-struct ExamineReport {
-  std::string status, message;
+struct ExamineReport : Reply {
   std::vector<ExaminedOutput> outputs;
   // [entry of the state, then input][output]: what changes where this tensor alone is another.
   std::vector<std::vector<double>> changes;
@@ -210,6 +227,10 @@ struct ExamineReport {
   int64_t peak_bytes = 0;
 };
 
+// "status" and "message". The cause is not written: a message that ends with "out of memory" says
+// it.
+Json to_json(const Reply& reply);
+Reply reply_from_json(const JsonReader& in);
 Json to_json(const TrialRequest& request);
 TrialRequest trial_request_from_json(const JsonReader& in);
 Json to_json(const TrialReport& report);

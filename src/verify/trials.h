@@ -36,7 +36,7 @@ class TrialJudge {
         by_choice_(outputs_by_choice(reference)),
         plain_choices_(plain_choices(reference)),
         by_conversion_(outputs_by_conversion(reference)) {}
-  // Why the candidate is wrong by this trial, whose report is "ok", "failed" or "died"; empty when
+  // Why the candidate is wrong by this trial, whose report is judged; empty when
   // it is right or the trial says nothing. InputError when the reference fails on inputs as it
   // draws them.
   std::string add(const TrialRequest& request, TrialReport report);

@@ -36,8 +36,8 @@ bool finish_stage(Verdict& verdict, StageResult stage) {
 
 // Whether an executor's answer says nothing of the candidate. On the CPU it runs none of the
 // candidate's code, so what it dies of, or takes too long for, is the task's size or the machine.
-bool says_nothing(const std::string& status, bool on_cpu) {
-  return status == "not-judged" || (status == "died" && on_cpu);
+bool says_nothing(ReplyStatus status, bool on_cpu) {
+  return status == ReplyStatus::kNotJudged || (status == ReplyStatus::kDied && on_cpu);
 }
 
 bool not_judged(Verdict& verdict, StageResult stage, const std::string& why) {
@@ -377,8 +377,8 @@ bool Verifier::check_time(const Reference& reference, int candidate_id,
   request.seed = options.seed;
   const TimeReport report = executor_.time(request, options.trial_deadline);
   stage.seconds = since(start);
-  if (report.status == "not-judged") return not_judged(verdict, stage, report.message);
-  if (report.status != "ok") {
+  if (report.status == ReplyStatus::kNotJudged) return not_judged(verdict, stage, report.message);
+  if (!report.ok()) {
     stage.passed = false;
     stage.reason = report.message;
     return finish_stage(verdict, stage);

@@ -99,7 +99,7 @@ TEST_F(CpuBackendTest, ARightKernelIsRight) {
   for (Variation variation : {Variation::kPlain, Variation::kAffine}) {
     const TrialReport report =
         run("out + i, y, keep", {.variation = variation, .check_noop = true, .each_launch = true});
-    ASSERT_EQ(report.status, "ok") << report.message;
+    ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
     EXPECT_EQ(report.difference, "");
     EXPECT_TRUE(report.no_launch_changes);
     EXPECT_TRUE(report.idle_launches.empty());
@@ -112,41 +112,41 @@ TEST_F(CpuBackendTest, ARightKernelIsRight) {
 
 TEST_F(CpuBackendTest, AMissingMaskOverrunsItsBuffer) {
   const TrialReport report = run("out + i, y, i < n + 64");
-  EXPECT_TRUE(report.status == "failed" || !report.guards_intact) << report.message;
+  EXPECT_TRUE(report.status == ReplyStatus::kFailed || !report.guards_intact) << report.message;
 }
 
 TEST_F(CpuBackendTest, AReadOutsideItsBufferIsCaughtThoughNothingComesOfIt) {
   for (const std::string read : {"h + i + n", "h + i - n"}) {
     const TrialReport report = run("out + i, tl.where(keep, y, tl.load(" + read + ")), keep");
-    EXPECT_EQ(report.status, "failed");
+    EXPECT_EQ(report.status, ReplyStatus::kFailed);
     EXPECT_NE(report.message.find("outside its arguments"), std::string::npos) << report.message;
   }
 }
 
 TEST_F(CpuBackendTest, WithoutGuardsAnOverrunGoesUnseen) {
   const TrialReport report = run("out + i, y, i < n + 64", {.guards = false});
-  ASSERT_EQ(report.status, "ok") << report.message;
+  ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
   EXPECT_LT(report.outputs[0].candidate_rms, 1e-6);
 }
 
 TEST_F(CpuBackendTest, AShiftedStoreLeavesPoison) {
   const TrialReport report = run("out + i + 1, y, i + 1 < n");
-  ASSERT_EQ(report.status, "ok") << report.message;
+  ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
   EXPECT_GT(report.outputs[0].nonfinite_mismatch, 0);
 }
 
 TEST_F(CpuBackendTest, WildPointersAreTheCandidatesFault) {
   const TrialReport report = run("out + i + 100000000, y, keep");
-  EXPECT_EQ(report.status, "failed") << report.message;
-  EXPECT_EQ(report.fault, "candidate");
+  EXPECT_EQ(report.status, ReplyStatus::kFailed) << report.message;
+  EXPECT_EQ(report.fault, Side::kCandidate);
 }
 
 TEST_F(CpuBackendTest, WritingToAnInputIsSeen) {
   const TrialReport report = run("h + i, y, keep");
-  ASSERT_EQ(report.status, "ok") << report.message;
+  ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
   EXPECT_GT(report.outputs[0].nonfinite_mismatch, 0);
   const TrialReport scale = run("s + i, y, i < width");
-  ASSERT_EQ(scale.status, "ok") << scale.message;
+  ASSERT_EQ(scale.status, ReplyStatus::kOk) << scale.message;
   EXPECT_FALSE(scale.inputs_unchanged);
   EXPECT_EQ(scale.difference, "scale was overwritten");
 }

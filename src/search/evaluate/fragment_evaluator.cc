@@ -339,7 +339,7 @@ void FragmentEvaluator::time(const Reference& reference, Work& work) {
   std::vector<const Task*> candidates;
   for (const Built& candidate : work.built) candidates.push_back(&candidate.task);
   const TimeReport report = time_side_by_side(executor_, reference, candidates, options_.verify);
-  if (report.status != "ok") {
+  if (!report.ok()) {
     for (const Built& candidate : work.built) {
       work.found.attempts[candidate.attempt].accepted = false;
       work.found.attempts[candidate.attempt].settled = false;
