@@ -102,9 +102,12 @@ TEST_F(Evaluating, WhereAnyRightOneWillDoTheFirstIsTaken) {
   ASSERT_EQ(found.attempts.size(), 11u);
   EXPECT_NE(found.attempts[0].reason, "");
   EXPECT_NE(found.attempts[1].reason, "");
-  EXPECT_TRUE(found.attempts[2].accepted);
+  EXPECT_TRUE(found.attempts[2].accepted());
+  EXPECT_EQ(found.attempts[0].status, AttemptStatus::kRejected);
+  EXPECT_EQ(found.attempts[1].status, AttemptStatus::kRejected);
   EXPECT_FALSE(found.attempts[2].measured);
-  for (size_t i = 3; i < 11; ++i) EXPECT_FALSE(found.attempts[i].accepted) << i;
+  for (size_t i = 3; i < 11; ++i)
+    EXPECT_EQ(found.attempts[i].status, AttemptStatus::kNotJudged) << i;
   EXPECT_FALSE(found.cut_short);
 
   // It is known from then on, to who asks the same way.
@@ -159,6 +162,7 @@ TEST_F(Evaluating, WhatIsNotWaitedForSaysSoAndIsNotKept) {
   EXPECT_FALSE(found.best);
   EXPECT_FALSE(found.cut_short);
   ASSERT_EQ(found.attempts.size(), 3u);
+  EXPECT_EQ(found.attempts[2].status, AttemptStatus::kNotJudged);
   EXPECT_EQ(found.attempts[2].reason, "not judged: 1 answers were not waited for");
   policy_.sources.push_back(right_);
   EXPECT_TRUE(evaluated({.proposals = 3, .any_right = true}).best);
@@ -200,7 +204,7 @@ TEST_F(Evaluating, WhatIsKnownToBeRightIsJudgedToo) {
   policy_.sources = {wrong_};
   Attempt known;
   known.source = right_;
-  known.accepted = true;
+  known.status = AttemptStatus::kAccepted;
   const Evaluated found = evaluated({}, known);
   ASSERT_TRUE(found.best);
   EXPECT_EQ(found.attempts[found.best_attempt].source, right_);
