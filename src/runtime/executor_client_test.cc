@@ -153,7 +153,7 @@ while True:
               **{flag: True for flag in flags}}, hold=seed == 8)  # with the next answer
 )";
 
-class ExecutorClientTest : public testing::Test {
+class ExecutorClientOnProcesses : public testing::Test {
  protected:
   ExecutorConfig config(const std::string& script = kFakeExecutor) {
     namespace fs = std::filesystem;
@@ -166,7 +166,7 @@ class ExecutorClientTest : public testing::Test {
   TestFolder folder_;
 };
 
-TEST_F(ExecutorClientTest, GreetsLoadsOnDemandAndUnloads) {
+TEST_F(ExecutorClientOnProcesses, GreetsLoadsOnDemandAndUnloads) {
   ExecutorConfig settings = config();
   settings.sandbox = false;
   ExecutorClient client(settings);
@@ -187,7 +187,7 @@ TEST_F(ExecutorClientTest, GreetsLoadsOnDemandAndUnloads) {
 }
 
 // The one asked for of those that are seen here, whatever their names.
-TEST_F(ExecutorClientTest, SeesOneGpu) {
+TEST_F(ExecutorClientOnProcesses, SeesOneGpu) {
   const std::string script = kFakeExecutor;
   const size_t args = script.find("\"args\": ");
   ASSERT_NE(args, std::string::npos);
@@ -210,7 +210,7 @@ TEST_F(ExecutorClientTest, SeesOneGpu) {
   before ? ::setenv("CUDA_VISIBLE_DEVICES", kept.c_str(), 1) : ::unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
-TEST_F(ExecutorClientTest, EveryDeathIsAReportAndTheNextCallRestarts) {
+TEST_F(ExecutorClientOnProcesses, EveryDeathIsAReportAndTheNextCallRestarts) {
   ExecutorClient client(config());
   const int id = client.load(Task());
   const std::vector<std::pair<uint64_t, std::string>> deaths = {
@@ -228,7 +228,7 @@ TEST_F(ExecutorClientTest, EveryDeathIsAReportAndTheNextCallRestarts) {
 
 // From the first death on the next process is there before it is wanted; one that somebody killed
 // while it waited is not blamed on the request.
-TEST_F(ExecutorClientTest, ASpareTakesOver) {
+TEST_F(ExecutorClientOnProcesses, ASpareTakesOver) {
   ExecutorClient client(config());
   const int id = client.load(Task());
   const auto die = [&] {
@@ -268,7 +268,7 @@ TEST_F(ExecutorClientTest, ASpareTakesOver) {
   EXPECT_EQ(client.time(time, milliseconds(20000)).status, ReplyStatus::kOk);
 }
 
-TEST_F(ExecutorClientTest, TrialsComeInOrderUntilThereAreEnough) {
+TEST_F(ExecutorClientOnProcesses, TrialsComeInOrderUntilThereAreEnough) {
   ExecutorClient client(config());
   const int id = client.load(Task());
   const auto statuses = [&](const std::vector<uint64_t>& seeds, size_t most) {
@@ -307,7 +307,7 @@ TEST_F(ExecutorClientTest, TrialsComeInOrderUntilThereAreEnough) {
   EXPECT_EQ(client.restarts(), 2);
 }
 
-TEST_F(ExecutorClientTest, AnErrorOfTheTakerLeavesNoAnswerBehind) {
+TEST_F(ExecutorClientOnProcesses, AnErrorOfTheTakerLeavesNoAnswerBehind) {
   ExecutorClient client(config());
   const int id = client.load(Task());
   const std::vector<TrialRequest> requests = {request(id, 0), request(id, 0), request(id, 6)};
@@ -319,7 +319,7 @@ TEST_F(ExecutorClientTest, AnErrorOfTheTakerLeavesNoAnswerBehind) {
   EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).status, ReplyStatus::kOk);
 }
 
-TEST_F(ExecutorClientTest, AKilledExecutorIsAskedOnceMoreAndSaysNothing) {
+TEST_F(ExecutorClientOnProcesses, AKilledExecutorIsAskedOnceMoreAndSaysNothing) {
   ExecutorClient client(config());
   const int id = client.load(Task());
   const TrialReport report = client.trial(request(id, 1), milliseconds(20000));
@@ -330,7 +330,7 @@ TEST_F(ExecutorClientTest, AKilledExecutorIsAskedOnceMoreAndSaysNothing) {
   EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).status, ReplyStatus::kOk);
 }
 
-TEST_F(ExecutorClientTest, AnyThreadMayAsk) {
+TEST_F(ExecutorClientOnProcesses, AnyThreadMayAsk) {
   ExecutorClient client(config());
   const int id = client.load(Task());
   const Json pid = client.hello()["pid"];
@@ -349,7 +349,7 @@ TEST_F(ExecutorClientTest, AnyThreadMayAsk) {
   EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).peak_bytes, pid);
 }
 
-TEST_F(ExecutorClientTest, OtherRepliesLeaveItAlive) {
+TEST_F(ExecutorClientOnProcesses, OtherRepliesLeaveItAlive) {
   ExecutorClient client(config());
   const Json pid = client.hello()["pid"];
   const int id = client.load(Task());
@@ -364,7 +364,7 @@ TEST_F(ExecutorClientTest, OtherRepliesLeaveItAlive) {
   EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).peak_bytes, pid);
 }
 
-TEST_F(ExecutorClientTest, TimesMustBeAsManyAsPrograms) {
+TEST_F(ExecutorClientOnProcesses, TimesMustBeAsManyAsPrograms) {
   ExecutorClient client(config());
   TimeRequest time;
   time.tasks = {client.load(Task()), client.load(Task())};
@@ -375,7 +375,7 @@ TEST_F(ExecutorClientTest, TimesMustBeAsManyAsPrograms) {
   EXPECT_EQ(client.time(time, milliseconds(20000)).status, ReplyStatus::kDied);
 }
 
-TEST_F(ExecutorClientTest, ProcessesServeReferencesSideBySide) {
+TEST_F(ExecutorClientOnProcesses, ProcessesServeReferencesSideBySide) {
   ExecutorConfig settings = config();
   settings.processes = 2;
   ExecutorClient client(settings);
@@ -404,7 +404,7 @@ TEST_F(ExecutorClientTest, ProcessesServeReferencesSideBySide) {
   EXPECT_EQ(client.restarts(), 1);
 }
 
-TEST_F(ExecutorClientTest, WhatIsTimedHasTheDeviceAlone) {
+TEST_F(ExecutorClientOnProcesses, WhatIsTimedHasTheDeviceAlone) {
   ExecutorConfig settings = config();
   settings.processes = 3;
   ExecutorClient client(settings);
@@ -434,7 +434,7 @@ TEST_F(ExecutorClientTest, WhatIsTimedHasTheDeviceAlone) {
 
 // Candidates of one reference go through their trials together, so that each trial's reference side
 // is needed for all of them at once.
-TEST_F(ExecutorClientTest, CandidatesOfOneReferenceTakeTurns) {
+TEST_F(ExecutorClientOnProcesses, CandidatesOfOneReferenceTakeTurns) {
   for (int processes : {1, 2}) {
     SCOPED_TRACE(processes);
     std::filesystem::remove(folder_.path() / "order");
@@ -475,7 +475,7 @@ TEST_F(ExecutorClientTest, CandidatesOfOneReferenceTakeTurns) {
 }
 
 // What waits to be alone keeps nobody from beginning: here two trials that wait for each other.
-TEST_F(ExecutorClientTest, WhoWaitsToBeAloneHoldsUpNobody) {
+TEST_F(ExecutorClientOnProcesses, WhoWaitsToBeAloneHoldsUpNobody) {
   ExecutorConfig settings = config();
   settings.processes = 2;
   ExecutorClient client(settings);
@@ -499,7 +499,7 @@ TEST_F(ExecutorClientTest, WhoWaitsToBeAloneHoldsUpNobody) {
 }
 
 // The first of several processes may hang; what it once said is known.
-TEST_F(ExecutorClientTest, NobodyWaitsForAGreeting) {
+TEST_F(ExecutorClientOnProcesses, NobodyWaitsForAGreeting) {
   ExecutorConfig settings = config();
   settings.processes = 2;
   ExecutorClient client(settings);
@@ -513,7 +513,7 @@ TEST_F(ExecutorClientTest, NobodyWaitsForAGreeting) {
   hangs.join();
 }
 
-TEST_F(ExecutorClientTest, WhatIsLateIsTriedAgainAlone) {
+TEST_F(ExecutorClientOnProcesses, WhatIsLateIsTriedAgainAlone) {
   ExecutorConfig settings = config();
   settings.processes = 2;
   ExecutorClient client(settings);
@@ -536,7 +536,7 @@ TEST_F(ExecutorClientTest, WhatIsLateIsTriedAgainAlone) {
 }
 
 // What others keep for later is theirs no more.
-TEST_F(ExecutorClientTest, WhatLacksMemoryIsTriedAgainWithTheOthers) {
+TEST_F(ExecutorClientOnProcesses, WhatLacksMemoryIsTriedAgainWithTheOthers) {
   for (const bool timed : {false, true}) {
     SCOPED_TRACE(timed);
     ExecutorConfig settings = config();
@@ -577,7 +577,7 @@ TEST_F(ExecutorClientTest, WhatLacksMemoryIsTriedAgainWithTheOthers) {
   EXPECT_EQ(alone.trial(request(id, 12), milliseconds(20000)).message, "reference: out of memory");
 }
 
-TEST_F(ExecutorClientTest, OneThatHasNoRoomToStartIsStartedWithTheOthersMemory) {
+TEST_F(ExecutorClientOnProcesses, OneThatHasNoRoomToStartIsStartedWithTheOthersMemory) {
   ExecutorConfig settings = config();
   settings.processes = 2;
   ExecutorClient client(settings);
@@ -587,7 +587,7 @@ TEST_F(ExecutorClientTest, OneThatHasNoRoomToStartIsStartedWithTheOthersMemory) 
   EXPECT_EQ(client.trial(request(other, 0), milliseconds(20000)).status, ReplyStatus::kOk);
 }
 
-TEST_F(ExecutorClientTest, OneThatDoesNotStartIsAnEnvironmentError) {
+TEST_F(ExecutorClientOnProcesses, OneThatDoesNotStartIsAnEnvironmentError) {
   for (const auto& [script, says] : std::vector<std::pair<std::string, std::string>>{
            {"import sys; sys.exit('no GPU was found')", "no GPU was found"},
            {"import socket; socket.socket(fileno=3).send(b'x' * 16)", "no frame"}}) {

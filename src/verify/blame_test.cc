@@ -23,7 +23,7 @@ while True:
 
 const JobFault kFailure{JobResult::Status::kFailed, "", "out of memory", "candidate.py", 0};
 
-TEST(Blame, AFailureIsTheProgramsWhereWorkersWork) {
+TEST(BlameOnProcesses, AFailureIsTheProgramsWhereWorkersWork) {
   WorkerPool pool(default_worker_config());
   const JobFault fault = blamed(pool, device_profile("h200"), kFailure);
   EXPECT_EQ(fault.status, JobResult::Status::kRefused);
@@ -31,7 +31,7 @@ TEST(Blame, AFailureIsTheProgramsWhereWorkersWork) {
   EXPECT_NE(fault.message.find("out of memory"), std::string::npos) << fault.message;
 }
 
-TEST(Blame, AFailureIsTheMachinesWhereNoProgramIsRecorded) {
+TEST(BlameOnProcesses, AFailureIsTheMachinesWhereNoProgramIsRecorded) {
   TestFolder folder;
   folder.write("zygote.py", kZygoteThatCannotFork);
   WorkerConfig config = default_worker_config();
@@ -42,7 +42,7 @@ TEST(Blame, AFailureIsTheMachinesWhereNoProgramIsRecorded) {
   EXPECT_EQ(fault.message, kFailure.message);
 }
 
-TEST(Blame, ARefusalStaysWhatItIs) {
+TEST(BlameOnProcesses, ARefusalStaysWhatItIs) {
   WorkerPool pool(default_worker_config());
   const JobFault refusal{JobResult::Status::kRefused, "raised", "an error", "candidate.py", 3};
   EXPECT_EQ(blamed(pool, device_profile("h200"), refusal).text(), refusal.text());

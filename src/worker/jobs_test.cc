@@ -222,7 +222,7 @@ TEST(DeviceProfile, KnowsThreeAndNamesThemOtherwise) {
 
 // Texts that are recorded in one child are the tasks that they are alone, also behind one that is
 // refused.
-TEST(RecordOwn, IsWhatEachIsAlone) {
+TEST(RecordOwnOnProcesses, IsWhatEachIsAlone) {
   WorkerPool pool(default_worker_config());
   std::vector<RecordRequest> requests;
   for (const char* level : {"1", "5"}) {
@@ -250,7 +250,7 @@ TEST(RecordOwn, IsWhatEachIsAlone) {
 }
 
 // With the real worker, which takes seconds to start: one test for all of it.
-TEST(BuildTask, RecordsAndCompilesWithTheRealWorker) {
+TEST(BuildTaskOnProcesses, RecordsAndCompilesWithTheRealWorker) {
   WorkerPool pool(default_worker_config());
   pool.start();
   EXPECT_TRUE(pool.versions().contains("torch"));

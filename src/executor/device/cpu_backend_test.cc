@@ -61,7 +61,7 @@ def get_init_inputs():
     return [20]
 )";
 
-class CpuBackendTest : public testing::Test {
+class CpuBackendOnProcesses : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     pool_ = new WorkerPool(default_worker_config());
@@ -92,10 +92,10 @@ class CpuBackendTest : public testing::Test {
   static WorkerPool* pool_;
   static Backend* backend_;
 };
-WorkerPool* CpuBackendTest::pool_ = nullptr;
-Backend* CpuBackendTest::backend_ = nullptr;
+WorkerPool* CpuBackendOnProcesses::pool_ = nullptr;
+Backend* CpuBackendOnProcesses::backend_ = nullptr;
 
-TEST_F(CpuBackendTest, ARightKernelIsRight) {
+TEST_F(CpuBackendOnProcesses, ARightKernelIsRight) {
   for (Variation variation : {Variation::kPlain, Variation::kAffine}) {
     const TrialReport report =
         run("out + i, y, keep", {.variation = variation, .check_noop = true, .each_launch = true});
@@ -110,12 +110,12 @@ TEST_F(CpuBackendTest, ARightKernelIsRight) {
   }
 }
 
-TEST_F(CpuBackendTest, AMissingMaskOverrunsItsBuffer) {
+TEST_F(CpuBackendOnProcesses, AMissingMaskOverrunsItsBuffer) {
   const TrialReport report = run("out + i, y, i < n + 64");
   EXPECT_TRUE(report.status == ReplyStatus::kFailed || !report.guards_intact) << report.message;
 }
 
-TEST_F(CpuBackendTest, AReadOutsideItsBufferIsCaughtThoughNothingComesOfIt) {
+TEST_F(CpuBackendOnProcesses, AReadOutsideItsBufferIsCaughtThoughNothingComesOfIt) {
   for (const std::string read : {"h + i + n", "h + i - n"}) {
     const TrialReport report = run("out + i, tl.where(keep, y, tl.load(" + read + ")), keep");
     EXPECT_EQ(report.status, ReplyStatus::kFailed);
@@ -123,25 +123,25 @@ TEST_F(CpuBackendTest, AReadOutsideItsBufferIsCaughtThoughNothingComesOfIt) {
   }
 }
 
-TEST_F(CpuBackendTest, WithoutGuardsAnOverrunGoesUnseen) {
+TEST_F(CpuBackendOnProcesses, WithoutGuardsAnOverrunGoesUnseen) {
   const TrialReport report = run("out + i, y, i < n + 64", {.guards = false});
   ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
   EXPECT_LT(report.outputs[0].candidate_rms, 1e-6);
 }
 
-TEST_F(CpuBackendTest, AShiftedStoreLeavesPoison) {
+TEST_F(CpuBackendOnProcesses, AShiftedStoreLeavesPoison) {
   const TrialReport report = run("out + i + 1, y, i + 1 < n");
   ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
   EXPECT_GT(report.outputs[0].nonfinite_mismatch, 0);
 }
 
-TEST_F(CpuBackendTest, WildPointersAreTheCandidatesFault) {
+TEST_F(CpuBackendOnProcesses, WildPointersAreTheCandidatesFault) {
   const TrialReport report = run("out + i + 100000000, y, keep");
   EXPECT_EQ(report.status, ReplyStatus::kFailed) << report.message;
   EXPECT_EQ(report.fault, Side::kCandidate);
 }
 
-TEST_F(CpuBackendTest, WritingToAnInputIsSeen) {
+TEST_F(CpuBackendOnProcesses, WritingToAnInputIsSeen) {
   const TrialReport report = run("h + i, y, keep");
   ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
   EXPECT_GT(report.outputs[0].nonfinite_mismatch, 0);
@@ -151,7 +151,7 @@ TEST_F(CpuBackendTest, WritingToAnInputIsSeen) {
   EXPECT_EQ(scale.difference, "scale was overwritten");
 }
 
-TEST(CpuBackend, DescribesItselfAndItsPeak) {
+TEST(CpuBackendOnProcesses, DescribesItselfAndItsPeak) {
   auto backend = make_cpu_backend({default_worker_config()});
   const Json about = backend->describe();
   EXPECT_EQ(about["backend"], "cpu");

@@ -9,7 +9,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-class Building : public FormTest {
+class BuildingOnProcesses : public FormTest {
  protected:
   void SetUp() override {
     prepare(model("", "        return torch.relu(x)\n", "8, 16"));
@@ -30,7 +30,7 @@ class Building : public FormTest {
   VerifyOptions options_;
 };
 
-TEST_F(Building, SaysOfEachWhatBecameOfIt) {
+TEST_F(BuildingOnProcesses, SaysOfEachWhatBecameOfIt) {
   CandidateBuilder builder(machine_->pool, options_);
   const size_t good = builder.submit(candidate("", "tl.load(x_ptr + i)"));
   const size_t no_python = builder.submit(candidate("this is no Python", "0.0"));
@@ -50,7 +50,7 @@ TEST_F(Building, SaysOfEachWhatBecameOfIt) {
   EXPECT_TRUE(builder.take(Clock::time_point::max()).empty());  // there is nothing to wait for
 }
 
-TEST_F(Building, WhatIsGivenUpEndsAndTheRestGoesOn) {
+TEST_F(BuildingOnProcesses, WhatIsGivenUpEndsAndTheRestGoesOn) {
   CandidateBuilder builder(machine_->pool, options_);
   const size_t slow = builder.submit(candidate("import time\ntime.sleep(1000)\n", "0.0"));
   const size_t good = builder.submit(candidate("", "tl.load(x_ptr + i) * 1.0"));
@@ -71,7 +71,7 @@ TEST_F(Building, WhatIsGivenUpEndsAndTheRestGoesOn) {
   EXPECT_EQ(given_up, std::set<size_t>{slow});
 }
 
-TEST_F(Building, LeavesNothingInThePool) {
+TEST_F(BuildingOnProcesses, LeavesNothingInThePool) {
   {
     CandidateBuilder builder(machine_->pool, options_);
     for (int i = 0; i < 5; ++i) {
