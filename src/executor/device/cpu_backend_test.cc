@@ -77,9 +77,17 @@ class CpuBackendOnProcesses : public testing::Test {
     request.file = "model.py";
     request.cls = cls;
     request.profile = device_profile("h200");
-    auto built = build_task(*pool_, request, milliseconds(60000));
-    if (built.fault) throw std::runtime_error(built.fault->text());
-    return built.value->task;
+    constexpr milliseconds kWait{60000};
+    const auto recorded = record_result(pool_->run(record_job(request, kWait)), request);
+    if (recorded.fault) throw std::runtime_error(recorded.fault->text());
+    Task task = recorded.value->task;
+    if (task.kernels.empty()) return task;
+    const auto kernels =
+        compiled_kernels(pool_->run(compile_job(*recorded.value, {0}, request, kWait)),
+                         *recorded.value, {0}, request);
+    if (kernels.fault) throw std::runtime_error(kernels.fault->text());
+    task.kernels = *kernels.value;
+    return task;
   }
   TrialReport run(const std::string& store, TrialRequest request = {}) {
     std::string text = kCandidate;
