@@ -15,7 +15,6 @@
 #include "search/cover_ranking.h"
 #include "search/evaluate/fragment_evaluator.h"
 #include "search/form/forms.h"
-#include "verify/verdict/statistics.h"
 
 namespace kw {
 namespace {
