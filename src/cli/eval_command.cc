@@ -348,7 +348,7 @@ int run_eval(const EvalFlags& flags) {
     for (size_t i = 0; i < judged.size(); ++i) take(unusable(all[place], i), place);
   }
   const auto done = [&](const SuiteResult& result) { take(result, asked_places[result.place]); };
-  WorkerConfig workers = worker_config(flags.machine, files);
+  WorkerConfig workers = machine.workers;
   if (requests.empty()) {  // all were judged before, or cannot be
   } else if (flags.search.empty()) {
     size_t most = 0;  // samples

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
+#include <set>
 #include <thread>
 
 #include "cli/support/progress.h"
@@ -13,6 +15,7 @@
 namespace kw {
 namespace {
 
+namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 // "an executor was busy 55 % of the time (load 3, time 12, trial 39, unload 1)".
@@ -70,39 +73,38 @@ std::string outcome_of(const BatchResult& result) {
 int run_batch(const BatchFlags& flags, const MachineFlags& machine_flags, VerifyOptions options,
               const std::string& settings) {
   if (options.width != 0) time_for_rewards(options);  // 0: as for people
-  const DeviceProfile profile = machine_flags.profile();
-  std::vector<BatchItem> items = read_batch(flags.file, profile, settings);
+  SessionConfig config = machine_flags.session_config({});
+  std::vector<BatchItem> items = read_batch(flags.file, config.profile, settings);
   const std::string out = flags.out.empty() ? flags.file + ".results.jsonl" : flags.out;
   BatchResults results(out, items);
   std::map<std::string, size_t> outcomes;
   for (const auto& [id, outcome] : results.done()) ++outcomes[outcome];
   const size_t total = items.size(), before = results.done().size();
   std::erase_if(items, [&](const BatchItem& item) { return results.done().contains(item.id); });
-  std::vector<std::string> files;
+  std::set<std::string> folders;
   for (const BatchItem& item : items) {
     for (const RecordRequest* request : {&item.reference, &item.candidate}) {
-      if (!request->folder.empty()) files.push_back((request->folder / "file").string());
+      if (!request->folder.empty()) folders.insert(fs::absolute(request->folder).string());
     }
   }
-  std::sort(files.begin(), files.end());
-  files.erase(std::unique(files.begin(), files.end()), files.end());
+  config.workers.visible.assign(folders.begin(), folders.end());
 
-  const WorkerConfig workers = worker_config(machine_flags, files);
-  const auto wanted = static_cast<size_t>(flags.jobs > 0 ? flags.jobs : workers.parallel);
-  SharedZygote zygote(workers);
-  ExecutorClient executor(machine_flags.executor_config(zygote));
-  if (!items.empty()) executor.hello();
+  Session session(config);
+  const auto wanted = static_cast<size_t>(flags.jobs > 0 ? flags.jobs : session.workers.parallel);
+  if (!items.empty()) session.executor.hello();
   {
     BatchProgress progress(total, before);
-    JudgingCrew crew(workers, static_cast<int>(std::min(items.size(), wanted)), &zygote);
-    verify_batch(items, crew, executor, profile, options, [&](const BatchResult& result) {
-      results.append(result);
-      ++outcomes[outcome_of(result)];
-      progress.add(outcome_of(result));
-    });
+    JudgingCrew crew(session.workers, static_cast<int>(std::min(items.size(), wanted)),
+                     &session.zygote);
+    verify_batch(items, crew, session.executor, session.profile, options,
+                 [&](const BatchResult& result) {
+                   results.append(result);
+                   ++outcomes[outcome_of(result)];
+                   progress.add(outcome_of(result));
+                 });
     if (!items.empty()) {
       std::printf("%.1f verdicts/s, %s\n", progress.rate(),
-                  busy_text(executor.busy_seconds(), progress.seconds()).c_str());
+                  busy_text(session.executor.busy_seconds(), progress.seconds()).c_str());
     }
   }
   for (const auto& [outcome, count] : outcomes) {

@@ -21,11 +21,13 @@ auto understood(const Read& read) {
   }
 }
 
+Json done() { return {{"status", status_name(ReplyStatus::kOk)}}; }
+
 }  // namespace
 
 Json Server::hello() const {
   Json out = backend_.describe();
-  out["status"] = "ok";
+  out["status"] = status_name(ReplyStatus::kOk);
   out["torch"] = KW_TORCH_VERSION;  // main() has checked that it is the one loaded
   return out;
 }
@@ -41,7 +43,7 @@ Json Server::load(const Frame& request) {
     tasks_.erase(id);
     throw;
   }
-  return {{"status", "ok"}};
+  return done();
 }
 
 LoadedTask& Server::task(int id) {
@@ -59,12 +61,12 @@ Json Server::dispatch(const Frame& request) {
     const int id = static_cast<int>(in.at("id").integer(0, INT32_MAX));
     tasks_.erase(id);
     trials_.forget(id);
-    return {{"status", "ok"}};
+    return done();
   }
   if (kind == "release") {
     trials_.forget_all();
     backend_.release_memory();
-    return {{"status", "ok"}};
+    return done();
   }
   if (kind == "trial") {
     const TrialRequest trial = understood([&] { return trial_request_from_json(in); });
@@ -76,7 +78,7 @@ Json Server::dispatch(const Frame& request) {
   }
   if (kind == "time") {
     if (!timer_) {
-      return {{"status", "not-judged"}, {"message", "this backend has no clock to judge by"}};
+      throw NotJudged("this backend has no clock to judge by");
     }
     const TimeRequest time = understood([&] { return time_request_from_json(in); });
     std::vector<LoadedTask*> tasks;
@@ -87,24 +89,25 @@ Json Server::dispatch(const Frame& request) {
 }
 
 Frame Server::answer(const Frame& request) {
-  const auto failed = [](const char* status, const std::string& message) {
-    return Frame{{{"status", status}, {"message", message}}, {}};
+  const auto failed = [](ReplyStatus status, const std::string& message) {
+    return Frame{to_json(Reply{status, Cause::kNone, message}), {}};
   };
   try {
     try {
       return {dispatch(request), {}};
     } catch (const NotJudged& error) {
-      return failed("not-judged", error.what());
+      backend_.check_alive();
+      return failed(ReplyStatus::kNotJudged, error.what());
     } catch (const DeviceLost&) {
       throw;
     } catch (const std::exception& error) {
       backend_.check_alive();
-      if (lacks_memory(error)) return failed("not-judged", "out of memory");
-      return failed("failed", error.what());
+      if (lacks_memory(error)) return failed(ReplyStatus::kNotJudged, "out of memory");
+      return failed(ReplyStatus::kFailed, error.what());
     }
   } catch (const DeviceLost& error) {
     lost_ = true;
-    return failed("died", error.what());
+    return failed(ReplyStatus::kDied, error.what());
   }
 }
 

@@ -41,7 +41,7 @@ TEST_F(ServerTest, LoadsTriesAndUnloads) {
   const Json request = to_json(TrialRequest{3, 3, 7, Variation::kPlain});
   const Json reply = ask(request);
   const TrialReport report = trial_report_from_json(JsonReader(reply, "reply"));
-  EXPECT_EQ(report.status, "ok");
+  EXPECT_EQ(report.status, ReplyStatus::kOk);
   ASSERT_EQ(report.outputs.size(), 1u);
   EXPECT_TRUE(report.outputs[0].exact_equal);
   EXPECT_EQ(ask({{"kind", "unload"}, {"id", 3}})["status"], "ok");

@@ -19,9 +19,9 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-class LocalPolicy : public ::testing::Test {
+class LocalPolicyOnProcesses : public ::testing::Test {
  protected:
-  LocalPolicy() {
+  LocalPolicyOnProcesses() {
     std::filesystem::create_directory(folder_.path() / "model");
     for (const char* file : {"config.json", "tokenizer.json", "model.safetensors"}) {
       folder_.write(std::string("model/") + file, "x");
@@ -55,12 +55,12 @@ class LocalPolicy : public ::testing::Test {
   LocalOptions options_;
 };
 
-TEST_F(LocalPolicy, SaysWhatTheTrainerRefuses) {
+TEST_F(LocalPolicyOnProcesses, SaysWhatTheTrainerRefuses) {
   trainer("echo 'kernelwright-trainer: config.json: no heads' >&2; exit 2");
   EXPECT_EQ(fault<InputError>(), "config.json: no heads");
 }
 
-TEST_F(LocalPolicy, SaysHowTheTrainerEnded) {
+TEST_F(LocalPolicyOnProcesses, SaysHowTheTrainerEnded) {
   trainer("echo before >&2; echo 'no memory' >&2; exit 3");
   EXPECT_EQ(fault<EnvironmentError>(),
             "the model's server exited with status 3: before | no memory");
@@ -70,7 +70,7 @@ TEST_F(LocalPolicy, SaysHowTheTrainerEnded) {
   EXPECT_NE(fault<EnvironmentError>().find("cannot execute"), std::string::npos);
 }
 
-TEST_F(LocalPolicy, SaysThatTheServerEndedLater) {
+TEST_F(LocalPolicyOnProcesses, SaysThatTheServerEndedLater) {
   trainer("echo 'kernelwright-trainer: ready' >&2; echo 'then this' >&2; exit 3");
   EXPECT_NE(fault<EnvironmentError>().find("exited with status 3"), std::string::npos);
 }
@@ -85,7 +85,7 @@ class Silent : public Policy {
   }
 };
 
-TEST_F(LocalPolicy, SaysBeforeItIsAskedWhetherItCanAnswer) {
+TEST_F(LocalPolicyOnProcesses, SaysBeforeItIsAskedWhetherItCanAnswer) {
   trainer("echo 'kernelwright-trainer: config.json: no heads' >&2; exit 2");
   EXPECT_THROW(make_local(options_)->prepare(), InputError);
   trainer("exit 3");
@@ -100,7 +100,7 @@ TEST_F(LocalPolicy, SaysBeforeItIsAskedWhetherItCanAnswer) {
   EXPECT_THROW(make_mixed(std::move(both))->prepare(), InputError);
 }
 
-TEST_F(LocalPolicy, SaysThatItsModelIsReadTooSlowly) {
+TEST_F(LocalPolicyOnProcesses, SaysThatItsModelIsReadTooSlowly) {
   trainer("cat");  // never says that it is ready
   options_.timeout_seconds = 1;
   try {
@@ -111,7 +111,7 @@ TEST_F(LocalPolicy, SaysThatItsModelIsReadTooSlowly) {
   }
 }
 
-TEST_F(LocalPolicy, IsStartedWithItsOptionsWhenItIsAsked) {
+TEST_F(LocalPolicyOnProcesses, IsStartedWithItsOptionsWhenItIsAsked) {
   trainer("echo \"$@\" > " + (folder_.path() / "arguments").string() + "; exit 2");
   options_.server.rows = 5;
   options_.server.device = "cpu";
@@ -126,7 +126,7 @@ TEST_F(LocalPolicy, IsStartedWithItsOptionsWhenItIsAsked) {
   EXPECT_NE(arguments.find("--device cpu --rows 5"), std::string::npos) << arguments;
 }
 
-TEST_F(LocalPolicy, EndsTheServerThroughItsStdin) {
+TEST_F(LocalPolicyOnProcesses, EndsTheServerThroughItsStdin) {
   trainer("cat; echo tidy > " + (folder_.path() / "ended").string());
   {
     const std::unique_ptr<Policy> policy = make_local(options_);
@@ -141,7 +141,7 @@ TEST_F(LocalPolicy, EndsTheServerThroughItsStdin) {
   EXPECT_EQ(text_of("ended"), "tidy\n");
 }
 
-TEST_F(LocalPolicy, ItsFingerprintHangsOnTheModelAndOnSampling) {
+TEST_F(LocalPolicyOnProcesses, ItsFingerprintHangsOnTheModelAndOnSampling) {
   const auto fingerprint = [&] { return make_local(options_)->fingerprint(); };
   const std::string first = fingerprint();
   EXPECT_EQ(fingerprint(), first);
@@ -161,7 +161,7 @@ TEST_F(LocalPolicy, ItsFingerprintHangsOnTheModelAndOnSampling) {
   EXPECT_NE(fingerprint(), first);
 }
 
-TEST_F(LocalPolicy, ManyAreWaitedForAtOnce) {
+TEST_F(LocalPolicyOnProcesses, ManyAreWaitedForAtOnce) {
   options_.server.rows = 16;
   options_.timeout_seconds = 70;
   const std::unique_ptr<Policy> policy = make_local(options_);
@@ -173,7 +173,7 @@ TEST_F(LocalPolicy, ManyAreWaitedForAtOnce) {
   EXPECT_EQ(costs.at("tokens_per_second"), 0.0);
 }
 
-TEST_F(LocalPolicy, AModelsFolderHasItsFiles) {
+TEST_F(LocalPolicyOnProcesses, AModelsFolderHasItsFiles) {
   const std::filesystem::path model = folder_.path() / "model", none = folder_.path() / "none";
   EXPECT_EQ(model_folder(model.string(), none), model.string());
   EXPECT_EQ(model_folder("", model), model.string());

@@ -25,11 +25,9 @@ constexpr std::array kStages = {Stage::kLoad,     Stage::kRecord,  Stage::kCompi
                                 Stage::kCoverage, Stage::kCorrect, Stage::kTime};
 
 // Neither right nor wrong, as far as anybody knows.
-bool is_unjudged(const Attempt& attempt) {
-  return !attempt.accepted && (attempt.reason.empty() || attempt.reason.starts_with("not judged"));
-}
+bool is_unjudged(const Attempt& attempt) { return attempt.status == AttemptStatus::kNotJudged; }
 
-bool is_rejected(const Attempt& attempt) { return !attempt.accepted && !is_unjudged(attempt); }
+bool is_rejected(const Attempt& attempt) { return attempt.status == AttemptStatus::kRejected; }
 
 // "stage: reason" taken apart; -1 and the whole text when it names no stage.
 std::pair<int, std::string> take_apart(const std::string& text) {
@@ -147,7 +145,7 @@ void write_attempts(Markup& out, const ReportContext& c) {
   std::vector<const Attempt*> slower;
   size_t rejected = 0, unjudged = 0;
   for (const Attempt& a : c.result.attempts) {
-    if (a.accepted && !a.chosen) slower.push_back(&a);
+    if (a.accepted() && !a.chosen) slower.push_back(&a);
     rejected += is_rejected(a) ? 1 : 0;
     unjudged += is_unjudged(a) ? 1 : 0;
   }

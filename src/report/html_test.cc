@@ -54,14 +54,15 @@ OptimizeResult sample(const std::function<std::string(const std::string&)>& deco
   fused.family = decorate("pointwise");
   fused.plan = decorate("fuse silu, mul");
   fused.source = decorate("@triton.jit\ndef silu_mul(x):\n    return x  # done\n");
-  fused.accepted = fused.chosen = true;
+  fused.status = AttemptStatus::kAccepted;
+  fused.chosen = true;
   fused.eager_seconds = 2.5e-5;
   fused.seconds = 1e-5;
   Attempt slower = fused;
   slower.chosen = false;
   slower.seconds = 2e-5;
   Attempt wrong = slower;
-  wrong.accepted = false;
+  wrong.status = AttemptStatus::kRejected;
   wrong.reason = "correct: " + decorate("off by one");
   Attempt strange = wrong;
   strange.reason = decorate("nothing known");
@@ -211,6 +212,7 @@ TEST(Report, LargeSearchesAndProgramsStayReadable) {
   for (int i = 0; i < 20000; ++i) {
     Attempt attempt;
     attempt.steps = {i % 200};
+    attempt.status = AttemptStatus::kRejected;
     attempt.reason = "correct: reason " + std::to_string(i);
     r.attempts.push_back(attempt);
   }

@@ -1,10 +1,10 @@
-// Turns on a device that several processes share: together with the others, or one process alone.
-// Torch-free. Any thread may ask.
+// Turns on a device that several processes share: a process uses it together with the others, or
+// alone. Torch-free. Any thread may call.
 //
-// Who wants to be alone waits until nobody is there, and holds up nobody for some seconds: threads
-// that judge end up waiting for it one by one, and then all of them are served, process by process,
-// before others come in again. So what is timed after long trials does not wait for the longest of
-// them each time, nor keeps the others from beginning.
+// A caller that wants to be alone waits until nobody uses the device. For some seconds it lets
+// others come in meanwhile. Judging threads thus gather one by one, and then all of them are
+// served, process by process, before others come in again. So timing does not wait for the longest
+// trial each time, and does not keep other trials from beginning.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ class DeviceTurns {
   explicit DeviceTurns(std::chrono::milliseconds patience = std::chrono::seconds(4))
       : patience_(patience) {}
 
-  // A caller's, until it is destroyed; nobody's, made without an end.
+  // The caller's turn lasts until this is destroyed. One made without an end is nobody's turn.
   class Turn {
    public:
     explicit Turn(std::function<void()> end = {}) : end_(std::move(end)) {}

@@ -14,10 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-template <class Report>
-bool lacks_memory(const Report& report) {
-  return report.status == "not-judged" && report.message.ends_with("out of memory");
-}
+bool lacks_memory(const Reply& reply) { return reply.cause == Cause::kOutOfMemory; }
 
 }  // namespace
 
@@ -28,8 +25,8 @@ struct ExecutorClient::Served {
     thread.call({}, [&] { executor.reset(); });
   }
   std::unique_ptr<LastingExecutor> executor;
-  // What the process is to know from its next call on: tasks by id, null where it is to forget one.
-  // Under the client's mutex_.
+  // Tasks by id that the process hears of with its next call; null for one that it forgets. Guarded
+  // by the client's mutex_.
   std::vector<std::pair<int, std::shared_ptr<const Task>>> news;
   std::atomic<int> in_trials{0};  // callers
   ServingThread thread;
@@ -42,13 +39,13 @@ ExecutorClient::ExecutorClient(ExecutorConfig config) {
 }
 ExecutorClient::~ExecutorClient() = default;
 
-// What the caller holds meanwhile: a process alone needs no turns.
+// Waits for a turn, which the caller holds. A single process needs none.
 DeviceTurns::Turn ExecutorClient::turn(Kind kind, size_t process) const {
   if (served_.size() == 1) return DeviceTurns::Turn();
   return kind == Kind::kTogether ? turns_.together() : turns_.alone(process);
 }
 
-// work(executor) on the thread of a process, which knows of all news then.
+// Runs work(executor) on the thread of a process, after it has heard of all news.
 template <class Work>
 auto ExecutorClient::call(size_t process, std::optional<ServingThread::Rank> rank,
                           Work work) const {
@@ -99,7 +96,7 @@ int ExecutorClient::load(Task task) {
   return last_id_;
 }
 
-// A reference, whose results take memory, leaves at once, and others with the next call.
+// Unloads a reference at once, as its results take memory, and other tasks with the next call.
 void ExecutorClient::unload(int id) {
   std::unique_lock lock(mutex_);
   const auto node = held_.extract(id);
@@ -144,15 +141,16 @@ TrialReport ExecutorClient::trial(const TrialRequest& request, milliseconds dead
   return out;
 }
 
-// For who has the device alone: nobody else touches the others now.
+// Releases the memory of the other processes. The caller has the device alone, so nobody else calls
+// them.
 void ExecutorClient::release_others(const LastingExecutor& own) const {
   for (const auto& served : served_) {
     if (served->executor.get() != &own) served->executor->release();
   }
 }
 
-// What `ask` says of these tasks. Where memory was lacking, for the request or for a process to
-// start, once more with the device alone and what others kept of it.
+// Returns what `ask` says of these tasks. If memory was lacking, for the request or for a process
+// to start, asks once more with the device alone and with the memory that others kept.
 template <class Report, class Ask>
 Report ExecutorClient::with_room(const std::vector<int>& tasks, Kind kind, const Ask& ask) {
   const size_t home = home_of(tasks);
@@ -181,9 +179,10 @@ void ExecutorClient::note_large(int task) {
   if (found != held_.end()) found->second.large = true;
 }
 
-// What had no answer in time may have waited for others' kernels, and what had no memory for
-// theirs: it is tried again, and the rest after it, with the device alone and what others kept. Of
-// a reference that once lacked memory all later trials have the device alone at once.
+// A trial without an answer in time may have waited for others' kernels, and one without memory may
+// have lacked what others hold. It and the trials after it are repeated with the device alone and
+// with the memory of others. Once a reference has lacked memory, its later trials have the device
+// alone from the first attempt on.
 void ExecutorClient::trials(const std::vector<TrialRequest>& requests, milliseconds deadline,
                             const TakeReport& take) {
   if (requests.empty()) return;
@@ -198,8 +197,8 @@ void ExecutorClient::trials(const std::vector<TrialRequest>& requests, milliseco
   const bool alone = is_large(tasks[0]);  // from the first attempt on
   size_t taken = 0;
   bool enough = false, taking = false, released = false;
-  // Trials in turn with others of the process, to the end. False where one was late or lacked
-  // memory, which is left then as the next one; not on the last attempt.
+  // Runs trials to the end, in turn with others of the process. Returns false if one was late or
+  // lacked memory; that one is then the next. The last attempt takes such reports.
   const auto attempt = [&](bool last) {
     const Caller caller(served.in_trials);
     bool again = false;
@@ -208,7 +207,7 @@ void ExecutorClient::trials(const std::vector<TrialRequest>& requests, milliseco
       const auto others_wait = [&] { return served.in_trials > 1; };
       executor.trials(requests, taken, deadline, others_wait, [&](size_t i, TrialReport report) {
         const bool lacking = lacks_memory(report);
-        if (lacking && !report.message.starts_with("candidate")) note_large(tasks[0]);
+        if (lacking && report.fault != Side::kCandidate) note_large(tasks[0]);
         again = !last && (lacking || (!alone && executor.was_late()));
         if (again) return false;
         taken = i + 1;
@@ -245,7 +244,7 @@ TimeReport ExecutorClient::time(const TimeRequest& request, milliseconds deadlin
   const auto read = [&](const JsonReader& in) {
     TimeReport report = time_report_from_json(in);
     const size_t expected = request.tasks.size() + request.packages.size();
-    if (report.status == "ok" && report.device_ms.size() != expected) {
+    if (report.ok() && report.device_ms.size() != expected) {
       in.fail("expected times of " + std::to_string(expected) + " programs");
     }
     return report;

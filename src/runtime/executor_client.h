@@ -1,12 +1,12 @@
 // The supervisor's end of executor processes. Torch-free.
 //
-// Any thread may call: a thread of its own, whose life is the process's, serves a process's calls
-// one at a time, trials of several candidates in turn (serving_thread.h). A process that ends is
-// started anew (lasting_executor.h).
+// Any thread may call. Each process has a separate thread that lives as long as the process and
+// serves its calls one at a time, trials of several candidates in turn (serving_thread.h). A
+// process that ends is started again (lasting_executor.h).
 //
-// There may be several processes, whose trials run side by side: one's host work, loading and
-// restarts beside another's kernels. All requests whose first task is the same (a reference) go to
-// one of them, which keeps its answers. Whatever is timed has the device alone all the same
+// There may be several processes, whose trials run side by side: one process loads, restarts or
+// works on the host while another runs kernels. All requests with the same first task (a reference)
+// go to one process, which keeps the reference's answers. Timing still has the device alone
 // (device_turns.h).
 #pragma once
 
@@ -23,6 +23,7 @@
 
 #include "program/program.h"
 #include "runtime/device_turns.h"
+#include "runtime/executor.h"
 #include "runtime/executor_process.h"
 #include "runtime/protocol.h"
 #include "runtime/serving_thread.h"
@@ -31,44 +32,42 @@ namespace kw {
 
 class LastingExecutor;
 
-class ExecutorClient {
+class ExecutorClient : public Executor {
  public:
   explicit ExecutorClient(ExecutorConfig config);
-  ~ExecutorClient();
+  ~ExecutorClient() override;
 
-  // What the first process said when it had started; the same from then on. EnvironmentError when
-  // it cannot start (no GPU, another torch than it was built with).
-  Json hello();
+  // Returns what the first process said when it had started. Throws EnvironmentError if it cannot
+  // start: there is no GPU, or torch is another version than it was built with.
+  Json hello() override;
 
-  int load(Task task);  // returns an id; the work happens at first use
-  void unload(int id);  // of a candidate the process learns with its next call
-  // A request the executor does not survive (it crashes, hangs past the deadline, loses its device
-  // or breaks the protocol) is reported as status "died" with a message; the next call starts a new
-  // one. The deadline covers loading; of several processes, what is late or has no memory is tried
-  // again first, with the device alone. EnvironmentError when a new one does not start.
+  int load(Task task) override;  // returns an id; loading happens at first use
+  void unload(int id) override;  // the process hears of a candidate with its next call
+  // If the executor does not survive a request, the report has ReplyStatus::kDied and a message,
+  // and the next call starts another process. It does not survive a crash, a hang past the
+  // deadline, a lost device or a breach of the protocol. The deadline includes loading. With
+  // several processes, a request that was late or lacked memory is first repeated with the device
+  // alone. Throws EnvironmentError if another process does not start.
   TrialReport trial(const TrialRequest& request, std::chrono::milliseconds deadline);
-  // Trials of one pair, in order, until `take` returns false: it gets each report and its place.
-  // Others' trials may come in between.
-  // The executor has the next request while it works on one, from the second on (what is wrong is
-  // wrong in the first, as a rule). `take` must not call the client.
-  using TakeReport = std::function<bool(size_t, TrialReport)>;
+  // Others' trials may come in between. From the second trial on, the executor has the next request
+  // while it works on one; wrong candidates mostly fail in the first.
   void trials(const std::vector<TrialRequest>& requests, std::chrono::milliseconds deadline,
-              const TakeReport& take);
-  TimeReport time(const TimeRequest& request, std::chrono::milliseconds deadline);
-  ExamineReport examine(const ExamineRequest& request, std::chrono::milliseconds deadline);
+              const TakeReport& take) override;
+  TimeReport time(const TimeRequest& request, std::chrono::milliseconds deadline) override;
+  ExamineReport examine(const ExamineRequest& request, std::chrono::milliseconds deadline) override;
   int restarts() const;
-  size_t processes() const { return served_.size(); }
-  // Seconds in which a process had something to do, so far, in the mean over processes: of them
-  // "load", "trial", "time", "examine", "release" and "unload".
+  size_t processes() const override { return served_.size(); }
+  // Returns for how many seconds a process has been busy so far, as a mean over processes, by kind
+  // of request: "load", "trial", "time", "examine", "release" and "unload".
   std::map<std::string, double> busy_seconds() const;
 
  private:
   struct Served;  // an executor and the thread it lives on
   struct Held {
     std::shared_ptr<const Task> task;
-    std::optional<size_t> home;  // process of the requests that it comes first in
-    std::set<size_t> at;         // processes that it was given to
-    bool large = false;          // a trial of it lacked memory with others beside it
+    std::optional<size_t> home;  // the process of requests whose first task it is
+    std::set<size_t> at;         // the processes that have it
+    bool large = false;          // a trial of it lacked memory while others ran
   };
   enum class Kind { kTogether, kAlone };  // on the device, with other processes
 

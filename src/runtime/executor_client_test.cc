@@ -153,7 +153,7 @@ while True:
               **{flag: True for flag in flags}}, hold=seed == 8)  # with the next answer
 )";
 
-class ExecutorClientTest : public testing::Test {
+class ExecutorClientOnProcesses : public testing::Test {
  protected:
   ExecutorConfig config(const std::string& script = kFakeExecutor) {
     namespace fs = std::filesystem;
@@ -166,7 +166,7 @@ class ExecutorClientTest : public testing::Test {
   TestFolder folder_;
 };
 
-TEST_F(ExecutorClientTest, GreetsLoadsOnDemandAndUnloads) {
+TEST_F(ExecutorClientOnProcesses, GreetsLoadsOnDemandAndUnloads) {
   ExecutorConfig settings = config();
   settings.sandbox = false;
   ExecutorClient client(settings);
@@ -176,7 +176,7 @@ TEST_F(ExecutorClientTest, GreetsLoadsOnDemandAndUnloads) {
   const int a = client.load(Task()), b = client.load(Task());
   EXPECT_NE(a, b);
   TrialReport report = client.trial({a, b, 0}, milliseconds(20000));
-  EXPECT_EQ(report.status, "ok") << report.message;
+  EXPECT_EQ(report.status, ReplyStatus::kOk) << report.message;
   EXPECT_EQ(report.idle_launches, (std::vector<int>{a, b}));
   EXPECT_EQ(report.seconds, 0.5);
   client.unload(a);
@@ -187,7 +187,7 @@ TEST_F(ExecutorClientTest, GreetsLoadsOnDemandAndUnloads) {
 }
 
 // The one asked for of those that are seen here, whatever their names.
-TEST_F(ExecutorClientTest, SeesOneGpu) {
+TEST_F(ExecutorClientOnProcesses, SeesOneGpu) {
   const std::string script = kFakeExecutor;
   const size_t args = script.find("\"args\": ");
   ASSERT_NE(args, std::string::npos);
@@ -210,7 +210,7 @@ TEST_F(ExecutorClientTest, SeesOneGpu) {
   before ? ::setenv("CUDA_VISIBLE_DEVICES", kept.c_str(), 1) : ::unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
-TEST_F(ExecutorClientTest, EveryDeathIsAReportAndTheNextCallRestarts) {
+TEST_F(ExecutorClientOnProcesses, EveryDeathIsAReportAndTheNextCallRestarts) {
   ExecutorClient client(config());
   const int id = client.load(Task());
   const std::vector<std::pair<uint64_t, std::string>> deaths = {
@@ -219,20 +219,20 @@ TEST_F(ExecutorClientTest, EveryDeathIsAReportAndTheNextCallRestarts) {
   for (const auto& [seed, says] : deaths) {
     const TrialReport report =
         client.trial(request(id, seed), milliseconds(seed == 2 ? 300 : 20000));
-    EXPECT_EQ(report.status, "died") << seed;
+    EXPECT_EQ(report.status, ReplyStatus::kDied) << seed;
     EXPECT_NE(report.message.find(says), std::string::npos) << report.message;
-    EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).status, "ok");
+    EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).status, ReplyStatus::kOk);
     EXPECT_EQ(client.restarts(), ++restarts);
   }
 }
 
 // From the first death on the next process is there before it is wanted; one that somebody killed
 // while it waited is not blamed on the request.
-TEST_F(ExecutorClientTest, ASpareTakesOver) {
+TEST_F(ExecutorClientOnProcesses, ASpareTakesOver) {
   ExecutorClient client(config());
   const int id = client.load(Task());
   const auto die = [&] {
-    EXPECT_EQ(client.trial(request(id, 5), milliseconds(20000)).status, "died");
+    EXPECT_EQ(client.trial(request(id, 5), milliseconds(20000)).status, ReplyStatus::kDied);
   };
   const auto started = [&](size_t least) {
     std::vector<int> pids;
@@ -247,7 +247,7 @@ TEST_F(ExecutorClientTest, ASpareTakesOver) {
   };
   const auto serves = [&] {
     const TrialReport report = client.trial(request(id, 0), milliseconds(20000));
-    EXPECT_EQ(report.status, "ok") << report.message;
+    EXPECT_EQ(report.status, ReplyStatus::kOk) << report.message;
     return static_cast<int>(report.peak_bytes);  // the process
   };
   std::vector<int> serving = {serves()};
@@ -265,16 +265,16 @@ TEST_F(ExecutorClientTest, ASpareTakesOver) {
   TimeRequest time;
   time.tasks = {id};
   time.seed = 1;
-  EXPECT_EQ(client.time(time, milliseconds(20000)).status, "ok");
+  EXPECT_EQ(client.time(time, milliseconds(20000)).status, ReplyStatus::kOk);
 }
 
-TEST_F(ExecutorClientTest, TrialsComeInOrderUntilThereAreEnough) {
+TEST_F(ExecutorClientOnProcesses, TrialsComeInOrderUntilThereAreEnough) {
   ExecutorClient client(config());
   const int id = client.load(Task());
   const auto statuses = [&](const std::vector<uint64_t>& seeds, size_t most) {
     std::vector<TrialRequest> requests;
     for (uint64_t seed : seeds) requests.push_back(request(id, seed));
-    std::vector<std::string> out;
+    std::vector<ReplyStatus> out;
     client.trials(requests, milliseconds(20000), [&](size_t i, const TrialReport& report) {
       EXPECT_EQ(i, out.size());
       out.push_back(report.status);
@@ -282,28 +282,32 @@ TEST_F(ExecutorClientTest, TrialsComeInOrderUntilThereAreEnough) {
     });
     return out;
   };
-  using Statuses = std::vector<std::string>;
-  EXPECT_EQ(statuses({0, 6, 0, 6}, 9), (Statuses{"ok", "not-judged", "ok", "not-judged"}));
+  using Statuses = std::vector<ReplyStatus>;
+  EXPECT_EQ(statuses({0, 6, 0, 6}, 9), (Statuses{ReplyStatus::kOk, ReplyStatus::kNotJudged,
+                                                 ReplyStatus::kOk, ReplyStatus::kNotJudged}));
   // One that nobody wants any more has been sent: the next call does not take its answer for its
   // own.
-  EXPECT_EQ(statuses({0, 0, 6, 6, 6}, 2), (Statuses{"ok", "ok"}));
-  EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).status, "ok");
+  EXPECT_EQ(statuses({0, 0, 6, 6, 6}, 2), (Statuses{ReplyStatus::kOk, ReplyStatus::kOk}));
+  EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).status, ReplyStatus::kOk);
   EXPECT_EQ(client.restarts(), 0);
   // Two answers at once.
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_EQ(statuses({0, 8, 6, 0}, 9), (Statuses{"ok", "ok", "not-judged", "ok"}));
+  EXPECT_EQ(statuses({0, 8, 6, 0}, 9), (Statuses{ReplyStatus::kOk, ReplyStatus::kOk,
+                                                 ReplyStatus::kNotJudged, ReplyStatus::kOk}));
   EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(10000));
   EXPECT_EQ(client.restarts(), 0);
   // The executor dies with a request in its socket, which goes to the next one.
-  EXPECT_EQ(statuses({0, 0, 5, 6, 0}, 9), (Statuses{"ok", "ok", "died", "not-judged", "ok"}));
+  EXPECT_EQ(statuses({0, 0, 5, 6, 0}, 9),
+            (Statuses{ReplyStatus::kOk, ReplyStatus::kOk, ReplyStatus::kDied,
+                      ReplyStatus::kNotJudged, ReplyStatus::kOk}));
   EXPECT_EQ(client.restarts(), 1);
   // It dies of one that nobody waits for.
-  EXPECT_EQ(statuses({0, 6, 1, 0}, 2), (Statuses{"ok", "not-judged"}));
-  EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).status, "ok");
+  EXPECT_EQ(statuses({0, 6, 1, 0}, 2), (Statuses{ReplyStatus::kOk, ReplyStatus::kNotJudged}));
+  EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).status, ReplyStatus::kOk);
   EXPECT_EQ(client.restarts(), 2);
 }
 
-TEST_F(ExecutorClientTest, AnErrorOfTheTakerLeavesNoAnswerBehind) {
+TEST_F(ExecutorClientOnProcesses, AnErrorOfTheTakerLeavesNoAnswerBehind) {
   ExecutorClient client(config());
   const int id = client.load(Task());
   const std::vector<TrialRequest> requests = {request(id, 0), request(id, 0), request(id, 6)};
@@ -312,21 +316,21 @@ TEST_F(ExecutorClientTest, AnErrorOfTheTakerLeavesNoAnswerBehind) {
     return true;
   };
   EXPECT_THROW(client.trials(requests, milliseconds(20000), take), InputError);
-  EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).status, "ok");
+  EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).status, ReplyStatus::kOk);
 }
 
-TEST_F(ExecutorClientTest, AKilledExecutorIsAskedOnceMoreAndSaysNothing) {
+TEST_F(ExecutorClientOnProcesses, AKilledExecutorIsAskedOnceMoreAndSaysNothing) {
   ExecutorClient client(config());
   const int id = client.load(Task());
   const TrialReport report = client.trial(request(id, 1), milliseconds(20000));
-  EXPECT_EQ(report.status, "not-judged");
+  EXPECT_EQ(report.status, ReplyStatus::kNotJudged);
   EXPECT_NE(report.message.find("SIGKILL: terminate called | CUDA error"), std::string::npos)
       << report.message;
   EXPECT_EQ(client.restarts(), 1);
-  EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).status, "ok");
+  EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).status, ReplyStatus::kOk);
 }
 
-TEST_F(ExecutorClientTest, AnyThreadMayAsk) {
+TEST_F(ExecutorClientOnProcesses, AnyThreadMayAsk) {
   ExecutorClient client(config());
   const int id = client.load(Task());
   const Json pid = client.hello()["pid"];
@@ -345,21 +349,22 @@ TEST_F(ExecutorClientTest, AnyThreadMayAsk) {
   EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).peak_bytes, pid);
 }
 
-TEST_F(ExecutorClientTest, OtherRepliesLeaveItAlive) {
+TEST_F(ExecutorClientOnProcesses, OtherRepliesLeaveItAlive) {
   ExecutorClient client(config());
   const Json pid = client.hello()["pid"];
   const int id = client.load(Task());
-  EXPECT_EQ(client.trial(request(id, 6), milliseconds(20000)).status, "not-judged");
-  EXPECT_EQ(client.trial(request(id, 7), milliseconds(20000)).status, "ok");  // a noisy one
+  EXPECT_EQ(client.trial(request(id, 6), milliseconds(20000)).status, ReplyStatus::kNotJudged);
+  EXPECT_EQ(client.trial(request(id, 7), milliseconds(20000)).status,
+            ReplyStatus::kOk);  // a noisy one
   Task task;
   task.target = "refused";
   const TrialReport report = client.trial(request(client.load(task), 0), milliseconds(20000));
-  EXPECT_EQ(report.status, "failed");
+  EXPECT_EQ(report.status, ReplyStatus::kFailed);
   EXPECT_EQ(report.message, "cannot load");
   EXPECT_EQ(client.trial(request(id, 0), milliseconds(20000)).peak_bytes, pid);
 }
 
-TEST_F(ExecutorClientTest, TimesMustBeAsManyAsPrograms) {
+TEST_F(ExecutorClientOnProcesses, TimesMustBeAsManyAsPrograms) {
   ExecutorClient client(config());
   TimeRequest time;
   time.tasks = {client.load(Task()), client.load(Task())};
@@ -367,10 +372,10 @@ TEST_F(ExecutorClientTest, TimesMustBeAsManyAsPrograms) {
   time.seed = 3;
   EXPECT_EQ(client.time(time, milliseconds(20000)).device_ms.size(), 3u);
   time.seed = 2;
-  EXPECT_EQ(client.time(time, milliseconds(20000)).status, "died");
+  EXPECT_EQ(client.time(time, milliseconds(20000)).status, ReplyStatus::kDied);
 }
 
-TEST_F(ExecutorClientTest, ProcessesServeReferencesSideBySide) {
+TEST_F(ExecutorClientOnProcesses, ProcessesServeReferencesSideBySide) {
   ExecutorConfig settings = config();
   settings.processes = 2;
   ExecutorClient client(settings);
@@ -378,7 +383,7 @@ TEST_F(ExecutorClientTest, ProcessesServeReferencesSideBySide) {
   const int shared = client.load(Task());
   const auto trial = [&](int reference, int candidate, uint64_t seed) {
     const TrialReport report = client.trial({reference, candidate, seed}, milliseconds(20000));
-    EXPECT_EQ(report.status, "ok") << report.message;
+    EXPECT_EQ(report.status, ReplyStatus::kOk) << report.message;
     return report.idle_launches;  // all that the process has loaded
   };
   std::thread other([&] { trial(references[1], shared, 9); });
@@ -390,7 +395,8 @@ TEST_F(ExecutorClientTest, ProcessesServeReferencesSideBySide) {
   EXPECT_EQ(std::set<int>(first.begin(), first.end()), (std::set<int>{references[0], shared}));
   EXPECT_EQ(std::set<int>(second.begin(), second.end()), (std::set<int>{references[1], shared}));
   // One dies; the other one keeps what it has.
-  EXPECT_EQ(client.trial({references[0], shared, 5}, milliseconds(20000)).status, "died");
+  EXPECT_EQ(client.trial({references[0], shared, 5}, milliseconds(20000)).status,
+            ReplyStatus::kDied);
   EXPECT_EQ(trial(references[1], shared, 0), second);
   client.unload(shared);
   EXPECT_EQ(trial(references[1], references[1], 0), (std::vector<int>{references[1]}));
@@ -398,7 +404,7 @@ TEST_F(ExecutorClientTest, ProcessesServeReferencesSideBySide) {
   EXPECT_EQ(client.restarts(), 1);
 }
 
-TEST_F(ExecutorClientTest, WhatIsTimedHasTheDeviceAlone) {
+TEST_F(ExecutorClientOnProcesses, WhatIsTimedHasTheDeviceAlone) {
   ExecutorConfig settings = config();
   settings.processes = 3;
   ExecutorClient client(settings);
@@ -412,12 +418,12 @@ TEST_F(ExecutorClientTest, WhatIsTimedHasTheDeviceAlone) {
           TimeRequest time;
           time.tasks = {id};
           time.seed = 1;
-          good += client.time(time, milliseconds(20000)).status == "ok";
+          good += client.time(time, milliseconds(20000)).status == ReplyStatus::kOk;
         } else {
           // A death in between: the spare that is set up is waited for by all that is timed.
           const uint64_t seed = t == 4 && i == 5 ? 5 : 10;
           const TrialReport report = client.trial(request(id, seed), milliseconds(20000));
-          good += report.status == (seed == 5 ? "died" : "ok");
+          good += report.status == (seed == 5 ? ReplyStatus::kDied : ReplyStatus::kOk);
         }
       }
     });
@@ -428,7 +434,7 @@ TEST_F(ExecutorClientTest, WhatIsTimedHasTheDeviceAlone) {
 
 // Candidates of one reference go through their trials together, so that each trial's reference side
 // is needed for all of them at once.
-TEST_F(ExecutorClientTest, CandidatesOfOneReferenceTakeTurns) {
+TEST_F(ExecutorClientOnProcesses, CandidatesOfOneReferenceTakeTurns) {
   for (int processes : {1, 2}) {
     SCOPED_TRACE(processes);
     std::filesystem::remove(folder_.path() / "order");
@@ -450,7 +456,7 @@ TEST_F(ExecutorClientTest, CandidatesOfOneReferenceTakeTurns) {
         size_t next = 0;
         client.trials(requests, milliseconds(20000), [&](size_t i, const TrialReport& report) {
           EXPECT_EQ(i, next++);
-          done += report.status == "ok";
+          done += report.status == ReplyStatus::kOk;
           return true;
         });
       });
@@ -469,13 +475,13 @@ TEST_F(ExecutorClientTest, CandidatesOfOneReferenceTakeTurns) {
 }
 
 // What waits to be alone keeps nobody from beginning: here two trials that wait for each other.
-TEST_F(ExecutorClientTest, WhoWaitsToBeAloneHoldsUpNobody) {
+TEST_F(ExecutorClientOnProcesses, WhoWaitsToBeAloneHoldsUpNobody) {
   ExecutorConfig settings = config();
   settings.processes = 2;
   ExecutorClient client(settings);
   const std::vector<int> references = {client.load(Task()), client.load(Task())};
   const auto meets = [&](int reference) {
-    EXPECT_EQ(client.trial(request(reference, 9), milliseconds(20000)).status, "ok");
+    EXPECT_EQ(client.trial(request(reference, 9), milliseconds(20000)).status, ReplyStatus::kOk);
   };
   std::thread first([&] { meets(references[0]); });
   std::this_thread::sleep_for(milliseconds(500));  // until it is there
@@ -483,7 +489,7 @@ TEST_F(ExecutorClientTest, WhoWaitsToBeAloneHoldsUpNobody) {
     TimeRequest time;
     time.tasks = {references[0]};
     time.seed = 1;
-    EXPECT_EQ(client.time(time, milliseconds(20000)).status, "ok");
+    EXPECT_EQ(client.time(time, milliseconds(20000)).status, ReplyStatus::kOk);
   });
   std::this_thread::sleep_for(milliseconds(100));
   meets(references[1]);
@@ -493,7 +499,7 @@ TEST_F(ExecutorClientTest, WhoWaitsToBeAloneHoldsUpNobody) {
 }
 
 // The first of several processes may hang; what it once said is known.
-TEST_F(ExecutorClientTest, NobodyWaitsForAGreeting) {
+TEST_F(ExecutorClientOnProcesses, NobodyWaitsForAGreeting) {
   ExecutorConfig settings = config();
   settings.processes = 2;
   ExecutorClient client(settings);
@@ -507,28 +513,30 @@ TEST_F(ExecutorClientTest, NobodyWaitsForAGreeting) {
   hangs.join();
 }
 
-TEST_F(ExecutorClientTest, WhatIsLateIsTriedAgainAlone) {
+TEST_F(ExecutorClientOnProcesses, WhatIsLateIsTriedAgainAlone) {
   ExecutorConfig settings = config();
   settings.processes = 2;
   ExecutorClient client(settings);
   const int id = client.load(Task());
-  EXPECT_EQ(client.trial(request(id, 11), milliseconds(1000)).status, "ok");  // late the first time
+  EXPECT_EQ(client.trial(request(id, 11), milliseconds(1000)).status,
+            ReplyStatus::kOk);  // late the first time
   EXPECT_EQ(client.restarts(), 1);
   const TrialReport report = client.trial(request(id, 2), milliseconds(300));
-  EXPECT_EQ(report.status, "died");
+  EXPECT_EQ(report.status, ReplyStatus::kDied);
   EXPECT_NE(report.message.find("in time"), std::string::npos) << report.message;
-  std::vector<std::string> statuses;
+  std::vector<ReplyStatus> statuses;
   client.trials({request(id, 0), request(id, 2), request(id, 0)}, milliseconds(300),
                 [&](size_t i, const TrialReport& each) {
                   EXPECT_EQ(i, statuses.size());
                   statuses.push_back(each.status);
                   return true;
                 });
-  EXPECT_EQ(statuses, (std::vector<std::string>{"ok", "died", "ok"}));
+  EXPECT_EQ(statuses,
+            (std::vector<ReplyStatus>{ReplyStatus::kOk, ReplyStatus::kDied, ReplyStatus::kOk}));
 }
 
 // What others keep for later is theirs no more.
-TEST_F(ExecutorClientTest, WhatLacksMemoryIsTriedAgainWithTheOthers) {
+TEST_F(ExecutorClientOnProcesses, WhatLacksMemoryIsTriedAgainWithTheOthers) {
   for (const bool timed : {false, true}) {
     SCOPED_TRACE(timed);
     ExecutorConfig settings = config();
@@ -536,29 +544,30 @@ TEST_F(ExecutorClientTest, WhatLacksMemoryIsTriedAgainWithTheOthers) {
     settings.processes = 2;
     ExecutorClient client(settings);
     const int one = client.load(Task()), other = client.load(Task());
-    EXPECT_EQ(client.trial(request(one, 0), milliseconds(20000)).status, "ok");
-    EXPECT_EQ(client.trial(request(other, 0), milliseconds(20000)).status, "ok");
+    EXPECT_EQ(client.trial(request(one, 0), milliseconds(20000)).status, ReplyStatus::kOk);
+    EXPECT_EQ(client.trial(request(other, 0), milliseconds(20000)).status, ReplyStatus::kOk);
     if (timed) {
       TimeRequest time;
       time.tasks.assign(12, one);  // as many as the seed says
       time.seed = 12;
-      EXPECT_EQ(client.time(time, milliseconds(20000)).status, "ok");
+      EXPECT_EQ(client.time(time, milliseconds(20000)).status, ReplyStatus::kOk);
     } else {
-      std::vector<std::string> statuses;
+      std::vector<ReplyStatus> statuses;
       client.trials({request(one, 0), request(one, 12), request(one, 0)}, milliseconds(20000),
                     [&](size_t i, const TrialReport& each) {
                       EXPECT_EQ(i, statuses.size());
                       statuses.push_back(each.status);
                       return true;
                     });
-      EXPECT_EQ(statuses, (std::vector<std::string>{"ok", "ok", "ok"}));
+      EXPECT_EQ(statuses,
+                (std::vector<ReplyStatus>{ReplyStatus::kOk, ReplyStatus::kOk, ReplyStatus::kOk}));
       // Who takes the reports may fail, which is no executor's.
       EXPECT_THROW(client.trials({request(other, 0)}, milliseconds(20000),
                                  [](size_t, const TrialReport&) -> bool {
                                    throw EnvironmentError("of who takes");
                                  }),
                    EnvironmentError);
-      EXPECT_EQ(client.trial(request(one, 0), milliseconds(20000)).status, "ok");
+      EXPECT_EQ(client.trial(request(one, 0), milliseconds(20000)).status, ReplyStatus::kOk);
     }
     EXPECT_EQ(client.restarts(), 0);
   }
@@ -568,17 +577,17 @@ TEST_F(ExecutorClientTest, WhatLacksMemoryIsTriedAgainWithTheOthers) {
   EXPECT_EQ(alone.trial(request(id, 12), milliseconds(20000)).message, "reference: out of memory");
 }
 
-TEST_F(ExecutorClientTest, OneThatHasNoRoomToStartIsStartedWithTheOthersMemory) {
+TEST_F(ExecutorClientOnProcesses, OneThatHasNoRoomToStartIsStartedWithTheOthersMemory) {
   ExecutorConfig settings = config();
   settings.processes = 2;
   ExecutorClient client(settings);
   const int one = client.load(Task()), other = client.load(Task());
-  EXPECT_EQ(client.trial(request(one, 0), milliseconds(20000)).status, "ok");
+  EXPECT_EQ(client.trial(request(one, 0), milliseconds(20000)).status, ReplyStatus::kOk);
   std::ofstream(folder_.path() / "full");
-  EXPECT_EQ(client.trial(request(other, 0), milliseconds(20000)).status, "ok");
+  EXPECT_EQ(client.trial(request(other, 0), milliseconds(20000)).status, ReplyStatus::kOk);
 }
 
-TEST_F(ExecutorClientTest, OneThatDoesNotStartIsAnEnvironmentError) {
+TEST_F(ExecutorClientOnProcesses, OneThatDoesNotStartIsAnEnvironmentError) {
   for (const auto& [script, says] : std::vector<std::pair<std::string, std::string>>{
            {"import sys; sys.exit('no GPU was found')", "no GPU was found"},
            {"import socket; socket.socket(fileno=3).send(b'x' * 16)", "no frame"}}) {

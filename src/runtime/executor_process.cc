@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "formats/base/error.h"
-#include "worker/worker_pool.h"
 #include "formats/install.h"
+#include "worker/worker_pool.h"
 
 namespace kw {
 namespace {
@@ -118,12 +118,10 @@ Json ExecutorProcess::greeting() {
     const Deadline deadline = deadline_in(start_deadline_);
     send({{{"kind", "hello"}}, {}}, deadline);
     const Json hello = receive(deadline);
-    const JsonReader in(hello, "hello");
-    if (in.at("status").string() == "ok") {
-      ++greeted_;
-      return hello;
-    }
-    throw EnvironmentError("the executor does not start: " + in.at("message").string());
+    const Reply reply = reply_from_json(JsonReader(hello, "hello"));
+    if (!reply.ok()) throw EnvironmentError("the executor does not start: " + reply.message);
+    ++greeted_;
+    return hello;
   } catch (const ExecutorDied& death) {
     throw EnvironmentError(death.what());
   } catch (const InputError& error) {

@@ -1,5 +1,5 @@
-// One executor process from its start to its death, asked frame by frame. Torch-free. For one
-// thread, which it ends with.
+// One executor process from its start to its death, to which requests go frame by frame.
+// Torch-free. For one thread, with which the process ends.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ struct ExecutorConfig {
   bool sandbox = true;             // of its workers; false only by the user's explicit flag
   bool wall_clock = false;         // the cpu backend times by the host's clock: for tests
   int processes = 1;
-  int gpu = -1;  // of those that this process may see; -1: the first
+  int gpu = -1;  // index among the GPUs that this process may see; -1: the first
   std::chrono::milliseconds start_deadline{60000};
   // The cpu backend's interpreter is a copy of this one (of the same Python and sandbox), which
   // outlives the process; null: it imports torch and triton itself.
@@ -41,22 +41,22 @@ struct ExecutorDied : std::runtime_error {
 
 class ExecutorProcess {
  public:
-  // InputError for a GPU that is not there.
+  // Throws InputError for a GPU that is not there.
   explicit ExecutorProcess(const ExecutorConfig& config);
   ~ExecutorProcess();
 
-  // ExecutorDied when it does not take it in time.
+  // Throws ExecutorDied if the process does not take the request in time.
   void send(const Frame& request, Deadline deadline);
-  // The next answer, in the order of requests. ExecutorDied when there is none in time.
+  // Returns the next answer, in the order of requests. Throws ExecutorDied if none comes in time.
   Json receive(Deadline deadline);
-  // What it says when it is set up, and, the second time, when its libraries are loaded.
-  // EnvironmentError when it does not start.
+  // Returns what the process says once it is set up and, the second time, once its libraries are
+  // loaded. Throws EnvironmentError if it does not start.
   Json greeting();
-  // Waits until nothing is being set up. EnvironmentError as above.
+  // Waits until nothing is being set up. Throws as greeting() does.
   void make_ready();
 
  private:
-  // Kills it and throws. An empty `how` means that it ended by itself.
+  // Kills the process and throws. An empty `how` means that it had already ended.
   [[noreturn]] void die(std::string how, bool late = false);
   void wait_for_news(Deadline deadline);
 

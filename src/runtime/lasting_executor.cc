@@ -12,7 +12,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience{2000};  // beside what is expected
+constexpr milliseconds kPatience{2000};  // in addition to what is expected
+
+Reply died(std::string message) { return {ReplyStatus::kDied, Cause::kNone, std::move(message)}; }
 
 }  // namespace
 
@@ -48,7 +50,7 @@ void LastingExecutor::trials(const std::vector<TrialRequest>& requests, size_t f
     std::function<void()> work;
     ~AtTheEnd() { work(); }
   };
-  // Nobody waits for what is dropped, but others for the executor.
+  // Nobody waits for an answer that is dropped, but others may wait for the executor.
   milliseconds longest{0};
   const AtTheEnd drop{[&] { drop_answer(deadline_in(std::min(wait, 20 * longest + kPatience))); }};
   Json text = to_json(requests.at(first)), next;
@@ -70,7 +72,7 @@ void LastingExecutor::settle() {
   for (std::unique_ptr<ExecutorProcess>* executor : {&executor_, &spare_}) {
     try {
       if (*executor) (*executor)->make_ready();
-    } catch (const EnvironmentError&) {  // a new one says why, if it is so
+    } catch (const EnvironmentError&) {  // if none can start, the next one says so
       executor == &spare_ ? spare_.reset() : stop();
     }
   }
@@ -80,8 +82,10 @@ void LastingExecutor::release() {
   if (!executor_) return;
   try {
     const Json reply = call(Json{{"kind", "release"}}, deadline_in(config_.start_deadline));
-    if (reply.value("status", "") != "ok") stop();  // it has lost its device
+    if (!reply_from_json(JsonReader(reply, "release")).ok()) stop();  // it has lost its device
   } catch (const ExecutorDied&) {
+    stop();
+  } catch (const InputError&) {  // the reply makes no sense
     stop();
   }
 }
@@ -91,7 +95,7 @@ std::optional<LastingExecutor::Fault> LastingExecutor::ask(const Asked& asked, m
   std::optional<Fault> fault = attempt(asked, wait, read);
   if (fault && fault->killed) {
     fault = attempt(asked, wait, read);
-    if (fault && fault->killed) fault->status = "not-judged";
+    if (fault && fault->killed) fault->reply.status = ReplyStatus::kNotJudged;
   }
   late_ = fault && fault->late;
   return fault;
@@ -104,7 +108,7 @@ std::optional<LastingExecutor::Fault> LastingExecutor::attempt(const Asked& aske
   settle_own();
   if (asked.before) asked.before();
   std::optional<Fault> fault;
-  std::string status;
+  ReplyStatus status = ReplyStatus::kDied;
   try {
     const Deadline deadline = deadline_in(wait);
     for (size_t i = 0; i < asked.tasks.size() && !fault; ++i) {
@@ -115,16 +119,16 @@ std::optional<LastingExecutor::Fault> LastingExecutor::attempt(const Asked& aske
       status = read(JsonReader(reply, "reply"));
     }
   } catch (const ExecutorDied& death) {
-    fault = {"died", death.what(), death.killed, death.late};
+    fault = {died(death.what()), death.killed, death.late};
   } catch (const InputError& error) {
-    fault = {"died", std::string("the executor's answer is not valid: ") + error.what()};
+    fault = {died(std::string("the executor's answer is not valid: ") + error.what())};
   }
-  if ((fault ? fault->status : status) == "died") stop();
+  if ((fault ? fault->reply.status : status) == ReplyStatus::kDied) stop();
   return fault;
 }
 
-// The executor's reply to `request`, which may have been sent ahead as an earlier one's `next`;
-// what it takes, however it ends, is time that it was busy.
+// Returns the executor's reply to `request`, which may have been sent ahead as an earlier request's
+// `next`. The time this takes counts as busy, however it ends.
 Json LastingExecutor::call(const Frame& request, Deadline deadline, const Json* next) {
   const Busy busy(busy_[request.json.at("kind").get<std::string>()]);
   try {
@@ -135,7 +139,7 @@ Json LastingExecutor::call(const Frame& request, Deadline deadline, const Json* 
     }
     return executor_->receive(deadline);
   } catch (...) {
-    stop();  // or an answer that is still to come would be taken for the next one's
+    stop();  // else an answer that is still to come would be taken for the next request's
     throw;
   }
 }
@@ -144,7 +148,7 @@ Json LastingExecutor::call(const Json& request, Deadline deadline, const Json* n
   return call(Frame{request, {}}, deadline, next);
 }
 
-// Of a request that was sent ahead and is not wanted any more.
+// Drops the answer to a request that was sent ahead and is not wanted any more.
 void LastingExecutor::drop_answer(Deadline deadline) {
   if (!std::exchange(sent_ahead_, false)) return;
   const Busy busy(busy_["trial"]);
@@ -155,8 +159,8 @@ void LastingExecutor::drop_answer(Deadline deadline) {
   }
 }
 
-// No request's deadline is to count that libraries are loaded. One that dies of it is replaced,
-// once.
+// Waits until libraries are loaded, as no request's deadline includes that. A process that dies of
+// it is replaced once.
 void LastingExecutor::settle_own() {
   try {
     executor_->make_ready();
@@ -167,14 +171,16 @@ void LastingExecutor::settle_own() {
   }
 }
 
-// After a first death a spare process is kept: where many candidates break their executor, as in
-// reinforcement learning, nobody waits for PyTorch and the device to be set up each time.
+// Takes the spare process or starts one. After the first death there is always a spare. In
+// reinforcement learning many candidates break their executor, and the set-up of PyTorch and the
+// device would delay every next one.
 void LastingExecutor::start() {
   if (executor_) return;
   executor_ = std::move(spare_);
   try {
     if (executor_) hello_ = executor_->greeting();
-  } catch (const EnvironmentError&) {  // it died while it waited; a new one says why, if it is so
+  } catch (
+      const EnvironmentError&) {  // it died while it waited; if one cannot start, the next says so
     executor_.reset();
   }
   if (!executor_) {
@@ -192,7 +198,7 @@ void LastingExecutor::stop() {
   sent_ahead_ = false;
 }
 
-// What is wrong with the task, where the executor does not load it.
+// Loads a task. Returns what is wrong with it if the executor does not load it.
 std::optional<LastingExecutor::Fault> LastingExecutor::require(int id, Deadline deadline) {
   if (loaded_.contains(id)) return std::nullopt;
   const auto task = tasks_.find(id);
@@ -201,9 +207,8 @@ std::optional<LastingExecutor::Fault> LastingExecutor::require(int id, Deadline 
   request.json["kind"] = "load";
   request.json["id"] = id;
   const Json reply = call(request, deadline);
-  const JsonReader in(reply, "load");
-  const std::string status = in.at("status").string();
-  if (status != "ok") return Fault{status, in.at("message").string()};
+  Reply loaded = reply_from_json(JsonReader(reply, "load"));
+  if (!loaded.ok()) return Fault{std::move(loaded)};
   loaded_.insert(id);
   return std::nullopt;
 }

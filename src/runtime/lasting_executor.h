@@ -1,7 +1,7 @@
-// An executor that lasts: remembers which tasks were loaded, and starts a process anew (and loads
-// again on demand) after a crash, a sticky CUDA error or a hang; from the first of these on another
-// one waits, set up, to take its place. Torch-free. For one thread: a process ends with the one
-// that started it.
+// An executor that outlives its process. It remembers which tasks were loaded. After a crash, a
+// sticky CUDA error or a hang it starts another process, and loads the tasks again on demand. From
+// the first such end on a spare process waits, set up, to take the place of the next. Torch-free.
+// For one thread, as a process ends with the thread that started it.
 #pragma once
 
 #include <chrono>
@@ -26,29 +26,30 @@ class LastingExecutor {
 
   explicit LastingExecutor(ExecutorConfig config) : config_(std::move(config)) {}
 
-  // EnvironmentError when it does not start; of all that need it, too.
+  // Throws EnvironmentError if the process does not start, as do all members that need one.
   const Json& hello();
   void hold(int id, std::shared_ptr<const Task> task) { tasks_.emplace(id, std::move(task)); }
   void unload(int id);
 
-  // Loads what is missing and sends the request; `parse` reads the reply. An executor that somebody
-  // kills says nothing of the request: it is made again, once. `before` is called when the executor
-  // is ready, before it is asked.
+  // Loads missing tasks and sends the request; `parse` reads the reply. A process that somebody
+  // else kills says nothing about the request, which is then repeated once. `before` is called when
+  // the process is ready, before the request is sent.
   template <class Report, class Parse>
   Report request(const Json& json, const std::vector<int>& tasks, Milliseconds wait,
                  const Parse& parse, const std::function<void()>& before = {}) {
     return request<Report>({json, tasks, nullptr, before}, wait, parse);
   }
-  // ExecutorClient::trials from place `first` on, by this executor. Where others are waiting for
-  // it, who need not wait for all of them, it returns between two trials.
+  // Runs Executor::trials from place `first` on. Returns between two trials if others wait, as they
+  // need not wait for all of them.
   void trials(const std::vector<TrialRequest>& requests, size_t first, Milliseconds wait,
               const std::function<bool()>& others_wait,
               const std::function<bool(size_t, TrialReport)>& take);
   bool was_late() const { return late_; }  // the last request had no answer in time
 
-  // Waits until nothing is being set up: that uses the device and a core, which times would show.
+  // Waits until no process is being set up, as that uses the device and a core and would distort
+  // times.
   void settle();
-  // What the process keeps of the device's memory for later requests, where there is one.
+  // Gives back the device's memory that the process, if there is one, keeps for later requests.
   void release();
 
   std::map<std::string, double> busy_seconds() const { return busy_; }
@@ -59,17 +60,16 @@ class LastingExecutor {
   struct Asked {
     const Json& json;
     const std::vector<int>& tasks;
-    const Json* next;  // what will be requested of the same tasks afterwards: the executor has it
-                       // already when this one is done
+    const Json* next;  // the following request for the same tasks, which is sent ahead
     std::function<void()> before;
   };
-  // Of a request that has no answer.
+  // Why a request has no answer.
   struct Fault {
-    std::string status, message;
+    Reply reply;  // in place of the answer
     bool killed = false, late = false;
   };
   // Reads an answer and returns its status.
-  using Read = std::function<std::string(const JsonReader&)>;
+  using Read = std::function<ReplyStatus(const JsonReader&)>;
 
   template <class Report, class Parse>
   Report request(const Asked& asked, Milliseconds wait, const Parse& parse) {
@@ -80,8 +80,7 @@ class LastingExecutor {
     });
     if (!fault) return report;
     report = {};
-    report.status = fault->status;
-    report.message = fault->message;
+    static_cast<Reply&>(report) = fault->reply;
     return report;
   }
   std::optional<Fault> ask(const Asked& asked, Milliseconds wait, const Read& read);
@@ -100,7 +99,7 @@ class LastingExecutor {
   bool late_ = false;
   std::map<int, std::shared_ptr<const Task>> tasks_;
   std::set<int> loaded_;     // by the present process
-  bool sent_ahead_ = false;  // to it, the request that comes next
+  bool sent_ahead_ = false;  // whether it already has the next request
   int starts_ = 0;
   std::map<std::string, double> busy_;  // seconds by kind of request
 };

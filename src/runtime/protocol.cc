@@ -1,5 +1,6 @@
 #include "runtime/protocol.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -16,6 +17,10 @@ constexpr int kMaxPlaces = 1'000'000;
 constexpr std::array<std::string_view, 15> kVariationNames = {
     "plain", "scale-down", "scale-up",   "negative", "mixed-signs", "affine", "integers", "uneven",
     "zeros", "blank",      "parameters", "used",     "not-finite",  "far",    "constant"};
+
+constexpr std::array<std::string_view, 4> kStatusNames = {"ok", "failed", "not-judged", "died"};
+constexpr std::array<std::string_view, 3> kSideNames = {"", "reference", "candidate"};
+constexpr std::string_view kOutOfMemory = "out of memory";  // how a message of Cause ends
 
 // JSON has no infinities: they are tagged as in task.md.
 Json number_to_json(double x) {
@@ -151,19 +156,50 @@ std::vector<std::vector<double>> series_from_json(const JsonReader& in) {
   return series;
 }
 
-// "status" and "message", common to all replies. True when the rest of the reply follows.
-template <class Report>
-bool read_status(const JsonReader& in, Report& report) {
-  report.status = in.at("status").string();
-  if (report.status == "ok") return true;
-  if (report.status != "failed" && report.status != "not-judged" && report.status != "died") {
-    in.at("status").fail("expected \"ok\", \"failed\", \"not-judged\" or \"died\"");
+// Reads what all replies have in common. Returns whether the rest of the reply follows.
+bool read_status(const JsonReader& in, Reply& reply) {
+  reply = reply_from_json(in);
+  return reply.ok();
+}
+
+ReplyStatus status_from_json(const JsonReader& in) {
+  const std::string name = in.string();
+  const auto found = std::find(kStatusNames.begin(), kStatusNames.end(), name);
+  if (found == kStatusNames.end()) {
+    in.fail("expected \"ok\", \"failed\", \"not-judged\" or \"died\"");
   }
-  report.message = in.at("message").string();
-  return false;
+  return static_cast<ReplyStatus>(found - kStatusNames.begin());
+}
+
+Side side_from_json(const JsonReader& in) {
+  const std::string name = in.string();
+  const auto found = std::find(kSideNames.begin(), kSideNames.end(), name);
+  if (found == kSideNames.end()) in.fail("expected \"\", \"reference\" or \"candidate\"");
+  return static_cast<Side>(found - kSideNames.begin());
 }
 
 }  // namespace
+
+std::string_view status_name(ReplyStatus status) {
+  return kStatusNames.at(static_cast<size_t>(status));
+}
+
+std::string_view side_name(Side side) { return kSideNames.at(static_cast<size_t>(side)); }
+
+Json to_json(const Reply& reply) {
+  return {{"status", status_name(reply.status)}, {"message", reply.message}};
+}
+
+Reply reply_from_json(const JsonReader& in) {
+  Reply reply;
+  reply.status = status_from_json(in.at("status"));
+  if (reply.ok()) return reply;
+  reply.message = in.at("message").string();
+  if (reply.status == ReplyStatus::kNotJudged && reply.message.ends_with(kOutOfMemory)) {
+    reply.cause = Cause::kOutOfMemory;
+  }
+  return reply;
+}
 
 std::string_view variation_name(Variation variation) {
   return kVariationNames.at(static_cast<size_t>(variation));
@@ -216,8 +252,9 @@ TrialRequest trial_request_from_json(const JsonReader& in) {
 }
 
 Json to_json(const TrialReport& report) {
-  Json out = {{"status", report.status}, {"message", report.message}, {"fault", report.fault}};
-  if (report.status != "ok") return out;
+  Json out = to_json(static_cast<const Reply&>(report));
+  out["fault"] = side_name(report.fault);
+  if (!report.ok()) return out;
   out["difference"] = report.difference;
   out["outputs"] = Json::array();
   for (const OutputErrors& errors : report.outputs) out["outputs"].push_back(to_json(errors));
@@ -232,7 +269,8 @@ Json to_json(const TrialReport& report) {
 TrialReport trial_report_from_json(const JsonReader& in) {
   TrialReport report;
   const bool ok = read_status(in, report);
-  if (in.has("fault")) report.fault = in.at("fault").string();  // absent from general failures
+  if (in.has("fault"))
+    report.fault = side_from_json(in.at("fault"));  // absent from general failures
   if (!ok) return report;
   report.difference = in.at("difference").string();
   for (const JsonReader& errors : items_up_to(in.at("outputs"), kMaxOutputs)) {
@@ -286,8 +324,8 @@ TimeRequest time_request_from_json(const JsonReader& in) {
 }
 
 Json to_json(const TimeReport& report) {
-  Json out = {{"status", report.status}, {"message", report.message}};
-  if (report.status != "ok") return out;
+  Json out = to_json(static_cast<const Reply&>(report));
+  if (!report.ok()) return out;
   out["device_ms"] = series_to_json(report.device_ms);
   out["wall_ms"] = series_to_json(report.wall_ms);
   out["outputs_checked"] = report.outputs_checked;
@@ -327,8 +365,8 @@ ExamineRequest examine_request_from_json(const JsonReader& in) {
 }
 
 Json to_json(const ExamineReport& report) {
-  Json out = {{"status", report.status}, {"message", report.message}};
-  if (report.status != "ok") return out;
+  Json out = to_json(static_cast<const Reply&>(report));
+  if (!report.ok()) return out;
   out["outputs"] = Json::array();
   for (const ExaminedOutput& output : report.outputs) {
     out["outputs"].push_back({{"dtype", output.dtype},

@@ -9,10 +9,8 @@
 //   {"kind": "time", ...TimeRequest}      -> TimeReport
 //   {"kind": "examine", ...ExamineRequest}-> ExamineReport
 //
-// Every reply has "status": "ok"; "failed" ("message"; the executor lives on); "not-judged"
-// ("message"; the cpu backend cannot run this construct or finds it too large); or "died"
-// ("message"; the device is lost and the executor ends). Numbers that JSON cannot hold are tagged
-// as in task.md.
+// Every reply has a "status": "ok", "failed", "not-judged" or "died" (ReplyStatus). All but "ok"
+// have a "message". Numbers that JSON cannot hold are tagged as in task.md.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +24,8 @@
 
 namespace kw {
 
-// How the inputs of a trial are changed after they are drawn. Only floating tensors are touched,
-// and masks where it says so.
+// How the inputs of a trial are changed after they are drawn. Only floating tensors change, and
+// masks where a line says so.
 enum class Variation {
   kPlain,
   kScaleDown,
@@ -36,7 +34,7 @@ enum class Variation {
   kMixedSigns,
   kAffine,    // constant parameters become random, constant masks too
   kIntegers,  // parameters too become small integers
-  kUneven,    // scales differ by position, and what stands first and last is large
+  kUneven,    // scales differ by position, and the first and last elements are large
   kZeros,     // some elements, rows and columns are zero, some rows constant; of random masks some
               // rows and columns hold nothing but zeros, or ones
   kBlank,     // nothing but zeros
@@ -47,8 +45,8 @@ enum class Variation {
   kConstant     // each row is one number
 };
 std::string_view variation_name(Variation variation);
-// What happens at the edge of a task's domain: where the reference is not finite, a candidate may
-// be anything.
+// Returns whether a variation is at the edge of a task's domain. There a candidate may be anything
+// where the reference is not finite.
 bool is_edge(Variation variation);
 
 // How a draw is varied: TrialRequest.
@@ -56,10 +54,11 @@ struct Varied {
   Variation variation = Variation::kPlain;
   int only = -1;
   std::vector<int> fixed;
-  bool neighbours = false;  // of what the reference runs on: the draw is the same
+  bool neighbours = false;  // changes what the reference runs on; the draw stays the same
   auto operator<=>(const Varied&) const = default;
 };
-// What a reference gives in a trial is the same for each candidate: task id, seed.
+// Task id, seed and variation. They decide what a reference gives in a trial, so that it is the
+// same for each candidate.
 using ReferenceKey = std::tuple<int, uint64_t, Varied>;
 
 struct TrialRequest {
@@ -70,14 +69,14 @@ struct TrialRequest {
   int only = -1;             // the one input that varies; -1: all
   std::vector<int> fixed;    // of the reference's state, the entries that stay as they are
   bool check_noop = false;   // run again with all launches skipped: TrialReport::no_launch_changes
-  bool each_launch = false;  // and once for each forward launch: TrialReport::idle_launches
-  // A candidate that writes to tensors of its own is called before, on other inputs.
+  bool each_launch = false;  // run once without each forward launch: TrialReport::idle_launches
+  // A candidate that writes to its own tensors is first called on other inputs.
   bool second_call = true;
-  // Fresh memory holds numbers, as what others left there, and not poison.
+  // Fresh memory holds numbers, like memory that was used before, instead of poison.
   bool used_memory = false;
-  // The reference errs as much as on inputs a unit in the last place off, if that is more.
+  // The reference's error is at least its error on inputs that are a unit in the last place off.
   bool neighbours = false;
-  // False: an access outside of a buffer is nobody's concern while it stays near; for selftest.
+  // False: accesses just outside of a buffer are ignored. For selftest.
   bool guards = true;
 
   ReferenceKey reference_key() const {
@@ -106,50 +105,72 @@ struct OutputErrors {
   // Without a dimension: the elements of the smaller of two scales (executor/compare/scales.h).
   double section_excess = 0, section_error = 0, section_allowed = 0;
   int64_t section_dim = -1, section_index = -1;
-  // Of a trial on integers: elements whose answer is one that the reference finds, and of them
-  // those that the candidate misses (executor/discrete/integers.h). None where the reference misses
+  // In a trial on integers: the number of elements whose exact answer the reference finds, and how
+  // many of them the candidate misses (executor/discrete/integers.h). Zero if the reference misses
   // any.
   int64_t integers = 0, integers_wrong = 0;
   double allclose_worst = 0;  // max of |c - r| / (atol + rtol |r|) with 1e-2 each (KernelBench)
   bool reference_finite = true;
-  // Elements that are finite in fp64, none where the reference is not finite in all of them; and of
-  // them those that are not in the candidate.
+  // The number of elements that are finite in fp64, and how many of them are not finite in the
+  // candidate. Zero if the reference is not finite in all of them.
   int64_t finite = 0, lost = 0;
 };
 
-struct TrialReport {
-  std::string status, message;
-  std::string fault;       // of "failed" and "not-judged": "reference" or "candidate"
-  std::string difference;  // for people: the first thing that made a bool below false
+// What became of a request.
+enum class ReplyStatus {
+  kOk,
+  kFailed,     // the executor lives on
+  kNotJudged,  // nothing can be said of what was asked for
+  kDied        // the device is lost, and the executor has ended or is about to end
+};
+std::string_view status_name(ReplyStatus status);
+// Why a reply is not judged, if the supervisor can do something about it.
+enum class Cause { kNone, kOutOfMemory };
+// Whose run a trial ended in.
+enum class Side { kNone, kReference, kCandidate };
+std::string_view side_name(Side side);  // empty for kNone
+
+// What all replies have in common.
+struct Reply {
+  ReplyStatus status = ReplyStatus::kFailed;
+  Cause cause = Cause::kNone;  // of kNotJudged
+  std::string message;         // of all but kOk; one line for people
+  bool ok() const { return status == ReplyStatus::kOk; }
+};
+
+struct TrialReport : Reply {
+  Side fault = Side::kNone;  // of kFailed and kNotJudged
+  std::string difference;    // for people: the first thing that made a bool below false
   std::vector<OutputErrors> outputs;
   bool inputs_unchanged = true;    // candidate left its inputs as they were
   bool guards_intact = true;       // bytes around every buffer
   bool state_equal = true;         // parameters of both sides agree before the call
   bool buffers_equal = true;       // buffers the reference updates agree after the call
   bool passes_zeros = false;       // an all-zero answer would be within tolerance: degenerate
-  bool passes_stale = false;       // the answer to other inputs would
+  bool passes_stale = false;       // the answer to other inputs would pass
   bool no_launch_changes = true;   // with all launches no-ops, some output changes
   std::vector<int> idle_launches;  // forward step indices whose omission changes no output
   double seconds = 0;
-  // Of them, on what: "draw" (inputs and parameters), "candidate", "noop" (calls without launches),
-  // "reference: ..." (each of its runs, and its errors), "compare", "keep".
+  // What the seconds were spent on: "draw" (inputs and parameters), "candidate", "noop" (calls
+  // without launches), "reference: ..." (each of its runs, and its errors), "compare", "keep".
   std::map<std::string, double> phases;
   int64_t peak_bytes = 0;
 };
 
-// What medians of ratios are off from one process to the next, whatever the number of rounds: where
-// memory lies, which values are multiplied. Of whole measurements of ten tasks on an H200, none was
-// off by more where a run takes a millisecond (bench/intervals.py,
+// By how much medians of ratios differ from one process to the next, for any number of rounds.
+// Memory is placed elsewhere, and other values are multiplied. In whole measurements of ten tasks
+// on an H200, none differed by more where a run takes a millisecond (bench/intervals.py,
 // bench/h200/intervals_without_allowance.json).
 constexpr double kBetweenRuns = 0.005;
 
 // Below six values no order statistics enclose a median in 95 % of cases (2 * 0.5^5 > 0.05). The
-// interval of four or five is their range and a share of it to either side: 1.6 ranges of four and
-// 1.2 of five, where Student's interval for normal values is 1.42 and 1.07 expected ranges wide.
+// interval of four or five values is their range and a share of it to either side. It is 1.6 ranges
+// wide for four and 1.2 for five. Student's interval for normal values is 1.42 and 1.07 expected
+// ranges wide.
 constexpr size_t kFewRounds = 6;
 constexpr double few_stretch(size_t rounds) { return rounds < 5 ? 0.3 : 0.1; }
 
-// Task 0 as compiled by AOTInductor.
+// Task 0 as AOTInductor compiled it.
 struct PackageRequest {
   std::string path;
   bool graph = false;  // captured in a CUDA graph, as torch.compile's reduce-overhead does
@@ -157,59 +178,61 @@ struct PackageRequest {
 };
 
 struct TimeRequest {
-  std::vector<int> tasks;                // interleaved in random order, each round every one
-  std::vector<PackageRequest> packages;  // timed beside
+  std::vector<int> tasks;                // each round runs every one, in random order
+  std::vector<PackageRequest> packages;  // timed together with the tasks
   int rounds = 50;
   int input_sets = 2;
   bool own_inputs = false;  // each task is fed with its own inputs, not with task 0's
   uint64_t seed = 0;
   double max_seconds = 20;
-  // Ends before `rounds` once the time of task 0 over each other's is known: its 95 % interval is
-  // at most so wide, relative to itself; after four rounds at the earliest. 0: never. The
-  // processors' clock, and wall time of runs under a millisecond, are then taken in every sixteenth
-  // round.
+  // If not 0, timing may end before `rounds`, after four rounds at the earliest. It ends when the
+  // 95 % interval of the time of task 0 over each other's is at most this wide, relative to itself.
+  // The processors' clock, and wall time of runs under a millisecond, are then taken in every
+  // sixteenth round.
   double width = 0;
 };
 
-struct TimeReport {
-  std::string status, message;
+struct TimeReport : Reply {
   std::vector<std::vector<double>> device_ms;  // [task or package][round]
   std::vector<std::vector<double>> wall_ms;    // host time from call to completion
   std::vector<bool> outputs_checked;           // timed outputs equal an untimed run's
   std::vector<double> processor_mhz;           // as read after rounds; none when there is no clock
   int throttled_rounds = 0;  // slower than 95 % of the median clock, and left out above
-  // Seconds by what they are spent on: "timing: inputs" (with runs to warm up), "timing: runs",
+  // What the seconds were spent on: "timing: inputs" (with runs to warm up), "timing: runs",
   // "timing: checks".
   std::map<std::string, double> phases;
 };
 
-// A task by itself, on inputs as it draws them.
+// Examines one task alone, on inputs as it draws them.
 struct ExamineRequest {
   int task = 0;
   uint64_t seed = 0;
 };
 
-// Of a result. What is relative is so to its RMS in fp64; of integers and booleans it is the share
-// of elements that are not the same.
+// One result. Relative numbers are relative to its RMS in fp64. For integers and booleans they are
+// the share of elements that differ.
 struct ExaminedOutput {
   std::string dtype;
   int64_t elements = 0;
   int64_t nonfinite = 0;        // in the task's own precision or in fp64
   double rms = 0, largest = 0;  // in fp64, absolute
-  double anew = 0;              // what changes where all that it reads is drawn anew
+  double anew = 0;              // the change when everything it reads is drawn again
   double error = 0;             // own precision against fp64, relative RMS
-  double neighbour = 0;         // and where all of it is off by about a unit in the last place
+  double neighbour = 0;  // the change when all of that is off by about a unit in the last place
 };
 
-struct ExamineReport {
-  std::string status, message;
+struct ExamineReport : Reply {
   std::vector<ExaminedOutput> outputs;
-  // [entry of the state, then input][output]: what changes where this tensor alone is another.
+  // [entry of the state, then input][output]: the change when this tensor alone is replaced.
   std::vector<std::vector<double>> changes;
   double seconds = 0;
   int64_t peak_bytes = 0;
 };
 
+// "status" and "message". The cause is not written: a message that ends with "out of memory" says
+// it.
+Json to_json(const Reply& reply);
+Reply reply_from_json(const JsonReader& in);
 Json to_json(const TrialRequest& request);
 TrialRequest trial_request_from_json(const JsonReader& in);
 Json to_json(const TrialReport& report);

@@ -33,7 +33,7 @@ bool same(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == 
 
 TrialReport any_trial_report(std::mt19937_64& random) {
   TrialReport report;
-  report.status = "ok";
+  report.status = ReplyStatus::kOk;
   report.difference = "output 0";
   for (size_t i = random() % 4; i > 0; --i) {
     OutputErrors errors;
@@ -134,7 +134,7 @@ TEST(Protocol, ExaminationsKeepEverything) {
   EXPECT_EQ(back.task, 3);
   EXPECT_EQ(back.seed, UINT64_MAX);
   ExamineReport report;
-  report.status = "ok";
+  report.status = ReplyStatus::kOk;
   report.outputs = {{"float32", 7, 1, 2.5, 3.5, 0.5, 1e-7, 2e-7}, {"int64", 1, 0, 0, 0, 0, 0, 0.5}};
   report.changes = {{1, std::numeric_limits<double>::infinity()}, {0, 0.25}};
   report.seconds = 1.5;
@@ -171,7 +171,7 @@ TEST(Protocol, TimeRequestsAndReportsKeepEverything) {
   EXPECT_EQ(back.width, 0.125);
 
   TimeReport report;
-  report.status = "ok";
+  report.status = ReplyStatus::kOk;
   report.device_ms = {{1, 2}, {}};
   report.wall_ms = {{3}, {4.25}};
   report.outputs_checked = {true, false};
@@ -189,12 +189,34 @@ TEST(Protocol, TimeRequestsAndReportsKeepEverything) {
 }
 
 TEST(Protocol, EveryOtherStatusCarriesItsMessage) {
-  for (const char* status : {"failed", "not-judged", "died"}) {
-    const Json json = {{"status", status}, {"message", "why"}, {"fault", "candidate"}};
+  for (const auto status : {ReplyStatus::kFailed, ReplyStatus::kNotJudged, ReplyStatus::kDied}) {
+    const Json json = {{"status", status_name(status)}, {"message", "why"}, {"fault", "candidate"}};
     EXPECT_EQ(trial_report_from_json(JsonReader(json, "")).message, "why");
-    EXPECT_EQ(trial_report_from_json(JsonReader(json, "")).fault, "candidate");
+    EXPECT_EQ(trial_report_from_json(JsonReader(json, "")).fault, Side::kCandidate);
     EXPECT_EQ(time_report_from_json(JsonReader(json, "")).status, status);
   }
+}
+
+// The wire carries words alone: a lack of memory is known by its message, in both directions.
+TEST(Protocol, ALackOfMemoryIsACause) {
+  const auto cause = [](const char* status, const char* message) {
+    return reply_from_json(JsonReader({{"status", status}, {"message", message}}, "")).cause;
+  };
+  EXPECT_EQ(cause("not-judged", "reference: out of memory"), Cause::kOutOfMemory);
+  EXPECT_EQ(cause("not-judged", "somebody is timed"), Cause::kNone);
+  EXPECT_EQ(cause("failed", "out of memory"), Cause::kNone);
+  EXPECT_EQ(cause("ok", ""), Cause::kNone);
+  const Reply lacking{ReplyStatus::kNotJudged, Cause::kOutOfMemory, "out of memory"};
+  const Json json = to_json(lacking);
+  EXPECT_EQ(json, Json({{"status", "not-judged"}, {"message", "out of memory"}}));
+  EXPECT_EQ(reply_from_json(JsonReader(json, "")).cause, Cause::kOutOfMemory);
+}
+
+TEST(Protocol, WordsItDoesNotKnowAreRefused) {
+  const Json status = {{"status", "fine"}, {"message", "why"}};
+  EXPECT_THROW(reply_from_json(JsonReader(status, "")), InputError);
+  const Json side = {{"status", "failed"}, {"message", "why"}, {"fault", "nobody"}};
+  EXPECT_THROW(trial_report_from_json(JsonReader(side, "")), InputError);
 }
 
 // Each member of a good document is taken away, then given a value of every wrong type.
@@ -223,19 +245,19 @@ TEST(Protocol, ParsersAreStrict) {
   time.tasks = {1};
   expect_strict(to_json(time), time_request_from_json);
   TimeReport times;
-  times.status = "ok";
+  times.status = ReplyStatus::kOk;
   times.device_ms = times.wall_ms = {{1}};
   times.outputs_checked = {true};
   expect_strict(to_json(times), time_report_from_json);
   expect_strict(to_json(ExamineRequest{}), examine_request_from_json);
   ExamineReport examined;
-  examined.status = "ok";
+  examined.status = ReplyStatus::kOk;
   examined.outputs = {ExaminedOutput{}};
   examined.changes = {{1}};
   expect_strict(to_json(examined), examine_report_from_json);
 
   TrialReport report;
-  report.status = "ok";
+  report.status = ReplyStatus::kOk;
   report.outputs = {OutputErrors{}};
   const Json trial = to_json(report);
   ASSERT_NO_THROW(trial_report_from_json(JsonReader(trial, "")));

@@ -1,4 +1,4 @@
-// A thread that does what others ask, while they wait.
+// A thread that runs the work of others while they wait.
 #pragma once
 
 #include <condition_variable>
@@ -16,9 +16,9 @@ namespace kw {
 
 class ServingThread {
  public:
-  // Trials are asked for one by one where several candidates wait. What has no rank comes first,
-  // then trials whose reference side is the one that was needed last, so that candidates of one
-  // reference share it even where it is kept for none of them; then who has had fewer trials.
+  // Orders the trials of waiting candidates. Work without a rank comes first. Then come trials that
+  // need the same reference side as the last one, so that candidates share it even if it is not
+  // kept. Then come the candidates that have had fewer trials.
   struct Rank {
     size_t trials = 0;
     ReferenceKey reference;
@@ -29,7 +29,7 @@ class ServingThread {
   ServingThread(const ServingThread&) = delete;
   ServingThread& operator=(const ServingThread&) = delete;
 
-  // What `work` returns or throws.
+  // Runs `work` on the thread. Returns or throws what it does.
   template <class Work>
   auto call(std::optional<Rank> rank, Work work) {
     std::packaged_task<decltype(work())()> task(std::move(work));
@@ -45,7 +45,7 @@ class ServingThread {
   };
   void post(Asked asked);
   void serve();
-  Asked next();  // of the queue, which is not empty
+  Asked next();  // takes it from the queue, which must not be empty
 
   std::mutex mutex_;
   std::condition_variable news_;

@@ -12,9 +12,9 @@
 #include "program/rewrite/transform.h"
 #include "search/cover/cover_search.h"
 #include "search/cover/step_timer.h"
+#include "search/cover_ranking.h"
 #include "search/evaluate/fragment_evaluator.h"
 #include "search/form/forms.h"
-#include "verify/verdict/statistics.h"
 
 namespace kw {
 namespace {
@@ -87,7 +87,8 @@ class Optimizer::Run {
   struct Contender {
     size_t search = 0;
     CoverSearch::Cover cover;
-    double seconds = 0;  // as a whole program, when that was measured
+    double seconds = 0;   // as a whole program, when that was measured
+    std::string untimed;  // why it could not be
     bool operator<(const Contender& other) const {
       return std::tie(search, cover) < std::tie(other.search, other.cover);
     }
@@ -265,9 +266,9 @@ class Optimizer::Run {
         tried.insert(contender);
         failed_as_a_whole_ = true;
         const bool taken = try_cover(contender);
-        result_.finalists.push_back({searches_[contender.search].form().title(),
-                                     contender.cover.size(), contender.seconds,
-                                     taken ? "" : result_.message});
+        result_.finalists.push_back(
+            {searches_[contender.search].form().title(), contender.cover.size(), contender.seconds,
+             finalist_reason(taken ? "" : result_.message, contender.untimed)});
         if (taken) return true;
       }
       found = contenders();
@@ -306,9 +307,11 @@ class Optimizer::Run {
     for (const CoverSearch& search : searches_) {
       offered += search.offered();
       for (const Attempt& attempt : search.attempts()) {
-        if (attempt.reason.starts_with("not judged")) not_judged = attempt.reason;
+        if (attempt.status == AttemptStatus::kNotJudged && !attempt.reason.empty()) {
+          not_judged = attempt.reason;
+        }
         written += !attempt.source.empty();
-        right += attempt.accepted;
+        right += attempt.accepted();
       }
     }
     if (result_.stopped_early) {
@@ -344,7 +347,8 @@ class Optimizer::Run {
 
   // In order of their times as whole programs, all in one run.
   std::vector<Contender> fastest_first(const std::vector<Contender>& contenders) {
-    if (contenders.size() < 2) return contenders;
+    // Modelled times are no times of whole programs: covers are tried as they were found.
+    if (contenders.size() < 2 || !evaluator_.measures()) return contenders;
     const auto phase = clock_.scope("confirm");
     report("confirming", "which of " + std::to_string(contenders.size()) + " covers is fastest");
     TimeRequest request;
@@ -356,16 +360,12 @@ class Optimizer::Run {
       request.tasks.push_back(owner_.executor_.load(spliced(contender)));
     }
     const TimeReport times = owner_.executor_.time(request, options_.verify.trial_deadline);
-    std::vector<std::pair<double, size_t>> order;
-    for (size_t i = 0; i < contenders.size(); ++i) {
-      owner_.executor_.unload(request.tasks[i + 1]);
-      order.emplace_back(times.status == "ok" ? median(times.device_ms[i + 1]) : 0, i);
-    }
-    std::sort(order.begin(), order.end());
+    for (size_t i = 0; i < contenders.size(); ++i) owner_.executor_.unload(request.tasks[i + 1]);
     std::vector<Contender> sorted;
-    for (const auto& [ms, i] : order) {
-      sorted.push_back(contenders[i]);
-      sorted.back().seconds = 1e-3 * ms;
+    for (const RankedCover& ranked : rank_covers(times, contenders.size())) {
+      sorted.push_back(contenders[ranked.index]);
+      sorted.back().seconds = ranked.seconds;
+      if (!times.ok()) sorted.back().untimed = times.message;
     }
     return sorted;
   }

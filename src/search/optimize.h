@@ -32,7 +32,9 @@ struct Finalist {
   std::string form;
   size_t fragments = 0;
   double seconds = 0;  // of the whole, beside the others; 0: there were none, or it is not measured
-  std::string reason;  // why it was not taken; empty for the one that was
+  // Why it was not taken, and why it could not be timed with the others if that failed. Empty for
+  // the one that was taken after all had been timed.
+  std::string reason;
 };
 
 struct OptimizeResult {

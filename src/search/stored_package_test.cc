@@ -31,7 +31,7 @@ std::string bytes_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(StoredPackage, IsBuiltOnce) {
+TEST(StoredPackageOnProcesses, IsBuiltOnce) {
   TestFolder folder;
   const std::filesystem::path path = folder.path();
   const Json machine = {{"torch", "2"}};

@@ -71,7 +71,7 @@ std::string_view flaw_name(Flaw flaw) {
 }
 
 Hygiene judge_hygiene(const ExamineReport& report, const Task& task) {
-  if (report.status != "ok") return {Flaw::kDoesNotRun, report.message};
+  if (!report.ok()) return {Flaw::kDoesNotRun, report.message};
   const auto output = [](size_t i) { return "result " + std::to_string(i); };
   for (size_t i = 0; i < report.outputs.size(); ++i) {
     const ExaminedOutput& made = report.outputs[i];

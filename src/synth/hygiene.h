@@ -11,6 +11,7 @@
 #include "program/program.h"
 #include "runtime/executor_client.h"
 #include "worker/jobs.h"
+#include "worker/worker_pool.h"
 
 namespace kw {
 

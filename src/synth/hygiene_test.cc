@@ -24,7 +24,7 @@ Task task_of(DType dtype) {
 
 ExamineReport clean() {
   ExamineReport report;
-  report.status = "ok";
+  report.status = ReplyStatus::kOk;
   report.outputs = {{.dtype = "float32",
                      .elements = 100,
                      .rms = 1,
@@ -49,7 +49,7 @@ TEST(Hygiene, EachFlawIsNamed) {
     return judge_hygiene(report, task_of(dtype));
   };
   const auto nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(flaw([](auto& r) { r.status = "failed"; }).flaw, Flaw::kDoesNotRun);
+  EXPECT_EQ(flaw([](auto& r) { r.status = ReplyStatus::kFailed; }).flaw, Flaw::kDoesNotRun);
   EXPECT_EQ(flaw([](auto& r) { r.outputs[0].nonfinite = 1; }).flaw, Flaw::kNotFinite);
   EXPECT_EQ(flaw([](auto& r) { r.outputs[0].anew = 0.015; }).flaw, Flaw::kConstant);
   EXPECT_EQ(flaw([](auto& r) { r.outputs[0].error = 2e-3; }).flaw, Flaw::kUnstable);

@@ -14,7 +14,7 @@ BaselineRequest request(const std::string& file, const std::string& text) {
   return out;
 }
 
-TEST(Baselines, SaysOfEachReferenceWhyItHasNoPackage) {
+TEST(BaselinesOnProcesses, SaysOfEachReferenceWhyItHasNoPackage) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "baselines";
   std::filesystem::create_directories(folder);
   Baselines baselines("cpu", 2);
@@ -34,7 +34,7 @@ TEST(Baselines, SaysOfEachReferenceWhyItHasNoPackage) {
 }
 
 // Builds that end at the same moment: their answers may arrive as one piece.
-TEST(Baselines, AnswersThatComeTogetherAreAllRead) {
+TEST(BaselinesOnProcesses, AnswersThatComeTogetherAreAllRead) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "together";
   std::filesystem::create_directories(folder);
   const std::string at_once = "import os, time; time.sleep(3 - time.time() % 3); os._exit(7)";
@@ -48,7 +48,7 @@ TEST(Baselines, AnswersThatComeTogetherAreAllRead) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(Baselines, ABuilderThatDiesIsStartedAgain) {
+TEST(BaselinesOnProcesses, ABuilderThatDiesIsStartedAgain) {
   Baselines baselines("cpu", 2);
   const auto notes_on = [&](const std::vector<BaselineRequest>& requests) {
     testing::internal::CaptureStderr();
@@ -66,7 +66,7 @@ TEST(Baselines, ABuilderThatDiesIsStartedAgain) {
   EXPECT_NE(notes_on({bad}).find("ValueError: bad day"), std::string::npos);
 }
 
-TEST(Baselines, ABuilderThatCannotStartIsANote) {
+TEST(BaselinesOnProcesses, ABuilderThatCannotStartIsANote) {
   Baselines baselines("no such device", 1);
   testing::internal::CaptureStderr();
   const auto packages = baselines.build({request("a.py", ""), request("b.py", "")}, "/");

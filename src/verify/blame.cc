@@ -34,32 +34,32 @@ def get_init_inputs():
 
 constexpr std::chrono::milliseconds kPatience{60000};
 
-bool workers_work(WorkerPool& pool, const DeviceProfile& profile) {
+bool workers_work(Workers& workers, const DeviceProfile& profile) {
   RecordRequest request;
   request.text = kPlainProgram;
   request.file = "plain.py";
   request.cls = "ModelNew";
   request.profile = profile;
-  return build_task(pool, request, kPatience).value.has_value();
+  return build_task(workers, request, kPatience).value.has_value();
 }
 
 }  // namespace
 
-JobFault blamed(WorkerPool& pool, const DeviceProfile& profile, JobFault fault) {
-  if (fault.status != Status::kFailed || !workers_work(pool, profile)) return fault;
+JobFault blamed(Workers& workers, const DeviceProfile& profile, JobFault fault) {
+  if (fault.status != Status::kFailed || !workers_work(workers, profile)) return fault;
   fault.status = Status::kRefused;
   fault.code = "failed";
   fault.message = "its worker fails, and does not on another program: " + fault.message;
   return fault;
 }
 
-JobOutcome<BuiltTask> build_and_blame(WorkerPool& pool, const RecordRequest& request,
+JobOutcome<BuiltTask> build_and_blame(Workers& workers, const RecordRequest& request,
                                       std::chrono::milliseconds deadline) {
-  auto outcome = build_task(pool, request, deadline);
-  if (outcome.fault && outcome.fault->status == Status::kFailed) {
-    outcome = build_task(pool, request, deadline);
-  }
-  if (outcome.fault) outcome.fault = blamed(pool, request.profile, std::move(*outcome.fault));
+  CandidateBuild build(request,
+                       {.record_deadline = deadline, .compile_deadline = deadline, .attempts = 2});
+  run_build(workers, build);
+  auto outcome = std::move(build).outcome();
+  if (outcome.fault) outcome.fault = blamed(workers, request.profile, std::move(*outcome.fault));
   return outcome;
 }
 

@@ -2,50 +2,66 @@
 
 #include <gtest/gtest.h>
 
-#include "worker/test_folder.h"
+#include "verify/test_workers.h"
+#include "worker/worker_pool.h"
 
 namespace kw {
 namespace {
 
-// A zygote of a machine that has no room for another process.
-constexpr const char* kZygoteThatCannotFork = R"(
-import json, os, socket, sys
-control = socket.socket(fileno=int(sys.argv[sys.argv.index("--socket") + 1]))
-control.send(json.dumps({"ready": True, "python": "fake", "sandbox": []}).encode())
-while True:
-    data, fds, _, _ = socket.recv_fds(control, 65536, 4)
-    if not data:
-        break
-    for fd in fds:
-        os.close(fd)
-    control.send(json.dumps({"job": json.loads(data)["job"], "error": "no processes left"}).encode())
-)";
+using Status = JobResult::Status;
 
-const JobFault kFailure{JobResult::Status::kFailed, "", "out of memory", "candidate.py", 0};
-
-TEST(Blame, AFailureIsTheProgramsWhereWorkersWork) {
-  WorkerPool pool(default_worker_config());
-  const JobFault fault = blamed(pool, device_profile("h200"), kFailure);
-  EXPECT_EQ(fault.status, JobResult::Status::kRefused);
-  EXPECT_EQ(fault.code, "failed");
-  EXPECT_NE(fault.message.find("out of memory"), std::string::npos) << fault.message;
+RecordRequest failing_request() {
+  RecordRequest request;
+  request.text = "import triton\n";
+  request.file = "candidate.py";
+  request.profile = device_profile("h200");
+  return request;
 }
 
-TEST(Blame, AFailureIsTheMachinesWhereNoProgramIsRecorded) {
-  TestFolder folder;
-  folder.write("zygote.py", kZygoteThatCannotFork);
-  WorkerConfig config = default_worker_config();
-  config.worker_dir = folder.path();
-  WorkerPool pool(config);
-  const JobFault fault = blamed(pool, device_profile("h200"), kFailure);
-  EXPECT_EQ(fault.status, JobResult::Status::kFailed);
-  EXPECT_EQ(fault.message, kFailure.message);
+// `plain` answers the jobs of the plain program that tells whose fault a failure is.
+FakeWorkers fails_beside(FakeWorkers::Answer plain) {
+  return FakeWorkers([plain](const Json& request) {
+    if (request.at("file") == "plain.py") return plain(request);
+    return failed_result(Status::kFailed, "out of memory");
+  });
+}
+
+TEST(Blame, IsTheProgramsWhereAPlainOneIsBuilt) {
+  FakeWorkers workers = fails_beside([](const Json& request) {
+    return request.at("kind") == "record" ? recorded_result({fake_kernel(64)})
+                                          : compiled_result(request);
+  });
+  const auto outcome = build_and_blame(workers, failing_request(), std::chrono::milliseconds(1000));
+  ASSERT_TRUE(outcome.fault);
+  EXPECT_EQ(outcome.fault->status, Status::kRefused);
+  EXPECT_EQ(outcome.fault->code, "failed");
+  EXPECT_EQ(workers.kinds, (std::vector<std::string>{"record", "record", "record", "compile"}));
+}
+
+TEST(Blame, IsTheMachinesWhereNoneIs) {
+  FakeWorkers workers =
+      fails_beside([](const Json&) { return failed_result(Status::kFailed, "no processes left"); });
+  const auto outcome = build_and_blame(workers, failing_request(), std::chrono::milliseconds(1000));
+  ASSERT_TRUE(outcome.fault);
+  EXPECT_EQ(outcome.fault->status, Status::kFailed);
+  EXPECT_NE(outcome.fault->message.find("out of memory"), std::string::npos);
 }
 
 TEST(Blame, ARefusalStaysWhatItIs) {
+  FakeWorkers workers([](const Json&) { return failed_result(Status::kFailed, "not asked"); });
+  const JobFault refusal{Status::kRefused, "raised", "an error", "candidate.py", 3};
+  EXPECT_EQ(blamed(workers, device_profile("h200"), refusal).text(), refusal.text());
+  EXPECT_TRUE(workers.kinds.empty());
+}
+
+// The plain program is one that real workers build.
+TEST(BlameOnProcesses, AFailureIsTheProgramsWhereWorkersWork) {
   WorkerPool pool(default_worker_config());
-  const JobFault refusal{JobResult::Status::kRefused, "raised", "an error", "candidate.py", 3};
-  EXPECT_EQ(blamed(pool, device_profile("h200"), refusal).text(), refusal.text());
+  const JobFault failure{Status::kFailed, "", "out of memory", "candidate.py", 0};
+  const JobFault fault = blamed(pool, device_profile("h200"), failure);
+  EXPECT_EQ(fault.status, Status::kRefused);
+  EXPECT_EQ(fault.code, "failed");
+  EXPECT_NE(fault.message.find("out of memory"), std::string::npos) << fault.message;
 }
 
 }  // namespace

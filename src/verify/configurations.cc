@@ -156,10 +156,10 @@ std::vector<ConfigurationResult> results(const std::vector<Attempt>& attempts,
 
 class ConfigurationJudge {
  public:
-  ConfigurationJudge(Verifier& verifier, WorkerPool& pool, const Reference& reference,
+  ConfigurationJudge(Verifier& verifier, Workers& workers, const Reference& reference,
                      const RecordRequest& request, const VerifyOptions& options, BuiltTask& built)
       : verifier_(verifier),
-        pool_(pool),
+        workers_(workers),
         reference_(reference),
         request_(request),
         options_(options),
@@ -213,10 +213,10 @@ class ConfigurationJudge {
       attempt.verdict = before;
       if (!attempt.task) requests.push_back(request_with(attempt.choice));
     }
-    auto outcomes = build_tasks(pool_, requests, options_.compile_deadline);
+    auto outcomes = build_tasks(workers_, requests, options_.compile_deadline);
     for (size_t i = 0; i < outcomes.size(); ++i) {
       if (outcomes[i].fault && is_workers_fault(*outcomes[i].fault)) {
-        outcomes[i] = build_and_blame(pool_, requests[i], options_.compile_deadline);
+        outcomes[i] = build_and_blame(workers_, requests[i], options_.compile_deadline);
       }
       take(outcomes[i], built_.tunings, attempts_[i + 1]);
     }
@@ -254,7 +254,7 @@ class ConfigurationJudge {
       }
     }
     if (!attempt.task) {
-      auto outcome = build_and_blame(pool_, request_with(choice), options_.compile_deadline);
+      auto outcome = build_and_blame(workers_, request_with(choice), options_.compile_deadline);
       take(outcome, built_.tunings, attempt);
     }
     if (attempt.task) {
@@ -270,7 +270,7 @@ class ConfigurationJudge {
   }
 
   Verifier& verifier_;
-  WorkerPool& pool_;
+  Workers& workers_;
   const Reference& reference_;
   const RecordRequest& request_;
   const VerifyOptions& options_;
@@ -285,7 +285,7 @@ void Verifier::judge_built(const Reference& reference, const RecordRequest& requ
   if (built.tunings.empty() || options.without.contains("configurations")) {
     return judge(reference, built.task, options, verdict);
   }
-  ConfigurationJudge(*this, pool_, reference, request, options, built).run(verdict);
+  ConfigurationJudge(*this, workers_, reference, request, options, built).run(verdict);
 }
 
 }  // namespace kw

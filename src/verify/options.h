@@ -47,10 +47,10 @@ struct VerifyOptions {
   std::chrono::milliseconds trial_deadline{300000};
 };
 
-// Times that are known well enough for a reward, and no better: to 3 % of themselves. What never
-// gets so narrow ends after 30 rounds, kernels of a few microseconds (50 narrow it from 1.34
-// to 1.24 % in the median, bench/intervals.py), or 0.03 s, kernels of milliseconds on a device
-// whose clock wanders. A width that is asked for stays.
+// Sets how long to time for a reward: until times are known to 3 % of themselves. Timing that never
+// gets so narrow ends earlier. Kernels of a few microseconds end after 30 rounds; 50 rounds narrow
+// their interval from 1.34 to 1.24 % in the median (bench/intervals.py). Kernels of milliseconds on
+// a device whose clock wanders end after 0.03 s. A width that the user asks for stays.
 inline void time_for_rewards(VerifyOptions& options) {
   if (options.width <= 0) options.width = 0.03;
   options.rounds = std::min(options.rounds, 30);

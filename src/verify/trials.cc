@@ -214,8 +214,9 @@ std::string TrialJudge::add(const TrialRequest& request, TrialReport report) {
     evidence_.push_back(trial);
     return "";
   }
-  if (report.status != "ok") {
-    if (report.fault == "reference") throw InputError("the reference failed: " + report.message);
+  if (!report.ok()) {
+    if (report.fault == Side::kReference)
+      throw InputError("the reference failed: " + report.message);
     if (plain) allclose_ = false;
     return report.message;
   }
@@ -239,8 +240,8 @@ std::string TrialJudge::add(const TrialRequest& request, TrialReport report) {
 }
 
 std::string TrialJudge::reason_to_skip(const TrialRequest& request, TrialReport& report) const {
-  if (report.status != "ok") {
-    const bool refused = report.status == "failed" && report.fault == "reference";
+  if (!report.ok()) {
+    const bool refused = report.status == ReplyStatus::kFailed && report.fault == Side::kReference;
     return refused ? "the reference refuses these inputs" : "";
   }
   const bool integers = std::any_of(report.outputs.begin(), report.outputs.end(),

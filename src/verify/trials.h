@@ -12,8 +12,8 @@
 
 namespace kw {
 
-// How many fresh input sets a task is tried on when nobody says: five, and two where every output
-// has so many elements that they say as much of an error, when sets are varied besides.
+// Returns on how many fresh input sets a task is tried by default. These are five, or two if varied
+// sets follow and every output has so many elements that two say as much about an error.
 int usual_trials(const Task& reference, const VerifyOptions& options);
 
 struct LoadedPair {
@@ -21,11 +21,11 @@ struct LoadedPair {
   int reference_id = 0, candidate_id = 1;  // the executor's
 };
 
-// Fresh input sets, then varied ones.
+// Returns the trials on fresh input sets, then those on varied ones.
 std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptions& options);
 
-// What to try where a varied set said nothing: each input or parameter by itself (the domain of one
-// is not that of the others), parameters that keep their signs.
+// Returns the trials that replace a varied set that said nothing. They vary each input or parameter
+// alone, as the domain of one is not that of the others, or parameters that keep their signs.
 std::vector<TrialRequest> trials_instead(const TrialRequest& said_nothing, const Task& reference);
 
 class TrialJudge {
@@ -36,25 +36,25 @@ class TrialJudge {
         by_choice_(outputs_by_choice(reference)),
         plain_choices_(plain_choices(reference)),
         by_conversion_(outputs_by_conversion(reference)) {}
-  // Why the candidate is wrong by this trial, whose report is "ok", "failed" or "died"; empty when
-  // it is right or the trial says nothing. InputError when the reference fails on inputs as it
-  // draws them.
+  // Returns why the candidate is wrong by this trial, whose report is judged. Empty if the
+  // candidate is right or the trial says nothing. Throws InputError if the reference fails on
+  // inputs as it draws them.
   std::string add(const TrialRequest& request, TrialReport report);
-  // Whether nothing but the size of errors is against it, and not by so much that the reference's
-  // luck could not explain it: add() and together() are to be asked anew, of trials with
-  // neighbours.
+  // Returns whether only the size of errors speaks against the candidate, and by so little that the
+  // reference's luck could explain it. Then add() and together() are to be repeated with trials
+  // that have `neighbours`.
   bool in_doubt() const { return in_doubt_; }
-  // Whether the last one said nothing.
+  // Returns whether the last trial said nothing.
   bool said_nothing() const { return said_nothing_; }
-  // Why it is wrong by all that was added; empty when it is right.
+  // Returns why the candidate is wrong by all trials together; empty if it is right.
   std::string together();
 
   const Json& evidence() const { return evidence_; }  // an element a trial
   const std::vector<int>& idle_launches() const { return idle_launches_; }
   // Whether zeros, or the answer to other inputs, would pass.
   bool degenerate() const { return degenerate_; }
-  // Whether all outputs on inputs as the task draws them pass as KernelBench compares them,
-  // whatever the tolerance; by the trials that were added, none: of none.
+  // Returns whether all outputs on inputs as the task draws them pass KernelBench's comparison,
+  // under any tolerance. Nothing without such a trial.
   std::optional<bool> allclose() const { return allclose_; }
 
  private:

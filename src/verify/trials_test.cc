@@ -176,7 +176,7 @@ struct JudgeTest : testing::Test {
   // One output of 100 elements, as far off as the reference's.
   static TrialReport right() {
     TrialReport report;
-    report.status = "ok";
+    report.status = ReplyStatus::kOk;
     OutputErrors errors;
     errors.dtype = "float32";
     errors.elements = errors.finite = 100;
@@ -193,7 +193,7 @@ struct JudgeTest : testing::Test {
     report.outputs[0].finite = 90;
     return report;
   }
-  static TrialReport failed(const char* status, const char* fault) {
+  static TrialReport failed(ReplyStatus status, Side fault) {
     TrialReport report;
     report.status = status;
     report.fault = fault;
@@ -211,14 +211,16 @@ TEST_F(JudgeTest, OneWrongTrialIsEnough) {
 }
 
 TEST_F(JudgeTest, AVariedSetThatTheReferenceRefusesSaysNothing) {
-  EXPECT_EQ(judge.add(of(Variation::kScaleUp), failed("failed", "reference")), "");
+  EXPECT_EQ(judge.add(of(Variation::kScaleUp), failed(ReplyStatus::kFailed, Side::kReference)), "");
   EXPECT_TRUE(judge.evidence()[0].contains("skipped"));
-  EXPECT_EQ(judge.add(of(Variation::kScaleUp), failed("failed", "candidate")), "why");
-  EXPECT_EQ(judge.add(of(Variation::kScaleUp), failed("died", "")), "why");
+  EXPECT_EQ(judge.add(of(Variation::kScaleUp), failed(ReplyStatus::kFailed, Side::kCandidate)),
+            "why");
+  EXPECT_EQ(judge.add(of(Variation::kScaleUp), failed(ReplyStatus::kDied, Side::kNone)), "why");
 }
 
 TEST_F(JudgeTest, AReferenceThatFailsAsItIsIsAtFault) {
-  EXPECT_THROW(judge.add(of(Variation::kPlain), failed("failed", "reference")), InputError);
+  EXPECT_THROW(judge.add(of(Variation::kPlain), failed(ReplyStatus::kFailed, Side::kReference)),
+               InputError);
 }
 
 TEST_F(JudgeTest, ATaskThatIsFiniteIsNotJudgedWhereAVariedSetIsNot) {

@@ -36,8 +36,8 @@ bool finish_stage(Verdict& verdict, StageResult stage) {
 
 // Whether an executor's answer says nothing of the candidate. On the CPU it runs none of the
 // candidate's code, so what it dies of, or takes too long for, is the task's size or the machine.
-bool says_nothing(const std::string& status, bool on_cpu) {
-  return status == "not-judged" || (status == "died" && on_cpu);
+bool says_nothing(ReplyStatus status, bool on_cpu) {
+  return status == ReplyStatus::kNotJudged || (status == ReplyStatus::kDied && on_cpu);
 }
 
 bool not_judged(Verdict& verdict, StageResult stage, const std::string& why) {
@@ -93,9 +93,17 @@ std::string interface_fault(const Task& reference, const Task& candidate) {
   return aliasing_fault(reference.forward, candidate.forward);
 }
 
+std::string no_kernel_reason(const RecordRequest& request) {
+  std::string reason = "there is no Triton kernel in " + request.file;
+  if (request.cls == "ModelNew" && request.text.find("ModelNew") == std::string::npos) {
+    reason += ", and no ModelNew: are reference and candidate in each other's place?";
+  }
+  return reason;
+}
+
 // What all trials say of a candidate: why it is wrong, empty when it is right, nothing (and why)
 // when they end without a report. `neighbours`: TrialRequest.
-std::optional<std::string> tried(ExecutorClient& executor, const LoadedPair& tasks, bool neighbours,
+std::optional<std::string> tried(Executor& executor, const LoadedPair& tasks, bool neighbours,
                                  const VerifyOptions& options, TrialJudge& judge,
                                  std::string& no_report) {
   const bool on_cpu = executor.hello().value("backend", "") == "cpu";
@@ -145,7 +153,7 @@ uint64_t secret_seed() {
 }
 
 Reference Verifier::prepare(const RecordRequest& request, const VerifyOptions& options) {
-  JobOutcome<BuiltTask> built = build_and_blame(pool_, request, options.record_deadline);
+  JobOutcome<BuiltTask> built = build_and_blame(workers_, request, options.record_deadline);
   if (built.fault) throw_fault(*built.fault);
   Reference reference = prepare(canonical(built.value->task));
   reference.record_seconds = built.value->record_seconds;
@@ -159,102 +167,62 @@ Reference Verifier::prepare(Task task) {
   return reference;
 }
 
-bool Verifier::record(const RecordRequest& request, const VerifyOptions& options, Verdict& verdict,
-                      Recorded& out) {
-  StageResult load{Stage::kLoad, true, "", Json::object(), 0};
+bool Verifier::build(const RecordRequest& request, const VerifyOptions& options, Verdict& verdict,
+                     BuiltTask& out, const Claim& claim) {
   if (request.text.find("triton") == std::string::npos && !options.without.contains("share")) {
-    load.passed = false;
-    load.reason = "there is no Triton kernel in " + request.file;
-    if (request.cls == "ModelNew" && request.text.find("ModelNew") == std::string::npos) {
-      load.reason += ", and no ModelNew: are reference and candidate in each other's place?";
+    return finish_stage(verdict, {Stage::kLoad, false, no_kernel_reason(request)});
+  }
+  CandidateBuild build(request, {.record_deadline = options.record_deadline,
+                                 .compile_deadline = options.compile_deadline,
+                                 .cache = &cache_,
+                                 .attempts = 2});
+  Clock::time_point start = Clock::now();
+  run_build(workers_, build, BuildStage::kSlice);
+  StageResult record{Stage::kRecord, true, "", Json::object(), since(start)};
+  if (!check_build(build, record, verdict)) return false;
+  record.evidence = {{"steps", build.recorded()->task.forward.steps.size()},
+                     {"kernels", build.recorded()->task.kernels.size()},
+                     {"worker_seconds", build.recorded()->seconds}};
+  finish_stage(verdict, {Stage::kLoad, true});
+  finish_stage(verdict, std::move(record));
+
+  start = Clock::now();
+  run_build(workers_, build, BuildStage::kCompile);
+  if (!build.fault()) {
+    if (claim && !claim(build)) return false;
+    start = Clock::now();
+    run_build(workers_, build);
+  }
+  const StageResult compile{Stage::kCompile, true, "", Json::object(), since(start)};
+  if (!check_build(build, compile, verdict)) return false;
+  out = *std::move(build).outcome().value;
+  out.task = canonical(out.task);
+  return finish_stage(verdict, compiled_stage(out.task, compile.seconds));
+}
+
+// Returns whether the build goes on. If it has a fault, appends the stage that the fault belongs
+// to: `stage`, or load in place of record.
+bool Verifier::check_build(const CandidateBuild& build, StageResult stage, Verdict& verdict) {
+  if (!build.fault()) return true;
+  const JobFault fault = blamed(workers_, profile_, *build.fault());
+  if (is_workers_fault(fault)) return not_judged(verdict, std::move(stage), fault.text());
+  if (stage.stage == Stage::kRecord) {
+    if (stage_of_code(fault.code) == Stage::kLoad) {
+      return finish_stage(verdict, {Stage::kLoad, false, fault.text()});
     }
-    return finish_stage(verdict, load);
+    finish_stage(verdict, {Stage::kLoad, true});
   }
-  if (const auto fault = text_fault(request)) {
-    load.passed = false;
-    load.reason = fault->text();
-    return finish_stage(verdict, load);
-  }
-  StageResult record{Stage::kRecord, true, "", Json::object(), 0};
-  const Clock::time_point start = Clock::now();
-  auto recorded =
-      record_result(run_job(pool_, record_job(request, options.record_deadline)), request);
-  record.seconds = since(start);
-  if (recorded.fault) {
-    recorded.fault = blamed(pool_, profile_, std::move(*recorded.fault));
-    StageResult& failed = stage_of_code(recorded.fault->code) == Stage::kLoad ? load : record;
-    if (is_workers_fault(*recorded.fault))
-      return not_judged(verdict, record, recorded.fault->text());
-    if (&failed == &record) finish_stage(verdict, load);
-    failed.passed = false;
-    failed.reason = recorded.fault->text();
-    return finish_stage(verdict, failed);
-  }
-  finish_stage(verdict, load);
-  record.evidence = {{"steps", recorded.value->task.forward.steps.size()},
-                     {"kernels", recorded.value->task.kernels.size()},
-                     {"worker_seconds", recorded.value->seconds}};
-  out = std::move(*recorded.value);
-  return finish_stage(verdict, record);
-}
-
-bool Verifier::slice(const RecordRequest& request, const VerifyOptions& options,
-                     const Recorded& recorded, Verdict& verdict, std::vector<std::string>& out) {
-  const Clock::time_point start = Clock::now();
-  out.clear();
-  if (recorded.task.kernels.empty()) return true;
-  auto slices = slice_kernels(pool_, recorded, request, options.compile_deadline);
-  if (slices.value) {
-    out = std::move(*slices.value);
-    return true;
-  }
-  slices.fault = blamed(pool_, profile_, std::move(*slices.fault));
-  StageResult stage{Stage::kCompile, false, slices.fault->text(), Json::object(), since(start)};
-  return is_workers_fault(*slices.fault) ? not_judged(verdict, stage, slices.fault->text())
-                                         : finish_stage(verdict, stage);
-}
-
-bool Verifier::compile(const RecordRequest& request, const VerifyOptions& options,
-                       const Recorded& recorded, const std::vector<std::string>& slices,
-                       Verdict& verdict, BuiltTask& out) {
-  const Clock::time_point start = Clock::now();
-  out.task = recorded.task;
-  out.tunings = recorded.tunings;
-  out.configurations.assign(recorded.tunings.size(), 0);
-  std::optional<JobFault> fault;
-  if (!recorded.task.kernels.empty()) {
-    auto compiled =
-        compile_sliced(pool_, cache_, recorded, slices, request, options.compile_deadline);
-    fault = compiled.fault;
-    if (compiled.value) out.task = std::move(*compiled.value);
-  }
-  if (fault && fault->cannot_run() && !recorded.tunings.empty()) {
-    auto other = build_and_blame(pool_, request, options.compile_deadline);
-    fault = other.fault;
-    if (other.value) out = std::move(*other.value);
-  }
-  if (!fault) {
-    out.task = canonical(out.task);
-    return finish_stage(verdict, compiled_stage(out.task, since(start)));
-  }
-  fault = blamed(pool_, profile_, std::move(*fault));
-  StageResult stage{Stage::kCompile, false, fault->text(), Json::object(), since(start)};
-  return is_workers_fault(*fault) ? not_judged(verdict, stage, fault->text())
-                                  : finish_stage(verdict, stage);
+  stage.passed = false;
+  stage.reason = fault.text();
+  return finish_stage(verdict, std::move(stage));
 }
 
 Verdict Verifier::verify(const Reference& reference, RecordRequest request,
                          const VerifyOptions& options, Task* candidate) {
   request.without.assign(options.without.begin(), options.without.end());
   Verdict verdict;
-  Recorded recorded;
-  std::vector<std::string> slices;
   BuiltTask built;
-  if (!record(request, options, verdict, recorded) ||
-      !slice(request, options, recorded, verdict, slices) ||
-      !compile(request, options, recorded, slices, verdict, built)) {
-    return verdict;
-  }
+  if (!build(request, options, verdict, built)) return verdict;
   judge_built(reference, request, options, built, verdict);
   if (candidate) *candidate = std::move(built.task);
   return verdict;
@@ -265,7 +233,7 @@ void Verifier::judge(const Reference& reference, const Task& candidate,
   verdict.environment = executor_.hello();
   verdict.key = sha256_hex(canonical_hash(reference.task) + canonical_hash(candidate) +
                            verdict.environment.dump());
-  for (const SandboxLayer& layer : pool_.sandbox()) {
+  for (const SandboxLayer& layer : workers_.sandbox()) {
     verdict.environment["sandbox"][layer.name] = layer.active;
   }
   if (!check_coverage(reference, candidate, options, {}, verdict)) return;
@@ -377,8 +345,8 @@ bool Verifier::check_time(const Reference& reference, int candidate_id,
   request.seed = options.seed;
   const TimeReport report = executor_.time(request, options.trial_deadline);
   stage.seconds = since(start);
-  if (report.status == "not-judged") return not_judged(verdict, stage, report.message);
-  if (report.status != "ok") {
+  if (report.status == ReplyStatus::kNotJudged) return not_judged(verdict, stage, report.message);
+  if (!report.ok()) {
     stage.passed = false;
     stage.reason = report.message;
     return finish_stage(verdict, stage);

@@ -1,27 +1,30 @@
 // Judges candidates against a reference: the six stages of docs/stages.md.
 //
-// A Verifier borrows a WorkerPool (recording, compiling) and an ExecutorClient (trials, timing) and
-// keeps nothing else but compiled kernels, so its verdicts depend on their arguments alone. One
-// thread.
+// A Verifier borrows workers, which record and compile, and an executor, which runs trials and
+// times. It keeps compiled kernels and nothing else, so its verdicts depend on their arguments
+// alone. For one thread.
 #pragma once
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "formats/base/error.h"
 #include "runtime/executor_client.h"
+#include "verify/candidate_build.h"
 #include "verify/numerics/numerics.h"
 #include "verify/options.h"
 #include "verify/verdict/checks.h"
 #include "verify/verdict/verdict.h"
 #include "worker/jobs.h"
+#include "worker/worker_pool.h"
 
 namespace kw {
 
-// The stage that a worker's refusal belongs to, by its code (docs/formats/protocol.md).
+// Returns the stage that a worker's refusal belongs to, by its code (docs/formats/protocol.md).
 Stage stage_of_code(const std::string& code);
-// True when nothing can be said of what was recorded or compiled.
+// Returns whether the worker is at fault, so that nothing can be said of the program.
 bool is_workers_fault(const JobFault& fault);
 // A fault of the user's file, with its code (JobFault::code).
 class FileFault : public InputError {
@@ -32,10 +35,10 @@ class FileFault : public InputError {
  private:
   const std::string code_;
 };
-// EnvironmentError when it is the worker's fault, FileFault when it is the file's.
+// Throws EnvironmentError if the worker is at fault, FileFault if the file is.
 [[noreturn]] void throw_fault(const JobFault& fault);
 
-// A seed from the system's generator.
+// Returns a seed from the system's generator.
 uint64_t secret_seed();
 
 // A reference that was built and checked; `id` is its task in the executor.
@@ -47,44 +50,49 @@ struct Reference {
 
 class Verifier {
  public:
-  // `cache` is asked before a kernel is compiled; one of its own when none is given.
-  Verifier(WorkerPool& pool, ExecutorClient& executor, const DeviceProfile& profile,
+  // `cache` is asked before a kernel is compiled; without one the verifier has a separate cache.
+  Verifier(Workers& workers, Executor& executor, const DeviceProfile& profile,
            KernelCache* cache = nullptr)
-      : pool_(pool), executor_(executor), profile_(profile), cache_(cache ? *cache : own_cache_) {}
+      : workers_(workers),
+        executor_(executor),
+        profile_(profile),
+        cache_(cache ? *cache : own_cache_) {}
 
-  // Records (and compiles) the reference. InputError with file and line when it is at fault.
+  // Records the reference and compiles its kernels. Throws InputError with file and line if it is
+  // at fault.
   Reference prepare(const RecordRequest& request, const VerifyOptions& options);
-  // A reference that is a Task already (a fragment).
+  // Takes a reference that is a Task already (a fragment).
   Reference prepare(Task task);
 
-  // All stages on source text. `candidate`, when given, receives the built task. Of an autotuned
-  // candidate that is the Program of its fastest configurations; it is accepted when every
-  // configuration is right that could be chosen.
+  // Runs all stages on source text. `candidate`, if given, receives the built task. For an
+  // autotuned candidate this is the Program of its fastest configurations. Such a candidate is
+  // accepted if every configuration is right that could be chosen.
   Verdict verify(const Reference& reference, RecordRequest request, const VerifyOptions& options,
                  Task* candidate = nullptr);
 
-  // verify() in steps, each of which appends its stages to `verdict` and returns whether the
-  // candidate passed them: load and record; the slices of its kernels (no stage unless they are
-  // refused); compile, on which judge_built() follows.
-  bool record(const RecordRequest& request, const VerifyOptions& options, Verdict& verdict,
-              Recorded& out);
-  bool slice(const RecordRequest& request, const VerifyOptions& options, const Recorded& recorded,
-             Verdict& verdict, std::vector<std::string>& out);
-  bool compile(const RecordRequest& request, const VerifyOptions& options, const Recorded& recorded,
-               const std::vector<std::string>& slices, Verdict& verdict, BuiltTask& out);
+  // Called when a candidate is recorded and sliced. Returning false ends the build without an
+  // outcome.
+  using Claim = std::function<bool(const CandidateBuild&)>;
+  // Runs the stages load, record and compile of verify(). Appends them to `verdict` and returns
+  // whether the candidate passed them. judge_built() is the next step.
+  bool build(const RecordRequest& request, const VerifyOptions& options, Verdict& verdict,
+             BuiltTask& out, const Claim& claim = {});
 
-  // From the coverage stage on, for a task that is built already; stages are appended to `verdict`.
+  // Runs the stages from coverage on for a built task and appends them to `verdict`.
   void judge(const Reference& reference, const Task& candidate, const VerifyOptions& options,
              Verdict& verdict);
-  // Whether a task gives the reference's results, launches or not: the correct stage alone.
+  // Runs the correct stage alone. Returns whether a task, with or without launches, gives the
+  // reference's results.
   bool is_correct(const Reference& reference, const Task& candidate, VerifyOptions options);
 
-  // The same for a candidate as it was built from `request` (without its configurations): all that
-  // its autotuned kernels could choose. `built` becomes the Program of the fastest.
+  // Runs these stages for every configuration that the autotuned kernels of a candidate could
+  // choose. `built` was built from `request` without its configurations, and becomes the Program of
+  // the fastest ones.
   void judge_built(const Reference& reference, const RecordRequest& request,
                    const VerifyOptions& options, BuiltTask& built, Verdict& verdict);
 
  private:
+  bool check_build(const CandidateBuild& build, StageResult stage, Verdict& verdict);
   bool check_coverage(const Reference& reference, const Task& candidate,
                       const VerifyOptions& options, const std::vector<int>& idle, Verdict& verdict);
   bool check_correct(const Reference& reference, const Task& candidate, int candidate_id,
@@ -92,27 +100,27 @@ class Verifier {
   bool check_time(const Reference& reference, int candidate_id, const VerifyOptions& options,
                   Verdict& verdict);
 
-  WorkerPool& pool_;
-  ExecutorClient& executor_;
+  Workers& workers_;
+  Executor& executor_;
   const DeviceProfile& profile_;
   KernelCache own_cache_;
   KernelCache& cache_;
 };
 
-// Why the times of what stands at `place` of a report cannot be believed; empty when they can.
+// Returns why the times at `place` of a report cannot be believed; empty if they can.
 std::string time_fault(const TimeReport& report, size_t place, double floor_ms,
                        const CheckNames& without = {});
 
-// The verdict on a candidate whose build ended in `fault`: rejected, or not judged when the worker
-// is at fault. No stages.
+// Returns the verdict on a candidate whose build ended in `fault`: rejected, or not judged if the
+// worker is at fault. It has no stages.
 Verdict unbuilt(const JobFault& fault);
 
-// The compile stage of a task that was compiled; its evidence lists the kernels.
+// Returns the compile stage of a compiled task; its evidence lists the kernels.
 StageResult compiled_stage(const Task& task, double seconds);
 
-// The least time the task's results can take on the device, in seconds: outputs written once at
-// full bandwidth, but for what fits into L2; every matrix product that algebra.h cannot spare at
-// the fastest rate of the tensor cores.
+// Returns the least time the task's results can take on the device, in seconds. Outputs are written
+// once at full bandwidth, except for what fits into L2. Every matrix product that algebra.h cannot
+// spare runs at the fastest rate of the tensor cores.
 double physical_floor(const Task& task, const DeviceProfile& profile);
 
 }  // namespace kw

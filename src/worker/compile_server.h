@@ -1,10 +1,10 @@
-// worker/compile_server.py: a trusted process that runs torch.compile, with the GPU if there is
-// one, each request in a child of its own. What it runs is the user's own model, or text that was
-// written from a recorded program; never a candidate.
+// The client of worker/compile_server.py, a trusted process that runs torch.compile, with the GPU
+// if there is one. Each request runs in a separate child. It runs the user's own model, or text
+// that was written from a recorded program, and never a candidate.
 //
-// It begins to import torch when this is made, so that it is warm by the time it is asked. When it
-// dies, requests that are open are not answered, and the next one finds a new process; one that
-// died before its first answer is not started again. Any thread.
+// The process begins to import torch when this is made, so that it is warm by the first request. If
+// it dies, open requests are not answered, and the next request finds another process. A process
+// that died before its first answer is not started again. Any thread may call.
 #pragma once
 
 #include <chrono>
@@ -27,12 +27,13 @@ class CompileServer {
   CompileServer(const std::string& device, int parallel);
   ~CompileServer();
 
-  // `request` names its "task" and what that wants (compile_server.py); it may take `limit` from
-  // when it is begun. Empty when it was done, else why it was not, in one line.
+  // Asks for the "task" that `request` names, with that task's arguments (compile_server.py). The
+  // task may take `limit` from its start. Returns an empty text if it was done, else the reason in
+  // one line.
   std::string ask(Json request, std::chrono::seconds limit);
 
  private:
-  // All with mutex_ held; reading lets go of it for a while.
+  // The caller of all three holds mutex_; reading lets go of it for a while.
   void start();
   void read_answer(std::unique_lock<std::mutex>& lock, Deadline deadline);
   void end();

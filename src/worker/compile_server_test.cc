@@ -41,7 +41,7 @@ bool is_answer(const std::string& error) {
   return !error.empty() && error.find("did not answer") == std::string::npos;
 }
 
-TEST(CompileServer, IsStartedAgainOnceWhoeverFindsItDead) {
+TEST(CompileServerOnProcesses, IsStartedAgainOnceWhoeverFindsItDead) {
   const ScratchFolder folder;
   CompileServer server("cpu", 2);
   const auto ask = [&](int place) {

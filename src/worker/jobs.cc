@@ -19,13 +19,6 @@ JobFault fault_of(const JobResult& result, const RecordRequest& request) {
           result.file.empty() ? request.file : result.file, result.line};
 }
 
-// A whole reply whose content makes no sense.
-JobFault nonsense(const char* job, const std::string& what, const RecordRequest& request) {
-  return {Status::kFailed, "",
-          std::string("the worker's answer to ") + job + " is not valid: " + one_line(what),
-          request.file, 0};
-}
-
 // Runs `parse` on a good reply; whatever is wrong with it becomes a fault.
 template <class T, class Parse>
 JobOutcome<T> outcome_of(const JobResult& result, const char* job, const RecordRequest& request,
@@ -34,7 +27,7 @@ JobOutcome<T> outcome_of(const JobResult& result, const char* job, const RecordR
   try {
     return {parse(JsonReader(result.reply.json, "reply")), std::nullopt};
   } catch (const InputError& error) {
-    return {std::nullopt, nonsense(job, error.what(), request)};
+    return {std::nullopt, invalid_answer(job, error.what(), request)};
   }
 }
 
@@ -124,12 +117,6 @@ std::vector<Kernel> kernels_from_reply(const Frame& reply, const JsonReader& in,
   return out;
 }
 
-std::vector<size_t> all_places(const Task& task) {
-  std::vector<size_t> out(task.kernels.size());
-  for (size_t i = 0; i < out.size(); ++i) out[i] = i;
-  return out;
-}
-
 // What the device has too little of for some kernel.
 std::optional<JobFault> resources_fault(const Task& task, const RecordRequest& request) {
   for (const Kernel& kernel : task.kernels) {
@@ -144,76 +131,13 @@ std::optional<JobFault> resources_fault(const Task& task, const RecordRequest& r
   return std::nullopt;
 }
 
-// Every tuning takes configuration `k` modulo its count.
-std::vector<int> kth_configurations(const std::vector<Tuning>& tunings, size_t k) {
-  std::vector<int> out;
-  for (const Tuning& tuning : tunings) {
-    out.push_back(static_cast<int>(k % tuning.configurations.size()));
-  }
-  return out;
-}
-
-size_t most_configurations(const std::vector<Tuning>& tunings) {
-  size_t most = 0;
-  for (const Tuning& tuning : tunings) most = std::max(most, tuning.configurations.size());
-  return most;
-}
-
-// One request on its way through record and compile.
-struct Build {
-  RecordRequest request;
-  bool chooses = false;  // the configurations are not the request's own
-  size_t attempt = 0;    // which k-th configurations
-  std::optional<Recorded> recorded;
-  JobOutcome<BuiltTask> outcome;
-};
-
-void finish(Build& build, Task task, double compile_seconds) {
-  Recorded& recorded = *build.recorded;
-  std::vector<int> configurations = build.request.configurations;
-  configurations.resize(recorded.tunings.size());
-  build.outcome.value = BuiltTask{std::move(task),
-                                  recorded.seconds,
-                                  compile_seconds,
-                                  recorded.warnings,
-                                  std::move(recorded.tunings),
-                                  std::move(configurations)};
-}
-
-// Takes a finished job. Returns the next one, or nothing when the build has its outcome.
-std::optional<Job> advance(Build& build, const JobResult& result,
-                           std::chrono::milliseconds deadline) {
-  if (build.recorded) {
-    auto compiled = compile_result(result, *build.recorded, build.request);
-    if (compiled.value) {
-      finish(build, std::move(*compiled.value), result.seconds);
-    } else if (const auto& tunings = build.recorded->tunings;
-               build.chooses && compiled.fault->cannot_run() &&
-               ++build.attempt < std::min(most_configurations(tunings), kMostConfigurations)) {
-      build.request.configurations = kth_configurations(tunings, build.attempt);
-      build.recorded.reset();
-      return record_job(build.request, deadline);
-    }
-    build.outcome.fault = std::move(compiled.fault);
-    return std::nullopt;
-  }
-  auto recorded = record_result(result, build.request);
-  if (recorded.value && recorded.value->task.target != build.request.profile.arch) {
-    recorded.fault = nonsense("record", "made for " + recorded.value->task.target, build.request);
-  }
-  if (recorded.fault) {
-    build.outcome.fault = std::move(recorded.fault);
-    return std::nullopt;
-  }
-  build.recorded = std::move(recorded.value);
-  if (!build.recorded->task.kernels.empty()) {
-    return compile_job(*build.recorded, build.request, deadline);
-  }
-  finish(build, build.recorded->task, 0);
-  return std::nullopt;
-}
-
 }  // namespace
+
+JobFault invalid_answer(const char* job, const std::string& what, const RecordRequest& request) {
+  return {Status::kFailed, "",
+          std::string("the worker's answer to ") + job + " is not valid: " + one_line(what),
+          request.file, 0};
+}
 
 std::string JobFault::text() const {
   std::string text;
@@ -224,11 +148,6 @@ std::string JobFault::text() const {
 }
 
 bool JobFault::cannot_run() const { return status == Status::kRefused && code == "resources"; }
-
-JobResult run_job(WorkerPool& pool, const Job& job) {
-  JobResult result = pool.run(job);
-  return result.status == Status::kFailed ? pool.run(job) : result;
-}
 
 std::optional<JobFault> text_fault(const RecordRequest& request) {
   std::istringstream lines(request.text);
@@ -307,13 +226,13 @@ void take_own(const JobResult& result, const std::vector<RecordRequest>& request
       out[i] = record_result(own, requests[i]);
     }
   } catch (const InputError& error) {
-    all_fail(nonsense("record_own", error.what(), requests[begin]));
+    all_fail(invalid_answer("record_own", error.what(), requests[begin]));
   }
 }
 
 }  // namespace
 
-std::vector<JobOutcome<Recorded>> record_own(WorkerPool& pool,
+std::vector<JobOutcome<Recorded>> record_own(Workers& pool,
                                              const std::vector<RecordRequest>& requests,
                                              size_t a_job, std::chrono::milliseconds deadline) {
   std::vector<JobOutcome<Recorded>> out(requests.size());
@@ -338,7 +257,7 @@ std::vector<JobOutcome<Recorded>> record_own(WorkerPool& pool,
   return out;
 }
 
-std::vector<JobOutcome<AdaptedTest>> adapt_tests(WorkerPool& pool,
+std::vector<JobOutcome<AdaptedTest>> adapt_tests(Workers& pool,
                                                  const std::vector<RecordRequest>& tests,
                                                  std::chrono::milliseconds deadline) {
   std::vector<JobOutcome<AdaptedTest>> out(tests.size());
@@ -364,126 +283,62 @@ std::vector<JobOutcome<AdaptedTest>> adapt_tests(WorkerPool& pool,
   return out;
 }
 
-Job compile_job(const Recorded& recorded, const RecordRequest& request,
-                std::chrono::milliseconds deadline) {
-  Job job;
-  job.deadline = deadline;
-  job.request.json = {{"kind", "compile"},
-                      {"source", request.text},
-                      {"file", request.file},
-                      {"arch", recorded.task.target},
-                      {"kernels", recorded.raw_kernels}};
-  return job;
-}
-
-JobOutcome<Task> compile_result(const JobResult& result, const Recorded& recorded,
-                                const RecordRequest& request) {
-  auto outcome = outcome_of<Task>(result, "compile", request, [&](const JsonReader& in) {
-    Task task = recorded.task;
-    task.kernels = kernels_from_reply(result.reply, in, task, all_places(task));
-    check_task(task);
-    return task;
-  });
-  if (!outcome.value) return outcome;
-  if (auto fault = resources_fault(*outcome.value, request)) return {std::nullopt, fault};
-  return outcome;
-}
-
-JobOutcome<std::vector<std::string>> slice_kernels(WorkerPool& pool, const Recorded& recorded,
-                                                   const RecordRequest& request,
-                                                   std::chrono::milliseconds deadline) {
+Job slice_job(const Recorded& recorded, const RecordRequest& request,
+              std::chrono::milliseconds deadline) {
   Job job;
   job.deadline = deadline;
   job.request.json = {{"kind", "slice"},
                       {"source", request.text},
                       {"file", request.file},
                       {"kernels", recorded.raw_kernels}};
-  return outcome_of<std::vector<std::string>>(
-      run_job(pool, job), "slice", request, [&](const JsonReader& in) {
-        std::vector<std::string> slices;
-        for (const JsonReader& slice : in.at("slices").items()) {
-          slices.push_back(slice.string());
-          if (slices.back().empty()) slice.fail("is empty");
-        }
-        if (slices.size() != recorded.task.kernels.size()) {
-          in.at("slices").fail("expected as many as kernels were sent");
-        }
-        return slices;
-      });
+  return job;
 }
 
-JobOutcome<Task> compile_sliced(WorkerPool& pool, KernelCache& cache, const Recorded& recorded,
-                                const std::vector<std::string>& slices,
-                                const RecordRequest& request, std::chrono::milliseconds deadline) {
-  Task task = recorded.task;
-  std::vector<size_t> missing;
-  std::vector<std::string> keys;
-  Json raw = Json::array();
-  for (size_t i = 0; i < slices.size(); ++i) {
-    task.kernels[i].source = slices[i];
-    keys.push_back(KernelCache::key(task.kernels[i], task.target));
-    if (auto kernel = cache.find(keys[i])) {
-      task.kernels[i] = std::move(*kernel);
-    } else {
-      missing.push_back(i);
-      raw.push_back(recorded.raw_kernels[i]);
+JobOutcome<std::vector<std::string>> slice_result(const JobResult& result, const Recorded& recorded,
+                                                  const RecordRequest& request) {
+  return outcome_of<std::vector<std::string>>(result, "slice", request, [&](const JsonReader& in) {
+    std::vector<std::string> slices;
+    for (const JsonReader& slice : in.at("slices").items()) {
+      slices.push_back(slice.string());
+      if (slices.back().empty()) slice.fail("is empty");
     }
-  }
-  if (!missing.empty()) {
-    Job job = compile_job(recorded, request, deadline);
-    job.request.json["kernels"] = std::move(raw);
-    const JobResult result = run_job(pool, job);
-    auto compiled =
-        outcome_of<std::vector<Kernel>>(result, "compile", request, [&](const JsonReader& in) {
-          auto kernels = kernels_from_reply(result.reply, in, recorded.task, missing);
-          for (size_t i = 0; i < missing.size(); ++i) {
-            if (kernels[i].source != slices[missing[i]]) in.fail("is of another slice");
-          }
-          return kernels;
-        });
-    if (!compiled.value) return {std::nullopt, compiled.fault};
-    for (size_t i = 0; i < missing.size(); ++i) {
-      task.kernels[missing[i]] = std::move((*compiled.value)[i]);
-      cache.put(keys[missing[i]], task.kernels[missing[i]]);
+    if (slices.size() != recorded.task.kernels.size()) {
+      in.at("slices").fail("expected as many as kernels were sent");
     }
-  }
+    return slices;
+  });
+}
+
+Job compile_job(const Recorded& recorded, const std::vector<size_t>& places,
+                const RecordRequest& request, std::chrono::milliseconds deadline) {
+  Json kernels = Json::array();
+  for (size_t place : places) kernels.push_back(recorded.raw_kernels[place]);
+  Job job;
+  job.deadline = deadline;
+  job.request.json = {{"kind", "compile"},
+                      {"source", request.text},
+                      {"file", request.file},
+                      {"arch", recorded.task.target},
+                      {"kernels", std::move(kernels)}};
+  return job;
+}
+
+JobOutcome<std::vector<Kernel>> compiled_kernels(const JobResult& result, const Recorded& recorded,
+                                                 const std::vector<size_t>& places,
+                                                 const RecordRequest& request) {
+  return outcome_of<std::vector<Kernel>>(result, "compile", request, [&](const JsonReader& in) {
+    return kernels_from_reply(result.reply, in, recorded.task, places);
+  });
+}
+
+JobOutcome<Task> runnable_task(Task task, const RecordRequest& request) {
   try {
     check_task(task);
   } catch (const InputError& error) {
-    return {std::nullopt, nonsense("compile", error.what(), request)};
+    return {std::nullopt, invalid_answer("compile", error.what(), request)};
   }
-  if (auto fault = resources_fault(task, request)) return {std::nullopt, fault};
+  if (auto fault = resources_fault(task, request)) return {std::nullopt, std::move(fault)};
   return {std::move(task), std::nullopt};
-}
-
-std::vector<JobOutcome<BuiltTask>> build_tasks(WorkerPool& pool,
-                                               const std::vector<RecordRequest>& requests,
-                                               std::chrono::milliseconds deadline) {
-  std::vector<Build> builds(requests.size());
-  std::map<uint64_t, size_t> under_way;  // job id -> build
-  for (size_t i = 0; i < requests.size(); ++i) {
-    builds[i].request = requests[i];
-    builds[i].chooses = requests[i].configurations.empty();
-    builds[i].outcome.fault = text_fault(requests[i]);
-    if (builds[i].outcome.fault) continue;
-    under_way[pool.submit(record_job(requests[i], deadline))] = i;
-  }
-  while (!under_way.empty()) {
-    const JobResult result = pool.next();
-    const size_t index = under_way.at(result.id);
-    under_way.erase(result.id);
-    if (auto job = advance(builds[index], result, deadline)) {
-      under_way[pool.submit(std::move(*job))] = index;
-    }
-  }
-  std::vector<JobOutcome<BuiltTask>> outcomes;
-  for (Build& build : builds) outcomes.push_back(std::move(build.outcome));
-  return outcomes;
-}
-
-JobOutcome<BuiltTask> build_task(WorkerPool& pool, const RecordRequest& request,
-                                 std::chrono::milliseconds deadline) {
-  return std::move(build_tasks(pool, {request}, deadline)[0]);
 }
 
 }  // namespace kw

@@ -9,8 +9,7 @@
 
 #include "program/program.h"
 #include "worker/device_profile.h"
-#include "worker/kernel_cache.h"
-#include "worker/worker_pool.h"
+#include "worker/workers.h"
 
 namespace kw {
 
@@ -27,11 +26,11 @@ struct RecordRequest {
   std::vector<Value> inputs;         // of a fragment: metadata of the arguments of forward
   bool fragment = false;             // take `inputs` and construct the class without arguments
   std::vector<std::string> without;  // codes that are not refused, for selftest alone
-  // Which configuration each tuning takes, by index; the first where nothing is said.
+  // Which configuration each tuning takes, by index; the first for tunings that are not listed.
   std::vector<int> configurations;
 };
 
-// Of a candidate's Programs that differ in their kernels' configurations, so many are looked at.
+// How many of a candidate's Programs are looked at that differ in their kernels' configurations.
 inline constexpr size_t kMostConfigurations = 64;
 
 // An autotuned kernel under one key: Triton chooses one of several configurations for it.
@@ -41,7 +40,7 @@ struct Tuning {
   bool operator==(const Tuning&) const = default;
 };
 
-// The request for a source that is to stand for a fragment with this forward program.
+// Returns the request for a source that is to replace a fragment with this forward program.
 RecordRequest proposal_request(const Program& forward, const std::string& source,
                                const DeviceProfile& profile);
 
@@ -52,8 +51,8 @@ struct JobFault {
   int line = 0;
   // "file.py:12: message [code]"
   std::string text() const;
-  // Whether a kernel compiles, but not for this device. Triton's autotuner passes over such a
-  // configuration.
+  // Returns whether a kernel compiles, but not for this device. Triton's autotuner passes over such
+  // a configuration.
   bool cannot_run() const;
 };
 
@@ -71,55 +70,55 @@ struct JobOutcome {
   std::optional<JobFault> fault;  // exactly one of the two
 };
 
-// The result of a job that depends on its request alone (all but `interpret`, which writes to
-// buffers): made again, once, where the worker or the machine failed; the memory that ran out may
-// have been another's.
-JobResult run_job(WorkerPool& pool, const Job& job);
+// Returns the fault of a worker whose answer to a job ("record", "compile") is whole but makes no
+// sense.
+JobFault invalid_answer(const char* job, const std::string& what, const RecordRequest& request);
 
-// What keeps a file from being recorded at all: a job's text must be UTF-8.
+// Returns what keeps a file from being recorded at all: a job's text must be UTF-8.
 std::optional<JobFault> text_fault(const RecordRequest& request);
 Job record_job(const RecordRequest& request, std::chrono::milliseconds deadline);
 JobOutcome<Recorded> record_result(const JobResult& result, const RecordRequest& request);
 
-// Records texts that this program wrote itself, `a_job` of them in one child, as far in parallel as
-// the pool goes: starting a child takes ten times as long as recording such a text. Not for a
-// stranger's, who could change what is made of the next. Outcomes in the order of `requests`, which
-// have class and profile in common. No other job may be under way.
-std::vector<JobOutcome<Recorded>> record_own(WorkerPool& pool,
+// Records texts that this program wrote itself, `a_job` of them in one child, because starting a
+// child takes ten times as long as recording such a text. Must not record a stranger's text, which
+// could change what is made of the next one. As many children run at once as the workers allow.
+// Outcomes are in the order of `requests`, which have class and profile in common. No other job may
+// be under way.
+std::vector<JobOutcome<Recorded>> record_own(Workers& pool,
                                              const std::vector<RecordRequest>& requests,
                                              size_t a_job, std::chrono::milliseconds deadline);
 
-// What stands for a file with an operator and a test of it (worker/operator_test.py).
+// What replaces a file with an operator and a test of it (worker/operator_test.py).
 struct AdaptedTest {
   std::string model;      // the model file
   std::string name;       // the operator's
   std::string candidate;  // a class ModelNew whose forward calls the operator as the tests do
 };
-// In the order of `tests`, as far in parallel as the pool goes. No other job may be under way.
-std::vector<JobOutcome<AdaptedTest>> adapt_tests(WorkerPool& pool,
+// Adapts files, as many at once as the workers allow. Outcomes are in the order of `tests`. No
+// other job may be under way.
+std::vector<JobOutcome<AdaptedTest>> adapt_tests(Workers& pool,
                                                  const std::vector<RecordRequest>& tests,
                                                  std::chrono::milliseconds deadline);
 
-// The kernels' sources alone, one for each kernel of the task.
-JobOutcome<std::vector<std::string>> slice_kernels(WorkerPool& pool, const Recorded& recorded,
-                                                   const RecordRequest& request,
-                                                   std::chrono::milliseconds deadline);
+// A slice is a kernel's source alone: what it needs of its file.
+Job slice_job(const Recorded& recorded, const RecordRequest& request,
+              std::chrono::milliseconds deadline);
+// Returns one slice for each kernel of the task.
+JobOutcome<std::vector<std::string>> slice_result(const JobResult& result, const Recorded& recorded,
+                                                  const RecordRequest& request);
 
-Job compile_job(const Recorded& recorded, const RecordRequest& request,
-                std::chrono::milliseconds deadline);
-// The task with slices and machine code filled in. A fault that cannot_run() when a kernel needs
-// more shared memory than the device of `request` has.
-JobOutcome<Task> compile_result(const JobResult& result, const Recorded& recorded,
-                                const RecordRequest& request);
-// The same for slices that are known, one for each kernel: only those are compiled that `cache`
-// does not have, and it has them afterwards.
-JobOutcome<Task> compile_sliced(WorkerPool& pool, KernelCache& cache, const Recorded& recorded,
-                                const std::vector<std::string>& slices,
-                                const RecordRequest& request, std::chrono::milliseconds deadline);
+// Compiles the kernels of the task at `places`.
+Job compile_job(const Recorded& recorded, const std::vector<size_t>& places,
+                const RecordRequest& request, std::chrono::milliseconds deadline);
+// Returns these kernels with slices and machine code.
+JobOutcome<std::vector<Kernel>> compiled_kernels(const JobResult& result, const Recorded& recorded,
+                                                 const std::vector<size_t>& places,
+                                                 const RecordRequest& request);
+// Returns the task if it is a valid one that the device of `request` can run. A fault that
+// cannot_run() when a kernel needs more shared memory than the device has.
+JobOutcome<Task> runnable_task(Task task, const RecordRequest& request);
 
-// record, then compile, each in a fresh child. With no launches nothing is compiled. `deadline` is
-// each job's own. Where the request chooses no configurations and the device cannot run the first
-// ones, the next are tried: every tuning takes configuration k modulo its count.
+// A task with slices and machine code, and how it was built.
 struct BuiltTask {
   Task task;
   double record_seconds = 0, compile_seconds = 0;
@@ -127,12 +126,5 @@ struct BuiltTask {
   std::vector<Tuning> tunings;
   std::vector<int> configurations;  // which it was built with, one for each tuning
 };
-JobOutcome<BuiltTask> build_task(WorkerPool& pool, const RecordRequest& request,
-                                 std::chrono::milliseconds deadline);
-// The same for many, as far in parallel as the pool goes; outcomes in the order of `requests`. No
-// other job may be under way.
-std::vector<JobOutcome<BuiltTask>> build_tasks(WorkerPool& pool,
-                                               const std::vector<RecordRequest>& requests,
-                                               std::chrono::milliseconds deadline);
 
 }  // namespace kw

@@ -8,7 +8,7 @@
 #include "formats/base/error.h"
 #include "ops/operator.h"
 #include "program/task_json.h"
-#include "worker/test_folder.h"
+#include "worker/worker_pool.h"
 
 namespace kw {
 namespace {
@@ -17,40 +17,6 @@ using std::chrono::milliseconds;
 using Status = JobResult::Status;
 
 constexpr milliseconds kWait{120000};
-
-constexpr const char* kModel = R"(import torch
-import triton
-import triton.language as tl
-
-SIZE = 64
-
-
-@triton.jit
-def scale(x, y, n, factor, BLOCK: tl.constexpr):
-    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    inside = offsets < n
-    tl.store(y + offsets, tl.load(x + offsets, mask=inside) * factor, mask=inside)
-
-
-class Model(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.linear = torch.nn.Linear(SIZE, 32)
-
-    def forward(self, x):
-        hidden = self.linear(x)
-        result = torch.empty_like(hidden)
-        scale[(triton.cdiv(hidden.numel(), 128),)](hidden, result, hidden.numel(), 3.0, BLOCK=128)
-        return result
-
-
-def get_inputs():
-    return [torch.randn(8, SIZE)]
-
-
-def get_init_inputs():
-    return []
-)";
 
 RecordRequest request_of(const std::string& text) {
   RecordRequest request;
@@ -166,6 +132,16 @@ TEST(RecordResult, HandsFaultsOn) {
   EXPECT_EQ(outcome.fault->text(), "m.py:7: reads a value [host-read]");
 }
 
+// The task with the kernels of a compile reply.
+JobOutcome<Task> compile_result(const JobResult& result, const Recorded& recorded,
+                                const RecordRequest& request) {
+  const auto kernels = compiled_kernels(result, recorded, {0}, request);
+  if (kernels.fault) return {std::nullopt, kernels.fault};
+  Task task = recorded.task;
+  task.kernels = *kernels.value;
+  return runnable_task(std::move(task), request);
+}
+
 TEST(CompileResult, TakesOnlyWhatWasAskedFor) {
   const Recorded recorded = recorded_with(plain_kernel());
   Kernel compiled = plain_kernel();
@@ -222,7 +198,7 @@ TEST(DeviceProfile, KnowsThreeAndNamesThemOtherwise) {
 
 // Texts that are recorded in one child are the tasks that they are alone, also behind one that is
 // refused.
-TEST(RecordOwn, IsWhatEachIsAlone) {
+TEST(RecordOwnOnProcesses, IsWhatEachIsAlone) {
   WorkerPool pool(default_worker_config());
   std::vector<RecordRequest> requests;
   for (const char* level : {"1", "5"}) {
@@ -236,7 +212,6 @@ TEST(RecordOwn, IsWhatEachIsAlone) {
   requests[5].text += "\nthis is no Python\n";
   requests[6].text += "\ntorch.set_default_dtype(torch.float64)\n";  // the next must not see it
   const auto own = record_own(pool, requests, 9, kWait);
-  const auto alone = build_tasks(pool, requests, kWait);
   ASSERT_EQ(own.size(), requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     ASSERT_EQ(own[i].value.has_value(), i != 5) << (own[i].fault ? own[i].fault->text() : "");
@@ -244,75 +219,11 @@ TEST(RecordOwn, IsWhatEachIsAlone) {
       EXPECT_EQ(own[i].fault->code, "syntax");
       EXPECT_EQ(own[i].fault->file, requests[5].file);
     } else if (i != 6) {
-      EXPECT_EQ(own[i].value->task, alone[i].value->task) << requests[i].text;
+      const auto alone = record_result(pool.run(record_job(requests[i], kWait)), requests[i]);
+      ASSERT_TRUE(alone.value) << alone.fault->text();
+      EXPECT_EQ(own[i].value->task, alone.value->task) << requests[i].text;
     }
   }
-}
-
-// With the real worker, which takes seconds to start: one test for all of it.
-TEST(BuildTask, RecordsAndCompilesWithTheRealWorker) {
-  WorkerPool pool(default_worker_config());
-  pool.start();
-  EXPECT_TRUE(pool.versions().contains("torch"));
-  const auto& layers = pool.sandbox();
-  EXPECT_TRUE(std::any_of(layers.begin(), layers.end(), [](const SandboxLayer& layer) {
-    return layer.name == "resource limits";
-  }));
-
-  std::vector<RecordRequest> requests(5, request_of(kModel));
-  requests[2].text += "\nthis is no Python\n";
-  requests[3].cls = "Missing";
-  requests[4].text +=
-      "\nclass Model(Model):\n"
-      "    def forward(self, x):\n"
-      "        return x.sum().item()\n";
-  const auto outcomes = build_tasks(pool, requests, kWait);
-  ASSERT_EQ(outcomes.size(), requests.size());
-  for (int i : {0, 1}) {
-    ASSERT_TRUE(outcomes[i].value.has_value()) << outcomes[i].fault->text();
-    const Task& task = outcomes[i].value->task;
-    EXPECT_EQ(task.target, "sm_90");
-    ASSERT_EQ(task.kernels.size(), 1u);
-    const Kernel& kernel = task.kernels[0];
-    EXPECT_EQ(kernel.name, "scale");
-    EXPECT_NE(kernel.source.find("def scale"), std::string::npos);
-    ASSERT_TRUE(kernel.compiled.has_value());
-    EXPECT_EQ(kernel.compiled->cubin.substr(0, 4),
-              "\x7f"
-              "ELF");
-    EXPECT_EQ(kernel.compiled->reads, std::vector<int>{0});
-    EXPECT_EQ(kernel.compiled->writes, std::vector<int>{1});
-    ASSERT_EQ(task.state.size(), 2u);  // weight and bias
-    EXPECT_EQ(task.init.values.at(task.init.outputs.at(0)).shape, (std::vector<int64_t>{32, 64}));
-    EXPECT_EQ(task_from_frame(task_to_frame(task)), task);
-  }
-  ASSERT_TRUE(outcomes[2].fault.has_value());
-  EXPECT_EQ(outcomes[2].fault->code, "syntax");
-  EXPECT_EQ(outcomes[2].fault->file, "model.py");
-  const std::string text = requests[2].text;
-  EXPECT_EQ(outcomes[2].fault->line, std::count(text.begin(), text.end(), '\n'));
-  ASSERT_TRUE(outcomes[3].fault.has_value());
-  EXPECT_EQ(outcomes[3].fault->code, "missing");
-  ASSERT_TRUE(outcomes[4].fault.has_value());
-  EXPECT_EQ(outcomes[4].fault->code, "host-read") << outcomes[4].fault->text();
-
-  // Hostile ones, and the pool still works.
-  for (const char* text : {"import os\nos._exit(0)\n", "import os\nos.abort()\n",
-                           "import os, threading\nthreading.Thread(target=lambda: [None for _ in "
-                           "iter(int, 1)]).start()\nos._exit(0)\n"}) {
-    const auto outcome = build_task(pool, request_of(text), kWait);
-    ASSERT_TRUE(outcome.fault.has_value()) << text;
-    EXPECT_EQ(job_status_name(outcome.fault->status), "killed") << outcome.fault->text();
-  }
-  const auto endless = build_task(pool, request_of("while True:\n    pass\n"), milliseconds(300));
-  ASSERT_TRUE(endless.fault.has_value());
-  EXPECT_EQ(job_status_name(endless.fault->status), "timeout") << endless.fault->text();
-  EXPECT_EQ(endless.fault->text().substr(0, 10), "model.py: ");
-  const auto latin = build_task(pool, request_of("import torch\nNAME = 'caf\xE9'\n"), kWait);
-  ASSERT_TRUE(latin.fault.has_value());
-  EXPECT_EQ(latin.fault->code, "syntax");
-  EXPECT_EQ(latin.fault->text().substr(0, 12), "model.py:2: ");
-  EXPECT_TRUE(build_task(pool, request_of(kModel), kWait).value.has_value());
 }
 
 }  // namespace

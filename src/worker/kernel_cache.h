@@ -1,5 +1,5 @@
-// Compiled kernels by what decides their machine code: slice, specialization and architecture.
-// Candidates that differ elsewhere share them. Any thread.
+// A cache of compiled kernels. The key is what decides their machine code: slice, specialization
+// and architecture. Candidates that differ elsewhere share kernels. Any thread may call.
 #pragma once
 
 #include <list>
@@ -14,10 +14,10 @@ namespace kw {
 
 class KernelCache {
  public:
-  // Of `bytes` of machine code; what was used least recently goes first.
+  // Holds at most `bytes` of machine code and drops the least recently used kernel first.
   explicit KernelCache(size_t bytes = size_t{256} << 20) : budget_(bytes) {}
 
-  // `kernel` has a source and need not be compiled.
+  // Returns the key of a kernel that has a source; it need not be compiled.
   static std::string key(const Kernel& kernel, const std::string& arch);
 
   std::optional<Kernel> find(const std::string& key);

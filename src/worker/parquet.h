@@ -1,15 +1,16 @@
-// Parquet files, by pyarrow in the interpreter that workers run under. Any thread.
+// Parquet files, which pyarrow writes in the interpreter that workers run under. Any thread may
+// call.
 #pragma once
 
 #include <filesystem>
 
 namespace kw {
 
-// EnvironmentError where that interpreter has no pyarrow.
+// Throws EnvironmentError if that interpreter has no pyarrow.
 void check_parquet();
 
-// `rows`, a file of JSON objects, one a line, as a Parquet file. EnvironmentError with what pyarrow
-// says where it cannot be written.
+// Writes `rows`, a file of JSON objects with one on each line, as a Parquet file. Throws
+// EnvironmentError with pyarrow's message if it cannot be written.
 void write_parquet(const std::filesystem::path& rows, const std::filesystem::path& out);
 
 }  // namespace kw

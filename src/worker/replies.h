@@ -1,5 +1,5 @@
-// What a zygote and its children say (docs/formats/protocol.md, "Worker"), read as hostile input: a
-// value, or InputError.
+// Parsers of what a zygote and its children say (docs/formats/protocol.md, "Worker"). They treat it
+// as hostile input: they return a value or throw InputError.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ struct ZygoteReport {
   std::string error;  // of kNotForked
 };
 
-// A message about one job; `fds` came with it.
+// Reads a message about one job; `fds` came with it.
 ZygoteReport report_from_json(const JsonReader& in, std::vector<UniqueFd> fds);
 
-// The layers of the sandbox that each child adds, from the zygote's greeting.
+// Reads the layers of the sandbox that each child adds, from the zygote's greeting.
 std::vector<SandboxLayer> layers_from_json(const JsonReader& in);
 
-// A child's whole reply as the result of its job.
+// Reads a child's whole reply as the result of its job.
 JobResult result_from_reply(Frame frame);
 
 }  // namespace kw

@@ -1,6 +1,6 @@
-// A thread that does what it is handed, one thing after the other, and lives as long as its owner.
-// What uses a WorkerPool is handed to one that outlives the pool: a worker dies with the thread
-// that started it, and one that dies is started anew by whoever has the next job. Any thread.
+// A thread that runs pieces of work one after the other and lives as long as its owner. Code that
+// uses a WorkerPool runs on a thread that outlives the pool. A worker dies with the thread that
+// started it, and after its death the thread with the next job starts another. Any thread may call.
 #pragma once
 
 #include <condition_variable>
@@ -17,8 +17,8 @@ namespace kw {
 
 class WorkThread {
  public:
-  // Done when all that was handed in before is. What it throws, the future does. Whoever hands it
-  // in waits for it before what it uses goes.
+  // Runs `work` after all earlier work. The future returns or throws what it does. The caller waits
+  // for the future before it destroys anything that the work uses.
   template <class Work>
   std::future<std::invoke_result_t<Work&>> begin(Work work) {
     using Result = std::invoke_result_t<Work&>;

@@ -406,16 +406,10 @@ void WorkerPool::start() { impl_->start(); }
 const Json& WorkerPool::versions() const { return impl_->zygote().versions(); }
 const std::vector<SandboxLayer>& WorkerPool::sandbox() const { return impl_->zygote().layers(); }
 uint64_t WorkerPool::submit(Job job) { return impl_->submit(std::move(job)); }
-JobResult WorkerPool::next() { return *impl_->next_until(kNoDeadline); }
 std::optional<JobResult> WorkerPool::next_until(std::chrono::steady_clock::time_point time) {
   return impl_->next_until(time);
 }
 void WorkerPool::cancel(uint64_t id) { impl_->cancel(id); }
 size_t WorkerPool::pending() const { return impl_->pending(); }
 int WorkerPool::parallel() const { return impl_->parallel(); }
-JobResult WorkerPool::run(Job job) {
-  submit(std::move(job));
-  return next();
-}
-
 }  // namespace kw

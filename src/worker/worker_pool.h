@@ -1,9 +1,9 @@
 // Sandboxed Python workers (docs/formats/protocol.md).
 //
-// A WorkerPool owns one zygote process (a Python interpreter that has imported torch and triton)
-// inside a Sandbox, which forks one child per job. Whatever a child does (hang, die, flood) becomes
-// a JobResult; it never blocks or breaks the pool. A zygote that dies is restarted with the next
-// job. One thread uses a pool, and must outlive it: its end would end the zygote.
+// A WorkerPool owns one zygote process inside a Sandbox: a Python interpreter that has imported
+// torch and triton and forks one child per job. A child that hangs, dies or floods becomes a
+// JobResult; it never blocks or breaks the pool. A zygote that dies is restarted with the next job.
+// One thread uses a pool, and must outlive it, as the zygote ends with the thread.
 #pragma once
 
 #include <chrono>
@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "formats/frame.h"
 #include "worker/process/sandbox.h"
 #include "worker/work_thread.h"
+#include "worker/workers.h"
 
 namespace kw {
 
@@ -33,34 +33,11 @@ struct WorkerConfig {
   bool sandbox = true;                         // false only by the user's explicit flag
 };
 
-// `asked`, or one for each core that this process may use where that is 0.
+// Returns `asked` or, if that is 0, one thread for each core that this process may use.
 int threads_of(int asked);
 
-// Defaults from the build tree: KERNELWRIGHT_PYTHON or the interpreter the build was made with.
+// Returns the defaults of the build tree: KERNELWRIGHT_PYTHON or the interpreter of the build.
 WorkerConfig default_worker_config();
-
-struct Job {
-  Frame request;
-  std::vector<int> fds;                       // attached; borrowed until the job ends
-  std::chrono::milliseconds deadline{60000};  // wall time from the moment the child starts
-};
-
-// kFailed looks like the worker's or the machine's fault; of a child that ends with SIGKILL it is
-// taken to be memory that ran out. A job's source may have forged either (verify/blame.h).
-struct JobResult {
-  enum class Status { kOk, kRefused, kFailed, kTimeout, kKilled, kFlooded, kCancelled };
-  uint64_t id = 0;
-  Status status = Status::kFailed;
-  Frame reply;          // of kOk
-  std::string code;     // of kRefused: a code of protocol.md
-  std::string message;  // of everything but kOk: one line for people
-  std::string file;     // of kRefused, may be empty
-  int line = 0;         // of kRefused, 0 when unknown
-  double seconds = 0;   // wall time
-  bool ok() const { return status == Status::kOk; }
-};
-
-std::string_view job_status_name(JobResult::Status status);
 
 class Zygote;
 
@@ -92,36 +69,30 @@ class SharedZygote {
   WorkThread thread_;  // a process ends with the thread that started it; last
 };
 
-class WorkerPool {
+class WorkerPool : public Workers {
  public:
-  // With `shared`, of the same configuration, zygotes are copies of that one.
+  // With `shared`, which has the same configuration, zygotes are copies of that one.
   explicit WorkerPool(WorkerConfig config, SharedZygote* shared = nullptr);
-  // With a zygote that another process lent (SharedZygote::lend), whose configuration is the same;
-  // where that is gone, with one of its own.
+  // Uses a zygote that another process lent (SharedZygote::lend) and whose configuration is the
+  // same. If that one is gone, starts a separate one.
   WorkerPool(WorkerConfig config, UniqueFd lent);
-  ~WorkerPool();
+  ~WorkerPool() override;
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  // Starts the zygote if need be. EnvironmentError with the interpreter's own words when it does
-  // not start. Also called by submit(), versions() and sandbox().
+  // Starts the zygote if it does not run. Throws EnvironmentError with the interpreter's own words
+  // if it does not start. submit(), versions() and sandbox() call it too.
   void start();
   const Json& versions() const;  // {"python", "torch", "triton", "cuda"} of the running zygote
-  const std::vector<SandboxLayer>& sandbox() const;
+  const std::vector<SandboxLayer>& sandbox() const override;
 
-  uint64_t submit(Job job);
-  // The next finished job; blocks, but never longer than deadlines allow. Must not be called with
-  // no job under way. Deadlines are kept, and queued jobs started, only in here.
-  JobResult next();
-  // The same, or nothing where none has finished by then.
-  std::optional<JobResult> next_until(std::chrono::steady_clock::time_point time);
-  // Ends a job; its result arrives through next() as kCancelled.
-  void cancel(uint64_t id);
-  size_t pending() const;
+  uint64_t submit(Job job) override;
+  // Blocks, but never longer than deadlines allow. Deadlines are kept, and queued jobs started,
+  // only in here.
+  std::optional<JobResult> next_until(std::chrono::steady_clock::time_point time) override;
+  void cancel(uint64_t id) override;
+  size_t pending() const override;
   int parallel() const;  // children at once
-
-  // submit() and next() for one job, when no other is under way.
-  JobResult run(Job job);
 
  private:
   class Impl;

@@ -137,7 +137,7 @@ while True:
         with_fds(control, json.dumps({"job": message["job"], "pid": pid}).encode(), [pidfd])
 )";
 
-class WorkerPoolTest : public testing::Test {
+class WorkerPoolOnProcesses : public testing::Test {
  protected:
   WorkerConfig config() {
     WorkerConfig config = default_worker_config();
@@ -157,7 +157,7 @@ class WorkerPoolTest : public testing::Test {
   std::string script_ = kFakeZygote;
 };
 
-TEST_F(WorkerPoolTest, CarriesRequestBlobsAndDescriptors) {
+TEST_F(WorkerPoolOnProcesses, CarriesRequestBlobsAndDescriptors) {
   WorkerConfig settings = config();
   settings.memory_bytes = 12345;
   WorkerPool pool(settings);
@@ -179,7 +179,7 @@ TEST_F(WorkerPoolTest, CarriesRequestBlobsAndDescriptors) {
   EXPECT_EQ(pool.sandbox().back().name, "inner");
 }
 
-TEST_F(WorkerPoolTest, RefusalsAndFailuresAreTakenApart) {
+TEST_F(WorkerPoolOnProcesses, RefusalsAndFailuresAreTakenApart) {
   WorkerPool pool(config());
   JobResult result = pool.run(job({{"do", "reply"},
                                    {"reply",
@@ -198,7 +198,7 @@ TEST_F(WorkerPoolTest, RefusalsAndFailuresAreTakenApart) {
   EXPECT_EQ(result.message, "m");
 }
 
-TEST_F(WorkerPoolTest, EveryMisbehaviourIsAResult) {
+TEST_F(WorkerPoolOnProcesses, EveryMisbehaviourIsAResult) {
   struct Case {
     Json request;
     Status status;
@@ -248,7 +248,7 @@ TEST_F(WorkerPoolTest, EveryMisbehaviourIsAResult) {
   EXPECT_TRUE(pool.run(job({{"do", "ok"}})).ok());  // and the pool lives
 }
 
-TEST_F(WorkerPoolTest, DeadlinesKillTheChild) {
+TEST_F(WorkerPoolOnProcesses, DeadlinesKillTheChild) {
   WorkerPool pool(config());
   int fds[2];
   ASSERT_EQ(::pipe2(fds, O_CLOEXEC), 0);
@@ -265,7 +265,7 @@ TEST_F(WorkerPoolTest, DeadlinesKillTheChild) {
   EXPECT_EQ(::poll(&entry, 1, 10000), 1);
 }
 
-TEST_F(WorkerPoolTest, RunsAtMostParallelAtOnceAndAllInTheEnd) {
+TEST_F(WorkerPoolOnProcesses, RunsAtMostParallelAtOnceAndAllInTheEnd) {
   WorkerConfig settings = config();
   settings.parallel = 2;
   WorkerPool pool(settings);
@@ -277,7 +277,7 @@ TEST_F(WorkerPoolTest, RunsAtMostParallelAtOnceAndAllInTheEnd) {
   EXPECT_GE(std::chrono::steady_clock::now() - start, milliseconds(3 * 40));
 }
 
-TEST_F(WorkerPoolTest, CancelsQueuedAndRunningJobs) {
+TEST_F(WorkerPoolOnProcesses, CancelsQueuedAndRunningJobs) {
   WorkerConfig settings = config();
   settings.parallel = 1;
   WorkerPool pool(settings);
@@ -298,7 +298,7 @@ TEST_F(WorkerPoolTest, CancelsQueuedAndRunningJobs) {
   EXPECT_EQ(pool.pending(), 0u);
 }
 
-TEST_F(WorkerPoolTest, LooksWithoutWaiting) {
+TEST_F(WorkerPoolOnProcesses, LooksWithoutWaiting) {
   using Clock = std::chrono::steady_clock;
   WorkerPool pool(config());
   const uint64_t hangs = pool.submit(job({{"do", "hang"}}));
@@ -322,7 +322,7 @@ TEST_F(WorkerPoolTest, LooksWithoutWaiting) {
 }
 
 // Its time runs while somebody looks after it.
-TEST_F(WorkerPoolTest, APauseIsNotTheJobs) {
+TEST_F(WorkerPoolOnProcesses, APauseIsNotTheJobs) {
   using Clock = std::chrono::steady_clock;
   WorkerPool pool(config());
   pool.run(job({{"do", "ok"}}));  // the zygote is there
@@ -333,7 +333,7 @@ TEST_F(WorkerPoolTest, APauseIsNotTheJobs) {
   EXPECT_EQ(pool.next().status, Status::kTimeout);
 }
 
-TEST_F(WorkerPoolTest, AChildThatNeverReadsIsNoDeadlock) {
+TEST_F(WorkerPoolOnProcesses, AChildThatNeverReadsIsNoDeadlock) {
   WorkerConfig settings = config();
   settings.memory_bytes = 666;
   WorkerPool pool(settings);
@@ -344,7 +344,7 @@ TEST_F(WorkerPoolTest, AChildThatNeverReadsIsNoDeadlock) {
   EXPECT_NE(result.message.find("status 7"), std::string::npos) << result.message;
 }
 
-TEST_F(WorkerPoolTest, AZygotesDeathEndsItsJobsAndTheNextOneStartsAnother) {
+TEST_F(WorkerPoolOnProcesses, AZygotesDeathEndsItsJobsAndTheNextOneStartsAnother) {
   WorkerConfig settings = config();
   settings.parallel = 2;
   WorkerPool pool(settings);
@@ -378,7 +378,7 @@ TEST(Threads, AreAsManyAsCoresThatMayBeUsed) {
   ::sched_setaffinity(0, sizeof all, &all);
 }
 
-TEST_F(WorkerPoolTest, WorksWithoutASandbox) {
+TEST_F(WorkerPoolOnProcesses, WorksWithoutASandbox) {
   WorkerConfig settings = config();
   settings.sandbox = false;
   WorkerPool pool(settings);
@@ -386,7 +386,7 @@ TEST_F(WorkerPoolTest, WorksWithoutASandbox) {
   EXPECT_EQ(pool.run(job({{"do", "hang"}}, milliseconds(50))).status, Status::kTimeout);
 }
 
-TEST_F(WorkerPoolTest, AZygoteThatDoesNotStartIsAnEnvironmentError) {
+TEST_F(WorkerPoolOnProcesses, AZygoteThatDoesNotStartIsAnEnvironmentError) {
   for (const auto& [script, says] : std::vector<std::pair<std::string, std::string>>{
            {"raise ImportError('No module named torch')", "No module named torch"},
            {"import os; os._exit(3)", "status 3"},

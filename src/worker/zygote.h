@@ -1,7 +1,7 @@
 // The running zygote of a WorkerPool: its process, its sandbox, its control socket, its stderr.
 //
-// The protocol is docs/formats/protocol.md, "Worker". The zygote itself never runs a candidate's
-// code, but what it says is parsed as strictly as anything else. One thread.
+// The protocol is documented in docs/formats/protocol.md, "Worker". The zygote itself never runs a
+// candidate's code, but its messages are parsed as strictly as all others. For one thread.
 #pragma once
 
 #include <memory>
@@ -19,12 +19,14 @@ namespace kw {
 
 class Zygote {
  public:
-  // Starts it and waits until it is ready. EnvironmentError with its own last words when not.
+  // Starts it and waits until it is ready. Throws EnvironmentError with its last words if it does
+  // not get ready.
   explicit Zygote(const WorkerConfig& config);
-  // A copy of one that is ready, in its sandbox, which ends with it. Several threads may copy one.
+  // Returns a copy of a zygote that is ready. It runs in the same sandbox and ends with the
+  // original. Several threads may copy one zygote.
   static std::unique_ptr<Zygote> copy_of(Zygote& original);
-  // The control socket of such a copy, for another process, which makes a Zygote of it there by
-  // lent(). `err` is where it prints.
+  // Returns the control socket of such a copy for another process, which makes a Zygote of it with
+  // lent(). The copy prints to `err`.
   UniqueFd lend(int err);
   // Makes a Zygote of a copy that another process lent; `walls` are the layers of its sandbox that
   // the lender named. Returns nothing when it does not answer, as the one that lent it has ended.
@@ -36,19 +38,19 @@ class Zygote {
   // Returns the first of these alone.
   std::vector<SandboxLayer> walls() const { return sandbox_ ? sandbox_->layers() : walls_; }
   int control_fd() const { return control_.get(); }
-  // -1 once it has closed it (as poll(2) likes it).
+  // -1 once the zygote has closed its stderr; poll(2) ignores it then.
   int stderr_fd() const { return stderr_open_ ? stderr_.read_end() : -1; }
   void drain_stderr() { stderr_open_ = stderr_open_ && stderr_.drain(); }
 
-  // Hands over a job's socket; false when the zygote cannot take it.
+  // Hands over a job's socket. Returns false if the zygote cannot take it.
   bool send_job(uint64_t id, int socket, uint64_t memory_bytes);
-  // The next report, or nothing when there is none now. Sets dead() when the zygote has closed its
-  // socket or says what it should not.
+  // Returns the next report, or nothing if there is none now. Sets dead() if the zygote has closed
+  // its socket or breaks the protocol.
   std::optional<ZygoteReport> receive();
   bool dead() const { return dead_; }
-  // Whether it has closed its socket, without reading what it says.
+  // Returns whether it has closed its socket, without reading its messages.
   bool gone() const;
-  // How it ended and what it printed last, for people. Kills it when it still runs.
+  // Says how it ended and what it printed last, for people. Kills it if it still runs.
   std::string obituary();
 
  private:

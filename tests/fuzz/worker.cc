@@ -1,4 +1,8 @@
 // What a zygote and its children say: each message in all the roles that it could be meant for.
+#include <numeric>
+#include <utility>
+#include <vector>
+
 #include "fuzz.h"
 #include "program/task_json.h"
 #include "worker/jobs.h"
@@ -16,8 +20,15 @@ void check_reply(const Json& json) {
   must(recorded.value.has_value() != recorded.fault.has_value(), "a record or a fault");
   if (!recorded.value) return;
   // The same message again as the answer to what it asked to have compiled.
-  const auto compiled = compile_result(*result, *recorded.value, request);
-  must(compiled.value.has_value() != compiled.fault.has_value(), "a task or a fault");
+  std::vector<size_t> places(recorded.value->task.kernels.size());
+  std::iota(places.begin(), places.end(), 0);
+  const auto kernels = compiled_kernels(*result, *recorded.value, places, request);
+  must(kernels.value.has_value() != kernels.fault.has_value(), "kernels or a fault");
+  if (!kernels.value) return;
+  Task task = recorded.value->task;
+  task.kernels = *kernels.value;
+  const auto runnable = runnable_task(std::move(task), request);
+  must(runnable.value.has_value() != runnable.fault.has_value(), "a task or a fault");
 }
 
 void check(std::string_view text) {

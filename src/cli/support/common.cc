@@ -45,14 +45,6 @@ void MachineFlags::add_executors_to(CLI::App& app) {
       ->capture_default_str();
 }
 
-ExecutorConfig MachineFlags::executor_config(SharedZygote& workers) const {
-  ExecutorConfig config = default_executor_config(chosen_backend());
-  config.processes = executors;
-  config.workers = &workers;
-  config.sandbox = !no_sandbox;
-  return config;
-}
-
 std::string MachineFlags::chosen_backend() const {
   if (backend != "auto") return backend;
   return fs::exists("/dev/nvidiactl") ? "cuda" : "cpu";
@@ -68,22 +60,16 @@ DeviceProfile MachineFlags::profile() const {
   return device_profile("h200");
 }
 
-WorkerConfig worker_config(const MachineFlags& flags, const std::vector<std::string>& files) {
-  WorkerConfig config = default_worker_config();
-  config.sandbox = !flags.no_sandbox;
-  config.parallel = std::max(2, threads_of(0));
+SessionConfig MachineFlags::session_config(const std::vector<std::string>& files) const {
+  SessionConfig config = default_session_config(profile(), chosen_backend());
+  config.executor.processes = executors;
+  config.workers.sandbox = !no_sandbox;
   for (const std::string& file : files) {
     if (file.empty()) throw InputError("a file's name is empty");
-    config.visible.push_back(fs::absolute(file).parent_path().string());
+    config.workers.visible.push_back(fs::absolute(file).parent_path().string());
   }
   return config;
 }
-
-Machine::Machine(const MachineFlags& flags, const std::vector<std::string>& files)
-    : profile(flags.profile()),
-      zygote(worker_config(flags, files)),
-      pool(worker_config(flags, files), &zygote),
-      executor(flags.executor_config(zygote)) {}
 
 double parse_seconds(const std::string& flag, const std::string& text) {
   size_t used = 0;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/executor_client.h"
+#include "runtime/session.h"
 #include "teacher/schedule/schedule_table.h"
 #include "verify/verifier.h"
 #include "worker/jobs.h"
@@ -34,22 +34,15 @@ struct MachineFlags {
   // What candidates are written for and judged by: with "auto" the GPU that is there. Where its
   // profile is not known, or none is there, an H200; says so on stderr in the first case.
   DeviceProfile profile() const;
-  // `workers`: the command's, for the cpu backend's interpreter.
-  ExecutorConfig executor_config(SharedZygote& workers) const;
+  // Returns the session of a command. The folders of `files` stay readable inside the sandbox.
+  SessionConfig session_config(const std::vector<std::string>& files) const;
 };
 
-// The processes behind a command. Members are made in order; the executor starts at first use.
-struct Machine {
-  DeviceProfile profile;
-  SharedZygote zygote;  // of all workers, the cpu backend's among them: torch is imported once
-  WorkerPool pool;
-  ExecutorClient executor;
-  // `files` as in worker_config().
-  Machine(const MachineFlags& flags, const std::vector<std::string>& files);
+// The processes of a command.
+struct Machine : Session {
+  Machine(const MachineFlags& flags, const std::vector<std::string>& files)
+      : Session(flags.session_config(files)) {}
 };
-
-// How workers run under `flags`; the folders of `files` stay readable inside the sandbox.
-WorkerConfig worker_config(const MachineFlags& flags, const std::vector<std::string>& files);
 
 // Seconds of a user's "60s", "5m" or "1h"; InputError with the flag's name for what is none.
 double parse_seconds(const std::string& flag, const std::string& text);

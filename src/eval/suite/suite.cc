@@ -502,12 +502,12 @@ void Suite::time(Asked& asked, const Reference& reference, const std::vector<siz
   for (size_t k : right) candidates.push_back(&asked.built[k]->task.task);
   VerifyOptions without = options;
   TimeReport report = time_side_by_side(executor_, reference, candidates, options);
-  if (report.status != "ok" && !options.compiled_package.empty()) {  // may be the package's fault
+  if (!report.ok() && !options.compiled_package.empty()) {  // may be the package's fault
     without.compiled_package.clear();
     report = time_side_by_side(executor_, reference, candidates, without);
   }
   add_phases(report.phases, asked.result);
-  const bool timed = report.status == "ok";
+  const bool timed = report.ok();
   const bool packaged = timed && !without.compiled_package.empty();
   if (timed) asked.result.eager_ms = median(report.device_ms[0]);
   if (packaged) asked.result.compiled_ms = median(report.device_ms.back());

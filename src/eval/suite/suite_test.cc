@@ -53,7 +53,7 @@ class Writes : public Policy {
   std::vector<std::string>& log_;
 };
 
-class SuiteOfPolicies : public FormTest {
+class SuiteOfPoliciesOnProcesses : public FormTest {
  protected:
   std::vector<SuiteResult> run(const std::vector<Policy*>& policies, size_t models) {
     std::vector<RecordRequest> requests;
@@ -100,7 +100,7 @@ std::vector<std::string> sorted(const std::vector<SuiteResult>& results) {
   return out;
 }
 
-TEST_F(SuiteOfPolicies, EachIsAskedForItsOwnNumberOfSamples) {
+TEST_F(SuiteOfPoliciesOnProcesses, EachIsAskedForItsOwnNumberOfSamples) {
   Writes first("first", {kRight}, log_), second("second", {kRight}, log_),
       third("third", {kRight}, log_);
   samples_ = {4, 2};
@@ -109,7 +109,7 @@ TEST_F(SuiteOfPolicies, EachIsAskedForItsOwnNumberOfSamples) {
             (std::vector<std::string>{"first a.py 4 11", "second a.py 2 11", "third a.py 2 11"}));
 }
 
-TEST_F(SuiteOfPolicies, EachIsAskedAboutAllModelsAsIfItWereAlone) {
+TEST_F(SuiteOfPoliciesOnProcesses, EachIsAskedAboutAllModelsAsIfItWereAlone) {
   Writes first("first", {wrong_answer(), kRight}, log_), second("second", {kRight}, log_);
   const std::vector<SuiteResult> results = run({&first, &second}, 2);
   EXPECT_EQ(log_, (std::vector<std::string>{"first a.py 3 11", "first b.py 3 11",
@@ -123,7 +123,7 @@ TEST_F(SuiteOfPolicies, EachIsAskedAboutAllModelsAsIfItWereAlone) {
   }
 }
 
-TEST_F(SuiteOfPolicies, WhatIsEqualIsJudgedOnceWhoeverWroteIt) {
+TEST_F(SuiteOfPoliciesOnProcesses, WhatIsEqualIsJudgedOnceWhoeverWroteIt) {
   const std::vector<std::string> texts = {wrong_answer(), kRight,
                                           std::string("# Again.\n") + kRight};
   Writes first("first", texts, log_), second("second", texts, log_);
@@ -143,7 +143,7 @@ TEST_F(SuiteOfPolicies, WhatIsEqualIsJudgedOnceWhoeverWroteIt) {
   }
 }
 
-TEST_F(SuiteOfPolicies, ResultsComeWhenTheirLastSampleIsJudged) {
+TEST_F(SuiteOfPoliciesOnProcesses, ResultsComeWhenTheirLastSampleIsJudged) {
   Writes writes("writes", {kRight}, log_), refuses("refuses", {}, log_);
   const std::vector<SuiteResult> results = run({&writes, &refuses}, 2);
   ASSERT_EQ(results.size(), 4u);

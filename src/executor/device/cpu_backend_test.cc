@@ -61,7 +61,7 @@ def get_init_inputs():
     return [20]
 )";
 
-class CpuBackendTest : public testing::Test {
+class CpuBackendOnProcesses : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     pool_ = new WorkerPool(default_worker_config());
@@ -77,9 +77,17 @@ class CpuBackendTest : public testing::Test {
     request.file = "model.py";
     request.cls = cls;
     request.profile = device_profile("h200");
-    auto built = build_task(*pool_, request, milliseconds(60000));
-    if (built.fault) throw std::runtime_error(built.fault->text());
-    return built.value->task;
+    constexpr milliseconds kWait{60000};
+    const auto recorded = record_result(pool_->run(record_job(request, kWait)), request);
+    if (recorded.fault) throw std::runtime_error(recorded.fault->text());
+    Task task = recorded.value->task;
+    if (task.kernels.empty()) return task;
+    const auto kernels =
+        compiled_kernels(pool_->run(compile_job(*recorded.value, {0}, request, kWait)),
+                         *recorded.value, {0}, request);
+    if (kernels.fault) throw std::runtime_error(kernels.fault->text());
+    task.kernels = *kernels.value;
+    return task;
   }
   TrialReport run(const std::string& store, TrialRequest request = {}) {
     std::string text = kCandidate;
@@ -92,14 +100,14 @@ class CpuBackendTest : public testing::Test {
   static WorkerPool* pool_;
   static Backend* backend_;
 };
-WorkerPool* CpuBackendTest::pool_ = nullptr;
-Backend* CpuBackendTest::backend_ = nullptr;
+WorkerPool* CpuBackendOnProcesses::pool_ = nullptr;
+Backend* CpuBackendOnProcesses::backend_ = nullptr;
 
-TEST_F(CpuBackendTest, ARightKernelIsRight) {
+TEST_F(CpuBackendOnProcesses, ARightKernelIsRight) {
   for (Variation variation : {Variation::kPlain, Variation::kAffine}) {
     const TrialReport report =
         run("out + i, y, keep", {.variation = variation, .check_noop = true, .each_launch = true});
-    ASSERT_EQ(report.status, "ok") << report.message;
+    ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
     EXPECT_EQ(report.difference, "");
     EXPECT_TRUE(report.no_launch_changes);
     EXPECT_TRUE(report.idle_launches.empty());
@@ -110,48 +118,48 @@ TEST_F(CpuBackendTest, ARightKernelIsRight) {
   }
 }
 
-TEST_F(CpuBackendTest, AMissingMaskOverrunsItsBuffer) {
+TEST_F(CpuBackendOnProcesses, AMissingMaskOverrunsItsBuffer) {
   const TrialReport report = run("out + i, y, i < n + 64");
-  EXPECT_TRUE(report.status == "failed" || !report.guards_intact) << report.message;
+  EXPECT_TRUE(report.status == ReplyStatus::kFailed || !report.guards_intact) << report.message;
 }
 
-TEST_F(CpuBackendTest, AReadOutsideItsBufferIsCaughtThoughNothingComesOfIt) {
+TEST_F(CpuBackendOnProcesses, AReadOutsideItsBufferIsCaughtThoughNothingComesOfIt) {
   for (const std::string read : {"h + i + n", "h + i - n"}) {
     const TrialReport report = run("out + i, tl.where(keep, y, tl.load(" + read + ")), keep");
-    EXPECT_EQ(report.status, "failed");
+    EXPECT_EQ(report.status, ReplyStatus::kFailed);
     EXPECT_NE(report.message.find("outside its arguments"), std::string::npos) << report.message;
   }
 }
 
-TEST_F(CpuBackendTest, WithoutGuardsAnOverrunGoesUnseen) {
+TEST_F(CpuBackendOnProcesses, WithoutGuardsAnOverrunGoesUnseen) {
   const TrialReport report = run("out + i, y, i < n + 64", {.guards = false});
-  ASSERT_EQ(report.status, "ok") << report.message;
+  ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
   EXPECT_LT(report.outputs[0].candidate_rms, 1e-6);
 }
 
-TEST_F(CpuBackendTest, AShiftedStoreLeavesPoison) {
+TEST_F(CpuBackendOnProcesses, AShiftedStoreLeavesPoison) {
   const TrialReport report = run("out + i + 1, y, i + 1 < n");
-  ASSERT_EQ(report.status, "ok") << report.message;
+  ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
   EXPECT_GT(report.outputs[0].nonfinite_mismatch, 0);
 }
 
-TEST_F(CpuBackendTest, WildPointersAreTheCandidatesFault) {
+TEST_F(CpuBackendOnProcesses, WildPointersAreTheCandidatesFault) {
   const TrialReport report = run("out + i + 100000000, y, keep");
-  EXPECT_EQ(report.status, "failed") << report.message;
-  EXPECT_EQ(report.fault, "candidate");
+  EXPECT_EQ(report.status, ReplyStatus::kFailed) << report.message;
+  EXPECT_EQ(report.fault, Side::kCandidate);
 }
 
-TEST_F(CpuBackendTest, WritingToAnInputIsSeen) {
+TEST_F(CpuBackendOnProcesses, WritingToAnInputIsSeen) {
   const TrialReport report = run("h + i, y, keep");
-  ASSERT_EQ(report.status, "ok") << report.message;
+  ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
   EXPECT_GT(report.outputs[0].nonfinite_mismatch, 0);
   const TrialReport scale = run("s + i, y, i < width");
-  ASSERT_EQ(scale.status, "ok") << scale.message;
+  ASSERT_EQ(scale.status, ReplyStatus::kOk) << scale.message;
   EXPECT_FALSE(scale.inputs_unchanged);
   EXPECT_EQ(scale.difference, "scale was overwritten");
 }
 
-TEST(CpuBackend, DescribesItselfAndItsPeak) {
+TEST(CpuBackendOnProcesses, DescribesItselfAndItsPeak) {
   auto backend = make_cpu_backend({default_worker_config()});
   const Json about = backend->describe();
   EXPECT_EQ(about["backend"], "cpu");

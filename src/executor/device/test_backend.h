@@ -17,7 +17,7 @@ using FakeKernel = std::function<void(std::span<const at::Tensor>)>;
 class FakeBackend : public Backend {
  public:
   std::map<std::string, FakeKernel> kernels;  // by kernel name
-  bool is_isolated = true, is_deterministic = true;
+  bool is_isolated = true, is_deterministic = true, is_lost = false;
   int launches = 0;
 
   at::Device device() const override { return at::kCPU; }
@@ -28,7 +28,9 @@ class FakeBackend : public Backend {
   void synchronize() override {}
   void reset_peak_bytes() override {}
   int64_t peak_bytes() const override { return 1; }
-  void check_alive() override {}
+  void check_alive() override {
+    if (is_lost) throw DeviceLost("the device is lost");
+  }
 };
 
 // {"dtype", "shape", ...} of a contiguous value.

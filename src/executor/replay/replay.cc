@@ -212,6 +212,8 @@ std::vector<at::Tensor> Replay::run(std::vector<at::Tensor> inputs, const Replay
   inputs.clear();
   try {
     run_steps(run);
+  } catch (const DeviceLost&) {  // the process ends, and its memory with it
+    throw;
   } catch (...) {
     overwrite_all(run);
     throw;
@@ -246,7 +248,10 @@ void Replay::overwrite_all(Run& run) const {
     for (size_t id = 0; id < run.slots.size(); ++id) {
       if (!input_[program_.values[id].storage]) overwrite(run.slots[id], run);
     }
-  } catch (const std::exception&) {  // of a device that is lost
+  } catch (const DeviceLost&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw NotJudged("what a failed run left could not be overwritten: " + first_line(error));
   }
 }
 

@@ -113,6 +113,8 @@ class Replay {
   void define(int index, ValueId id, at::Tensor tensor, Run& run);
   void release(ValueId id, Run& run);
   void overwrite(const at::Tensor& tensor, const Run& run) const;
+  // Overwrites what a failed run left. Throws NotJudged where that fails and nobody knows yet
+  // whether the device is lost.
   void overwrite_all(Run& run) const;
 
   Program program_;

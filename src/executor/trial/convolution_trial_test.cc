@@ -65,7 +65,7 @@ TEST(ConvolutionTrial, SumsOfOneSignMayBeCutOff) {
     for (Variation variation : {Variation::kPlain, Variation::kNegative}) {
       const TrialReport report = run(convolution_reference(), convolution_candidate(),
                                      {.seed = 5, .variation = variation}, backend);
-      ASSERT_EQ(report.status, "ok") << report.message;
+      ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
       const OutputErrors& errors = report.outputs.at(0);
       const bool negative = variation == Variation::kNegative;
       // A thousandth hides behind TF32 where terms cancel.
@@ -102,7 +102,7 @@ TEST(ConvolutionTrial, SoMayThoseOfTransposedConvolutions) {
   FakeBackend backend;
   const TrialReport report =
       run(task(), task(), {.seed = 5, .variation = Variation::kNegative}, backend);
-  ASSERT_EQ(report.status, "ok") << report.message;
+  ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
   // Eight at a time, half a unit of a sum that is half of its last value in the mean: 2^-25 / 8 for
   // each of 8192 to 16384 terms.
   EXPECT_GT(report.outputs.at(0).reference_rms, 0.9 * kChannels * 0x1p-28);

@@ -112,7 +112,7 @@ void Examination::draw_anew(ExamineReport& report) {
 
 ExamineReport Examination::run(at::Device device) {
   ExamineReport report;
-  report.status = "ok";
+  report.status = ReplyStatus::kOk;
   outputs_ = run(drawn_);
   compare_with_oracle(device, report);
   move_all(report);

@@ -28,7 +28,7 @@ ExamineReport examined(const Task& task) {
   FakeBackend backend;
   LoadedTask loaded(task, backend);
   ExamineReport report = examine({0, 5}, loaded, backend);
-  EXPECT_EQ(report.status, "ok");
+  EXPECT_EQ(report.status, ReplyStatus::kOk);
   return report;
 }
 

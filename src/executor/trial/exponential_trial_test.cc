@@ -63,7 +63,7 @@ TEST_P(ExponentialTrial, IndicesMayBeOfExponentialsThatRoundTheirArgument) {
       at::Tensor(t[1]).copy_(order.select(1, rank));
     };
     const TrialReport report = run(reference, candidate);
-    ASSERT_EQ(report.status, "ok") << report.message;
+    ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
     EXPECT_EQ(report.outputs.at(0).int_mismatch == 0, rank < 2) << rank;
   }
 }

@@ -30,7 +30,7 @@ TEST_P(IdleLaunchesTest, WithoutLaunchesTheOutputMustChange) {
   steps.push_back(launch_json(0, {v(4)}));
   decoy.forward = make_program(values, {0, 1}, steps, {3}, kernels);
   report = run(reference_task(), decoy, request);
-  EXPECT_EQ(report.status, "ok") << report.message;
+  EXPECT_EQ(report.status, ReplyStatus::kOk) << report.message;
   EXPECT_TRUE(within(report.outputs[0]));
   EXPECT_FALSE(report.no_launch_changes);
   EXPECT_EQ(report.idle_launches, std::vector<int>{3});

@@ -75,7 +75,7 @@ class TrialTest : public testing::TestWithParam<bool> {
            errors.candidate_rms <= 4 * std::max(errors.reference_rms, 1.2e-7);
   }
   static void expect_clean(const TrialReport& report) {
-    ASSERT_EQ(report.status, "ok") << report.message;
+    ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
     EXPECT_TRUE(report.inputs_unchanged && report.guards_intact && report.state_equal &&
                 report.buffers_equal)
         << report.difference;

@@ -266,7 +266,7 @@ TimeReport time_runs(Backend& backend, RunClock& clock, const TimeRequest& reque
     report.outputs_checked.push_back(contestant->checked(request.width > 0));
   }
   phases.end("timing: checks");
-  report.status = "ok";
+  report.status = ReplyStatus::kOk;
   return report;
 }
 

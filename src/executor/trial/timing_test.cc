@@ -55,7 +55,7 @@ TimeReport time_with(std::vector<double> times, double width) {
 
 TEST(Timing, EveryRoundWithoutAWidth) {
   const TimeReport report = time_with({2}, 0);
-  ASSERT_EQ(report.status, "ok") << report.message;
+  ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
   EXPECT_EQ(report.device_ms[0].size(), 40u);
   EXPECT_EQ(report.wall_ms[1].size(), 40u);
   // Runs that take a while are not run twice for it.

@@ -49,7 +49,9 @@ Scramble scramble_of(const TrialRequest& request) {
 // overwritten in the end: other candidates are given the same inputs, and their kernels may find
 // what was freed.
 struct Answer {
-  Answer(const Backend& backend, LoadedTask& task) : backend(backend), task(task) {}
+  // `not_overwritten` outlives the answer: it receives why overwriting failed.
+  Answer(const Backend& backend, LoadedTask& task, std::string& not_overwritten)
+      : backend(backend), task(task), not_overwritten(not_overwritten) {}
   Answer(const Answer&) = delete;
   ~Answer() {
     if (backend.isolated()) return;
@@ -59,11 +61,13 @@ struct Answer {
       for (size_t i = 0; i < inputs_after.size(); ++i) {
         if (mutated[i]) poison_storage(inputs_after[i]);
       }
-    } catch (const std::exception&) {  // of a device that is lost
+    } catch (const std::exception& error) {
+      not_overwritten = error.what();
     }
   }
   const Backend& backend;
   LoadedTask& task;
+  std::string& not_overwritten;
   std::vector<at::Tensor> outputs, inputs_after;
 };
 
@@ -71,7 +75,8 @@ struct Answer {
 class OneTrial {
  public:
   OneTrial(Backend& backend, ReferenceCache& cache, const TrialRequest& request,
-           LoadedTask& reference, LoadedTask& candidate, TrialReport& report)
+           LoadedTask& reference, LoadedTask& candidate, TrialReport& report,
+           std::string& not_overwritten)
       : backend_(backend),
         cache_(cache),
         request_(request),
@@ -79,17 +84,18 @@ class OneTrial {
         candidate_(candidate),
         report_(report),
         phases_(backend, report.phases),
-        own_answer_(backend, candidate) {}
+        not_overwritten_(not_overwritten),
+        own_answer_(backend, candidate, not_overwritten) {}
 
   void run() {
-    report_.fault = "reference";
+    report_.fault = Side::kReference;
     const ReferenceKey key = request_.reference_key();
     const CachedReference cached = cache_.find(key);
     std::shared_ptr<const Draw> draw = cached.draw ? cached.draw : new_draw();
     phases_.end("draw");
-    report_.fault = "candidate";
+    report_.fault = Side::kCandidate;
     run_candidate(*draw);
-    report_.fault = "reference";
+    report_.fault = Side::kReference;
     if (!backend_.isolated()) draw.reset();
     if (cached.side) {
       compare_with(std::move(draw), cached);
@@ -102,7 +108,7 @@ class OneTrial {
       keep(key, draw, side);
       phases_.end("keep");
     }
-    report_.fault.clear();
+    report_.fault = Side::kNone;
   }
 
  private:
@@ -144,6 +150,7 @@ class OneTrial {
   std::vector<at::Tensor> state_;                   // the candidate's, as constructed
   std::vector<size_t> own_;                         // of its entries, those that it has alone
   std::optional<std::vector<at::Tensor>> derived_;  // left by an earlier call; else made anew
+  std::string& not_overwritten_;                    // why some answer is still in memory
   Answer own_answer_;                               // the candidate's; in its `inputs_after`
                                                     // are state, derived tensors and inputs
 };
@@ -169,7 +176,7 @@ ReferenceSide OneTrial::run_reference_on(const Draw& draw) {
 }
 
 void OneTrial::compare(const Draw& draw, const ReferenceSide& side) {
-  report_.fault = "candidate";
+  report_.fault = Side::kCandidate;
   compare_outputs(side);
   compare_inputs(draw, side);
   report_.passes_zeros = side.passes_zeros;
@@ -340,7 +347,7 @@ void OneTrial::skip_launches(const Draw& draw) {
   const auto has = [&](const Answer& answer) { return what_user_has(answer, draw.inputs.size()); };
   const auto again = [&](const ReplayOptions& options, const auto& use) {
     Guards guards(backend_.device());
-    Answer answer(backend_, candidate_);
+    Answer answer(backend_, candidate_, not_overwritten_);
     answer.outputs = call(draw, guards, options, &answer.inputs_after);
     use(has(answer));
   };
@@ -503,7 +510,7 @@ void OneTrial::compare_state_after(const Draw& draw, const ReferenceSide& side) 
 TrialReport Trials::run(const TrialRequest& request, LoadedTask& reference, LoadedTask& candidate) {
   TrialReport report = attempt(request, reference, candidate);
   // What is kept of other trials may be what takes the memory.
-  if (!report.message.ends_with("out of memory") || cache_.bytes() == 0) return report;
+  if (report.cause != Cause::kOutOfMemory || cache_.bytes() == 0) return report;
   cache_.clear();
   return attempt(request, reference, candidate);
 }
@@ -513,21 +520,35 @@ TrialReport Trials::attempt(const TrialRequest& request, LoadedTask& reference,
   c10::InferenceMode inference;
   const auto start = std::chrono::steady_clock::now();
   TrialReport report;
-  report.status = "ok";
+  report.status = ReplyStatus::kOk;
+  std::string not_overwritten;
+  const auto end = [&](ReplyStatus status, const std::string& why) {
+    report.status = status;
+    report.message = std::string(side_name(report.fault)) + ": " + why;
+  };
   backend_.reset_peak_bytes();
   backend_.open_guards(!request.guards);
   try {
-    OneTrial(backend_, cache_, request, reference, candidate, report).run();
+    OneTrial(backend_, cache_, request, reference, candidate, report, not_overwritten).run();
   } catch (const NotJudged& error) {
-    report.status = "not-judged";
-    report.message = report.fault + ": " + error.what();
+    backend_.check_alive();
+    end(ReplyStatus::kNotJudged, error.what());
+    if (lacks_memory(error)) report.cause = Cause::kOutOfMemory;
   } catch (const DeviceLost&) {
     throw;
   } catch (const std::exception& error) {
     backend_.check_alive();
-    const bool lacking = lacks_memory(error);
-    report.status = lacking ? "not-judged" : "failed";
-    report.message = report.fault + ": " + (lacking ? "out of memory" : error.what());
+    if (lacks_memory(error)) {
+      end(ReplyStatus::kNotJudged, "out of memory");
+      report.cause = Cause::kOutOfMemory;
+    } else {
+      end(ReplyStatus::kFailed, error.what());
+    }
+  }
+  if (!not_overwritten.empty()) {  // another candidate could find the answer
+    backend_.check_alive();
+    report.fault = Side::kCandidate;
+    end(ReplyStatus::kNotJudged, "an answer could not be overwritten: " + not_overwritten);
   }
   report.peak_bytes = backend_.peak_bytes();
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -24,7 +24,7 @@ TEST_P(TrialTest, NoAnswerIsLeftInMemory) {
   TrialRequest request;
   request.check_noop = request.each_launch = true;
   const TrialReport report = run(reference_task(), kernel_task(), request);
-  EXPECT_EQ(report.status, "ok") << report.message;
+  EXPECT_EQ(report.status, ReplyStatus::kOk) << report.message;
   if (GetParam()) return;  // isolated: no kernel reaches them
   ASSERT_FALSE(answers.empty());
   for (const auto& [place, answer] : answers) EXPECT_FALSE(at::equal(place, answer));
@@ -61,7 +61,7 @@ TEST_P(TrialTest, NoValueBetweenStepsIsLeftInMemory) {
     for (int i : {0, 2}) values.emplace_back(t[i], t[i].clone());
   };
   const TrialReport report = run(reference, candidate);
-  EXPECT_EQ(report.status, "ok") << report.message;
+  EXPECT_EQ(report.status, ReplyStatus::kOk) << report.message;
   EXPECT_TRUE(within(report.outputs.at(0)));
   if (GetParam()) return;  // isolated: no kernel reaches them
   ASSERT_EQ(values.size(), 4u);
@@ -400,7 +400,7 @@ TEST_P(TrialTest, MetadataIsCompared) {
                    {0, 1}, {step_json("aten.unsqueeze.default", {{"self", v(0)}, {"dim", 1}}, {2})},
                    {2}));
   report = run(reference_task(), reshaped);
-  EXPECT_EQ(report.status, "ok") << report.message;
+  EXPECT_EQ(report.status, ReplyStatus::kOk) << report.message;
   EXPECT_FALSE(report.outputs[0].same_meta);
 }
 
@@ -409,15 +409,15 @@ TEST_P(TrialTest, FaultsNameTheirSide) {
     throw ReplayError("illegal access");
   };
   TrialReport report = run(reference_task(), kernel_task());
-  EXPECT_EQ(report.status, "failed");
-  EXPECT_EQ(report.fault, "candidate");
+  EXPECT_EQ(report.status, ReplyStatus::kFailed);
+  EXPECT_EQ(report.fault, Side::kCandidate);
   EXPECT_EQ(report.message, "candidate: step 1 (launch of exp_mul): illegal access");
   backend_.kernels["exp_mul"] = [](std::span<const at::Tensor>) { throw NotJudged("too slow"); };
   report = run(reference_task(), kernel_task());
-  EXPECT_EQ(report.status, "not-judged");
+  EXPECT_EQ(report.status, ReplyStatus::kNotJudged);
   report = run(kernel_task(), reference_task());
-  EXPECT_EQ(report.status, "not-judged");
-  EXPECT_EQ(report.fault, "reference");
+  EXPECT_EQ(report.status, ReplyStatus::kNotJudged);
+  EXPECT_EQ(report.fault, Side::kReference);
 }
 
 // Whoever says so: PyTorch's allocators, libraries with memory of their own, the driver.
@@ -435,9 +435,41 @@ TEST_P(TrialTest, LackOfMemoryIsNoFault) {
   for (const auto& fault : faults) {
     backend_.kernels["exp_mul"] = [&](std::span<const at::Tensor>) { fault(); };
     const TrialReport report = run(reference_task(), kernel_task());
-    EXPECT_EQ(report.status, "not-judged");
+    EXPECT_EQ(report.status, ReplyStatus::kNotJudged);
+    EXPECT_EQ(report.cause, Cause::kOutOfMemory);
     EXPECT_EQ(report.message, "candidate: step 1 (launch of exp_mul): out of memory");
   }
+}
+
+// Makes the memory of a tensor such that it cannot be overwritten any more.
+void make_read_only(const at::Tensor& tensor) {
+  tensor.storage().unsafeGetStorageImpl()->set_throw_on_mutable_data_ptr();
+}
+
+// An answer that stays in memory could be found by the next candidate.
+TEST_P(TrialTest, AnAnswerThatCannotBeOverwrittenIsNotJudged) {
+  if (backend_.is_isolated) return;  // no kernel can find it
+  const TrialReport report = run_wrong([](std::span<const at::Tensor> t) { make_read_only(t[2]); });
+  EXPECT_EQ(report.status, ReplyStatus::kNotJudged);
+  EXPECT_EQ(report.fault, Side::kCandidate);
+  EXPECT_TRUE(report.message.starts_with("candidate: an answer could not be overwritten: "))
+      << report.message;
+  backend_.is_lost = true;
+  EXPECT_THROW(run_wrong([](std::span<const at::Tensor> t) { make_read_only(t[2]); }), DeviceLost);
+}
+
+TEST_P(TrialTest, WhatAFailedRunLeavesMustBeOverwritten) {
+  const FakeKernel fails = [](std::span<const at::Tensor> t) {
+    make_read_only(t[2]);
+    throw ReplayError("illegal access");
+  };
+  const TrialReport report = run_wrong(fails);
+  EXPECT_EQ(report.status, ReplyStatus::kNotJudged);
+  EXPECT_TRUE(
+      report.message.starts_with("candidate: what a failed run left could not be overwritten: "))
+      << report.message;
+  backend_.is_lost = true;
+  EXPECT_THROW(run_wrong(fails), DeviceLost);
 }
 
 TEST_P(TrialTest, DegenerateTasksAreFlagged) {
@@ -493,7 +525,7 @@ TEST_P(TrialTest, ParametersLeftAtTheirDefaultsAreVaried) {
   expect_clean(report);
   EXPECT_TRUE(within(report.outputs[0])) << "a shift of zero cannot be missed";
   report = run(reference, careless, {.variation = Variation::kAffine});
-  ASSERT_EQ(report.status, "ok") << report.message;
+  ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
   EXPECT_TRUE(report.state_equal);
   EXPECT_FALSE(within(report.outputs[0]));
   report = run(reference, reference, {.variation = Variation::kAffine});
@@ -593,7 +625,7 @@ TEST_P(TrialTest, ParametersChangeSign) {
     expect_clean(report);
     EXPECT_TRUE(within(report.outputs[0]));
     report = run(reference, careless, {.variation = Variation::kParameters});
-    ASSERT_EQ(report.status, "ok") << report.message;
+    ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
     EXPECT_TRUE(report.state_equal);
     EXPECT_FALSE(within(report.outputs[0])) << op;
   }

@@ -371,7 +371,7 @@ void CoverSearch::take(Candidate& candidate, const Effort& effort, Evaluated fou
     auto at = std::find_if(candidate.attempts.begin(), candidate.attempts.end(), same);
     if (at == candidate.attempts.end()) {
       at = candidate.attempts.insert(at, std::move(found.attempts[i]));
-    } else if ((better && found.attempts[i].accepted) || !at->accepted) {
+    } else if ((better && found.attempts[i].accepted()) || !at->accepted()) {
       *at = std::move(found.attempts[i]);
     }
     if (better && i == found.best_attempt) {

@@ -123,7 +123,7 @@ class World : public Policy, public Evaluator {
   std::map<std::string, std::vector<int>> names_;
 };
 
-class Searching : public FormTest {
+class SearchingOnProcesses : public FormTest {
  protected:
   // Two branches that meet; every step differs from every other.
   void SetUp() override {
@@ -146,7 +146,7 @@ class Searching : public FormTest {
   const SearchLimit no_limit_ = {std::chrono::steady_clock::time_point::max(), never_};
 };
 
-TEST_F(Searching, FindsNearlyTheBestCoverThoughOneFamilyIsGuessedWrong) {
+TEST_F(SearchingOnProcesses, FindsNearlyTheBestCoverThoughOneFamilyIsGuessedWrong) {
   double product = 1;
   double effort = 0;
   constexpr int kWorlds = 40;
@@ -170,7 +170,7 @@ TEST_F(Searching, FindsNearlyTheBestCoverThoughOneFamilyIsGuessedWrong) {
   EXPECT_LE(effort / kWorlds, 3);  // schedules a fragment, of World::kDeep
 }
 
-TEST_F(Searching, ALimitThatIsOverEvaluatesNothing) {
+TEST_F(SearchingOnProcesses, ALimitThatIsOverEvaluatesNothing) {
   World world(reference_.task, 1);
   CoverSearch found = search(world);
   found.know_steps(world.eager());
@@ -183,7 +183,7 @@ TEST_F(Searching, ALimitThatIsOverEvaluatesNothing) {
   EXPECT_TRUE(found.covers().empty());
 }
 
-TEST_F(Searching, WhatALimitCutIsLookedAtAgain) {
+TEST_F(SearchingOnProcesses, WhatALimitCutIsLookedAtAgain) {
   for (uint64_t seed = 0; seed < 10; ++seed) {
     double known[2];
     for (int cut : {0, 1}) {
@@ -201,7 +201,7 @@ TEST_F(Searching, WhatALimitCutIsLookedAtAgain) {
   }
 }
 
-TEST_F(Searching, RejectionsDoNotEndIt) {
+TEST_F(SearchingOnProcesses, RejectionsDoNotEndIt) {
   World world(reference_.task, 1);
   world.rejects = true;
   CoverSearch found = search(world);
@@ -214,14 +214,14 @@ TEST_F(Searching, RejectionsDoNotEndIt) {
   EXPECT_TRUE(found.covers().empty());
 }
 
-TEST_F(Searching, StepsOfNothingAreNoTrouble) {
+TEST_F(SearchingOnProcesses, StepsOfNothingAreNoTrouble) {
   prepare(model("", "        return torch.relu(x) + 1\n", "0, 16"));
   // The CPU has no clock to judge by: nothing is measured, and nothing breaks.
   EXPECT_TRUE(time_steps(machine_->executor, reference_.task, {}, 1, no_limit_).empty());
 }
 
 // And what is found in the end is the same.
-TEST_F(Searching, WithoutPyTorchThereIsAProgramBeforeAnythingElseIsAsked) {
+TEST_F(SearchingOnProcesses, WithoutPyTorchThereIsAProgramBeforeAnythingElseIsAsked) {
   options_.verify.pure = true;
   World world(reference_.task, 3);
   CoverSearch found = search(world);
@@ -251,7 +251,7 @@ TEST_F(Searching, WithoutPyTorchThereIsAProgramBeforeAnythingElseIsAsked) {
 }
 
 // A model that is right once in ten answers has right kernels for all.
-TEST_F(Searching, WithoutPyTorchMoreAreAskedForWhereNoneIsRight) {
+TEST_F(SearchingOnProcesses, WithoutPyTorchMoreAreAskedForWhereNoneIsRight) {
   World world(reference_.task, 3);
   world.right_from = options_.proposals + 1;
   for (const bool pure : {false, true}) {
@@ -274,7 +274,7 @@ TEST_F(Searching, WithoutPyTorchMoreAreAskedForWhereNoneIsRight) {
 }
 
 // What was not timed is no better than what was, however slow that is.
-TEST_F(Searching, WithoutPyTorchSlowKernelsAreTimedAllTheSame) {
+TEST_F(SearchingOnProcesses, WithoutPyTorchSlowKernelsAreTimedAllTheSame) {
   options_.verify.pure = true;
   double product = 1;
   constexpr int kWorlds = 20;
@@ -295,7 +295,7 @@ TEST_F(Searching, WithoutPyTorchSlowKernelsAreTimedAllTheSame) {
 }
 
 // However much the others save.
-TEST_F(Searching, WithoutPyTorchNoCoverLeavesAStep) {
+TEST_F(SearchingOnProcesses, WithoutPyTorchNoCoverLeavesAStep) {
   options_.verify.pure = true;
   World world(reference_.task, 3);
   world.slower = 10;
@@ -311,7 +311,7 @@ TEST_F(Searching, WithoutPyTorchNoCoverLeavesAStep) {
   EXPECT_TRUE(found.covers().empty());
 }
 
-TEST_F(Searching, WithoutPyTorchAPolicyThatDrawsIsAskedAgain) {
+TEST_F(SearchingOnProcesses, WithoutPyTorchAPolicyThatDrawsIsAskedAgain) {
   options_.verify.pure = true;
   for (const bool draws : {false, true}) {
     World world(reference_.task, 3);
@@ -334,7 +334,7 @@ TEST_F(Searching, WithoutPyTorchAPolicyThatDrawsIsAskedAgain) {
   EXPECT_EQ(world.tried, before);
 }
 
-TEST_F(Searching, KnownStepsCountAsMeasured) {
+TEST_F(SearchingOnProcesses, KnownStepsCountAsMeasured) {
   World world(reference_.task, 2);
   CoverSearch found = search(world);
   const auto& [step, seconds] = *world.eager().begin();

@@ -37,7 +37,7 @@ bool time_together(ExecutorClient& executor, const Task& program, const std::vec
   request.max_seconds = seconds;
   const TimeReport times = executor.time(request, std::min(kDeadline, options.trial_deadline));
   for (int task : request.tasks) executor.unload(task);
-  if (times.status != "ok") return false;
+  if (!times.ok()) return false;
   for (size_t i = 0; i < steps.size(); ++i) out[steps[i]] = 1e-3 * median(times.device_ms[i]);
   return true;
 }

@@ -7,18 +7,26 @@
 
 namespace kw {
 
+enum class AttemptStatus {
+  kNotJudged,  // not tried, or it ended for a reason that says nothing of it
+  kRejected,
+  kAccepted
+};
+
 // One proposal for one fragment, with what became of it.
 struct Attempt {
   std::vector<int> steps;  // forward steps of the base
   std::string family, plan, source;
   Json schedule;  // what the policy says of it; null in one that comes from the store
-  bool accepted = false;
+  AttemptStatus status = AttemptStatus::kNotJudged;
   std::string reason;     // of a rejection: "stage: reason"
   bool settled = true;    // false: it ended for a reason that another run may not meet
   bool measured = false;  // times below were measured, not modelled
   double eager_seconds = 0, seconds = 0;
   bool from_store = false;
   bool chosen = false;  // part of the final cover
+
+  bool accepted() const { return status == AttemptStatus::kAccepted; }
 };
 
 }  // namespace kw

@@ -1,5 +1,6 @@
 #include "search/evaluate/candidate_builder.h"
 
+#include <iterator>
 #include <utility>
 
 #include "formats/base/error.h"
@@ -8,7 +9,9 @@
 namespace kw {
 namespace {
 
-CandidateBuilder::Built failed(size_t number, const std::string& stage, const JobFault& fault) {
+CandidateBuilder::Built failed(size_t number, const CandidateBuild& build) {
+  const JobFault& fault = *build.fault();
+  const std::string stage = build.failed_at() == BuildStage::kRecord ? "record" : "compile";
   return {.number = number,
           .fault = stage + ": " + fault.text(),
           .settled = fault.status == JobResult::Status::kRefused,
@@ -18,59 +21,57 @@ CandidateBuilder::Built failed(size_t number, const std::string& stage, const Jo
 }  // namespace
 
 size_t CandidateBuilder::submit(RecordRequest request) {
-  const uint64_t id = pool_.submit(record_job(request, options_.record_deadline));
-  jobs_.emplace(id, Job{submitted_, std::move(request), std::nullopt});
+  go_on({submitted_,
+         CandidateBuild(std::move(request), {.record_deadline = options_.record_deadline,
+                                             .compile_deadline = options_.compile_deadline})});
   return submitted_++;
+}
+
+// Submits the next job of a build, or notes how the build has ended.
+void CandidateBuilder::go_on(Running running) {
+  CandidateBuild& build = running.build;
+  if (build.fault()) {
+    ended_.push_back(failed(running.number, build));
+  } else if (build.recorded() && !build.recorded()->tunings.empty()) {
+    // It is not known which configuration would be spliced in.
+    ended_.push_back({.number = running.number,
+                      .fault = "record: an autotuned kernel where one configuration is wanted",
+                      .settled = true});
+  } else if (auto job = build.next()) {
+    const uint64_t id = workers_.submit(std::move(*job));
+    jobs_.emplace(id, std::move(running));
+  } else {
+    ended_.push_back(
+        {.number = running.number, .task = canonical(std::move(build).outcome().value->task)});
+  }
 }
 
 std::vector<CandidateBuilder::Built> CandidateBuilder::take(
     std::chrono::steady_clock::time_point until) {
-  std::vector<Built> out;
   while (!jobs_.empty()) {
-    const std::optional<JobResult> result = pool_.next_until(until);
+    // Once a build has ended, only results that are there already are taken with it.
+    if (!ended_.empty()) until = std::chrono::steady_clock::now();
+    const std::optional<JobResult> result = workers_.next_until(until);
     if (!result) break;
-    if (auto built = take(*result)) {
-      out.push_back(std::move(*built));
-      until = std::chrono::steady_clock::now();  // those that are there with it
-    }
+    Running running = std::move(jobs_.extract(result->id).mapped());
+    running.build.take(*result);
+    go_on(std::move(running));
   }
-  return out;
-}
-
-// Nothing where it goes to the pool again.
-std::optional<CandidateBuilder::Built> CandidateBuilder::take(const JobResult& result) {
-  Job job = std::move(jobs_.at(result.id));
-  jobs_.erase(result.id);
-  if (job.recorded) {
-    auto compiled = compile_result(result, *job.recorded, job.request);
-    if (compiled.fault) return failed(job.number, "compile", *compiled.fault);
-    return Built{.number = job.number, .task = canonical(*compiled.value)};
-  }
-  auto recorded = record_result(result, job.request);
-  if (recorded.fault) return failed(job.number, "record", *recorded.fault);
-  if (!recorded.value->tunings.empty()) {  // which one would be spliced in?
-    return Built{.number = job.number,
-                 .fault = "record: an autotuned kernel where one configuration is wanted",
-                 .settled = true};
-  }
-  job.recorded = std::move(recorded.value);
-  const uint64_t id =
-      pool_.submit(compile_job(*job.recorded, job.request, options_.compile_deadline));
-  jobs_.emplace(id, std::move(job));
-  return {};
+  return std::exchange(ended_, {});
 }
 
 void CandidateBuilder::give_up(size_t number) {
-  for (const auto& [id, job] : jobs_) {
-    if (job.number == number) pool_.cancel(id);
+  for (const auto& [id, running] : jobs_) {
+    if (running.number == number) workers_.cancel(id);
   }
 }
 
 void CandidateBuilder::abandon() noexcept {
+  ended_.clear();
   try {
-    for (const auto& [id, job] : jobs_) pool_.cancel(id);
-    while (!jobs_.empty()) jobs_.erase(pool_.next().id);
-  } catch (const std::exception&) {  // the pool is broken, and says so to the next who asks
+    for (const auto& [id, running] : jobs_) workers_.cancel(id);
+    while (!jobs_.empty()) jobs_.erase(workers_.next().id);
+  } catch (const std::exception&) {  // the workers are broken, and say so to the next caller
     jobs_.clear();
   }
 }

@@ -1,6 +1,5 @@
-// Sources that stand for a task, recorded and compiled by a pool's workers: each goes there twice,
-// the second time as soon as the first is back, so that recording and compiling overlap. Borrows
-// the pool, in which nobody else has jobs meanwhile. One thread.
+// Builds sources that are to stand for a task: drives many builds at once, so that recording and
+// compiling overlap. Borrows the workers, which have no other jobs meanwhile. For one thread.
 #pragma once
 
 #include <chrono>
@@ -9,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "verify/candidate_build.h"
 #include "verify/options.h"
-#include "worker/jobs.h"
 
 namespace kw {
 
@@ -24,13 +23,13 @@ class CandidateBuilder {
     bool given_up = false;
   };
 
-  CandidateBuilder(WorkerPool& pool, const VerifyOptions& options)
-      : pool_(pool), options_(options) {}
+  CandidateBuilder(Workers& workers, const VerifyOptions& options)
+      : workers_(workers), options_(options) {}
   ~CandidateBuilder() { abandon(); }
   CandidateBuilder(const CandidateBuilder&) = delete;
 
   size_t submit(RecordRequest request);
-  bool empty() const { return jobs_.empty(); }
+  bool empty() const { return jobs_.empty() && ended_.empty(); }
   // Those that have ended; where none has, waits until then for one.
   std::vector<Built> take(std::chrono::steady_clock::time_point until);
   // It ends soon, unless it has.
@@ -39,16 +38,16 @@ class CandidateBuilder {
   void abandon() noexcept;
 
  private:
-  struct Job {
+  struct Running {
     size_t number;
-    RecordRequest request;
-    std::optional<Recorded> recorded;
+    CandidateBuild build;
   };
-  std::optional<Built> take(const JobResult& result);
+  void go_on(Running running);
 
-  WorkerPool& pool_;
+  Workers& workers_;
   const VerifyOptions& options_;
-  std::map<uint64_t, Job> jobs_;  // by job of the pool
+  std::map<uint64_t, Running> jobs_;  // by job of the workers
+  std::vector<Built> ended_;          // not taken yet
   size_t submitted_ = 0;
 };
 

@@ -1,15 +1,17 @@
 #include "search/evaluate/candidate_builder.h"
 
+#include <map>
 #include <set>
 
 #include "search/form/test_form.h"
+#include "verify/test_workers.h"
 
 namespace kw {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-class Building : public FormTest {
+class BuildingOnProcesses : public FormTest {
  protected:
   void SetUp() override {
     prepare(model("", "        return torch.relu(x)\n", "8, 16"));
@@ -30,7 +32,7 @@ class Building : public FormTest {
   VerifyOptions options_;
 };
 
-TEST_F(Building, SaysOfEachWhatBecameOfIt) {
+TEST_F(BuildingOnProcesses, SaysOfEachWhatBecameOfIt) {
   CandidateBuilder builder(machine_->pool, options_);
   const size_t good = builder.submit(candidate("", "tl.load(x_ptr + i)"));
   const size_t no_python = builder.submit(candidate("this is no Python", "0.0"));
@@ -50,36 +52,77 @@ TEST_F(Building, SaysOfEachWhatBecameOfIt) {
   EXPECT_TRUE(builder.take(Clock::time_point::max()).empty());  // there is nothing to wait for
 }
 
-TEST_F(Building, WhatIsGivenUpEndsAndTheRestGoesOn) {
-  CandidateBuilder builder(machine_->pool, options_);
-  const size_t slow = builder.submit(candidate("import time\ntime.sleep(1000)\n", "0.0"));
-  const size_t good = builder.submit(candidate("", "tl.load(x_ptr + i) * 1.0"));
-  std::set<size_t> built, given_up;
-  while (built.empty()) {
-    for (const auto& one : builder.take(Clock::now() + std::chrono::milliseconds(20))) {
-      if (one.task) built.insert(one.number);
+// Workers of which each kind of source has its own end.
+FakeWorkers by_source() {
+  return FakeWorkers([](const Json& request) {
+    const std::string source = request.at("source");
+    if (source == "fails") return failed_result(JobResult::Status::kFailed, "out of memory");
+    if (source == "tuned") return recorded_result({fake_kernel(64)}, 2);
+    if (request.at("kind") == "record") return recorded_result({fake_kernel(64)});
+    if (source == "no kernel") {
+      return failed_result(JobResult::Status::kRefused, "no such name", "compile");
     }
+    return compiled_result(request);
+  });
+}
+
+RecordRequest built_from(const std::string& source) {
+  RecordRequest request;
+  request.text = source;
+  request.file = "proposal.py";
+  request.profile = device_profile("h200");
+  return request;
+}
+
+TEST(Building, NamesTheStageAndWhetherItIsSettled) {
+  FakeWorkers workers = by_source();
+  const VerifyOptions options;
+  CandidateBuilder builder(workers, options);
+  for (const char* source : {"right", "fails", "tuned", "no kernel", "caf\xE9"}) {
+    builder.submit(built_from(source));
   }
+  std::map<size_t, CandidateBuilder::Built> built;
+  while (!builder.empty()) {
+    for (auto& one : builder.take(Clock::time_point::max())) built.emplace(one.number, one);
+  }
+  ASSERT_EQ(built.size(), 5u);
+  EXPECT_TRUE(built[0].task);
+  EXPECT_TRUE(built[1].fault.starts_with("record: ")) << built[1].fault;
+  EXPECT_FALSE(built[1].settled);  // another run may not meet it
+  EXPECT_TRUE(built[2].fault.starts_with("record: an autotuned kernel")) << built[2].fault;
+  EXPECT_TRUE(built[2].settled);
+  EXPECT_TRUE(built[3].fault.starts_with("compile: ")) << built[3].fault;
+  EXPECT_TRUE(built[3].settled);
+  EXPECT_TRUE(built[4].fault.starts_with("record: ")) << built[4].fault;
+  EXPECT_EQ(workers.pending(), 0u);
+}
+
+TEST(Building, WhatIsGivenUpEndsAndTheRestGoesOn) {
+  FakeWorkers workers = by_source();
+  const VerifyOptions options;
+  CandidateBuilder builder(workers, options);
+  const size_t slow = builder.submit(built_from("right"));
+  const size_t good = builder.submit(built_from("right"));
   builder.give_up(slow);
-  builder.give_up(good);  // it is done
+  std::set<size_t> built, given_up;
   while (!builder.empty()) {
     for (const auto& one : builder.take(Clock::time_point::max())) {
-      if (one.given_up) given_up.insert(one.number);
+      (one.given_up ? given_up : built).insert(one.number);
     }
   }
   EXPECT_EQ(built, std::set<size_t>{good});
   EXPECT_EQ(given_up, std::set<size_t>{slow});
 }
 
-TEST_F(Building, LeavesNothingInThePool) {
+TEST(Building, LeavesNothingWithTheWorkers) {
+  FakeWorkers workers = by_source();
+  const VerifyOptions options;
   {
-    CandidateBuilder builder(machine_->pool, options_);
-    for (int i = 0; i < 5; ++i) {
-      builder.submit(candidate("import time\ntime.sleep(1000)\n", std::to_string(i) + ".0"));
-    }
-    builder.take(Clock::now() + std::chrono::milliseconds(300));
+    CandidateBuilder builder(workers, options);
+    for (int i = 0; i < 5; ++i) builder.submit(built_from("right"));
+    EXPECT_EQ(workers.pending(), 5u);
   }
-  EXPECT_EQ(machine_->pool.pending(), 0u);
+  EXPECT_EQ(workers.pending(), 0u);
 }
 
 }  // namespace

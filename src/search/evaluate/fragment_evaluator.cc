@@ -21,6 +21,12 @@ std::string fault_text(const Verdict& verdict) {
   return at + verdict.reason;
 }
 
+AttemptStatus status_of(Verdict::Outcome outcome) {
+  if (outcome == Verdict::Outcome::kNotJudged) return AttemptStatus::kNotJudged;
+  return outcome == Verdict::Outcome::kAccepted ? AttemptStatus::kAccepted
+                                                : AttemptStatus::kRejected;
+}
+
 // Policies repeat themselves.
 bool has_text(const Evaluated& found, const std::string& source) {
   return !source.empty() && std::ranges::any_of(found.attempts, [&](const Attempt& attempt) {
@@ -29,7 +35,7 @@ bool has_text(const Evaluated& found, const std::string& source) {
 }
 
 void too_late(Evaluated& found, size_t attempt) {
-  found.attempts[attempt].accepted = false;
+  found.attempts[attempt].status = AttemptStatus::kNotJudged;
   found.attempts[attempt].reason = "not judged: the search's time was over";
   found.attempts[attempt].settled = false;
   found.cut_short = true;
@@ -192,7 +198,7 @@ void FragmentEvaluator::propose(Work& work, const SearchLimit& limit) {
   }
   if (const auto& known = work.asked.known; known && !has_text(work.found, known->source)) {
     work.found.attempts.push_back(*known);
-    work.found.attempts.back().accepted = false;  // it is judged again
+    work.found.attempts.back().status = AttemptStatus::kNotJudged;  // it is judged again
   }
 }
 
@@ -213,6 +219,7 @@ void FragmentEvaluator::add(Work& work, const Proposal& proposal, const SearchLi
   attempt.schedule = proposal.schedule;
   attempt.seconds = proposal.model_seconds;
   if (proposal.source.empty()) {
+    if (!proposal.unanswered) attempt.status = AttemptStatus::kRejected;
     attempt.reason = (proposal.unanswered ? "not judged: " : "load: ") + proposal.fault;
     attempt.settled = !proposal.unanswered;
     work.found.cut_short |= proposal.unanswered && limit.over();
@@ -251,6 +258,7 @@ void FragmentEvaluator::send(const std::vector<Work*>& works) {
       Attempt& attempt = work->found.attempts[i];
       if (attempt.source.empty()) continue;  // nothing was written
       if (const auto known = wrong_.find({work->fragment, attempt.source}); known != wrong_.end()) {
+        attempt.status = AttemptStatus::kRejected;
         attempt.reason = known->second;
         continue;
       }
@@ -279,6 +287,7 @@ void FragmentEvaluator::take_built(const SearchLimit& limit,
     } else if (built.given_up) {
       too_late(work.found, i);
     } else {
+      attempt.status = AttemptStatus::kRejected;
       attempt.reason = built.fault;
       attempt.settled = built.settled;
       note_if_wrong(work, attempt);
@@ -302,14 +311,15 @@ void FragmentEvaluator::judge(Work& work, const SearchLimit& limit) {
     Attempt& attempt = work.found.attempts[candidate.attempt];
     if (attempt.reason = replacement_fault(work.asked.fragment, candidate.task);
         !attempt.reason.empty()) {
+      attempt.status = AttemptStatus::kRejected;
       note_if_wrong(work, attempt);
       continue;
     }
     if (!reference) reference = verifier_.prepare(work.asked.fragment.task);
     Verdict verdict;
     verifier_.judge(*reference, candidate.task, options, verdict);
-    attempt.accepted = verdict.outcome == Verdict::Outcome::kAccepted;
-    if (!attempt.accepted) {
+    attempt.status = status_of(verdict.outcome);
+    if (!attempt.accepted()) {
       attempt.reason = fault_text(verdict);
       attempt.settled = verdict.outcome == Verdict::Outcome::kRejected;
       note_if_wrong(work, attempt);
@@ -339,9 +349,9 @@ void FragmentEvaluator::time(const Reference& reference, Work& work) {
   std::vector<const Task*> candidates;
   for (const Built& candidate : work.built) candidates.push_back(&candidate.task);
   const TimeReport report = time_side_by_side(executor_, reference, candidates, options_.verify);
-  if (report.status != "ok") {
+  if (!report.ok()) {
     for (const Built& candidate : work.built) {
-      work.found.attempts[candidate.attempt].accepted = false;
+      work.found.attempts[candidate.attempt].status = AttemptStatus::kRejected;
       work.found.attempts[candidate.attempt].settled = false;
       work.found.attempts[candidate.attempt].reason = "time: " + report.message;
     }
@@ -387,8 +397,10 @@ void FragmentEvaluator::recall(Work& work) {
       attempt.family = item.at("family").string();
       attempt.plan = item.at("plan").string();
       attempt.source = item.at("source").string();
-      attempt.accepted = item.at("accepted").boolean();
       attempt.reason = item.at("reason").string();
+      attempt.status = item.at("accepted").boolean() ? AttemptStatus::kAccepted
+                       : attempt.reason.empty()      ? AttemptStatus::kNotJudged
+                                                     : AttemptStatus::kRejected;
       attempt.measured = item.at("measured").boolean();
       attempt.eager_seconds = work.found.eager_seconds;
       attempt.seconds = item.at("seconds").number();
@@ -427,7 +439,7 @@ void FragmentEvaluator::remember(const Work& work) {
     attempts.push_back({{"family", a.family},
                         {"plan", a.plan},
                         {"source", a.source},
-                        {"accepted", a.accepted},
+                        {"accepted", a.accepted()},
                         {"reason", a.reason},
                         {"measured", a.measured},
                         {"seconds", a.seconds}});

@@ -59,7 +59,7 @@ std::string module_of(const std::string& expression) {
          "        k0[(triton.cdiv(x.numel(), 64),)](x, y, x.numel(), 64)\n        return y\n";
 }
 
-class Evaluating : public FormTest {
+class EvaluatingOnProcesses : public FormTest {
  protected:
   void SetUp() override {
     prepare(model("", "        return torch.relu(x)\n", "8, 16"));
@@ -92,7 +92,7 @@ class Evaluating : public FormTest {
   const SearchLimit no_limit_ = {std::chrono::steady_clock::time_point::max(), never_};
 };
 
-TEST_F(Evaluating, WhereAnyRightOneWillDoTheFirstIsTaken) {
+TEST_F(EvaluatingOnProcesses, WhereAnyRightOneWillDoTheFirstIsTaken) {
   // Two that are wrong, and more that are right than the pool builds at once.
   policy_.sources = {wrong_, "this is no module", right_};
   for (int i = 0; i < 8; ++i) policy_.sources.push_back(right_ + "# " + std::to_string(i) + "\n");
@@ -102,9 +102,12 @@ TEST_F(Evaluating, WhereAnyRightOneWillDoTheFirstIsTaken) {
   ASSERT_EQ(found.attempts.size(), 11u);
   EXPECT_NE(found.attempts[0].reason, "");
   EXPECT_NE(found.attempts[1].reason, "");
-  EXPECT_TRUE(found.attempts[2].accepted);
+  EXPECT_TRUE(found.attempts[2].accepted());
+  EXPECT_EQ(found.attempts[0].status, AttemptStatus::kRejected);
+  EXPECT_EQ(found.attempts[1].status, AttemptStatus::kRejected);
   EXPECT_FALSE(found.attempts[2].measured);
-  for (size_t i = 3; i < 11; ++i) EXPECT_FALSE(found.attempts[i].accepted) << i;
+  for (size_t i = 3; i < 11; ++i)
+    EXPECT_EQ(found.attempts[i].status, AttemptStatus::kNotJudged) << i;
   EXPECT_FALSE(found.cut_short);
 
   // It is known from then on, to who asks the same way.
@@ -117,7 +120,7 @@ TEST_F(Evaluating, WhereAnyRightOneWillDoTheFirstIsTaken) {
   EXPECT_EQ(policy_.asked, 2);
 }
 
-TEST_F(Evaluating, WhatIsDrawnIsJudgedAsItComes) {
+TEST_F(EvaluatingOnProcesses, WhatIsDrawnIsJudgedAsItComes) {
   policy_.waits = true;
   policy_.sources = {wrong_, right_};
   // With six others, that would be waited for: not half of them have come.
@@ -130,7 +133,7 @@ TEST_F(Evaluating, WhatIsDrawnIsJudgedAsItComes) {
   EXPECT_TRUE(evaluated({.proposals = 8, .any_right = true}).attempts[1].from_store);
 }
 
-TEST_F(Evaluating, OfSeveralThatAreDrawnEachIsAskedToItsEnd) {
+TEST_F(EvaluatingOnProcesses, OfSeveralThatAreDrawnEachIsAskedToItsEnd) {
   prepare(model("", "        return torch.relu(x), torch.relu(-x), torch.relu(x + 1)\n", "8, 16"));
   policy_.waits = true;
   for (int i = 0; i < 5; ++i) policy_.sources.push_back(wrong_ + "# " + std::to_string(i) + "\n");
@@ -152,19 +155,20 @@ TEST_F(Evaluating, OfSeveralThatAreDrawnEachIsAskedToItsEnd) {
   EXPECT_EQ(machine_->pool.pending(), 0u);
 }
 
-TEST_F(Evaluating, WhatIsNotWaitedForSaysSoAndIsNotKept) {
+TEST_F(EvaluatingOnProcesses, WhatIsNotWaitedForSaysSoAndIsNotKept) {
   policy_.waits = true;
   policy_.sources = {wrong_, wrong_ + "# again\n"};
   const Evaluated found = evaluated({.proposals = 3, .any_right = true});
   EXPECT_FALSE(found.best);
   EXPECT_FALSE(found.cut_short);
   ASSERT_EQ(found.attempts.size(), 3u);
+  EXPECT_EQ(found.attempts[2].status, AttemptStatus::kNotJudged);
   EXPECT_EQ(found.attempts[2].reason, "not judged: 1 answers were not waited for");
   policy_.sources.push_back(right_);
   EXPECT_TRUE(evaluated({.proposals = 3, .any_right = true}).best);
 }
 
-TEST_F(Evaluating, DrawingEndsWithTheLimit) {
+TEST_F(EvaluatingOnProcesses, DrawingEndsWithTheLimit) {
   policy_.waits = true;
   // One that takes longer to load than there is time.
   policy_.sources = {"import time\ntime.sleep(60)\n" + right_};
@@ -175,7 +179,7 @@ TEST_F(Evaluating, DrawingEndsWithTheLimit) {
   EXPECT_TRUE(found.cut_short);
 }
 
-TEST_F(Evaluating, AllAreBuiltWhereNoneIsRight) {
+TEST_F(EvaluatingOnProcesses, AllAreBuiltWhereNoneIsRight) {
   for (int i = 0; i < 7; ++i) policy_.sources.push_back(wrong_ + "# " + std::to_string(i) + "\n");
   const Evaluated found = evaluated({.proposals = 7, .any_right = true});
   EXPECT_FALSE(found.best);
@@ -187,7 +191,7 @@ TEST_F(Evaluating, AllAreBuiltWhereNoneIsRight) {
   }
 }
 
-TEST_F(Evaluating, EqualAnswersAreOne) {
+TEST_F(EvaluatingOnProcesses, EqualAnswersAreOne) {
   policy_.sources = {wrong_, right_, wrong_, right_, right_};
   const Evaluated found = evaluated({.proposals = 5, .any_right = true});
   ASSERT_TRUE(found.best);
@@ -196,18 +200,18 @@ TEST_F(Evaluating, EqualAnswersAreOne) {
 }
 
 // What was found before is timed beside what the policy says now.
-TEST_F(Evaluating, WhatIsKnownToBeRightIsJudgedToo) {
+TEST_F(EvaluatingOnProcesses, WhatIsKnownToBeRightIsJudgedToo) {
   policy_.sources = {wrong_};
   Attempt known;
   known.source = right_;
-  known.accepted = true;
+  known.status = AttemptStatus::kAccepted;
   const Evaluated found = evaluated({}, known);
   ASSERT_TRUE(found.best);
   EXPECT_EQ(found.attempts[found.best_attempt].source, right_);
   EXPECT_FALSE(evaluated({}).best);  // others' results are not those
 }
 
-TEST_F(Evaluating, WhatTheLimitCutSaysSo) {
+TEST_F(EvaluatingOnProcesses, WhatTheLimitCutSaysSo) {
   policy_.sources = {right_};
   const SearchLimit over = {std::chrono::steady_clock::now() - std::chrono::seconds(1), never_};
   const Evaluated found = evaluated({.any_right = true}, {}, over);

@@ -33,7 +33,7 @@ class Drawing : public Policy {
   const std::unique_ptr<Policy> teacher_ = make_teacher();
 };
 
-class Asking : public FormTest {
+class AskingOnProcesses : public FormTest {
  protected:
   void SetUp() override {
     store_ = std::filesystem::temp_directory_path() /
@@ -83,7 +83,7 @@ class Asking : public FormTest {
   const SearchLimit no_limit_ = {std::chrono::steady_clock::time_point::max(), never_};
 };
 
-TEST_F(Asking, AnOperandThatIsReadTwiceComesAsTwo) {
+TEST_F(AskingOnProcesses, AnOperandThatIsReadTwiceComesAsTwo) {
   for (const auto& [forward, op] : std::vector<std::pair<std::string, std::string>>{
            {"        return torch.bmm(torch.relu(x), torch.relu(x))\n", "bmm"},
            {"        t = torch.relu(x)\n        return torch.bmm(t, t)\n", "bmm"},
@@ -100,7 +100,7 @@ TEST_F(Asking, AnOperandThatIsReadTwiceComesAsTwo) {
   }
 }
 
-TEST_F(Asking, AnOperandThatLiesOtherwiseComesAsAView) {
+TEST_F(AskingOnProcesses, AnOperandThatLiesOtherwiseComesAsAView) {
   const struct {
     const char *forward, *op, *shape;
     const char* view;  // of the argument, in the adapter
@@ -127,7 +127,7 @@ TEST_F(Asking, AnOperandThatLiesOtherwiseComesAsAView) {
   }
 }
 
-TEST_F(Asking, WhatIsComputedElementByElementIsAskedAboutInTheResultsOrder) {
+TEST_F(AskingOnProcesses, WhatIsComputedElementByElementIsAskedAboutInTheResultsOrder) {
   const struct {
     const char *forward, *op, *shape;
     const char *forward_of_answer, *back;  // in the adapter
@@ -161,7 +161,7 @@ TEST_F(Asking, WhatIsComputedElementByElementIsAskedAboutInTheResultsOrder) {
 }
 
 // super(ModelNew, self) means the class that is there when it is called.
-TEST_F(Asking, AnswersMayNameTheirOwnClass) {
+TEST_F(AskingOnProcesses, AnswersMayNameTheirOwnClass) {
   class OldFashioned : public Drawing {
     std::vector<Proposal> propose(const Task& task, const DeviceProfile& profile, int count,
                                   uint64_t seed,
@@ -181,7 +181,7 @@ TEST_F(Asking, AnswersMayNameTheirOwnClass) {
   EXPECT_NE(source_.find("_asked(self, a0, a0)"), std::string::npos);
 }
 
-TEST_F(Asking, BothAtOnce) {
+TEST_F(AskingOnProcesses, BothAtOnce) {
   const Program asked =
       ask("        t = torch.relu(x.transpose(1, 2))\n        return torch.bmm(t, t)\n", "3, 5, 5",
           "bmm");
@@ -191,7 +191,7 @@ TEST_F(Asking, BothAtOnce) {
       << source_;
 }
 
-TEST_F(Asking, WhatProgramsSayIsLeftAlone) {
+TEST_F(AskingOnProcesses, WhatProgramsSayIsLeftAlone) {
   for (const auto& [forward, op] : std::vector<std::pair<std::string, std::string>>{
            {"        return torch.softmax(torch.relu(x), 1)\n", "softmax"},
            {"        t = torch.relu(x)\n        return t.expand(4, 3, 5, 5) + t.exp()\n", "add"},
@@ -204,7 +204,7 @@ TEST_F(Asking, WhatProgramsSayIsLeftAlone) {
 }
 
 // As the graphs that are synthesised are: any program, any fragment.
-TEST_F(Asking, KeepsResultsAndTheirLayout) {
+TEST_F(AskingOnProcesses, KeepsResultsAndTheirLayout) {
   prepare(model("",
                 "        t = x.transpose(0, 1)\n        u = torch.relu(t)\n"
                 "        v = torch.stack([u, u], dim=2)\n        w = torch.matmul(u, t)\n"

@@ -5,7 +5,7 @@
 namespace kw {
 namespace {
 
-class BiasesApart : public FormTest {
+class BiasesApartOnProcesses : public FormTest {
  protected:
   std::optional<Task> rewritten(const std::string& text) {
     prepare(text);
@@ -23,7 +23,7 @@ class BiasesApart : public FormTest {
   }
 };
 
-TEST_F(BiasesApart, OfEveryKindOfConvolution) {
+TEST_F(BiasesApartOnProcesses, OfEveryKindOfConvolution) {
   for (const auto& [layer, input] : std::vector<std::pair<std::string, std::string>>{
            {"nn.Conv1d(4, 6, 3)", "2, 4, 9"},
            {"nn.Conv2d(4, 6, 3, padding=1, groups=2)", "2, 4, 9, 7"},
@@ -39,7 +39,7 @@ TEST_F(BiasesApart, OfEveryKindOfConvolution) {
 }
 
 // Steps that are replaced may use the derived tensors in another order than those they replace.
-TEST_F(BiasesApart, TheOrderOfDerivedTensorsMeansNothing) {
+TEST_F(BiasesApartOnProcesses, TheOrderOfDerivedTensorsMeansNothing) {
   const auto task =
       rewritten(model("        self.a = nn.Conv2d(4, 4, 1)\n        self.b = nn.Conv2d(4, 4, 3)\n",
                       "        return F.relu(self.b(torch.tanh(self.a(x))))\n", "2, 4, 6, 6"));
@@ -55,7 +55,7 @@ TEST_F(BiasesApart, TheOrderOfDerivedTensorsMeansNothing) {
   EXPECT_NE(canonical_hash(turned), canonical_hash(*task));
 }
 
-TEST_F(BiasesApart, OneThatSeveralShare) {
+TEST_F(BiasesApartOnProcesses, OneThatSeveralShare) {
   const auto task =
       rewritten(model("        self.a = nn.Conv2d(4, 4, 1)\n        self.b = nn.Conv2d(4, 4, 3)\n"
                       "        self.b.bias = self.a.bias\n",
@@ -65,7 +65,7 @@ TEST_F(BiasesApart, OneThatSeveralShare) {
   expect_equal(*task);
 }
 
-TEST_F(BiasesApart, NothingToDo) {
+TEST_F(BiasesApartOnProcesses, NothingToDo) {
   for (const auto& [layer, input] : std::vector<std::pair<std::string, std::string>>{
            {"nn.Conv2d(4, 4, 3, bias=False)", "x"},
            {"nn.Conv2d(4, 4, 3, dtype=torch.bfloat16)", "x.bfloat16()"},
@@ -76,7 +76,7 @@ TEST_F(BiasesApart, NothingToDo) {
   }
 }
 
-TEST_F(BiasesApart, NotWhereItIsOverwritten) {
+TEST_F(BiasesApartOnProcesses, NotWhereItIsOverwritten) {
   EXPECT_FALSE(
       rewritten(model("        self.a = nn.Conv2d(4, 4, 1)\n"
                       "        self.a.bias.requires_grad_(False)\n",

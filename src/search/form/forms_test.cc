@@ -153,7 +153,7 @@ int count_steps(const Task& task, const std::string& part) {
   return count;
 }
 
-class Algebra : public FormTest {
+class AlgebraOnProcesses : public FormTest {
  protected:
   // The simplified form as it is searched; nullopt when nothing was simplified.
   std::optional<Form> form(const std::string& text) {
@@ -192,7 +192,7 @@ class Algebra : public FormTest {
   }
 };
 
-TEST_F(Algebra, RandomChainsStayEqualAndGetCheaper) {
+TEST_F(AlgebraOnProcesses, RandomChainsStayEqualAndGetCheaper) {
   static const std::vector<std::vector<int64_t>> kShapes = {
       {9, 12}, {3, 5, 12}, {2, 4, 10}, {2, 4, 6, 6}, {2, 4, 4, 4, 4}};
   int changed = 0;
@@ -211,7 +211,7 @@ TEST_F(Algebra, RandomChainsStayEqualAndGetCheaper) {
   EXPECT_GE(changed, 20);
 }
 
-TEST_F(Algebra, BatchNormGoesIntoTheConvolutionBeforeIt) {
+TEST_F(AlgebraOnProcesses, BatchNormGoesIntoTheConvolutionBeforeIt) {
   const Task task = expect_simplified(
       "        self.a = nn.Conv2d(4, 8, 3, padding=1, groups=2, bias=False)\n"
       "        self.n = nn.BatchNorm2d(8)\n",
@@ -223,7 +223,7 @@ TEST_F(Algebra, BatchNormGoesIntoTheConvolutionBeforeIt) {
 }
 
 // (x - m) W is not x W - m W in float32 where m is large, and a state may be loaded where it is.
-TEST_F(Algebra, AddendsInFrontOfAMapStay) {
+TEST_F(AlgebraOnProcesses, AddendsInFrontOfAMapStay) {
   expect_untouched("        self.n = nn.BatchNorm1d(12)\n        self.a = nn.Linear(12, 20)\n",
                    "        return self.a(self.n(x))\n", "8, 12");
   expect_untouched(
@@ -231,7 +231,7 @@ TEST_F(Algebra, AddendsInFrontOfAMapStay) {
       "        return self.a(x - self.m)\n", "8, 12");
 }
 
-TEST_F(Algebra, FactorsGoIntoTheConvolutionBehindThem) {
+TEST_F(AlgebraOnProcesses, FactorsGoIntoTheConvolutionBehindThem) {
   for (const char* layer : {"nn.Conv2d(4, 8, 3, padding=1, groups=2)",
                             "nn.ConvTranspose2d(4, 8, 3, stride=2, padding=1, groups=2)"}) {
     const bool transposed = std::string(layer).find("Transpose") != std::string::npos;
@@ -243,7 +243,7 @@ TEST_F(Algebra, FactorsGoIntoTheConvolutionBehindThem) {
   }
 }
 
-TEST_F(Algebra, MeanOfATransposedConvolutionIsALinearLayer) {
+TEST_F(AlgebraOnProcesses, MeanOfATransposedConvolutionIsALinearLayer) {
   const Task task = expect_simplified(
       "        self.a = nn.ConvTranspose2d(6, 40, 3, stride=2, dilation=2, output_padding=1)\n",
       "        return F.adaptive_avg_pool2d(self.a(x), 1)\n", "3, 6, 5, 5",
@@ -252,7 +252,7 @@ TEST_F(Algebra, MeanOfATransposedConvolutionIsALinearLayer) {
   EXPECT_EQ(count_steps(task, "linear"), 1);
 }
 
-TEST_F(Algebra, PoolsMoveBeforeMapsOfEachPosition) {
+TEST_F(AlgebraOnProcesses, PoolsMoveBeforeMapsOfEachPosition) {
   expect_simplified("        self.a = nn.Conv2d(4, 8, 1, groups=2)\n",
                     "        return F.avg_pool2d(self.a(x), 3, stride=2)\n", "2, 4, 9, 9",
                     "an average pool moved before a convolution");
@@ -264,7 +264,7 @@ TEST_F(Algebra, PoolsMoveBeforeMapsOfEachPosition) {
                     "a sum moved before a convolution");
 }
 
-TEST_F(Algebra, SumOfFeaturesIsOneFeature) {
+TEST_F(AlgebraOnProcesses, SumOfFeaturesIsOneFeature) {
   expect_simplified("        self.a = nn.Linear(12, 30)\n",
                     "        return self.a(x).sum(dim=-1)\n", "70, 12",
                     "a sum of features folded into a linear layer");
@@ -273,7 +273,7 @@ TEST_F(Algebra, SumOfFeaturesIsOneFeature) {
                     "a mean of features folded into a transposed convolution");
 }
 
-TEST_F(Algebra, TwoLinearLayersAreOneWhereThatIsLess) {
+TEST_F(AlgebraOnProcesses, TwoLinearLayersAreOneWhereThatIsLess) {
   const std::string forward = "        return self.b(self.a(x))\n";
   expect_simplified(
       "        self.a = nn.Linear(16, 64)\n        self.b = nn.Linear(64, 16, bias=False)\n",
@@ -284,7 +284,7 @@ TEST_F(Algebra, TwoLinearLayersAreOneWhereThatIsLess) {
                    forward, "99, 64");
 }
 
-TEST_F(Algebra, WeightsThatFollowFromParametersAreConstants) {
+TEST_F(AlgebraOnProcesses, WeightsThatFollowFromParametersAreConstants) {
   expect_simplified(
       "        self.w = nn.Parameter(torch.randn(20, 12))\n"
       "        self.g = nn.Parameter(torch.rand(20, 1))\n",
@@ -297,28 +297,28 @@ TEST_F(Algebra, WeightsThatFollowFromParametersAreConstants) {
 const char* kConv = "        self.a = nn.Conv2d(4, 8, 3, padding=1)\n";
 const char* kImage = "2, 4, 6, 6";
 
-TEST_F(Algebra, NotWhereTheValueBetweenIsAResult) {
+TEST_F(AlgebraOnProcesses, NotWhereTheValueBetweenIsAResult) {
   expect_untouched(kConv, "        y = self.a(x)\n        return y, y * 2\n", kImage);
 }
 
-TEST_F(Algebra, NotWhereTheValueBetweenIsReadAgain) {
+TEST_F(AlgebraOnProcesses, NotWhereTheValueBetweenIsReadAgain) {
   expect_untouched(kConv, "        y = self.a(x)\n        return y * 2 + torch.tanh(y)\n", kImage);
   expect_untouched(kConv, "        y = self.a(x)\n        return y * y\n", kImage);
 }
 
-TEST_F(Algebra, NotWhereTheValueBetweenIsOverwritten) {
+TEST_F(AlgebraOnProcesses, NotWhereTheValueBetweenIsOverwritten) {
   expect_untouched(kConv, "        y = self.a(x)\n        F.relu_(y)\n        return y * 2\n",
                    kImage);
   expect_untouched(kConv, "        y = self.a(x)\n        y *= 2\n        return y\n", kImage);
 }
 
-TEST_F(Algebra, NotWhereTheValueBetweenHasViews) {
+TEST_F(AlgebraOnProcesses, NotWhereTheValueBetweenHasViews) {
   expect_untouched(
       kConv, "        y = self.a(x)\n        z = y[:1]\n        return y * 2, torch.tanh(z)\n",
       kImage);
 }
 
-TEST_F(Algebra, NotABatchNormInTraining) {
+TEST_F(AlgebraOnProcesses, NotABatchNormInTraining) {
   const std::string init = std::string(kConv) + "        self.n = nn.BatchNorm2d(8)\n";
   expect_untouched(init,
                    "        return F.batch_norm(self.a(x), None, None, self.n.weight, self.n.bias, "
@@ -328,21 +328,21 @@ TEST_F(Algebra, NotABatchNormInTraining) {
 }
 
 // Training would change these without a trace in the exported file's version counters.
-TEST_F(Algebra, NotABatchNormThatCountsNoBatches) {
+TEST_F(AlgebraOnProcesses, NotABatchNormThatCountsNoBatches) {
   const std::string init = std::string(kConv) +
                            "        self.register_buffer('mean', torch.zeros(8))\n"
                            "        self.register_buffer('var', torch.ones(8))\n";
   expect_untouched(init, "        return F.batch_norm(self.a(x), self.mean, self.var)\n", kImage);
 }
 
-TEST_F(Algebra, NotWhatForwardUpdates) {
+TEST_F(AlgebraOnProcesses, NotWhatForwardUpdates) {
   const std::string init =
       std::string(kConv) + "        self.register_buffer('s', torch.rand(8, 1, 1))\n";
   expect_untouched(
       init, "        y = self.a(x) * self.s\n        self.s.add_(1)\n        return y\n", kImage);
 }
 
-TEST_F(Algebra, NotInOtherPrecisions) {
+TEST_F(AlgebraOnProcesses, NotInOtherPrecisions) {
   for (const char* dtype : {"float16", "bfloat16", "float64"}) {
     const std::string to = std::string("        self.to(torch.") + dtype + ")\n";
     expect_untouched(kConv + to,
@@ -350,11 +350,11 @@ TEST_F(Algebra, NotInOtherPrecisions) {
   }
 }
 
-TEST_F(Algebra, NotAFactorThatFlows) {
+TEST_F(AlgebraOnProcesses, NotAFactorThatFlows) {
   expect_untouched(kConv, "        return self.a(x) * x.mean()\n", kImage);
 }
 
-TEST_F(Algebra, NotAFactorOfAnotherDimension) {
+TEST_F(AlgebraOnProcesses, NotAFactorOfAnotherDimension) {
   const std::string init =
       std::string(kConv) + "        self.s = nn.Parameter(torch.rand(1, 1, 6, 1))\n";
   expect_untouched(init, "        return self.a(x) * self.s\n", kImage);
@@ -366,13 +366,13 @@ TEST_F(Algebra, NotAFactorOfAnotherDimension) {
                    "        return self.n(self.a(x))\n", "3, 8, 8");
 }
 
-TEST_F(Algebra, NotWhereAFactorWidensTheResult) {
+TEST_F(AlgebraOnProcesses, NotWhereAFactorWidensTheResult) {
   expect_untouched(
       "        self.a = nn.Linear(8, 1)\n        self.s = nn.Parameter(torch.rand(5))\n",
       "        return self.a(x) * self.s\n", "3, 8");
 }
 
-TEST_F(Algebra, NotAnAddendBeforeAConvolution) {
+TEST_F(AlgebraOnProcesses, NotAnAddendBeforeAConvolution) {
   expect_untouched(kConv, "        return self.a(x + 2)\n", kImage);
   expect_untouched("        self.a = nn.Conv2d(4, 8, 3)\n", "        return self.a(x + 2)\n",
                    kImage);
@@ -381,14 +381,14 @@ TEST_F(Algebra, NotAnAddendBeforeAConvolution) {
       "        return self.a(self.n(x))\n", kImage);
 }
 
-TEST_F(Algebra, NotAPoolWhoseWindowsReachOutside) {
+TEST_F(AlgebraOnProcesses, NotAPoolWhoseWindowsReachOutside) {
   const std::string init = "        self.a = nn.Conv2d(4, 8, 1)\n";
   expect_untouched(init, "        return F.avg_pool2d(self.a(x), 3, padding=1)\n", kImage);
   expect_untouched(init, "        return F.avg_pool2d(self.a(x), 4, ceil_mode=True)\n", kImage);
   expect_untouched(init, "        return F.avg_pool2d(self.a(x), 2, divisor_override=3)\n", kImage);
 }
 
-TEST_F(Algebra, NotAcrossWindowsOfAConvolution) {
+TEST_F(AlgebraOnProcesses, NotAcrossWindowsOfAConvolution) {
   expect_untouched(kConv, "        return F.avg_pool2d(self.a(x), 2)\n", kImage);
   expect_untouched(kConv, "        return self.a(x).mean(dim=(2, 3))\n", kImage);
   expect_untouched("        self.a = nn.Conv2d(4, 8, 1, stride=2)\n",
@@ -399,20 +399,20 @@ TEST_F(Algebra, NotAcrossWindowsOfAConvolution) {
                    "        return self.a(x).mean(dim=2)\n", kImage);
 }
 
-TEST_F(Algebra, NotWhereItCostsMore) {
+TEST_F(AlgebraOnProcesses, NotWhereItCostsMore) {
   // The pool would run over many more channels than it does behind the convolution.
   expect_untouched("        self.a = nn.Conv2d(64, 1, 1)\n",
                    "        return F.avg_pool2d(self.a(x), 3, stride=1)\n", "2, 64, 8, 8");
 }
 
-TEST_F(Algebra, NotAnotherDivision) {
+TEST_F(AlgebraOnProcesses, NotAnotherDivision) {
   expect_untouched(kConv, "        return torch.div(self.a(x), 2, rounding_mode='floor')\n",
                    kImage);
   expect_untouched(kConv, "        return 2 / self.a(x)\n", kImage);
 }
 
 // In float32 the new weight is subnormal and keeps a few bits only: the form is found out.
-TEST_F(Algebra, AFormThatRoundsBadlyIsNotCorrect) {
+TEST_F(AlgebraOnProcesses, AFormThatRoundsBadlyIsNotCorrect) {
   const std::string init = "        self.w = nn.Parameter(torch.randn(12, 20) * SMALL)\n";
   for (const auto& [small, correct] :
        std::map<std::string, bool>{{"1e-12", false}, {"1.0", true}}) {
@@ -426,7 +426,7 @@ TEST_F(Algebra, AFormThatRoundsBadlyIsNotCorrect) {
 }
 
 // Equal changes are told once.
-TEST_F(Algebra, ChangesAreCounted) {
+TEST_F(AlgebraOnProcesses, ChangesAreCounted) {
   const auto found =
       form(model("        self.a = nn.Linear(8, 8)\n        self.b = nn.Linear(8, 8)\n",
                  "        return torch.tanh(self.b(torch.tanh(self.a(x) * 2)) + 1)\n", "9, 8"));
@@ -435,7 +435,7 @@ TEST_F(Algebra, ChangesAreCounted) {
             std::vector<std::string>{"a factor or addend folded into a linear layer (2 times)"});
 }
 
-TEST_F(Algebra, FormsComeInEveryLayout) {
+TEST_F(AlgebraOnProcesses, FormsComeInEveryLayout) {
   prepare(model(std::string(kConv) + "        self.n = nn.BatchNorm2d(8)\n",
                 "        return F.relu(self.n(self.a(x)))\n", kImage));
   std::vector<std::string> names;

@@ -5,7 +5,7 @@
 namespace kw {
 namespace {
 
-class Layout : public FormTest {
+class LayoutOnProcesses : public FormTest {
  protected:
   std::optional<Task> rewritten(const std::string& text) {
     prepare(text);
@@ -32,7 +32,7 @@ class Layout : public FormTest {
   }
 };
 
-TEST_F(Layout, ConvertsOnceAtTheEntryAndOnceAtTheExit) {
+TEST_F(LayoutOnProcesses, ConvertsOnceAtTheEntryAndOnceAtTheExit) {
   const auto task = rewritten(
       model("        self.a = nn.Conv2d(6, 6, 3, padding=1)\n        self.n = nn.BatchNorm2d(6)\n"
             "        self.b = nn.Conv2d(6, 6, 1, bias=False)\n",
@@ -44,7 +44,7 @@ TEST_F(Layout, ConvertsOnceAtTheEntryAndOnceAtTheExit) {
   expect_equal(*task);
 }
 
-TEST_F(Layout, KeepsCopiesThatTheUserMakes) {
+TEST_F(LayoutOnProcesses, KeepsCopiesThatTheUserMakes) {
   const auto task = rewritten(model(
       "        self.a = nn.Conv2d(4, 4, 3, groups=4)\n",
       "        y = self.a(x)\n        z = y.clone()\n        z.add_(1)\n        return y * z\n",
@@ -54,7 +54,7 @@ TEST_F(Layout, KeepsCopiesThatTheUserMakes) {
   expect_equal(*task);
 }
 
-TEST_F(Layout, TransposedAndThreeDimensional) {
+TEST_F(LayoutOnProcesses, TransposedAndThreeDimensional) {
   auto task = rewritten(model("        self.a = nn.ConvTranspose2d(4, 6, 4, stride=2, padding=1)\n",
                               "        return torch.tanh(self.a(x)), x\n", "2, 4, 5, 5"));
   ASSERT_TRUE(task);
@@ -67,7 +67,7 @@ TEST_F(Layout, TransposedAndThreeDimensional) {
   expect_equal(*task);
 }
 
-TEST_F(Layout, NothingWithoutConvolutionsInTwoDimensions) {
+TEST_F(LayoutOnProcesses, NothingWithoutConvolutionsInTwoDimensions) {
   EXPECT_FALSE(
       rewritten(model("        self.a = nn.Linear(4, 4)\n", "        return self.a(x)\n", "2, 4")));
   EXPECT_FALSE(rewritten(

@@ -52,7 +52,7 @@ class FormTest : public testing::Test {
       request.variation = variation;
       const TrialReport report =
           machine_->executor.trial(request, std::chrono::milliseconds(60000));
-      ASSERT_EQ(report.status, "ok") << report.message << "\n" << text_;
+      ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message << "\n" << text_;
       EXPECT_EQ(report.difference, "") << text_;
       for (const OutputErrors& errors : report.outputs) {
         EXPECT_EQ(output_fault(errors, Tolerance::kCalibrated), "") << text_;

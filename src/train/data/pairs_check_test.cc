@@ -8,7 +8,7 @@
 namespace kw {
 namespace {
 
-TEST(PairCheck, RightAndWrongOnesAreToldApart) {
+TEST(PairCheckOnProcesses, RightAndWrongOnesAreToldApart) {
   PairOptions options;
   options.levels = {1};
   options.limits = {{.tensor = 0x1p12, .total = 0x1p14, .low_flops = 0x1p10, .high_flops = 0x1p12}};

@@ -19,7 +19,7 @@
 namespace kw {
 namespace {
 
-class Pairs : public testing::Test {
+class PairsOnProcesses : public testing::Test {
  protected:
   static PairOptions options(std::vector<int> levels) {
     PairOptions out;
@@ -39,7 +39,7 @@ std::set<std::string> names_in(const std::string& text, const std::string& patte
   return out;
 }
 
-TEST_F(Pairs, AnswersComeApartAndNameWhatIsAsked) {
+TEST_F(PairsOnProcesses, AnswersComeApartAndNameWhatIsAsked) {
   PairSource source(options({1, 2, 5}), test_pool(), test_profile());
   const auto pairs = source.make(0, 40);
   EXPECT_EQ(source.counts().unrecorded, 0) << source.first_fault();
@@ -74,7 +74,7 @@ TEST_F(Pairs, AnswersComeApartAndNameWhatIsAsked) {
   EXPECT_GE(prompts.size(), 39u);
 }
 
-TEST_F(Pairs, AreOfTheOperatorsThatAreAskedFor) {
+TEST_F(PairsOnProcesses, AreOfTheOperatorsThatAreAskedFor) {
   auto few = options({1});
   few.operators = {find_synth_operator("ReLU"), find_synth_operator("Sinh")};
   PairSource source(few, test_pool(), test_profile());
@@ -83,7 +83,7 @@ TEST_F(Pairs, AreOfTheOperatorsThatAreAskedFor) {
   EXPECT_EQ(found, (std::set<std::string>{"ReLU", "Sinh"}));
 }
 
-TEST_F(Pairs, HangOnSeedAndIndexAlone) {
+TEST_F(PairsOnProcesses, HangOnSeedAndIndexAlone) {
   auto some = options({1, 3});
   const auto all = PairSource(some, test_pool(), test_profile()).make(0, 10);
   some.threads = 1;
@@ -100,14 +100,14 @@ TEST_F(Pairs, HangOnSeedAndIndexAlone) {
   EXPECT_NE(PairSource(some, test_pool(), test_profile()).make(0, 1)[0].prompt, all[0].prompt);
 }
 
-TEST_F(Pairs, OfNoLevelAreRefused) {
+TEST_F(PairsOnProcesses, OfNoLevelAreRefused) {
   EXPECT_THROW(PairSource(options({}), test_pool(), test_profile()), InputError);
 }
 
 // Tokens that no text has had are all alike to a model, and an adapter, which leaves embeddings as
 // they are, cannot tell one from another: a word of plans was drawn at random from half of the
 // vocabulary.
-TEST_F(Pairs, AreWrittenInTokensThatTheEmbeddedModelKnows) {
+TEST_F(PairsOnProcesses, AreWrittenInTokensThatTheEmbeddedModelKnows) {
   const std::string folder = KW_SOURCE_DIR "/models/embedded";
   std::ifstream file(folder + "/tokenizer.json");
   const std::string text{std::istreambuf_iterator<char>(file), {}};

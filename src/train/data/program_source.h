@@ -17,6 +17,7 @@
 #include "synth/skeleton/synth_operators.h"
 #include "worker/device_profile.h"
 #include "worker/jobs.h"
+#include "worker/worker_pool.h"
 
 namespace kw {
 

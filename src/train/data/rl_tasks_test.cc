@@ -12,7 +12,7 @@
 namespace kw {
 namespace {
 
-class RlTasks : public testing::Test {
+class RlTasksOnProcesses : public testing::Test {
  protected:
   RlTaskSource source(RlTaskOptions options = {.longest_prompt = 4096},
                       RlTaskSource::IsFair is_fair = {}, Split split = Split::kTrain) {
@@ -37,7 +37,7 @@ class RlTasks : public testing::Test {
   std::atomic<bool> stop_{false};
 };
 
-TEST_F(RlTasks, HangOnThePlaceAlone) {
+TEST_F(RlTasksOnProcesses, HangOnThePlaceAlone) {
   const auto whole = source().next(9, 0, {1, 1});
   const auto& once = whole.tasks;
   auto parts = source();
@@ -58,7 +58,7 @@ TEST_F(RlTasks, HangOnThePlaceAlone) {
   }
 }
 
-TEST_F(RlTasks, AreOfTheLevelsThatHaveWeight) {
+TEST_F(RlTasksOnProcesses, AreOfTheLevelsThatHaveWeight) {
   for (const auto& [weights, level] : {std::pair{std::vector<double>{1, 0}, 1}, {{0, 1}, 2}}) {
     for (const RlTask& task : source().next(6, 0, weights).tasks) EXPECT_EQ(task.level, level);
   }
@@ -69,7 +69,7 @@ TEST_F(RlTasks, AreOfTheLevelsThatHaveWeight) {
 }
 
 // Whether one is fair may take minutes on a CPU.
-TEST_F(RlTasks, NoMoreAreLookedAtWhenTheRunIsToStop) {
+TEST_F(RlTasksOnProcesses, NoMoreAreLookedAtWhenTheRunIsToStop) {
   int asked = 0;
   const auto stops = [&](const Task&, uint64_t) {
     stop_ = ++asked == 3;
@@ -80,7 +80,7 @@ TEST_F(RlTasks, NoMoreAreLookedAtWhenTheRunIsToStop) {
   EXPECT_LE(found.tasks.size(), 3u);
 }
 
-TEST_F(RlTasks, PassOverWhatIsUnfairOrTooLong) {
+TEST_F(RlTasksOnProcesses, PassOverWhatIsUnfairOrTooLong) {
   int asked = 0;
   const auto every_second = [&](const Task&, uint64_t) { return ++asked % 2 == 0; };
   const auto found = source({.longest_prompt = 4096}, every_second).next(4, 0, {1, 1});
@@ -97,7 +97,7 @@ TEST_F(RlTasks, PassOverWhatIsUnfairOrTooLong) {
   EXPECT_LE(fit.tasks[0].prompt.size(), shortest);
 }
 
-TEST_F(RlTasks, OfAFixedNumberComeAgain) {
+TEST_F(RlTasksOnProcesses, OfAFixedNumberComeAgain) {
   auto fixed = source({.longest_prompt = 4096, .programs = 3});
   const auto found = fixed.next(7, 0, {1, 1}).tasks;
   const auto at = indices(found);

@@ -80,7 +80,7 @@ std::string answer(const std::string& begin, const std::string& comment) {
   return begin + " plan\n\n```python\n# " + comment + "\nclass ModelNew: pass\n```\n";
 }
 
-class Opinions : public testing::Test {
+class OpinionsOnProcesses : public testing::Test {
  protected:
   JudgeReport judge(const std::vector<std::string>& texts, int status = 200) {
     ChatOptions chat;
@@ -102,7 +102,7 @@ class Opinions : public testing::Test {
   const std::shared_ptr<const Task> task_ = drawn_task();
 };
 
-TEST_F(Opinions, TakeAwayWhatTheVerdictAccepts) {
+TEST_F(OpinionsOnProcesses, TakeAwayWhatTheVerdictAccepts) {
   const JudgeReport found =
       judge({answer("r", "honest"), answer("r", "cheat"), answer("r", "cheat"),
              answer("w", "cheat"), answer("n", "cheat"), answer("r", "mumble")});
@@ -124,7 +124,7 @@ TEST_F(Opinions, TakeAwayWhatTheVerdictAccepts) {
   EXPECT_EQ(deadlines_.size(), 1u);  // a step waits for all of them together
 }
 
-TEST_F(Opinions, AnEndpointThatRefusesAllEndsTheRun) {
+TEST_F(OpinionsOnProcesses, AnEndpointThatRefusesAllEndsTheRun) {
   EXPECT_THROW(judge({answer("r", "honest")}, 401), InputError);
   EXPECT_NO_THROW(judge({answer("w", "honest")}, 401));
 }

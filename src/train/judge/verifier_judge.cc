@@ -47,12 +47,13 @@ Judgement judgement_of(const Verdict& verdict, bool timed) {
 }
 
 VerifierJudge::VerifierJudge(const WorkerConfig& workers, ExecutorClient& executor,
-                             const DeviceProfile& profile, const VerifierJudgeOptions& options)
+                             const DeviceProfile& profile, const VerifierJudgeOptions& options,
+                             SharedZygote* shared)
     : executor_(executor),
       profile_(profile),
       options_(options),
       timed_(options.time && executor.hello().value("backend", "") == "cuda"),
-      crew_(workers, threads_of(options.jobs)) {}
+      crew_(workers, threads_of(options.jobs), shared) {}
 
 VerifyOptions VerifierJudge::verify_options(uint64_t seed) const {
   VerifyOptions out;

@@ -30,8 +30,9 @@ Judgement judgement_of(const Verdict& verdict, bool timed);
 
 class VerifierJudge : public Judge {
  public:
+  // `shared`: the zygote of the judge's workers; null: they have a separate one.
   VerifierJudge(const WorkerConfig& workers, ExecutorClient& executor, const DeviceProfile& profile,
-                const VerifierJudgeOptions& options);
+                const VerifierJudgeOptions& options, SharedZygote* shared = nullptr);
   JudgeReport judge(const std::vector<AnswerToJudge>& answers, uint64_t seed) override;
 
  private:

@@ -56,7 +56,7 @@ std::shared_ptr<const Task> task_of(const std::string& model) {
   return std::make_shared<const Task>(drawn.at(0).task.value());
 }
 
-TEST(RealJudge, AcceptsWhatTheTeacherWrites) {
+TEST(RealJudgeOnProcesses, AcceptsWhatTheTeacherWrites) {
   ProgramOptions options;
   options.limits = {{.tensor = 0x1p12, .total = 0x1p14, .low_flops = 0x1p10, .high_flops = 0x1p12}};
   options.threads = 2;
@@ -94,7 +94,7 @@ struct Broken {
   bool valid;
 };
 
-TEST(RealJudge, RejectsWhatIsBrokenWhereItIs) {
+TEST(RealJudgeOnProcesses, RejectsWhatIsBrokenWhereItIs) {
   const std::vector<Broken> broken = {
       {"I would rather not.", "load", false},
       {with("def forward(self, a0):", "def forward(self, a0)"), "load", false},
@@ -126,7 +126,7 @@ TEST(RealJudge, RejectsWhatIsBrokenWhereItIs) {
   }
 }
 
-TEST(RealJudge, JudgesIdenticalAnswersOnce) {
+TEST(RealJudgeOnProcesses, JudgesIdenticalAnswersOnce) {
   const auto task = task_of(kModel);
   const std::string wrong = with("+ 1.0", "+ 2.0");
   // A plan is no part of what is judged; nor are names of what does the same.
@@ -142,7 +142,7 @@ TEST(RealJudge, JudgesIdenticalAnswersOnce) {
 }
 
 // One that never ends is rejected, and keeps nothing of the others.
-TEST(RealJudge, GivesUpWhatHangs) {
+TEST(RealJudgeOnProcesses, GivesUpWhatHangs) {
   VerifierJudge hasty(default_worker_config(), test_executor(), test_profile(),
                       {.jobs = 2, .trials = 1, .build_seconds = 5, .trial_seconds = 60});
   const auto task = task_of(kModel);

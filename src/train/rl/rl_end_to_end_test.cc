@@ -61,7 +61,7 @@ void learn_by_heart(const RlConfig& config, const fs::path& folder) {
   std::ofstream(folder / "tokenizer.json") << read.json;
 }
 
-TEST(RlEndToEnd, RewardsAnswersThatAreRight) {
+TEST(RlEndToEndOnProcesses, RewardsAnswersThatAreRight) {
   const fs::path base = fs::path(testing::TempDir()) / "kw-rl-end-to-end";
   fs::remove_all(base);
   fs::create_directories(base / "model");

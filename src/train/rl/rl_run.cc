@@ -7,6 +7,7 @@
 
 #include "formats/base/error.h"
 #include "formats/base/timed.h"
+#include "runtime/session.h"
 #include "synth/hygiene.h"
 #include "train/judge/opinion_judge.h"
 #include "train/judge/verifier_judge.h"
@@ -316,38 +317,35 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
   const std::string said = check_start(config, config.objective.kl_weight > 0, run);
   if (!said.empty()) progress.line(said);
   const bool gpu = placed(config.backend).device().is_cuda();
-  const DeviceProfile profile = device_profile(config.target);
-  const WorkerConfig workers = default_worker_config();
-  WorkerConfig recording = workers;
-  recording.parallel = std::max(2, threads_of(0));
-  WorkThread drawing;
-  WorkerPool pool(recording);
-  drawing.begin([&] { pool.start(); }).get();
-  ExecutorConfig executing = default_executor_config(gpu ? "cuda" : "cpu");
-  executing.processes = static_cast<int>(config.executors);
-  executing.gpu = static_cast<int>(config.judge_gpu);
-  ExecutorClient executor(std::move(executing));
-  executor.hello();  // a GPU that is not there is no answer's fault
-  VerifierJudge judge(workers, executor, profile,
+  SessionConfig processes =
+      default_session_config(device_profile(config.target), gpu ? "cuda" : "cpu");
+  processes.executor.processes = static_cast<int>(config.executors);
+  processes.executor.gpu = static_cast<int>(config.judge_gpu);
+  WorkThread drawing;  // outlives the pool, which it starts
+  Session session(processes);
+  drawing.begin([&] { session.pool.start(); }).get();
+  session.executor.hello();  // a GPU that is not there is no answer's fault
+  VerifierJudge judge(default_worker_config(), session.executor, session.profile,
                       {.jobs = static_cast<int>(config.judge_jobs),
                        .trials = static_cast<int>(config.trials),
                        .time = config.time,
                        .build_seconds = config.build_seconds,
-                       .trial_seconds = config.trial_seconds});
+                       .trial_seconds = config.trial_seconds},
+                      &session.zygote);
   std::unique_ptr<OpinionJudge> with_opinions;
   if (!config.opinion_url.empty()) {
     with_opinions = std::make_unique<OpinionJudge>(judge, make_opinions(config),
                                                    static_cast<int>(config.opinion_concurrency));
   }
   RlTaskSource::IsFair is_fair;
-  Examiner examiner(pool, executor, profile);
+  Examiner examiner(session.pool, session.executor, session.profile);
   if (config.hygiene) {
     is_fair = [&](const Task& task, uint64_t seed) {
       return examiner.examine(task, seed).flaw == Flaw::kNone;
     };
   }
   Judge& whole = with_opinions ? static_cast<Judge&>(*with_opinions) : judge;
-  return run_rl(config, settings, run, stop, progress, drawing, pool, whole, is_fair);
+  return run_rl(config, settings, run, stop, progress, drawing, session.pool, whole, is_fair);
 }
 
 }  // namespace kw

@@ -52,7 +52,7 @@ class LetterJudge : public Judge {
   int64_t answers_ = 0;
 };
 
-class RlRuns : public testing::Test {
+class RlRunsOnProcesses : public testing::Test {
  protected:
   void SetUp() override {
     base_ = fs::path(testing::TempDir()) / "kw-rl-run";
@@ -109,7 +109,7 @@ double mean_reward(const std::vector<Json>& lines, size_t first, size_t count) {
   return out / static_cast<double>(count);
 }
 
-TEST_F(RlRuns, LearnWhatIsRewarded) {
+TEST_F(RlRunsOnProcesses, LearnWhatIsRewarded) {
   for (const std::string objective : {"grpo", "drpo", "rejection"}) {
     RlConfig config = small_config();
     config.objective.name = objective;
@@ -134,7 +134,7 @@ TEST_F(RlRuns, LearnWhatIsRewarded) {
   }
 }
 
-TEST_F(RlRuns, GoOnExactlyWhereTheyWereStopped) {
+TEST_F(RlRunsOnProcesses, GoOnExactlyWhereTheyWereStopped) {
   RlConfig config = small_config();
   config.objective.kl_weight = 0.05;
   LetterJudge judge;
@@ -183,7 +183,7 @@ class WaitingJudge : public LetterJudge {
 };
 
 // An adapter to a model that stays, which is also what KL is counted from.
-TEST_F(RlRuns, LearnByAnAdapterAndGoOnExactly) {
+TEST_F(RlRunsOnProcesses, LearnByAnAdapterAndGoOnExactly) {
   LetterJudge judge;
   const fs::path whole = model_after_one_step(judge);
   RlConfig config = small_config();
@@ -207,7 +207,7 @@ TEST_F(RlRuns, LearnByAnAdapterAndGoOnExactly) {
 }
 
 // A model whose every number is none learns nothing, and its run does not end as if it had.
-TEST_F(RlRuns, EndWhereGradientsAreNoNumbers) {
+TEST_F(RlRunsOnProcesses, EndWhereGradientsAreNoNumbers) {
   LetterJudge judge;
   const fs::path whole = model_after_one_step(judge);
   const auto text = Json::parse(read_file(whole / "config.json"));
@@ -227,7 +227,7 @@ TEST_F(RlRuns, EndWhereGradientsAreNoNumbers) {
   EXPECT_FALSE(last_checkpoint(base_ / "broken"));
 }
 
-TEST_F(RlRuns, WriteTheNextBatchWhileOneIsJudged) {
+TEST_F(RlRunsOnProcesses, WriteTheNextBatchWhileOneIsJudged) {
   RlConfig config = small_config();
   config.overlap = true;
   config.validation = 0;
@@ -250,7 +250,7 @@ TEST_F(RlRuns, WriteTheNextBatchWhileOneIsJudged) {
 
 // A worker dies with the thread that started it: were tasks drawn by many, it might be started anew
 // for each of them.
-TEST_F(RlRuns, DrawAllTasksOnOneThread) {
+TEST_F(RlRunsOnProcesses, DrawAllTasksOnOneThread) {
   for (const bool overlap : {false, true}) {
     RlConfig config = small_config();
     config.overlap = overlap;
@@ -266,7 +266,7 @@ TEST_F(RlRuns, DrawAllTasksOnOneThread) {
   }
 }
 
-TEST_F(RlRuns, FollowTheirCurriculum) {
+TEST_F(RlRunsOnProcesses, FollowTheirCurriculum) {
   RlConfig config = small_config();
   config.levels = {1, 2};
   config.promote_at = 0.0;  // any bound above 0
@@ -285,7 +285,7 @@ TEST_F(RlRuns, FollowTheirCurriculum) {
   EXPECT_EQ(held_out.back().at("level"), 2);
 }
 
-TEST_F(RlRuns, RefuseSettingsThatDoNotGoTogether) {
+TEST_F(RlRunsOnProcesses, RefuseSettingsThatDoNotGoTogether) {
   LetterJudge judge;
   RlConfig config = small_config();
   config.row = 400;

@@ -7,6 +7,7 @@
 #include "formats/base/read_file.h"
 #include "formats/base/sha256.h"
 #include "formats/base/timed.h"
+#include "runtime/session.h"
 #include "train/data/example_stream.h"
 #include "train/run/run_folder.h"
 #include "train/run/train_log.h"
@@ -30,9 +31,10 @@ PairOptions pair_options(const SftConfig& config, Split split) {
 // Sources of training pairs, each with a pool of its own, and the pools.
 class PairMakers {
  public:
-  PairMakers(const SftConfig& config, const DeviceProfile& profile) {
+  PairMakers(const SftConfig& config, const DeviceProfile& profile)
+      : session_({profile, default_worker_config(), default_executor_config("cpu")}) {
     for (int64_t i = 0; i < config.makers; ++i) {
-      pools_.push_back(std::make_unique<WorkerPool>(default_worker_config(), &zygote_));
+      pools_.push_back(std::make_unique<WorkerPool>(session_.workers, &session_.zygote));
       made_.push_back(std::make_unique<PairSource>(pair_options(config, Split::kTrain),
                                                    *pools_.back(), profile));
       sources_.push_back(made_.back().get());
@@ -42,7 +44,7 @@ class PairMakers {
   const std::vector<PairSource*>& sources() const { return sources_; }
 
  private:
-  SharedZygote zygote_{default_worker_config()};
+  Session session_;  // for its zygote
   std::vector<std::unique_ptr<WorkerPool>> pools_;
   std::vector<std::unique_ptr<PairSource>> made_;
   std::vector<PairSource*> sources_;

@@ -34,7 +34,7 @@ std::vector<double> losses(const fs::path& folder) {
   return out;
 }
 
-TEST(SftRun, GoesOnExactlyWhereItWasStopped) {
+TEST(SftRunOnProcesses, GoesOnExactlyWhereItWasStopped) {
   const fs::path base = fs::path(testing::TempDir()) / "kw-sft-run";
   fs::remove_all(base);
   EXPECT_EQ(run(small_config(), base / "through", -1), 6);
@@ -52,7 +52,7 @@ TEST(SftRun, GoesOnExactlyWhereItWasStopped) {
 }
 
 // Rows of a file in place of the teacher's pairs.
-TEST(SftRun, LearnsRowsOfAFile) {
+TEST(SftRunOnProcesses, LearnsRowsOfAFile) {
   const fs::path base = fs::path(testing::TempDir()) / "kw-sft-rows", file = base / "rows.jsonl";
   fs::remove_all(base);
   fs::create_directories(base);
@@ -86,7 +86,7 @@ TEST(SftRun, LearnsRowsOfAFile) {
 }
 
 // Its rates are those of the longer schedule, and its programs those that come next.
-TEST(SftRun, CanBeMadeLonger) {
+TEST(SftRunOnProcesses, CanBeMadeLonger) {
   const fs::path base = fs::path(testing::TempDir()) / "kw-sft-longer";
   fs::remove_all(base);
   SftConfig config = small_config();
@@ -113,7 +113,7 @@ TEST(SftRun, CanBeMadeLonger) {
 }
 
 // An adapter that learns on the model of another run, and is all that is kept; then one on it.
-TEST(SftRun, AnAdapterGoesOnExactlyWhereItWasStopped) {
+TEST(SftRunOnProcesses, AnAdapterGoesOnExactlyWhereItWasStopped) {
   const fs::path base = fs::path(testing::TempDir()) / "kw-sft-adapter";
   fs::remove_all(base);
   SftConfig config = small_config();

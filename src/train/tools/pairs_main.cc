@@ -10,6 +10,7 @@
 #include "formats/base/error.h"
 #include "formats/json.h"
 #include "policy/chat/conversation.h"
+#include "runtime/session.h"
 #include "synth/hygiene.h"
 #include "train/data/pairs.h"
 #include "train/data/pairs_check.h"
@@ -31,12 +32,11 @@ struct Flags {
 // Judges pairs as they come.
 class Checking {
  public:
-  Checking(const Flags& flags, kw::WorkerPool& pool, const kw::DeviceProfile& profile)
+  Checking(const Flags& flags, kw::Session& session)
       : flags_(flags),
-        executor_(config(flags)),
-        judge_(kw::default_worker_config(), executor_, profile,
-               {.time = false, .build_seconds = 120, .trial_seconds = 60}),
-        examiner_(pool, executor_, profile),
+        judge_(kw::default_worker_config(), session.executor, session.profile,
+               {.time = false, .build_seconds = 120, .trial_seconds = 60}, &session.zygote),
+        examiner_(session.pool, session.executor, session.profile),
         check_(
             judge_,
             [this](const kw::Task& task) {
@@ -66,14 +66,7 @@ class Checking {
 
  private:
   static constexpr uint64_t kSeed = 1;  // of inputs
-  static kw::ExecutorConfig config(const Flags& flags) {
-    kw::ExecutorConfig out = kw::default_executor_config(flags.check);
-    out.processes = flags.executors;
-    return out;
-  }
-
   const Flags& flags_;
-  kw::ExecutorClient executor_;
   kw::VerifierJudge judge_;
   kw::Examiner examiner_;
   kw::PairCheck check_;
@@ -87,11 +80,16 @@ void write(std::ostream& out, const kw::Pair& pair) {
                                 {"operators", pair.operators}});
 }
 
+kw::SessionConfig session_config(const Flags& flags) {
+  kw::SessionConfig config = kw::default_session_config(kw::device_profile(flags.device),
+                                                        flags.check.empty() ? "cpu" : flags.check);
+  config.workers.parallel = std::max(2, kw::threads_of(flags.pairs.threads));
+  config.executor.processes = flags.executors;
+  return config;
+}
+
 int run(const Flags& flags) {
-  kw::WorkerConfig workers = kw::default_worker_config();
-  workers.parallel = std::max(2, kw::threads_of(flags.pairs.threads));
-  kw::WorkerPool pool(workers);
-  const kw::DeviceProfile profile = kw::device_profile(flags.device);
+  kw::Session session(session_config(flags));
   kw::PairOptions options = flags.pairs;
   options.limits[0].low_flops = std::exp2(flags.log_low);
   options.limits[0].high_flops = std::exp2(flags.log_high);
@@ -99,11 +97,11 @@ int run(const Flags& flags) {
     options.limits[0].tensor = std::exp2(flags.log_elements);
     options.limits[0].total = 4 * options.limits[0].tensor;
   }
-  kw::PairSource source(options, pool, profile);
+  kw::PairSource source(options, session.pool, session.profile);
   std::ofstream file;
   if (!flags.out.empty()) file.open(flags.out, std::ios::trunc);
   std::optional<Checking> checking;
-  if (!flags.check.empty()) checking.emplace(flags, pool, profile);
+  if (!flags.check.empty()) checking.emplace(flags, session);
   const uint64_t end = flags.first + flags.count;
   for (uint64_t begin = flags.first; begin < end; begin += flags.batch) {
     const std::vector<kw::Pair> pairs = source.make(begin, std::min(begin + flags.batch, end));

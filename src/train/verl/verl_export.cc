@@ -6,12 +6,13 @@
 
 #include "formats/base/error.h"
 #include "formats/base/read_file.h"
+#include "formats/install.h"
 #include "formats/model_folder.h"
 #include "policy/verl_row.h"
+#include "runtime/session.h"
 #include "train/step/placement.h"
 #include "train/verl/verl_settings.h"
 #include "train/verl/verl_tasks.h"
-#include "formats/install.h"
 
 namespace kw {
 namespace {
@@ -111,13 +112,9 @@ class Exporter {
  private:
   void draw() {
     const bool gpu = placed(config_.backend).device().is_cuda();
-    const DeviceProfile profile = device_profile(config_.target);
-    WorkerConfig workers = default_worker_config();
-    workers.parallel = std::max(2, threads_of(0));
-    WorkerPool pool(workers);
-    ExecutorClient executor(default_executor_config(gpu ? "cuda" : "cpu"));
-    Examiner examiner(pool, executor, profile);
-    const VerlDrawing drawing{examiner, profile, gpu};
+    Session session(default_session_config(device_profile(config_.target), gpu ? "cuda" : "cpu"));
+    Examiner examiner(session.pool, session.executor, session.profile);
+    const VerlDrawing drawing{examiner, session.profile, gpu};
     progress_.line("draws " + std::to_string(tasks_) + " tasks" +
                    (tasks_ > config_.prompts ? " (--tasks: fewer)" : ""));
     write_tasks("train", Split::kTrain, tasks_, drawing);

@@ -140,28 +140,27 @@ class BatchRun {
                                    Clock::time_point start) {
     RecordRequest request = job.items.front()->candidate;
     request.profile = profile_;
-    Outcome out;
-    Recorded recorded;
-    std::vector<std::string> slices;
-    if (!verifier.record(request, options_, out.verdict, recorded) ||
-        !verifier.slice(request, options_, recorded, out.verdict, slices)) {
-      return out;
-    }
-    // What else an autotuned candidate could choose is not in the program.
-    std::string key;
-    if (recorded.tunings.empty()) {
-      key = job.digest + program_digest(recorded, slices);
-      if (!claim(key, job, start)) return std::nullopt;
-    }
     VerifyOptions options = options_;
     if (const std::string& package = job.items.front()->compiled_package; !package.empty()) {
       options.compiled_package = package;
     }
+    Outcome out;
+    std::string key;
+    bool is_known = false;
+    // The program alone does not say what else an autotuned candidate could choose.
+    const auto claim_program = [&](const CandidateBuild& build) {
+      if (!build.recorded()->tunings.empty()) return true;
+      const std::string digest = job.digest + program_digest(*build.recorded(), build.slices());
+      is_known = !claim(digest, job, start);
+      if (!is_known) key = digest;
+      return !is_known;
+    };
     try {
       BuiltTask built;
-      if (verifier.compile(request, options, recorded, slices, out.verdict, built)) {
+      if (verifier.build(request, options, out.verdict, built, claim_program)) {
         verifier.judge_built(job.reference->reference, request, options, built, out.verdict);
       }
+      if (is_known) return std::nullopt;
       if (out.verdict.outcome == Verdict::Outcome::kAccepted) {
         out.program = std::make_shared<const Task>(std::move(built.task));
       }

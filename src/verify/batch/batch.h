@@ -1,11 +1,11 @@
-// Many candidates of many references, judged side by side: recording and compiling by a crew of
-// threads, each with a worker of its own; trials and times one after the other on the executor,
-// whose device so never waits for Python.
+// Judges many candidates of many references side by side. A crew of threads, each with a separate
+// worker, records and compiles. Trials and times run one after the other on the executor, whose
+// device so never waits for Python.
 //
-// Nothing is judged twice. Candidates with the same text for the same reference are one job; those
-// whose recorded programs and slices are the same get the verdict of the first; kernels that
-// candidates have in common are compiled once; a reference, its answers and its fp64 run are kept
-// by the executor while candidates of it are left.
+// Nothing is judged twice. Candidates with the same text for the same reference are one job.
+// Candidates whose recorded programs and slices are the same get the verdict of the first. Kernels
+// that candidates have in common are compiled once. The executor keeps a reference, its answers and
+// its fp64 run while candidates of it are left.
 #pragma once
 
 #include <functional>
@@ -21,14 +21,14 @@ namespace kw {
 struct BatchItem {
   std::string id;
   RecordRequest reference, candidate;
-  // The reference, where it is a Task already (a fragment); `reference` is not looked at then.
+  // The reference, if it is a Task already (a fragment); then `reference` is not read.
   std::shared_ptr<const Task> task;
   std::string settings;  // what else decides the verdict: flags, backend
-  // torch.compile's version of the reference, to be timed beside it; the same for all items of one
-  // reference. Empty: VerifyOptions' own.
+  // torch.compile's version of the reference, which is timed together with it; the same for all
+  // items of one reference. Empty: that of VerifyOptions.
   std::string compiled_package;
 
-  // Tells whether a result that stands in a file belongs to this item.
+  // Tells whether a result in a file belongs to this item.
   std::string digest() const;
 };
 
@@ -44,8 +44,8 @@ struct BatchResult {
 
 Json to_json(const BatchResult& result);
 
-// Calls `done` with each result as it comes, in no order, from one thread at a time.
-// EnvironmentError when the machine is at fault: what is not done then stays undone.
+// Calls `done` with each result as it comes, in no order, from one thread at a time. Throws
+// EnvironmentError if the machine is at fault; the remaining items then have no result.
 void verify_batch(const std::vector<BatchItem>& items, JudgingCrew& crew, ExecutorClient& executor,
                   const DeviceProfile& profile, const VerifyOptions& options,
                   const std::function<void(const BatchResult&)>& done);

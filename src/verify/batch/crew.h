@@ -1,5 +1,5 @@
-// Threads that judge, each with a worker of its own, which lives as long as the crew. Borrows a
-// zygote, where one is given. One caller at a time.
+// Threads that judge. Each has a separate worker that lives as long as the crew. Borrows a zygote
+// if one is given. One caller at a time.
 #pragma once
 
 #include <condition_variable>
@@ -16,23 +16,24 @@ namespace kw {
 
 class JudgingCrew {
  public:
-  // So many threads. The first work starts all their workers, copies of one that imports torch
-  // (`shared`, of the same configuration, or the crew's own), and is done when all have started.
+  // Makes `jobs` threads. The first work starts all their workers and begins when all have started.
+  // They are copies of one zygote that imports torch: `shared`, of the same configuration, or the
+  // crew's.
   JudgingCrew(WorkerConfig workers, int jobs, SharedZygote* shared = nullptr);
   ~JudgingCrew();
   JudgingCrew(const JudgingCrew&) = delete;
   JudgingCrew& operator=(const JudgingCrew&) = delete;
 
   // Calls work(pool, i) for each i below `count`, on any thread of the crew with its pool, in this
-  // order as far as threads are free. Returns when all are done. The first exception ends it: what
-  // is not begun by then is left out, and it is thrown here.
+  // order as threads become free. Returns when all are done. The first exception ends it: work that
+  // has not begun is left out, and the exception is thrown here.
   void run(size_t count, const std::function<void(WorkerPool&, size_t)>& work);
   int size() const { return static_cast<int>(threads_.size()); }
 
  private:
   void serve(const std::stop_token& stop);
   bool start(const std::stop_token& stop, WorkerPool& pool);
-  // The next piece of work; nothing where the crew is to end.
+  // Takes the next piece of work. Returns false if the crew is to end.
   bool take(const std::stop_token& stop, size_t& index);
   void fail();  // with the exception at hand; under the mutex
 

@@ -30,7 +30,7 @@ std::set<pid_t> children_of(pid_t parent) {
   return out;
 }
 
-TEST(JudgingCrew, DoesAllWorkOnceWithWorkersThatStay) {
+TEST(JudgingCrewOnProcesses, DoesAllWorkOnceWithWorkersThatStay) {
   JudgingCrew crew(default_worker_config(), 2);
   EXPECT_EQ(crew.size(), 2);
   crew.run(0, [](WorkerPool&, size_t) { FAIL(); });
@@ -48,7 +48,7 @@ TEST(JudgingCrew, DoesAllWorkOnceWithWorkersThatStay) {
   EXPECT_LE(pools.size(), 2u);  // the same in each round
 }
 
-TEST(JudgingCrew, EndsAtTheFirstFailureAndGoesOnAfterwards) {
+TEST(JudgingCrewOnProcesses, EndsAtTheFirstFailureAndGoesOnAfterwards) {
   JudgingCrew crew(default_worker_config(), 1);
   std::vector<size_t> begun;
   EXPECT_THROW(crew.run(10,
@@ -64,7 +64,7 @@ TEST(JudgingCrew, EndsAtTheFirstFailureAndGoesOnAfterwards) {
 }
 
 // All workers are copies of one; whoever ends that one ends them all, and others are started.
-TEST(JudgingCrew, WorkersAreReplaced) {
+TEST(JudgingCrewOnProcesses, WorkersAreReplaced) {
   JudgingCrew crew(default_worker_config(), 2);
   // Jobs that a child refused: the others were lost with their zygote.
   const auto refused = [&] {
@@ -85,7 +85,7 @@ TEST(JudgingCrew, WorkersAreReplaced) {
   EXPECT_NE(children_of(::getpid()), first);
 }
 
-TEST(JudgingCrew, SaysThatAWorkerDoesNotStart) {
+TEST(JudgingCrewOnProcesses, SaysThatAWorkerDoesNotStart) {
   WorkerConfig broken = default_worker_config();
   broken.python = "/nowhere/python3";
   JudgingCrew crew(broken, 2);
@@ -93,7 +93,7 @@ TEST(JudgingCrew, SaysThatAWorkerDoesNotStart) {
 }
 
 // As an executor has it, though in this process.
-TEST(SharedZygote, LendsCopiesThatAreReplacedWhenItEnds) {
+TEST(SharedZygoteOnProcesses, LendsCopiesThatAreReplacedWhenItEnds) {
   const WorkerConfig config = default_worker_config();
   SharedZygote shared(config);
   const auto refused = [](WorkerPool& pool) {

@@ -11,7 +11,7 @@ VerifyOptions screening(VerifyOptions options) {
   return options;
 }
 
-TimeReport time_side_by_side(ExecutorClient& executor, const Reference& reference,
+TimeReport time_side_by_side(Executor& executor, const Reference& reference,
                              const std::vector<const Task*>& candidates,
                              const VerifyOptions& options) {
   TimeRequest request;

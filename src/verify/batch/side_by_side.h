@@ -7,13 +7,14 @@
 
 namespace kw {
 
-// One plain trial and nothing else: whether a candidate is worth timing, not whether it is right.
+// Returns options for one plain trial and nothing else: it says whether a candidate is worth
+// timing, not whether it is right.
 VerifyOptions screening(VerifyOptions options);
 
-// Times the reference, `candidates` and, where options.compiled_package names one, the package in
-// interleaved rounds: in the report they stand in this order. For choosing among them; 20 rounds,
-// fewer when they would take more than some seconds.
-TimeReport time_side_by_side(ExecutorClient& executor, const Reference& reference,
+// Times the reference, `candidates` and, if options.compiled_package names one, the package, in
+// interleaved rounds. The report has them in this order. Serves to choose among candidates; takes
+// 20 rounds, or fewer if they would take more than some seconds.
+TimeReport time_side_by_side(Executor& executor, const Reference& reference,
                              const std::vector<const Task*>& candidates,
                              const VerifyOptions& options);
 

@@ -27,7 +27,7 @@ struct CorpusCase {
   bool needs_gpu = false;    // only a GPU can judge it
   bool needs_cpu = false;    // a GPU does not see it
   bool known_fault = false;  // the verdict is known to be wrong
-  // Modules; lines stand where they stand in the file. `twin` is empty in an honest case.
+  // Modules; each line has the number that it has in the file. `twin` is empty in an honest case.
   std::string reference, candidate, twin;
 
   // Whether the attack can be judged without its checks.

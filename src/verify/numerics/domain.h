@@ -1,4 +1,4 @@
-// What a task's Programs tell of the inputs and parameters it can be tried on. Nothing is run.
+// What a task's Programs tell about the inputs and parameters it can be tried on. Nothing is run.
 #pragma once
 
 #include <set>
@@ -8,41 +8,42 @@
 
 namespace kw {
 
-// Whether all floating inputs are normal numbers around zero: other signs say nothing new.
+// Returns whether all floating inputs are normal numbers around zero: other signs say nothing new.
 bool is_drawn_around_zero(const Task& task);
 
-// Whether the program sums, and all that it does gives integers from integers.
+// Returns whether the program sums and all its operators give integers from integers.
 bool gives_integers(const Task& task);
 
-// The outputs that hang on integers made of floating numbers: what 0/0 is as one, nobody says. All
-// of them when such an integer is written in place, or may be the index of something.
+// Returns the outputs that depend on integers made of floating numbers; no rule says which integer
+// 0/0 is. Returns all outputs if such an integer is written in place or may be an index.
 std::set<size_t> outputs_by_conversion(const Task& task);
 
-// The outputs that hang on where something stands (the largest, an order): of many equal numbers
-// that may be anywhere. All of them when such a choice is written in place.
+// Returns the outputs that depend on a place: of the largest element, or in an order. Among equal
+// numbers it may be any. Returns all outputs if such a choice is written in place.
 std::set<size_t> outputs_by_choice(const Task& task);
 
-// Whether it tells NaN or infinities from numbers.
+// Returns whether the program tells NaN or infinities from numbers.
 bool asks_what_is_finite(const Task& task);
 
-// Whether it takes exponentials, in operators that say so by the steps that spell them too.
+// Returns whether the program takes exponentials, also within the steps that spell an operator out.
 bool has_exponentials(const Task& task);
 
-// Whether it takes roots, as a variance's.
+// Returns whether the program takes roots, such as a variance's.
 bool takes_roots(const Task& task);
 
-// The outputs that are such places themselves, as an operator gave them.
+// Returns the outputs that are such places themselves, as an operator gave them.
 std::set<size_t> plain_choices(const Task& task);
 
-// Whether there is a mask among the inputs, or one that is not drawn.
+// Returns whether an input is a mask, or a floating tensor that is not drawn.
 bool has_constants(const Task& task);
 
-// Whether a call leaves other buffers than it found.
+// Returns whether a call changes buffers.
 bool updates_state(const Task& task);
 
-// Of the reference's state, the parameters that the constructor of `candidate` makes tensors of its
-// own of (packed or converted weights) which its calls read, or has not, or that the reference's
-// own makes buffers of: who changes them afterwards must construct both anew.
+// Returns the parameters in the reference's state of which constructing `candidate` makes separate
+// tensors that its calls read (packed or converted weights). Parameters that `candidate` lacks, and
+// those of which the reference's own constructor makes buffers, are among them. A user who changes
+// one of them later must construct both models again.
 std::vector<int> packed_parameters(const Task& candidate, const Task& reference);
 
 }  // namespace kw

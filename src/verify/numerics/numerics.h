@@ -17,36 +17,38 @@ enum class Tolerance {
                  // comparison with published numbers
 };
 
-// How many times what is allowed an output's error is; infinite where something else than the size
-// of errors counts.
+// Returns an output's error as a multiple of what is allowed; infinite if something else than the
+// size of errors counts.
 double times_allowed(const OutputErrors& errors);
-// Whether one element of many has most of the squared error, however large that is.
+// Returns whether one element of many has most of the squared error, however large that is.
 bool is_of_one_element(const OutputErrors& errors);
 
-// Empty when the output passes, else the reason in one line. An output of few elements says little
-// about the reference's error: one trial finds gross faults only, and ErrorPool judges the rest.
+// Returns why the output does not pass, in one line; empty if it passes. An output of few elements
+// says little about the reference's error: one trial finds gross faults only, and ErrorPool judges
+// the rest.
 std::string output_fault(const OutputErrors& errors, Tolerance tolerance);
 
-// The same of a trial on integers, where any missed one counts.
+// Does the same for a trial on integers, where every missed one counts.
 std::string integer_fault(const OutputErrors& errors);
 
 // Outputs of fewer elements than this are judged by the errors of all trials together.
 constexpr int64_t kFewElements = 64;
 
-// The mean square errors of outputs of few elements over trials on plain inputs. Absolute: were
-// they relative, one trial whose result is near zero would outweigh all others.
+// The mean square errors of outputs of few elements over trials on plain inputs. They are absolute:
+// if they were relative, one trial whose result is near zero would outweigh all others.
 class ErrorPool {
  public:
-  // Trials that make a right kernel fail in about 1 of 10,000 verdicts (F distribution with 10 and
-  // 10 degrees of freedom beyond 16).
+  // With so many trials a right kernel fails in about 1 of 10,000 verdicts (F distribution with 10
+  // and 10 degrees of freedom beyond 16).
   static constexpr int kTrials = 10;
 
-  // `slack`: so many times what ten trials allow; of fewer.
+  // `slack`: a factor on what ten trials allow, for a pool of fewer trials.
   explicit ErrorPool(double slack = 1) : slack_(slack) {}
   void add(const std::vector<OutputErrors>& outputs);
-  // Empty when all pass, else the reason in one line.
+  // Returns why an output does not pass, in one line; empty if all pass.
   std::string fault() const;
-  // Of the first that does not pass: how many times what is allowed its error is; else 0.
+  // Returns the error of the first output that does not pass as a multiple of what is allowed; else
+  // 0.
   double times_allowed() const;
 
  private:
@@ -65,7 +67,7 @@ class ErrorPool {
   std::vector<Sums> sums_;  // by output
 };
 
-// The largest relative RMS and worst error that pass; what reports show beside what was measured.
+// The largest relative RMS and worst error that pass. Reports show them next to the measured ones.
 struct ErrorBounds {
   double rms = 0, worst = 0;
 };

@@ -1,10 +1,9 @@
 // The checks of a verdict, by name.
 //
-// Those that can be left out are left out by `kernelwright selftest` alone
-// (VerifyOptions::without): that an attack is accepted then, and only then, shows that it is these
-// checks which catch it, and not something else that happens to be wrong with it. Without the
-// others there is nothing that could go on (a kernel that cannot be sliced); of them the worker's
-// refusal must be the one named.
+// Only `kernelwright selftest` leaves checks out (VerifyOptions::without). If an attack is accepted
+// without them, and only then, these checks catch it, and not something else that is wrong with it.
+// Some checks cannot be left out, because nothing could go on without them, for instance after a
+// kernel that cannot be sliced. For those the worker's refusal must name the check.
 #pragma once
 
 #include <set>

@@ -1,6 +1,6 @@
 // Intervals of what was seen on some tasks and is claimed of all such tasks: of shares, of means
 // and of other statistics, of the difference between two policies. Tasks, not answers, are drawn
-// anew: answers to one task depend on each other. Pure functions: any thread. Numbers are the same
+// again: answers to one task depend on each other. Pure functions: any thread. Numbers are the same
 // on any machine but for the last digit of exp and log.
 #pragma once
 
@@ -13,10 +13,11 @@
 
 namespace kw {
 
-// The share `hits` of `count`, 0 <= hits <= count, count >= 1, with the score interval of Wilson
-// ("Probable inference, the law of succession, and statistical inference", 1927): all shares that a
-// two-sided test by the normal approximation does not reject. It is never empty: 20 of 20 reads
-// [0.84, 1] at 0.95.
+// Returns the share `hits` / `count`, 0 <= hits <= count, count >= 1, with the score interval of
+// Wilson
+// ("Probable inference, the law of succession, and statistical inference", 1927). The interval has
+// all shares that a two-sided test by the normal approximation does not reject. It is never empty:
+// 20 of 20 reads [0.84, 1] at 0.95.
 Interval wilson(double hits, double count, double confidence = 0.95);
 
 // The x under which a standard normal variable lies with this probability, 0 < probability < 1.
@@ -39,14 +40,15 @@ double geometric_mean(const std::vector<double>& values);  // of values above 0
 Interval bootstrap(const std::vector<double>& values, const Statistic& statistic,
                    const BootstrapOptions& options = {});
 
-// How much more the mean is of `ours` than of `theirs`, values from 0 to 1 of the same tasks in the
-// same order, so that what is hard for both does not widen the interval: Agresti and Min's for
-// matched proportions ("Simple improved confidence intervals for comparing matched proportions",
-// Stat. Med. 24, 2005), which is Wald's of the differences, among them half a 1, half a -1 and a 0
-// that nobody saw. So it has a width where all differences are the same, too. At least one value.
+// Returns mean(ours) - mean(theirs). Values are from 0 to 1 and belong to the same tasks in the
+// same order, so that tasks that are hard for both do not widen the interval. At least one value.
+// The interval is Agresti and Min's for matched proportions ("Simple improved confidence intervals
+// for comparing matched proportions", Stat. Med. 24, 2005): Wald's interval of the differences, to
+// which half a 1, half a -1 and a 0 are added. So it has a width even if all differences are the
+// same.
 Interval paired_difference(const std::vector<double>& ours, const std::vector<double>& theirs,
                            double confidence = 0.95);
-// How many times the geometric mean of `theirs` that of `ours` is, of values above 0.
+// Returns geometric_mean(ours) / geometric_mean(theirs), of values above 0.
 Interval paired_ratio(const std::vector<double>& ours, const std::vector<double>& theirs,
                       const BootstrapOptions& options = {});
 

@@ -1,9 +1,9 @@
 // One child process, started without a shell, watched and killed through its pidfd.
 //
 // A Process owns its child: destruction kills and reaps it. The child gets exactly the descriptors
-// and the environment it is given, a session of its own (Ctrl-C at the terminal does not reach it)
-// and dies with the thread that started it. Between fork and exec only async-signal-safe calls are
-// made, so a threaded program may start one. Use from one thread.
+// and the environment it is given. It has a separate session, so that Ctrl-C at the terminal does
+// not reach it, and it dies with the thread that started it. Between fork and exec only
+// async-signal-safe calls are made, so a threaded program may start one. For one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -25,16 +25,16 @@ struct ProcessSpec {
   std::vector<int> fds;                  // become descriptors 3, 4, ... of the child
 };
 
-// What happens in the child between fork and exec besides that (sandbox.h). Everything that needs
-// memory is prepared before; enter() makes system calls only.
+// What else happens in the child between fork and exec (sandbox.h). Everything that needs memory is
+// prepared before the fork; enter() makes system calls only.
 class ChildSetup {
  public:
   virtual ~ChildSetup() = default;
-  // Flag sets for clone(2) to try, the most wanted first; the last one should be 0.
+  // Returns sets of flags to try for clone(2), the preferred one first; the last one should be 0.
   virtual std::vector<int> clone_flags() const { return {0}; }
-  // In the child. Reports steps as send_report(report_fd, step, errno or 0).
+  // Runs in the child. Reports steps as send_report(report_fd, step, errno or 0).
   virtual void enter(int report_fd, int clone_flags) = 0;
-  // In the parent, for each report of the child.
+  // Runs in the parent, once for each report of the child.
   virtual void on_report(int step, int error) = 0;
 
  protected:
@@ -48,12 +48,13 @@ class Process {
   Process& operator=(Process&& other) noexcept;
   ~Process();
 
-  // EnvironmentError when it cannot be forked or executed.
+  // Throws EnvironmentError if the process cannot be forked or executed.
   static Process start(const ProcessSpec& spec, ChildSetup* setup = nullptr);
 
   explicit operator bool() const { return pid_ > 0; }
   pid_t pid() const { return pid_; }
-  // Exit status as waitpid(2) gives it, once it has ended (at most until `deadline`).
+  // Waits until `deadline` at most. Returns the exit status as waitpid(2) gives it, or nothing if
+  // the process has not ended.
   std::optional<int> wait(Deadline deadline);
   void kill();  // SIGKILL and reap
 
@@ -67,22 +68,22 @@ class Process {
 std::string describe_signal(int signal);
 std::string describe_status(int wait_status);
 
-// SIGKILL through a pidfd; harmless when the process is gone.
+// Sends SIGKILL through a pidfd; does nothing if the process is gone.
 void kill_pidfd(int pidfd);
 
-// Text from elsewhere as one line for people: control characters become spaces, the end is cut.
+// Returns foreign text as one line for people: control characters become spaces, the end is cut.
 std::string one_line(std::string_view text, size_t limit = 500);
 
-// A pipe whose writing end is a child's stderr; keeps the last few kilobytes.
+// A pipe whose writing end is a child's stderr. Keeps the last few kilobytes.
 class OutputTail {
  public:
   OutputTail();
   int write_end() const { return write_.get(); }
   void close_write_end() { write_.reset(); }
   int read_end() const { return read_.get(); }
-  // Takes what is there without blocking; false when all writers are gone.
+  // Takes what is there without blocking. Returns false if all writers are gone.
   bool drain();
-  // The last `lines` non-empty lines joined with " | "; empty when nothing was written.
+  // Returns the last `lines` non-empty lines joined with " | "; empty if nothing was written.
   std::string last_lines(size_t lines) const;
 
  private:

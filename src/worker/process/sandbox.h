@@ -1,10 +1,11 @@
-// The outer walls of a worker: what the zygote and all its children live in.
+// The outer walls of a worker, in which the zygote and all its children live.
 //
 // A Sandbox is the ChildSetup (process.h) that puts a new process into its own user, pid, mount,
-// network, ipc and uts namespaces: everything read-only, an empty /tmp with one writable folder, a
-// /dev without devices, a /proc of its own, no network. Works as root and as a plain user. Each
-// layer is tried on its own and reported; on a host that refuses one, the others still hold. The
-// inner walls of each job (limits, capabilities, own /tmp, Landlock, seccomp) are worker/jail.py's.
+// network, ipc and uts namespaces. Everything is read-only. There is an empty /tmp with one
+// writable folder, a /dev without devices, a separate /proc, and no network. It works as root and
+// as a plain user. Each layer is tried alone and reported; if a host refuses one, the others still
+// hold. worker/jail.py makes the inner walls of each job: limits, capabilities, /tmp, Landlock,
+// seccomp.
 #pragma once
 
 #include <string>
@@ -33,9 +34,9 @@ class Sandbox : public ChildSetup {
   Sandbox(const Sandbox&) = delete;
   Sandbox& operator=(const Sandbox&) = delete;
 
-  // The whole environment of a process inside: its own folder as HOME, TMPDIR and Triton's cache,
-  // one thread, no preloaded libraries, no GPU. What the user's interpreter needs to find its
-  // modules (PYTHONPATH, PYTHONUSERBASE, LD_LIBRARY_PATH) is handed on.
+  // Returns the whole environment of a process inside: its own folder as HOME, TMPDIR and Triton's
+  // cache, one thread, no preloaded libraries, no GPU. The variables with which the user's
+  // interpreter finds its modules are handed on: PYTHONPATH, PYTHONUSERBASE, LD_LIBRARY_PATH.
   std::vector<std::string> environment() const;
   // The writable folder.
   const std::string& scratch() const { return scratch_; }

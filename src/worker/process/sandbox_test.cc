@@ -56,7 +56,7 @@ Outcome run_inside(const std::string& program, SandboxSpec spec = {}) {
   return outcome;
 }
 
-TEST(Sandbox, ReportsEveryLayerOnce) {
+TEST(SandboxOnProcesses, ReportsEveryLayerOnce) {
   const Outcome outcome = run_inside("answer(1)");
   EXPECT_EQ(outcome.status, 0) << outcome.answer;
   std::vector<std::string> names;
@@ -68,7 +68,7 @@ TEST(Sandbox, ReportsEveryLayerOnce) {
   EXPECT_EQ(std::unique(names.begin(), names.end()), names.end());
 }
 
-TEST(Sandbox, WritesOnlyToItsOwnFolder) {
+TEST(SandboxOnProcesses, WritesOnlyToItsOwnFolder) {
   TestFolder folder;
   const std::string outside = (folder.path() / "written").string();
   const Outcome outcome = run_inside(R"(
@@ -96,7 +96,7 @@ answer({"outside": writable(")" + outside +
   EXPECT_FALSE(std::filesystem::exists(outside));
 }
 
-TEST(Sandbox, KeepsVisibleFoldersReadable) {
+TEST(SandboxOnProcesses, KeepsVisibleFoldersReadable) {
   TestFolder folder;
   std::filesystem::create_directories(folder.path() / "deep" / "er");
   folder.write("deep/er/model.py", "answer = 42\n");
@@ -117,7 +117,7 @@ answer([text, wrote])
   EXPECT_EQ(outcome.answer, Json({"answer = 42\n", false}));
 }
 
-TEST(Sandbox, SeesNoNetworkNoDevicesNoOtherProcesses) {
+TEST(SandboxOnProcesses, SeesNoNetworkNoDevicesNoOtherProcesses) {
   const Outcome outcome = run_inside(R"(
 def connects():
     s = socket.socket()
@@ -150,7 +150,7 @@ answer({"network": connects() == 101, "interfaces": len(socket.if_nameindex()),
   }
 }
 
-TEST(Sandbox, HandsOnNoSecretsAndNoDescriptors) {
+TEST(SandboxOnProcesses, HandsOnNoSecretsAndNoDescriptors) {
   ::setenv("KW_TEST_SECRET", "secret", 1);
   ::setenv("LD_PRELOAD", "", 1);
   UniqueFd leaked(::dup(0));  // not close-on-exec
@@ -164,7 +164,7 @@ answer({"env": sorted(k for k in os.environ if k in ("KW_TEST_SECRET", "LD_PRELO
             Json({{"env", Json::array()}, {"fds", Json::array()}, {"threads", "1"}}));
 }
 
-TEST(Sandbox, SwitchedOffStillRunsAndSaysSo) {
+TEST(SandboxOnProcesses, SwitchedOffStillRunsAndSaysSo) {
   SandboxSpec spec;
   spec.enabled = false;
   std::string scratch;
