@@ -41,8 +41,8 @@ class ErrorPool {
   // 10 degrees of freedom beyond 16).
   static constexpr int kTrials = 10;
 
-  // `slack`: so many times what ten trials allow; of fewer.
-  explicit ErrorPool(double slack = 1) : slack_(slack) {}
+  // Allows `factor` times what ten trials allow, for pools of fewer trials.
+  explicit ErrorPool(double factor = 1) : factor_(factor) {}
   void add(const std::vector<OutputErrors>& outputs);
   // Empty when all pass, else the reason in one line.
   std::string fault() const;
@@ -61,7 +61,7 @@ class ErrorPool {
   };
   std::optional<Excess> excess() const;
 
-  double slack_;
+  double factor_;
   std::vector<Sums> sums_;  // by output
 };
 
