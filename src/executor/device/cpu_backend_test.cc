@@ -6,7 +6,7 @@
 #include "executor/trial/trial.h"
 #include "worker/jobs.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 using std::chrono::milliseconds;
@@ -164,4 +164,4 @@ TEST(CpuBackend, DescribesItselfAndItsPeak) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec
