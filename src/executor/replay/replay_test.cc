@@ -406,7 +406,8 @@ TEST_F(ReplayTest, PerturbedRunsRoundOtherwise) {
                                  {"aten.cumsum.default", {{"self", v(0)}, {"dim", 0}}}}) {
     const auto [plain, off] = both(op, args);
     EXPECT_FALSE(off.equal(plain)) << op;
-    EXPECT_TRUE(at::allclose(off, plain, 3 * 0x1p-23, 0)) << op;
+    // The arguments of a softmax are off too, by a unit of up to four.
+    EXPECT_TRUE(at::allclose(off, plain, 8 * 0x1p-23, 0)) << op;
   }
   // Each dither has other signs, although a CPU's generator uses only 32 bits of a seed.
   const Program cosine =
