@@ -3,10 +3,11 @@
 //
 // --zygote: with --backend cpu, the control socket of a worker's zygote that interprets kernels.
 // --wall-clock: with --backend cpu, answers requests for times by the host's clock (tests).
-// --sharers: so many executors have the device's memory together.
-// Owns one device, or its part of it, and answers requests on an inherited stream socket until it
-// closes. Exit codes: 0 closed, 2 wrong arguments, 3 the machine (no GPU, another torch), 17 the
-// device was lost.
+// --sharers: so many executors share the device's memory.
+//
+// The executor owns one device, or its part of one. It answers requests on an inherited stream
+// socket until that closes. Exit codes: 0 closed, 2 wrong arguments, 3 the machine is at fault (no
+// GPU, another torch), 17 the device was lost.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -18,9 +19,10 @@
 #include "formats/base/error.h"
 #ifdef KW_WITH_CUDA
 #include "executor/device/cuda_backend.h"
+#include "executor/trial/cuda_timing.h"
 #endif
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 struct Options {
@@ -99,11 +101,11 @@ int run(Options options) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec
 
 int main(int argc, char** argv) {
   try {
-    return kw::run(kw::parse(argc, argv));
+    return kw::exec::run(kw::exec::parse(argc, argv));
   } catch (const kw::InputError& error) {
     std::fprintf(stderr, "kernelwright-executor: %s\n", error.what());
     return 2;

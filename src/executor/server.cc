@@ -6,11 +6,11 @@
 #include "formats/base/error.h"
 #include "program/task_json.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
-// What `read` makes of a request. The supervisor wrote it: one that is not understood says nothing
-// of the candidate.
+// Returns what `read` makes of a request. The supervisor wrote it, so one that is not understood
+// says nothing about the candidate.
 template <class Read>
 auto understood(const Read& read) {
   try {
@@ -114,7 +114,7 @@ Frame Server::answer(const Frame& request) {
 void Server::get_ready() {
   try {
     backend_.get_ready();
-  } catch (const std::exception&) {  // what needs it will say so
+  } catch (const std::exception&) {  // the request that needs it will report the error
   }
 }
 
@@ -122,7 +122,7 @@ void Server::keep_own_part() {
   if (lost_) return;
   try {
     backend_.keep_own_part();
-  } catch (const std::exception&) {  // the next request will say so
+  } catch (const std::exception&) {  // the next request will report the error
   }
 }
 
@@ -134,11 +134,11 @@ int Server::serve(FrameChannel& channel) {
       throw EnvironmentError("the supervisor's request is no frame: " + received.message);
     }
     const Frame reply = answer(received.frame);
-    keep_own_part();  // first: who is timed next is to have the device alone
+    keep_own_part();  // before the reply, because the next timing must have the device alone
     if (channel.send(reply) != ChannelStatus::kOk) return 0;
     if (lost_) return kLostExit;
     if (!std::exchange(ready_, true)) get_ready();
   }
 }
 
-}  // namespace kw
+}  // namespace kw::exec

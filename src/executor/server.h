@@ -1,6 +1,6 @@
-// The executor's request loop (protocol.h): one frame in, one frame out, until the peer closes.
-// Holds the loaded tasks. A request that fails is answered and the loop goes on; when the device is
-// lost, the answer says so ("died") and the process must end.
+// The executor's request loop (protocol.h): one frame in, one frame out, until the peer closes. The
+// Server holds the loaded tasks. A request that fails is answered and the loop goes on. If the
+// device is lost, the answer says so ("died") and the process must end.
 #pragma once
 
 #include <map>
@@ -12,9 +12,9 @@
 #include "formats/frame.h"
 #include "worker/process/channel.h"
 
-namespace kw {
+namespace kw::exec {
 
-// Measures time on a backend; nullptr where there is nothing to measure with.
+// Measures time on a backend; nullptr if there is no clock.
 using Timer = std::function<TimeReport(const TimeRequest&, const std::vector<LoadedTask*>&)>;
 
 class Server {
@@ -22,10 +22,11 @@ class Server {
   Server(Backend& backend, Timer timer)
       : backend_(backend), timer_(std::move(timer)), trials_(backend) {}
 
-  // Answers one request. Sets lost() when the device is gone.
+  // Answers one request. Sets lost() if the device is lost.
   Frame answer(const Frame& request);
   bool lost() const { return lost_; }
-  // Exit code of the process: 0 when the peer closed, kLostExit when the device was lost.
+  // Serves requests and returns the exit code of the process: 0 if the peer closed, kLostExit if
+  // the device was lost.
   static constexpr int kLostExit = 17;
   int serve(FrameChannel& channel);
 
@@ -45,4 +46,4 @@ class Server {
   bool ready_ = false;  // after the first answer, which is a greeting
 };
 
-}  // namespace kw
+}  // namespace kw::exec

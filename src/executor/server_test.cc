@@ -7,7 +7,7 @@
 #include "executor/device/test_backend.h"
 #include "program/task_json.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 Task relu_task() {
@@ -58,7 +58,7 @@ TEST_F(ServerTest, ATaskThatCannotBePreparedIsRefusedByPlace) {
   EXPECT_EQ(ask(to_json(TrialRequest{1, 1}))["status"], "failed");
 }
 
-// The answers of references that are kept too, which a next trial makes anew.
+// Kept answers of references are released too, and the next trial makes them again.
 TEST_F(ServerTest, ReleasesWhatItKeeps) {
   struct Keeping : FakeBackend {
     int released = 0;
@@ -84,7 +84,7 @@ TEST_F(ServerTest, NonsenseIsAnswered) {
   }
 }
 
-// A supervisor of another build: no candidate is to blame for it.
+// A supervisor of another build sends other requests, and no candidate is to blame for it.
 TEST_F(ServerTest, WhatIsNotUnderstoodIsNotJudged) {
   Json newer = to_json(TrialRequest{});
   newer["variation"] = "upside-down";
@@ -125,7 +125,8 @@ TEST_F(ServerTest, ServesFramesUntilTheOtherEndCloses) {
   EXPECT_EQ(client.receive().frame.json["status"], "failed");
 }
 
-// After the greeting, before anything waits for it; what goes wrong there is no answer's matter.
+// The backend gets ready after the greeting, before anything waits for it. A failure there changes
+// no answer.
 TEST(Readiness, FollowsTheGreeting) {
   struct Slow : FakeBackend {
     int made_ready = 0;
@@ -153,4 +154,4 @@ TEST(TorchVersion, IsTheOneBuiltWith) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

@@ -21,7 +21,7 @@ std::string without_ending(const std::string& name) {
   return name.substr(0, name.size() - kWeight.size());
 }
 
-// "model.layers.0.mlp.up_proj.weight": "up_proj".
+// Returns "up_proj" for "model.layers.0.mlp.up_proj.weight".
 std::string module_of(const std::string& name) {
   const std::string path = without_ending(name);
   return path.substr(path.rfind('.') + 1);
@@ -33,7 +33,8 @@ std::string peft_name(const std::string& name) { return "base_model.model." + na
 
 Adapter::Adapter(const Parameters& model, AdapterConfig config, uint64_t seed)
     : config_(std::move(config)) {
-  // On the CPU, so that a seed means the same on every device. As PEFT draws, nn.Linear's own.
+  // Draws on the CPU, so that a seed means the same on every device. The distribution is that of
+  // nn.Linear, which PEFT uses.
   at::Generator generator = at::detail::createCPUGenerator(seed);
   for (const auto& [name, weight] : model) {
     if (!name.ends_with(kProjection)) continue;
@@ -52,7 +53,7 @@ Adapter::Adapter(const Parameters& model, const fs::path& folder)
   const SafetensorsFile file(path);
   const auto& stored = file.header().tensors;
   if (stored.empty()) throw InputError(path.string() + ": has no factors");
-  std::set<std::string> left;  // that nothing was found for
+  std::set<std::string> left;  // stored factors that no weight of the model has used
   for (const auto& [name, tensor] : stored) left.insert(name);
   for (const auto& [name, weight] : model) {
     if (weight.dim() != 2 || !name.ends_with(kWeight)) continue;

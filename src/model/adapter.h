@@ -1,9 +1,9 @@
-// What low-rank adaptation (LoRA, Hu et al., arXiv:2106.09685) learns in place of a model's
-// weights: for each projection of its layers, W [out, in], two factors A [rank, in] and
-// B [out, rank]; with them the weight is W + scale B A. A is drawn, B is zeros to begin with, so
-// that it begins as the model.
+// What low-rank adaptation (LoRA, Hu et al., arXiv:2106.09685) learns instead of a model's weights.
+// Each projection of a layer, W [out, in], has two factors A [rank, in] and B [out, rank], and its
+// weight becomes W + scale B A. A is drawn and B begins as zeros, so that training begins with the
+// model itself.
 //
-// Owns the factors, of the model's dtype and on its device. One thread.
+// An Adapter owns the factors, which have the model's dtype and device. It is for one thread.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -24,21 +24,24 @@ class Adapter {
   };
   using Parameters = std::map<std::string, at::Tensor>;  // a model's, by name
 
-  // A new one for this model: for its matrices *_proj.weight.
+  // Makes a new adapter for the matrices *_proj.weight of this model.
   Adapter(const Parameters& model, AdapterConfig config, uint64_t seed);
-  // From a folder. InputError where its factors are not those of such a model.
+  // Reads an adapter from a folder. Throws InputError if its factors do not fit the model.
   Adapter(const Parameters& model, const std::filesystem::path& folder);
 
   const AdapterConfig& config() const { return config_; }
-  // By the names of the weights that they are for.
+  // Returns the factors by the names of their weights.
   const std::map<std::string, Factors>& factors() const { return factors_; }
-  // All factors, by names of their own: "...q_proj.weight" has "...q_proj.lora_A.weight" and B's.
+  // Returns all factors by their own names: "...q_proj.weight" has "...q_proj.lora_A.weight" and
+  // "...q_proj.lora_B.weight".
   Parameters parameters() const;
   static std::string name_of_a(const std::string& weight);
   static std::string name_of_b(const std::string& weight);
-  // `weight`, which is of the base, with its factors: computed in float32, of the weight's dtype.
+  // Returns the base's `weight` with its factors added. Computes in float32 and returns the
+  // weight's dtype.
   at::Tensor adapted(const std::string& name, const at::Tensor& weight) const;
-  // As PEFT reads it; `base` as it is to be written. EnvironmentError where the disk refuses.
+  // Saves the adapter in PEFT's form, with `base` as the name of the base model. Throws
+  // EnvironmentError if the disk refuses.
   void save(const std::filesystem::path& folder, const std::string& base) const;
 
  private:

@@ -1,5 +1,5 @@
-// The shape of a decoder, as a Hugging Face folder's config.json has it: Llama (2 and 3), Qwen2 and
-// Qwen3. Torch-free.
+// The shape of a decoder, as in the config.json of a Hugging Face folder: Llama (2 and 3), Qwen2
+// and Qwen3. Does not use torch.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace kw {
 
-// Llama 3.1's stretching of rotary frequencies ("rope_type": "llama3").
+// How Llama 3.1 stretches rotary frequencies ("rope_type": "llama3").
 struct RopeStretch {
   double factor = 1, low_frequency_factor = 1, high_frequency_factor = 4;
   int64_t original_context = 8192;
@@ -33,15 +33,16 @@ struct ModelConfig {
   std::optional<RopeStretch> rope_stretch;
   bool tied = false;         // the output matrix is the embedding
   bool qkv_bias = false;     // Qwen2
-  bool output_bias = false;  // of attention's output; Llama's attention_bias has it and qkv's
+  bool output_bias = false;  // of attention's output; Llama's attention_bias sets it and qkv_bias
   bool inner_bias = false;   // of the feed-forward part
   bool qk_norm = false;      // Qwen3
   std::vector<int64_t> end_tokens;
 
-  int64_t parameters() const;  // numbers, tied ones once
+  // Returns the number of parameters; tied ones count once.
+  int64_t parameters() const;
 };
 
-// The text of a config.json. InputError names what is missing or not supported.
+// Parses the text of a config.json. Throws InputError that names what is missing or not supported.
 ModelConfig parse_model_config(std::string_view json, const std::string& name);
 Json to_json(const ModelConfig& config, const std::string& dtype);  // "bfloat16"
 

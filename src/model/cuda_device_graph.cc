@@ -12,14 +12,14 @@
 namespace kw {
 namespace {
 
-// Captures are refused on the default stream.
+// Returns the stream for captures, which the default stream refuses.
 c10::cuda::CUDAStream stream_of_captures() {
   static const c10::cuda::CUDAStream made = c10::cuda::getStreamFromPool();
   return made;
 }
 
-// What graphs of a device allocate while they run. The allocator gives a pool up with its last
-// graph, and refuses captures into it from then on.
+// The memory that graphs of a device use while they run. The allocator gives a pool up together
+// with its last graph, and refuses captures into it from then on.
 using Pool = at::cuda::MempoolId_t;
 
 std::shared_ptr<const Pool> pool_of(at::DeviceIndex device) {
@@ -37,7 +37,7 @@ class CudaGraph : public DeviceGraph {
     c10::cuda::getCurrentCUDAStream().synchronize();
     {
       const c10::cuda::CUDAStreamGuard guard(own);
-      work();  // libraries set themselves up at first use, which cannot be captured
+      work();  // libraries initialise themselves at first use, which cannot be captured
       own.synchronize();
       graph_.capture_begin(*pool_);
       work();
@@ -49,7 +49,7 @@ class CudaGraph : public DeviceGraph {
 
  private:
   std::shared_ptr<const Pool> pool_;
-  at::cuda::CUDAGraph graph_;  // goes first
+  at::cuda::CUDAGraph graph_;  // declared last, so that it is destroyed before its pool
 };
 
 }  // namespace

@@ -69,8 +69,8 @@ size_t Generator::active() const {
   return static_cast<size_t>(std::ranges::count_if(rows_, [](const Row& row) { return row.used; }));
 }
 
-// Rows that are free go to those that wait, and what stands before their prompts' last tokens is
-// read. The last one is the first that a step reads.
+// Gives free rows to waiting requests and reads their prompts without the last token, which the
+// first step reads.
 void Generator::fill_rows() {
   std::vector<size_t> begun;
   for (size_t i = 0; i < rows_.size() && !waiting_.empty(); ++i) {
@@ -99,7 +99,8 @@ void Generator::fill_rows() {
 }
 
 void Generator::read_prompts(const std::vector<size_t>& rows) {
-  std::vector<int64_t> first, copy_from, copy_to;  // rows that are read, and equal ones
+  std::vector<int64_t> first, copy_from,
+      copy_to;  // rows that are read, and rows with equal prompts
   int64_t longest = 0;
   for (const size_t row : rows) {
     const auto& prompt = rows_[row].what.request.prompt;
@@ -125,7 +126,7 @@ void Generator::read_prompts(const std::vector<size_t>& rows) {
   copy_rows(copy_from, copy_to, longest);
 }
 
-// What the cache has of some rows to others, up to a position.
+// Copies cached rows to other rows, up to a position.
 void Generator::copy_rows(const std::vector<int64_t>& from, const std::vector<int64_t>& to,
                           int64_t length) {
   if (to.empty() || length == 0) return;
@@ -139,15 +140,15 @@ void Generator::copy_rows(const std::vector<int64_t>& from, const std::vector<in
   }
 }
 
-// Rows that a step has where so many are needed. What is captured is of few sizes, so that it
-// serves again.
+// Returns how many rows a step has if `needed` are needed. Captured steps come in few sizes, so
+// that they can be used again.
 int64_t Generator::rows_of_step(size_t needed) const {
   constexpr size_t kFewest = 16;
   if (options_.graphs && device_.is_cuda()) needed = std::bit_ceil(std::max(needed, kFewest));
   return std::min(static_cast<int64_t>(needed), options_.rows);
 }
 
-// Where a step would be smaller for it, the last rows in use go to free ones before them.
+// Moves the last rows in use to free rows before them, if a step gets smaller.
 void Generator::move_together() {
   const auto count = static_cast<size_t>(rows_of_step(active()));
   std::vector<int64_t> from, to;
@@ -165,8 +166,8 @@ void Generator::move_together() {
   copy_rows(from, to, longest);
 }
 
-// Puts down what the next steps read. By address: each element by a tensor's index would be an
-// operator or three.
+// Writes what the next steps read. It writes by address, because each element by a tensor's index
+// would take one to three operators.
 void Generator::begin_steps() {
   const int64_t count = options_.rows;
   at::Tensor tokens = at::zeros({count}, at::kLong), positions = at::zeros({count}, at::kLong);
@@ -200,8 +201,8 @@ void Generator::begin_steps() {
   at_.zero_();
 }
 
-// Reads and writes what stays where it is, and never asks the device for anything: a step can be
-// captured and replayed.
+// Draws one token of each row. It reads and writes at fixed addresses and never waits for the
+// device, so that it can be captured and replayed.
 void Generator::one_step(int64_t count, int64_t length) {
   const auto first = [&](const at::Tensor& all) { return all.narrow(-1, 0, count); };
   KvCache cache = cache_.first_rows(count);
@@ -212,7 +213,7 @@ void Generator::one_step(int64_t count, int64_t length) {
   first(drawn_).index_copy_(0, at_, drawn.tokens.unsqueeze(0));
   first(log_p_).index_copy_(0, at_, drawn.log_p.unsqueeze(0));
   tokens.copy_(drawn.tokens);
-  // Rows that are done go on to the end of the steps: nothing looks at what they write.
+  // Rows that are done run on to the end of the steps, and what they write is ignored.
   positions.add_(1).clamp_max_(length - 1);
   at_.add_(1);
 }
@@ -233,7 +234,8 @@ void Generator::run_steps(int64_t steps, int64_t count, int64_t length) {
   }
 }
 
-// Whether a stop string ends in what was added to the text behind `before`; then it is cut off.
+// Returns whether a stop string ends in what was added to the text after its first `before` bytes.
+// Cuts it off.
 bool Generator::stopped(Row& row, size_t before) {
   size_t found = std::string::npos;
   for (const std::string& stop : row.what.request.stops) {
@@ -245,7 +247,7 @@ bool Generator::stopped(Row& row, size_t before) {
   return true;
 }
 
-// Adds a token to an answer; whether that is its last.
+// Adds a token to an answer and returns whether it is the last one.
 bool Generator::take(Row& row, TokenId token, float log_p) {
   Generation& made = row.made;
   made.tokens.push_back(token);
@@ -257,7 +259,7 @@ bool Generator::take(Row& row, TokenId token, float log_p) {
     return true;
   }
   const size_t before = made.text.size();
-  // A model may know more words than its tokenizer.
+  // A model's vocabulary may be larger than its tokenizer's.
   if (token < tokenizer_.size() && !tokenizer_.is_special(token)) {
     made.text += tokenizer_.bytes(token);
   }
@@ -283,7 +285,7 @@ std::vector<std::pair<size_t, Generation>> Generator::advance() {
         std::max(most, row.what.request.max_tokens - static_cast<int64_t>(row.made.tokens.size()));
   }
   const int64_t steps = std::min(options_.steps, most);
-  // In steps of 64: of few sizes, so that what was captured for one serves again.
+  // Lengths are multiples of 64, so that captured steps come in few sizes and can be used again.
   const int64_t length = std::min((last + steps + 64) / 64 * 64, options_.context);
   run_steps(steps, rows_of_step(active()), length);
   const at::Tensor drawn = drawn_.cpu(), log_p = log_p_.cpu();

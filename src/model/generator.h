@@ -1,10 +1,10 @@
-// Answers to many prompts at once: rows of one batch, each taken by the next request as soon as the
-// one before is done (Orca's continuous batching, OSDI 2022). A request's answer depends on its own
-// seed alone, but for rounding. Equal prompts that stand one behind the other are read once. Steps
-// are of the rows in use alone, so that the last answers do not cost what all of them did.
+// Answers many prompts at once, as rows of one batch. As soon as a request is done, the next one
+// takes its row (Orca's continuous batching, OSDI 2022). A request's answer depends only on its own
+// seed, apart from rounding. Consecutive equal prompts are read once. A step computes only rows in
+// use, so that the last answers cost less than a full batch.
 //
-// Borrows model and tokenizer; the model's parameters may change, where they are, between calls of
-// advance(), which then changes what comes of requests under way. One thread.
+// A Generator borrows model and tokenizer. The model's parameters may change in place between calls
+// of advance(), which then changes the answers under way. It is for one thread.
 #pragma once
 
 #include <cstdint>
@@ -27,23 +27,23 @@ struct GenerationRequest {
   int64_t max_tokens = 1024;       // of the answer; never beyond the context
   double temperature = 1;          // 0: always the most probable token
   double top_p = 1;                // in (0, 1]
-  std::vector<std::string> stops;  // the answer ends where one of these does, and is without it
+  std::vector<std::string> stops;  // the answer ends before the first of these
   uint64_t seed = 0;
 };
 
 struct Generation {
   enum class End { kToken, kStop, kLength };  // an end token; a stop string; no room
   End end = End::kLength;
-  std::vector<TokenId> tokens;  // all that were drawn, the end token too
-  std::vector<float> log_p;     // of each, as draw_tokens says
-  std::string text;             // without special tokens and what stops
+  std::vector<TokenId> tokens;  // all that were drawn, with the end token
+  std::vector<float> log_p;     // of each token: Drawn::log_p
+  std::string text;             // without special tokens and the stop string
 };
 
 struct GeneratorOptions {
   int64_t rows = 16;           // answers under way at once
   int64_t context = 0;         // positions of a prompt and its answer; 0: the model's
   int64_t prefill_tokens = 0;  // of prompts that are read at once; 0: 4096, on a GPU 65536
-  int64_t steps = 16;          // tokens between looks at what came out
+  int64_t steps = 16;          // tokens that are drawn before the host looks at them
   bool graphs = true;          // on a GPU, steps are captured and replayed
 };
 
@@ -51,18 +51,19 @@ class Generator {
  public:
   Generator(const Transformer& model, const Tokenizer& tokenizer, GeneratorOptions options = {});
 
-  // InputError where the prompt is empty, leaves no room in the context, or a number is not one.
-  // Returns the request's number: 0, 1, ...
+  // Adds a request and returns its number: 0, 1, ... Throws InputError if the prompt is empty or
+  // leaves no room in the context, or if an option is out of range.
   size_t submit(GenerationRequest request);
-  // Gives rows to requests that wait, draws some tokens of each; what is done, in no order.
+  // Gives rows to waiting requests and draws some tokens of each. Returns the finished answers by
+  // request number, in no order.
   std::vector<std::pair<size_t, Generation>> advance();
-  // Nothing comes of the request any more, and its row is free. One that is done or is not: no
-  // change.
+  // Drops a request and frees its row. Does nothing if it is done or unknown.
   void cancel(size_t number);
   bool idle() const { return waiting_.empty() && active() == 0; }
-  size_t active() const;  // rows in use
+  // Returns the number of rows in use.
+  size_t active() const;
 
-  // All of these, in their order.
+  // Answers all requests and returns the answers in their order.
   std::vector<Generation> run(const std::vector<GenerationRequest>& requests);
 
  private:
@@ -74,7 +75,7 @@ class Generator {
     bool used = false;
     Waiting what;
     Generation made;
-    int64_t position = 0;  // of the token that is read next
+    int64_t position = 0;  // position of the token that is read next
   };
 
   void fill_rows();
@@ -97,9 +98,9 @@ class Generator {
   size_t submitted_ = 0;
   bool truncated_ = false;  // some row has top_p below 1
   KvCache cache_;
-  // What a step reads and writes, at addresses that stay. [rows], or [steps, rows].
+  // What a step reads and writes, at fixed addresses: [rows], or [steps, rows].
   at::Tensor tokens_, positions_, temperature_, top_p_, uniform_, drawn_, log_p_;
-  at::Tensor at_;  // [1]: which step it is
+  at::Tensor at_;  // [1]: the number of the step
   // Captured steps, by rows, length and whether some row is truncated.
   std::map<std::tuple<int64_t, int64_t, bool>, std::unique_ptr<DeviceGraph>> captured_;
 };

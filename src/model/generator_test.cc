@@ -1,4 +1,5 @@
-// Drawing by its definition, in a loop over tokens; generation against whole forward passes.
+// Compares drawing with its definition, a loop over tokens, and generation with whole forward
+// passes.
 #include "model/generator.h"
 
 #include <gtest/gtest.h>
@@ -59,8 +60,8 @@ Transformer small_model(uint64_t seed = 3) {
 
 std::vector<TokenId> tokens(const std::string& text) { return tokenizer().encode(text); }
 
-// Softmax, truncation and inversion, one row in doubles. The token, or -1 where the number falls so
-// near a boundary that rounding decides.
+// Returns the token of one row by softmax, truncation and inversion in doubles. Returns -1 if the
+// number is so near a boundary that rounding decides.
 int64_t token_by_definition(const std::vector<double>& logits, double temperature, double top_p,
                             double uniform) {
   std::vector<size_t> order(logits.size());
@@ -167,8 +168,7 @@ std::vector<GenerationRequest> some_requests() {
   return out;
 }
 
-// Each answer, drawn again from whole forward passes by the same numbers; and its
-// log-probabilities.
+// Draws each answer and its log-probabilities again, from whole forward passes by the same numbers.
 TEST(Generator, AnswersAreThoseOfWholeForwardPasses) {
   const c10::InferenceMode guard;
   const Transformer model = small_model();
@@ -202,7 +202,7 @@ TEST(Generator, AnswersAreThoseOfWholeForwardPasses) {
 }
 
 #ifdef KW_WITH_CUDA
-// Steps that are replayed draw what steps that are computed draw, and what the CPU draws.
+// Replayed steps draw what computed steps draw, and what the CPU draws.
 TEST(Generator, CapturedStepsDrawTheSame) {
   if (!at::globalContext().hasCUDA()) GTEST_SKIP() << "no GPU";
   const Transformer model = small_model();
@@ -225,7 +225,7 @@ TEST(Generator, CapturedStepsDrawTheSame) {
       }
     }
   }
-  // In bfloat16, where steps attend by flash attention.
+  // In bfloat16, steps attend by flash attention.
   const Transformer halves(folder, at::TensorOptions(at::kBFloat16).device(at::kCUDA));
   const auto drawn = [&](bool graphs) {
     return Generator(halves, tokenizer(), {.rows = 1, .steps = 7, .graphs = graphs}).run(requests);
@@ -243,7 +243,7 @@ TEST(Generator, EndTokensAndStopStringsEndAnswers) {
   Transformer model = small_model();
   const auto free = Generator(model, tokenizer(), {.rows = 4}).run(some_requests());
   const Generation& whole = free[3];
-  // What it wrote anyway stops it, also where it spans several tokens and looks.
+  // A part of its own answer stops it, even if that part spans several tokens and several advances.
   const std::string stop = whole.text.substr(17, 3);
   auto requests = some_requests();
   for (auto& request : requests) request.stops = {"never written", stop, ""};
@@ -265,7 +265,7 @@ TEST(Generator, EndTokensAndStopStringsEndAnswers) {
   EXPECT_EQ(ended[3].tokens.size(), static_cast<size_t>(first + 1));
 }
 
-// Rows of what is not wanted any more go to others; the others' answers are the same.
+// Rows of cancelled requests go to others, and the others' answers stay the same.
 TEST(Generator, WhatIsCancelledMakesRoom) {
   const Transformer model = small_model();
   const auto requests = some_requests();

@@ -12,7 +12,7 @@ float uniform_number(uint64_t seed, uint64_t index) {
 
 Drawn draw_tokens(const at::Tensor& logits, const at::Tensor& temperature, const at::Tensor& top_p,
                   const at::Tensor& uniform, bool truncated) {
-  // Logits divided by less than this may be no numbers.
+  // Logits divided by less than this may overflow.
   const at::Tensor greedy = (temperature < 1e-4).unsqueeze(1);
   const at::Tensor divisor = temperature.unsqueeze(1).masked_fill(greedy, 1.0);
   const at::Tensor log_p = at::log_softmax(logits.to(at::kFloat) / divisor, 1);
@@ -20,14 +20,14 @@ Drawn draw_tokens(const at::Tensor& logits, const at::Tensor& temperature, const
   if (truncated) {
     const auto [sorted, order] = mass.sort(/*dim=*/1, /*descending=*/true);
     const at::Tensor before = sorted.cumsum(1) - sorted;
-    // The first stays whatever top_p is.
+    // The first token stays for any top_p.
     const at::Tensor left_out = (before >= top_p.unsqueeze(1)).logical_and_(before > 0);
-    // In the order of the vocabulary, so that rows of top_p 1 draw as they would without this.
+    // The order is that of the vocabulary, so that rows of top_p 1 draw as they would without this.
     mass = mass.masked_fill(at::empty_like(left_out).scatter_(1, order, left_out), 0.0);
   }
   const at::Tensor sums = mass.cumsum(1);
   const at::Tensor wanted = uniform.unsqueeze(1) * sums.slice(1, -1);
-  // Rounding may put what is wanted at the very end, behind the last token that has any mass.
+  // Rounding may put `wanted` at the very end, after the last token that has any mass.
   const at::Tensor last = (sums < sums.slice(1, -1)).sum(1, /*keepdim=*/true);
   at::Tensor tokens = (sums <= wanted).sum(1, /*keepdim=*/true).minimum(last);
   tokens = at::where(greedy, log_p.argmax(1, /*keepdim=*/true), tokens);

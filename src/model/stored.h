@@ -1,4 +1,4 @@
-// Tensors as safetensors files have them (formats/safetensors.h).
+// Converts between tensors and the entries of safetensors files (formats/safetensors.h).
 #pragma once
 
 #include <ATen/ATen.h>
@@ -11,17 +11,17 @@
 
 namespace kw {
 
-// A stored tensor in the file's own memory: to be read, while that lives. InputError for types that
-// are none of parameters; `name` for messages.
+// Returns a stored tensor as a view of the file's memory, to be read while that lives. Throws
+// InputError for types that parameters do not have. `name` is for messages.
 at::Tensor stored_view(const StoredTensor& stored, std::string_view bytes, const std::string& name);
-// InputError where one is infinite or no number: nothing that a model says with it means anything.
+// Throws InputError if an element is infinite or NaN, because a model's answers mean nothing then.
 void check_finite(const at::Tensor& tensor, const std::string& name);
 std::string shape_text(at::IntArrayRef shape);
 
-// Copies on the CPU of tensors that are to be stored.
+// Holds copies on the CPU of tensors that are to be stored.
 class TensorsToStore {
  public:
-  // InputError for a type that is not stored.
+  // Adds a tensor. Throws InputError for a type that is not stored.
   void add(const std::string& name, const at::Tensor& tensor);
   const std::vector<TensorToStore>& list() const { return list_; }
 

@@ -23,8 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Rotary frequencies; Llama 3.1 leaves the fast ones, slows the slow ones down by a factor, and
-// goes from one to the other between two wavelengths.
+// Returns rotary frequencies. Llama 3.1 keeps the fast ones, divides the slow ones by a factor, and
+// interpolates between two wavelengths.
 at::Tensor frequencies_of(const ModelConfig& config) {
   const int64_t pairs = config.head_width / 2;
   std::vector<float> out;
@@ -45,13 +45,14 @@ at::Tensor frequencies_of(const ModelConfig& config) {
   return at::tensor(out);
 }
 
-// Several matrices, or none of them, as one: one product takes the place of several.
+// Joins several matrices, so that one product replaces several. Returns an undefined tensor if the
+// parts are undefined.
 at::Tensor together(const std::vector<at::Tensor>& parts) {
   return parts[0].defined() ? at::cat(parts) : at::Tensor();
 }
 
-// Flash attention has kernels for these (PyTorch's are those of Dao, arXiv:2307.08691), on Ampere
-// and later.
+// Returns whether flash attention has kernels for these options, on Ampere and later. PyTorch's are
+// those of Dao, arXiv:2307.08691.
 bool has_flash([[maybe_unused]] const at::TensorOptions& options,
                [[maybe_unused]] int64_t head_width) {
 #ifdef KW_WITH_CUDA
@@ -66,26 +67,30 @@ bool has_flash([[maybe_unused]] const at::TensorOptions& options,
 #endif
 }
 
-// [B, heads, T, width], each text by itself: time goes with the squares of their lengths, not of T.
-at::Tensor attended_texts(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                          const Texts& texts) {
+// Returns attention [B, heads, T, width] within each sequence. Time grows with the squares of their
+// lengths, and not with that of T.
+at::Tensor attended_sequences(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                              const PackedSequences& sequences) {
   const auto flat = [](const at::Tensor& x) { return x.transpose(1, 2).flatten(0, 1); };
   const at::Tensor out = std::get<0>(at::_flash_attention_forward(
-      flat(q), flat(k), flat(v), texts.starts, texts.starts, texts.longest, texts.longest,
+      flat(q), flat(k), flat(v), sequences.starts, sequences.starts, sequences.longest,
+      sequences.longest,
       /*dropout_p=*/0.0, /*is_causal=*/true, /*return_debug_mask=*/false));
   return out.view({q.size(0), q.size(2), q.size(1), q.size(3)}).transpose(1, 2);
 }
 
-// The same as a mask, [B, 1, T, T].
-at::Tensor mask_of(const Texts& texts, at::IntArrayRef shape) {
-  at::Tensor number = at::zeros({shape[0] * shape[1]}, texts.starts.options().dtype(at::kLong));
-  number.index_fill_(0, texts.starts.slice(0, 0, -1).to(at::kLong), 1);
+// Returns a mask [B, 1, T, T] in which tokens attend to their own sequence alone.
+at::Tensor mask_of(const PackedSequences& sequences, at::IntArrayRef shape) {
+  const at::Tensor& starts = sequences.starts;
+  at::Tensor number = at::zeros({shape[0] * shape[1]}, starts.options().dtype(at::kLong));
+  number.index_fill_(0, starts.slice(0, 0, -1).to(at::kLong), 1);
   number = number.cumsum(0).view(shape);
   return (number.unsqueeze(2) == number.unsqueeze(1)).tril().unsqueeze(1);
 }
 
-// Of one query for each row and all keys so far, queries that share keys together: [B, heads, 1,
-// width]. Products as they are: there is no fused kernel for so few queries that takes a mask.
+// Returns attention [B, heads, 1, width] of one query for each row to all keys so far. Queries that
+// share keys are computed together. It uses plain products, as no fused kernel for so few queries
+// takes a mask.
 at::Tensor attended_one(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                         const at::Tensor& mask) {
   const auto grouped = q.view({q.size(0), k.size(1), -1, q.size(3)});
@@ -96,8 +101,9 @@ at::Tensor attended_one(const at::Tensor& q, const at::Tensor& k, const at::Tens
   return at::matmul(shares.to(v.scalar_type()), v).view(q.sizes());
 }
 
-// The same by flash attention, of a whole cache [B, kv heads, positions, width]. It reads of each
-// row what there is, and not what the longest has: each row's key head is a text of its own.
+// Returns the same by flash attention, on a whole cache [B, kv heads, positions, width]. Each key
+// head of a row is a separate sequence, so it reads the keys of each row and not as many as the
+// longest row has.
 at::Tensor attended_one(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                         const at::Tensor& used, const at::Tensor& query_starts,
                         const at::Tensor& key_starts, int64_t length) {
@@ -113,7 +119,7 @@ at::Tensor attended_one(const at::Tensor& q, const at::Tensor& k, const at::Tens
 
 }  // namespace
 
-// Calls make(name, shape) for each parameter there is.
+// Calls make(name, shape) for each parameter of the configuration.
 template <typename Make>
 void Transformer::make_parameters(const Make& make) {
   const ModelConfig& c = config_;
@@ -157,7 +163,7 @@ void Transformer::make_parameters(const Make& make) {
 
 Transformer::Transformer(ModelConfig config, const at::TensorOptions& options, uint64_t seed)
     : config_(std::move(config)), options_(options) {
-  // On the CPU, so that a seed means the same on every device.
+  // Draws on the CPU, so that a seed means the same on every device.
   at::Generator generator = at::detail::createCPUGenerator(seed);
   const double last = 0.02 / std::sqrt(2.0 * static_cast<double>(config_.layers));
   make_parameters([&](const std::string& name, at::IntArrayRef shape) {
@@ -272,7 +278,8 @@ at::Tensor Transformer::normed(const at::Tensor& x, const at::Tensor& weight) co
   return at::rms_norm(x, {x.size(-1)}, weight, config_.norm_epsilon);
 }
 
-// Queries, keys and values of x, each [B, heads, T, width]; queries and keys normed and turned.
+// Returns queries, keys and values of x, each [B, heads, T, width]. Queries and keys are normed and
+// rotated.
 Transformer::Heads Transformer::heads_of(const Layer& layer, const at::Tensor& x,
                                          const Rotation& rotation) const {
   const int64_t queries = config_.heads, keys = config_.kv_heads;
@@ -285,36 +292,36 @@ Transformer::Heads Transformer::heads_of(const Layer& layer, const at::Tensor& x
         at::cat({layer.q_norm.expand({queries, -1}), layer.k_norm.expand({keys, -1})});
     both = at::rms_norm(both, {config_.head_width}, {}, config_.norm_epsilon) * weight;
   }
-  // (x1, x2) to (x1 cos - x2 sin, x2 cos + x1 sin), halves of the width.
+  // x1 and x2 are halves of the width: (x1, x2) becomes (x1 cos - x2 sin, x2 cos + x1 sin).
   both = at::addcmul(both * rotation.cos, both.roll(config_.head_width / 2, -1), rotation.sin);
   return {both.narrow(2, 0, queries).transpose(1, 2), both.narrow(2, queries, keys).transpose(1, 2),
           all.narrow(2, queries + keys, keys).transpose(1, 2)};
 }
 
 at::Tensor Transformer::attention(const Layer& layer, const at::Tensor& x, const Rotation& rotation,
-                                  const Sight& sight, size_t index) const {
+                                  const AttentionContext& context, size_t index) const {
   const auto [q, k, v] = heads_of(layer, x, rotation);
   at::Tensor out;
-  if (sight.cache && !sight.rows.defined()) {
-    at::Tensor &keys = sight.cache->keys[index], &values = sight.cache->values[index];
-    const at::Tensor places = sight.places.expand(k.sizes());
+  if (context.cache && !context.rows.defined()) {
+    at::Tensor &keys = context.cache->keys[index], &values = context.cache->values[index];
+    const at::Tensor places = context.places.expand(k.sizes());
     keys.scatter_(2, places, k);
     values.scatter_(2, places, v);
-    out = sight.used.defined() ? attended_one(q, keys, values, sight.used, sight.query_starts,
-                                              sight.key_starts, sight.length)
-                               : attended_one(q, keys.narrow(2, 0, sight.length),
-                                              values.narrow(2, 0, sight.length), sight.mask);
+    out = context.used.defined() ? attended_one(q, keys, values, context.used, context.query_starts,
+                                                context.key_starts, context.length)
+                                 : attended_one(q, keys.narrow(2, 0, context.length),
+                                                values.narrow(2, 0, context.length), context.mask);
   } else {
-    if (sight.cache) {
-      sight.cache->keys[index].narrow(2, 0, k.size(2)).index_copy_(0, sight.rows, k);
-      sight.cache->values[index].narrow(2, 0, v.size(2)).index_copy_(0, sight.rows, v);
+    if (context.cache) {
+      context.cache->keys[index].narrow(2, 0, k.size(2)).index_copy_(0, context.rows, k);
+      context.cache->values[index].narrow(2, 0, v.size(2)).index_copy_(0, context.rows, v);
     }
-    const bool masked = sight.mask.defined();
-    out = sight.texts ? attended_texts(q, k, v, *sight.texts)
-                      : at::scaled_dot_product_attention(
-                            q, k, v, masked ? std::optional(sight.mask) : std::nullopt,
-                            /*dropout_p=*/0.0, /*is_causal=*/!masked, /*scale=*/std::nullopt,
-                            /*enable_gqa=*/config_.heads != config_.kv_heads);
+    const bool masked = context.mask.defined();
+    out = context.sequences ? attended_sequences(q, k, v, *context.sequences)
+                            : at::scaled_dot_product_attention(
+                                  q, k, v, masked ? std::optional(context.mask) : std::nullopt,
+                                  /*dropout_p=*/0.0, /*is_causal=*/!masked, /*scale=*/std::nullopt,
+                                  /*enable_gqa=*/config_.heads != config_.kv_heads);
   }
   const at::Tensor joined = out.transpose(1, 2).reshape({x.size(0), x.size(1), -1});
   return at::linear(joined, layer.o, layer.o_bias);
@@ -328,12 +335,12 @@ at::Tensor Transformer::feed_forward(const Layer& layer, const at::Tensor& x) co
 }
 
 at::Tensor Transformer::run(const at::Tensor& ids, const at::Tensor& positions,
-                            const Sight& sight) const {
+                            const AttentionContext& context) const {
   const Rotation turns = rotation(positions);
   at::Tensor x = at::embedding(embedding_, ids);
   for (size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
-    x = x + attention(layer, normed(x, layer.input_norm), turns, sight, i);
+    x = x + attention(layer, normed(x, layer.input_norm), turns, context, i);
     x = x + feed_forward(layer, normed(x, layer.after_norm));
   }
   return normed(x, norm_);
@@ -344,44 +351,44 @@ at::Tensor Transformer::hidden(const at::Tensor& ids) const {
 }
 
 at::Tensor Transformer::hidden(const at::Tensor& ids, const at::Tensor& positions,
-                               const Texts& texts) const {
-  Sight sight;
+                               const PackedSequences& sequences) const {
+  AttentionContext context;
   if (has_flash(options_, config_.head_width)) {
-    sight.texts = &texts;
+    context.sequences = &sequences;
   } else {
-    sight.mask = mask_of(texts, ids.sizes());
+    context.mask = mask_of(sequences, ids.sizes());
   }
-  return run(ids, positions, sight);
+  return run(ids, positions, context);
 }
 
 at::Tensor Transformer::prefill(const at::Tensor& ids, const at::Tensor& rows,
                                 KvCache& cache) const {
-  Sight sight;
-  sight.cache = &cache;
-  sight.rows = rows;
-  return run(ids, at::arange(ids.size(1), ids.options()).unsqueeze(0), sight);
+  AttentionContext context;
+  context.cache = &cache;
+  context.rows = rows;
+  return run(ids, at::arange(ids.size(1), ids.options()).unsqueeze(0), context);
 }
 
 at::Tensor Transformer::step(const at::Tensor& ids, const at::Tensor& positions, int64_t length,
                              KvCache& cache) const {
-  Sight sight;
-  sight.cache = &cache;
-  sight.length = length;
-  sight.places = positions.view({-1, 1, 1, 1});
+  AttentionContext context;
+  context.cache = &cache;
+  context.length = length;
+  context.places = positions.view({-1, 1, 1, 1});
   if (has_flash(options_, config_.head_width)) {
-    // Of one row flatten() alone would be a view that repeats one number.
-    sight.used = (positions + 1)
-                     .to(at::kInt)
-                     .unsqueeze(1)
-                     .expand({-1, config_.kv_heads})
-                     .flatten()
-                     .contiguous();
-    sight.query_starts = at::arange(sight.used.size(0) + 1, sight.used.options());
-    sight.key_starts = sight.query_starts * cache.positions();
+    // For one row, flatten() alone would return a view that repeats one number.
+    context.used = (positions + 1)
+                       .to(at::kInt)
+                       .unsqueeze(1)
+                       .expand({-1, config_.kv_heads})
+                       .flatten()
+                       .contiguous();
+    context.query_starts = at::arange(context.used.size(0) + 1, context.used.options());
+    context.key_starts = context.query_starts * cache.positions();
   } else {
-    sight.mask = at::arange(length, positions.options()).view({1, 1, 1, -1}) <= sight.places;
+    context.mask = at::arange(length, positions.options()).view({1, 1, 1, -1}) <= context.places;
   }
-  return run(ids.unsqueeze(1), positions.unsqueeze(1), sight).squeeze(1);
+  return run(ids.unsqueeze(1), positions.unsqueeze(1), context).squeeze(1);
 }
 
 at::Tensor Transformer::logits(const at::Tensor& hidden) const { return at::linear(hidden, head_); }

@@ -1,9 +1,9 @@
-// A decoder of the Llama family on plain tensors: RMSNorm, rotary positions, grouped queries,
-// SwiGLU; biases and norms of queries and keys as its configuration says. Formulas are those of
-// Hugging Face transformers (models/llama, qwen2, qwen3), which tests compare with.
+// A decoder of the Llama family on plain tensors: RMSNorm, rotary positions, grouped queries and
+// SwiGLU. The configuration says whether there are biases and norms of queries and keys. Formulas
+// are those of Hugging Face transformers (models/llama, qwen2, qwen3), which tests compare with.
 //
-// Owns its parameters, which autograd may be asked about. Shapes: B sequences of T tokens, V words,
-// D wide. Not for use by two threads at once while a cache is written.
+// A Transformer owns its parameters, which autograd can differentiate by. Shapes: B sequences of T
+// tokens, V words in the vocabulary, width D. Two threads must not use it while a cache is written.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -20,59 +20,65 @@ namespace kw {
 class Adapter;
 struct ModelFolder;
 
-// Texts that lie behind one another in rows [B, T], none in two rows; filling is a text as well.
-struct Texts {
-  at::Tensor starts;    // [texts + 1], int32: places of first tokens through all rows, then B * T
+// Sequences that follow one another in rows [B, T]. No sequence is in two rows, and padding is a
+// sequence as well.
+struct PackedSequences {
+  // [sequences + 1], int32: flat index (row * T + column) of each first token, then B * T.
+  at::Tensor starts;
   int64_t longest = 0;  // tokens
 };
 
-// Keys and values of positions so far, by layer: [B, kv heads, positions, head width]. Made for so
-// many positions at once, so that every step finds them at the same addresses.
+// Keys and values of the positions so far, by layer: [B, kv heads, positions, head width]. They are
+// allocated for all positions at once, so that every step finds them at the same addresses.
 struct KvCache {
   std::vector<at::Tensor> keys, values;
   int64_t positions() const { return keys.at(0).size(2); }
-  // The same memory, of its first `count` rows alone.
+  // Returns the first `count` rows, in the same memory.
   KvCache first_rows(int64_t count) const;
 };
 
 class Transformer {
  public:
-  // Parameters as for training from nothing: normal with a deviation of 0.02, those that end a
-  // residual branch divided by sqrt(2 layers) (GPT-2); norms 1, biases 0.
+  // Draws parameters for training from scratch: normal with a deviation of 0.02, which is divided
+  // by sqrt(2 layers) for those that end a residual branch (GPT-2). Norms are 1 and biases 0.
   Transformer(ModelConfig config, const at::TensorOptions& options, uint64_t seed);
-  // From a folder with config.json and safetensors files, or an adapter's, whose factors go into
-  // the weights. InputError where a parameter is missing, has another shape, or is one too many.
+  // Reads a folder with config.json and safetensors files, or an adapter's folder, whose factors
+  // are added to the weights. Throws InputError if a parameter is missing, has another shape, or is
+  // not the model's.
   Transformer(const std::filesystem::path& folder, const at::TensorOptions& options);
-  // A copy on another device.
+  // Copies the model to another device.
   Transformer(const Transformer& other, at::Device device);
-  // In shards of at most so many bytes.
+  // Saves the model in shards of at most `shard_bytes` bytes.
   void save(const std::filesystem::path& folder, uint64_t shard_bytes) const;
 
   const ModelConfig& config() const { return config_; }
-  // This token ends answers too, besides those that the configuration names; saved with it.
+  // Adds a token that ends answers to those of the configuration. It is saved with them.
   void end_at(int64_t token);
   at::Device device() const { return options_.device(); }
-  // By their names in Hugging Face files; tied ones once.
+  // Returns the parameters by their names in Hugging Face files; tied ones are in it once.
   const std::map<std::string, at::Tensor>& parameters() const { return parameters_; }
 
-  // What each token of [B, T] leaves at the end: [B, T, D], after the last norm. Every token sees
-  // itself and those before it.
+  // Returns the hidden states of tokens [B, T] after the last norm: [B, T, D]. Every token attends
+  // to itself and to those before it.
   at::Tensor hidden(const at::Tensor& ids) const;
-  // The same of rows that hold several texts: each token at its own position ([B, T]), and seeing
-  // its own text alone.
-  at::Tensor hidden(const at::Tensor& ids, const at::Tensor& positions, const Texts& texts) const;
-  // The same of N texts from their beginning ([N, T], shorter ones filled up behind their end);
-  // keys and values are put into the cache's rows `rows` ([N]).
+  // Returns the hidden states of rows that hold several sequences. Each token has its own position
+  // ([B, T]) and attends to its own sequence alone.
+  at::Tensor hidden(const at::Tensor& ids, const at::Tensor& positions,
+                    const PackedSequences& sequences) const;
+  // Returns the hidden states of N sequences from their beginning. They are [N, T], and shorter
+  // ones are padded at their end. Writes keys and values to the rows `rows` ([N]) of the cache.
   at::Tensor prefill(const at::Tensor& ids, const at::Tensor& rows, KvCache& cache) const;
-  // One token more for each row of the cache: tokens and their positions, [B], to [B, D]. A token
-  // sees the cached positions up to its own, which are below `length`.
+  // Returns the hidden states [B, D] of one more token for each row of the cache. `ids` and
+  // `positions` are [B]. A token attends to the cached positions up to its own, which are below
+  // `length`.
   at::Tensor step(const at::Tensor& ids, const at::Tensor& positions, int64_t length,
                   KvCache& cache) const;
-  // [.., D] to [.., V].
+  // Maps hidden states [.., D] to logits [.., V].
   at::Tensor logits(const at::Tensor& hidden) const;
 
   KvCache make_cache(int64_t batch, int64_t positions) const;
-  int64_t cache_bytes(int64_t positions) const;  // of one row
+  // Returns the bytes of one row of a cache.
+  int64_t cache_bytes(int64_t positions) const;
 
  private:
   struct Layer {
@@ -86,16 +92,17 @@ class Transformer {
     at::Tensor q, k, v;
   };
 
-  // What tokens see. With neither mask nor cache: themselves and those before them in their row.
-  struct Sight {
-    at::Tensor mask;  // [B, 1, T, T] of the row, or [B, 1, 1, length] of the cache
-    const Texts* texts = nullptr;
+  // What tokens attend to. Without mask, sequences and cache, it is the token itself and those
+  // before it in its row.
+  struct AttentionContext {
+    at::Tensor mask;  // [B, 1, T, T] for the row, or [B, 1, 1, length] for the cache
+    const PackedSequences* sequences = nullptr;
     KvCache* cache = nullptr;
-    at::Tensor rows;    // of the cache, that are begun; undefined: all of them go on
-    at::Tensor places;  // [B, 1, 1, 1]: where those that go on put theirs
+    at::Tensor rows;    // the cache's rows that are prefilled; undefined: all rows make a step
+    at::Tensor places;  // [B, 1, 1, 1]: the positions where a step writes keys and values
     int64_t length = 0;
-    // For flash attention, by row and key head: how many keys there are ([B * kv heads]), and where
-    // queries and keys of each begin (one number more); all int32.
+    // For flash attention, by row and key head, all int32: how many keys there are
+    // ([B * kv heads]), and where queries and keys of each begin (one number more).
     at::Tensor used, query_starts, key_starts;
   };
 
@@ -107,9 +114,10 @@ class Transformer {
   at::Tensor normed(const at::Tensor& x, const at::Tensor& weight) const;
   Heads heads_of(const Layer& layer, const at::Tensor& x, const Rotation& rotation) const;
   at::Tensor attention(const Layer& layer, const at::Tensor& x, const Rotation& rotation,
-                       const Sight& sight, size_t index) const;
+                       const AttentionContext& context, size_t index) const;
   at::Tensor feed_forward(const Layer& layer, const at::Tensor& x) const;
-  at::Tensor run(const at::Tensor& ids, const at::Tensor& positions, const Sight& sight) const;
+  at::Tensor run(const at::Tensor& ids, const at::Tensor& positions,
+                 const AttentionContext& context) const;
 
   ModelConfig config_;
   at::TensorOptions options_;

@@ -1,5 +1,5 @@
-// Against Hugging Face transformers: tests/vectors/models, which scripts/make_model_vectors.py
-// wrote.
+// Compares with Hugging Face transformers, by tests/vectors/models, which
+// scripts/make_model_vectors.py wrote.
 #include "model/transformer.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,8 @@ TEST_P(Parity, LogitsAreThoseOfTransformers) {
   EXPECT_LT(most(logits, v.logits), 1e-4 * v.logits.abs().max().item<double>());
 }
 
-// Beginnings of any length, then one token at a time, as all at once; rows in any order.
+// A prefill of any length, followed by one token at a time, gives what all tokens at once give.
+// Rows may have any order.
 TEST_P(Parity, ACacheChangesNothing) {
   const Vectors v = vectors(GetParam());
   const Transformer model(v.folder, at::kFloat);
@@ -82,7 +83,7 @@ TEST_P(Parity, ACacheChangesNothing) {
   }
 }
 
-// Two texts in one row see nothing of each other.
+// Two sequences in one row do not attend to each other.
 TEST_P(Parity, PackedTextsAreApart) {
   const Vectors v = vectors(GetParam());
   const Transformer model(v.folder, at::kFloat);
@@ -134,8 +135,9 @@ TEST_P(Parity, ParametersAreCounted) {
 }
 
 #ifdef KW_WITH_CUDA
-// On a GPU in bfloat16 packed texts go by flash attention, forward and backward: as apart, and as
-// the same parameters in float32 on the CPU, but for rounding.
+// On a GPU in bfloat16, packed sequences use flash attention, forward and backward. Apart from
+// rounding, they give what separate sequences give, and what the same parameters give in float32 on
+// the CPU.
 TEST_P(Parity, PackedTextsOfAGpu) {
   if (!at::globalContext().hasCUDA()) GTEST_SKIP() << "no GPU";
   const c10::InferenceMode off(false);
@@ -162,8 +164,8 @@ TEST_P(Parity, PackedTextsOfAGpu) {
   EXPECT_LT((rounded - gradient).norm().item<double>(), 0.1 * gradient.norm().item<double>());
 }
 
-// So do steps, of rows of unlike lengths in a cache that holds numbers behind their ends: they are
-// about as far from float32 as all at once.
+// Steps use flash attention too. The rows have different lengths in a cache that holds numbers
+// after their ends. Steps are about as far from float32 as all tokens at once.
 TEST_P(Parity, StepsOfAGpu) {
   if (!at::globalContext().hasCUDA()) GTEST_SKIP() << "no GPU";
   const Vectors v = vectors(GetParam());
@@ -196,8 +198,9 @@ TEST_P(Parity, StepsOfAGpu) {
   EXPECT_LT(std::sqrt(error), 2 * std::sqrt(rounding));
 }
 
-// Where a row has thousands of positions and another has few, keys are shared among many blocks:
-// as products with a mask on the CPU. Values rise along a row, so that each part of it counts.
+// If one row has thousands of positions and another has few, keys are divided among many blocks.
+// The result is that of products with a mask on the CPU. Values rise along a row, so that each part
+// of it counts.
 TEST(LongSteps, OfAGpu) {
   if (!at::globalContext().hasCUDA()) GTEST_SKIP() << "no GPU";
   const c10::InferenceMode guard;

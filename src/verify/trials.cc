@@ -31,15 +31,34 @@ OutputErrors only_finite(OutputErrors errors) {
   return errors;
 }
 
-constexpr double kFarFactor = 4;  // on what is allowed elsewhere
-// Of two errors of which one element has nearly all, one is so many times the other in 1 of 100
-// (half-normal ones: 2 / pi / times), and wrong kernels are mostly further off.
+// How many times the usual errors are allowed on inputs times 64. Two nearly equal numbers then
+// leave most of an output's elements, and a few elements have most of its error. With the usual
+// factor of 4, an error may be 16 times the reference's; scores of 160 in attention take 4.6 times.
+constexpr double kFarFactor = 4;
+// When one element carries nearly all error, a right candidate's error is more than 64 times the
+// reference's in 1 % of cases: 2 / (pi * 64) for half-normal errors. Wrong kernels are mostly
+// further off.
 constexpr double kInDoubt = 64;
 
-// A varied set may leave a task's domain, and says nothing then. But where a task has NaN or
-// infinite results as it is, or the set is made for the domain's edge, it is judged by what is
-// finite in fp64 and in the reference: the candidate must be finite there too, and elsewhere it may
-// be anything. False when that is too little.
+// The seeds of varied trials are options.seed, plus kVariedSeeds, plus kSeedsPerVariation times the
+// variation, plus kSeedsPerRepeat times the number of earlier trials of the same variation. They do
+// not depend on which other variations are tried, so that all candidates of a task share what is
+// known about its reference.
+//
+// Trials on inputs as the task draws them have the seeds from options.seed on. Their number is far
+// below 1000.
+constexpr uint64_t kVariedSeeds = 1000;
+// The earlier calls of a trial's candidate use its seed and the two after it.
+constexpr uint64_t kSeedsPerVariation = 5;
+// Trials that replace one that said nothing are kSeedsPerReplacement apart. As the other distances
+// are multiples of 5, and 101 and 202 are none, no replacement has the seed of a repeat.
+constexpr uint64_t kSeedsPerRepeat = 101;
+constexpr uint64_t kSeedsPerReplacement = 100;
+
+// Restricts a report to the elements that are finite in fp64 and in the reference. The candidate
+// must be finite there too, and elsewhere it may be anything. It is for tasks that have NaN or
+// infinite results as they are, and for sets that are made for the domain's edge. Returns false if
+// too few elements are left. Any other set that leaves a task's domain says nothing.
 bool judge_finite_part(TrialReport& report) {
   for (OutputErrors& e : report.outputs) {
     if (e.reference_finite) continue;
@@ -49,7 +68,7 @@ bool judge_finite_part(TrialReport& report) {
   return true;
 }
 
-// Whether some output has to be judged by many trials together.
+// Returns whether some output has to be judged by many trials together.
 bool has_few_elements(const Task& task) {
   return std::any_of(task.forward.outputs.begin(), task.forward.outputs.end(), [&](ValueId id) {
     const Value& value = task.forward.values[id];
@@ -57,14 +76,13 @@ bool has_few_elements(const Task& task) {
   });
 }
 
-// Whether there are so few indices that, in one trial, two elements that are near enough to show an
-// error are a matter of luck: of 128 rows of 256 scores, products of halves choose another element
-// in one.
-bool has_few_choices(const Task& task) {
-  constexpr int64_t kFewChoices = 1024;
-  const auto choices = outputs_by_choice(task);
-  return std::any_of(choices.begin(), choices.end(), [&](size_t output) {
-    return task.forward.values[task.forward.outputs[output]].numel() < kFewChoices;
+// Returns whether an output has so few indices that one trial shows an error only by luck. Of 128
+// rows of 256 scores, products of halves choose another element in one.
+bool has_few_indices(const Task& task) {
+  constexpr int64_t kFewIndices = 1024;
+  const auto outputs = outputs_by_index(task);
+  return std::any_of(outputs.begin(), outputs.end(), [&](size_t output) {
+    return task.forward.values[task.forward.outputs[output]].numel() < kFewIndices;
   });
 }
 
@@ -86,7 +104,7 @@ std::vector<int> floating_inputs_of(const Task& task) {
   return out;
 }
 
-// Published numbers come from inputs as a task draws them.
+// Returns whether varied sets are tried. Published numbers come from inputs as a task draws them.
 bool varies(const VerifyOptions& options) {
   return options.variations && !options.without.contains("variations") &&
          options.tolerance != Tolerance::kKernelBench;
@@ -95,7 +113,7 @@ bool varies(const VerifyOptions& options) {
 }  // namespace
 
 int usual_trials(const Task& reference, const VerifyOptions& options) {
-  constexpr int64_t kMany = 4096;  // elements, which say an error's size by 1 %
+  constexpr int64_t kMany = 4096;  // so many elements give an error's size to 1 %
   const auto& outputs = reference.forward.outputs;
   const bool many =
       !outputs.empty() && std::all_of(outputs.begin(), outputs.end(), [&](ValueId id) {
@@ -108,7 +126,7 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
   const Task& reference = tasks.reference;
   std::vector<TrialRequest> out;
   int trials = options.trials > 0 ? options.trials : usual_trials(reference, options);
-  if (has_few_elements(reference) || has_few_choices(reference)) {
+  if (has_few_elements(reference) || has_few_indices(reference)) {
     trials = std::max(trials, ErrorPool::kTrials);
   }
   for (int i = 0; i < trials; ++i) {
@@ -117,7 +135,7 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
     request.candidate = tasks.candidate_id;
     request.seed = options.seed + static_cast<uint64_t>(i);
     request.second_call = !options.without.contains("second-call");
-    request.used_memory = i % 2 == 1;  // a kernel may know poison when it sees it
+    request.used_memory = i % 2 == 1;  // a kernel may recognise poison
     request.guards = !options.without.contains("guards");
     request.check_noop = request.each_launch =
         i == 0 && options.noop_checks && !options.without.contains("noop");
@@ -128,15 +146,15 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
                                        Variation::kNegative, Variation::kUneven};
   if (has_exponentials(reference)) variations.push_back(Variation::kFar);
   if (!is_drawn_around_zero(reference)) variations.push_back(Variation::kMixedSigns);
-  // What a candidate packs when it is constructed stays as it is. What is constant need not be
-  // packed: others may take its place.
+  // Parameters that a candidate packs when it is constructed stay as they are. Constant ones still
+  // change.
   const std::vector<int> packed = packed_parameters(tasks.candidate, reference);
   const bool all_packed = packed.size() == parameters_of(reference).size();
   if (!all_packed) variations.push_back(Variation::kParameters);
   if (all_packed ? !reference.state.empty() || has_constants(reference) : !packed.empty()) {
     variations.push_back(Variation::kAffine);
   }
-  // Few elements are judged by all of their trials together.
+  // Outputs of few elements are judged by all of their trials together.
   if (has_few_elements(reference)) variations.insert(variations.end(), 2, Variation::kUneven);
   if (outputs_by_conversion(reference).size() < reference.forward.outputs.size()) {
     variations.push_back(Variation::kZeros);
@@ -152,10 +170,10 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
   varied.check_noop = varied.each_launch = false;
   for (Variation v : variations) {
     varied.variation = v;
-    const auto repeated = std::count_if(
-        out.begin(), out.end(), [&](const TrialRequest& other) { return other.variation == v; });
-    // Whatever else is tried: candidates share what is found out of the reference.
-    varied.seed = options.seed + 1000 + 5 * static_cast<uint64_t>(v) + 101 * repeated;
+    const auto repeated = static_cast<uint64_t>(std::count_if(
+        out.begin(), out.end(), [&](const TrialRequest& other) { return other.variation == v; }));
+    varied.seed = options.seed + kVariedSeeds + kSeedsPerVariation * static_cast<uint64_t>(v) +
+                  kSeedsPerRepeat * repeated;
     varied.used_memory = out.size() % 2 == 1;
     const bool parameters = v == Variation::kParameters || v == Variation::kIntegers;
     varied.fixed = parameters ? packed : std::vector<int>();
@@ -170,7 +188,7 @@ std::vector<TrialRequest> trials_instead(const TrialRequest& said_nothing, const
   std::vector<TrialRequest> out;
   TrialRequest request = said_nothing;
   const auto add_another = [&] {
-    request.seed = said_nothing.seed + 100 * (out.size() + 1);
+    request.seed = said_nothing.seed + kSeedsPerReplacement * (out.size() + 1);
     out.push_back(request);
   };
   if (variation == Variation::kParameters) {
@@ -254,12 +272,13 @@ std::string TrialJudge::reason_to_skip(const TrialRequest& request, TrialReport&
   return "the reference itself is not finite on these inputs";
 }
 
-// Which of many zeros is the largest nobody says, nor what 0/0 is as an integer. Far out
-// exponentials become zeros too, and near ties are known of plain indices alone.
+// Returns whether an output may be anything in such a trial. Which of many zeros is the largest is
+// not defined, nor what 0/0 is as an integer. On inputs times 64 exponentials become zeros too, and
+// near ties are known only of outputs that are indices themselves.
 bool TrialJudge::is_free(size_t output, Variation variation) const {
   if (!is_edge(variation)) return false;
   const bool far = variation == Variation::kFar;
-  if (by_choice_.contains(output)) return !far || !plain_choices_.contains(output);
+  if (by_index_.contains(output)) return !far || !index_outputs_.contains(output);
   return !far && variation != Variation::kNotFinite && by_conversion_.contains(output);
 }
 
@@ -287,12 +306,10 @@ std::string TrialJudge::fault(const TrialRequest& request, const TrialReport& re
   for (size_t i = 0; i < report.outputs.size() && checked("outputs"); ++i) {
     if (is_free(i, request.variation)) continue;
     OutputErrors errors = report.outputs[i];
-    // A variance of nothing but rounding: all that counts is that it is no NaN.
+    // A variance of equal numbers is nothing but rounding: it only must not be NaN.
     if (request.variation == Variation::kConstant) errors = only_finite(errors);
     if (request.variation == Variation::kFar) {
-      // Most of an output is what two nearly equal numbers leave of each other, and a few of its
-      // elements have most of its error: 16 times the reference's (scores of 160 in attention:
-      // 4.6), and no cross-sections.
+      // A few elements have most of the error, so cross-sections do not count.
       errors.section_excess = 0;
       errors.reference_rms *= kFarFactor;
       errors.reference_worst *= kFarFactor;
@@ -302,12 +319,12 @@ std::string TrialJudge::fault(const TrialRequest& request, const TrialReport& re
                                   : output_fault(errors, options_.tolerance);
     if (fault.empty()) continue;
     const double times = times_allowed(errors);
-    // Of zeros programs make equal numbers, and divide what roundings left of them by one another.
+    // From zeros programs make equal numbers, and divide what roundings left of them.
     const bool zeros =
         request.variation == Variation::kZeros || request.variation == Variation::kBlank;
-    // Of few near ties another may have been chosen.
+    // A few indices that differ may be near ties.
     const bool near_ties =
-        plain_choices_.contains(i) && errors.int_mismatch > 0 &&
+        index_outputs_.contains(i) && errors.int_mismatch > 0 &&
         static_cast<double>(errors.int_mismatch) * kInDoubt <= static_cast<double>(errors.elements);
     in_doubt_ = options_.tolerance == Tolerance::kCalibrated &&
                 request.variation != Variation::kIntegers &&

@@ -33,16 +33,16 @@ class TrialJudge {
   // `options` must outlive this.
   TrialJudge(const VerifyOptions& options, const Task& reference)
       : options_(options),
-        by_choice_(outputs_by_choice(reference)),
-        plain_choices_(plain_choices(reference)),
+        by_index_(outputs_by_index(reference)),
+        index_outputs_(index_outputs(reference)),
         by_conversion_(outputs_by_conversion(reference)) {}
   // Returns why the candidate is wrong by this trial, whose report is judged. Empty if the
   // candidate is right or the trial says nothing. Throws InputError if the reference fails on
   // inputs as it draws them.
   std::string add(const TrialRequest& request, TrialReport report);
-  // Returns whether only the size of errors speaks against the candidate, and by so little that the
-  // reference's luck could explain it. Then add() and together() are to be repeated with trials
-  // that have `neighbours`.
+  // Returns whether only the size of errors is against the candidate, and by so little that the
+  // reference's luck may explain it. Then add() and together() have to be called again, with trials
+  // on perturbed inputs.
   bool in_doubt() const { return in_doubt_; }
   // Returns whether the last trial said nothing.
   bool said_nothing() const { return said_nothing_; }
@@ -66,7 +66,7 @@ class TrialJudge {
   std::string reason_to_skip(const TrialRequest& request, TrialReport& report) const;
 
   const VerifyOptions& options_;
-  const std::set<size_t> by_choice_, plain_choices_, by_conversion_;
+  const std::set<size_t> by_index_, index_outputs_, by_conversion_;
   bool said_nothing_ = false, in_doubt_ = false;
   Json evidence_ = Json::array();
   ErrorPool pool_;

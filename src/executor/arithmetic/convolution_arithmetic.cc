@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <string_view>
 
+#include "executor/arithmetic/arguments.h"
 #include "executor/arithmetic/tf32.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
-// What is cut off of so few is less than any output may be off by.
+// What is cut off of so few terms is less than any output may be off by.
 constexpr int64_t kFewTerms = 128;
-
-ValueId value_argument(const AtenCall& step, std::string_view name) {
-  const Arg* arg = step.find(name);
-  return arg && arg->is_value() ? arg->value() : -1;
-}
 
 }  // namespace
 
@@ -39,7 +35,7 @@ at::Tensor ConvolutionArithmetic::in_tf32(const OperatorCall& call,
 
 at::Tensor ConvolutionArithmetic::terms(const OperatorCall& call,
                                         std::span<const at::Tensor> slots) const {
-  // The same window over ones, of one channel a group.
+  // A convolution of ones counts them, with the same window and one channel a group.
   const at::Tensor &input = slots[input_], &weight = slots[weight_];
   const int64_t spatial = weight.dim() - 2, channel = input.dim() - spatial - 1;
   std::vector<int64_t> sizes = input.sizes().vec(), window = weight.sizes().vec();
@@ -60,12 +56,12 @@ at::Tensor ConvolutionArithmetic::terms(const OperatorCall& call,
 at::Tensor ConvolutionArithmetic::on_tensor_cores(const OperatorCall& call,
                                                   std::span<const at::Tensor> slots,
                                                   int32_t dither) const {
-  // At most, as one of the first two dimensions is not summed over: which, depends on the
-  // direction.
+  // The most terms of an element. One of the first two dimensions is not summed over; the direction
+  // of the convolution decides which.
   const at::Tensor& weight = slots[weight_];
   const int64_t most =
       weight.numel() / std::max<int64_t>(std::min(weight.size(0), weight.size(1)), 1);
-  // One tensor as both cannot be counted.
+  // The terms cannot be counted if one tensor is both input and weight.
   if (slots[input_].scalar_type() != at::kFloat || input_ == weight_ || most <= kFewTerms)
     return in_tf32(call, slots, dither);
   std::vector<at::Tensor> without_bias(slots.begin(), slots.end());
@@ -80,4 +76,4 @@ at::Tensor ConvolutionArithmetic::on_tensor_cores(const OperatorCall& call,
   return result;
 }
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -9,7 +9,7 @@
 #include "executor/device/test_tensor_cores.h"
 #include "executor/replay/replay.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 struct Convolution {
@@ -31,14 +31,14 @@ AtenCall step_of(const Convolution& c, bool bias) {
   const auto value = [](const std::vector<int64_t>& shape, int i) {
     return value_json("float32", shape, i);
   };
-  // Shapes of results are not looked at.
+  // Shapes of results do not matter here.
   const Program program = make_program(
       {value(c.input, 0), value(c.weight, 1), value({1}, 2), value({1}, 3)}, {0, 1, 2},
       {step_json(batched ? "aten.convolution.default" : "aten.conv1d.default", args, {3})}, {3});
   return std::get<AtenCall>(program.steps[0]);
 }
 
-// By going through all places of input, window and channels, in one or two dimensions.
+// Counts terms by going through all places of input, window and channels, in one or two dimensions.
 at::Tensor counted(const Convolution& c, at::IntArrayRef result) {
   const size_t spatial = c.stride.size();
   const auto extent = [&](at::IntArrayRef shape, size_t d) {
@@ -151,4 +151,4 @@ TEST(ConvolutionArithmetic, OthersThanFloat32AreAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

@@ -11,10 +11,10 @@
 #include "program/cost.h"
 #include "program/makers.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
-// How many terms an element of a product in float32 sums; 0 of other results.
+// Returns how many terms an element of a float32 product sums; 0 for other results.
 double summed_terms(const Program& program, const AtenCall& call) {
   if (call.results.size() != 1 || call.results[0] < 0 || !call.mutated.empty()) return 0;
   const Value& product = program.values[call.results[0]];
@@ -22,8 +22,8 @@ double summed_terms(const Program& program, const AtenCall& call) {
   return step_cost(program, call).flops / (2 * static_cast<double>(product.numel()));
 }
 
-// The most terms that a product behind a value sums.
-double terms_behind(const Program& program, ValueId id, std::set<ValueId>& seen) {
+// Returns the most terms of any product that a value is computed from.
+double most_terms_before(const Program& program, ValueId id, std::set<ValueId>& seen) {
   if (id < 0 || !seen.insert(id).second) return 0;
   const AtenCall* call = maker_of(program, id);
   if (!call) return 0;
@@ -31,30 +31,62 @@ double terms_behind(const Program& program, ValueId id, std::set<ValueId>& seen)
   const bool product = row && work_row(*row).numerics == Numerics::kMatmul;
   double most = product ? summed_terms(program, *call) : 0;
   for (ValueId operand : operands_of(*call)) {
-    most = std::max(most, terms_behind(program, operand, seen));
+    most = std::max(most, most_terms_before(program, operand, seen));
   }
   return most;
 }
 
-// Where an operator jumps on values that were computed: of others, nobody is unsure.
-std::optional<Jump> near_jump(const Program& program, const AtenCall& call) {
+// Returns the discontinuity of an operator on computed values. Inputs are exact and have no near
+// ties.
+std::optional<Discontinuity> near_discontinuity(const Program& program, const AtenCall& call) {
   if (call.results.size() != 1 || !call.mutated.empty()) return std::nullopt;
-  const std::optional<Jump> jump = jump_of(program, call, call.results[0]);
-  if (!jump) return jump;
+  const std::optional<Discontinuity> discontinuity =
+      discontinuity_of(program, call, call.results[0]);
+  if (!discontinuity) return discontinuity;
   const ValueId self = call.find("self")->value();
   const DType dtype = program.values[self].dtype;
   if (dtype != DType::kFloat32 && dtype != DType::kFloat64) return std::nullopt;
-  const Arg* other = jump == Jump::kZero ? call.find("other") : nullptr;
+  const Arg* other = discontinuity == Discontinuity::kZero ? call.find("other") : nullptr;
   const bool computed_other = other && other->is_value() && is_computed(program, other->value());
-  return computed_other || is_computed(program, self) ? jump : std::nullopt;
+  return computed_other || is_computed(program, self) ? discontinuity : std::nullopt;
 }
 
-// Each element, in either direction.
+// Moves each element by a unit in its last place, in either direction.
 at::Tensor off_by_a_unit(const at::Tensor& x, uint64_t seed) {
   constexpr double kUnit = 0x1p-23;
   const at::Tensor factor = at::empty_like(x);
-  factor.bernoulli_(0.5, generator_of_its_own(x.device(), seed));
+  factor.bernoulli_(0.5, separate_generator(x.device(), seed));
   return factor.mul_(2 * kUnit).add_(1 - kUnit).mul_(x);
+}
+
+// Returns the values among the step's arguments of these names.
+std::vector<ValueId> operands_named(const AtenCall& step,
+                                    std::initializer_list<const char*> names) {
+  std::vector<ValueId> out;
+  for (const char* name : names) {
+    const Arg* arg = step.find(name);
+    if (arg && arg->is_value() && arg->value() >= 0) out.push_back(arg->value());
+  }
+  return out;
+}
+
+// Returns `slots` with what change(tensor) returns in place of each operand.
+template <class Change>
+std::vector<at::Tensor> with_operands(std::span<const at::Tensor> slots,
+                                      const std::vector<ValueId>& operands, const Change& change) {
+  std::vector<at::Tensor> out(slots.begin(), slots.end());
+  for (ValueId id : operands) out[id] = change(slots[id]);
+  return out;
+}
+
+// Returns how near a tie of a step's operands is, in units in the last place.
+double near_tie_units(const Program& program, const AtenCall& step) {
+  std::set<ValueId> seen;
+  double terms = 0;
+  for (ValueId operand : operands_of(step)) {
+    terms = std::max(terms, most_terms_before(program, operand, seen));
+  }
+  return kNearTieUnits + near_tie_units_of_sums(terms);
 }
 
 }  // namespace
@@ -84,110 +116,103 @@ at::Tensor right_to_a_unit(const at::Tensor& result, uint64_t seed) {
 std::optional<KernelArithmetic> KernelArithmetic::of(const Program& program, const AtenCall& step) {
   const OperatorRow* row = find_operator(step.op);
   if (!row) return std::nullopt;
-  KernelArithmetic out;
+  const auto found = [](auto arithmetic) { return KernelArithmetic(std::move(arithmetic)); };
+  const std::vector<ValueId> operands = operands_named(step, {"self", "input", "weight"});
   if (row->cls == OpClass::kConv) {
-    out.kind_ = Kind::kConvolution;
-    out.convolution_ = ConvolutionArithmetic::of(step);
-    return out.convolution_ ? std::optional(out) : std::nullopt;
-  } else if (row->numerics == Numerics::kExponential) {
-    out.kind_ = Kind::kExponential;
-  } else if (row->numerics == Numerics::kNearOne) {
-    out.kind_ = Kind::kNearOne;
-    out.is_softmax_ = row->cls == OpClass::kSoftmax;
-  } else if (const auto jump = near_jump(program, step)) {
-    out.kind_ = Kind::kRounding;
-    out.jump_ = *jump;
-    std::set<ValueId> seen;
-    double terms = 0;
-    for (ValueId operand : operands_of(step)) {
-      terms = std::max(terms, terms_behind(program, operand, seen));
-    }
-    out.units_ = kNearJump + near_jump_of_sums(terms);
-    if (const Arg* other = step.find("other"); other && *jump == Jump::kZero) out.other_ = *other;
-  } else if (row->numerics == Numerics::kMatmul && summed_terms(program, step) >= kLongSum) {
-    out.kind_ = Kind::kLongSum;
-    out.terms_ = summed_terms(program, step);
+    const auto convolution = ConvolutionArithmetic::of(step);
+    return convolution ? std::optional(found(*convolution)) : std::nullopt;
+  }
+  if (row->numerics == Numerics::kExponential) return found(ExponentialArithmetic{operands});
+  if (row->numerics == Numerics::kNearOne) {
+    return found(NearOneArithmetic{{operands}, row->cls == OpClass::kSoftmax});
+  }
+  if (const auto discontinuity = near_discontinuity(program, step)) {
+    const Arg* other = discontinuity == Discontinuity::kZero ? step.find("other") : nullptr;
+    return found(RoundingArithmetic{operands, *discontinuity, near_tie_units(program, step),
+                                    other ? std::optional(*other) : std::nullopt});
+  }
+  if (row->numerics == Numerics::kMatmul && summed_terms(program, step) >= kLongSum) {
+    std::vector<ValueId> factors;
     for (const auto& [name, arg] : step.args) {
-      if (arg.is_value() && arg.value() >= 0) out.operands_.push_back(arg.value());
+      if (arg.is_value() && arg.value() >= 0) factors.push_back(arg.value());
     }
-    return out;
-  } else if (row->cls == OpClass::kNorm) {
-    out.kind_ = Kind::kNorm;
-    out.norm_ = NormArithmetic::of(program, step);
-    return out.norm_ ? std::optional(out) : std::nullopt;
-  } else {
-    return std::nullopt;
+    return found(LongSumArithmetic{std::move(factors), summed_terms(program, step)});
   }
-  for (const char* name : {"self", "input", "weight"}) {
-    const Arg* arg = step.find(name);
-    if (arg && arg->is_value() && arg->value() >= 0) out.operands_.push_back(arg->value());
+  if (row->cls == OpClass::kNorm) {
+    const auto norm = NormArithmetic::of(program, step);
+    return norm ? std::optional(found(*norm)) : std::nullopt;
   }
-  return out;
+  return std::nullopt;
 }
 
-at::Tensor KernelArithmetic::changed(const at::Tensor& operand,
-                                     std::span<const at::Tensor> slots) const {
-  switch (kind_) {
-    case Kind::kExponential:
-    case Kind::kNearOne:
-      if (operand.scalar_type() != at::kFloat) return operand;
-      return at::nextafter(operand, at::full({}, INFINITY, operand.options()));
-    case Kind::kRounding:
-      return other_ ? beyond_near(operand, slots) : beyond_near_jumps(jump_, operand, units_);
-    case Kind::kLongSum:
-      return operand.is_floating_point() ? operand.square() : operand;
-    case Kind::kConvolution:
-    case Kind::kNorm:
-      break;
-  }
-  return operand;
+std::vector<at::Tensor> ExponentialArithmetic::run(const OperatorCall& call,
+                                                   std::span<const at::Tensor> slots,
+                                                   int32_t /*dither*/) const {
+  return call.run(with_operands(slots, operands, [](const at::Tensor& operand) {
+    if (operand.scalar_type() != at::kFloat) return operand;
+    return at::nextafter(operand, at::full({}, INFINITY, operand.options()));
+  }));
 }
 
-// Where it is near what it is compared with: the next number on the other side of that.
-at::Tensor KernelArithmetic::beyond_near(const at::Tensor& operand,
-                                         std::span<const at::Tensor> slots) const {
-  const at::Tensor other = other_->is_value() ? slots[other_->value()].to(operand.options())
-                                              : at::full({}, to_scalar(*other_), operand.options());
-  const at::Tensor apart = operand - other;
-  const at::Tensor crossed = beyond_near_jumps(jump_, apart, units_);
-  const at::Tensor next = at::nextafter(other, crossed.sign() * INFINITY);
-  return at::where(crossed.eq(apart).logical_or(crossed.isnan()), operand, next);
-}
-
-std::vector<at::Tensor> KernelArithmetic::run(const OperatorCall& call,
-                                              std::span<const at::Tensor> slots,
-                                              int32_t dither) const {
-  if (kind_ == Kind::kConvolution) return {convolution_->on_tensor_cores(call, slots, dither)};
-  if (kind_ == Kind::kNorm) {
-    std::vector<at::Tensor> results = call.run(slots);
-    results[0].copy_(norm_->run(slots, dither));
-    return results;
-  }
-  std::vector<at::Tensor> other(slots.begin(), slots.end());
-  for (ValueId id : operands_) other[id] = changed(slots[id], slots);
-  if (kind_ == Kind::kLongSum) {
-    std::vector<at::Tensor> products = call.run(slots);
-    products[0] = summed_by_one_accumulator(products[0], call.run(other)[0], terms_);
-    return products;
-  }
-  std::vector<at::Tensor> results = call.run(other);
+std::vector<at::Tensor> NearOneArithmetic::run(const OperatorCall& call,
+                                               std::span<const at::Tensor> slots,
+                                               int32_t dither) const {
+  std::vector<at::Tensor> results = function.run(call, slots, dither);
   for (at::Tensor& result : results) {
-    if (kind_ != Kind::kNearOne || result.scalar_type() != at::kFloat) continue;
+    if (result.scalar_type() != at::kFloat) continue;
     at::Tensor near_one = result.add(1);
     if (dither != 0) near_one = off_by_a_unit(near_one, static_cast<uint64_t>(dither));
     near_one.sub_(1);
-    // Functions are exact at zero, but for its next number, which the argument is now; of a share
-    // that is one but for its rounding, nobody knows.
-    if (dither != 0 && !is_softmax_)
+    // Functions are exact at zero, and the argument is now the number next to zero. Whether a
+    // softmax's share of nearly one is exact is unknown.
+    if (dither != 0 && !is_softmax)
       near_one.masked_fill_(result.abs().lt(std::numeric_limits<float>::min()), 0);
     result = near_one;
   }
   return results;
 }
 
-std::vector<at::Tensor> KernelArithmetic::run_in_tf32(const OperatorCall& call,
-                                                      std::span<const at::Tensor> slots) const {
-  return {convolution_->in_tf32(call, slots)};
+std::vector<at::Tensor> RoundingArithmetic::run(const OperatorCall& call,
+                                                std::span<const at::Tensor> slots,
+                                                int32_t /*dither*/) const {
+  return call.run(with_operands(
+      slots, operands, [&](const at::Tensor& operand) { return flipped(operand, slots); }));
 }
 
-}  // namespace kw
+// Returns the operand with near ties flipped. An element near what it is compared with becomes the
+// next number on the other side.
+at::Tensor RoundingArithmetic::flipped(const at::Tensor& operand,
+                                       std::span<const at::Tensor> slots) const {
+  if (!other) return across_near_discontinuities(discontinuity, operand, units);
+  const at::Tensor limit = other->is_value() ? slots[other->value()].to(operand.options())
+                                             : at::full({}, to_scalar(*other), operand.options());
+  const at::Tensor apart = operand - limit;
+  const at::Tensor crossed = across_near_discontinuities(discontinuity, apart, units);
+  const at::Tensor next = at::nextafter(limit, crossed.sign() * INFINITY);
+  return at::where(crossed.eq(apart).logical_or(crossed.isnan()), operand, next);
+}
+
+std::vector<at::Tensor> LongSumArithmetic::run(const OperatorCall& call,
+                                               std::span<const at::Tensor> slots,
+                                               int32_t /*dither*/) const {
+  const std::vector<at::Tensor> squared =
+      with_operands(slots, operands, [](const at::Tensor& operand) {
+        return operand.is_floating_point() ? operand.square() : operand;
+      });
+  std::vector<at::Tensor> products = call.run(slots);
+  products[0] = summed_by_one_accumulator(products[0], call.run(squared)[0], terms);
+  return products;
+}
+
+std::vector<at::Tensor> KernelArithmetic::run(const OperatorCall& call,
+                                              std::span<const at::Tensor> slots,
+                                              int32_t dither) const {
+  return std::visit([&](const auto& kind) { return kind.run(call, slots, dither); }, kind_);
+}
+
+std::vector<at::Tensor> KernelArithmetic::run_in_tf32(const OperatorCall& call,
+                                                      std::span<const at::Tensor> slots) const {
+  return {std::get<ConvolutionArithmetic>(kind_).in_tf32(call, slots)};
+}
+
+}  // namespace kw::exec

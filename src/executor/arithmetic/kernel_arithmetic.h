@@ -1,9 +1,10 @@
-// What a step gives when plain kernels compute it: "as kernels do" of docs/numerics.md. PyTorch may
-// be better there than anybody has to be.
+// The results of a step as plain kernels compute them: "as kernels do" of docs/numerics.md.
+// PyTorch may be better there than any kernel must be.
 #pragma once
 
 #include <optional>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "executor/arithmetic/convolution_arithmetic.h"
@@ -12,56 +13,76 @@
 #include "executor/discrete/discontinuities.h"
 #include "program/program.h"
 
-namespace kw {
+namespace kw::exec {
 
-// Whether a step's float32 results are rounded: not where it moves numbers, or chooses among them,
-// or writes them in place.
+// Returns whether a step's float32 results are rounded. They are not if it moves numbers, chooses
+// among them, or writes them in place.
 bool rounds_results(const AtenCall& step);
-// A float32 result as an implementation that is right to a unit in the last place may have it: each
-// element off by about a unit, in either direction; whole numbers as they are, and other dtypes.
-// Which direction hangs on `seed`, the number of elements and the kind of device.
+// Returns a float32 result as an implementation that is right to a unit in the last place may have
+// it. Each element is off by about a unit, in either direction. Whole numbers and other dtypes stay
+// as they are. The direction depends on `seed`, the number of elements and the kind of device.
 at::Tensor right_to_a_unit(const at::Tensor& result, uint64_t seed);
+
+// In each of the following, run() returns the results of `call`, which was made from the same step.
+// `slots` are tensors by value number. Each `dither` other than 0 gives other errors.
+
+// An exponential of an argument that is off by a unit in its last place.
+struct ExponentialArithmetic {
+  std::vector<ValueId> operands;
+  std::vector<at::Tensor> run(const OperatorCall& call, std::span<const at::Tensor> slots,
+                              int32_t dither) const;
+};
+
+// A function whose argument is off by a unit, and whose float32 results come from numbers near one.
+struct NearOneArithmetic {
+  ExponentialArithmetic function;
+  bool is_softmax = false;
+  std::vector<at::Tensor> run(const OperatorCall& call, std::span<const at::Tensor> slots,
+                              int32_t dither) const;
+};
+
+// A rounding to integers, or a comparison, of numbers computed in float32 or float64, with near
+// ties flipped. In fp16 and bf16 no such run is needed: the reference's own rounding already flips
+// enough ties.
+struct RoundingArithmetic {
+  std::vector<ValueId> operands;
+  Discontinuity discontinuity;
+  double units;              // how near a tie is: across_near_discontinuities()
+  std::optional<Arg> other;  // what a comparison compares with
+  std::vector<at::Tensor> run(const OperatorCall& call, std::span<const at::Tensor> slots,
+                              int32_t dither) const;
+
+ private:
+  at::Tensor flipped(const at::Tensor& operand, std::span<const at::Tensor> slots) const;
+};
+
+// A long sum of float32, with the errors of one accumulator.
+struct LongSumArithmetic {
+  std::vector<ValueId> operands;
+  double terms;  // of each element
+  std::vector<at::Tensor> run(const OperatorCall& call, std::span<const at::Tensor> slots,
+                              int32_t dither) const;
+};
 
 class KernelArithmetic {
  public:
-  // Nothing of a step that kernels compute as PyTorch does.
+  // Returns nothing for a step that kernels compute as PyTorch does.
   static std::optional<KernelArithmetic> of(const Program& program, const AtenCall& step);
 
-  // The results of `call`, made of the same step; `slots` by value number. `dither`: other errors
-  // for each, of operands in TF32 (rounded_to_tf32()), of numbers near one, of means.
   std::vector<at::Tensor> run(const OperatorCall& call, std::span<const at::Tensor> slots,
                               int32_t dither) const;
-  // Of a convolution alone, with operands in TF32 and nothing else.
+  // Runs a convolution with operands in TF32 and no other change.
   std::vector<at::Tensor> run_in_tf32(const OperatorCall& call,
                                       std::span<const at::Tensor> slots) const;
-  bool is_convolution() const { return kind_ == Kind::kConvolution; }
-  bool is_rounding() const { return kind_ == Kind::kRounding; }
+  bool is_convolution() const { return std::holds_alternative<ConvolutionArithmetic>(kind_); }
+  bool is_rounding() const { return std::holds_alternative<RoundingArithmetic>(kind_); }
 
  private:
-  enum class Kind {
-    kConvolution,  // float32 operands in TF32, and what is cut off of the sums
-    kExponential,  // an argument off by a unit in its last place
-    kNearOne,      // so, and float32 results that come out of numbers near one
-    kRounding,     // to integers, and comparisons, of numbers computed in float32 or float64: near
-                // ties fall the other way. In half types the reference itself lets enough of them
-                // fall.
-    kLongSum,  // sums of float32 err as one accumulator does
-    kNorm      // so does the mean of a norm
-  };
-  KernelArithmetic() = default;
-  at::Tensor changed(const at::Tensor& operand, std::span<const at::Tensor> slots) const;
+  using Kind = std::variant<ConvolutionArithmetic, ExponentialArithmetic, NearOneArithmetic,
+                            RoundingArithmetic, LongSumArithmetic, NormArithmetic>;
+  explicit KernelArithmetic(Kind kind) : kind_(std::move(kind)) {}
 
-  at::Tensor beyond_near(const at::Tensor& operand, std::span<const at::Tensor> slots) const;
-
-  Kind kind_ = Kind::kConvolution;
-  std::vector<ValueId> operands_;
-  Jump jump_ = Jump::kMiddle;           // of kRounding
-  double units_ = 0;                    // of kRounding: how near a tie is (beyond_near_jumps())
-  std::optional<Arg> other_;            // of kRounding: what is compared with
-  bool is_softmax_ = false;             // of kNearOne
-  double terms_ = 0;                    // of kLongSum: for each element
-  std::optional<NormArithmetic> norm_;  // of kNorm
-  std::optional<ConvolutionArithmetic> convolution_;  // of kConvolution
+  Kind kind_;
 };
 
-}  // namespace kw
+}  // namespace kw::exec

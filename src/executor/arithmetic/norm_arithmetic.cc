@@ -5,18 +5,14 @@
 #include <numeric>
 #include <string_view>
 
+#include "executor/arithmetic/arguments.h"
 #include "executor/compare/accumulator.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
-// Numbers that deviate from their mean by less than this times it are equal, but for roundings.
+// Numbers are equal, apart from roundings, if they deviate by less than this share of their mean.
 constexpr double kEqual = 0x1p-20;
-
-ValueId norm_argument(const AtenCall& step, std::string_view name) {
-  const Arg* arg = step.find(name);
-  return arg && arg->is_value() ? arg->value() : -1;
-}
 
 bool flag(const AtenCall& step, std::string_view name) {
   const Arg* arg = step.find(name);
@@ -24,7 +20,7 @@ bool flag(const AtenCall& step, std::string_view name) {
   return value && *value;
 }
 
-// 0 where there is none.
+// Returns 0 if there is no such integer.
 int64_t integer(const AtenCall& step, std::string_view name) {
   const Arg* arg = step.find(name);
   const int64_t* value = arg ? std::get_if<int64_t>(&arg->v) : nullptr;
@@ -43,7 +39,7 @@ int64_t product(std::span<const int64_t> sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
 
-// Over how many of its last dimensions a layer norm goes; 0 where they are not those of its input.
+// Returns how many of the last dimensions a layer norm covers; 0 if they are not its input's.
 size_t normalized_rank(const AtenCall& step, const std::vector<int64_t>& shape) {
   const Arg* arg = step.find("normalized_shape");
   const auto* sizes = arg ? std::get_if<ArgList>(&arg->v) : nullptr;
@@ -93,7 +89,7 @@ std::optional<NormArithmetic> NormArithmetic::of(const Program& program, const A
     return out;
   }
   if (shape.size() < 2) return std::nullopt;
-  // The native form says how it is laid out, whatever its input's shape.
+  // The native form has its layout as arguments, and its input may have any shape.
   const int64_t samples = native_group ? integer(step, "N") : shape[0];
   const int64_t channels = native_group ? integer(step, "C") : shape[1];
   if (samples < 1 || channels < 1 || input.numel() % (samples * channels) != 0) return std::nullopt;
@@ -113,7 +109,15 @@ std::optional<NormArithmetic> NormArithmetic::of(const Program& program, const A
   return out;
 }
 
-at::Tensor NormArithmetic::run(std::span<const at::Tensor> slots, int32_t dither) const {
+std::vector<at::Tensor> NormArithmetic::run(const OperatorCall& call,
+                                            std::span<const at::Tensor> slots,
+                                            int32_t dither) const {
+  std::vector<at::Tensor> results = call.run(slots);
+  results[0].copy_(normed(slots, dither));
+  return results;
+}
+
+at::Tensor NormArithmetic::normed(std::span<const at::Tensor> slots, int32_t dither) const {
   const at::Tensor x = slots[input_].reshape(rows_);
   const auto [variance, mean] = at::var_mean(x, reduced_, /*correction=*/0, /*keepdim=*/true);
   const double terms = static_cast<double>(x.numel()) / static_cast<double>(mean.numel());
@@ -127,4 +131,4 @@ at::Tensor NormArithmetic::run(std::span<const at::Tensor> slots, int32_t dither
   return y.view(slots[input_].sizes());
 }
 
-}  // namespace kw
+}  // namespace kw::exec

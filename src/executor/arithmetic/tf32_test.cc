@@ -7,7 +7,7 @@
 
 #include "executor/replay/replay.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 TEST(Tf32, RoundsToTheNearestOfTenBits) {
@@ -82,4 +82,4 @@ TEST(Tf32, ConvolutionsOnlyAndOnlyWhenAsked) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,5 +1,5 @@
-// The part of libtorch that the executor uses, as one precompiled header: tensors and their free
-// functions, the dispatcher, inference mode. Nothing of torch::nn, autograd or optim.
+// The part of libtorch that the executor uses, as one precompiled header. It has tensors and their
+// free functions, the dispatcher and inference mode, and nothing of torch::nn, autograd or optim.
 #pragma once
 
 #include <ATen/ATen.h>

@@ -6,7 +6,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::exec {
 
 bool lacks_memory(const std::exception& error) {
   if (dynamic_cast<const c10::OutOfMemoryError*>(&error) ||
@@ -56,4 +56,4 @@ void check_specialization(const Kernel& kernel, const Launch& launch) {
   }
 }
 
-}  // namespace kw
+}  // namespace kw::exec

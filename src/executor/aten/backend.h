@@ -1,9 +1,9 @@
-// A device and a way to run compiled kernels on it: cpu (worker/interpreter.py in sandboxed
-// children) and cuda (machine code through the driver). Tests have a third, with C++ functions as
-// kernels.
+// A backend is a device and a way to run compiled kernels on it. The cpu backend runs
+// worker/interpreter.py in sandboxed children, the cuda backend runs machine code through the
+// driver. Tests have a third one, whose kernels are C++ functions.
 //
-// One thread, the executor's. Tensors given to a launch live on the backend's device. What goes
-// wrong is one of three exceptions, so that the replay can say whose fault it was.
+// A backend is used by one thread, the executor's. Tensors given to a launch live on the backend's
+// device. Failures are one of three exceptions, so that the replay can say whose fault it was.
 #pragma once
 
 #include <memory>
@@ -17,89 +17,91 @@
 #include "program/program.h"
 #include "runtime/protocol.h"
 
-namespace kw {
+namespace kw::exec {
 
-// The program did something it may not, or that cannot be run: a broken record, an operator that
-// refuses its arguments, an illegal access.
+// The program did something that is not allowed, or that cannot be run. Examples are a broken
+// record, an operator that refuses its arguments, and an illegal access.
 class ReplayError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// This backend cannot run the program, right or wrong: a construct outside the interpreter, a task
-// too large for memory or patience, an operator without float64 kernels.
+// This backend cannot run the program, whether it is right or wrong. Examples are a construct
+// outside the interpreter, a task that is too large for memory or time limits, and an operator
+// without float64 kernels.
 class NotJudged : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The device is lost to this process (a sticky CUDA error): only a new process can go on.
+// The device is lost to this process, by a sticky CUDA error. Only a new process can go on.
 class DeviceLost : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Whether what was thrown says that memory was lacking: PyTorch's allocators, libraries that
-// allocate for themselves, the driver.
+// Returns whether the error says that memory ran out, in PyTorch's allocators, in libraries that
+// allocate for themselves, or in the driver.
 bool lacks_memory(const std::exception& error);
 
 // One launch with everything but its tensors fixed.
 class PreparedLaunch {
  public:
   virtual ~PreparedLaunch() = default;
-  // `tensors` has one entry for each launch argument, undefined where the argument is none or a
-  // number. Enqueues on the current stream. False when bytes around a buffer were overwritten.
+  // Enqueues the launch on the current stream. `tensors` has one entry for each launch argument,
+  // which is undefined if the argument is None or a number. Returns false if bytes around a buffer
+  // were overwritten.
   virtual bool run(std::span<const at::Tensor> tensors) = 0;
 };
 
-// The kernels of one task, loaded. Outlives the launches it prepared.
+// The loaded kernels of one task. It must outlive the launches that it prepared.
 class KernelSet {
  public:
   virtual ~KernelSet() = default;
   virtual std::unique_ptr<PreparedLaunch> prepare(const Launch& launch) = 0;
 };
 
-class Replay;
-
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual at::Device device() const = 0;
-  // {"backend", "device", ...}: what hello reports beside the versions.
+  // Returns {"backend", "device", ...}, which hello reports together with the versions.
   virtual Json describe() const = 0;
   virtual std::unique_ptr<KernelSet> load(const std::vector<Kernel>& kernels) = 0;
-  // True when a kernel can reach no memory but its own buffers, so that masters of inputs and
-  // reference results may stay where they are while a candidate runs.
+  // Returns true if a kernel can reach no memory but its own buffers. Inputs and reference results
+  // may then stay where they are while a candidate runs.
   virtual bool isolated() const = 0;
-  // True when equal launches on equal bytes give equal bytes (no atomics race).
+  // Returns true if equal launches on equal bytes give equal bytes, so that no atomics race.
   virtual bool deterministic() const = 0;
-  // Puts results away until a candidate's kernels have run; null when there is no room. At most
-  // stow_bytes() of them are kept at a time.
-  virtual std::unique_ptr<Stowed> stow(const std::vector<at::Tensor>& tensors) {
-    return isolated() ? stow_in_place(tensors) : stow_on_host(tensors);
+  // Puts tensors where no kernel of a candidate reaches them. Returns null if there is no room. At
+  // most off_device_bytes() are kept at a time.
+  virtual std::unique_ptr<OffDeviceStore> store_off_device(const std::vector<at::Tensor>& tensors) {
+    return isolated() ? store_in_place(tensors) : store_on_host(tensors);
   }
-  virtual int64_t stow_bytes() const { return int64_t{4} << 30; }
-  // Where accesses outside of buffers are refused at once: whether guard bytes may be touched.
+  virtual int64_t off_device_bytes() const { return int64_t{4} << 30; }
+  // Lets kernels touch guard bytes, or not. Only backends that refuse accesses outside of buffers
+  // at once use it.
   virtual void open_guards(bool /*open*/) {}
-  // Does what the first trial would wait for, where that takes long: libraries, code of its own.
+  // Does slow work for which the first trial would have to wait, such as loading libraries and
+  // compiling the executor's own code.
   virtual void get_ready() {}
-  // Memory that nothing uses and that is kept for later goes back to the device.
+  // Gives cached memory that nothing uses back to the device.
   virtual void release_memory() {}
-  // The same after a request, where more is kept than this process's part of the device.
+  // Does the same after a request if more is cached than this process's part of the device.
   virtual void keep_own_part() {}
   virtual void synchronize() = 0;
   virtual void reset_peak_bytes() = 0;
   virtual int64_t peak_bytes() const = 0;
-  // Throws DeviceLost when an earlier error has made the device unusable.
+  // Throws DeviceLost if an earlier error has made the device unusable.
   virtual void check_alive() = 0;
 };
 
-// Bytes by which a pointer parameter must be aligned, or a number be divisible, because its kernel
-// was specialised so ("tt.divisibility"); 1 when it was not.
+// Returns by how many bytes a pointer parameter must be aligned, or by what a number must be
+// divisible, because its kernel was specialised for it ("tt.divisibility"). Returns 1 otherwise.
 int64_t divisibility(const Kernel& kernel, size_t param);
-// Indices of the parameters that launch arguments fill, in order.
+// Returns the indices of the parameters that launch arguments fill, in order.
 std::vector<size_t> runtime_params(const Kernel& kernel);
-// InputError when a number of the launch contradicts what its kernel was specialised for.
+// Throws InputError if a number of the launch contradicts what its kernel was specialised for.
 void check_specialization(const Kernel& kernel, const Launch& launch);
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -5,7 +5,7 @@
 #include "executor/aten/backend.h"
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 template <class Function>
@@ -55,4 +55,4 @@ const CudaDriver& cuda_driver() {
   return driver;
 }
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,5 +1,5 @@
-// The few entry points of the CUDA driver that launches and kept results need, found in
-// libcuda.so.1 at run time, so that nothing links against a driver. Compiled only where PyTorch has
+// The few entry points of the CUDA driver that launches and kept results need. They are found in
+// libcuda.so.1 at run time, so that nothing links against a driver. Compiled only if PyTorch has
 // CUDA.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace kw {
+namespace kw::exec {
 
 struct CudaDriver {
   decltype(&::cuModuleLoadData) module_load_data = nullptr;
@@ -29,12 +29,12 @@ struct CudaDriver {
   decltype(&::cuMemSetAccess) mem_set_access = nullptr;
   decltype(&::cuGetErrorString) get_error_string = nullptr;
 
-  // "what: an illegal memory access was encountered"; throws ReplayError unless `result` is
+  // Throws ReplayError ("what: an illegal memory access was encountered") unless `result` is
   // success.
   void check(CUresult result, const std::string& what) const;
 };
 
-// EnvironmentError when there is no driver, or one too old.
+// Returns the loaded driver. Throws EnvironmentError if there is none, or if it is too old.
 const CudaDriver& cuda_driver();
 
-}  // namespace kw
+}  // namespace kw::exec

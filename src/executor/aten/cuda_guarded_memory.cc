@@ -4,16 +4,16 @@
 
 #include "executor/aten/cuda_jit.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
-constexpr size_t kMostRanges = 64;  // a launch; as in the source
+constexpr size_t kMostRanges = 64;  // in one launch; the source has the same number
 struct Ranges {
   const uint8_t* data[kMostRanges];
   int64_t count[kMostRanges];
 };
 
-constexpr const char* kSource = R"cuda(
+constexpr const char* kOverwrittenSource = R"cuda(
 struct Ranges {
   const unsigned char* data[64];
   long long count[64];
@@ -33,7 +33,7 @@ extern "C" __global__ void overwritten(Ranges ranges, int pattern, bool* broken)
 
 bool note_overwritten_on_cuda(const std::vector<ByteRange>& ranges, int16_t pattern,
                               const at::Tensor& broken) {
-  const CUfunction function = jit_function(kSource, "overwritten");
+  const CUfunction function = jit_function(kOverwrittenSource, "overwritten");
   if (!function) return false;
   for (size_t begin = 0; begin < ranges.size(); begin += kMostRanges) {
     const size_t count = std::min(kMostRanges, ranges.size() - begin);
@@ -48,4 +48,4 @@ bool note_overwritten_on_cuda(const std::vector<ByteRange>& ranges, int16_t patt
   return true;
 }
 
-}  // namespace kw
+}  // namespace kw::exec

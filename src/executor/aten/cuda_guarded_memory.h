@@ -1,4 +1,4 @@
-// Guard bytes of many buffers, looked at by one kernel. Compiled only where PyTorch has CUDA.
+// Checks guard bytes of many buffers with one kernel. Compiled only if PyTorch has CUDA.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -6,16 +6,17 @@
 #include <cstdint>
 #include <vector>
 
-namespace kw {
+namespace kw::exec {
 
 struct ByteRange {
   const uint8_t* data;  // on the device
   int64_t count;
 };
 
-// Sets `broken`, one bool on the device, where a byte at an even address is not the lower one of
-// `pattern`, or at an odd one the upper. In stream order. False when the kernel cannot be compiled.
+// Sets `broken`, one bool on the device, if a byte at an even address is not the lower one of
+// `pattern`, or a byte at an odd address is not the upper one. Runs in stream order. Returns false
+// if the kernel cannot be compiled.
 bool note_overwritten_on_cuda(const std::vector<ByteRange>& ranges, int16_t pattern,
                               const at::Tensor& broken);
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -9,10 +9,10 @@
 
 #include "executor/aten/cuda_driver.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
-// The few entry points of NVRTC, whose headers not every wheel brings. 0 is success.
+// The few entry points of NVRTC that are needed; not every wheel has its headers. 0 is success.
 struct Nvrtc {
   using Program = void*;
   int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*);
@@ -22,7 +22,8 @@ struct Nvrtc {
   int (*destroy)(Program*);
 };
 
-// PyTorch's own library for its just-in-time kernels is linked against the NVRTC that it came with.
+// Finds NVRTC. PyTorch's own library for its just-in-time kernels is linked against the NVRTC that
+// it came with, so that library is tried first.
 const Nvrtc* nvrtc() {
   static const std::optional<Nvrtc> found = []() -> std::optional<Nvrtc> {
     for (const char* name : {"libcaffe2_nvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"}) {
@@ -95,4 +96,4 @@ void JitLaunch::start(void** addresses) const {
   driver.check(driver.launch_kernel_ex(&config, function, addresses, nullptr), what);
 }
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,5 +1,5 @@
-// CUDA code of the executor's own, compiled at run time for the device that is there, so that a
-// build needs no nvcc. Compiled only where PyTorch has CUDA.
+// Compiles the executor's own CUDA code at run time for the device in use, so that a build needs no
+// nvcc. Compiled only if PyTorch has CUDA.
 #pragma once
 
 #include <cuda.h>
@@ -8,16 +8,17 @@
 #include <string>
 #include <vector>
 
-namespace kw {
+namespace kw::exec {
 
-// The function `name` of `source`, compiled by NVRTC with `defines` ("-DX=1"). Compiled and loaded
-// once; lives as long as the process, in whose only context it is. Null when there is no NVRTC or
-// it refuses.
+// Returns the function `name` of `source`, compiled by NVRTC with `defines` ("-DX=1"). It is
+// compiled and loaded once, into the process's only context, and lives as long as the process.
+// Returns null if there is no NVRTC or if it refuses the source.
 CUfunction jit_function(const char* source, const char* name,
                         const std::vector<std::string>& defines = {});
 
-// `function` on PyTorch's current stream, with blocks and threads along x and `shared` bytes of
-// dynamic memory; each argument is of its parameter's type. Throws ReplayError with `what`.
+// Launches `function` on PyTorch's current stream, with blocks and threads along x and `shared`
+// bytes of dynamic shared memory. Each argument has its parameter's type. Throws ReplayError with
+// `what`.
 struct JitLaunch {
   CUfunction function;
   const char* what;
@@ -34,4 +35,4 @@ struct JitLaunch {
   void start(void** addresses) const;
 };
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -7,7 +7,7 @@
 #include "executor/aten/cuda_guarded_memory.h"
 #endif
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 int64_t align_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
@@ -51,7 +51,7 @@ DType dtype_of(at::ScalarType type) {
 
 namespace {
 
-// The storage of `tensor` as bytes, without a copy.
+// Returns the storage of `tensor` as bytes, without a copy.
 at::Tensor storage_bytes(const at::Tensor& tensor) {
   const int64_t count = static_cast<int64_t>(tensor.storage().nbytes());
   at::Tensor out = at::empty({0}, tensor.options().dtype(at::kByte));
@@ -84,8 +84,8 @@ at::Tensor Guards::bytes(int64_t count, bool fill_inside) {
     fill(raw, pattern_);
   } else {
     fill(raw.narrow(0, 0, begin), pattern_);
-    const int64_t behind = (begin + count) / 2 * 2;
-    fill(raw.narrow(0, behind, raw.numel() - behind), pattern_);
+    const int64_t after = (begin + count) / 2 * 2;
+    fill(raw.narrow(0, after, raw.numel() - after), pattern_);
   }
   void* data = static_cast<char*>(raw.data_ptr()) + begin;
   const auto end = [raw, begin, count, overwrites = overwrites_](void*) {
@@ -93,7 +93,7 @@ at::Tensor Guards::bytes(int64_t count, bool fill_inside) {
     try {
       const c10::InferenceMode inference;
       fill(raw.narrow(0, begin, count), kPoison);
-    } catch (const std::exception&) {  // of a device that is lost
+    } catch (const std::exception&) {  // a deleter must not throw; the device may be lost
     }
   };
   at::Tensor buffer = at::from_blob(data, {count}, {1}, end, options, device_);
@@ -174,4 +174,4 @@ bool Guards::intact() {
   return !broken_.defined() || !broken_.item<bool>();
 }
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 class GuardsTest : public testing::Test {
@@ -46,7 +46,7 @@ TEST_F(GuardsTest, WhatIsToBeOverwrittenIsWhenNobodyHoldsIt) {
       copies.erase(copies.begin());
       EXPECT_EQ(std::string(data, was.size()), was);  // the other one looks at it
       copies.clear();
-      // The guards hold the memory until they look at it.
+      // The guards hold the memory until they check it.
       EXPECT_EQ(std::string(data, was.size()) == was, !overwrites) << count;
     }
     EXPECT_TRUE(guards.intact());
@@ -123,4 +123,4 @@ TEST_F(GuardsTest, PoisonReachesTheWholeStorage) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,9 +1,9 @@
 #include "executor/aten/off_device_store.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
-class InPlace : public Stowed {
+class InPlace : public OffDeviceStore {
  public:
   explicit InPlace(std::vector<at::Tensor> tensors) : tensors_(std::move(tensors)) {}
   std::vector<at::Tensor> open() override { return tensors_; }
@@ -23,17 +23,17 @@ int64_t total_bytes(const std::vector<at::Tensor>& tensors) {
   return sum;
 }
 
-std::unique_ptr<Stowed> stow_in_place(std::vector<at::Tensor> tensors) {
+std::unique_ptr<OffDeviceStore> store_in_place(std::vector<at::Tensor> tensors) {
   return std::make_unique<InPlace>(std::move(tensors));
 }
 
-std::unique_ptr<Stowed> stow_on_host(const std::vector<at::Tensor>& tensors) {
+std::unique_ptr<OffDeviceStore> store_on_host(const std::vector<at::Tensor>& tensors) {
   std::vector<at::Tensor> out;
   for (const at::Tensor& tensor : tensors) {
     out.push_back(tensor.defined() ? tensor.to(at::kCPU, tensor.scalar_type(), false, true)
                                    : tensor);
   }
-  return stow_in_place(std::move(out));
+  return store_in_place(std::move(out));
 }
 
-}  // namespace kw
+}  // namespace kw::exec

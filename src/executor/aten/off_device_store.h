@@ -1,4 +1,4 @@
-// Tensors that are put away where no kernel of a candidate can reach them.
+// Tensors that are kept where no kernel of a candidate can reach them.
 #pragma once
 
 #include <memory>
@@ -6,23 +6,23 @@
 
 #include "executor/aten/aten.h"
 
-namespace kw {
+namespace kw::exec {
 
-class Stowed {
+class OffDeviceStore {
  public:
-  virtual ~Stowed() = default;
-  // The tensors, contiguous where they had to be copied, undefined where they were. Good until
-  // close(); not to be written to.
+  virtual ~OffDeviceStore() = default;
+  // Returns the tensors. Copied ones are contiguous; undefined ones stay undefined. They are valid
+  // until close() and must not be written to.
   virtual std::vector<at::Tensor> open() = 0;
-  // Nobody may use them any more.
+  // Ends the use of the tensors that open() returned.
   virtual void close() = 0;
 };
 
 int64_t total_bytes(const std::vector<at::Tensor>& tensors);
 
-// Stay where they are: for kernels that reach nothing but their buffers.
-std::unique_ptr<Stowed> stow_in_place(std::vector<at::Tensor> tensors);
-// Copies on the host.
-std::unique_ptr<Stowed> stow_on_host(const std::vector<at::Tensor>& tensors);
+// Keeps the tensors where they are, for backends whose kernels reach nothing but their buffers.
+std::unique_ptr<OffDeviceStore> store_in_place(std::vector<at::Tensor> tensors);
+// Copies the tensors to the host.
+std::unique_ptr<OffDeviceStore> store_on_host(const std::vector<at::Tensor>& tensors);
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -7,7 +7,7 @@
 #include "formats/base/error.h"
 #include "ops/operator.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 using c10::IValue;
@@ -36,7 +36,8 @@ bool is_number(const Arg& arg) {
          std::holds_alternative<bool>(arg.v);
 }
 
-// A number where the schema wants a tensor: takes part in type promotion as a Python number does.
+// Returns a number as a tensor, for a schema that requires one. It takes part in type promotion as
+// a Python number does.
 at::Tensor wrapped_number(const Arg& arg) {
   at::Tensor out = at::scalar_tensor(
       to_scalar(arg), at::TensorOptions().dtype(std::holds_alternative<double>(arg.v) ? at::kDouble
@@ -88,7 +89,7 @@ IValue list_to_ivalue(const ArgList& items, const c10::TypePtr& element, at::Dev
   }
 }
 
-// Arguments without tensors in them.
+// Converts an argument without tensors.
 IValue to_ivalue(const Arg& arg, const c10::Type& type, at::Device device) {
   if (type.kind() == TypeKind::OptionalType) {
     if (arg.is_none()) return IValue();
@@ -128,8 +129,8 @@ IValue to_ivalue(const Arg& arg, const c10::Type& type, at::Device device) {
   throw InputError("does not fit type " + type.str());
 }
 
-// Value numbers of an argument made of tensors; a number in it is refused (the caller handled the
-// plain one).
+// Returns the value numbers of an argument that is made of tensors. Refuses a number in it, because
+// the caller has handled a plain number.
 std::vector<ValueId> tensor_ids(const ArgList& items, bool optional = false) {
   std::vector<ValueId> out;
   for (const Arg& item : items) {
@@ -186,8 +187,9 @@ std::vector<ValueId> written_values(const AtenCall& call, const c10::FunctionSch
   return out;
 }
 
-// The record may claim more writes than the schema, among its arguments (batch_norm overwrites its
-// running statistics and does not say so), never fewer.
+// Checks the recorded writes. They may be more than the schema's, because batch_norm overwrites its
+// running statistics and its schema does not say so. They may not be fewer, and all must be
+// arguments.
 void check_writes(const AtenCall& call, const c10::FunctionSchema& schema) {
   const auto claims = [&](ValueId id) {
     return std::find(call.mutated.begin(), call.mutated.end(), id) != call.mutated.end();
@@ -248,7 +250,7 @@ OperatorCall::OperatorCall(const AtenCall& call, at::Device device) {
 }
 
 void OperatorCall::resolve(const AtenCall& call, at::Device device) {
-  // Records come from workers: PyTorch has operators that open files.
+  // Records come from workers that are not trusted, and PyTorch has operators that open files.
   if (!find_operator(call.op)) throw InputError(call.op + " is outside the operator table");
   const auto [name, overload] = dispatcher_name(call.op);
   handle_ = c10::Dispatcher::singleton().findSchema({name, overload});
@@ -338,4 +340,4 @@ std::vector<at::Tensor> OperatorCall::run(std::span<const at::Tensor> slots) con
   return results;
 }
 
-}  // namespace kw
+}  // namespace kw::exec

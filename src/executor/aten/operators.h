@@ -11,41 +11,42 @@
 #include "executor/aten/aten.h"
 #include "program/program.h"
 
-namespace kw {
+namespace kw::exec {
 
-// What an operator of the empty family leaves in its result.
+// What the memory holds that an operator of the empty family returns.
 enum class EmptyFill { kLeave, kZero, kPoison, kNumbers };
 
-// "aten.name.overload" in two halves, as the dispatcher wants them: "aten::name", "overload"
-// (empty for "default"). InputError when it is not of that form.
+// Splits "aten.name.overload" into "aten::name" and "overload", as the dispatcher needs them. The
+// overload is empty for "default". Throws InputError if `op` has another form.
 std::pair<std::string, std::string> dispatcher_name(const std::string& op);
 
-// InputError when it is no number.
+// Throws InputError if `arg` is no number.
 at::Scalar to_scalar(const Arg& arg);
 
-// True for empty, empty_like, empty_strided, new_empty, ...: results hold whatever was there.
+// Returns true for empty, empty_like, empty_strided, new_empty and the like, which do not
+// initialise their results.
 bool makes_empty(const std::string& op);
 
-// True when it reads the random generator (a dropout with probability 0 does not).
+// Returns true if the call reads the random generator. A dropout with probability 0 does not.
 bool reads_generator(const AtenCall& call);
 
 class OperatorCall {
  public:
-  // InputError when there is no such operator, an argument does not fit its schema, or `mutated`
-  // is not what the schema says.
+  // Throws InputError if there is no such operator, if an argument does not fit its schema, or if
+  // `mutated` contradicts the schema.
   OperatorCall(const AtenCall& call, at::Device device);
 
-  // Arguments are taken from `slots` by value number. Results in order, lists flattened, undefined
-  // where an optional tensor is absent.
+  // Runs the operator on arguments from `slots`, by value number. Returns the results in order,
+  // with lists flattened. The result for an absent optional tensor is undefined.
   std::vector<at::Tensor> run(std::span<const at::Tensor> slots) const;
 
   bool random() const { return random_; }
 
  private:
-  struct TensorHole {  // one stack entry made of tensors
+  struct TensorHole {  // one stack entry that is made of tensors
     enum Kind { kOne, kList, kOptionalList } kind;
     size_t entry;
-    std::vector<ValueId> values;  // -1 for none in an optional list
+    std::vector<ValueId> values;  // -1 for None in an optional list
   };
   void resolve(const AtenCall& call, at::Device device);
   void add_argument(const c10::Argument& schema, const Arg* arg, at::Device device);
@@ -57,4 +58,4 @@ class OperatorCall {
   bool random_ = false;
 };
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -6,7 +6,7 @@
 #include "formats/base/error.h"
 #include "program/task_json.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 AtenCall call_from(const std::string& op, const Json& args, std::vector<int> mutated = {}) {
@@ -161,4 +161,4 @@ TEST(Operators, EmptyFamily) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,4 +1,4 @@
-// What the time of a request is spent on.
+// Measures on what the time of a request is spent.
 #pragma once
 
 #include <chrono>
@@ -7,13 +7,13 @@
 
 #include "executor/aten/backend.h"
 
-namespace kw {
+namespace kw::exec {
 
-// Adds to `out`, seconds by phase; it and `backend` must outlive this.
+// Adds seconds by phase to `out`. `out` and `backend` must outlive this.
 class Phases {
  public:
   Phases(Backend& backend, std::map<std::string, double>& out) : backend_(backend), out_(out) {}
-  // What ran since the last call, or since the construction, belongs to `phase`.
+  // Counts the time since the last call, or since the construction, to `phase`.
   void end(const char* phase) {
     backend_.synchronize();
     const auto now = Clock::now();
@@ -28,4 +28,4 @@ class Phases {
   Clock::time_point last_ = Clock::now();
 };
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -9,10 +9,10 @@
 #include <set>
 #include <string_view>
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
-// cuDNN's number of a network's kind (cudnnRNNMode_t).
+// Returns cuDNN's number for a kind of network (cudnnRNNMode_t).
 std::optional<int64_t> mode_of(std::string_view op) {
   static const std::map<std::string_view, int64_t> modes = {{"aten.rnn_relu.input", 0},
                                                             {"aten.rnn_tanh.input", 1},
@@ -29,7 +29,8 @@ T constant(const AtenCall& call, std::string_view name, T otherwise) {
   return value ? *value : otherwise;
 }
 
-// The weights of `call`, when all of them are inputs that are there, on a GPU and nobody else's.
+// Returns the weights of `call` if all of them are among `inputs`, on a GPU, and share no storage;
+// otherwise nothing.
 std::vector<at::Tensor> weights_of(const Program& program, const AtenCall& call,
                                    const std::vector<at::Tensor>& inputs) {
   const Arg* params = call.find("params");
@@ -61,15 +62,15 @@ void flatten_recurrent_weights(const Program& program, const std::vector<at::Ten
     const std::vector<at::Tensor> weights = weights_of(program, *call, inputs);
     const bool both_ways = constant(*call, "bidirectional", false);
     const int64_t layers = constant<int64_t>(*call, "num_layers", 1);
-    const int64_t of_layer = constant(*call, "has_biases", true) ? 4 : 2;  // not with projections
+    const int64_t of_layer = constant(*call, "has_biases", true) ? 4 : 2;  // without projections
     if (static_cast<int64_t>(weights.size()) != of_layer * layers * (both_ways ? 2 : 1)) continue;
     try {
       at::_cudnn_rnn_flatten_weight(weights, of_layer, weights[0].size(1), *mode,
                                     weights[1].size(1), 0, layers,
                                     constant(*call, "batch_first", false), both_ways);
-    } catch (const c10::Error&) {  // a dtype that cuDNN has not: the weights stay where they are
+    } catch (const c10::Error&) {  // cuDNN does not have the dtype: the weights stay where they are
     }
   }
 }
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,4 +1,4 @@
-// Weights of recurrent networks as cuDNN likes them.
+// Lays out weights of recurrent networks as cuDNN expects them.
 #pragma once
 
 #include <vector>
@@ -6,13 +6,13 @@
 #include "executor/aten/aten.h"
 #include "program/program.h"
 
-namespace kw {
+namespace kw::exec {
 
-// Puts the weights of each LSTM, GRU and RNN of `program` that are inputs of it one behind the
-// other in one piece of memory, as torch.nn.LSTM.flatten_parameters does in a user's process; cuDNN
-// copies them in every call otherwise. `inputs`: of the program, the first ones at least; those
-// that are weights are set to their new place. Nothing happens to weights elsewhere than on a GPU,
-// that share memory, or that cuDNN refuses.
+// Moves the weights of each LSTM, GRU and RNN of `program` into one contiguous block of memory. In
+// a user's process torch.nn.LSTM.flatten_parameters does this; without it cuDNN copies the weights
+// in every call. `inputs` are the program's first inputs at least; weights among them are set to
+// their new place. Weights stay where they are if they are not inputs, not on a GPU, share memory,
+// or are refused by cuDNN.
 void flatten_recurrent_weights(const Program& program, const std::vector<at::Tensor>& inputs);
 
-}  // namespace kw
+}  // namespace kw::exec

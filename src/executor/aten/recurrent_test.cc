@@ -6,10 +6,10 @@
 
 #include "executor/device/test_backend.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
-// Of x [5, 2, 8], h and c [2, 2, 16] and two layers of weights without biases.
+// Takes x [5, 2, 8], h and c [2, 2, 16], and two layers of weights without biases.
 Program lstm(Json params) {
   Json values = {value_json("float32", {5, 2, 8}, 0),  value_json("float32", {2, 2, 16}, 1),
                  value_json("float32", {2, 2, 16}, 2), value_json("float32", {64, 8}, 3),
@@ -71,4 +71,4 @@ TEST(Recurrent, WeightsThatShareMemoryStayWhereTheyAre) {
 #endif
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,6 +1,6 @@
 #include "executor/aten/seeds.h"
 
-namespace kw {
+namespace kw::exec {
 
 uint64_t derive_seed(uint64_t seed, Purpose purpose) {
   // splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
@@ -12,10 +12,10 @@ uint64_t derive_seed(uint64_t seed, Purpose purpose) {
 
 void seed_generators(uint64_t seed) { at::manual_seed(seed); }
 
-at::Generator generator_of_its_own(at::Device device, uint64_t seed) {
+at::Generator separate_generator(at::Device device, uint64_t seed) {
   at::Generator generator = at::globalContext().defaultGenerator(device).clone();
   generator.set_current_seed(seed);
   return generator;
 }
 
-}  // namespace kw
+}  // namespace kw::exec

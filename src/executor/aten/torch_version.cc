@@ -8,7 +8,7 @@
 #include "executor/aten/aten.h"
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::exec {
 
 std::string loaded_torch_version() {
   Dl_info info{};
@@ -34,4 +34,4 @@ void check_torch_version() {
                          " is loaded: build again (make build PYTHON=...)");
 }
 
-}  // namespace kw
+}  // namespace kw::exec

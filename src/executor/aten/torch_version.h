@@ -1,14 +1,14 @@
-// Which PyTorch this process has loaded, against which it was built.
+// Compares the PyTorch that this process has loaded with the one that it was built with.
 #pragma once
 
 #include <string>
 
-namespace kw {
+namespace kw::exec {
 
-// Version of the PyTorch whose libraries are loaded, from the version.py beside them; empty when
-// there is none.
+// Returns the version of the loaded PyTorch, from the version.py in its package; empty if there is
+// none.
 std::string loaded_torch_version();
-// EnvironmentError when it is another than the one this binary was built with.
+// Throws EnvironmentError if the loaded version differs from the one this binary was built with.
 void check_torch_version();
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 constexpr int64_t kStretch = int64_t{1} << 16;
@@ -26,4 +26,4 @@ at::Tensor summed_by_one_accumulator(const at::Tensor& product, const at::Tensor
   return product + scale * noise * accumulator_error(terms);
 }
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -9,19 +9,19 @@
 #include "executor/compare/cuda_compare.h"
 #endif
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 constexpr int64_t kPart = int64_t{1} << 22;  // elements in float64 at a time
 
-// Elements where one is NaN or infinite and the other is not the same.
+// Returns where one element is NaN or infinite and the other is not the same.
 at::Tensor nonfinite_differs(const at::Tensor& a, const at::Tensor& b) {
   const at::Tensor nan_differs = a.isnan().ne(b.isnan());
   const at::Tensor infinite = a.isinf().logical_or(b.isinf());
   return nan_differs.logical_or(infinite.logical_and(a.ne(b)));
 }
 
-// Adds a part, flat, of all three.
+// Adds one flat part of all three tensors.
 void add_part(const at::Tensor& got, const at::Tensor& expected, const at::Tensor& oracle,
               Comparison& out) {
   const at::Tensor g = got.to(at::kDouble), e = expected.to(at::kDouble),
@@ -57,7 +57,7 @@ class SectionSums {
   explicit SectionSums(at::IntArrayRef sizes) {
     for (int64_t size : sizes) by_dim_.push_back(at::zeros({4, size}, at::kDouble));
   }
-  // `begin`: where the part starts in dimension 0.
+  // Adds a part that starts at `begin` in dimension 0.
   void add(const at::Tensor& g, const at::Tensor& e, const at::Tensor& o, int64_t begin) {
     const at::Tensor ok = o.isfinite().logical_and(e.isfinite()).logical_and(g.isfinite());
     const std::vector<at::Tensor> squares = {zero_where_not(ok, (g - o).square()),
@@ -81,7 +81,7 @@ class SectionSums {
   std::vector<at::Tensor> by_dim_;
 };
 
-// A vector as a matrix of stretches. Behind its end stand NaNs, which nothing counts.
+// Returns a vector as a matrix of stretches. It is padded with NaN, which is never counted.
 at::Tensor in_stretches(const at::Tensor& vector) {
   const int64_t step = vector_step(vector.numel());
   const int64_t stretches = (vector.numel() + step - 1) / step;
@@ -160,4 +160,4 @@ Comparison compare(const at::Tensor& got, const at::Tensor& expected, const at::
   return compare_in_parts(got, expected, oracle, device, sections);
 }
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,47 +1,50 @@
-// One pass over an answer, the answer that was expected and the fp64 oracle: the sums that errors
-// are made of, in float64. On a GPU one fused kernel reads each tensor once (cuda_compare.h);
-// elsewhere, and where there is no compiler for it, PyTorch's operators do it a part at a time.
+// Computes the float64 sums that errors are made of, in one pass over an answer, the expected
+// answer and the fp64 oracle. On a GPU one fused kernel reads each tensor once (cuda_compare.h).
+// Elsewhere, or without a compiler for that kernel, PyTorch's operators do it a part at a time.
 #pragma once
 
 #include <vector>
 
 #include "executor/aten/aten.h"
 
-namespace kw {
+namespace kw::exec {
 
 struct Comparison {
-  // `got` against the oracle: over elements finite in both; oracle_* over its finite ones.
-  double error_sum = 0, error_max = 0;    // of squares; of magnitudes
-  double oracle_sum = 0, oracle_max = 0;  // the same
-  int64_t both = 0, oracles = 0;
-  int64_t sound = 0;  // finite in both, or equal
-  // `got` against `expected`.
-  int64_t different = 0;      // other bits
-  int64_t nonfinite = 0;      // one is NaN or infinite, and the other is not the same
+  // Compares `got` with the oracle over elements finite in both; oracle_* are over the oracle's
+  // finite elements.
+  double error_sum = 0, error_max = 0;    // sum of squares, largest magnitude
+  double oracle_sum = 0, oracle_max = 0;  // sum of squares, largest magnitude
+  int64_t both = 0, oracles = 0;          // elements finite in both; in the oracle
+  int64_t sound = 0;                      // elements finite in both, or equal
+  // Compares `got` with `expected`.
+  int64_t different = 0;  // elements with other bits
+  int64_t nonfinite = 0;  // elements of which one is NaN or infinite, and the other not the same
   double allclose_worst = 0;  // max of |g - e| / (1e-2 + 1e-2 |e|) over elements finite in both
-  // For each dimension [4, size], on the host: over the elements of each cross-section that are
-  // finite in all three, squared errors of `got` and of `expected`, the oracle's squares, and how
-  // many there are. Cross-sections of a vector are stretches of vector_step(size) elements. Empty
-  // unless asked for, when `got` has the bits of `expected`, and of scalars.
+  // For each dimension a tensor [4, size] on the host. For each cross-section its rows are the
+  // squared errors of `got`, those of `expected`, the oracle's squares, and the number of elements,
+  // over elements that are finite in all three. Cross-sections of a vector are stretches of
+  // vector_step(size) elements. Empty unless asked for, if `got` has the bits of `expected`, and
+  // for scalars.
   std::vector<at::Tensor> sections;
 };
 
-// Elements of one stretch of a vector of `size`: 16, and more where there would be over 4096.
+// Returns the elements of one stretch of a vector of `size`: 16, or more if there would be over
+// 4096 stretches.
 int64_t vector_step(int64_t size);
 
-// Shapes must agree, and dtypes of `got` and `expected`; a tensor may live elsewhere than `device`,
-// where the work is done. The oracle is float64 or of the same dtype.
+// Compares on `device`; tensors may live elsewhere. All shapes must agree, and the dtypes of `got`
+// and `expected`. The oracle is float64 or of the same dtype.
 Comparison compare(const at::Tensor& got, const at::Tensor& expected, const at::Tensor& oracle,
                    at::Device device, bool sections);
 
-// The same by PyTorch's operators, whatever the device.
+// Does the same by PyTorch's operators, on any device.
 Comparison compare_in_parts(const at::Tensor& got, const at::Tensor& expected,
                             const at::Tensor& oracle, at::Device device, bool sections);
 
-// A tensor's elements as integers of their size.
+// Returns a tensor's elements as integers of their size.
 at::Tensor bits(const at::Tensor& tensor);
 
-// Returns `values` with 0 in place of the elements that `keep` does not hold.
+// Returns `values` with 0 where `keep` is false.
 at::Tensor zero_where_not(const at::Tensor& keep, const at::Tensor& values);
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -9,16 +9,16 @@
 #include "executor/compare/cuda_compare.h"
 #endif
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// The device that compare() is fused on, where there is one.
+// Returns the device on which compare() is fused, if there is one.
 at::Device device() { return at::globalContext().hasCUDA() ? at::kCUDA : at::kCPU; }
 
-// The definitions of compare.h, element by element.
+// Computes the definitions of compare.h element by element.
 Comparison naive(const at::Tensor& got, const at::Tensor& expected, const at::Tensor& oracle) {
   const auto flat = [](const at::Tensor& t) { return t.to(at::kDouble).contiguous().view(-1); };
   const at::Tensor gs = flat(got), es = flat(expected), os = flat(oracle);
@@ -163,4 +163,4 @@ TEST(Compare, LargeTensorsAreSummedWhole) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

@@ -8,11 +8,11 @@
 #include "executor/aten/guarded_memory.h"
 #include "executor/compare/compare.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 constexpr double kFewestInSection = 16;  // elements of a cross-section that says something
-// By themselves so many say whether something is left out, or taken from elsewhere.
+// So many elements alone show whether something is left out, or taken from elsewhere.
 constexpr double kFewestAlone = 4, kLeftOut = 0.25;
 
 double smallest_normal(at::ScalarType dtype) {
@@ -26,7 +26,7 @@ double smallest_normal(at::ScalarType dtype) {
   }
 }
 
-// Sums over one cross-section, or several that stand beside one another.
+// Sums over one cross-section, or over several adjacent ones.
 struct Sums {
   double candidate = 0, reference = 0, oracle = 0, count = 0;
   int64_t first = 0;
@@ -37,7 +37,7 @@ struct Sums {
   }
 };
 
-// Of Comparison::sections along one dimension, one by one.
+// Returns the sums of each cross-section along one dimension of Comparison::sections.
 std::vector<Sums> sums_of(const at::Tensor& sums) {
   const at::Tensor plain = sums.contiguous();
   const auto rows = plain.accessor<double, 2>();
@@ -48,8 +48,8 @@ std::vector<Sums> sums_of(const at::Tensor& sums) {
   return out;
 }
 
-// Those of too few elements are taken together with those that follow, the last with as many before
-// as will do: small elements must be seen beside them.
+// Groups cross-sections of too few elements with those that follow. The last group takes as few
+// cross-sections before it as needed, so that small elements still show in it.
 std::vector<Sums> groups_of(const std::vector<Sums>& sections) {
   std::vector<Sums> out;
   for (const Sums& one : sections) {
@@ -84,14 +84,14 @@ void find_worst(const at::Tensor& sums, int64_t dim, at::ScalarType dtype, Secti
   }
 }
 
-// Sums over all dimensions but one, [4, size]: squares of errors, of changes, of changed values,
-// and how many elements changed.
+// For each dimension sums over all others, [4, size]: squares of errors, of changes and of changed
+// values, and the number of elements that changed.
 class ChangeSums {
  public:
   explicit ChangeSums(at::IntArrayRef sizes) {
     for (int64_t size : sizes) by_dim_.push_back(at::zeros({4, size}, at::kDouble));
   }
-  // A part along dimension 0.
+  // Adds a part that starts at `begin` in dimension 0.
   void add(const at::Tensor& got, const at::Tensor& expected, const at::Tensor& before,
            int64_t begin) {
     const at::Tensor change = expected - before;
@@ -114,7 +114,7 @@ class ChangeSums {
     constexpr double kOfChange = 0.1, kRoundings = 4;
     return std::all_of(by_dim_.begin(), by_dim_.end(), [&](const at::Tensor& sums) {
       const at::Tensor allowed = sums[1].sqrt() * kOfChange + sums[2].sqrt() * (kRoundings * eps);
-      // Written so that NaN fails.
+      // The comparison is written so that NaN fails.
       return sums[0].sqrt().le(allowed).logical_or(sums[3].lt(kFewestInSection)).all().item<bool>();
     });
   }
@@ -149,4 +149,4 @@ SectionError worst_section(const std::vector<at::Tensor>& sums, const at::Tensor
   return worst;
 }
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,24 +1,26 @@
-// Errors of cross-sections: all elements of an output that share one index of one dimension; of a
-// vector, neighbours.
+// Errors of cross-sections. A cross-section is all elements of an output that share one index of
+// one dimension; in a vector it is a stretch of adjacent elements.
 //
-// The RMS of a whole tensor is ruled by its large values. Where scales differ along a dimension
-// (a column a million times smaller than the next), a candidate could leave the small ones out and
-// still be near in RMS; its error in that cross-section is then near 1.
+// Large values dominate the RMS of a whole tensor. If scales differ along a dimension, as with a
+// column a million times smaller than the next, a candidate could leave the small ones out and
+// still be near in RMS. Its error in that cross-section is then near 1.
 #pragma once
 
 #include <vector>
 
 #include "executor/aten/aten.h"
 
-namespace kw {
+namespace kw::exec {
 
-// The cross-section that is furthest beyond what it may err. `excess` is the candidate's relative
-// RMS error divided by what is allowed: kSectionFactor times the reference's own in the same
-// cross-section, and at least the square root of the dtype's epsilon, which is far from both
-// rounding and from a result that was left out. Cross-sections of fewer than 16 finite elements
-// are taken together with those that follow, the last with those before, and say nothing where all
-// are so few; one of four elements or more may not be off by a quarter by itself. Values below the
-// dtype's normal range say nothing. `index` is that of the first.
+// The cross-section whose error is furthest beyond what is allowed. `excess` is the candidate's
+// relative RMS error divided by what is allowed. Allowed is kSectionFactor times the reference's
+// error in the same cross-section, or the square root of the dtype's epsilon if that is more. That
+// root is far from rounding and far from a result that was left out.
+//
+// Cross-sections of fewer than 16 finite elements are measured together with those that follow, and
+// the last ones with those before. If all together are fewer, they say nothing. A cross-section of
+// four elements or more may also not be off by a quarter alone. Values below the dtype's normal
+// range say nothing. `index` is that of the first cross-section of a group.
 struct SectionError {
   double excess = 0;
   int64_t dim = -1, index = -1;
@@ -26,13 +28,14 @@ struct SectionError {
 };
 constexpr double kSectionFactor = 64;
 
-// Of Comparison::sections (compare.h), of a `candidate`.
+// Returns the worst cross-section in `sums`, which is Comparison::sections of a `candidate`.
 SectionError worst_section(const std::vector<at::Tensor>& sums, const at::Tensor& candidate);
 
-// Whether each cross-section of `got`, made of `before` in place, changed as that of `expected`
-// did: RMS(got - expected) is at most a tenth of RMS(expected - before), and the rounding of what
-// changed. A whole tensor's change is ruled by its large rows. Shapes agree; all are floats.
+// Returns whether each cross-section of `got` changed as that of `expected` did; both were made
+// from `before` in place. RMS(got - expected) may be a tenth of RMS(expected - before), plus the
+// rounding of what changed. Large rows dominate the change of a whole tensor, so each is looked at.
+// Shapes must agree, and all tensors are floats.
 bool sections_updated_alike(const at::Tensor& got, const at::Tensor& expected,
                             const at::Tensor& before);
 
-}  // namespace kw
+}  // namespace kw::exec

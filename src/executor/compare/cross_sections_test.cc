@@ -6,7 +6,7 @@
 
 #include "executor/compare/compare.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 SectionError worst(const at::Tensor& candidate, const at::Tensor& reference,
@@ -14,7 +14,7 @@ SectionError worst(const at::Tensor& candidate, const at::Tensor& reference,
   const Comparison sums = compare(candidate, reference, oracle, candidate.device(), true);
   return worst_section(sums.sections, candidate);
 }
-// Columns whose scales run over twelve orders of magnitude, in fp32 with fp32's own rounding.
+// The columns' scales cover twelve orders of magnitude, in fp32 with fp32's own rounding.
 struct Sides {
   at::Tensor oracle, reference;
 };
@@ -127,4 +127,4 @@ TEST(Sections, NotANumberAndInfinityAreLeftToOthers) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

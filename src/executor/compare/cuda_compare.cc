@@ -5,17 +5,18 @@
 
 #include "executor/aten/cuda_jit.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
-// Elements as a matrix of R rows and C columns. A block takes a tile of width x kColumns columns
-// and as many rows as fit; a thread some columns of each row. GOT and ORACLE are element types.
+// The elements are a matrix of R rows and C columns. A block takes a tile of width x kColumns
+// columns and tile_rows rows; a thread takes some columns of each row. GOT and ORACLE are element
+// types.
 //
 // Sums of squares are float64 throughout, so the order of additions (atomics) moves them by a few
-// units of the 53rd bit. Arithmetic is what the kernel waits for, not memory: a thread counts in
-// integers, takes maxima of magnitudes by their bits, and keeps what concerns values that are not
-// finite off the usual path. Loads come before what is done with them, so that they overlap.
-constexpr const char* kSource = R"cuda(
+// units of the 53rd bit. The kernel is bound by arithmetic, not by memory. So a thread counts in
+// integers, takes maxima of magnitudes by their bits, and keeps work for values that are not finite
+// off the usual path. Loads come before their use, so that they overlap.
+constexpr const char* kCompareSource = R"cuda(
 typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -166,7 +167,7 @@ extern "C" __global__ void compare(const GOT* got, const GOT* expected, const OR
 }
 )cuda";
 
-constexpr int64_t kThreads = 256, kColumns = 4, kSums = 10;  // as in the source
+constexpr int64_t kThreads = 256, kColumns = 4, kSums = 10;  // the same as in the source
 constexpr int64_t kMostColumns = int64_t{1} << 25;           // 1 GiB of sums
 
 const char* type_name(at::ScalarType type) {
@@ -184,15 +185,15 @@ const char* type_name(at::ScalarType type) {
   }
 }
 
-// Of types that have a name; null when it cannot be compiled.
+// Returns the kernel for types that have a name, or null if it cannot be compiled.
 CUfunction function_for(at::ScalarType got, at::ScalarType oracle) {
   return jit_function(
-      kSource, "compare",
+      kCompareSource, "compare",
       {std::string("-DGOT=") + type_name(got), std::string("-DORACLE=") + type_name(oracle)});
 }
 
-// Where the dimensions are parted into rows and columns: columns enough for a coalesced read, and
-// no more than rows where that can be.
+// Returns the dimension at which columns begin. It takes as few inner dimensions as give 64
+// columns, which is enough for a coalesced read.
 int64_t split_of(at::IntArrayRef sizes) {
   int64_t columns = 1, split = static_cast<int64_t>(sizes.size());
   while (split > 1 && columns < 64) columns *= sizes[--split];
@@ -205,7 +206,7 @@ int64_t product(at::IntArrayRef sizes, int64_t begin, int64_t end) {
   return out;
 }
 
-// Of sums [4, product of sizes[begin, end)]: for each of those dimensions [4, size].
+// Appends [4, size] for each dimension in [begin, end), from sums [4, product of these sizes].
 void add_dims(const at::Tensor& sums, at::IntArrayRef sizes, int64_t begin, int64_t end,
               std::vector<at::Tensor>& out) {
   std::vector<int64_t> shape = {4};
@@ -220,7 +221,7 @@ void add_dims(const at::Tensor& sums, at::IntArrayRef sizes, int64_t begin, int6
   }
 }
 
-// Many small tensors by one transfer.
+// Copies many small tensors to the host by one transfer.
 std::vector<at::Tensor> on_host(const std::vector<at::Tensor>& tensors) {
   std::vector<at::Tensor> flat, out;
   for (const at::Tensor& tensor : tensors) flat.push_back(tensor.reshape({-1}));
@@ -302,4 +303,4 @@ std::optional<Comparison> compare_on_cuda(const at::Tensor& got, const at::Tenso
   return out;
 }
 
-}  // namespace kw
+}  // namespace kw::exec

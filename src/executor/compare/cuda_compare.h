@@ -1,14 +1,14 @@
-// compare() as one kernel, compiled at run time by the NVRTC that comes with PyTorch.
+// Computes compare() by one kernel, compiled at run time by the NVRTC that comes with PyTorch.
 #pragma once
 
 #include <optional>
 
 #include "executor/compare/compare.h"
 
-namespace kw {
+namespace kw::exec {
 
-// Nothing for dtypes that the kernel does not know (integers), and when it cannot be compiled.
+// Returns nothing for dtypes that the kernel does not have (integers), or if it cannot be compiled.
 std::optional<Comparison> compare_on_cuda(const at::Tensor& got, const at::Tensor& expected,
                                           const at::Tensor& oracle, bool sections);
 
-}  // namespace kw
+}  // namespace kw::exec

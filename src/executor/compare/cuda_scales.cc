@@ -5,11 +5,11 @@
 #include "executor/aten/cuda_jit.h"
 #include "executor/aten/guarded_memory.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
-// A block counts in shared memory. Exponents of one tensor are few, so atomics meet there; still
-// they keep up with memory.
+// A block counts in shared memory. The exponents of one tensor are few, so atomics collide there,
+// but they still keep up with memory.
 constexpr const char* kScalesSource = R"cuda(
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -41,7 +41,7 @@ std::optional<std::vector<int64_t>> count_exponents_on_cuda(const at::Tensor& nu
   if (numbers.scalar_type() != at::kDouble) return std::nullopt;
   const CUfunction function = jit_function(kScalesSource, "count_exponents");
   if (!function) return std::nullopt;
-  // In whatever order.
+  // The order of elements does not matter.
   const at::Tensor x = numbers.is_non_overlapping_and_dense() ? numbers : numbers.contiguous();
   const at::Tensor counts = at::zeros({places}, x.options().dtype(at::kLong));
   constexpr int64_t kThreads = 512, kMostBlocks = 4 * 132;
@@ -56,4 +56,4 @@ std::optional<std::vector<int64_t>> count_exponents_on_cuda(const at::Tensor& nu
   return std::vector<int64_t>(data, data + places);
 }
 
-}  // namespace kw
+}  // namespace kw::exec

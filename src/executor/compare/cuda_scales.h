@@ -1,4 +1,4 @@
-// What scale_gap() counts, as one kernel compiled at run time by the NVRTC that comes with PyTorch.
+// Counts for scale_gap() by one kernel, compiled at run time by the NVRTC that comes with PyTorch.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 #include "executor/aten/aten.h"
 
-namespace kw {
+namespace kw::exec {
 
-// How many of a float64 tensor's numbers have each exponent e, of m 2^e with 0.5 <= |m| < 1: at
-// place e + `zero` of so many. Zeros, NaN and infinities do not count. Nothing for other dtypes,
-// and where the kernel cannot be compiled.
+// Counts how many of a float64 tensor's numbers m 2^e, 0.5 <= |m| < 1, have each exponent e. The
+// count for e is at place e + `zero` of `places`. Zeros, NaN and infinities do not count. Returns
+// nothing for other dtypes, or if the kernel cannot be compiled.
 std::optional<std::vector<int64_t>> count_exponents_on_cuda(const at::Tensor& numbers, int zero,
                                                             int places);
 
-}  // namespace kw
+}  // namespace kw::exec

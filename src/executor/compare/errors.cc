@@ -10,7 +10,7 @@
 #include "executor/compare/cross_sections.h"
 #include "executor/compare/scales.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 constexpr int64_t kSlice = int64_t{1} << 22;
@@ -95,19 +95,20 @@ void candidate_errors(const at::Tensor& candidate, const at::Tensor& reference,
 }
 
 void section_errors(const at::Tensor& candidate, const at::Tensor& reference,
-                    const at::Tensor& fallen, const at::Tensor& oracle, OutputErrors& errors) {
+                    const at::Tensor& ties_flipped, const at::Tensor& oracle,
+                    OutputErrors& errors) {
   const auto against = [&](const at::Tensor& other) {
     return compare(candidate, other, oracle, candidate.device(), true);
   };
   Comparison compared = against(reference);
-  if (fallen.defined()) {
-    const Comparison other = against(fallen);
+  if (ties_flipped.defined()) {
+    const Comparison other = against(ties_flipped);
     if (other.different == 0) {
       errors.section_excess = 0;
       return;
     }
-    // Twice the error of what has fallen, and four that fall, where that is more than the
-    // reference's own error allows.
+    // Twice the error of flipped ties is allowed, and the error of four ties, where that is more
+    // than the reference's own error allows.
     constexpr double kShare = 2 / kSectionFactor, kFew = 4;
     const double few = kFew * std::pow(errors.near_worst * errors.oracle_rms / kSectionFactor, 2);
     for (size_t d = 0; d < std::min(compared.sections.size(), other.sections.size()); ++d) {
@@ -127,7 +128,7 @@ void small_errors(const at::Tensor& candidate, const at::Tensor& reference,
 
 bool bit_equal(const at::Tensor& a, const at::Tensor& b) {
   const at::Tensor x = a.reshape({-1}), y = b.reshape({-1});
-  // On a device a comparison takes a byte for each element; from the host it takes a copy.
+  // A comparison on a device takes a byte for each element. From the host it takes a copy.
   const int64_t part = x.device() == y.device() ? int64_t{1} << 28 : kSlice;
   bool equal = true;
   for (int64_t begin = 0; begin < x.numel() && equal; begin += part) {
@@ -163,9 +164,11 @@ bool updated_alike(const at::Tensor& got, const at::Tensor& expected, const at::
   const at::Tensor g = got.reshape({-1}), e = expected.reshape({-1}), b = before.reshape({-1}),
                    x = oracle.exact.reshape({-1});
   struct Updates {
-    at::Tensor off, value, by;  // doubles: got - expected, expected, expected - before; 0 where the
-                                // expected or the old one is not finite
-    at::Tensor kept, stays;     // got what was there before; and has to, in fp64 too
+    // Doubles: got - expected, expected, expected - before. They are 0 where the expected or the
+    // old element is not finite.
+    at::Tensor off, value, by;
+    at::Tensor kept;   // `got` has the old element
+    at::Tensor stays;  // the reference and fp64 have the old element
   };
   const auto visit = [&](const auto& take) {
     for_slices(g.numel(), [&](int64_t begin, int64_t end) {
@@ -213,7 +216,7 @@ bool overlaps(at::IntArrayRef sizes, at::IntArrayRef strides) {
     if (sizes[d] > 1) dims.emplace_back(std::abs(strides[d]), sizes[d]);
   }
   std::sort(dims.begin(), dims.end());
-  int64_t reach = 0;  // of the dimensions inside
+  int64_t reach = 0;  // of the dimensions with smaller strides
   for (const auto& [stride, size] : dims) {
     if (stride <= reach) return true;
     reach += stride * (size - 1);
@@ -237,4 +240,4 @@ std::string meta_difference(const Value& candidate, const Value& reference) {
   return "";
 }
 
-}  // namespace kw
+}  // namespace kw::exec

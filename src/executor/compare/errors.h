@@ -1,15 +1,15 @@
-// How far outputs are from one another (compare.h does the sums), on the device of the candidate's
-// output; the other tensors may live on the host.
+// Measures how far outputs are from each other, from the sums of compare.h. It works on the device
+// of the candidate's output; the other tensors may live on the host.
 #pragma once
 
 #include "executor/aten/aten.h"
 #include "program/program.h"
 #include "runtime/protocol.h"
 
-namespace kw {
+namespace kw::exec {
 
-// Errors of `got` against the fp64 `oracle`, over elements finite in both. Relative to the
-// oracle's RMS; where that is zero, absolute.
+// Errors of `got` against the fp64 `oracle`, over elements finite in both. They are relative to the
+// oracle's RMS, or absolute if that is zero.
 struct ErrorSums {
   double rms = 0, worst = 0;
   double oracle_rms = 0, oracle_max = 0;
@@ -18,55 +18,60 @@ struct ErrorSums {
 };
 ErrorSums error_against(const at::Tensor& got, const at::Tensor& oracle, at::Device device);
 
-// Fills what the reference alone decides: dtype, reference_*, oracle_*.
+// Returns the errors that the reference alone decides: reference_*, oracle_*, finite, elements.
 OutputErrors reference_errors(const at::Tensor& reference, const at::Tensor& oracle,
                               at::Device device);
-// Adds what the candidate decides. Shapes and dtypes must agree.
+// Adds the errors that the candidate decides. Shapes and dtypes must agree.
 void candidate_errors(const at::Tensor& candidate, const at::Tensor& reference,
                       const at::Tensor& oracle, OutputErrors& errors);
 
-// The cross-sections anew, held to another run of the reference; and to twice the error of `fallen`
-// where it is defined and that is more.
+// Measures the cross-sections again, against the errors of another run of the reference. If
+// `ties_flipped` is defined, twice its error is allowed where that is more.
 void section_errors(const at::Tensor& candidate, const at::Tensor& reference,
-                    const at::Tensor& fallen, const at::Tensor& oracle, OutputErrors& errors);
+                    const at::Tensor& ties_flipped, const at::Tensor& oracle, OutputErrors& errors);
 
-// The error of the elements of magnitude below `gap` (scales.h) in the place of the worst
-// cross-section's, where it is worse.
+// Replaces the error of the worst cross-section by that of the elements of magnitude below `gap`
+// (scales.h), if that is worse.
 void small_errors(const at::Tensor& candidate, const at::Tensor& reference,
                   const at::Tensor& oracle, double gap, OutputErrors& errors);
 
-// Equal bytes, element by element (NaN equals the same NaN, 0 is not -0). Shapes must agree.
+// Returns whether all bytes are equal: NaN equals the same NaN, and 0 is not -0. Shapes must agree.
 bool bit_equal(const at::Tensor& a, const at::Tensor& b);
-// RMS(a - b) / RMS(b) over finite elements; infinite when the non-finite ones differ, or when
-// integers differ at all.
+// Returns RMS(a - b) / RMS(b) over finite elements. Returns infinity if the non-finite ones differ,
+// or if integers differ at all.
 double distance(const at::Tensor& a, const at::Tensor& b);
 
-// What an update in place is held to beside what the reference made of it.
+// What an update in place is held to, together with what the reference made of it.
 struct UpdateOracle {
-  at::Tensor exact;  // what float64 makes of it
-  double error = 0;  // RMS of what the reference made, less `exact`
+  at::Tensor exact;  // the updated tensor in float64
+  double error = 0;  // the reference's RMS error against `exact`
 };
-// RMS of what a run left, less `exact`, over elements that are finite in both.
+// Returns the RMS of `after`, which a run left, less `exact`, over elements that are finite in
+// both.
 double update_error(const at::Tensor& after, const at::Tensor& exact);
 
-// Whether `got` is what `expected` is, each made of `before` in place: what stays in the reference
-// and in fp64 is left bit for bit, RMS(got - exact) is at most four times the reference's, or five
-// units in the last place of RMS(expected - before), and the rounding of a few operations on what
-// changed. So an update that is small beside the tensor, or that changes little of it, cannot be
-// left out. Nor can one element be left out, or written where nothing changes: an element may be
-// off by a tenth of the RMS change of those that change, by a thousandth where it does not, and by
-// the rounding; and what is as before must be expected to be, but for the last place. Each
-// cross-section is held to its own change too (sections.h).
-// Bits of integers; non-finite elements must agree. Shapes and dtypes must too.
+// Returns whether `got` is updated as `expected` is; both were made from `before` in place.
+//
+// - RMS(got - exact) is at most four times the reference's, or five units in the last place of
+//   RMS(expected - before), plus the rounding of a few operations on what changed. So an update
+//   that is small compared with the tensor, or that changes little of it, cannot be left out.
+// - An element may be off by a tenth of the RMS change of those that change, or by a thousandth if
+//   it does not change, plus the rounding. So no element can be left out, or written where nothing
+//   changes.
+// - An element that is left as before must be expected to stay, apart from the last place. One that
+//   stays in the reference and in fp64 must stay bit for bit.
+// - Each cross-section is also held to its own change (cross_sections.h).
+//
+// Integers must be equal. Non-finite elements, shapes and dtypes must agree.
 bool updated_alike(const at::Tensor& got, const at::Tensor& expected, const at::Tensor& before,
                    const UpdateOracle& oracle);
 
-// "contiguous, contiguous" style comparison of recorded metadata; empty when equal. Strides count
-// by class only: the order of dimensions larger than 1 and whether they are dense.
+// Returns how recorded dtype or shape differ, or that only the candidate's elements share memory.
+// Returns an empty text if there is no such difference. Other strides are not compared.
 std::string meta_difference(const Value& candidate, const Value& reference);
 
-// Whether two elements may lie in one place: some dimension's step is within the reach of smaller
-// ones.
+// Returns whether two elements may have the same address, because some dimension's stride is within
+// the reach of those with smaller strides.
 bool overlaps(at::IntArrayRef sizes, at::IntArrayRef strides);
 
-}  // namespace kw
+}  // namespace kw::exec

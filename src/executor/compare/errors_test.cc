@@ -7,7 +7,7 @@
 
 #include "executor/aten/guarded_memory.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -17,7 +17,7 @@ at::Tensor doubles(std::vector<double> values) {
   return at::tensor(at::ArrayRef<double>(values), at::kDouble);
 }
 
-// The definition of protocol.h, element by element.
+// Computes the definition of protocol.h element by element.
 ErrorSums naive(const at::Tensor& got, const at::Tensor& oracle) {
   const at::Tensor g = got.to(at::kDouble).contiguous(), o = oracle.to(at::kDouble).contiguous();
   double errors = 0, worst = 0, scale = 0, largest = 0;
@@ -123,13 +123,12 @@ TEST(Metrics, DistanceSeesRoundingAndPoison) {
   EXPECT_EQ(distance(at::arange(3), at::arange(3) + 1), kInfinity);
 }
 
-// Where the reference's update is exact.
+// The reference's update is exact here.
 bool alike(const at::Tensor& got, const at::Tensor& expected, const at::Tensor& before) {
   return updated_alike(got, expected, before, {expected.to(at::kDouble), 0});
 }
 
-// What an update does counts, however small it is beside the tensor, or however little of it
-// changes.
+// An update counts, even if it is small compared with the tensor, or changes little of it.
 TEST(Metrics, UpdatesAreComparedByWhatTheyChange) {
   at::manual_seed(5);
   for (const at::ScalarType type : {at::kFloat, at::kHalf, at::kBFloat16}) {
@@ -142,7 +141,7 @@ TEST(Metrics, UpdatesAreComparedByWhatTheyChange) {
     at::Tensor elsewhere = before.clone();
     elsewhere.select(1, 8).copy_(row.select(1, 7));
     EXPECT_FALSE(alike(elsewhere, row, before));
-    // An average that moves by a twentieth, computed in another order.
+    // An average moves by a twentieth, computed in another order.
     const at::Tensor x = at::randn({64, 1024}, type);
     const at::Tensor moved = before.mul(0.95).add(x, 0.05);
     const at::Tensor exact = before.to(at::kDouble).mul(0.95).add(x.to(at::kDouble), 0.05);
@@ -151,7 +150,7 @@ TEST(Metrics, UpdatesAreComparedByWhatTheyChange) {
     EXPECT_FALSE(updated_alike(before, moved, before, oracle));
     EXPECT_FALSE(updated_alike(before.mul(0.95), moved, before, oracle));
   }
-  // One element of many that is left out, or written though it was to stay.
+  // One element of many is left out, or written although it has to stay.
   const at::Tensor cache = at::zeros({256, 256}), fresh = at::randn({256, 256}).sin() * 2 + 1;
   at::Tensor missing = fresh.clone();
   missing[255][255] = 0;
@@ -160,11 +159,11 @@ TEST(Metrics, UpdatesAreComparedByWhatTheyChange) {
   half.slice(1, 1).copy_(fresh.slice(1, 1));
   stray.copy_(half)[7][0] = fresh[7][0];
   EXPECT_FALSE(alike(stray, half, cache));
-  // What products in TF32 are off by, where the reference's are, and where they are not.
+  // Products in TF32 are this far off. It is allowed only if the reference's are, too.
   const at::Tensor near = fresh + at::randn({256, 256}) * 5e-4;
   EXPECT_TRUE(updated_alike(near, fresh, cache, {fresh.to(at::kDouble), 2e-4}));
   EXPECT_FALSE(alike(near, fresh, cache));
-  // A mean in a half type: what rounds away may stay, what does not may not.
+  // In a mean of a half type, an element may stay only if its change rounds away.
   const at::Tensor usage = at::full({8}, 0.125, at::kBFloat16);
   const at::Tensor used = usage.mul(0.95).add(at::arange(8).to(at::kBFloat16) * 0.003);
   EXPECT_FALSE(alike(usage, used, usage));
@@ -173,14 +172,14 @@ TEST(Metrics, UpdatesAreComparedByWhatTheyChange) {
   EXPECT_TRUE(alike(before.add(x.sub(before), 1e-4), moved, before));
   EXPECT_FALSE(alike(before, moved, before));
   EXPECT_FALSE(alike(before.mul(0.9998), moved, before));
-  // What stays, stays bit for bit: elements that fade by their last place are gone one day.
+  // What stays must stay bit for bit: elements that fade by their last place vanish in the end.
   const at::Tensor old = at::randn({64, 64}).to(at::kBFloat16);
   at::Tensor written = old.clone(), faded = old.mul(0.995);
   written[3] = 1;
   faded[3] = 1;
   EXPECT_TRUE(alike(written.clone(), written, old));
   EXPECT_FALSE(alike(faded, written, old));
-  // What stays by rounding alone may be one off.
+  // What stays only because of rounding may be off by one unit.
   EXPECT_TRUE(updated_alike(old.mul(0.995), old, old, {old.to(at::kDouble) * 0.998, 0.01}));
   const at::Tensor nan = at::full({1000}, NAN);
   EXPECT_FALSE(alike(nan, moved, before));
@@ -190,7 +189,7 @@ TEST(Metrics, UpdatesAreComparedByWhatTheyChange) {
   EXPECT_FALSE(alike(count, count.add(1), count));
 }
 
-// A row that changes by a thousandth of what others do is its own measure.
+// A row that changes by a thousandth of what others do is held to its own change.
 TEST(Metrics, UpdatesOfSmallRowsAreCompared) {
   at::manual_seed(6);
   for (const at::ScalarType type : {at::kFloat, at::kHalf, at::kBFloat16}) {
@@ -236,4 +235,4 @@ TEST(Metrics, MetadataDifferences) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

@@ -11,12 +11,12 @@
 #include "executor/compare/cuda_scales.h"
 #endif
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 constexpr int64_t kFewestOnASide = 16;  // elements on either side
-// One in so many, too. Of numbers around zero one in 300 is below a thousandth of the largest,
-// which is where half types look for gaps.
+// One in this many elements must be on either side, too. Of numbers around zero, one in 300 is
+// below a thousandth of the largest, where half types look for gaps.
 constexpr int64_t kOneIn = 1024, kOneInOfHalves = 64;
 constexpr int kBinades = 2200;  // of float64
 constexpr int kZeroExponent = 1100;
@@ -44,7 +44,8 @@ Histogram exponents_in_parts(const at::Tensor& oracle) {
   return out;
 }
 
-// Whether so many numbers are so many binades below the largest. As a rule nothing is so small.
+// Returns whether at least `enough` numbers are `binades` binades below the largest. Usually none
+// are so small.
 bool has_small(const at::Tensor& oracle, int binades, int64_t enough) {
   const at::Tensor size = oracle.abs();
   const at::Tensor largest = size.masked_fill(size.isfinite().logical_not(), 0).max();
@@ -52,7 +53,7 @@ bool has_small(const at::Tensor& oracle, int binades, int64_t enough) {
   return small.sum().item<int64_t>() >= enough;
 }
 
-// Empty where it says nothing of gaps.
+// Returns the histogram of exponents, or an empty one if there can be no gap.
 Histogram exponents(const at::Tensor& oracle, int binades, int64_t enough) {
 #ifdef KW_WITH_CUDA
   if (oracle.is_cuda()) {
@@ -109,4 +110,4 @@ SectionError error_below(double gap, const at::Tensor& candidate, const at::Tens
   return out;
 }
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,21 +1,21 @@
-// Outputs whose elements are of scales far apart, without a dimension that parts them: scores among
-// which the masked ones are -1e9. The error of the whole is ruled by the large ones, and everything
-// else could be left out. So the small ones are measured by themselves.
+// Outputs whose elements have two scales far apart that no dimension separates, such as scores of
+// which masked ones are -1e9. The large elements dominate the error of the whole, and everything
+// else could be left out. So the small ones are measured alone.
 #pragma once
 
 #include "executor/aten/aten.h"
 #include "executor/compare/cross_sections.h"
 
-namespace kw {
+namespace kw::exec {
 
-// The number that parts the small elements of `oracle` (float64) from the large ones, where nothing
-// is near it: no magnitude for as many binades as `dtype` has bits, ten at least, and a
-// 1024th of the elements (of half types a 64th), and 16, on either side. 0 where there is no such
-// gap. Elements that are zero or not finite are on neither side. The widest gap counts.
+// Returns a number in the widest gap between small and large magnitudes of `oracle` (float64), or 0
+// if there is no gap. A gap is at least as many binades without any magnitude as `dtype` has bits,
+// and at least ten. On either side there must be a 1024th of the elements (a 64th for half types),
+// and at least 16. Elements that are zero or not finite are on neither side.
 double scale_gap(const at::Tensor& oracle, at::ScalarType dtype);
 
-// The error of the elements of magnitude below `gap`, allowed as in a cross-section.
+// Returns the error of the elements of magnitude below `gap`, with what a cross-section may err.
 SectionError error_below(double gap, const at::Tensor& candidate, const at::Tensor& reference,
                          const at::Tensor& oracle);
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -9,10 +9,10 @@
 #include "executor/compare/cuda_scales.h"
 #endif
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
-// Scores of magnitude 1, one in five of them masked.
+// Returns scores of magnitude 1, of which one in five is masked.
 at::Tensor scores(double mask) {
   at::manual_seed(2);
   const at::Tensor masked = at::rand({64, 200}).lt(0.2);
@@ -51,7 +51,7 @@ TEST(Scales, TheSmallOnesAreMeasuredByThemselves) {
 }
 
 #ifdef KW_WITH_CUDA
-// One kernel counts there what operators count here.
+// On a GPU one kernel counts what operators count on the CPU.
 TEST(Scales, AreTheSameOnAGpu) {
   if (!at::globalContext().hasCUDA()) GTEST_SKIP() << "no GPU";
   at::manual_seed(4);
@@ -98,4 +98,4 @@ TEST(Scales, WhatIsFlushedIsNoError) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

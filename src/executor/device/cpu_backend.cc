@@ -10,7 +10,7 @@
 #include "formats/base/error.h"
 #include "program/task_json.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 // A storage in a memory file between two guard regions.
@@ -50,7 +50,7 @@ class InterpretedBuffer {
 [[noreturn]] void raise(const JobResult& result, const std::string& kernel) {
   const std::string text = kernel + " in the interpreter: " + result.message;
   switch (result.status) {
-    case JobResult::Status::kKilled:  // a wild pointer
+    case JobResult::Status::kKilled:  // by a wild pointer
     case JobResult::Status::kFlooded:
       throw ReplayError(text);
     case JobResult::Status::kRefused:  // an access outside the launch's buffers
@@ -92,7 +92,8 @@ class InterpretedLaunch : public PreparedLaunch {
     }
     const JobResult result = pool_.run(std::move(job));
     if (!result.ok()) raise(result, kernel_.name);
-    // Whatever the compiled kernel is said to write: what it hides must show.
+    // All buffers are copied, also those that the kernel is not said to write, so that hidden
+    // writes show.
     for (InterpretedBuffer& buffer : buffers) buffer.copy_back();
     return std::all_of(buffers.begin(), buffers.end(),
                        [](const InterpretedBuffer& buffer) { return buffer.intact(); });
@@ -137,7 +138,7 @@ class InterpretedKernels : public KernelSet {
   const bool& open_guards_;
 };
 
-// A line such as "VmHWM:   123 kB" of /proc/self/status, in bytes; 0 when absent.
+// Returns the bytes of a line such as "VmHWM:   123 kB" of /proc/self/status; 0 if it is absent.
 int64_t status_bytes(const std::string& key) {
   std::ifstream status("/proc/self/status");
   std::string line;
@@ -198,4 +199,4 @@ std::unique_ptr<Backend> make_cpu_backend(CpuBackendConfig config) {
   return std::make_unique<CpuBackend>(std::move(config));
 }
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,7 +1,7 @@
-// The cpu backend: operators on CPU tensors, launches by worker/interpreter.py in sandboxed
+// The cpu backend runs operators on CPU tensors, and launches by worker/interpreter.py in sandboxed
 // children (docs/formats/protocol.md, request "interpret"). A child maps copies of the buffers of
-// its own launch, with guard regions of poison around each, and nothing else; what the kernel's
-// compiled code writes is copied back.
+// its own launch and nothing else; each copy has guard regions of poison around it. All buffers are
+// copied back afterwards.
 #pragma once
 
 #include <chrono>
@@ -10,14 +10,14 @@
 #include "executor/aten/backend.h"
 #include "worker/worker_pool.h"
 
-namespace kw {
+namespace kw::exec {
 
 struct CpuBackendConfig {
   WorkerConfig worker;  // started at the first launch
-  UniqueFd zygote;      // lent by the supervisor (SharedZygote::lend); none: one of its own
+  UniqueFd zygote;      // lent by the supervisor (SharedZygote::lend); none: starts its own
   std::chrono::milliseconds launch_deadline{60000};
 };
 
 std::unique_ptr<Backend> make_cpu_backend(CpuBackendConfig config);
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -6,7 +6,7 @@
 #include "executor/trial/trial.h"
 #include "worker/jobs.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 using std::chrono::milliseconds;
@@ -172,4 +172,4 @@ TEST(CpuBackendOnProcesses, DescribesItselfAndItsPeak) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

@@ -13,7 +13,7 @@
 #include "executor/device/launch_params.h"
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 constexpr int64_t kStaticSharedLimit = 48 << 10;  // above it a function must opt in
@@ -26,8 +26,8 @@ struct CudaFunction {
 
 CUstream current_stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
 
-// As triton/backends/nvidia/driver.c launches: clusters for several CTAs, programmatic stream
-// serialization, cooperative grids.
+// Launches as triton/backends/nvidia/driver.c does: with clusters for several CTAs, programmatic
+// stream serialization and cooperative grids.
 class CudaLaunch : public PreparedLaunch {
  public:
   CudaLaunch(const Kernel& kernel, const Launch& launch, CUfunction function)
@@ -57,7 +57,7 @@ class CudaLaunch : public PreparedLaunch {
       if (tensors[a].defined()) params_.set_pointer(a, tensors[a].data_ptr());
     }
     for (const TensorMapParams& map : maps_) set_tensor_map(map, tensors[map.arg].data_ptr());
-    // Freed at the end of this call, in stream order.
+    // Scratch memory is freed at the end of this call, in stream order.
     const at::Tensor global = scratch(global_scratch_), profile = scratch(profile_scratch_);
     params_.set_scratch(global.defined() ? global.data_ptr() : nullptr,
                         profile.defined() ? profile.data_ptr() : nullptr);
@@ -93,7 +93,7 @@ class CudaLaunch : public PreparedLaunch {
     attributes_.push_back(attribute);
   }
 
-  // As fillTMADescriptorTiled of triton/backends/nvidia/driver.c.
+  // Does what fillTMADescriptorTiled of triton/backends/nvidia/driver.c does.
   void set_tensor_map(const TensorMapParams& map, void* address) {
     static constexpr std::array<uint32_t, 5> kElementStrides{1, 1, 1, 1, 1};
     CUtensorMap encoded{};
@@ -147,7 +147,7 @@ class CudaKernels : public KernelSet {
     CudaFunction loaded;
     driver.check(driver.module_load_data(&loaded.module, kernel.compiled->cubin.data()),
                  "loading " + kernel.name);
-    loaded_.emplace(index, loaded);  // unloaded from here on, whatever follows
+    loaded_.emplace(index, loaded);  // from here on the destructor unloads it
     CudaFunction& entry = loaded_[index];
     driver.check(
         driver.module_get_function(&entry.function, entry.module, kernel.compiled->symbol.c_str()),
@@ -222,15 +222,16 @@ class CudaBackend : public Backend {
   }
   bool isolated() const override { return false; }
   bool deterministic() const override { return false; }
-  std::unique_ptr<Stowed> stow(const std::vector<at::Tensor>& tensors) override {
-    return stow_unmapped(tensors);
+  std::unique_ptr<OffDeviceStore> store_off_device(
+      const std::vector<at::Tensor>& tensors) override {
+    return store_unmapped(tensors);
   }
-  // What is left is for the candidates, whose inputs and results there are several times.
-  int64_t stow_bytes() const override {
+  // The rest is for candidates, of whose inputs and results there are several copies.
+  int64_t off_device_bytes() const override {
     return static_cast<int64_t>(properties_.totalGlobalMem / 5 * 3) / sharers_;
   }
-  // The kernels that compare float32 and count exponents, cuBLAS and cuDNN: about a second, while
-  // workers import torch.
+  // Compiles the kernels that compare float32 and count exponents, and loads cuBLAS and cuDNN. That
+  // takes about a second, while workers import torch.
   void get_ready() override {
     c10::InferenceMode inference;
     const auto options = at::TensorOptions().dtype(at::kFloat).device(device());
@@ -281,4 +282,4 @@ std::unique_ptr<Backend> make_cuda_backend(int sharers) {
   return std::make_unique<CudaBackend>(sharers);
 }
 
-}  // namespace kw
+}  // namespace kw::exec

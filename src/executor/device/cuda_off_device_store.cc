@@ -7,7 +7,7 @@
 #include "executor/aten/backend.h"
 #include "executor/aten/cuda_driver.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 constexpr size_t kAlignment = 512;
@@ -19,7 +19,7 @@ void synchronize() {
   if (error != cudaSuccess) throw DeviceLost(cudaGetErrorString(error));
 }
 
-class Unmapped : public Stowed {
+class Unmapped : public OffDeviceStore {
  public:
   ~Unmapped() override {
     const CudaDriver& driver = cuda_driver();
@@ -28,7 +28,7 @@ class Unmapped : public Stowed {
     if (memory_) driver.mem_release(memory_);
   }
 
-  // False when there is no room.
+  // Copies the tensors. Returns false if there is no room.
   bool take(const std::vector<at::Tensor>& tensors) {
     size_t end = 0;
     for (const at::Tensor& tensor : tensors) {
@@ -116,10 +116,10 @@ class Unmapped : public Stowed {
 
 }  // namespace
 
-std::unique_ptr<Stowed> stow_unmapped(const std::vector<at::Tensor>& tensors) {
+std::unique_ptr<OffDeviceStore> store_unmapped(const std::vector<at::Tensor>& tensors) {
   auto out = std::make_unique<Unmapped>();
   if (!out->take(tensors)) return nullptr;
   return out;
 }
 
-}  // namespace kw
+}  // namespace kw::exec

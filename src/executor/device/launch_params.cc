@@ -9,7 +9,7 @@
 #include "executor/aten/backend.h"
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 template <class T>
@@ -43,7 +43,7 @@ template <class T>
 std::array<std::byte, 8> integer(const Arg& value) {
   constexpr int64_t kHigh =
       sizeof(T) < 8 ? static_cast<int64_t>(std::numeric_limits<T>::max()) : INT64_MAX;
-  // u64 beyond 2^63 arrives as the negative number of the same bits.
+  // A u64 of 2^63 or more arrives as the negative number of the same bits.
   constexpr int64_t kLow =
       sizeof(T) == 8 ? INT64_MIN : static_cast<int64_t>(std::numeric_limits<T>::min());
   return bytes_of(static_cast<T>(as_integer(value, kLow, kHigh)));
@@ -135,4 +135,4 @@ void LaunchParams::set_scratch(const void* global, const void* profile) {
   slots_[slots_.size() - 1] = bytes_of(profile);
 }
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,5 +1,5 @@
-// The parameter block of a kernel launch: each number stored in the width and format that the
-// kernel's signature names, pointers left open. Plain C++, for any device.
+// The parameter block of a kernel launch. Each number is stored in the width and format that the
+// kernel's signature names, and pointers are set later. Plain C++, for any device.
 #pragma once
 
 #include <array>
@@ -11,32 +11,34 @@
 
 #include "program/program.h"
 
-namespace kw {
+namespace kw::exec {
 
-// What cuTensorMapEncodeTiled takes for one host tensor descriptor, innermost dimension first.
+// The arguments of cuTensorMapEncodeTiled for one host tensor descriptor, innermost dimension
+// first.
 struct TensorMapParams {
-  size_t arg = 0;  // launch argument: the tensor whose address it holds
+  size_t arg = 0;  // the launch argument that holds the tensor's address
   int element_type = 0, swizzle = 0, rank = 0;
   std::array<uint64_t, 5> sizes{};    // elements
   std::array<uint64_t, 5> strides{};  // bytes; rank - 1 of them: the innermost is one element
   std::array<uint32_t, 5> box{};      // elements
 };
 
-// The tensor maps of a launch. InputError when descriptor, shape and compiled form do not fit.
+// Returns the tensor maps of a launch. Throws InputError if descriptor, shape and compiled form do
+// not fit together.
 std::vector<TensorMapParams> tensor_maps(const Kernel& kernel, const Launch& launch);
 
 class LaunchParams {
  public:
-  // InputError when an argument does not fit its type. Room is kept for the two scratch pointers
+  // Throws InputError if an argument does not fit its type. Keeps room for the two scratch pointers
   // that follow the arguments.
   LaunchParams(const Kernel& kernel, const Launch& launch);
   LaunchParams(const LaunchParams&) = delete;
 
   void set_pointer(size_t arg, const void* pointer);
-  // The 128 bytes of a CUtensorMap for a descriptor argument.
+  // Sets the 128 bytes of a CUtensorMap for a descriptor argument.
   void set_tensor_map(size_t arg, const void* map);
   void set_scratch(const void* global, const void* profile);
-  // One address for each parameter, as cuLaunchKernel takes them. Valid while this lives.
+  // Returns one address for each parameter, as cuLaunchKernel takes them. Valid while this lives.
   void** addresses() { return addresses_.data(); }
   size_t count() const { return slots_.size(); }
 
@@ -50,8 +52,8 @@ class LaunchParams {
   std::vector<void*> addresses_;
 };
 
-// The bytes of `value` as a parameter of Triton type `type` ("i1", "i32", "u64", "fp16", ...),
-// at most eight, zero beyond its width.
+// Returns the bytes of `value` as a parameter of Triton type `type` ("i1", "i32", "u64", "fp16",
+// ...). There are at most eight, and they are zero beyond its width.
 std::array<std::byte, 8> encode_scalar(std::string_view type, const Arg& value);
 
-}  // namespace kw
+}  // namespace kw::exec

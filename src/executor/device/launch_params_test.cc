@@ -7,7 +7,7 @@
 #include "executor/device/test_backend.h"
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 uint64_t bits(std::string_view type, Arg value) {
@@ -136,4 +136,4 @@ TEST(LaunchParams, NumbersMustBeDivisibleAsSpecialised) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

@@ -10,7 +10,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::exec {
 
 MemoryFile::MemoryFile(int64_t bytes) : bytes_(bytes) {
   fd_.reset(memfd_create("kernelwright-buffer", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -32,4 +32,4 @@ MemoryFile::~MemoryFile() {
   if (data_) munmap(data_, bytes_);
 }
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,16 +1,16 @@
-// An anonymous file in memory that another process may map: sealed against resizing, so that a
-// hostile holder of the descriptor can change its bytes and nothing else.
+// An anonymous file in memory that another process may map. It is sealed against resizing, so that
+// a hostile holder of the descriptor can change its bytes and nothing else.
 #pragma once
 
 #include <cstdint>
 
 #include "worker/process/unique_fd.h"
 
-namespace kw {
+namespace kw::exec {
 
 class MemoryFile {
  public:
-  // EnvironmentError when the system is out of memory or descriptors. `bytes` > 0.
+  // Throws EnvironmentError if the system is out of memory or descriptors. `bytes` > 0.
   explicit MemoryFile(int64_t bytes);
   MemoryFile(MemoryFile&& other) noexcept;
   MemoryFile& operator=(MemoryFile&&) = delete;
@@ -26,4 +26,4 @@ class MemoryFile {
   int64_t bytes_ = 0;
 };
 
-}  // namespace kw
+}  // namespace kw::exec

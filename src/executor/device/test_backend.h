@@ -1,5 +1,5 @@
-// For tests: a backend on CPU tensors whose kernels are C++ functions, and short ways to write
-// programs and tasks down.
+// For tests: a backend on CPU tensors whose kernels are C++ functions, and functions that make
+// programs and tasks.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 #include "executor/aten/backend.h"
 #include "program/task_json.h"
 
-namespace kw {
+namespace kw::exec {
 
 using FakeKernel = std::function<void(std::span<const at::Tensor>)>;
 
@@ -33,21 +33,21 @@ class FakeBackend : public Backend {
   }
 };
 
-// {"dtype", "shape", ...} of a contiguous value.
+// Returns {"dtype", "shape", ...} of a contiguous value.
 Json value_json(const std::string& dtype, const std::vector<int64_t>& shape, int storage);
 Json step_json(const std::string& op, Json args, std::vector<int> results,
                std::vector<int> mutated = {});
 Json launch_json(int kernel, Json args);
 Program make_program(Json values, std::vector<int> inputs, Json steps, std::vector<int> outputs,
                      const std::vector<Kernel>& kernels = {});
-// A kernel of pointer parameters of which the named ones are written.
+// Returns a kernel that writes the parameters in `writes`.
 Kernel make_kernel(const std::string& name, const std::vector<std::string>& types,
                    std::vector<int> writes);
-// A task without parameters: `inputs` makes the arguments of `forward`.
+// Returns a task without parameters, in which `inputs` makes the arguments of `forward`.
 Task make_task(Program inputs, Program forward, std::vector<Kernel> kernels = {});
-// Random float32 inputs of these shapes.
+// Returns a program that makes random float32 inputs of these shapes.
 Program random_inputs(const std::vector<std::vector<int64_t>>& shapes);
 
 inline Json v(int id) { return {{"v", id}}; }
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,7 +1,7 @@
 // Definitions of test_backend.h, in a file that only the test binary compiles.
 #include "executor/device/test_backend.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 class FakeLaunch : public PreparedLaunch {
@@ -115,4 +115,4 @@ Program random_inputs(const std::vector<std::vector<int64_t>>& shapes) {
   return make_program(values, {}, steps, outputs);
 }
 
-}  // namespace kw
+}  // namespace kw::exec

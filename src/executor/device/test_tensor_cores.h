@@ -4,10 +4,10 @@
 #include <cmath>
 #include <cstdint>
 
-namespace kw {
+namespace kw::exec {
 
-// Of `count` products, a multiple of eight: eight at a time, exactly; what float32 does not hold is
-// cut off.
+// Returns the sum of `count` products, a multiple of eight. It adds eight at a time exactly, and
+// cuts off what float32 does not hold.
 inline float cut_off_sum(const float* x, const float* y, int64_t count) {
   double sum = 0;
   for (int64_t i = 0; i < count; i += 8) {
@@ -19,4 +19,4 @@ inline float cut_off_sum(const float* x, const float* y, int64_t count) {
   return static_cast<float>(sum);
 }
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,5 +1,6 @@
-// Operators that make integers of numbers, or compare them: where they jump from one result to the
-// next, values that are nearer than their rounding fall either way.
+// Operators with discontinuities: they make integers of numbers, or compare numbers. A value that
+// is nearer to a discontinuity than its own rounding error is a near tie. Right programs may put it
+// on either side.
 #pragma once
 
 #include <optional>
@@ -7,35 +8,43 @@
 #include "executor/aten/aten.h"
 #include "program/program.h"
 
-namespace kw {
+namespace kw::exec {
 
-enum class Jump {
+// Where an operator's result changes abruptly.
+enum class Discontinuity {
   kMiddle,   // between two integers
-  kInteger,  // at them
+  kInteger,  // at integers
   kZero      // at 0: of a number, or of the difference of the two that are compared
 };
 
-// A value that was computed is near a jump when it is no further from it than so many units in its
-// last place, in that of the root mean square, or of unit_of(): kNearJump, and where products are
-// behind it what near_jump_of_sums() says.
-constexpr double kNearJump = 4;
-// Eight times what one accumulator errs over so many terms (accumulator.h).
-double near_jump_of_sums(double terms);
+// A computed value is a near tie if its distance to a discontinuity is at most this many units in
+// the last place. The units are those of the value, of the root mean square of all values, or of
+// unit_of(), whichever is largest. If the value comes from products, near_tie_units_of_sums() is
+// added.
+constexpr double kNearTieUnits = 4;
+// Returns eight times the error of one accumulator over `terms` terms (accumulator.h), in units.
+double near_tie_units_of_sums(double terms);
 
-// Where the operator that makes `result` of floating numbers jumps; nothing of one that does not.
-std::optional<Jump> jump_of(const Program& program, const AtenCall& call, ValueId result);
+// Returns where the operator that makes `result` of floating numbers is discontinuous, or nothing
+// if it is continuous.
+std::optional<Discontinuity> discontinuity_of(const Program& program, const AtenCall& call,
+                                              ValueId result);
 
-// What numbers that jump so are made of at least: integers of ones, differences of anything.
-double unit_of(Jump jump);
+// Returns the least magnitude that numbers with this discontinuity are made of: 1 for integers, 0
+// for differences.
+double unit_of(Discontinuity discontinuity);
 
-// From each of `values` to the nearest jump: to add to it. NaN and Inf have none (NaN).
-at::Tensor distance_to_jump(Jump jump, const at::Tensor& values);
+// Returns, for each of `values`, what has to be added to reach the nearest discontinuity. NaN and
+// infinities have none and give NaN.
+at::Tensor distance_to_discontinuity(Discontinuity discontinuity, const at::Tensor& values);
 
-// `values`, float32 or float64, on the other side of the jump where they are near one, within
-// `units`. Those that are at a jump too, where they are as few as rounding makes them
-// (kOneInAtJump): others are halves and integers by what they are, and which way they fall, the
-// operator says.
-constexpr int64_t kOneInAtJump = 1024;
-at::Tensor beyond_near_jumps(Jump jump, const at::Tensor& values, double units = kNearJump);
+// Values that lie exactly at a discontinuity count as rounded only if they are at most one in
+// kOneInAtDiscontinuity. If there are more, they are halves or integers by nature, and the operator
+// defines to which side they go.
+constexpr int64_t kOneInAtDiscontinuity = 1024;
+// Returns float32 or float64 `values`, with near ties within `units` moved to the other side of
+// their discontinuity.
+at::Tensor across_near_discontinuities(Discontinuity discontinuity, const at::Tensor& values,
+                                       double units = kNearTieUnits);
 
-}  // namespace kw
+}  // namespace kw::exec

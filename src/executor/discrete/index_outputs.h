@@ -1,9 +1,11 @@
-// Integer outputs that a rounding may change: indices of largest elements, orders of sorts, codes
-// of quantised numbers (codes.h). Two elements may be nearer to one another than the rounding of
-// what is chosen among, and then either is right. An index is right when it is the reference's, or
-// picks an element that float64 puts within the reference's own error of the one that the reference
-// picked. Which one of elements that are equal in float64 is chosen, PyTorch says, unless it
-// promises nothing, or has rounded them apart itself.
+// Discrete outputs: integer outputs that a rounding may change. They are indices of largest
+// elements, orders of sorts, and quantized outputs (quantized_outputs.h).
+//
+// Two elements may be nearer to each other than their own rounding error. Then the index of either
+// is right. So an index is right in two cases: it is the reference's, or float64 puts its element
+// within the reference's own error of the element that the reference picked. Among elements that
+// are equal in float64, PyTorch's choice counts, unless PyTorch promises none or has itself rounded
+// them apart.
 #pragma once
 
 #include <optional>
@@ -13,42 +15,46 @@
 #include "executor/discrete/discontinuities.h"
 #include "program/program.h"
 
-namespace kw {
+namespace kw::exec {
 
-struct Choice {
-  size_t output = 0;           // of the program, by position
-  ValueId among = -1;          // what is chosen among, or rounded to integers
-  std::optional<int64_t> dim;  // along which; none: among all elements
-  std::optional<Jump> jump;    // of what is rounded: where
-  // What `among` is compared with: less that, it is what jumps. A number, or a value.
+struct DiscreteOutput {
+  size_t position = 0;         // among the program's outputs
+  ValueId source = -1;         // what is chosen among, or rounded to integers
+  std::optional<int64_t> dim;  // the dimension of the choice; none: all elements
+  // Set for quantized outputs: where their rounding is discontinuous.
+  std::optional<Discontinuity> discontinuity;
+  // A number or a value that `source` is compared with. The difference of the two is then rounded.
   std::optional<Arg> other;
-  bool any_of_equal = false;  // whether of equal elements any is right
+  bool any_of_equal = false;  // any of several equal elements is right
 };
 
-// The outputs of a program that operators of class Numerics::kChoice made, seen through views that
-// keep the order of elements, and those that are codes. Not where what is chosen among is
-// overwritten.
-std::vector<Choice> find_choices(const Program& program);
+// Returns the outputs that operators of class Numerics::kChoice or kAnyChoice made, seen through
+// views that keep the order of elements, and the quantized outputs. Leaves out outputs whose source
+// is overwritten.
+std::vector<DiscreteOutput> find_discrete_outputs(const Program& program);
 
-// The program with what its outputs are chosen among as further outputs, one for each choice.
-Program with_choices(Program program, const std::vector<Choice>& choices);
+// Returns the program with the source of each of `discrete_outputs` as one further output.
+Program with_sources(Program program, const std::vector<DiscreteOutput>& discrete_outputs);
 
-// What an output's indices are held to: the oracle's elements, and how far off they may be of one
-// another, for each place along the dimension. All flat, or as the program has them.
-struct ChoiceRule {
-  at::Tensor among;
-  // Of a code: code_slack(). Else for each row four numbers (see allowed() in choices.cc).
-  at::Tensor slack;
-  // The same elements as the reference has them, where that may tell equal ones apart.
-  at::Tensor found = {};
+// What the elements of a discrete output are held to. Tensors are flat or have the program's shape.
+struct DiscreteRule {
+  at::Tensor source;  // as the oracle has it
+  // For quantized outputs quantized_tolerance(). For index outputs four numbers a row, of which
+  // allowed() in index_outputs.cc makes how far off an element may be.
+  at::Tensor tolerance;
+  // The source as the reference has it, if that may tell equal elements apart.
+  at::Tensor reference_source = {};
 };
-ChoiceRule choice_rule(const Choice& choice, const at::Tensor& reference, const at::Tensor& oracle);
-// Lets indices be as far off as the elements are in another run, where that is further.
-void allow_errors_of(const Choice& choice, const at::Tensor& run, ChoiceRule& rule);
+// Returns the rule that `reference` and `oracle`, both runs' values of the source, set.
+DiscreteRule discrete_rule(const DiscreteOutput& output, const at::Tensor& reference,
+                           const at::Tensor& oracle);
+// Raises the tolerance of an index output to what the errors of `run` allow, another run's value of
+// the source.
+void allow_errors_of(const DiscreteOutput& output, const at::Tensor& run, DiscreteRule& rule);
 
-// Elements of `got` that are neither `expected` nor a near tie with it. `exact` is the oracle's
-// answer.
-int64_t wrong_choices(const Choice& choice, const ChoiceRule& rule, const at::Tensor& got,
-                      const at::Tensor& expected, const at::Tensor& exact);
+// Counts the elements of `got` that are neither `expected` nor a near tie with it. `exact` is the
+// oracle's answer.
+int64_t wrong_elements(const DiscreteOutput& output, const DiscreteRule& rule,
+                       const at::Tensor& got, const at::Tensor& expected, const at::Tensor& exact);
 
-}  // namespace kw
+}  // namespace kw::exec

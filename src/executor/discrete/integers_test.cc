@@ -6,7 +6,7 @@
 #include <limits>
 #include <set>
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 std::set<double> distinct(const at::Tensor& tensor) {
@@ -92,4 +92,4 @@ TEST(Integers, JudgeWhatTheDtypeHolds) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,31 +1,36 @@
-// Codes: integers that stand for numbers, as quantisation makes them, and answers of comparisons.
-// What is rounded to an integer may be nearer to the place where rounding jumps than its own error,
-// and then the integers on both sides are right.
+// Quantized outputs: integers that represent numbers, and answers of comparisons. A number may be
+// nearer to the discontinuity of its rounding than its own error. Then the integers on both sides
+// are right.
 #pragma once
 
 #include "executor/discrete/index_outputs.h"
 
-namespace kw {
+namespace kw::exec {
 
-// Output `output` of a program as the code of what was rounded, when it is one: made from floating
-// numbers by rounding, cutting or conversion, or of computed ones by comparison, and from there on
-// by operators that give integers from integers, element by element.
-std::optional<Choice> find_code(const Program& program, size_t output);
+// Returns output `position` as a quantized output with what was rounded as its source, or nothing.
+// A quantized output is made from floating numbers by rounding, cutting or conversion, or from
+// computed ones by comparison. After that, only operators follow that give integers from integers,
+// element by element.
+std::optional<DiscreteOutput> find_quantized_output(const Program& program, size_t position);
 
-// How far from a jump a candidate's element may fall on its other side: eight times the reference's
-// worst error, which is `reference` less `oracle`, both what was rounded. Shape of `oracle`. Zero
-// where nothing was rounded before.
-at::Tensor code_slack(Jump jump, const at::Tensor& reference, const at::Tensor& oracle);
+// Returns how far from a discontinuity an element may be to count as a near tie: eight times the
+// worst difference of `reference` and `oracle`, both the numbers that were rounded. Has the shape
+// of `oracle`. Zero if no earlier operation rounded.
+at::Tensor quantized_tolerance(Discontinuity discontinuity, const at::Tensor& reference,
+                               const at::Tensor& oracle);
 
-// Elements of `got` that are neither `expected` nor `exact`, the codes of `rounded` in float64,
-// nor, where that is within `slack` of a jump, the code on its other side. All that differ from
-// `expected`, where `got` is off from `exact` in many more elements than `expected` is.
-int64_t wrong_codes(Jump jump, const at::Tensor& rounded, const at::Tensor& slack,
-                    const at::Tensor& got, const at::Tensor& expected, const at::Tensor& exact);
+// Counts wrong elements of `got`. An element is right if it equals `expected` or `exact`, which is
+// `rounded` quantized in float64. If `rounded` is within `tolerance` of a discontinuity, the
+// integer on its other side is right too. If `got` differs from `exact` in many more elements than
+// `expected` does, all elements that differ from `expected` are wrong.
+int64_t wrong_quantized(Discontinuity discontinuity, const at::Tensor& rounded,
+                        const at::Tensor& tolerance, const at::Tensor& got,
+                        const at::Tensor& expected, const at::Tensor& exact);
 
-// Elements of `got`, integers that are made of numbers that jumped, that are neither `expected` nor
-// what stands between that and `fallen`, the same where near ties fall the other way: counts, bits
-// that are packed, answers of several comparisons.
-int64_t wrong_integers(const at::Tensor& got, const at::Tensor& expected, const at::Tensor& fallen);
+// Counts elements of `got` that are outside of the range between `expected` and `ties_flipped`,
+// the same output with near ties on the other side. Such integers are made of quantized numbers:
+// counts, packed bits, answers of several comparisons.
+int64_t wrong_integers(const at::Tensor& got, const at::Tensor& expected,
+                       const at::Tensor& ties_flipped);
 
-}  // namespace kw
+}  // namespace kw::exec

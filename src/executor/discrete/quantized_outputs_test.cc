@@ -6,10 +6,10 @@
 
 #include "executor/device/test_backend.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
-// Of x [6, 4] and a scale [6, 1]: x / scale, then `op`, then what `rest` makes of it as int8.
+// Divides x [6, 4] by a scale [6, 1], applies `op` and `rest`, and converts to int8.
 Program quantise(const std::string& op, const std::vector<Json>& rest = {}) {
   Json values = {value_json("float32", {6, 4}, 0), value_json("float32", {6, 1}, 1),
                  value_json("float32", {6, 4}, 2)};
@@ -26,92 +26,98 @@ Program quantise(const std::string& op, const std::vector<Json>& rest = {}) {
   return make_program(values, {0, 1}, steps, {last});
 }
 
-TEST(Codes, AreWhatWasRounded) {
-  const auto round = find_code(quantise("aten.round.default"), 0);
+TEST(QuantizedOutputs, AreWhatWasRounded) {
+  const auto round = find_quantized_output(quantise("aten.round.default"), 0);
   ASSERT_TRUE(round);
-  EXPECT_EQ(round->among, 2);
-  EXPECT_EQ(round->jump, Jump::kMiddle);
+  EXPECT_EQ(round->source, 2);
+  EXPECT_EQ(round->discontinuity, Discontinuity::kMiddle);
   for (const char* op : {"aten.floor.default", "aten.ceil.default", "aten.trunc.default", ""}) {
-    const auto cut = find_code(quantise(op), 0);
+    const auto cut = find_quantized_output(quantise(op), 0);
     ASSERT_TRUE(cut) << op;
-    EXPECT_EQ(cut->among, 2) << op;
-    EXPECT_EQ(cut->jump, Jump::kInteger) << op;
+    EXPECT_EQ(cut->source, 2) << op;
+    EXPECT_EQ(cut->discontinuity, Discontinuity::kInteger) << op;
   }
 }
 
-TEST(Codes, AreSeenThroughWhatKeepsIntegers) {
-  const auto found =
-      find_code(quantise("aten.round.default", {{"aten.add.Scalar", {{"other", 8}}},
-                                                {"aten.clamp.default", {{"min", 0}, {"max", 15}}}}),
-                0);
+TEST(QuantizedOutputs, AreSeenThroughWhatKeepsIntegers) {
+  const auto found = find_quantized_output(
+      quantise("aten.round.default", {{"aten.add.Scalar", {{"other", 8}}},
+                                      {"aten.clamp.default", {{"min", 0}, {"max", 15}}}}),
+      0);
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->among, 2);
+  EXPECT_EQ(found->source, 2);
   // What follows is cut where it is converted.
-  const auto other = find_code(quantise("aten.round.default", {{"aten.exp.default", {}}}), 0);
+  const auto other =
+      find_quantized_output(quantise("aten.round.default", {{"aten.exp.default", {}}}), 0);
   ASSERT_TRUE(other);
-  EXPECT_EQ(other->among, 4);
-  EXPECT_EQ(other->jump, Jump::kInteger);
+  EXPECT_EQ(other->source, 4);
+  EXPECT_EQ(other->discontinuity, Discontinuity::kInteger);
 }
 
-TEST(Codes, AreNotFloatsNorWhatWasNoNumber) {
-  EXPECT_FALSE(
-      find_code(make_program({value_json("float32", {4}, 0), value_json("float32", {4}, 1)}, {0},
-                             {step_json("aten.round.default", {{"self", v(0)}}, {1})}, {1}),
-                0));
-  EXPECT_FALSE(
-      find_code(make_program({value_json("int64", {4}, 0), value_json("int32", {4}, 1)}, {0},
-                             {step_json("aten._to_copy.default",
-                                        {{"self", v(0)}, {"dtype", {{"dtype", "int32"}}}}, {1})},
-                             {1}),
-                0));
+TEST(QuantizedOutputs, AreNotFloatsNorWhatWasNoNumber) {
+  EXPECT_FALSE(find_quantized_output(
+      make_program({value_json("float32", {4}, 0), value_json("float32", {4}, 1)}, {0},
+                   {step_json("aten.round.default", {{"self", v(0)}}, {1})}, {1}),
+      0));
+  EXPECT_FALSE(find_quantized_output(
+      make_program({value_json("int64", {4}, 0), value_json("int32", {4}, 1)}, {0},
+                   {step_json("aten._to_copy.default",
+                              {{"self", v(0)}, {"dtype", {{"dtype", "int32"}}}}, {1})},
+                   {1}),
+      0));
 }
 
-// 2.5 less what float32 cannot hold; near 4.5, but not so near; in the middle; near a cut.
-struct CodesTest : testing::Test {
+// The numbers are: 2.5 less what float32 cannot hold; one near 4.5, but not so near; an integer;
+// and one near a cut.
+struct QuantizedOutputsTest : testing::Test {
   const at::Tensor oracle = at::tensor({2.5 - 1e-8, 4.49, 5.0, 7.0 - 1e-8}, at::kDouble);
   const at::Tensor off = at::tensor({1e-7, 0.0, -2e-7, 1e-7}, at::kDouble);
   const at::Tensor reference = (oracle + off).to(at::kFloat);
   const at::Tensor expected = at::tensor({2, 4, 5, 7}, at::kChar);
 
-  int64_t wrong(Jump jump, std::vector<int64_t> got) const {
-    const at::Tensor right = jump == Jump::kMiddle ? oracle.round() : oracle.floor();
-    return wrong_codes(jump, oracle, code_slack(jump, reference, oracle),
-                       at::tensor(got, at::kLong).to(at::kChar), expected, right);
+  int64_t wrong(Discontinuity discontinuity, std::vector<int64_t> got) const {
+    const at::Tensor right =
+        discontinuity == Discontinuity::kMiddle ? oracle.round() : oracle.floor();
+    return wrong_quantized(discontinuity, oracle,
+                           quantized_tolerance(discontinuity, reference, oracle),
+                           at::tensor(got, at::kLong).to(at::kChar), expected, right);
   }
 };
 
-TEST_F(CodesTest, NearTiesMayFallEitherWay) {
-  EXPECT_EQ(wrong(Jump::kMiddle, {2, 4, 5, 7}), 0);
-  EXPECT_EQ(wrong(Jump::kMiddle, {3, 4, 5, 7}), 0);
-  EXPECT_EQ(wrong(Jump::kInteger, {2, 4, 4, 6}), 0);
+TEST_F(QuantizedOutputsTest, NearTiesMayFallEitherWay) {
+  EXPECT_EQ(wrong(Discontinuity::kMiddle, {2, 4, 5, 7}), 0);
+  EXPECT_EQ(wrong(Discontinuity::kMiddle, {3, 4, 5, 7}), 0);
+  EXPECT_EQ(wrong(Discontinuity::kInteger, {2, 4, 4, 6}), 0);
 }
 
-TEST_F(CodesTest, OthersMayNot) {
-  EXPECT_EQ(wrong(Jump::kMiddle, {2, 5, 5, 7}), 1);
-  EXPECT_EQ(wrong(Jump::kMiddle, {4, 4, 5, 7}), 1) << "two off";
-  EXPECT_EQ(wrong(Jump::kMiddle, {2, 4, 4, 8}), 2);
-  EXPECT_EQ(wrong(Jump::kMiddle, {1, 4, 5, 7}), 1) << "away from the jump";
-  EXPECT_EQ(wrong(Jump::kInteger, {3, 4, 5, 7}), 1);
+TEST_F(QuantizedOutputsTest, OthersMayNot) {
+  EXPECT_EQ(wrong(Discontinuity::kMiddle, {2, 5, 5, 7}), 1);
+  EXPECT_EQ(wrong(Discontinuity::kMiddle, {4, 4, 5, 7}), 1) << "two off";
+  EXPECT_EQ(wrong(Discontinuity::kMiddle, {2, 4, 4, 8}), 2);
+  EXPECT_EQ(wrong(Discontinuity::kMiddle, {1, 4, 5, 7}), 1) << "away from the discontinuity";
+  EXPECT_EQ(wrong(Discontinuity::kInteger, {3, 4, 5, 7}), 1);
 }
 
-TEST_F(CodesTest, NothingIsNearWhereNothingIsRounded) {
+TEST_F(QuantizedOutputsTest, NothingIsNearWhereNothingIsRounded) {
   const at::Tensor halves = at::tensor({0.5, 1.5, 2.5}, at::kDouble);
-  const at::Tensor slack = code_slack(Jump::kMiddle, halves.to(at::kFloat), halves);
+  const at::Tensor tolerance =
+      quantized_tolerance(Discontinuity::kMiddle, halves.to(at::kFloat), halves);
   const auto codes = [](std::vector<int64_t> numbers) { return at::tensor(numbers, at::kLong); };
   const at::Tensor even = codes({0, 2, 2});
-  EXPECT_EQ(wrong_codes(Jump::kMiddle, halves, slack, codes({1, 1, 3}), even, even), 3);
+  EXPECT_EQ(
+      wrong_quantized(Discontinuity::kMiddle, halves, tolerance, codes({1, 1, 3}), even, even), 3);
 }
 
-// In bfloat16 numbers around 100 are half a unit apart: everything there is near a jump.
-TEST_F(CodesTest, NotEverythingMayBeOffWhereEverythingIsNear) {
+// In bfloat16, numbers around 100 are half a unit apart: all of them are near a discontinuity.
+TEST_F(QuantizedOutputsTest, NotEverythingMayBeOffWhereEverythingIsNear) {
   at::manual_seed(1);
   const at::Tensor exact = at::rand({1000}, at::kDouble) * 60 + 65;
   const at::Tensor computed = exact.to(at::kBFloat16);
-  const at::Tensor slack = code_slack(Jump::kMiddle, computed, exact);
+  const at::Tensor tolerance = quantized_tolerance(Discontinuity::kMiddle, computed, exact);
   const auto as_codes = [](const at::Tensor& numbers) { return numbers.round().to(at::kLong); };
   const at::Tensor right = as_codes(exact), theirs = as_codes(computed.to(at::kDouble));
   const auto wrong = [&](const at::Tensor& mine) {
-    return wrong_codes(Jump::kMiddle, exact, slack, mine, theirs, right);
+    return wrong_quantized(Discontinuity::kMiddle, exact, tolerance, mine, theirs, right);
   };
   EXPECT_GT(theirs.ne(right).sum().item<int64_t>(), 100);
   EXPECT_EQ(wrong(theirs), 0);
@@ -121,14 +127,15 @@ TEST_F(CodesTest, NotEverythingMayBeOffWhereEverythingIsNear) {
   EXPECT_GT(wrong(right - 1), 500);
 }
 
-TEST_F(CodesTest, AHugeElementDoesNotExcuseTheOthers) {
+TEST_F(QuantizedOutputsTest, AHugeElementDoesNotExcuseTheOthers) {
   const at::Tensor exact = at::tensor({3e8 + 0.25, 4.4}, at::kDouble);
-  const at::Tensor slack = code_slack(Jump::kMiddle, exact.to(at::kFloat), exact);
-  EXPECT_GT(slack[0].item<double>(), 0.5);
-  EXPECT_LT(slack[1].item<double>(), 1e-5);
+  const at::Tensor tolerance =
+      quantized_tolerance(Discontinuity::kMiddle, exact.to(at::kFloat), exact);
+  EXPECT_GT(tolerance[0].item<double>(), 0.5);
+  EXPECT_LT(tolerance[1].item<double>(), 1e-5);
 }
 
-// Of a product of x [8, k] and w [k, 8], or of x as it is: whether it is more than 0.25, as bool.
+// Compares the product of two inputs, or the first input itself, with the second input or 0.25.
 Program compared(const char* op, bool computed, bool with_tensor) {
   Json values = {value_json("float32", {8, 8}, 0), value_json("float32", {8, 8}, 1),
                  value_json("float32", {8, 8}, 2), value_json("bool", {8, 8}, 3)};
@@ -139,45 +146,46 @@ Program compared(const char* op, bool computed, bool with_tensor) {
   return make_program(values, {0, 1}, steps, {3});
 }
 
-TEST(Codes, AreAnswersOfComparisonsOfWhatWasComputed) {
+TEST(QuantizedOutputs, AreAnswersOfComparisonsOfWhatWasComputed) {
   for (bool with_tensor : {false, true}) {
     const char* op = with_tensor ? "aten.gt.Tensor" : "aten.gt.Scalar";
-    const auto found = find_code(compared(op, true, with_tensor), 0);
+    const auto found = find_quantized_output(compared(op, true, with_tensor), 0);
     ASSERT_TRUE(found);
-    EXPECT_EQ(found->among, 2);
-    EXPECT_EQ(found->jump, Jump::kZero);
+    EXPECT_EQ(found->source, 2);
+    EXPECT_EQ(found->discontinuity, Discontinuity::kZero);
     ASSERT_TRUE(found->other);
     EXPECT_EQ(found->other->is_value(), with_tensor);
-    EXPECT_FALSE(find_code(compared(op, false, with_tensor), 0)) << "of what nobody computed";
-    const Program with = with_choices(compared(op, true, with_tensor), {*found});
+    EXPECT_FALSE(find_quantized_output(compared(op, false, with_tensor), 0))
+        << "of what nobody computed";
+    const Program with = with_sources(compared(op, true, with_tensor), {*found});
     EXPECT_EQ(with.outputs.size(), 2u);
   }
 }
 
-// Numbers of 1e-6: what is near is near beside them, and not beside 1.
-TEST(Codes, ComparisonsNearZeroMayFallEitherWay) {
+// The numbers are about 1e-6. A near tie is near compared with them, and not compared with 1.
+TEST(QuantizedOutputs, ComparisonsNearZeroMayFallEitherWay) {
   at::manual_seed(4);
   const at::Tensor oracle = at::randn({1000}, at::kDouble) * 1e-6;
   oracle[7] = 1e-14;
   const at::Tensor reference = (oracle + at::randn({1000}) * 1e-13).to(at::kFloat);
-  const at::Tensor slack = code_slack(Jump::kZero, reference, oracle);
-  EXPECT_LT(slack.max().item<double>(), 1e-11);
+  const at::Tensor tolerance = quantized_tolerance(Discontinuity::kZero, reference, oracle);
+  EXPECT_LT(tolerance.max().item<double>(), 1e-11);
   const at::Tensor right = oracle.gt(0);
   at::Tensor got = right.logical_not();
-  EXPECT_GT(wrong_codes(Jump::kZero, oracle, slack, got, right, right), 900);
+  EXPECT_GT(wrong_quantized(Discontinuity::kZero, oracle, tolerance, got, right, right), 900);
   got = right.clone();
   got[7] = false;
-  EXPECT_EQ(wrong_codes(Jump::kZero, oracle, slack, got, right, right), 0);
+  EXPECT_EQ(wrong_quantized(Discontinuity::kZero, oracle, tolerance, got, right, right), 0);
   got[8] = got[8].logical_not();
-  EXPECT_EQ(wrong_codes(Jump::kZero, oracle, slack, got, right, right), 1);
+  EXPECT_EQ(wrong_quantized(Discontinuity::kZero, oracle, tolerance, got, right, right), 1);
 }
 
-// Counts of which one element may move to the next place, and answers of two comparisons.
-TEST(Codes, IntegersMayStandBetweenBothWaysOfFalling) {
+// Counts may have one element more or less, and answers of two comparisons may differ in one.
+TEST(QuantizedOutputs, IntegersMayLieBetweenBothSidesOfNearTies) {
   const auto longs = [](std::vector<int64_t> numbers) { return at::tensor(numbers, at::kLong); };
-  const at::Tensor expected = longs({10, 20, 7}), fallen = longs({12, 17, 7});
-  EXPECT_EQ(wrong_integers(longs({11, 18, 7}), expected, fallen), 0);
-  EXPECT_EQ(wrong_integers(longs({9, 21, 8}), expected, fallen), 3);
+  const at::Tensor expected = longs({10, 20, 7}), ties_flipped = longs({12, 17, 7});
+  EXPECT_EQ(wrong_integers(longs({11, 18, 7}), expected, ties_flipped), 0);
+  EXPECT_EQ(wrong_integers(longs({9, 21, 8}), expected, ties_flipped), 3);
   const at::Tensor yes = at::ones({2}, at::kBool), no = at::zeros({2}, at::kBool);
   at::Tensor mixed = yes.clone();
   mixed[1] = false;
@@ -186,24 +194,28 @@ TEST(Codes, IntegersMayStandBetweenBothWaysOfFalling) {
   EXPECT_EQ(wrong_integers(no, yes, mixed), 1);
 }
 
-TEST(Jumps, AreCrossedWhereTheyAreNear) {
+TEST(Discontinuities, AreCrossedWhereTheyAreNear) {
   const float below = std::nextafter(2.5f, 0.0f), at_cut = std::nextafter(-3.0f, 0.0f);
   const at::Tensor values = at::tensor({below, 2.5f, 2.4f, at_cut, -0.0f});
-  const at::Tensor middle = beyond_near_jumps(Jump::kMiddle, values);
+  const at::Tensor middle = across_near_discontinuities(Discontinuity::kMiddle, values);
   EXPECT_GT(middle[0].item<float>(), 2.5f);
   for (int i = 1; i < 5; ++i) EXPECT_EQ(middle[i].item<float>(), values[i].item<float>()) << i;
-  const at::Tensor cut = beyond_near_jumps(Jump::kInteger, values);
+  const at::Tensor cut = across_near_discontinuities(Discontinuity::kInteger, values);
   EXPECT_LT(cut[3].item<float>(), -3.0f);
   for (int i : {0, 1, 2, 4}) EXPECT_EQ(cut[i].item<float>(), values[i].item<float>()) << i;
   at::Tensor many = at::full({4000}, 7.25f);
   many[3] = 2.5f, many[4] = -3.5f;
-  EXPECT_EQ(beyond_near_jumps(Jump::kMiddle, many)[3].round().item<float>(), 3.0f);
-  EXPECT_EQ(beyond_near_jumps(Jump::kMiddle, many)[4].round().item<float>(), -3.0f);
+  EXPECT_EQ(across_near_discontinuities(Discontinuity::kMiddle, many)[3].round().item<float>(),
+            3.0f);
+  EXPECT_EQ(across_near_discontinuities(Discontinuity::kMiddle, many)[4].round().item<float>(),
+            -3.0f);
   many[3] = 5.0f;
-  EXPECT_EQ(beyond_near_jumps(Jump::kInteger, many)[3].floor().item<float>(), 4.0f);
+  EXPECT_EQ(across_near_discontinuities(Discontinuity::kInteger, many)[3].floor().item<float>(),
+            4.0f);
   const at::Tensor odd = at::tensor({NAN, INFINITY});
-  EXPECT_TRUE(at::allclose(beyond_near_jumps(Jump::kMiddle, odd), odd, 0, 0, true));
+  EXPECT_TRUE(
+      at::allclose(across_near_discontinuities(Discontinuity::kMiddle, odd), odd, 0, 0, true));
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

@@ -12,11 +12,11 @@
 #include "ops/operator.h"
 #include "program/makers.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
-// While it lives, operators that have a deterministic algorithm use it: a fragment's inputs are
-// what the steps before it compute, and cuDNN's transposed convolutions may sum by atomics.
+// While it lives, operators that have a deterministic algorithm use it. A fragment's inputs are
+// computed by the steps before it, and cuDNN's transposed convolutions may sum by atomics.
 class Deterministic {
  public:
   Deterministic() : quiet_(&ignore_) {
@@ -45,7 +45,7 @@ class Deterministic {
   c10::WarningUtils::WarningHandlerGuard quiet_;
 };
 
-// Parameters that are changed have other constants beside them.
+// Returns whether constant inputs change too, as they do whenever parameters change.
 bool changes_constants(Variation variation) {
   return variation == Variation::kAffine || variation == Variation::kParameters;
 }
@@ -57,12 +57,12 @@ at::Tensor draw_scale(at::IntArrayRef shape, bool any_sign) {
   return scale;
 }
 
-// Of what constructors leave at 0 or 1.
+// Returns a change of a tensor that its constructor left at 0 or 1.
 ScaleShift change_of_constant(const at::Tensor& tensor, bool any_sign) {
   const auto options = at::TensorOptions().dtype(at::kFloat);
   const at::Tensor scale = draw_scale(tensor.sizes(), any_sign);
-  // Wide enough that what follows a bias saturates, is clamped and changes sign. Elements of a
-  // matrix are summed.
+  // The shift is so wide that what follows a bias saturates, is clamped and changes sign. It is
+  // narrower for a matrix, whose elements are summed.
   const double width = is_vector(tensor) ? 10 : 1;
   at::Tensor shift = at::rand(tensor.sizes(), options).sub_(0.5).mul_(width);
   // A variance must stay positive.
@@ -70,9 +70,9 @@ ScaleShift change_of_constant(const at::Tensor& tensor, bool any_sign) {
   return {scale, shift};
 }
 
-// Every index of the first dimension gets a factor, every one of the last an addend of a tenth of
-// the tensor's size: nothing that a constructor leaves there (zeros off a diagonal, copies of
-// another parameter) stays, and a large matrix costs two vectors.
+// Gives every index of the first dimension a factor, and every index of the last one an addend of a
+// tenth of the tensor's RMS. So nothing that a constructor leaves there stays, such as zeros off a
+// diagonal or copies of another parameter. A large matrix costs only two vectors.
 ScaleShift change_of_parameter(const at::Tensor& tensor) {
   std::vector<int64_t> first(static_cast<size_t>(tensor.dim()), 1), last = first;
   first.front() = tensor.size(0);
@@ -133,23 +133,23 @@ LoadedTask::LoadedTask(Task task, Backend& backend) : task_(std::move(task)), ba
   inputs_ = prepare(task_.inputs, "inputs", true);
   forward_ = prepare(task_.forward, "forward", false);
   if (backend.device().is_cpu()) forward_->convolve_in_tf32();
-  choices_ = find_choices(task_.forward);
+  discrete_outputs_ = find_discrete_outputs(task_.forward);
   for (ValueId id : task_.inputs.outputs) random_masks_.push_back(is_drawn_mask(task_.inputs, id));
 }
 
 Replay& LoadedTask::oracle() {
   if (!oracle_) {
-    const Program program = with_choices(task_.forward, choices_);
+    const Program program = with_sources(task_.forward, discrete_outputs_);
     oracle_ = std::make_unique<Replay>(Replay::wide(widened(program), program, backend_.device()));
   }
   return *oracle_;
 }
 
 Replay& LoadedTask::traced() {
-  if (choices_.empty()) return *forward_;
+  if (discrete_outputs_.empty()) return *forward_;
   if (!traced_) {
-    traced_ = std::make_unique<Replay>(with_choices(task_.forward, choices_), task_.kernels,
-                                       kernels_.get(), backend_.device());
+    traced_ = std::make_unique<Replay>(with_sources(task_.forward, discrete_outputs_),
+                                       task_.kernels, kernels_.get(), backend_.device());
     if (backend_.device().is_cpu()) traced_->convolve_in_tf32();
   }
   return *traced_;
@@ -158,8 +158,8 @@ Replay& LoadedTask::traced() {
 std::vector<at::Tensor> LoadedTask::draw_state(uint64_t seed) {
   seed_generators(derive_seed(seed, Purpose::kInit));
   const Deterministic deterministic;
-  // Parameters made by torch.empty hold whatever was there; here, zeros.
-  return init_->run({}, {.fill = EmptyFill::kZero});
+  // Parameters that torch.empty makes are uninitialised; here they are zeros.
+  return init_->run({}, ReplayOptions(EmptyFill::kZero));
 }
 
 AffineChange LoadedTask::choose_affine(const std::vector<at::Tensor>& state, uint64_t seed,
@@ -186,7 +186,8 @@ AffineChange LoadedTask::choose_affine(const std::vector<at::Tensor>& state, uin
   return change;
 }
 
-// Parameters alone: what a buffer holds (a mask, positions), a candidate may know.
+// Changes parameters alone. A candidate may rely on what a buffer holds, such as a mask or
+// positions.
 AffineChange LoadedTask::choose_integers(const std::vector<at::Tensor>& state, uint64_t seed,
                                          const Varied& varied) const {
   c10::InferenceMode inference;
@@ -234,8 +235,8 @@ std::vector<at::Tensor> LoadedTask::draw_inputs(const std::vector<at::Tensor>& s
   c10::InferenceMode inference;
   const Deterministic deterministic;
   seed_generators(derive_seed(seed, Purpose::kInputs));
-  std::vector<at::Tensor> inputs = inputs_->run(state, {.fill = EmptyFill::kZero});
-  // An input that is a parameter must not be changed with it.
+  std::vector<at::Tensor> inputs = inputs_->run(state, ReplayOptions(EmptyFill::kZero));
+  // An input that is also a parameter is copied, so that varying it does not change the parameter.
   std::set<const void*> kept;
   for (const at::Tensor& tensor : state) kept.insert(tensor.storage().unsafeGetStorageImpl());
   for (at::Tensor& input : inputs) {
@@ -265,7 +266,7 @@ void LoadedTask::use(const std::vector<at::Tensor>& state, const std::vector<at:
     all.insert(all.end(), derived.begin(), derived.end());
     for (at::Tensor& input : draw_inputs(state, call_seed)) all.push_back(std::move(input));
     seed_generators(derive_seed(call_seed, Purpose::kForward));
-    forward_->run(std::move(all), {.fill = EmptyFill::kZero});
+    forward_->run(std::move(all), ReplayOptions(EmptyFill::kZero));
   }
 }
 
@@ -280,10 +281,10 @@ Draw LoadedTask::draw(uint64_t seed, const Varied& varied) {
     out.affine = choose_integers(out.state, variation_seed, varied);
   }
   apply_affine(out.affine, out.state);
-  out.derived = draw_derived(out.state, {.fill = EmptyFill::kZero});
+  out.derived = draw_derived(out.state, ReplayOptions(EmptyFill::kZero));
   if (variation == Variation::kUsed) use(out.state, out.derived, variation_seed);
   out.inputs = draw_inputs(out.state, seed, varied, variation_seed);
   return out;
 }
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,12 +1,13 @@
-// A Task on a backend: its kernels loaded, its four Programs prepared, and what a trial draws from
-// them: parameters, derived tensors and fresh inputs, all from a seed.
+// A Task on a backend, with its kernels loaded and its four Programs prepared. A trial draws
+// parameters, derived tensors and fresh inputs from it, all from a seed.
 //
-// Draws are deterministic: equal task, seed and variation give equal bytes, unless a step that
-// makes them has no deterministic algorithm in PyTorch (torch.use_deterministic_algorithms).
-// Variations change inputs in place (vary.h), and parameters by name, so that both sides of a trial
-// get the same values: kAffine the constant floating ones and buffers (scales, shifts and running
-// statistics that constructors leave at 0 or 1), kParameters all parameters besides, kIntegers
-// makes them integers (integers.h). One thread.
+// Draws are deterministic: equal task, seed and variation give equal bytes. The exception is a step
+// that has no deterministic algorithm in PyTorch (torch.use_deterministic_algorithms).
+//
+// Variations change inputs in place (vary.h). They change parameters by name, so that both sides of
+// a trial get the same values. kAffine changes constant floating parameters and buffers: scales,
+// shifts and running statistics that constructors leave at 0 or 1. kParameters also changes all
+// other parameters. kIntegers makes parameters integers (integers.h). For one thread.
 #pragma once
 
 #include <map>
@@ -23,12 +24,13 @@
 #include "program/program.h"
 #include "runtime/protocol.h"
 
-namespace kw {
+namespace kw::exec {
 
-// Calls after which what a model keeps is as in use: a mark may wander from element to element.
+// The number of calls that bring a model's own tensors into the state of use. One call is not
+// enough, because a mark may move from element to element.
 constexpr int kEarlierCalls = 3;
 
-// Factor and addend by qualified name.
+// A factor and an addend. AffineChange has them by qualified name.
 struct ScaleShift {
   at::Tensor scale, shift;
 };
@@ -36,30 +38,31 @@ using AffineChange = std::map<std::string, ScaleShift>;
 
 struct Draw {
   std::vector<at::Tensor> state, derived, inputs;
-  AffineChange affine;  // already done to `state`
+  AffineChange affine;  // has been applied to `state`
+  // Returns state, derived tensors and inputs, which are forward's inputs in order.
   std::vector<at::Tensor> all() const;
-  // The same with others, as all() has them, in their place; without `affine`.
-  Draw with(std::span<const at::Tensor> all) const;  // forward's inputs in order
+  // Returns a draw of the same sizes with other tensors, in the order of all(), without `affine`.
+  Draw with(std::span<const at::Tensor> all) const;
 };
 
 class LoadedTask {
  public:
-  // ReplayError, InputError when the task cannot be prepared.
+  // Throws ReplayError or InputError if the task cannot be prepared.
   LoadedTask(Task task, Backend& backend);
 
   const Task& task() const { return task_; }
   Replay& forward() { return *forward_; }
-  // Forward in float64; NotJudged when there is none. Made at first use.
+  // Returns forward in float64, made at first use. Throws NotJudged if there is none.
   Replay& oracle();
-  // Outputs that say where something stands. Of a run of oracle() and of traced(), which is
-  // forward() otherwise, what each chooses among follows the outputs.
-  const std::vector<Choice>& choices() const { return choices_; }
+  // Returns the discrete outputs. In runs of oracle() and traced(), their sources follow the
+  // outputs. Apart from that, traced() is forward().
+  const std::vector<DiscreteOutput>& discrete_outputs() const { return discrete_outputs_; }
   Replay& traced();
 
   std::vector<at::Tensor> draw_state(uint64_t seed);
-  // Chooses changes for entries of a freshly drawn state that are not `fixed`: of kAffine for
-  // constant ones, which keep their sign; of kParameters for parameters whatever they are too, some
-  // with the other sign.
+  // Chooses changes for entries of a freshly drawn state that are not `fixed`. kAffine changes
+  // constant entries, which keep their sign. kParameters changes all parameters besides, some of
+  // which get the other sign.
   AffineChange choose_affine(const std::vector<at::Tensor>& state, uint64_t seed,
                              const Varied& varied) const;
   AffineChange choose_integers(const std::vector<at::Tensor>& state, uint64_t seed,
@@ -69,25 +72,25 @@ class LoadedTask {
                                        const ReplayOptions& options);
   std::vector<at::Tensor> draw_inputs(const std::vector<at::Tensor>& state, uint64_t seed,
                                       const Varied& varied = {}, uint64_t variation_seed = 0);
-  // All of them, as the reference side of a trial sees them.
+  // Draws everything, as the reference side of a trial needs it.
   Draw draw(uint64_t seed, const Varied& varied);
 
-  // Whether zeros or an answer to other inputs would pass; found out once.
+  // Whether the answer to other inputs would pass; set once it is known.
   std::optional<bool> passes_stale;
-  bool times_checked = false;  // outputs of timed runs were those of an untimed one
+  bool times_checked = false;  // outputs of a timed run were those of an untimed one
 
  private:
-  // Leaves in `state` what a few calls on other inputs leave there.
+  // Calls forward a few times on other inputs, which changes `state` and `derived`.
   void use(const std::vector<at::Tensor>& state, const std::vector<at::Tensor>& derived,
            uint64_t seed);
 
   Task task_;
   Backend& backend_;
-  std::vector<bool> random_masks_;  // by input: a mask that is drawn
+  std::vector<bool> random_masks_;  // for each input, whether it is a mask that is drawn
   std::unique_ptr<KernelSet> kernels_;
   std::unique_ptr<Replay> init_, derive_, inputs_, forward_;
   std::unique_ptr<Replay> oracle_, traced_;
-  std::vector<Choice> choices_;
+  std::vector<DiscreteOutput> discrete_outputs_;
 };
 
-}  // namespace kw
+}  // namespace kw::exec

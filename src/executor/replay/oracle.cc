@@ -5,7 +5,7 @@
 #include "executor/aten/backend.h"
 #include "executor/aten/operators.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 void widen(Arg& arg) {
@@ -29,7 +29,7 @@ void widen(AtenCall& call, const Program& program) {
   }
   for (auto& [name, arg] : call.args) {
     widen(arg);
-    // softmax from half to float; in float64 there is nothing to convert
+    // softmax converts from half to float by this flag; in float64 there is nothing to convert
     if (name == "half_to_float") arg = Arg{false};
   }
 }
@@ -64,4 +64,4 @@ std::vector<at::Tensor> widened(const std::vector<at::Tensor>& tensors) {
   return out;
 }
 
-}  // namespace kw
+}  // namespace kw::exec

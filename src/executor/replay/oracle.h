@@ -1,4 +1,4 @@
-// The fp64 oracle: a recorded program rewritten so that every floating value is float64.
+// The fp64 oracle is a recorded program that is rewritten so that every floating value is float64.
 #pragma once
 
 #include <vector>
@@ -6,15 +6,15 @@
 #include "executor/aten/aten.h"
 #include "program/program.h"
 
-namespace kw {
+namespace kw::exec {
 
-// Floating values become float64, and so do floating dtypes that steps name (casts, factories,
-// accumulation types). Steps that read the random generator keep theirs: Replay::wide runs them as
-// recorded and widens what they give. NotJudged (backend.h) for what has no such rewriting: a
-// launch, a reinterpretation of a float's bits.
+// Returns the program with float64 for all floating values and for floating dtypes that steps name
+// (casts, factories, accumulation types). Steps that read the random generator keep their dtypes;
+// Replay::wide runs them as recorded and widens their results. Throws NotJudged (backend.h) for
+// what cannot be rewritten: a launch, or a reinterpretation of a float's bits.
 Program widened(const Program& program);
 
-// Copies with floating tensors as float64; what shared memory before shares it after.
+// Copies tensors, floating ones as float64. Tensors that shared memory share it afterwards.
 std::vector<at::Tensor> widened(const std::vector<at::Tensor>& tensors);
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -5,12 +5,12 @@
 #include "executor/device/test_backend.h"
 #include "executor/replay/replay.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 class OracleTest : public testing::Test {
  protected:
-  // The recorded program, and its oracle, on the same inputs under the same seed.
+  // Runs the recorded program and its oracle on the same inputs under the same seed.
   void run(const Program& program, const std::vector<at::Tensor>& inputs) {
     const std::vector<at::Tensor> wide = widened(inputs);
     Replay plain(program, {}, nullptr, at::kCPU);
@@ -117,4 +117,4 @@ TEST_F(OracleTest, WidenedInputsAreCopiesThatAliasAsBefore) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

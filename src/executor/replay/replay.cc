@@ -8,7 +8,7 @@
 #include "formats/base/error.h"
 #include "ops/operator.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 int storage_count(const Program& program) {
@@ -17,7 +17,8 @@ int storage_count(const Program& program) {
   return count;
 }
 
-// Views that fail, or mean something else, on other strides than the recorded.
+// Returns true for views that fail, or mean something else, on strides other than the recorded
+// ones.
 bool needs_strides(const AtenCall& call) {
   return call.op == "aten.view.default" || call.op == "aten.view.dtype" ||
          call.op == "aten._unsafe_view.default" || call.op == "aten.as_strided.default";
@@ -36,7 +37,8 @@ std::string step_name(const Program& program, const std::vector<Kernel>& kernels
          (call ? call->op : "launch of " + kernels.at(std::get<Launch>(step).kernel).name) + ")";
 }
 
-// Operators of random steps without a dtype make the default one, whatever a wide run has set.
+// Sets the default dtype while it lives. Random steps without a dtype make the default one, which a
+// wide run has set to float64.
 class DefaultDtype {
  public:
   explicit DefaultDtype(at::ScalarType type) : before_(c10::get_default_dtype()) {
@@ -48,8 +50,8 @@ class DefaultDtype {
   caffe2::TypeMeta before_;
 };
 
-// Numbers of both signs up to 1, drawn from no generator, over the whole storage: a stretch of them
-// again and again, since a wave as long as the tensor takes several passes to make.
+// Fills the whole storage with numbers of both signs up to 1, without drawing from a generator. It
+// repeats one stretch of a wave, because a wave as long as the tensor would take several passes.
 void fill_with_numbers(const at::Tensor& made) {
   constexpr int64_t kStretch = int64_t{1} << 16;
   const int64_t count = static_cast<int64_t>(made.storage().nbytes() / made.element_size());
@@ -62,6 +64,45 @@ void fill_with_numbers(const at::Tensor& made) {
 }
 
 }  // namespace
+
+ReplayOptions ReplayOptions::timed() {
+  ReplayOptions out;
+  out.checked_ = false;
+  return out;
+}
+
+ReplayOptions ReplayOptions::reference() {
+  ReplayOptions out(EmptyFill::kPoison);
+  out.overwrites_ = true;
+  return out;
+}
+
+ReplayOptions ReplayOptions::as_kernels() {
+  ReplayOptions out = reference();
+  out.as_kernels_ = true;
+  return out;
+}
+
+ReplayOptions ReplayOptions::perturbed(int32_t dither, bool every_result) {
+  ReplayOptions out = as_kernels();
+  out.dither_ = dither;
+  out.dithers_every_result_ = every_result;
+  return out;
+}
+
+ReplayOptions ReplayOptions::ties_flipped() {
+  ReplayOptions out = reference();
+  out.flips_ties_ = true;
+  return out;
+}
+
+ReplayOptions ReplayOptions::candidate(Guards& guards, EmptyFill fill, const Ablation& ablation) {
+  ReplayOptions out = reference();
+  out.fill_ = fill;
+  out.guards_ = &guards;
+  out.ablation_ = ablation;
+  return out;
+}
 
 bool same_strides(const at::Tensor& tensor, const Value& value) {
   if (tensor.numel() == 0) return true;
@@ -81,11 +122,12 @@ std::vector<bool> find_mutated_inputs(const Program& program, const std::vector<
   return out;
 }
 
+// The state of one run.
 struct Replay::Run {
   const ReplayOptions& options;
-  std::vector<at::Tensor> slots;
-  // Aliasing as it is: for each storage number in use the storage behind it and the number of
-  // slots that hold it; and the numbers by storage.
+  std::vector<at::Tensor> slots;  // by value number
+  // The actual aliasing: for each storage number in use its storage and the number of slots that
+  // hold it; and the storage number of each storage.
   std::vector<c10::StorageImpl*> storage;
   std::vector<int> holders;
   std::unordered_map<c10::StorageImpl*, int> live;
@@ -158,7 +200,7 @@ void Replay::find_last_uses() {
     used[id] = true;
     last[id] = -1;
   }
-  // Results that nobody uses may be workspace, which each backend makes as it likes.
+  // Unused results may be workspace, whose form differs between backends.
   for (PreparedStep& step : steps_) {
     for (ValueId& id : step.defines) {
       if (id >= 0 && !used[id]) id = -1;
@@ -206,7 +248,8 @@ std::vector<at::Tensor> Replay::run(std::vector<at::Tensor> inputs, const Replay
           {}};
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ValueId id = program_.inputs[i];
-    if (options.part && !options.part->storages[program_.values[id].storage]) continue;
+    if (options.ablation_.part && !options.ablation_.part->storages[program_.values[id].storage])
+      continue;
     define(-1, id, std::move(inputs[i]), run);
   }
   inputs.clear();
@@ -220,7 +263,7 @@ std::vector<at::Tensor> Replay::run(std::vector<at::Tensor> inputs, const Replay
   }
   std::vector<at::Tensor> outputs;
   for (ValueId id : program_.outputs) outputs.push_back(run.slots[id]);
-  laid_out_ = laid_out_ || (options.checked && !options.part);
+  laid_out_ = laid_out_ || (options.checked_ && !options.ablation_.part);
   return outputs;
 }
 
@@ -230,7 +273,7 @@ void Replay::run_steps(Run& run) {
       run_step(static_cast<int>(i), run);
     } catch (const NotJudged& error) {
       throw NotJudged(steps_[i].name + ": " + error.what());
-    } catch (const EnvironmentError& error) {  // the machine's fault, nobody's here
+    } catch (const EnvironmentError& error) {  // the machine is at fault, and neither side is
       throw NotJudged(steps_[i].name + ": " + error.what());
     } catch (const DeviceLost& error) {
       throw DeviceLost(steps_[i].name + ": " + error.what());
@@ -241,7 +284,7 @@ void Replay::run_steps(Run& run) {
   }
 }
 
-// What a run that failed leaves.
+// Overwrites what a failed run leaves.
 void Replay::overwrite_all(Run& run) const {
   run.live.clear();
   try {
@@ -256,27 +299,27 @@ void Replay::overwrite_all(Run& run) const {
 }
 
 void Replay::run_step(int index, Run& run) {
-  if (run.options.part && !run.options.part->steps[index]) {
-    // nothing
-  } else if (steps_[index].call) {
+  const Ablation& ablation = run.options.ablation_;
+  const bool is_in_part = !ablation.part || ablation.part->steps[index];
+  if (is_in_part && steps_[index].call) {
     run_call(index, run);
-  } else if (!run.options.skip_all_launches && run.options.skip_launch != index) {
+  } else if (is_in_part && !ablation.all_launches && ablation.launch != index) {
     run_launch(index, run);
   }
   for (ValueId id : steps_[index].release) release(id, run);
-  if (run.options.guards && !steps_[index].release.empty()) run.options.guards->sweep();
+  if (run.options.guards_ && !steps_[index].release.empty()) run.options.guards_->sweep();
 }
 
 void Replay::run_call(int index, Run& run) {
   const PreparedStep& step = steps_[index];
-  // In place of PyTorch's assertion on the device, which would end the process.
-  for (ValueId id : run.options.checked ? step.probabilities : std::vector<ValueId>()) {
+  // PyTorch's own assertion on the device would end the process.
+  for (ValueId id : run.options.checked_ ? step.probabilities : std::vector<ValueId>()) {
     const at::Tensor& p = run.slots[id];
     if (!p.ge(0).logical_and(p.le(1)).all().item<bool>()) {
       throw ReplayError("all elements of its input and its target should be between 0 and 1");
     }
   }
-  if (step.in_order >= 0 && run.options.checked) {
+  if (step.in_order >= 0 && run.options.checked_) {
     const at::Tensor& sequence = run.slots[step.in_order];
     if (sequence.dim() > 0 && sequence.diff(1, -1).lt(0).any().item<bool>()) {
       throw ReplayError("what it looks up is not in order");
@@ -294,7 +337,7 @@ void Replay::run_call(int index, Run& run) {
     if (!results[k].defined()) throw ReplayError("gave no tensor where one is recorded");
     if (step.empty)
       results[k] = fill_empty(std::move(results[k]), id, run);
-    else if (run.options.guards)
+    else if (run.options.guards_)
       guard(index, results[k], id, run);
     define(index, id, std::move(results[k]), run);
   }
@@ -318,8 +361,8 @@ bool Replay::has_near_ties() const {
 std::vector<at::Tensor> Replay::call(const PreparedStep& step, const Run& run) const {
   const auto& kernels = step.as_kernels;
   if (!kernels) return step.call->run(run.slots);
-  if (kernels->is_rounding() ? run.options.near_ties_fall : run.options.as_kernels_do)
-    return kernels->run(*step.call, run.slots, run.options.dither);
+  if (kernels->is_rounding() ? run.options.flips_ties_ : run.options.as_kernels_)
+    return kernels->run(*step.call, run.slots, run.options.dither_);
   if (convolve_in_tf32_ && kernels->is_convolution())
     return kernels->run_in_tf32(*step.call, run.slots);
   return step.call->run(run.slots);
@@ -328,9 +371,9 @@ std::vector<at::Tensor> Replay::call(const PreparedStep& step, const Run& run) c
 std::vector<at::Tensor> Replay::call_dithered(int index, const Run& run) const {
   const PreparedStep& step = steps_[index];
   std::vector<at::Tensor> results = call(step, run);
-  if (!run.options.round_otherwise || !step.rounds) return results;
-  // A CPU's generator knows 32 bits of a seed.
-  const auto of_run = static_cast<uint32_t>(run.options.dither) * 0x9e3779b9u;
+  if (!run.options.dithers_every_result_ || !step.rounds) return results;
+  // A CPU's generator uses 32 bits of a seed.
+  const auto of_run = static_cast<uint32_t>(run.options.dither_) * 0x9e3779b9u;
   for (size_t k = 0; k < results.size(); ++k) {
     if (!results[k].defined()) continue;
     const auto place = 8 * static_cast<uint32_t>(index) + static_cast<uint32_t>(k);
@@ -355,8 +398,8 @@ void Replay::run_launch(int index, Run& run) {
   if (!step.launch->run(tensors)) guards_intact_ = false;
 }
 
-// A random step of a wide run: in its own dtypes, then widened, so that it draws what the recorded
-// program draws.
+// Runs a random step of a wide run in its own dtypes and widens the results, so that it draws what
+// the recorded program draws.
 std::vector<at::Tensor> Replay::call_narrow(int index, Run& run) {
   DefaultDtype recorded(at::kFloat);
   std::vector<at::Tensor> slots = run.slots;
@@ -381,8 +424,8 @@ std::vector<at::Tensor> Replay::call_narrow(int index, Run& run) {
   return results;
 }
 
-// A fresh result that a launch is given gets guards of its own: what the launch writes beside it
-// must show, whoever made it.
+// Gives a fresh result that a launch reads or writes guards of its own, so that what the launch
+// writes around it shows.
 void Replay::guard(int index, at::Tensor& result, ValueId id, Run& run) {
   const int storage = program_.values[id].storage;
   const auto& defines = steps_[index].defines;
@@ -392,27 +435,27 @@ void Replay::guard(int index, at::Tensor& result, ValueId id, Run& run) {
   if (!launched_[storage] || run.holders[storage] > 0 || shares > 1) return;
   if (run.live.contains(result.storage().unsafeGetStorageImpl())) return;  // define() copies it
   const at::Tensor made =
-      run.options.guards->empty(result.sizes(), result.strides(), result.scalar_type());
+      run.options.guards_->empty(result.sizes(), result.strides(), result.scalar_type());
   made.copy_(result);
   overwrite(result, run);
   result = made;
 }
 
 at::Tensor Replay::fill_empty(at::Tensor made, ValueId id, Run& run) {
-  if (run.options.fill == EmptyFill::kLeave) return made;
-  if (run.options.fill == EmptyFill::kZero) return made.zero_();
-  if (run.options.guards) {
+  if (run.options.fill_ == EmptyFill::kLeave) return made;
+  if (run.options.fill_ == EmptyFill::kZero) return made.zero_();
+  if (run.options.guards_) {
     const std::vector<int64_t> sizes = made.sizes().vec(), strides = made.strides().vec();
     const at::ScalarType type = made.scalar_type();
     made.reset();  // its memory may serve for the guarded one
-    made = run.options.guards->empty(sizes, strides, type);
+    made = run.options.guards_->empty(sizes, strides, type);
   } else {
     poison_storage(made);
   }
   const Value& value = program_.values[id];
-  if (run.options.unwritten && !output_[value.storage]) {
-    made.fill_(is_floating(value.dtype) ? *run.options.unwritten : 0);
-  } else if (run.options.fill == EmptyFill::kNumbers && is_floating(value.dtype)) {
+  if (run.options.ablation_.unwritten && !output_[value.storage]) {
+    made.fill_(is_floating(value.dtype) ? *run.options.ablation_.unwritten : 0);
+  } else if (run.options.fill_ == EmptyFill::kNumbers && is_floating(value.dtype)) {
     fill_with_numbers(made);
   }
   return made;
@@ -424,7 +467,7 @@ void Replay::define(int index, ValueId id, at::Tensor tensor, Run& run) {
     tensor = tensor.to(at::kDouble);
   }
   const bool input = index < 0;
-  if (!run.options.checked) {
+  if (!run.options.checked_) {
     if (!input && relaid_.contains(index)) {
       tensor = at::empty_strided(value.shape, value.strides, tensor.options()).copy_(tensor);
     }
@@ -464,15 +507,15 @@ void Replay::define(int index, ValueId id, at::Tensor tensor, Run& run) {
   run.slots[id] = std::move(tensor);
 }
 
-// What is about to be freed, unless others hold its memory.
+// Overwrites a tensor that is about to be freed, unless others hold its memory.
 void Replay::overwrite(const at::Tensor& tensor, const Run& run) const {
-  if (!run.options.overwrites || !run.options.checked || !tensor.defined()) return;
+  if (!run.options.overwrites_ || !run.options.checked_ || !tensor.defined()) return;
   if (!run.live.contains(tensor.storage().unsafeGetStorageImpl())) poison_storage(tensor);
 }
 
 void Replay::release(ValueId id, Run& run) {
   const int storage = program_.values[id].storage;
-  if (run.options.checked && run.slots[id].defined() && --run.holders[storage] == 0) {
+  if (run.options.checked_ && run.slots[id].defined() && --run.holders[storage] == 0) {
     const auto found = run.live.find(run.storage[storage]);
     if (found != run.live.end() && found->second == storage) run.live.erase(found);
     if (!input_[storage]) overwrite(run.slots[id], run);
@@ -480,4 +523,4 @@ void Replay::release(ValueId id, Run& run) {
   run.slots[id].reset();
 }
 
-}  // namespace kw
+}  // namespace kw::exec

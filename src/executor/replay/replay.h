@@ -1,14 +1,14 @@
-// A Program made ready to run on one backend, any number of times.
+// A Replay is a Program that is ready to run on one backend, any number of times.
 //
-// Preparing resolves every operator and launch, finds the last use of each value and the results
-// whose layout matters. A run keeps one slot a value, frees it after its last use and, when
-// checked, holds each step to its record: dtype, shape, aliasing, and strides where a launch or a
-// view relies on them. A fresh result that PyTorch laid out otherwise on this backend, or that
-// aliases something the record says it does not, is copied into what the record says; those steps
-// are remembered, so that unchecked (timed) runs do the same.
+// Preparing it resolves every operator and launch, and finds the last use of each value and the
+// results whose layout matters. A run keeps one slot a value and frees it after its last use. A
+// checked run holds each step to its record: dtype, shape, aliasing, and strides if a launch or a
+// view relies on them. On this backend PyTorch may lay out a fresh result otherwise, or return an
+// alias that the record does not have. Such a result is copied into the recorded layout. The step
+// is remembered, so that unchecked (timed) runs do the same.
 //
-// A failed step is a ReplayError that names it. Runs in inference mode, on the backend's current
-// stream, without waiting for the device. One thread.
+// A failed step throws a ReplayError that names it. Runs are in inference mode, on the backend's
+// current stream, and do not wait for the device. A Replay is for one thread.
 #pragma once
 
 #include <memory>
@@ -23,62 +23,87 @@
 #include "program/program.h"
 #include "program/rewrite/transform.h"
 
-namespace kw {
+namespace kw::exec {
 
-struct ReplayOptions {
-  EmptyFill fill = EmptyFill::kLeave;
-  bool checked = true;
-  Guards* guards =
-      nullptr;  // results of the empty family, and what launches are given, come from here
-  // What lies between steps is overwritten when it is freed: later kernels may find freed memory,
-  // and are given the same inputs.
-  bool overwrites = false;
-  // Steps as KernelArithmetic has them: those that round computed numbers to integers, the others.
-  bool near_ties_fall = false, as_kernels_do = false;
-  // If not 0, which errors steps have, of those that nobody has to be better than: as
-  // KernelArithmetic has them and, with `round_otherwise`, of every rounded result
-  // (right_to_a_unit()).
-  int32_t dither = 0;
-  bool round_otherwise = false;
-  bool skip_all_launches = false;
-  std::optional<int> skip_launch;  // step index
-  // Only these steps run, on inputs of these storages: the others need not be there, and outputs
-  // that come from elsewhere are undefined.
+// What a run of a candidate leaves out.
+struct Ablation {
+  bool all_launches = false;
+  std::optional<int> launch;  // step index
+  // If set, only these steps run, on inputs of these storages. Other inputs may be undefined.
+  // Outputs that come from other steps are undefined.
   const Lineage* part = nullptr;
-  // With launches skipped: what results of the empty family hold that are no outputs, instead of
-  // poison. Integers are 0: they may serve as indices, and one out of range would cost the device.
+  // What results of the empty family hold instead of poison, unless they are outputs. Integers hold
+  // 0, because one that serves as an index would cost the device if it is out of range.
   std::optional<double> unwritten;
+};
+
+// How a program runs. The named functions are the ways that are in use.
+class ReplayOptions {
+ public:
+  // A checked run. Results of the empty family hold what `fill` says.
+  ReplayOptions() = default;
+  explicit ReplayOptions(EmptyFill fill) : fill_(fill) {}
+
+  // A run that is timed: nothing is checked, filled or overwritten.
+  static ReplayOptions timed();
+  // A run of a reference: the results of the empty family are poison, and values between steps are
+  // overwritten when they are freed. Later kernels may find freed memory and get the same inputs.
+  static ReplayOptions reference();
+  // A run of a reference that computes as KernelArithmetic does, except for near ties.
+  static ReplayOptions as_kernels();
+  // A run as as_kernels(), with other errors for each `dither`, which is not 0. They are errors
+  // that no candidate has to be better than. With `every_result`, each rounded result has such an
+  // error (right_to_a_unit()), too.
+  static ReplayOptions perturbed(int32_t dither, bool every_result);
+  // A run of a reference in which KernelArithmetic flips near ties.
+  static ReplayOptions ties_flipped();
+  // A run of a candidate. Results of the empty family, and what launches are given, come from
+  // `guards`. `guards` and `ablation.part` must outlive the run.
+  static ReplayOptions candidate(Guards& guards, EmptyFill fill, const Ablation& ablation = {});
+
+ private:
+  friend class Replay;
+  EmptyFill fill_ = EmptyFill::kLeave;
+  bool checked_ = true;
+  bool overwrites_ = false;
+  bool as_kernels_ = false, flips_ties_ = false;
+  int32_t dither_ = 0;
+  bool dithers_every_result_ = false;
+  Guards* guards_ = nullptr;
+  Ablation ablation_;
 };
 
 class Replay {
  public:
-  // `kernels` and `set` must outlive this.
-  // `exact_outputs`: results that reach an output get the recorded layout, whoever made them.
+  // `kernels` and `set` must outlive this. With `exact_outputs`, every result that reaches an
+  // output gets the recorded layout.
   Replay(Program program, const std::vector<Kernel>& kernels, KernelSet* set, at::Device device,
          bool exact_outputs = false);
-  // Of a program out of oracle.h's widened(): floating results are made float64; random steps run
-  // in the dtypes of `narrow`, the recorded program, so that they draw the same numbers.
+  // Returns the Replay of a program that widened() (oracle.h) returned. Floating results become
+  // float64. Random steps run in the dtypes of `narrow`, the recorded program, so that they draw
+  // the same numbers.
   static Replay wide(Program program, Program narrow, at::Device device);
 
-  // `inputs` as Program::inputs; a run may overwrite those that the program mutates.
+  // Runs the program on `inputs`, in the order of Program::inputs, and returns its outputs. A run
+  // may overwrite the inputs that the program mutates.
   std::vector<at::Tensor> run(std::vector<at::Tensor> inputs, const ReplayOptions& options);
 
-  // float32 convolutions get operands in TF32 in every run. For a CPU that stands in for a device.
+  // Gives float32 convolutions operands in TF32 in every run, for a CPU that replaces a device.
   void convolve_in_tf32() { convolve_in_tf32_ = true; }
-  // Whether ReplayOptions::as_kernels_do makes a difference.
+  // Returns whether ReplayOptions::as_kernels() makes a difference.
   bool has_kernel_arithmetic() const;
-  // Whether one with `near_ties_fall` may.
+  // Returns whether ReplayOptions::ties_flipped() may make a difference.
   bool has_near_ties() const;
 
   const Program& program() const { return program_; }
   const std::vector<int>& launch_steps() const { return launch_steps_; }
-  // For each input, whether some step overwrites its storage.
+  // Returns for each input whether some step overwrites its storage.
   const std::vector<bool>& mutated_inputs() const { return mutated_inputs_; }
-  // Around buffers of the last run's launches.
+  // Returns whether the bytes around buffers of the last run's launches are intact.
   bool guards_intact() const { return guards_intact_; }
-  // Whether a checked run has shown which results PyTorch lays out otherwise.
+  // Returns whether a checked run has found which results PyTorch lays out otherwise.
   bool laid_out() const { return laid_out_; }
-  // Steps whose result was copied into the recorded layout, in any run so far.
+  // Returns the steps whose result was copied into the recorded layout, in any run so far.
   const std::set<int>& relaid_steps() const { return relaid_; }
 
  private:
@@ -86,17 +111,17 @@ class Replay {
     std::string name;  // "step 3 (aten.mm.default)"
     std::optional<OperatorCall> call;
     std::unique_ptr<PreparedLaunch> launch;
-    std::vector<ValueId> launch_values;  // -1 where the argument is no tensor
-    std::vector<int64_t> alignments;     // of pointers, bytes
-    std::vector<ValueId> defines;        // -1 where there is no tensor or nobody uses it
-    std::vector<ValueId> release;        // values used for the last time
+    std::vector<ValueId> launch_values;  // -1 if the argument is no tensor
+    std::vector<int64_t> alignments;     // of pointers, in bytes
+    std::vector<ValueId> defines;        // -1 if there is no tensor or no use of it
+    std::vector<ValueId> release;        // values that are used for the last time
     bool empty = false;
     std::vector<ValueId> probabilities;  // must lie in [0, 1]
-    ValueId in_order = -1;               // must not fall along its last dimension
+    ValueId in_order = -1;               // must not decrease along its last dimension
     std::optional<KernelArithmetic> as_kernels;
     bool rounds = false;
   };
-  struct Run;  // the state of one run
+  struct Run;
 
   void prepare(const std::vector<Kernel>& kernels, KernelSet* set);
   void find_last_uses();
@@ -125,16 +150,16 @@ class Replay {
   std::vector<bool> mutated_inputs_;
   std::vector<bool> exact_;     // by storage number
   std::vector<bool> output_;    // by storage number
-  std::vector<bool> input_;     // the same
+  std::vector<bool> input_;     // by storage number
   std::vector<bool> launched_;  // by storage number: given to a launch
   std::set<int> relaid_;
   bool guards_intact_ = true, laid_out_ = false;
   bool convolve_in_tf32_ = false;
 };
 
-// Whether a tensor's dimensions larger than 1 step as the record says.
+// Returns whether the strides of a tensor's dimensions larger than 1 are the recorded ones.
 bool same_strides(const at::Tensor& tensor, const Value& value);
-// Program inputs whose storage some step overwrites.
+// Returns for each program input whether some step overwrites its storage.
 std::vector<bool> find_mutated_inputs(const Program& program, const std::vector<Kernel>& kernels);
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -26,7 +26,7 @@
 #include "program/rewrite/transform.h"
 #include "program/task_json.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 std::string read_bytes(const std::string& path) {
@@ -135,7 +135,7 @@ int serve(const std::string& backend) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec
 
 int main(int argc, char** argv) {
   const std::string backend = argc == 3 && std::string(argv[1]) == "--backend" ? argv[2] : "cpu";
@@ -143,5 +143,5 @@ int main(int argc, char** argv) {
     std::cerr << "usage: replay_program [--backend cpu|cuda]\n";
     return 2;
   }
-  return kw::serve(backend);
+  return kw::exec::serve(backend);
 }

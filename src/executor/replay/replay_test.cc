@@ -4,7 +4,7 @@
 
 #include "executor/device/test_backend.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 class ReplayTest : public testing::Test {
@@ -32,7 +32,7 @@ class ReplayTest : public testing::Test {
   std::set<int> relaid_;
 };
 
-// y = relu(x W^T) + 1, out of a buffer updated in place.
+// Returns y = relu(x W^T) + 1, in which a buffer is updated in place.
 Program linear_relu() {
   return make_program({value_json("float32", {4, 8}, 0), value_json("float32", {3, 8}, 1),
                        value_json("float32", {4, 3}, 2), value_json("float32", {4, 3}, 2),
@@ -48,10 +48,11 @@ TEST_F(ReplayTest, ComputesWhatTheOperatorsCompute) {
   const at::Tensor x = at::randn({4, 8}), w = at::randn({3, 8});
   const at::Tensor expected = at::linear(x, w).relu() + 1;
   EXPECT_TRUE(at::equal(run(linear_relu(), {x, w})[0], expected));
-  EXPECT_TRUE(at::equal(run(linear_relu(), {x, w}, {.checked = false})[0], expected));
+  EXPECT_TRUE(at::equal(run(linear_relu(), {x, w}, ReplayOptions::timed())[0], expected));
 }
 
-// Recorded for CUDA, where log_sigmoid needs no buffer; on the CPU it has the input's shape.
+// The program was recorded for CUDA, where log_sigmoid needs no buffer. On the CPU the buffer has
+// the input's shape.
 TEST_F(ReplayTest, ResultsThatNobodyUsesMayBeOtherThanRecorded) {
   const auto program = [](std::vector<int> outputs) {
     return make_program({value_json("float32", {4, 8}, 0), value_json("float32", {4, 8}, 1),
@@ -106,7 +107,7 @@ TEST_F(ReplayTest, AFailedStepIsNamed) {
   EXPECT_NE(error(bad, {at::randn({4, 8})}).find("step 0 (aten.mm.default)"), std::string::npos);
 }
 
-// What the record calls a fresh tensor is one, even where PyTorch returned its argument.
+// A tensor that is fresh in the record is fresh, even if PyTorch returned its argument.
 TEST_F(ReplayTest, HiddenAliasesAreCopied) {
   const Program program = make_program(
       {value_json("float32", {4}, 0), value_json("float32", {4}, 1), value_json("float32", {4}, 1)},
@@ -120,14 +121,14 @@ TEST_F(ReplayTest, HiddenAliasesAreCopied) {
     Replay replay(program, kernels_, set_.get(), at::kCPU);
     const at::Tensor x = at::ones({4});
     replay.run({x}, {});
-    const auto outputs = replay.run({x}, {.checked = checked});
+    const auto outputs = replay.run({x}, checked ? ReplayOptions() : ReplayOptions::timed());
     EXPECT_EQ(outputs[0].sum().item<double>(), 4);
     EXPECT_EQ(outputs[1].sum().item<double>(), 0);
     EXPECT_EQ(replay.relaid_steps(), std::set<int>{0});
   }
 }
 
-// A launch sees the strides that were recorded, whatever layout PyTorch chose here.
+// A launch gets the recorded strides, even if PyTorch chose another layout here.
 TEST_F(ReplayTest, LayoutsThatALaunchReliesOnAreRestored) {
   kernels_ = {make_kernel("see", {"*fp32"}, {0})};
   std::vector<int64_t> seen;
@@ -154,15 +155,16 @@ TEST_F(ReplayTest, LaunchesRunUnlessSkipped) {
                     launch_json(0, {v(0), 1}), launch_json(0, {v(1), 2})},
                    {0, 1}, kernels_);
   const auto is_seven = [](const at::Tensor& t) { return t.eq(7).all().item<bool>(); };
-  ReplayOptions options{.fill = EmptyFill::kPoison};
-  auto outputs = run(program, {}, options);
+  Guards guards(at::kCPU);
+  const auto without = [&](const Ablation& ablation) {
+    return run(program, {}, ReplayOptions::candidate(guards, EmptyFill::kPoison, ablation));
+  };
+  auto outputs = without({});
   EXPECT_TRUE(is_seven(outputs[0]) && is_seven(outputs[1]));
   EXPECT_EQ(backend_.launches, 2);
-  options.skip_launch = 2;
-  outputs = run(program, {}, options);
+  outputs = without({.launch = 2});
   EXPECT_TRUE(outputs[0].isnan().all().item<bool>() && is_seven(outputs[1]));
-  options.skip_all_launches = true;
-  outputs = run(program, {}, options);
+  outputs = without({.all_launches = true});
   EXPECT_TRUE(outputs[0].isnan().all().item<bool>() && outputs[1].isnan().all().item<bool>());
 }
 
@@ -173,13 +175,13 @@ TEST_F(ReplayTest, UnwrittenMemoryShows) {
        step_json("aten.empty.memory_format", {{"size", {4}}, {"dtype", {{"dtype", "int64"}}}}, {1}),
        step_json("aten.empty_like.default", {{"self", v(1)}}, {2})},
       {0, 2});
-  auto outputs = run(program, {}, {.fill = EmptyFill::kZero});
+  auto outputs = run(program, {}, ReplayOptions(EmptyFill::kZero));
   EXPECT_EQ(outputs[0].abs().sum().item<double>(), 0);
-  outputs = run(program, {}, {.fill = EmptyFill::kPoison});
+  outputs = run(program, {}, ReplayOptions(EmptyFill::kPoison));
   EXPECT_TRUE(outputs[0].isnan().all().item<bool>());
   EXPECT_GT(outputs[1].min().item<int64_t>(), int64_t{1} << 60);
   Guards guards(at::kCPU);
-  outputs = run(program, {}, {.fill = EmptyFill::kPoison, .guards = &guards});
+  outputs = run(program, {}, ReplayOptions::candidate(guards, EmptyFill::kPoison));
   EXPECT_TRUE(outputs[0].isnan().all().item<bool>());
   static_cast<float*>(outputs[0].storage().mutable_data())[4] = 1;
   EXPECT_FALSE(guards.intact());
@@ -210,7 +212,7 @@ TEST_F(ReplayTest, MutatedInputsAreFoundThroughViewsAndLaunches) {
   EXPECT_EQ(find_mutated_inputs(program, kernels_), (std::vector<bool>{true, false, false}));
 }
 
-// Used memory holds finite numbers of both signs, whatever its size, type and layout.
+// Used memory holds finite numbers of both signs, for any size, type and layout.
 TEST_F(ReplayTest, UsedMemoryHoldsNumbersEverywhere) {
   for (const char* dtype : {"float32", "float16", "float64"}) {
     for (int64_t rows : {1, 1000, 1 << 16, (1 << 17) + 3}) {
@@ -219,7 +221,7 @@ TEST_F(ReplayTest, UsedMemoryHoldsNumbersEverywhere) {
                        {step_json("aten.empty.memory_format",
                                   {{"size", {rows, 3}}, {"dtype", {{"dtype", dtype}}}}, {0})},
                        {0});
-      const at::Tensor made = run(program, {}, {.fill = EmptyFill::kNumbers})[0];
+      const at::Tensor made = run(program, {}, ReplayOptions(EmptyFill::kNumbers))[0];
       EXPECT_TRUE(made.isfinite().all().item<bool>()) << dtype << rows;
       EXPECT_GT(made.max().item<double>(), 0.5) << dtype << rows;
       EXPECT_GT(made.abs().mean().item<double>(), 0.1) << dtype << rows;
@@ -250,8 +252,7 @@ Program product_of(int64_t terms, const char* dtype) {
                       {2});
 }
 
-// Against one fp32 accumulator, added to term by term: errors of the same size, in rows of any
-// scale.
+// The errors have the size of those of one fp32 accumulator, in rows of any scale.
 TEST_F(ReplayTest, LongProductsErrAsOneAccumulatorDoes) {
   constexpr int64_t kTerms = 4096;
   const at::Tensor a = at::randn({64, kTerms}), b = at::randn({kTerms, 48});
@@ -266,14 +267,14 @@ TEST_F(ReplayTest, LongProductsErrAsOneAccumulatorDoes) {
     return (off.norm() / exact.narrow(0, row, 32).norm()).item<double>();
   };
   const at::Tensor emulated =
-      run(product_of(kTerms, "float32"), {a, b}, {.as_kernels_do = true})[0];
+      run(product_of(kTerms, "float32"), {a, b}, ReplayOptions::as_kernels())[0];
   for (int64_t row : {0, 32}) {
     EXPECT_LT(rms(emulated, row), 1.5 * rms(one_by_one, row));
     EXPECT_GT(rms(emulated, row), 0.5 * rms(one_by_one, row));
   }
 }
 
-// round(x) or, of what was computed, round(x * y).
+// Returns round(x * y) if the rounded number is to be computed, otherwise round(x).
 Program rounded(bool computed) {
   Json steps = Json::array();
   if (computed) {
@@ -289,14 +290,14 @@ Program rounded(bool computed) {
 TEST_F(ReplayTest, KernelsMayRoundNearTiesOfWhatTheyComputeEitherWay) {
   const at::Tensor x = at::tensor({std::nextafter(2.5f, 0.0f), 2.25f}), one = at::ones({2});
   const auto as_kernels = [&](bool computed) {
-    return run(rounded(computed), {x, one}, {.near_ties_fall = true})[0];
+    return run(rounded(computed), {x, one}, ReplayOptions::ties_flipped())[0];
   };
   EXPECT_TRUE(as_kernels(true).equal(at::tensor({3.0f, 2.0f})));
   EXPECT_TRUE(as_kernels(false).equal(at::tensor({2.0f, 2.0f})));
   EXPECT_TRUE(run(rounded(true), {x, one})[0].equal(at::tensor({2.0f, 2.0f})));
 }
 
-// A comparison of x * y with 1: one unit below it, far from it, and with 0 beside small numbers.
+// x * y is compared with 1, one unit below it and far from it, and with 0 among small numbers.
 TEST_F(ReplayTest, KernelsMayCompareNearTiesOfWhatTheyComputeEitherWay) {
   const auto greater = [&](double than, const at::Tensor& x) {
     Json values = {value_json("float32", {3}, 0), value_json("float32", {3}, 1),
@@ -304,7 +305,7 @@ TEST_F(ReplayTest, KernelsMayCompareNearTiesOfWhatTheyComputeEitherWay) {
     Json steps = {step_json("aten.mul.Tensor", {{"self", v(0)}, {"other", v(1)}}, {2}),
                   step_json("aten.gt.Scalar", {{"self", v(2)}, {"other", than}}, {3})};
     const Program program = make_program(values, {0, 1}, steps, {3});
-    return run(program, {x, at::ones({3})}, {.near_ties_fall = true})[0];
+    return run(program, {x, at::ones({3})}, ReplayOptions::ties_flipped())[0];
   };
   EXPECT_TRUE(greater(1, at::tensor({std::nextafter(1.0f, 0.0f), 0.5f, 2.0f}))
                   .to(at::kInt)
@@ -315,8 +316,8 @@ TEST_F(ReplayTest, KernelsMayCompareNearTiesOfWhatTheyComputeEitherWay) {
       greater(0, at::tensor({-1e-16f, 0.0f, 2e-9f})).to(at::kInt).equal(at::tensor({1, 0, 1})));
 }
 
-// Small results of operators whose usual formula adds one and takes it away again: off by a unit
-// of one, not of theirs.
+// The usual formula of some operators adds one and subtracts it again. Their small results are off
+// by a unit of one, and not by a unit of their own.
 TEST_F(ReplayTest, SmallResultsErrByUnitsOfOne) {
   const at::Tensor near_zero = -at::linspace(1e-6, 1e-5, 256), far = -at::linspace(4, 5, 256);
   for (const auto& [op, x] : {std::pair{"aten.tanh.default", near_zero},
@@ -331,16 +332,16 @@ TEST_F(ReplayTest, SmallResultsErrByUnitsOfOne) {
         make_program({value_json("float32", {256}, 0), value_json("float32", {256}, 1)}, {0},
                      {step_json(op, {{"self", v(0)}}, {1})}, {1});
     const at::Tensor plain = run(program, {x})[0];
-    const at::Tensor off = (run(program, {x}, {.as_kernels_do = true})[0] - plain).abs();
+    const at::Tensor off = (run(program, {x}, ReplayOptions::as_kernels())[0] - plain).abs();
     EXPECT_LT(off.max().item<double>(), 0x1p-21) << op;
     EXPECT_GT(off.max().item<double>(), 0x1p-26) << op;
     EXPECT_GT((off / plain.abs()).max().item<double>(), 1e-4) << op;
   }
 }
 
-// The logarithm of a softmax near one is that of a sum near one: the largest element is off by a
-// unit of that (and the roundings of the sum, of the result, and of one more than it), however
-// small it is. Where a run has the luck that it is not, dithered ones have none.
+// The logarithm of a softmax near one is the logarithm of a sum near one. So its largest element is
+// off by a unit of one, however small it is. On top of that come the roundings of the sum, of the
+// result, and of the result plus one. A plain run may be exact by luck, but perturbed ones are not.
 TEST_F(ReplayTest, LogarithmsOfNearlyWholeSharesErrByUnitsOfOne) {
   const Program program =
       make_program({value_json("float32", {256, 2}, 0), value_json("float32", {256, 2}, 1)}, {0},
@@ -353,23 +354,23 @@ TEST_F(ReplayTest, LogarithmsOfNearlyWholeSharesErrByUnitsOfOne) {
   };
   EXPECT_LT(off({}).min().item<double>(), 0x1p-29);
   for (int32_t dither : {1, 2, 3}) {
-    const at::Tensor one = off({.as_kernels_do = true, .dither = dither});
+    const at::Tensor one = off(ReplayOptions::perturbed(dither, false));
     EXPECT_GT(one.min().item<double>(), 0x1p-23 - 3 * 0x1p-25) << dither;
     EXPECT_LT(one.max().item<double>(), 0x1p-22) << dither;
   }
-  // Nor where shares are whole but for less than a unit; functions that are exact at zero stay so.
+  // They are not exact either if a share is one less than a unit below one. Functions that are
+  // exact at zero stay so.
   x.select(1, 1).fill_(-40);
-  EXPECT_EQ(run(program, {x}, {.as_kernels_do = true})[0].select(1, 0).abs().max().item<float>(),
-            0);
+  EXPECT_EQ(
+      run(program, {x}, ReplayOptions::as_kernels())[0].select(1, 0).abs().max().item<float>(), 0);
   const at::Tensor off_whole =
-      run(program, {x}, {.as_kernels_do = true, .dither = 1})[0].select(1, 0);
+      run(program, {x}, ReplayOptions::perturbed(1, false))[0].select(1, 0);
   EXPECT_GT(off_whole.abs().min().item<double>(), 0x1p-24);
   const Program tanh =
       make_program({value_json("float32", {256, 2}, 0), value_json("float32", {256, 2}, 1)}, {0},
                    {step_json("aten.tanh.default", {{"self", v(0)}}, {1})}, {1});
   const at::Tensor zeros = at::zeros({256, 2});
-  EXPECT_EQ(run(tanh, {zeros}, {.as_kernels_do = true, .dither = 1})[0].abs().max().item<float>(),
-            0);
+  EXPECT_EQ(run(tanh, {zeros}, ReplayOptions::perturbed(1, false))[0].abs().max().item<float>(), 0);
 }
 
 TEST_F(ReplayTest, WhatIsRightToAUnitIsOffByOne) {
@@ -387,9 +388,9 @@ TEST_F(ReplayTest, WhatIsRightToAUnitIsOffByOne) {
   EXPECT_TRUE(right_to_a_unit(x.to(at::kHalf), 1).equal(x.to(at::kHalf)));
 }
 
-// In a run with `dither` only what steps round is off: not what they move or choose among, and what
-// they draw is drawn as in any run.
-TEST_F(ReplayTest, DitheredRunsRoundOtherwise) {
+// In a perturbed run only rounded results are off. Results that are moved or chosen stay, and
+// random numbers are those of any run.
+TEST_F(ReplayTest, PerturbedRunsRoundOtherwise) {
   const auto both = [&](const char* op, Json args) {
     const Program program =
         make_program({value_json("float32", {512}, 0), value_json("float32", {512}, 1)}, {0},
@@ -398,22 +399,23 @@ TEST_F(ReplayTest, DitheredRunsRoundOtherwise) {
     at::manual_seed(3);
     const at::Tensor plain = run(program, {x})[0];
     at::manual_seed(3);
-    return std::pair(plain, run(program, {x}, {.dither = 1, .round_otherwise = true})[0]);
+    return std::pair(plain, run(program, {x}, ReplayOptions::perturbed(1, true))[0]);
   };
   for (const auto& [op, args] : {std::pair<const char*, Json>{"aten.cos.default", {{"self", v(0)}}},
                                  {"aten.softmax.int", {{"self", v(0)}, {"dim", 0}}},
                                  {"aten.cumsum.default", {{"self", v(0)}, {"dim", 0}}}}) {
     const auto [plain, off] = both(op, args);
     EXPECT_FALSE(off.equal(plain)) << op;
-    EXPECT_TRUE(at::allclose(off, plain, 3 * 0x1p-23, 0)) << op;
+    // The arguments of a softmax are off too, by a unit of up to four.
+    EXPECT_TRUE(at::allclose(off, plain, 8 * 0x1p-23, 0)) << op;
   }
-  // Each dither has signs of its own: a CPU's generator knows 32 bits of a seed.
+  // Each dither has other signs, although a CPU's generator uses only 32 bits of a seed.
   const Program cosine =
       make_program({value_json("float32", {512}, 0), value_json("float32", {512}, 1)}, {0},
                    {step_json("aten.cos.default", {{"self", v(0)}}, {1})}, {1});
   const at::Tensor x = at::randn({512});
   const auto run_of = [&](int32_t dither) {
-    return run(cosine, {x}, {.dither = dither, .round_otherwise = true})[0];
+    return run(cosine, {x}, ReplayOptions::perturbed(dither, true))[0];
   };
   EXPECT_FALSE(run_of(1).equal(run_of(2)));
   EXPECT_FALSE(run_of(2).equal(run_of(3)));
@@ -428,7 +430,7 @@ TEST_F(ReplayTest, DitheredRunsRoundOtherwise) {
   }
 }
 
-// A norm of each kind, of x = (6, 8, 4, 4), with the sizes over which it takes its means.
+// Returns a norm of each kind, of x = (6, 8, 4, 4), with the sizes over which it takes its means.
 struct NormCase {
   const char* op;
   Json args;
@@ -465,7 +467,7 @@ Program norm_program(const NormCase& norm, const char* dtype = "float32") {
   return make_program(values, {0, 1, 2}, {step_json(norm.op, args, results)}, {3});
 }
 
-// Numbers whose mean is 200 times their deviation: what a mean is off by shows 200 times.
+// The mean of these numbers is 200 times their deviation, so an error of the mean shows 200 times.
 TEST_F(ReplayTest, MeansOfNormsErrAsKernelsFindThem) {
   for (const NormCase& norm : norm_cases()) {
     const Program program = norm_program(norm);
@@ -476,7 +478,7 @@ TEST_F(ReplayTest, MeansOfNormsErrAsKernelsFindThem) {
         run(norm_program(norm, "float64"),
             {x.to(at::kDouble), weight.to(at::kDouble), bias.to(at::kDouble)})[0];
     const at::Tensor plain = run(program, {x, weight, bias})[0];
-    const at::Tensor emulated = run(program, {x, weight, bias}, {.as_kernels_do = true})[0];
+    const at::Tensor emulated = run(program, {x, weight, bias}, ReplayOptions::as_kernels())[0];
     EXPECT_EQ(emulated.strides(), plain.strides()) << norm.op;
     const double off = (emulated - exact).abs().max().item<double>();
     EXPECT_GT(off, 0.5 * 200 * 0x1p-23) << norm.op;
@@ -491,16 +493,16 @@ TEST_F(ReplayTest, NormsOfEqualNumbersErrByTheirMeans) {
     const auto sizes = program.values[1].shape;
     const at::Tensor x = at::full({6, 8, 4, 4}, -0.6931472f);
     const at::Tensor emulated =
-        run(program, {x, at::ones(sizes), at::ones(sizes)}, {.as_kernels_do = true})[0];
+        run(program, {x, at::ones(sizes), at::ones(sizes)}, ReplayOptions::as_kernels())[0];
     const double unit = 0x1p-23 + 1.8e-8 * std::sqrt(static_cast<double>(norm.terms));
     const double off = (emulated - 1).abs().max().item<double>();
     EXPECT_NEAR(off, 0.6931472 * unit / std::sqrt(1e-3), 0x1p-23 * 0.7 / std::sqrt(1e-3))
         << norm.op;
     EXPECT_GT(off, 0) << norm.op;
-    // To either side: what is cut at zero afterwards would not show one of them.
+    // Means are off to either side, because a cut at zero afterwards would hide one of them.
     const auto side = [&](int32_t dither) {
       return run(program, {x, at::ones(sizes), at::zeros(sizes)},
-                 {.as_kernels_do = true, .dither = dither})[0];
+                 ReplayOptions::perturbed(dither, false))[0];
     };
     EXPECT_GT(side(0).min().item<double>(), 0) << norm.op;
     EXPECT_GT(side(2).min().item<double>(), 0) << norm.op;
@@ -508,7 +510,7 @@ TEST_F(ReplayTest, NormsOfEqualNumbersErrByTheirMeans) {
   }
 }
 
-// With running statistics, which it overwrites in training.
+// These norms have running statistics, which training overwrites.
 Program batch_norm_program(bool training) {
   const Json args = {{"input", v(0)},         {"running_mean", v(1)}, {"running_var", v(2)},
                      {"training", training},  {"momentum", 0.1},      {"eps", 1e-5},
@@ -526,20 +528,20 @@ TEST_F(ReplayTest, OtherNormsAreAsPyTorchComputesThem) {
     const auto sizes = program.values[1].shape;
     const std::vector<at::Tensor> wide = {x.to(at::kDouble), at::ones(sizes, at::kDouble),
                                           at::ones(sizes, at::kDouble)};
-    EXPECT_TRUE(run(program, wide, {.as_kernels_do = true})[0].equal(run(program, wide)[0]))
+    EXPECT_TRUE(run(program, wide, ReplayOptions::as_kernels())[0].equal(run(program, wide)[0]))
         << norm.op;
   }
-  // By running statistics: there is no mean to find.
+  // With running statistics there is no mean to find.
   const Program program = batch_norm_program(false);
   const std::vector<at::Tensor> inputs = {x, at::full({8}, 200.0f), at::ones({8})};
-  EXPECT_TRUE(run(program, inputs, {.as_kernels_do = true})[0].equal(run(program, inputs)[0]));
+  EXPECT_TRUE(run(program, inputs, ReplayOptions::as_kernels())[0].equal(run(program, inputs)[0]));
 }
 
 TEST_F(ReplayTest, RunningStatisticsAreOverwrittenOnce) {
   const Program program = batch_norm_program(true);
   const at::Tensor x = at::randn({6, 8, 4, 4});
   const at::Tensor mean = at::zeros({8}), variance = at::ones({8});
-  run(program, {x, mean, variance}, {.as_kernels_do = true});
+  run(program, {x, mean, variance}, ReplayOptions::as_kernels());
   const at::Tensor expected_mean = at::zeros({8}), expected_variance = at::ones({8});
   at::batch_norm(x, {}, {}, expected_mean, expected_variance, true, 0.1, 1e-5, false);
   EXPECT_TRUE(mean.equal(expected_mean));
@@ -551,11 +553,11 @@ TEST_F(ReplayTest, OtherProductsAreAsPyTorchComputesThem) {
     const at::ScalarType type = dtype == std::string("float64") ? at::kDouble : at::kFloat;
     const at::Tensor a = at::randn({64, terms}, type), b = at::randn({terms, 48}, type);
     EXPECT_TRUE(
-        at::equal(run(product_of(terms, dtype), {a, b}, {.as_kernels_do = true})[0], a.mm(b)));
+        at::equal(run(product_of(terms, dtype), {a, b}, ReplayOptions::as_kernels())[0], a.mm(b)));
   }
 }
 
-// A native group norm goes by its own sizes, whatever the input's shape.
+// A native group norm uses its own sizes, for an input of any shape.
 TEST_F(ReplayTest, NativeGroupNormsAreOfTheirOwnSizes) {
   const Program program = make_program(
       {value_json("float32", {16, 8, 10}, 0), value_json("float32", {16, 8, 10}, 1),
@@ -568,11 +570,11 @@ TEST_F(ReplayTest, NativeGroupNormsAreOfTheirOwnSizes) {
   const at::Tensor x = at::randn({16, 8, 10}) * at::arange(1, 17).view({16, 1, 1});
   const at::Tensor expected =
       at::group_norm(x.to(at::kDouble).view({8, 16, 10}), 4).view({16, 8, 10});
-  const at::Tensor got = run(program, {x}, {.as_kernels_do = true})[0];
+  const at::Tensor got = run(program, {x}, ReplayOptions::as_kernels())[0];
   EXPECT_LT((got - expected).abs().max().item<double>(), 1e-5);
 }
 
-// As a candidate may record it: PyTorch refuses, and nothing else happens.
+// A candidate may record such a step. PyTorch refuses it, and nothing else happens.
 TEST_F(ReplayTest, NormsWhoseArgumentsDoNotFitAreRefused) {
   const auto complaint = [&](const char* op, Json args) {
     args["input"] = v(0);
@@ -601,7 +603,7 @@ TEST_F(ReplayTest, ARootMeanSquareNormMayHaveNoEpsilon) {
   EXPECT_LT((run(program, {x})[0] - at::rms_norm(x, {8})).abs().max().item<double>(), 1e-6);
 }
 
-// What a run does not give is overwritten, also when it fails, and inputs are not.
+// A run overwrites what it does not return, also if it fails. It does not overwrite inputs.
 TEST_F(ReplayTest, WhatLiesBetweenStepsIsOverwritten) {
   const at::Tensor x = at::rand({64}) + 1;
   for (const bool fails : {false, true}) {
@@ -623,7 +625,7 @@ TEST_F(ReplayTest, WhatLiesBetweenStepsIsOverwritten) {
                      {2}, kernels_);
     const at::Tensor input = x.clone();
     try {
-      const auto outputs = run(program, {input}, {.overwrites = true});
+      const auto outputs = run(program, {input}, ReplayOptions::reference());
       EXPECT_TRUE(outputs[0].equal(-x));
     } catch (const ReplayError&) {
       EXPECT_TRUE(fails);
@@ -650,8 +652,8 @@ TEST_F(ReplayTest, WhatAViewStillHoldsIsNotOverwritten) {
                     step_json("aten.exp.default", {{"self", v(2)}}, {3})},
                    {3});
   const at::Tensor x = at::randn({4, 8});
-  EXPECT_TRUE(run(program, {x}, {.overwrites = true})[0].allclose((-x).t().exp()));
+  EXPECT_TRUE(run(program, {x}, ReplayOptions::reference())[0].allclose((-x).t().exp()));
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

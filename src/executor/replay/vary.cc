@@ -11,13 +11,13 @@
 #include "executor/compare/errors.h"
 #include "executor/discrete/integers.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
-constexpr int64_t kOneOf = 16;  // of the indices of a dimension
+constexpr int64_t kOneOf = 16;  // one of so many indices of a dimension is changed
 
-// Tensors, one for each storage, as the whole storage: a change in place reaches every view of it
-// once.
+// Returns one tensor for each storage, which covers the whole storage. So a change in place reaches
+// every view once.
 std::vector<at::Tensor> whole_storages(const std::vector<at::Tensor>& tensors) {
   std::set<const void*> seen;
   std::vector<at::Tensor> out;
@@ -30,8 +30,8 @@ std::vector<at::Tensor> whole_storages(const std::vector<at::Tensor>& tensors) {
   return out;
 }
 
-// The elements of `tensor`, each once: dimensions that repeat them (stride 0) have one index left;
-// where others overlap (windows), the storage.
+// Returns the elements of `tensor`, each once. Dimensions that repeat elements (stride 0) keep one
+// index. If other elements overlap, as in windows, returns the whole storage.
 at::Tensor without_repeats(at::Tensor tensor) {
   for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
     if (tensor.stride(dim) == 0 && tensor.size(dim) > 1) tensor = tensor.narrow(dim, 0, 1);
@@ -39,7 +39,8 @@ at::Tensor without_repeats(at::Tensor tensor) {
   return overlaps(tensor.sizes(), tensor.strides()) ? whole_storages({tensor}).at(0) : tensor;
 }
 
-// Floating inputs, views too, that can be changed along their dimensions: no element is in two.
+// Returns floating inputs and views that can be changed along their dimensions, because no element
+// is in two of them.
 std::vector<at::Tensor> floating_inputs(const std::vector<at::Tensor>& inputs) {
   std::map<const void*, std::vector<at::Tensor>> by_storage;
   std::vector<at::Tensor> out;
@@ -66,11 +67,11 @@ std::vector<at::Tensor> floating_inputs(const std::vector<at::Tensor>& inputs) {
   return out;
 }
 
-// Along each dimension, stretches of other scales (one of the rows' so small that an epsilon shows
-// beside their squares), and large elements at both ends and at a few
-// places between: what reads a part for the whole gives something else, whichever part it is, and
-// so does, among millions, what does not read the last element. Nothing becomes more than ten times
-// as large.
+// Gives stretches along each dimension different scales, and makes elements large at both ends and
+// at a few places between. One stretch of rows is so small that an epsilon shows compared with
+// their squares. So a candidate that reads only a part gives another result, whichever part it
+// reads. The same holds if it leaves out the last of millions of elements. No element becomes more
+// than ten times as large.
 void make_uneven(at::Tensor tensor) {
   constexpr int64_t kStretches = 8, kMostBetween = 6;
   constexpr double kLargest = 10, kSmall = 0x1p-7;
@@ -79,7 +80,8 @@ void make_uneven(at::Tensor tensor) {
   for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
     const int64_t size = tensor.size(dim);
     if (size < 2) continue;
-    const bool inner = dim >= tensor.dim() - 2;  // those outside bring the others' range too
+    const bool inner =
+        dim >= tensor.dim() - 2;  // outer dimensions multiply the range of inner ones
     const double large = is_vector(tensor) ? 64 : inner ? 16 : 2;
     at::Tensor scales = at::randint(inner ? -3 : -1, 1, {kStretches}, options).exp2();
     const at::Tensor stretch = at::arange(size, at::kLong).mul(kStretches).floor_divide(size);
@@ -99,7 +101,8 @@ void make_uneven(at::Tensor tensor) {
   tensor.mul_(kLargest / largest);
 }
 
-// A quarter of the elements, and a sixteenth of the indices of each dimension, one at least.
+// Sets a quarter of the elements to zero, and a sixteenth of the indices of each dimension, at
+// least one.
 void put_zeros(at::Tensor tensor) {
   tensor.masked_fill_(at::empty_like(tensor, at::kBool).bernoulli_(0.25), 0);
   for (int64_t dim = 0; tensor.dim() > 1 && dim < tensor.dim(); ++dim) {
@@ -111,7 +114,7 @@ void put_zeros(at::Tensor tensor) {
   }
 }
 
-// NaN and both infinities, each in a few places.
+// Puts NaN and both infinities in a few places each.
 void put_not_finite(at::Tensor flat) {
   constexpr int64_t kOneOfElements = 1024;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -220,4 +223,4 @@ void put_whole_rows(at::Tensor mask) {
   }
 }
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,5 +1,5 @@
-// How drawn inputs are changed, Variation by Variation. Deterministic in `seed`, and where there is
-// none in the generators as they are.
+// Changes drawn inputs as each Variation requires. The result depends only on `seed`, or on the
+// state of the generators if a function has no seed.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,28 +9,28 @@
 
 #include "runtime/protocol.h"
 
-namespace kw {
+namespace kw::exec {
 
-// Changes `inputs` in place; a storage that several share is changed once. kPlain, kAffine,
-// kParameters and kUsed leave floating ones as they are.
+// Changes `inputs` in place. A storage that several share is changed once. kPlain, kAffine,
+// kParameters and kUsed leave floating inputs as they are.
 void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t seed);
 
-// Each element becomes larger or smaller by one unit in its last place, or two. But whole numbers
-// stay, and tensors of two values: flags, counts and masks are known exactly.
+// Perturbs inputs: each element becomes larger or smaller by one or two units in its last place.
+// Whole numbers and tensors of two values stay, because flags, counts and masks are known exactly.
 void move_by_about_a_unit(const std::vector<at::Tensor>& inputs, uint64_t seed);
 
-// Whether all elements are equal; false of an empty tensor.
+// Returns whether all elements are equal; false for an empty tensor.
 bool is_constant(const at::Tensor& tensor);
 
-// Whether one dimension at most has more than one element.
+// Returns whether at most one dimension has more than one element.
 bool is_vector(const at::Tensor& tensor);
 
-// What is constant says nothing of where it is read, or whether: draws each element of masks and of
-// floating inputs, as positive numbers (a state may be a variance). Storages as a whole, so that
-// views of them agree.
+// Draws each element of constant masks and constant floating inputs, because a constant does not
+// show where it is read, or whether it is read. Floating elements become positive, as a state may
+// be a variance. Changes whole storages, so that views of them agree.
 void draw_constants(const std::vector<at::Tensor>& inputs, uint64_t seed);
 
-// Of a mask of two dimensions and more, some rows and columns become all ones, others all zeros.
+// Sets some rows and columns of a mask of two or more dimensions to all ones, others to all zeros.
 void put_whole_rows(at::Tensor mask);
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -4,12 +4,12 @@
 
 #include "executor/aten/aten.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 at::Tensor ones(at::IntArrayRef sizes) { return at::ones(sizes, at::kFloat); }
 
-// The share of `tensor` that is no longer 1.
+// Returns the share of `tensor` that is no longer 1.
 double changed(const at::Tensor& tensor) {
   return tensor.ne(1).to(at::kDouble).mean().item<double>();
 }
@@ -65,7 +65,7 @@ TEST(Vary, RowsBecomeOneNumberInViews) {
   EXPECT_EQ(x[0][7].item<float>(), 7);
 }
 
-TEST(Vary, NeighboursAreAboutAUnitAway) {
+TEST(Vary, PerturbedInputsAreAboutAUnitAway) {
   const at::Tensor x = at::arange(1, 1025, at::kFloat).add_(0.25), before = x.clone();
   move_by_about_a_unit({x}, 1);
   const at::Tensor off = x.sub(before).div(before).abs();
@@ -96,4 +96,4 @@ TEST(Vary, MasksOfOneShapeGetOtherRows) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,4 +1,4 @@
-// What trials allow of kernels that convolve on tensor cores.
+// Tests what trials allow kernels that convolve on tensor cores.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "executor/device/test_tensor_cores.h"
 #include "executor/trial/trial.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 constexpr int64_t kRows = 64, kChannels = 8192, kMade = 16;
@@ -47,7 +47,7 @@ TrialReport run(const Task& reference, const Task& candidate, TrialRequest reque
   return Trials(backend).run(request, r, c);
 }
 
-// Where all inputs are negative, all terms have one sign, and errors of rounding average out.
+// If all inputs are negative, all terms have one sign, and errors of rounding average out.
 TEST(ConvolutionTrial, SumsOfOneSignMayBeCutOff) {
   for (double less : {0.0, 1e-3}) {
     FakeBackend backend;
@@ -68,7 +68,7 @@ TEST(ConvolutionTrial, SumsOfOneSignMayBeCutOff) {
       ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
       const OutputErrors& errors = report.outputs.at(0);
       const bool negative = variation == Variation::kNegative;
-      // A thousandth hides behind TF32 where terms cancel.
+      // An error of a thousandth is less than that of TF32 if terms cancel.
       EXPECT_EQ(errors.candidate_rms <= 4 * errors.reference_rms, less == 0 || !negative)
           << errors.candidate_rms << " " << errors.reference_rms;
       if (negative) {
@@ -78,7 +78,7 @@ TEST(ConvolutionTrial, SumsOfOneSignMayBeCutOff) {
   }
 }
 
-// The weight of a transposed one has its channels first, and those that it makes last.
+// The weight of a transposed convolution has the input's channels first.
 TEST(ConvolutionTrial, SoMayThoseOfTransposedConvolutions) {
   const auto task = [] {
     return make_task(random_inputs({{1, kChannels, 4}, {kChannels, 1, 2}}),
@@ -111,7 +111,7 @@ TEST(ConvolutionTrial, SoMayThoseOfTransposedConvolutions) {
 
 // y / convolution, near zero somewhere: that element's error is of one rounding to TF32, and
 // inputs one float32 unit off round alike.
-TEST(ConvolutionTrial, NeighboursRoundToTf32Otherwise) {
+TEST(ConvolutionTrial, PerturbedInputsRoundToTf32Otherwise) {
   const auto quotient = [] {
     return make_task(
         random_inputs({{kRows, 64, 1}, {kMade, 64, 1}, {kRows, kMade, 1}}),
@@ -125,17 +125,17 @@ TEST(ConvolutionTrial, NeighboursRoundToTf32Otherwise) {
              step_json("aten.div.Tensor", {{"self", v(2)}, {"other", v(3)}}, {4})},
             {4}));
   };
-  double plain = 0, beside = 0;
+  double plain = 0, perturbed = 0;
   for (uint64_t seed = 0; seed < 8; ++seed) {
     FakeBackend backend;
     TrialRequest request;
     request.seed = seed;
     plain += run(quotient(), quotient(), request, backend).outputs.at(0).reference_rms;
     request.neighbours = true;
-    beside += run(quotient(), quotient(), request, backend).outputs.at(0).reference_rms;
+    perturbed += run(quotient(), quotient(), request, backend).outputs.at(0).reference_rms;
   }
-  EXPECT_GT(beside, 1.5 * plain);
+  EXPECT_GT(perturbed, 1.5 * plain);
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

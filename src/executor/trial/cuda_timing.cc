@@ -1,7 +1,5 @@
-// The clock of a GPU: L2 is flushed by writing before each run. Device time is between two events
-// around a plain replay on the stream, as eager PyTorch would run it; wall time is from the call to
-// its completion on an idle device. How fast the processors run they say themselves: cycles over
-// nanoseconds of one that spins.
+#include "executor/trial/cuda_timing.h"
+
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
@@ -15,17 +13,16 @@
 #include <map>
 
 #include "executor/aten/cuda_jit.h"
-#include "executor/device/cuda_backend.h"
 #include "executor/trial/timing.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using Loader = torch::inductor::AOTIModelPackageLoader;
 
-// Written before each run: more than twice any L2, and long enough (some 60 us) for the host to
-// get ahead of the device.
+// The bytes that are written before each run. They are more than twice any L2, and writing them
+// takes long enough (some 60 us) for the host to get ahead of the device.
 constexpr int64_t kFlushBytes = int64_t{256} << 20;
 
 void require(cudaError_t error, const char* what) {
@@ -68,8 +65,8 @@ class Flush {
   int count_ = 0;
 };
 
-// Writes the cycles and the nanoseconds that one thread took to spin. The device's own timer may
-// move in steps of a microsecond: 2^17 cycles are some 70 of them.
+// Writes the cycles and the nanoseconds that one thread took to spin. It spins for 2^17 cycles,
+// some 70 microseconds, because the device's timer may move in steps of a microsecond.
 constexpr const char* kPace = R"cuda(
 extern "C" __global__ void pace(long long* out) {
   long long begin, end;
@@ -126,8 +123,9 @@ class CudaClock : public RunClock {
   std::deque<Span> spans_;  // of one round
 };
 
-// A package whose kernels are captured once for each set of inputs, and then launched together.
-// What cannot be captured runs as it is, as torch.compile's reduce-overhead does with it.
+// A package whose kernels are captured once for each set of inputs, and then launched together. If
+// they cannot be captured, the package runs without a graph, as under torch.compile's
+// reduce-overhead.
 class GraphPackage {
  public:
   explicit GraphPackage(Loader* loader) : loader_(loader) {}
@@ -149,7 +147,7 @@ class GraphPackage {
   };
 
   bool capture(const std::vector<at::Tensor>& inputs, Captured& out) {
-    loader_->run(inputs);  // what it does only once
+    loader_->run(inputs);  // does what happens only once, outside of the capture
     require(cudaDeviceSynchronize(), "before capturing");
     out.graph = std::make_unique<at::cuda::CUDAGraph>();
     const c10::cuda::CUDAStreamGuard aside(c10::cuda::getStreamFromPool());
@@ -161,8 +159,8 @@ class GraphPackage {
     } catch (const std::exception& error) {
       possible_ = false;
       try {
-        out.graph->capture_end();  // an open one would keep the stream
-      } catch (const std::exception&) {
+        out.graph->capture_end();        // an open capture would keep the stream
+      } catch (const std::exception&) {  // the failed capture has ended; its error is told below
       }
       out = {};
       captured_.clear();
@@ -200,4 +198,4 @@ TimeReport time_on_cuda(Backend& backend, const TimeRequest& request,
   return time_runs(backend, clock, request, tasks, packages);
 }
 
-}  // namespace kw
+}  // namespace kw::exec

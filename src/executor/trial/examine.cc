@@ -10,10 +10,10 @@
 #include "executor/replay/oracle.h"
 #include "executor/replay/vary.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
-// Relative RMS of the difference; of integers, the share that is not the same.
+// Returns the relative RMS of the difference; for integers, the share that is not the same.
 double change(const at::Tensor& a, const at::Tensor& b) {
   if (a.is_floating_point()) return distance(a, b);
   return a.numel() == 0 ? 0 : a.ne(b).sum().item<double>() / static_cast<double>(a.numel());
@@ -30,7 +30,7 @@ class Examination {
   ExamineReport run(at::Device device);
 
  private:
-  // Copies, where the program writes to what it is given.
+  // Copies the inputs that the program overwrites.
   std::vector<at::Tensor> own(std::vector<at::Tensor> inputs) const {
     const auto& mutated = task_.forward().mutated_inputs();
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -41,7 +41,7 @@ class Examination {
   std::vector<at::Tensor> run(const Draw& draw) {
     std::vector<at::Tensor> inputs = own(draw.all());
     seed_generators(forward_seed_);
-    return task_.forward().run(std::move(inputs), {.fill = EmptyFill::kZero});
+    return task_.forward().run(std::move(inputs), ReplayOptions(EmptyFill::kZero));
   }
   void compare_with_oracle(at::Device device, ExamineReport& report);
   void move_all(ExamineReport& report);
@@ -56,8 +56,8 @@ class Examination {
 void Examination::compare_with_oracle(at::Device device, ExamineReport& report) {
   std::vector<at::Tensor> wide = widened(drawn_.all());
   seed_generators(forward_seed_);
-  // What choices are made among stands behind the outputs.
-  const auto oracle = task_.oracle().run(std::move(wide), {.fill = EmptyFill::kZero});
+  // The sources of discrete outputs follow the outputs; they are not examined.
+  const auto oracle = task_.oracle().run(std::move(wide), ReplayOptions(EmptyFill::kZero));
   const Program& forward = task_.task().forward;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     ExaminedOutput& output = report.outputs.emplace_back();
@@ -87,7 +87,7 @@ void Examination::move_all(ExamineReport& report) {
 }
 
 void Examination::draw_anew(ExamineReport& report) {
-  // Constants, which any seed draws alike, become other numbers.
+  // Constants, which are the same for any seed, become other numbers.
   const Draw other = task_.draw(other_seed_, {.variation = Variation::kAffine});
   const auto changes = [&](const Draw& draw) {
     const std::vector<at::Tensor> outputs = run(draw);
@@ -100,7 +100,7 @@ void Examination::draw_anew(ExamineReport& report) {
   for (size_t i = 0; i < drawn_.state.size(); ++i) {
     Draw one = drawn_;
     one.state[i] = other.state[i];
-    one.derived = task_.draw_derived(one.state, {.fill = EmptyFill::kZero});
+    one.derived = task_.draw_derived(one.state, ReplayOptions(EmptyFill::kZero));
     report.changes.push_back(changes(one));
   }
   for (size_t i = 0; i < drawn_.inputs.size(); ++i) {
@@ -132,4 +132,4 @@ ExamineReport examine(const ExamineRequest& request, LoadedTask& task, Backend& 
   return report;
 }
 
-}  // namespace kw
+}  // namespace kw::exec

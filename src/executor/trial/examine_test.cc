@@ -1,4 +1,4 @@
-// What is said of tasks whose results, errors and sensitivities are known by hand.
+// Examines tasks whose results, errors and sensitivities are known by hand.
 #include "executor/trial/examine.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "executor/device/test_backend.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 constexpr int64_t kExamined = 4096;
@@ -39,8 +39,8 @@ Json mul(int a, Json b, int out) {
   return step_json("aten.mul.Tensor", {{"self", v(a)}, {"other", std::move(b)}}, {out});
 }
 
-// x + y of two normal variables: RMS sqrt(2); either of them drawn anew changes it by sqrt(2); its
-// error and what a unit in each changes are about 2^-24 and 2^-23 of it.
+// x + y of two normal variables has RMS sqrt(2). Drawing either of them again changes it by
+// sqrt(2). Its error is about 2^-24 of it, and a unit in each variable changes it by about 2^-23.
 TEST(Examine, ASum) {
   const ExamineReport report = examined(task_of({add(0, v(1), 2)}, 3));
   ASSERT_EQ(report.outputs.size(), 1u);
@@ -78,7 +78,7 @@ TEST(Examine, CancellationIsUnstable) {
   EXPECT_NEAR(report.outputs[0].error, 0.0625 / std::sqrt(12) / std::sqrt(2), 5e-3);
 }
 
-// sin(1e6 x): exact for its input, and another where its input is a unit off.
+// sin(1e6 x) is exact for its input, and another number if its input is a unit off.
 TEST(Examine, WhatAmplifiesItsInputIsUnstable) {
   const ExamineReport report =
       examined(task_of({mul(0, 1e6, 2), step_json("aten.sin.default", {{"self", v(2)}}, {3})}, 4));
@@ -105,8 +105,8 @@ TEST(Examine, FiniteInOnePrecisionOnly) {
   EXPECT_EQ(report.outputs[0].nonfinite, kExamined);
 }
 
-// Booleans: x < y differs in a third of the elements when x is drawn anew (of three normal numbers,
-// y is between the two others in one of three cases).
+// The booleans x < y differ in a third of the elements if x is drawn again. Of three normal
+// numbers, y is between the two others in one of three cases.
 TEST(Examine, AnswersOfComparisons) {
   const ExamineReport report =
       examined(task_of({step_json("aten.lt.Tensor", {{"self", v(0)}, {"other", v(1)}}, {2})}, 3,
@@ -130,4 +130,4 @@ TEST(Examine, InputsThatAreOverwritten) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,15 +1,15 @@
-// What trials allow of kernels that round the arguments of exponentials.
+// Tests what trials allow kernels that round the arguments of exponentials.
 #include "executor/trial/test_trial.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 using ExponentialTrial = TrialTest;
 INSTANTIATE_TEST_SUITE_P(Isolation, ExponentialTrial, testing::Bool(),
                          [](const auto& info) { return info.param ? "isolated" : "shared"; });
 
-// exp(x) as 2 to the power of a product that is rounded: off by as many units in the last place as
-// the exponent is large. PyTorch's own is not.
+// Computes exp(x) as 2 to the power of a rounded product. It is off by as many units in the last
+// place as the exponent is large, and PyTorch's own is not.
 TEST_P(ExponentialTrial, ExponentialsMayRoundTheirArgument) {
   for (double off : {1.0, 1 + 3e-5}) {
     backend_.kernels["exp_mul"] = [off](std::span<const at::Tensor> t) {
@@ -24,8 +24,9 @@ TEST_P(ExponentialTrial, ExponentialsMayRoundTheirArgument) {
   }
 }
 
-// What kernels may err comes beside what PyTorch errs: whoever computes as it does is no worse.
-// That kernels err more in the mean and less at most is rare: two of these seeds.
+// What kernels may err never reduces what PyTorch itself errs, so a candidate that computes as
+// PyTorch does still passes. In two of these seeds kernels err more in the mean and less at most,
+// which is rare.
 TEST_P(ExponentialTrial, PyTorchsOwnErrorsStayAllowed) {
   backend_.kernels["exp_mul"] = [](std::span<const at::Tensor> t) {
     at::Tensor(t[2]).copy_(t[0].exp() * t[1]);
@@ -38,7 +39,7 @@ TEST_P(ExponentialTrial, PyTorchsOwnErrorsStayAllowed) {
   }
 }
 
-// So may indices: elements that PyTorch's exp tells apart may be too near for others.
+// Indices may differ as well: elements that PyTorch's exp tells apart may be too near for others.
 TEST_P(ExponentialTrial, IndicesMayBeOfExponentialsThatRoundTheirArgument) {
   const std::vector<int64_t> shape = {8, 512};
   const auto wide = [&](int i) { return value_json("float32", shape, i); };
@@ -68,7 +69,7 @@ TEST_P(ExponentialTrial, IndicesMayBeOfExponentialsThatRoundTheirArgument) {
   }
 }
 
-// So in what is made of them: the least of a row of sigmoids is an exponential.
+// The same holds for what is computed from them: the least of a row of sigmoids is an exponential.
 TEST_P(ExponentialTrial, SoDoFunctionsOfExponentials) {
   const auto task_of = [](const Json& step) {
     return make_task(
@@ -105,4 +106,4 @@ TEST_P(ExponentialTrial, SoDoFunctionsOfExponentials) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

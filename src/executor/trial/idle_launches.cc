@@ -4,10 +4,10 @@
 
 #include "executor/compare/errors.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
-// Relative RMS distance that no order of additions explains.
+// A relative RMS distance that no order of additions explains.
 constexpr double kBeyondNoise = 0.1;
 
 }  // namespace
@@ -26,29 +26,20 @@ IdleLaunches::IdleLaunches(Backend& backend, const Task& candidate, Call call, H
   std::ranges::stable_sort(parts_, {}, [](const Part& part) { return part.lineage.bytes; });
 }
 
-bool IdleLaunches::are_all() {
-  ReplayOptions options;
-  options.skip_all_launches = true;
-  return !matters(options);
-}
+bool IdleLaunches::are_all() { return !matters({.all_launches = true}); }
 
-// It matters where one output says so: the one that comes from least is asked first, and all of
-// them where that says no.
+// A launch matters if it changes one output. The smallest part that has the launch is tried first,
+// and all outputs if that part shows no change.
 bool IdleLaunches::is(int step) {
-  ReplayOptions options;
-  options.skip_launch = step;
-  for (Part& part : parts_) {
-    if (!part.lineage.steps[step] || !is_whole(part)) continue;
-    options.part = &part.lineage;
-    if (matters(options, part.output)) return false;
-    options.part = nullptr;
-    break;
-  }
-  return !matters(options);
+  const auto part = std::ranges::find_if(
+      parts_, [&](Part& part) { return part.lineage.steps[step] && is_whole(part); });
+  if (part != parts_.end() && matters({.launch = step, .part = &part->lineage}, part->output))
+    return false;
+  return !matters({.launch = step});
 }
 
-// Kernels may do more than their declared reads and writes: a part is asked only where, with all of
-// its launches, it gives the very answer.
+// Kernels may do more than their declared reads and writes. So a part is used only if it gives the
+// very answer with all of its launches.
 bool IdleLaunches::is_whole(Part& part) {
   if (part.is_whole) return *part.is_whole;
   try {
@@ -62,32 +53,33 @@ bool IdleLaunches::is_whole(Part& part) {
   return *part.is_whole;
 }
 
-// Whether it changes the answer, or one output, to leave out the launches that `options` say. What
-// they would have written may be anything: when two numbers in its place make no difference,
-// neither do they. One may be what the launch writes there.
-bool IdleLaunches::matters(ReplayOptions options, std::optional<size_t> output) {
+// Returns whether leaving out launches changes the answer, or one output. Memory that they would
+// have written holds one of three numbers. A launch does not matter if two of them make no
+// difference, because one number may happen to be what the launch writes there.
+bool IdleLaunches::matters(Ablation ablation, std::optional<size_t> output) {
   int same = 0, other = 0;
   for (double unwritten : {0.0, 1.0, 2.0}) {
-    options.unwritten = unwritten;
-    ++(changes_without(options, output) ? other : same);
+    ablation.unwritten = unwritten;
+    ++(changes_without(ablation, output) ? other : same);
     if (same == 2 || other == 2) break;
   }
   return other >= 2;
 }
 
-// Whether an answer given without some launches differs by more than two answers given with them.
-bool IdleLaunches::changes_without(const ReplayOptions& options, std::optional<size_t> output) {
+// Returns whether an answer without some launches differs from answer_ by more than two answers
+// with all launches differ from each other.
+bool IdleLaunches::changes_without(const Ablation& ablation, std::optional<size_t> output) {
   std::vector<double> apart(answer_.size(), 0.0);
   try {
-    call_(options, [&](const Has& got) {
+    call_(ablation, [&](const Has& got) {
       for (size_t i = 0; i < apart.size(); ++i) {
         if (output.value_or(i) == i) apart[i] = distance(got[i], answer_[i]);
-        if (apart[i] > kBeyondNoise) break;  // the rest says nothing more
+        if (apart[i] > kBeyondNoise) break;  // one changed output decides
       }
     });
   } catch (const ReplayError&) {
     backend_.check_alive();
-    return true;  // an operator that refuses what the launch should have written
+    return true;  // an operator refuses what the launch should have written
   }
   for (size_t i = 0; i < apart.size(); ++i) {
     if (apart[i] > kBeyondNoise || (apart[i] > 0 && apart[i] > 10 * noise()[i])) return true;
@@ -95,7 +87,7 @@ bool IdleLaunches::changes_without(const ReplayOptions& options, std::optional<s
   return false;
 }
 
-// How far two answers given with all launches are apart, by output.
+// Returns for each output how far two answers with all launches are apart.
 const std::vector<double>& IdleLaunches::noise() {
   if (noise_) return *noise_;
   std::vector<double> apart(answer_.size(), 0.0);
@@ -107,4 +99,4 @@ const std::vector<double>& IdleLaunches::noise() {
   return noise_.emplace(std::move(apart));
 }
 
-}  // namespace kw
+}  // namespace kw::exec

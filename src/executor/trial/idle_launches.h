@@ -1,7 +1,8 @@
-// Launches of a candidate that change nothing of its answer: each is left out in turn.
+// Finds launches of a candidate that change nothing of its answer, by leaving out each in turn.
 //
-// Asked first is the output that comes from least, by the steps behind it alone, where these give
-// the very answer; the whole program has the last word.
+// For each launch, the output that depends on the fewest bytes is tried first. Only the steps that
+// it depends on run, provided that they give the very answer. If no change shows there, the whole
+// program decides.
 #pragma once
 
 #include <functional>
@@ -11,36 +12,36 @@
 #include "executor/aten/backend.h"
 #include "executor/replay/replay.h"
 
-namespace kw {
+namespace kw::exec {
 
 class IdleLaunches {
  public:
-  // What a user has of a call: its outputs, then what it changed of tensors that are his. Of a part
-  // of the program, that part's outputs alone are defined.
+  // What a user gets from a call: its outputs, then the caller's tensors that it changed. If a part
+  // of the program runs, only that part's outputs are defined.
   using Has = std::vector<at::Tensor>;
-  // Calls the candidate, always on the same inputs, gives what the user has to the function, and
+  // Calls the candidate, always on the same inputs, passes what the user gets to the function, and
   // overwrites it.
-  using Call = std::function<void(const ReplayOptions&, const std::function<void(const Has&)>&)>;
+  using Call = std::function<void(const Ablation&, const std::function<void(const Has&)>&)>;
 
-  // `answer`: of a call with all launches.
+  // `answer` is that of a call with all launches.
   IdleLaunches(Backend& backend, const Task& candidate, Call call, Has answer);
 
-  // Without any launch the answer is the same.
+  // Returns whether the answer is the same without any launch.
   bool are_all();
-  // Without the launch at this step of forward.
+  // Returns whether the answer is the same without the launch at this step of forward.
   bool is(int step);
 
  private:
-  // An output that comes from a small part of the candidate's steps.
+  // An output that depends on a small part of the candidate's steps.
   struct Part {
     size_t output;
     Lineage lineage;
-    // Alone, these steps give what all of them give; once it is known.
+    // Whether these steps alone give what all steps give; set once it is known.
     std::optional<bool> is_whole;
   };
   bool is_whole(Part& part);
-  bool matters(ReplayOptions options, std::optional<size_t> output = {});
-  bool changes_without(const ReplayOptions& options, std::optional<size_t> output);
+  bool matters(Ablation ablation, std::optional<size_t> output = {});
+  bool changes_without(const Ablation& ablation, std::optional<size_t> output);
   const std::vector<double>& noise();
 
   Backend& backend_;
@@ -50,4 +51,4 @@ class IdleLaunches {
   std::optional<std::vector<double>> noise_;
 };
 
-}  // namespace kw
+}  // namespace kw::exec

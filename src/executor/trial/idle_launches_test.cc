@@ -1,4 +1,4 @@
-// Which launches trials find to change nothing. The kernels are C++ functions.
+// Tests which launches trials find to change nothing. The kernels are C++ functions.
 #include "executor/trial/idle_launches.h"
 
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "executor/trial/test_trial.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 using IdleLaunchesTest = TrialTest;
@@ -36,9 +36,9 @@ TEST_P(IdleLaunchesTest, WithoutLaunchesTheOutputMustChange) {
   EXPECT_EQ(report.idle_launches, std::vector<int>{3});
 }
 
-// Four outputs by a launch each, one of them of an input of its own, and one more launch, the
-// decoy, whose result the last one reads for nothing. Where it `hides` something, another launch
-// needs what it leaves elsewhere.
+// A candidate with four outputs, each by one launch. One of them has a separate input. One more
+// launch is the decoy, whose result the last launch reads for nothing. If it `hides` something,
+// another launch needs what the decoy leaves elsewhere.
 class ManyLaunches {
  public:
   static constexpr int kDecoy = 5;  // its step
@@ -158,4 +158,4 @@ TEST_P(IdleLaunchesTest, SkippedLaunchesDoNotLeaveWildIndices) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

@@ -3,10 +3,10 @@
 #include <limits>
 #include <set>
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
-// The whole storage behind a tensor as one row of `type`.
+// Returns the whole storage of a tensor as one row of `type`.
 at::Tensor storage_as(const at::Tensor& tensor, at::ScalarType type) {
   const int64_t size = static_cast<int64_t>(c10::elementSize(type));
   const int64_t count = static_cast<int64_t>(tensor.storage().nbytes()) / size;
@@ -20,7 +20,7 @@ at::ScalarType integer_of_size(size_t bytes) {
 
 bool is_unsigned(at::ScalarType type) { return type == at::kByte || type == at::kBool; }
 
-// The largest power of ten to draw: within the dtype, and 1e9 at most.
+// Returns the largest power of ten to draw, which the dtype holds and which is at most 9.
 double largest_exponent(at::ScalarType type) {
   switch (type) {
     case at::kByte:
@@ -58,8 +58,8 @@ at::Tensor drawn_like(const at::Tensor& like, Scramble how) {
 
 }  // namespace
 
-void Leftovers::scramble(const std::vector<at::Tensor>& before,
-                         const std::vector<at::Tensor>& after) {
+void PersistentState::scramble(const std::vector<at::Tensor>& before,
+                               const std::vector<at::Tensor>& after) {
   changed_.resize(after.size());
   std::set<const void*> seen;
   for (size_t i = 0; i < after.size(); ++i) {
@@ -74,4 +74,4 @@ void Leftovers::scramble(const std::vector<at::Tensor>& before,
   }
 }
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 constexpr Scramble kWays[] = {Scramble::kBits, Scramble::kLarge, Scramble::kNegative,
@@ -17,39 +17,39 @@ std::vector<float> numbers(const at::Tensor& tensor) {
   return {data, data + tensor.numel()};
 }
 
-TEST(Leftovers, OnlyWhatChangedIsOverwritten) {
+TEST(PersistentState, OnlyWhatChangedIsOverwritten) {
   for (Scramble how : kWays) {
     const at::Tensor before = at::full({64}, 0.25f), after = before.clone();
     after.narrow(0, 10, 20).fill_(0.5f);
-    Leftovers(how).scramble({before}, {after});
+    PersistentState(how).scramble({before}, {after});
     const std::vector<float> now = numbers(after);
     for (int i = 0; i < 64; i += i == 9 ? 21 : 1) EXPECT_EQ(now[i], 0.25f) << i;
-    // The odds that a draw meets the old number twenty times are nil.
+    // A draw cannot plausibly give the old number twenty times.
     EXPECT_FALSE(
         std::all_of(now.begin() + 10, now.begin() + 30, [](float x) { return x == 0.5f; }));
   }
 }
 
-TEST(Leftovers, WhatChangedInAnEarlierCallIsOverwrittenAgain) {
-  Leftovers leftovers(Scramble::kLarge);
+TEST(PersistentState, WhatChangedInAnEarlierCallIsOverwrittenAgain) {
+  PersistentState persistent(Scramble::kLarge);
   const at::Tensor before = at::zeros({4}), first = before.clone();
   first.narrow(0, 1, 1).fill_(1);
-  leftovers.scramble({before}, {first});
+  persistent.scramble({before}, {first});
   const at::Tensor second = first.clone();
   second.narrow(0, 2, 1).fill_(1);
-  leftovers.scramble({first}, {second});
+  persistent.scramble({first}, {second});
   EXPECT_EQ(numbers(second)[0], 0);
   EXPECT_NE(numbers(second)[1], numbers(first)[1]);
   EXPECT_NE(numbers(second)[2], 1);
   EXPECT_EQ(numbers(second)[3], 0);
 }
 
-// As each way says, in each dtype that can say it.
-TEST(Leftovers, NumbersAreOfTheirMagnitude) {
+// Each way has its magnitude in each dtype that can hold it.
+TEST(PersistentState, NumbersAreOfTheirMagnitude) {
   for (at::ScalarType type : {at::kFloat, at::kHalf, at::kInt, at::kLong, at::kShort, at::kChar}) {
     const auto drawn = [&](Scramble how) {
       const at::Tensor before = at::zeros({200}, type), after = at::ones({200}, type);
-      Leftovers(how).scramble({before}, {after});
+      PersistentState(how).scramble({before}, {after});
       return numbers(after.to(at::kFloat));
     };
     for (float x : drawn(Scramble::kLarge)) EXPECT_TRUE(std::isfinite(x) && x >= 6) << type << x;
@@ -58,14 +58,14 @@ TEST(Leftovers, NumbersAreOfTheirMagnitude) {
   }
 }
 
-TEST(Leftovers, ViewsOfOneStorageAreOneTensor) {
+TEST(PersistentState, ViewsOfOneStorageAreOneTensor) {
   const at::Tensor before = at::zeros({8}), after = before.clone();
   after.narrow(0, 6, 1).fill_(1);
   const std::vector<at::Tensor> old = {before.narrow(0, 0, 4), before.narrow(0, 4, 4)};
-  Leftovers(Scramble::kLarge).scramble(old, {after.narrow(0, 0, 4), after.narrow(0, 4, 4)});
+  PersistentState(Scramble::kLarge).scramble(old, {after.narrow(0, 0, 4), after.narrow(0, 4, 4)});
   EXPECT_GT(numbers(after)[6], 1);
   EXPECT_EQ(numbers(after)[5], 0);
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

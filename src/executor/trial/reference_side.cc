@@ -1,8 +1,7 @@
 #include "executor/trial/reference_side.h"
 
 #include <algorithm>
-#include <array>
-#include <ranges>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -12,49 +11,67 @@
 #include "executor/replay/oracle.h"
 #include "executor/replay/vary.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
-// A trivial answer counts as passing when its error is within this factor of the reference's own,
-// as a candidate's would (docs/numerics.md).
+// A trivial answer counts as passing if its error is within this factor of the reference's own, as
+// a candidate's would be (docs/numerics.md).
 constexpr double kPassFactor = 4;
 
-// Whether the whole output may be zero on this device.
-bool is_flushed(const ReferenceSide& side, size_t output) {
-  const at::Tensor& own = side.outputs[output];
-  return own.is_floating_point() &&
-         side.errors[output].oracle_rms <= flushed_below(dtype_of(own.scalar_type()));
+// Calls visit(tensor) for each tensor of `side`, in the order of ReferenceSide::tensors().
+template <class Side, class Visit>
+void for_each_tensor(Side& side, const Visit& visit) {
+  for (auto& output : side.outputs) {
+    visit(output.reference);
+    visit(output.oracle);
+    visit(output.as_kernels);
+    visit(output.ties_flipped);
+  }
+  for (auto& rule : side.rules) {
+    visit(rule.source);
+    visit(rule.tolerance);
+    visit(rule.reference_source);
+  }
+  for (auto& input : side.inputs) {
+    visit(input.after);
+    visit(input.exact.exact);
+  }
 }
 
-// Whether answering `outputs` instead of the reference's would be within tolerance everywhere.
+// Returns whether the whole output may be zero on this device.
+bool is_flushed(const OutputSide& output) {
+  const at::Tensor& own = output.reference;
+  return own.is_floating_point() &&
+         output.errors.oracle_rms <= flushed_below(dtype_of(own.scalar_type()));
+}
+
+// Returns whether `answers` in place of the reference's outputs would be within tolerance.
 bool would_pass(const std::vector<at::Tensor>& answers, const ReferenceSide& side,
                 at::Device device) {
   for (size_t i = 0; i < answers.size(); ++i) {
+    const OutputSide& output = side.outputs[i];
     if (!answers[i].is_floating_point()) {
-      if (!bit_equal(answers[i], side.outputs[i])) return false;
+      if (!bit_equal(answers[i], output.reference)) return false;
       continue;
     }
-    const double floor = dtype_eps(dtype_of(side.outputs[i].scalar_type()));
-    const ErrorSums sums = error_against(answers[i], side.oracle[i], device);
-    const double allowed = kPassFactor * std::max(side.errors[i].reference_rms, floor);
-    if (sums.rms > allowed && !is_flushed(side, i)) return false;
+    const double floor = dtype_eps(dtype_of(output.reference.scalar_type()));
+    const ErrorSums sums = error_against(answers[i], output.oracle, device);
+    const double allowed = kPassFactor * std::max(output.errors.reference_rms, floor);
+    if (sums.rms > allowed && !is_flushed(output)) return false;
   }
   return true;
 }
 
 bool zeros_would_pass(const ReferenceSide& side) {
-  for (size_t i = 0; i < side.outputs.size(); ++i) {
-    // The error of zero is the oracle itself: relative RMS 1.
-    const bool all_zero = side.errors[i].oracle_max == 0 || is_flushed(side, i);
-    if (!all_zero &&
-        (!side.outputs[i].is_floating_point() || kPassFactor * side.errors[i].reference_rms < 1)) {
-      return false;
-    }
-  }
-  return true;
+  return std::ranges::all_of(side.outputs, [](const OutputSide& output) {
+    // The error of zeros is the oracle itself: relative RMS 1.
+    const bool all_zero = output.errors.oracle_max == 0 || is_flushed(output);
+    return all_zero ||
+           (output.reference.is_floating_point() && kPassFactor * output.errors.reference_rms >= 1);
+  });
 }
 
-// The reference's inputs, apart from `draw` where a run overwrites them.
+// Returns the reference's inputs. They are copies if a run overwrites any of them.
 std::vector<at::Tensor> inputs_for_another_run(LoadedTask& reference, const Draw& draw,
                                                Guards& copies) {
   const auto& mutated = reference.forward().mutated_inputs();
@@ -62,35 +79,36 @@ std::vector<at::Tensor> inputs_for_another_run(LoadedTask& reference, const Draw
   return overwrites ? copies.copy(draw.all()) : draw.all();
 }
 
-// Overwrites answers that nobody keeps: later kernels may find freed memory.
+// Overwrites answers that are not kept in `side`, because later kernels may find freed memory.
 void forget(std::span<const at::Tensor> answers, const std::vector<at::Tensor>& inputs,
             const ReferenceSide& side) {
   for (const at::Tensor& answer : answers) {
-    const bool is_kept = std::ranges::any_of(
-        std::array{&inputs, &side.outputs, &side.rounded, &side.fallen, &side.found},
-        [&](const auto* tensors) {
-          return std::ranges::any_of(*tensors, [&](const at::Tensor& tensor) {
-            return tensor.defined() && tensor.is_alias_of(answer);
-          });
-        });
+    bool is_kept = false;
+    const auto look = [&](const at::Tensor& tensor) {
+      is_kept = is_kept || (tensor.defined() && tensor.is_alias_of(answer));
+    };
+    std::ranges::for_each(inputs, look);
+    for_each_tensor(side, look);
     if (!is_kept) poison_storage(answer);
   }
 }
 
-// What a run of the reference left of the inputs that it overwrites may be as far off.
+// Raises the allowed error of each updated input to that of `after`, what a run of the reference
+// left of it.
 void take_update_errors(const std::vector<at::Tensor>& after, ReferenceSide& side) {
   for (size_t i = 0; i < after.size(); ++i) {
-    const at::Tensor& exact = side.exactly_after[i];
-    if (!exact.defined()) continue;
-    side.after_errors[i] = std::max(side.after_errors[i], update_error(after[i], exact));
+    UpdateOracle& oracle = side.inputs[i].exact;
+    if (!oracle.exact.defined()) continue;
+    oracle.error = std::max(oracle.error, update_error(after[i], oracle.exact));
   }
 }
 
-// The reference with other arithmetic, or on other inputs, is as right as it: nobody has to be
-// better than `answer` either. Returns whether it is further off than what was allowed.
-bool allow_errors(const at::Tensor& answer, size_t output, ReferenceSide& side, at::Device device) {
-  const OutputErrors errors = reference_errors(answer, side.oracle[output], device);
-  OutputErrors& allowed = side.errors[output];
+// Raises the allowed errors of `output` to those of `answer`. The reference with other arithmetic,
+// or on perturbed inputs, is as right as the reference, so no candidate has to be better than it.
+// Returns whether `answer` is further off than what was allowed.
+bool allow_errors(const at::Tensor& answer, OutputSide& output, at::Device device) {
+  const OutputErrors errors = reference_errors(answer, output.oracle, device);
+  OutputErrors& allowed = output.errors;
   if (errors.finite == 0) return false;
   allowed.reference_worst = std::max(allowed.reference_worst, errors.reference_worst);
   if (errors.reference_rms <= allowed.reference_rms) return false;
@@ -98,71 +116,72 @@ bool allow_errors(const at::Tensor& answer, size_t output, ReferenceSide& side, 
   return true;
 }
 
-// Of each element the answer that is further off.
+// Returns for each element the answer that is further off.
 at::Tensor further_off(const at::Tensor& one, const at::Tensor& other, const at::Tensor& oracle) {
   const at::Tensor is_other = (other - oracle).abs().gt((one - oracle).abs());
   return at::where(is_other.logical_and_(other.isfinite()), other, one);
 }
 
-// Nor may indices be nearer to one another than among the elements of `outputs`, of a run of
-// traced(). Near ties of codes fall in a run of their own.
-void allow_errors_of_choices(const std::vector<Choice>& choices,
-                             const std::vector<at::Tensor>& outputs, ReferenceSide& side) {
-  for (size_t i = 0; i < choices.size(); ++i) {
-    if (choices[i].jump) continue;
-    ChoiceRule rule = {side.among[i], side.slack[i]};
-    allow_errors_of(choices[i], outputs[side.outputs.size() + i], rule);
-    side.slack[i] = rule.slack;
+// Raises the tolerances of index outputs to what `outputs` allow, those of a run of traced(). Near
+// ties of quantized outputs have a separate run.
+void allow_discrete_errors(const std::vector<DiscreteOutput>& discrete_outputs,
+                           const std::vector<at::Tensor>& outputs, ReferenceSide& side) {
+  for (size_t i = 0; i < discrete_outputs.size(); ++i) {
+    if (discrete_outputs[i].discontinuity) continue;
+    allow_errors_of(discrete_outputs[i], outputs[side.outputs.size() + i], side.rules[i]);
   }
 }
 
-// Plain kernels may be further off than this device's PyTorch happens to be.
+// Allows the errors of plain kernels, which may be further off than this device's PyTorch.
 void allow_kernel_arithmetic(LoadedTask& reference, const std::vector<at::Tensor>& inputs,
                              uint64_t seed, ReferenceSide& side, at::Device device) {
   seed_generators(seed);
-  const auto outputs = reference.traced().run(
-      inputs, {.fill = EmptyFill::kPoison, .overwrites = true, .as_kernels_do = true});
+  const auto outputs = reference.traced().run(inputs, ReplayOptions::as_kernels());
   take_update_errors(inputs, side);
-  allow_errors_of_choices(reference.choices(), outputs, side);
+  allow_discrete_errors(reference.discrete_outputs(), outputs, side);
   for (size_t i = 0; i < side.outputs.size(); ++i) {
     if (!outputs[i].is_floating_point()) continue;
-    if (allow_errors(outputs[i], i, side, device)) side.rounded[i] = outputs[i];
+    if (allow_errors(outputs[i], side.outputs[i], device)) side.outputs[i].as_kernels = outputs[i];
   }
   forget(outputs, inputs, side);
 }
 
-// What it changes when near ties fall the other way comes on top of what a candidate may err.
+// Allows what flipping near ties changes, on top of the other errors.
 void allow_near_ties(LoadedTask& reference, const std::vector<at::Tensor>& inputs, uint64_t seed,
                      ReferenceSide& side, at::Device device) {
   seed_generators(seed);
-  const auto outputs = reference.forward().run(
-      inputs, {.fill = EmptyFill::kPoison, .overwrites = true, .near_ties_fall = true});
+  const auto outputs = reference.forward().run(inputs, ReplayOptions::ties_flipped());
   take_update_errors(inputs, side);
   for (size_t i = 0; i < outputs.size(); ++i) {
+    OutputSide& output = side.outputs[i];
     if (!outputs[i].is_floating_point()) {
-      if (!bit_equal(outputs[i], side.outputs[i])) side.fallen[i] = outputs[i];
+      if (!bit_equal(outputs[i], output.reference)) output.ties_flipped = outputs[i];
       continue;
     }
-    const ErrorSums change = error_against(outputs[i], side.outputs[i], device);
+    const ErrorSums change = error_against(outputs[i], output.reference, device);
     if (!(change.rms > 0)) continue;
-    side.errors[i].near_rms = change.rms;
-    side.errors[i].near_worst = change.worst;
-    side.fallen[i] = outputs[i];
+    output.errors.near_rms = change.rms;
+    output.errors.near_worst = change.worst;
+    output.ties_flipped = outputs[i];
   }
   forget(outputs, inputs, side);
 }
 
-// What is divided by numbers near zero is as far off as the inputs are known, and few elements have
-// nearly all of the error: the reference's own is a matter of luck. Errors count that it has on
-// inputs one unit in the last place off: of every output, as kernels compute it, when that is asked
-// for, else where its own error says so. On zeros, where programs make equal numbers and divide
-// what roundings left of them, each step is right to a unit alone; elsewhere that would be several
-// times what ill-conditioned programs err. A unit of half types is not what kernels compute by:
-// there nothing is asked for. In a cross-section of few elements that matter each run has luck of
-// its own, so of each element the worst counts there.
-void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, const Varied& varied,
-                      ReferenceSide& side, at::Device device) {
-  constexpr int kNeighbours = 3;
+// Allows the largest error of three runs on inputs that are off by one unit in the last place.
+//
+// A result that is divided by numbers near zero is as far off as its inputs are known. Few elements
+// then have nearly all of the error, and the reference's own error is a matter of luck. If the
+// request asks for it, the runs compute as kernels do and every output counts. Otherwise an output
+// counts only if its own worst error is beyond kIllConditioned units.
+//
+// On zeros, programs make equal numbers and divide what roundings left of them. There each step's
+// result is also off by a unit. Elsewhere that would allow several times what ill-conditioned
+// programs err. Inputs of half types are not asked for, as their units are coarser than what
+// kernels compute in. In a cross-section of few elements that matter, each run has luck of its own,
+// so there each element's worst error counts.
+void allow_perturbed_inputs(LoadedTask& reference, const Draw& draw, uint64_t seed,
+                            const Varied& varied, ReferenceSide& side, at::Device device) {
+  constexpr int kPerturbedRuns = 3;
   constexpr double kIllConditioned = 64;  // units in the last place
   const auto unit = [](const at::Tensor& x) { return dtype_eps(dtype_of(x.scalar_type())); };
   double coarsest = 0;
@@ -170,13 +189,14 @@ void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, co
   const bool asked = varied.neighbours && coarsest <= dtype_eps(DType::kFloat32);
   std::vector<size_t> ill;
   for (size_t i = 0; i < side.outputs.size(); ++i) {
-    const double eps = std::max(coarsest, unit(side.outputs[i]));
-    const bool is_ill = asked || side.errors[i].reference_worst > kIllConditioned * eps;
-    if (unit(side.outputs[i]) > 0 && is_ill) ill.push_back(i);
+    const OutputSide& output = side.outputs[i];
+    const double own_unit = unit(output.reference), eps = std::max(coarsest, own_unit);
+    const bool is_ill = asked || output.errors.reference_worst > kIllConditioned * eps;
+    if (own_unit > 0 && is_ill) ill.push_back(i);
   }
   const bool zeros = varied.variation == Variation::kZeros || varied.variation == Variation::kBlank;
-  const bool chooses = asked && !reference.choices().empty();
-  for (int n = 0; n < kNeighbours && (chooses || !ill.empty()); ++n) {
+  const bool chooses = asked && !reference.discrete_outputs().empty();
+  for (int n = 0; n < kPerturbedRuns && (chooses || !ill.empty()); ++n) {
     Guards copies = Guards::overwriting(device);
     std::vector<at::Tensor> inputs = inputs_for_another_run(reference, draw, copies);
     const auto moved = inputs.end() - static_cast<long>(draw.inputs.size());
@@ -186,33 +206,30 @@ void allow_neighbours(LoadedTask& reference, const Draw& draw, uint64_t seed, co
     seed_generators(seed);
     std::vector<at::Tensor> outputs;
     try {
-      outputs = reference.traced().run(inputs, {.fill = EmptyFill::kPoison,
-                                                .overwrites = true,
-                                                .as_kernels_do = asked,
-                                                .dither = asked ? n + 1 : 0,
-                                                .round_otherwise = asked && zeros});
+      outputs = reference.traced().run(
+          inputs, asked ? ReplayOptions::perturbed(n + 1, zeros) : ReplayOptions::reference());
     } catch (const ReplayError&) {
       continue;  // a unit may lead out of an operator's domain
     }
-    if (asked) allow_errors_of_choices(reference.choices(), outputs, side);
+    if (asked) allow_discrete_errors(reference.discrete_outputs(), outputs, side);
     std::vector<at::Tensor> replaced;
     for (size_t i : ill) {
-      allow_errors(outputs[i], i, side, device);
-      at::Tensor& rounded = side.rounded[i];
-      if (rounded.defined()) replaced.push_back(rounded);
-      rounded =
-          further_off(rounded.defined() ? rounded : side.outputs[i], outputs[i], side.oracle[i]);
+      OutputSide& output = side.outputs[i];
+      allow_errors(outputs[i], output, device);
+      const at::Tensor furthest = further_off(output.furthest_off(), outputs[i], output.oracle);
+      if (output.as_kernels.defined()) replaced.push_back(output.as_kernels);
+      output.as_kernels = furthest;
     }
     forget(outputs, inputs, side);
     forget(replaced, inputs, side);
   }
 }
 
-// Elements of an output on integers that say something of a candidate: none where the reference
-// itself errs in one.
-int64_t integer_elements(const ReferenceSide& side, size_t output) {
-  if (!side.outputs[output].is_floating_point()) return 0;
-  const IntegerAnswers found = integer_answers(side.outputs[output], side.oracle[output]);
+// Returns how many elements of an output on integers say something about a candidate. There are
+// none if the reference itself is wrong in one.
+int64_t integer_elements(const OutputSide& output) {
+  if (!output.reference.is_floating_point()) return 0;
+  const IntegerAnswers found = integer_answers(output.reference, output.oracle);
   return found.whole && found.wrong == 0 ? found.judged : 0;
 }
 
@@ -224,60 +241,61 @@ bool stale_would_pass(LoadedTask& reference, const Draw& draw, uint64_t seed,
   Guards copies = Guards::overwriting(device);
   const std::vector<at::Tensor> inputs = inputs_for_another_run(reference, other, copies);
   seed_generators(derive_seed(stale_seed, Purpose::kForward));
-  const auto answers =
-      reference.forward().run(inputs, {.fill = EmptyFill::kPoison, .overwrites = true});
+  const auto answers = reference.forward().run(inputs, ReplayOptions::reference());
   return would_pass(answers, side, device);
 }
 
-// What indices are held to stands behind the outputs of both runs.
-void take_choices(const std::vector<Choice>& choices, const std::vector<at::Tensor>& inputs,
-                  ReferenceSide& side) {
-  const size_t outputs = side.outputs.size() - choices.size();
-  for (size_t i = 0; i < choices.size(); ++i) {
-    const ChoiceRule rule =
-        choice_rule(choices[i], side.outputs[outputs + i], side.oracle[outputs + i]);
-    side.among.push_back(rule.among);
-    side.slack.push_back(rule.slack);
-    side.found.push_back(rule.found);
+// Sets outputs and rules of `side` from what runs of traced() and of the oracle returned. The
+// sources of discrete outputs follow the program's outputs in both.
+void take_outputs(const std::vector<DiscreteOutput>& discrete_outputs,
+                  std::vector<at::Tensor> reference, std::vector<at::Tensor> oracle,
+                  const std::vector<at::Tensor>& inputs, ReferenceSide& side) {
+  const size_t outputs = reference.size() - discrete_outputs.size();
+  for (size_t i = 0; i < outputs; ++i) side.outputs.push_back({reference[i], oracle[i]});
+  for (size_t i = 0; i < discrete_outputs.size(); ++i) {
+    side.rules.push_back(
+        discrete_rule(discrete_outputs[i], reference[outputs + i], oracle[outputs + i]));
   }
-  const std::vector<at::Tensor> among(side.outputs.begin() + static_cast<long>(outputs),
-                                      side.outputs.end());
-  side.outputs.resize(outputs);
-  side.oracle.resize(outputs);
-  forget(among, inputs, side);
+  forget(std::span(reference).subspan(outputs), inputs, side);
+}
+
+// Sets what the call left of the inputs that it changes. `exact` is what the oracle left of them.
+void take_inputs(const std::vector<bool>& mutated, const std::vector<at::Tensor>& after,
+                 const std::vector<at::Tensor>& exact, ReferenceSide& side) {
+  for (size_t i = 0; i < after.size(); ++i) {
+    InputSide& input = side.inputs.emplace_back();
+    if (!mutated[i]) continue;
+    input.after = after[i].clone();
+    if (after[i].is_floating_point()) input.exact.exact = exact[i];
+  }
+  take_update_errors(after, side);
+}
+
+// Sets the reference's own errors of an output of this recorded dtype.
+void take_errors(OutputSide& output, DType dtype, const Varied& varied, at::Device device) {
+  output.errors = reference_errors(output.reference, output.oracle, device);
+  if (varied.variation == Variation::kIntegers) output.errors.integers = integer_elements(output);
+  output.errors.dtype = dtype_name(dtype);
+  if (output.reference.is_floating_point())
+    output.gap = scale_gap(output.oracle, output.reference.scalar_type());
 }
 
 }  // namespace
 
 std::vector<at::Tensor> ReferenceSide::tensors() const {
-  std::vector<at::Tensor> all = outputs;
-  all.insert(all.end(), oracle.begin(), oracle.end());
-  all.insert(all.end(), rounded.begin(), rounded.end());
-  all.insert(all.end(), fallen.begin(), fallen.end());
-  all.insert(all.end(), among.begin(), among.end());
-  all.insert(all.end(), slack.begin(), slack.end());
-  all.insert(all.end(), found.begin(), found.end());
-  all.insert(all.end(), after.begin(), after.end());
-  all.insert(all.end(), exactly_after.begin(), exactly_after.end());
+  std::vector<at::Tensor> all;
+  for_each_tensor(*this, [&](const at::Tensor& tensor) { all.push_back(tensor); });
   return all;
 }
 
 ReferenceSide ReferenceSide::with(std::vector<at::Tensor> tensors) const {
   ReferenceSide out = *this;
   auto next = tensors.begin();
-  for (auto* part : {&out.outputs, &out.oracle, &out.rounded, &out.fallen, &out.among, &out.slack,
-                     &out.found, &out.after, &out.exactly_after}) {
-    for (at::Tensor& tensor : *part) tensor = std::move(*next++);
-  }
+  for_each_tensor(out, [&](at::Tensor& tensor) { tensor = std::move(*next++); });
   return out;
 }
 
-void ReferenceSide::scrub() const {
-  for (const auto* tensors :
-       {&outputs, &oracle, &rounded, &fallen, &among, &slack, &found, &after, &exactly_after}) {
-    for (const at::Tensor& tensor : *tensors) poison_storage(tensor);
-  }
-}
+void ReferenceSide::scrub() const { for_each_tensor(*this, poison_storage); }
 
 ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t seed,
                             const Varied& varied, at::Device device, Phases* phases) {
@@ -294,46 +312,31 @@ ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t se
   const bool ties = reference.forward().has_near_ties();
   if (kernels) again = inputs_for_another_run(reference, draw, copies);
   if (ties) once_more = inputs_for_another_run(reference, draw, copies);
-  std::optional<Draw> neighbours;
-  // Sums that a task keeps away from zero come near it where signs are mixed.
+  std::optional<Draw> perturbed;
+  // Sums that a task keeps away from zero come near it if signs are mixed.
   if (varied.neighbours || varied.variation == Variation::kMixedSigns) {
     const auto all = inputs_for_another_run(reference, draw, copies);
-    neighbours = draw.with(all);
+    perturbed = draw.with(all);
   }
   seed_generators(forward_seed);
   const std::vector<at::Tensor> wide = widened(inputs);
-  side.oracle = reference.oracle().run(wide, {.fill = EmptyFill::kPoison, .overwrites = true});
+  auto oracle = reference.oracle().run(wide, ReplayOptions::reference());
   ended("reference: oracle");
   seed_generators(forward_seed);
-  side.outputs = reference.traced().run(inputs, {.fill = EmptyFill::kPoison, .overwrites = true});
+  auto outputs = reference.traced().run(inputs, ReplayOptions::reference());
   ended("reference: outputs");
-  take_choices(reference.choices(), inputs, side);
-  const auto& mutated = reference.forward().mutated_inputs();
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    side.after.push_back(mutated[i] ? inputs[i].clone() : at::Tensor());
-    const bool rounds = mutated[i] && inputs[i].is_floating_point();
-    side.exactly_after.push_back(rounds ? wide[i] : at::Tensor());
-  }
-  side.after_errors.resize(inputs.size());
-  take_update_errors(side.after, side);
+  take_outputs(reference.discrete_outputs(), std::move(outputs), std::move(oracle), inputs, side);
+  take_inputs(reference.forward().mutated_inputs(), inputs, wide, side);
   const Program& forward = reference.task().forward;
   for (size_t i = 0; i < side.outputs.size(); ++i) {
-    side.errors.push_back(reference_errors(side.outputs[i], side.oracle[i], device));
-    if (varied.variation == Variation::kIntegers)
-      side.errors[i].integers = integer_elements(side, i);
-    side.errors[i].dtype = dtype_name(forward.values[forward.outputs[i]].dtype);
-    const at::Tensor& output = side.outputs[i];
-    side.gaps.push_back(output.is_floating_point() ? scale_gap(side.oracle[i], output.scalar_type())
-                                                   : 0);
+    take_errors(side.outputs[i], forward.values[forward.outputs[i]].dtype, varied, device);
   }
   ended("reference: errors");
-  side.rounded.resize(side.outputs.size());
-  side.fallen.resize(side.outputs.size());
   if (kernels) allow_kernel_arithmetic(reference, again, forward_seed, side, device);
   ended("reference: as kernels do");
   if (ties) allow_near_ties(reference, once_more, forward_seed, side, device);
   ended("reference: near ties");
-  if (neighbours) allow_neighbours(reference, *neighbours, forward_seed, varied, side, device);
+  if (perturbed) allow_perturbed_inputs(reference, *perturbed, forward_seed, varied, side, device);
   ended("reference: neighbours");
   side.passes_zeros = zeros_would_pass(side);
   if (varied.variation == Variation::kPlain && !reference.passes_stale) {
@@ -385,4 +388,4 @@ void ReferenceCache::clear() {
   bytes_ = 0;
 }
 
-}  // namespace kw
+}  // namespace kw::exec

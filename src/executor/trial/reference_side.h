@@ -1,9 +1,9 @@
-// What a trial needs of its reference: inputs, outputs, the fp64 oracle's outputs and the
-// reference's own errors. Costly and the same for every candidate of a task, so kept under (task,
-// seed, how it is varied) within a budget of bytes.
+// What a trial needs of its reference: inputs, outputs, the fp64 oracle's outputs, and the
+// reference's own errors. They are costly and the same for every candidate of a task. So they are
+// kept by task, seed and variation, within a budget of bytes.
 //
-// On a backend where a candidate's kernels could reach any memory, nothing of this is there while a
-// candidate runs: results are put away (stow.h), and inputs too or drawn again afterwards.
+// If a candidate's kernels can reach any memory, none of this is in reach while a candidate runs.
+// Results are stored off the device (off_device_store.h). Inputs are stored too, or drawn again.
 #pragma once
 
 #include <cstdint>
@@ -16,54 +16,67 @@
 #include "executor/compare/errors.h"
 #include "executor/replay/loaded_task.h"
 
-namespace kw {
+namespace kw::exec {
+
+// One output of the reference.
+struct OutputSide {
+  at::Tensor reference, oracle;
+  // The output of a run that no candidate has to be better than, because it computes as plain
+  // kernels do. Of several such runs, on perturbed inputs, each element is the one furthest off.
+  // Undefined if no run is further off than `reference`.
+  at::Tensor as_kernels = {};
+  // The output of a run in which near ties are flipped. Undefined if that changes nothing.
+  at::Tensor ties_flipped = {};
+  double gap = 0;  // scale_gap() of a floating output
+  OutputErrors errors = {};
+
+  // Returns the output whose errors a candidate may have.
+  const at::Tensor& furthest_off() const { return as_kernels.defined() ? as_kernels : reference; }
+};
+
+// One input of the reference's forward.
+struct InputSide {
+  at::Tensor after;    // its value after the call; undefined if the call does not change it
+  UpdateOracle exact;  // for floating inputs that the call changes
+};
 
 struct ReferenceSide {
-  std::vector<at::Tensor> outputs, oracle;
-  // Outputs of the run that nobody has to be better than (as plain kernels compute), where it is
-  // further off than the reference's own; of several (on neighbouring inputs) each element of that
-  // in which it is furthest off. Undefined elsewhere.
-  std::vector<at::Tensor> rounded;
-  // Outputs of a run in which near ties fall the other way, where that changes them.
-  std::vector<at::Tensor> fallen;
-  // For each of LoadedTask::choices(): ChoiceRule.
-  std::vector<at::Tensor> among, slack, found;
-  std::vector<at::Tensor> after;  // forward's inputs after the call; undefined if not mutated
-  std::vector<at::Tensor> exactly_after;  // the oracle's, of floating ones
-  std::vector<double> after_errors;       // RMS of what the reference is off from that
-  std::vector<OutputErrors> errors;
-  std::vector<double> gaps;  // of floating outputs: scale_gap()
+  std::vector<OutputSide> outputs;
+  std::vector<DiscreteRule> rules;  // one for each of LoadedTask::discrete_outputs()
+  std::vector<InputSide> inputs;
   bool passes_zeros = false, passes_stale = false;
-  UpdateOracle update(size_t input) const { return {exactly_after[input], after_errors[input]}; }
-  // Every tensor, in one list, and the same with others in their place.
+
+  // Returns all tensors in one list.
   std::vector<at::Tensor> tensors() const;
+  // Returns a copy with other tensors, listed in the order of tensors().
   ReferenceSide with(std::vector<at::Tensor> tensors) const;
   // Overwrites what a later kernel could find in freed memory.
   void scrub() const;
 };
 
-// Runs reference and oracle. Overwrites inputs of `draw` that the reference mutates. `phases`,
-// where there are any, are told what took how long.
+// Runs the reference and its oracle. Overwrites inputs of `draw` that the reference mutates. If
+// `phases` is given, the seconds of each run are added to it.
 ReferenceSide run_reference(LoadedTask& reference, const Draw& draw, uint64_t seed,
                             const Varied& varied, at::Device device, Phases* phases = nullptr);
 
-// A reference side that is put away.
+// A reference side that is stored off the device.
 struct CachedReference {
-  std::shared_ptr<const Draw> draw;     // of isolated backends
-  std::shared_ptr<ReferenceSide> side;  // without its tensors
-  std::shared_ptr<const Draw> drawn;    // the same of the inputs; null where they are drawn again
-  std::shared_ptr<Stowed> tensors;      // of `side`, then of `drawn`
+  std::shared_ptr<const Draw> draw;         // on isolated backends
+  std::shared_ptr<ReferenceSide> side;      // without its tensors
+  std::shared_ptr<const Draw> drawn;        // inputs without tensors; null if they are drawn again
+  std::shared_ptr<OffDeviceStore> tensors;  // those of `side`, then those of `drawn`
   int64_t bytes = 0;
 };
 
-// Other tasks' entries make room first, least recently used ones before. Of the same task it is the
-// newest that leaves: candidates go through trials in order, and so find the first ones each time,
-// and those that go through them together the one that they are at.
+// Keeps reference sides within a budget. Entries of other tasks make room first, the least recently
+// used one before the others. Within a task the newest entry leaves: candidates go through trials
+// in order, so each of them finds the first trials. Candidates that go through them side by side
+// find the trial that they are at.
 class ReferenceCache {
  public:
   explicit ReferenceCache(int64_t budget_bytes) : budget_(budget_bytes) {}
   CachedReference find(const ReferenceKey& key);
-  // Whether there is, or can be made, room for so much of `task`.
+  // Makes room for `bytes` of `task`. Returns false if that is impossible.
   bool make_room(int task, int64_t bytes);
   void put(const ReferenceKey& key, CachedReference entry);
   void forget(int task);
@@ -81,4 +94,4 @@ class ReferenceCache {
   std::list<Entry> entries_;  // most recent first
 };
 
-}  // namespace kw
+}  // namespace kw::exec

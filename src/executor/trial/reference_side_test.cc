@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 ReferenceKey key(int task, uint64_t seed) { return {task, seed, {}}; }
 
-// Whether it was there; if not, it is put where there is room.
+// Returns whether an entry is there. If not, puts one, provided that there is room.
 bool use(ReferenceCache& cache, const ReferenceKey& key, int64_t bytes) {
   if (cache.find(key).side) return true;
   CachedReference entry;
@@ -29,7 +29,7 @@ TEST(ReferenceCache, StaysWithinItsBudget) {
   EXPECT_GT(cache.bytes(), 0);  // what does not fit drives out nobody
 }
 
-// Ten trials of which four fit.
+// The cache has room for four of ten trials.
 TEST(ReferenceCache, CandidatesOneAfterTheOtherFindTheFirstTrials) {
   ReferenceCache cache(40);
   for (int candidate = 0; candidate < 3; ++candidate) {
@@ -62,4 +62,4 @@ TEST(ReferenceCache, OtherTasksMakeRoomFirst) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

@@ -1,4 +1,4 @@
-// For tests: trials of exp(x) * y, and of kernels that are to compute it.
+// For tests: trials of exp(x) * y, and of kernels that should compute it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,11 +12,11 @@
 #include "executor/device/test_backend.h"
 #include "executor/trial/trial.h"
 
-namespace kw {
+namespace kw::exec {
 
 constexpr int64_t kN = 64;
 
-// exp(x) * y
+// Returns a task that computes exp(x) * y by operators.
 inline Task reference_task() {
   return make_task(
       random_inputs({{kN}, {kN}}),
@@ -28,7 +28,7 @@ inline Task reference_task() {
                    {3}));
 }
 
-// The same by one launch of `kernel` (x, y, out).
+// Returns a task that computes the same by one launch of `kernel` (x, y, out).
 inline Task kernel_task(const std::string& kernel = "exp_mul", std::vector<int> writes = {2}) {
   std::vector<Kernel> kernels = {make_kernel(kernel, {"*fp32", "*fp32", "*fp32"}, writes)};
   Program forward = make_program({value_json("float32", {kN}, 0), value_json("float32", {kN}, 1),
@@ -48,7 +48,7 @@ inline void exp_mul(std::span<const at::Tensor> t) {
   for (int64_t i = 0; i < kN; ++i) data(t[2])[i] = std::exp(data(t[0])[i]) * data(t[1])[i];
 }
 
-// Isolated and deterministic, or neither.
+// The parameter says whether the backend is isolated and deterministic, or neither.
 class TrialTest : public testing::TestWithParam<bool> {
  protected:
   TrialTest() {
@@ -62,7 +62,7 @@ class TrialTest : public testing::TestWithParam<bool> {
     request.seed += 11;
     return Trials(backend_).run(request, r, c);
   }
-  // A trial of the launch whose kernel first does the right thing and then `wrong`.
+  // Runs a trial of a kernel that first does the right thing and then `wrong`.
   TrialReport run_wrong(FakeKernel wrong, TrialRequest request = {}) {
     backend_.kernels["exp_mul"] = [wrong](std::span<const at::Tensor> t) {
       exp_mul(t);
@@ -86,4 +86,4 @@ class TrialTest : public testing::TestWithParam<bool> {
   FakeBackend backend_;
 };
 
-}  // namespace kw
+}  // namespace kw::exec

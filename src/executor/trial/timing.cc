@@ -11,24 +11,27 @@
 #include "executor/compare/errors.h"
 #include "runtime/median.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kWarmups = 3;  // of a package; a task has run before, in trials or checked
+constexpr int kWarmups = 3;  // of a package; a task has run before, in trials or in a checked run
 constexpr int kFewestRounds = 4;
-constexpr int kSeldom = 16;  // rounds, where their number follows from the times: wall time, clock
-// Milliseconds beyond which wall time is device time, and what a first run waits for little beside
-// it, as near as matters where rounds are few.
+// If the times decide the number of rounds, wall time and clock are read once in this many rounds.
+constexpr int kSeldom = 16;
+// In milliseconds. Runs longer than this have a wall time that is near enough to their device time,
+// and what a first run waits for is little compared with it. For requests of few rounds.
 constexpr double kLongRun = 1;
-// And where they are many: what such a run waits for is no part of it that counts.
+// The same for requests of many rounds: waiting is no part of such a run that counts.
 constexpr double kVeryLongRun = 100;
 // A round in which the processors ran slower than this share of their usual pace says nothing.
 constexpr double kThrottled = 0.95;
-// Relative RMS distance that the order of atomic additions may cause, in units of the last place.
+// The relative RMS distance that the order of atomic additions may cause, in units of the last
+// place.
 constexpr double kAtomicsUlps = 32;
-// The same for another compiler's code, which may round and reassociate (TF32 included).
+// The relative RMS distance that another compiler's code may cause, which may round and reassociate
+// (TF32 included).
 constexpr double kPackageDistance = 1e-2;
 
 // Something to time: a task, or a package of task 0 fed with its inputs.
@@ -56,7 +59,7 @@ class Contestant {
     }
   }
 
-  // Outside the timed region: inputs that a run overwrites are put back, generators seeded.
+  // Restores inputs that a run overwrites and seeds the generators. It is not timed.
   void reset(int set) {
     for (auto& [live, kept] : kept_[set]) live.copy_(kept);
     seed_generators(seed_);
@@ -72,19 +75,20 @@ class Contestant {
     }
     for (int i = 0; package_ && i < kWarmups; ++i) {
       reset(0);
-      run(0, {.checked = false});
+      run(0, ReplayOptions::timed());
     }
   }
-  // Whether the outputs of the last timed run are those of an untimed one with poisoned buffers.
+  // Returns whether the outputs of the last timed run are those of an untimed one with poisoned
+  // buffers.
   bool check() {
     reset(last_set);
     const std::vector<at::Tensor> expected =
-        task_.forward().run(inputs_[last_set], {.fill = EmptyFill::kPoison});
+        task_.forward().run(inputs_[last_set], ReplayOptions(EmptyFill::kPoison));
     if (expected.size() != last_outputs.size()) return false;
     for (size_t i = 0; i < expected.size(); ++i) {
       const at::Tensor &got = last_outputs[i], &want = expected[i];
       if (got.scalar_type() != want.scalar_type() || got.sizes() != want.sizes()) return false;
-      if (bit_equal(got, want)) continue;  // as a rule, and sooner seen than how far they are apart
+      if (bit_equal(got, want)) continue;  // the usual case, and cheaper than a distance
       const double limit =
           package_ ? kPackageDistance : kAtomicsUlps * dtype_eps(dtype_of(want.scalar_type()));
       if (distance(got, want) > limit) return false;
@@ -92,8 +96,8 @@ class Contestant {
     return true;
   }
 
-  // The same, once for each task when one check is enough: of a reference, which candidate after
-  // candidate is timed beside.
+  // Returns the same. With `once`, a task is checked until it has passed once, which is enough for
+  // a reference that is timed together with candidate after candidate.
   bool checked(bool once) {
     if (package_ || !once) return check();
     return task_.times_checked = task_.times_checked || check();
@@ -120,9 +124,10 @@ std::vector<std::vector<at::Tensor>> draw_sets(LoadedTask& task, const TimeReque
   return sets;
 }
 
-// The width of a distribution-free 95 % interval of the median of `values`, relative to it: between
-// the order statistics whose ranks a fair coin would leave outside in at most 5 % of cases
-// (Conover, Practical Nonparametric Statistics, section 3.2); of few values as few_stretch() says.
+// Returns the width of a distribution-free 95 % interval of the median of `values`, relative to the
+// median. The interval is between the order statistics whose ranks a fair coin would leave outside
+// in at most 5 % of cases (Conover, Practical Nonparametric Statistics, section 3.2). Few values
+// have the interval of few_stretch().
 double relative_width(std::vector<double> values) {
   const size_t n = values.size();
   if (n < kFewestRounds) return std::numeric_limits<double>::infinity();
@@ -141,7 +146,7 @@ double relative_width(std::vector<double> values) {
   return (values[n - rank] - values[rank - 1]) / values[n / 2];
 }
 
-// Whether the ratios of the first one's times to every other's are known well enough.
+// Returns whether the ratios of the first one's times to every other's are known well enough.
 bool known(const std::vector<std::unique_ptr<Contestant>>& contestants, double width) {
   const std::vector<double>& base = contestants[0]->device_ms;
   for (const auto& contestant : contestants) {
@@ -179,7 +184,7 @@ int leave_out_throttled(const std::vector<double>& mhz,
   return static_cast<int>(static_cast<long>(mhz.size()) - kept);
 }
 
-// One run of each, in `order`.
+// Times one run of each, in `order`.
 void time_round(const std::vector<std::unique_ptr<Contestant>>& contestants,
                 const std::vector<size_t>& order, int set, RunClock& clock) {
   std::vector<TimedRun> runs;
@@ -190,7 +195,7 @@ void time_round(const std::vector<std::unique_ptr<Contestant>>& contestants,
                       contestant.reset(set);
                     },
                     [&contestant, set] {
-                      contestant.last_outputs = contestant.run(set, {.checked = false});
+                      contestant.last_outputs = contestant.run(set, ReplayOptions::timed());
                     }});
     contestant.last_set = set;
   }
@@ -200,11 +205,12 @@ void time_round(const std::vector<std::unique_ptr<Contestant>>& contestants,
 
 void time_wall(Contestant& contestant, int set, RunClock& clock) {
   contestant.reset(set);
-  contestant.wall_ms.push_back(clock.wall_ms([&] { contestant.run(set, {.checked = false}); }));
+  contestant.wall_ms.push_back(clock.wall_ms([&] { contestant.run(set, ReplayOptions::timed()); }));
 }
 
-// The first round's times, where every run was short: what it waited for (memory, workspaces) may
-// have taken longer than the run. Long ones are not run once more for that. Whether it did.
+// Drops the first round's times if every run was short, because waiting for memory and workspaces
+// may have taken longer than the run. Long runs are not repeated for that. Returns whether it
+// dropped them.
 bool forget_short_runs(const std::vector<std::unique_ptr<Contestant>>& contestants) {
   for (const auto& contestant : contestants) {
     if (contestant->device_ms.back() > kLongRun) return false;
@@ -285,4 +291,4 @@ double WallClock::wall_ms(const std::function<void()>& run) {
   return std::chrono::duration<double, std::milli>(Clock::now() - before).count();
 }
 
-}  // namespace kw
+}  // namespace kw::exec

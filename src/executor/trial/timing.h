@@ -1,6 +1,6 @@
-// How programs are timed side by side: interleaved in random order, inputs rotated, outputs of
-// timed runs checked, rounds left out in which the device was slowed down. What one run takes is a
-// clock's matter.
+// Times programs side by side. Runs are interleaved in random order, inputs rotate, and outputs of
+// timed runs are checked. Rounds in which the device was slowed down are left out. A RunClock
+// measures single runs.
 #pragma once
 
 #include <functional>
@@ -10,37 +10,39 @@
 #include "executor/replay/loaded_task.h"
 #include "runtime/protocol.h"
 
-namespace kw {
+namespace kw::exec {
 
-// What is timed, and what comes before it outside of the time.
+// A run that is timed, and its preparation, which is not.
 struct TimedRun {
   std::function<void()> prepare, run;
 };
 
-// Milliseconds of runs on a device in its plain state: caches empty, nothing else under way.
+// Measures milliseconds of runs on a device with empty caches and no other work.
 class RunClock {
  public:
   virtual ~RunClock() = default;
-  // Of each run. They follow one another, and a device need not wait for the host between them.
+  // Returns the device time of each run. Runs follow one another, and the device need not wait for
+  // the host between them.
   virtual std::vector<double> device_ms(const std::vector<TimedRun>& runs) = 0;
-  virtual double wall_ms(const std::function<void()>& run) = 0;  // from the call to its completion
-  // How fast the device's processors run right now, by their own clocks. 0: nobody knows.
+  // Returns the time from the call to its completion.
+  virtual double wall_ms(const std::function<void()>& run) = 0;
+  // Returns how fast the device's processors run now, by their own clocks, or 0 if that is unknown.
   virtual double processor_mhz() { return 0; }
 };
 
-// The host's clock for both. Of the interpreter it says nothing about a device: for tests of what
-// is done with times.
+// Uses the host's clock for both. With the interpreter it says nothing about a device; it is for
+// tests of what is done with times.
 class WallClock : public RunClock {
  public:
   std::vector<double> device_ms(const std::vector<TimedRun>& runs) override;
   double wall_ms(const std::function<void()>& run) override;
 };
 
-// Another program of task 0: its state, then its inputs.
+// Another program of task 0. Its arguments are the task's state, then its inputs.
 using Package = std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>&)>;
 
-// Times of `tasks`, then of `packages`. ReplayError when one cannot run.
+// Returns the times of `tasks`, then of `packages`. Throws ReplayError if one cannot run.
 TimeReport time_runs(Backend& backend, RunClock& clock, const TimeRequest& request,
                      const std::vector<LoadedTask*>& tasks, const std::vector<Package>& packages);
 
-}  // namespace kw
+}  // namespace kw::exec

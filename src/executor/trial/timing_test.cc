@@ -1,11 +1,11 @@
-// How long timing goes on, by a clock that says what the test wants.
+// Tests how long timing goes on, with a clock whose times the test sets.
 #include "executor/trial/timing.h"
 
 #include <gtest/gtest.h>
 
 #include "executor/device/test_backend.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 constexpr int64_t kTimed = 8;
@@ -17,7 +17,7 @@ Task doubled() {
                    {step_json("aten.add.Tensor", {{"self", v(0)}, {"other", v(0)}}, {1})}, {1}));
 }
 
-// Device times go round `times`, one after the other.
+// Device times are those of `times`, one after the other and again from the start.
 class GivenClock : public RunClock {
  public:
   explicit GivenClock(std::vector<double> times) : times_(std::move(times)) {}
@@ -58,7 +58,7 @@ TEST(Timing, EveryRoundWithoutAWidth) {
   ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
   EXPECT_EQ(report.device_ms[0].size(), 40u);
   EXPECT_EQ(report.wall_ms[1].size(), 40u);
-  // Runs that take a while are not run twice for it.
+  // Long runs are not repeated for that.
   const TimeReport slow = time_with({200}, 0);
   EXPECT_EQ(slow.device_ms[0].size(), 40u);
   EXPECT_TRUE(slow.wall_ms[0].empty());
@@ -116,7 +116,7 @@ TEST(Timing, NothingIsLeftOutWithoutAClock) {
   EXPECT_EQ(report.device_ms[0].size(), 40u);
 }
 
-// A device that is slow all the time is as it is.
+// A device that is always slow is not throttled.
 class SlowClock : public GivenClock {
  public:
   SlowClock() : GivenClock({1}) {}
@@ -162,4 +162,4 @@ TEST(Timing, GoesOnWhileTimesDisagree) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

@@ -13,7 +13,7 @@
 #include "executor/trial/persistent_state.h"
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
 using TensorsByName = std::map<std::string, at::Tensor>;
@@ -35,19 +35,31 @@ int64_t launches(const Program& program) {
                        [](const Step& step) { return std::holds_alternative<Launch>(step); });
 }
 
-// Bytes of inputs beyond which it is better to draw them again than to keep them.
+// Inputs of more bytes are drawn again instead of being kept.
 constexpr int64_t kMostDrawn = int64_t{1} << 30;
 
-// Each in turn: a kernel may wait for a number to grow, to shrink, or to be one number. Where
-// launches are left out, numbers that spread no further than those that they write.
+// Calls `work` and returns its result. If it throws, `side` is the one at fault.
+template <class Work>
+auto on_behalf_of(Side side, TrialReport& report, const Work& work) {
+  try {
+    return work();
+  } catch (...) {
+    report.fault = side;
+    throw;
+  }
+}
+
+// Returns how tensors of the candidate's own are overwritten between calls. Seeds take turns,
+// because a kernel may wait for a number to grow, to shrink, or to have one value. If launches are
+// left out, the numbers spread no further than those that launches write.
 Scramble scramble_of(const TrialRequest& request) {
   if (request.check_noop || request.each_launch) return Scramble::kSmall;
   return static_cast<Scramble>(request.seed % 4);
 }
 
-// A call's outputs, and what it left of its inputs. Outputs, and inputs that it says it writes, are
-// overwritten in the end: other candidates are given the same inputs, and their kernels may find
-// what was freed.
+// A call's outputs, and what it left of its inputs. Outputs, and inputs that the program says it
+// writes, are overwritten in the end. Other candidates get the same inputs, and their kernels may
+// find freed memory.
 struct Answer {
   // `not_overwritten` outlives the answer: it receives why overwriting failed.
   Answer(const Backend& backend, LoadedTask& task, std::string& not_overwritten)
@@ -88,27 +100,23 @@ class OneTrial {
         own_answer_(backend, candidate, not_overwritten) {}
 
   void run() {
-    report_.fault = Side::kReference;
     const ReferenceKey key = request_.reference_key();
     const CachedReference cached = cache_.find(key);
     std::shared_ptr<const Draw> draw = cached.draw ? cached.draw : new_draw();
     phases_.end("draw");
-    report_.fault = Side::kCandidate;
-    run_candidate(*draw);
-    report_.fault = Side::kReference;
+    on_behalf_of(Side::kCandidate, report_, [&] { run_candidate(*draw); });
     if (!backend_.isolated()) draw.reset();
+    if (!draw && !cached.drawn) draw = new_draw();
+    phases_.end("draw");
     if (cached.side) {
       compare_with(std::move(draw), cached);
-    } else {
-      if (!draw) draw = new_draw();
-      phases_.end("draw");
-      const ReferenceSide side = run_reference_on(*draw);
-      compare(*draw, side);
-      phases_.end("compare");
-      keep(key, draw, side);
-      phases_.end("keep");
+      return;
     }
-    report_.fault = Side::kNone;
+    const ReferenceSide side = run_reference_on(*draw);
+    on_behalf_of(Side::kCandidate, report_, [&] {
+      compare(*draw, side);
+      keep(key, draw, side);
+    });
   }
 
  private:
@@ -116,21 +124,24 @@ class OneTrial {
   ReferenceSide run_reference_on(const Draw& draw);
   void compare(const Draw& draw, const ReferenceSide& side);
   void compare_with(std::shared_ptr<const Draw> draw, const CachedReference& cached);
+  // Stores `side`, and `draw` if it is small enough, for later trials. Nothing may use `side` after
+  // that.
   void keep(const ReferenceKey& key, std::shared_ptr<const Draw> draw, const ReferenceSide& side);
 
   void run_candidate(const Draw& draw);
   void check_state(const Draw& draw);
   void use_state(const Draw& draw);
-  void use_once(const Draw& draw, int index, bool keeps, Leftovers& leftovers);
-  std::vector<at::Tensor> call(const Draw& draw, Guards& guards, ReplayOptions options,
+  void use_once(const Draw& draw, int index, bool keeps, PersistentState& persistent);
+  std::vector<at::Tensor> call(const Draw& draw, Guards& guards, const Ablation& ablation,
                                std::vector<at::Tensor>* inputs_after = nullptr,
                                std::vector<at::Tensor>* inputs_before = nullptr);
   void skip_launches(const Draw& draw);
-  std::vector<at::Tensor> inputs_for(const ReplayOptions& options, const Draw& draw) const;
+  std::vector<at::Tensor> inputs_for(const Lineage* part, const Draw& draw) const;
   std::vector<at::Tensor> what_user_has(const Answer& answer, size_t inputs) const;
 
   void compare_outputs(const ReferenceSide& side);
-  void compare_choices(const ReferenceSide& side);
+  static void add_errors(const at::Tensor& answer, const OutputSide& output, OutputErrors& errors);
+  void compare_discrete(const ReferenceSide& side);
   void compare_inputs(const Draw& draw, const ReferenceSide& side);
   void compare_derived(size_t end);
   void compare_state_after(const Draw& draw, const ReferenceSide& side);
@@ -147,64 +158,65 @@ class OneTrial {
   TrialReport& report_;
   const Varied varied_ = std::get<Varied>(request_.reference_key());
   Phases phases_;
-  std::vector<at::Tensor> state_;                   // the candidate's, as constructed
-  std::vector<size_t> own_;                         // of its entries, those that it has alone
-  std::optional<std::vector<at::Tensor>> derived_;  // left by an earlier call; else made anew
-  std::string& not_overwritten_;                    // why some answer is still in memory
-  Answer own_answer_;                               // the candidate's; in its `inputs_after`
-                                                    // are state, derived tensors and inputs
+  std::vector<at::Tensor> state_;  // the candidate's, as constructed
+  std::vector<size_t> own_;        // entries of `state_` that the reference does not have
+  // What an earlier call left of the derived tensors; if not set, they are made again.
+  std::optional<std::vector<at::Tensor>> derived_;
+  std::string& not_overwritten_;  // why some answer is still in memory
+  // The candidate's. Its `inputs_after` are state, derived tensors and inputs.
+  Answer own_answer_;
 };
 
 std::shared_ptr<const Draw> OneTrial::new_draw() {
-  return std::make_shared<Draw>(reference_.draw(request_.seed, varied_));
+  return on_behalf_of(Side::kReference, report_, [&] {
+    return std::make_shared<const Draw>(reference_.draw(request_.seed, varied_));
+  });
 }
 
 ReferenceSide OneTrial::run_reference_on(const Draw& draw) {
-  const auto& mutated = reference_.forward().mutated_inputs();
-  Draw own = draw;
-  Guards copies = Guards::overwriting(backend_.device());
-  if (std::find(mutated.begin(), mutated.end(), true) != mutated.end()) {
-    const std::vector<at::Tensor> all = copies.copy(draw.all());
-    const auto derived = all.begin() + draw.state.size();
-    const auto inputs = derived + draw.derived.size();
-    own = {{all.begin(), derived}, {derived, inputs}, {inputs, all.end()}, {}};
-  }
-  ReferenceSide side =
-      run_reference(reference_, own, request_.seed, varied_, backend_.device(), &phases_);
-  backend_.synchronize();
-  return side;
+  return on_behalf_of(Side::kReference, report_, [&] {
+    const auto& mutated = reference_.forward().mutated_inputs();
+    Guards copies = Guards::overwriting(backend_.device());
+    const bool overwrites = std::ranges::find(mutated, true) != mutated.end();
+    const Draw own = overwrites ? draw.with(copies.copy(draw.all())) : draw;
+    ReferenceSide side =
+        run_reference(reference_, own, request_.seed, varied_, backend_.device(), &phases_);
+    backend_.synchronize();
+    return side;
+  });
 }
 
 void OneTrial::compare(const Draw& draw, const ReferenceSide& side) {
-  report_.fault = Side::kCandidate;
   compare_outputs(side);
   compare_inputs(draw, side);
   report_.passes_zeros = side.passes_zeros;
   report_.passes_stale = side.passes_stale;
+  phases_.end("compare");
 }
 
 void OneTrial::compare_with(std::shared_ptr<const Draw> draw, const CachedReference& cached) {
-  if (!draw && !cached.drawn) draw = new_draw();
-  phases_.end("draw");
   try {
-    const std::vector<at::Tensor> opened = cached.tensors->open();
-    const ReferenceSide side = cached.side->with(opened);
-    if (!draw) {
-      const std::span behind = std::span(opened).subspan(side.tensors().size());
-      draw = std::make_shared<Draw>(cached.drawn->with(behind));
-    }
-    phases_.end("keep");
-    compare(*draw, side);
-    phases_.end("compare");
+    ReferenceSide side;
+    on_behalf_of(Side::kReference, report_, [&] {
+      const std::vector<at::Tensor> opened = cached.tensors->open();
+      side = cached.side->with(opened);
+      if (!draw) {
+        const std::span drawn = std::span(opened).subspan(side.tensors().size());
+        draw = std::make_shared<Draw>(cached.drawn->with(drawn));
+      }
+      phases_.end("keep");
+    });
+    on_behalf_of(Side::kCandidate, report_, [&] { compare(*draw, side); });
   } catch (...) {
     cached.tensors->close();
     throw;
   }
-  cached.tensors->close();
-  phases_.end("keep");
+  on_behalf_of(Side::kCandidate, report_, [&] {
+    cached.tensors->close();
+    phases_.end("keep");
+  });
 }
 
-// After the last use of `side`.
 void OneTrial::keep(const ReferenceKey& key, std::shared_ptr<const Draw> draw,
                     const ReferenceSide& side) {
   const auto hollow = [](const auto& whole, size_t count) {
@@ -224,12 +236,15 @@ void OneTrial::keep(const ReferenceKey& key, std::shared_ptr<const Draw> draw,
     entry.draw = std::move(draw);
     entry.bytes += total_bytes(drawn);
   }
-  if (cache_.make_room(request_.reference, entry.bytes)) entry.tensors = backend_.stow(tensors);
+  if (cache_.make_room(request_.reference, entry.bytes))
+    entry.tensors = backend_.store_off_device(tensors);
   if (entry.tensors) cache_.put(key, std::move(entry));
   if (!backend_.isolated()) side.scrub();
+  phases_.end("keep");
 }
 
-// Buffers that earlier calls changed, the candidate takes from the reference.
+// Compares the candidate's parameters and buffers with the reference's. Buffers that earlier calls
+// changed are copied from the reference to the candidate.
 void OneTrial::check_state(const Draw& draw) {
   const TensorsByName expected = by_name(reference_.task(), draw.state);
   const TensorsByName got = by_name(candidate_.task(), state_);
@@ -261,31 +276,30 @@ void OneTrial::check_state(const Draw& draw) {
   }
 }
 
-// The candidate's forward on guarded copies of its state and of the drawn inputs. `inputs_before`:
-// what it found there of state and derived.
-std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, ReplayOptions options,
+// Runs the candidate's forward on guarded copies of its state and of the drawn inputs. Sets
+// `inputs_before` to the state and the derived tensors that the call finds, and `inputs_after` to
+// all inputs as the call leaves them.
+std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, const Ablation& ablation,
                                        std::vector<at::Tensor>* inputs_after,
                                        std::vector<at::Tensor>* inputs_before) {
-  options.fill = request_.used_memory ? EmptyFill::kNumbers : EmptyFill::kPoison;
-  options.guards = &guards;
-  options.overwrites = true;
+  const EmptyFill fill = request_.used_memory ? EmptyFill::kNumbers : EmptyFill::kPoison;
+  // Steps are numbered by program, so a single launch and a part concern forward alone.
+  const Ablation of_derive{.all_launches = ablation.all_launches, .unwritten = ablation.unwritten};
   std::vector<at::Tensor> all = guards.copy(state_);
-  ReplayOptions derive_options = options;
-  derive_options.skip_launch.reset();
-  derive_options.part = nullptr;
   const auto derived =
-      derived_ ? guards.copy(*derived_) : candidate_.draw_derived(all, derive_options);
+      derived_ ? guards.copy(*derived_)
+               : candidate_.draw_derived(all, ReplayOptions::candidate(guards, fill, of_derive));
   if (inputs_before) {
     *inputs_before = state_;
     const auto copies = guards.copy(derived);
     inputs_before->insert(inputs_before->end(), copies.begin(), copies.end());
   }
-  const std::vector<at::Tensor> inputs = guards.copy(inputs_for(options, draw));
+  const std::vector<at::Tensor> inputs = guards.copy(inputs_for(ablation.part, draw));
   all.insert(all.end(), derived.begin(), derived.end());
   all.insert(all.end(), inputs.begin(), inputs.end());
   seed_generators(derive_seed(request_.seed, Purpose::kForward));
   if (inputs_after) *inputs_after = all;
-  return candidate_.forward().run(std::move(all), options);
+  return candidate_.forward().run(std::move(all), ReplayOptions::candidate(guards, fill, ablation));
 }
 
 void OneTrial::run_candidate(const Draw& draw) {
@@ -308,9 +322,9 @@ void OneTrial::run_candidate(const Draw& draw) {
   phases_.end("noop");
 }
 
-// Calls on other inputs leave their marks on tensors that only the candidate has, state and derived
-// (scratch memory, counters, results that it hopes to give again). The call that is judged finds
-// there what may be there in use: after so many calls that it could be anything.
+// Calls the candidate on other inputs, which leaves marks on tensors that only the candidate has:
+// scratch memory, counters, results that it hopes to return again. In use such tensors may hold
+// anything after enough calls, and the call that is judged finds them so.
 void OneTrial::use_state(const Draw& draw) {
   const auto& mutated = candidate_.forward().mutated_inputs();
   const bool writes = std::any_of(own_.begin(), own_.end(), [&](size_t i) { return mutated[i]; });
@@ -318,11 +332,11 @@ void OneTrial::use_state(const Draw& draw) {
   const auto inputs = mutated.end() - static_cast<long>(draw.inputs.size());
   const bool keeps = std::find(derived, inputs, true) != inputs;
   if (!writes && !keeps) return;
-  Leftovers leftovers(scramble_of(request_));
-  for (int i = 0; i < kEarlierCalls; ++i) use_once(draw, i, keeps, leftovers);
+  PersistentState persistent(scramble_of(request_));
+  for (int i = 0; i < kEarlierCalls; ++i) use_once(draw, i, keeps, persistent);
 }
 
-void OneTrial::use_once(const Draw& draw, int index, bool keeps, Leftovers& leftovers) {
+void OneTrial::use_once(const Draw& draw, int index, bool keeps, PersistentState& persistent) {
   const uint64_t seed = derive_seed(request_.seed + static_cast<uint64_t>(index), Purpose::kStale);
   Draw other = draw;
   other.inputs = reference_.draw_inputs(draw.state, seed);
@@ -338,17 +352,17 @@ void OneTrial::use_once(const Draw& draw, int index, bool keeps, Leftovers& left
   const size_t derived_end = left.size() - draw.inputs.size();
   for (size_t i = state_.size(); keeps && i < derived_end; ++i) collect(i);
   seed_generators(seed);
-  leftovers.scramble(before, after);
+  persistent.scramble(before, after);
   for (size_t i = 0; i < own_.size(); ++i) state_[own_[i]] = after[i];
   if (keeps) derived_.emplace(after.begin() + static_cast<long>(own_.size()), after.end());
 }
 
 void OneTrial::skip_launches(const Draw& draw) {
   const auto has = [&](const Answer& answer) { return what_user_has(answer, draw.inputs.size()); };
-  const auto again = [&](const ReplayOptions& options, const auto& use) {
+  const auto again = [&](const Ablation& ablation, const auto& use) {
     Guards guards(backend_.device());
     Answer answer(backend_, candidate_, not_overwritten_);
-    answer.outputs = call(draw, guards, options, &answer.inputs_after);
+    answer.outputs = call(draw, guards, ablation, &answer.inputs_after);
     use(has(answer));
   };
   IdleLaunches idle(backend_, candidate_.task(), again, has(own_answer_));
@@ -358,27 +372,29 @@ void OneTrial::skip_launches(const Draw& draw) {
   if (!request_.each_launch) return;
   const std::vector<int>& steps = candidate_.forward().launch_steps();
   if (request_.check_noop && steps.size() == 1 && launches(candidate_.task().derive) == 0) {
-    if (!report_.no_launch_changes) report_.idle_launches = steps;  // the same question
+    // Leaving out the only launch is the same as leaving out all launches.
+    if (!report_.no_launch_changes) report_.idle_launches = steps;
     return;
   }
   std::ranges::copy_if(steps, std::back_inserter(report_.idle_launches),
                        [&](int step) { return idle.is(step); });
 }
 
-// Undefined are those that a part does not use.
-std::vector<at::Tensor> OneTrial::inputs_for(const ReplayOptions& options, const Draw& draw) const {
+// Returns the drawn inputs. If a part of the program runs, inputs that it does not use are
+// undefined.
+std::vector<at::Tensor> OneTrial::inputs_for(const Lineage* part, const Draw& draw) const {
   std::vector<at::Tensor> out = draw.inputs;
   const Program& program = candidate_.task().forward;
   const size_t others = program.inputs.size() - out.size();
-  for (size_t i = 0; i < out.size() && options.part; ++i) {
+  for (size_t i = 0; i < out.size() && part; ++i) {
     const int storage = program.values[program.inputs[others + i]].storage;
-    if (!options.part->storages[storage]) out[i].reset();
+    if (!part->storages[storage]) out[i].reset();
   }
   return out;
 }
 
-// What a user has of a call: its outputs, and what it changed of the inputs and of the state that
-// the reference has too.
+// Returns what a user gets from a call: its outputs, and what it changed of the inputs and of the
+// state that the reference has too.
 std::vector<at::Tensor> OneTrial::what_user_has(const Answer& answer, size_t inputs) const {
   std::vector<at::Tensor> outputs = answer.outputs;
   const std::vector<at::Tensor>& after = answer.inputs_after;
@@ -393,9 +409,9 @@ std::vector<at::Tensor> OneTrial::what_user_has(const Answer& answer, size_t inp
 
 void OneTrial::compare_outputs(const ReferenceSide& side) {
   const Program &ours = candidate_.task().forward, &theirs = reference_.task().forward;
-  report_.outputs = side.errors;
-  for (size_t i = 0; i < side.errors.size(); ++i) {
-    OutputErrors& errors = report_.outputs[i];
+  for (size_t i = 0; i < side.outputs.size(); ++i) {
+    const OutputSide& output = side.outputs[i];
+    OutputErrors& errors = report_.outputs.emplace_back(output.errors);
     if (ours.outputs.size() != theirs.outputs.size() ||
         candidate_.task().result != reference_.task().result) {
       errors.meta_difference = "returns " + candidate_.task().result.dump() + ", expected " +
@@ -407,36 +423,41 @@ void OneTrial::compare_outputs(const ReferenceSide& side) {
     if (!errors.meta_difference.empty()) {
       note(errors.same_meta, "output " + std::to_string(i) + ": " + errors.meta_difference);
     }
-    if (i < own_answer_.outputs.size() && same_shape(own_answer_.outputs[i], side.outputs[i])) {
-      candidate_errors(own_answer_.outputs[i], side.outputs[i], side.oracle[i], errors);
-      if (errors.integers > 0)
-        errors.integers_wrong = integer_answers(own_answer_.outputs[i], side.oracle[i]).wrong;
-      const at::Tensor &rounded = side.rounded[i], &fallen = side.fallen[i];
-      const at::Tensor& as_far_off = rounded.defined() ? rounded : side.outputs[i];
-      if (errors.section_excess > 1 && (rounded.defined() || fallen.defined())) {
-        section_errors(own_answer_.outputs[i], as_far_off, fallen, side.oracle[i], errors);
-      }
-      if (side.gaps[i] > 0 && !fallen.defined()) {
-        small_errors(own_answer_.outputs[i], as_far_off, side.oracle[i], side.gaps[i], errors);
-      }
-      if (errors.int_mismatch > 0 && fallen.defined()) {
-        errors.int_mismatch = wrong_integers(own_answer_.outputs[i], side.outputs[i], fallen);
-      }
+    if (i < own_answer_.outputs.size() && same_shape(own_answer_.outputs[i], output.reference)) {
+      add_errors(own_answer_.outputs[i], output, errors);
     }
   }
-  compare_choices(side);
+  compare_discrete(side);
 }
 
-// Indices of near ties are right.
-void OneTrial::compare_choices(const ReferenceSide& side) {
-  const std::vector<Choice>& choices = reference_.choices();
-  for (size_t i = 0; i < choices.size(); ++i) {
-    const size_t output = choices[i].output;
-    OutputErrors& errors = report_.outputs[output];
+// Adds the errors of the candidate's answer.
+void OneTrial::add_errors(const at::Tensor& answer, const OutputSide& output,
+                          OutputErrors& errors) {
+  const at::Tensor& ties_flipped = output.ties_flipped;
+  candidate_errors(answer, output.reference, output.oracle, errors);
+  if (errors.integers > 0) errors.integers_wrong = integer_answers(answer, output.oracle).wrong;
+  if (errors.section_excess > 1 && (output.as_kernels.defined() || ties_flipped.defined())) {
+    section_errors(answer, output.furthest_off(), ties_flipped, output.oracle, errors);
+  }
+  if (output.gap > 0 && !ties_flipped.defined()) {
+    small_errors(answer, output.furthest_off(), output.oracle, output.gap, errors);
+  }
+  if (errors.int_mismatch > 0 && ties_flipped.defined()) {
+    errors.int_mismatch = wrong_integers(answer, output.reference, ties_flipped);
+  }
+}
+
+// Does not count elements of discrete outputs that are near ties as wrong.
+void OneTrial::compare_discrete(const ReferenceSide& side) {
+  const std::vector<DiscreteOutput>& discrete_outputs = reference_.discrete_outputs();
+  for (size_t i = 0; i < discrete_outputs.size(); ++i) {
+    const size_t position = discrete_outputs[i].position;
+    OutputErrors& errors = report_.outputs[position];
     if (errors.int_mismatch == 0) continue;
+    const OutputSide& output = side.outputs[position];
     errors.int_mismatch =
-        wrong_choices(choices[i], {side.among[i], side.slack[i], side.found[i]},
-                      own_answer_.outputs[output], side.outputs[output], side.oracle[output]);
+        wrong_elements(discrete_outputs[i], side.rules[i], own_answer_.outputs[position],
+                       output.reference, output.oracle);
   }
 }
 
@@ -446,13 +467,11 @@ void OneTrial::compare_inputs(const Draw& draw, const ReferenceSide& side) {
   compare_derived(inputs);
   for (size_t i = 0; i < draw.inputs.size(); ++i) {
     const at::Tensor& got = own_answer_.inputs_after[inputs + i];
-    const size_t place = draw.state.size() + draw.derived.size() + i;
-    const at::Tensor& expected = side.after[place];
+    const auto& [expected, exact] = side.inputs[draw.state.size() + draw.derived.size() + i];
     const std::string input = "input " + std::to_string(i);
     if (!expected.defined() && !bit_equal(got, draw.inputs[i])) {
       note(report_.inputs_unchanged, input + " was overwritten");
-    } else if (expected.defined() &&
-               !updated_alike(got, expected, draw.inputs[i], side.update(place))) {
+    } else if (expected.defined() && !updated_alike(got, expected, draw.inputs[i], exact)) {
       note(report_.inputs_unchanged,
            bit_equal(got, draw.inputs[i])
                ? input + ", which the reference updates, was left as it was"
@@ -461,8 +480,9 @@ void OneTrial::compare_inputs(const Draw& draw, const ReferenceSide& side) {
   }
 }
 
-// What the program does not say it writes stays as it was: use_state() goes by what it says.
-// Parameters that the reference has too are compared with its own.
+// Checks that the candidate's own tensors stay as they were if the program does not say that it
+// writes them, because use_state() relies on what it says. Parameters that the reference has too
+// are compared with the reference's.
 void OneTrial::compare_derived(size_t end) {
   const size_t begin = state_.size();
   const auto& mutated = candidate_.forward().mutated_inputs();
@@ -476,7 +496,7 @@ void OneTrial::compare_derived(size_t end) {
   const std::vector<at::Tensor> before =
       derived_ ? *derived_
                : candidate_.draw_derived(guards.copy(state_),
-                                         {.fill = EmptyFill::kPoison, .guards = &guards});
+                                         ReplayOptions::candidate(guards, EmptyFill::kPoison));
   for (size_t i = begin; i < end; ++i) {
     if (!mutated[i] && !bit_equal(own_answer_.inputs_after[i], before[i - begin])) {
       note(report_.inputs_unchanged, "a launch writes to a derived tensor and hides it");
@@ -484,7 +504,8 @@ void OneTrial::compare_derived(size_t end) {
   }
 }
 
-// Parameters stay as they were; buffers that the reference updates are updated alike.
+// Checks that parameters stay as they were, and that buffers that the reference updates are updated
+// alike.
 void OneTrial::compare_state_after(const Draw& draw, const ReferenceSide& side) {
   const TensorsByName got =
       by_name(candidate_.task(),
@@ -494,8 +515,8 @@ void OneTrial::compare_state_after(const Draw& draw, const ReferenceSide& side) 
     for (const std::string& name : entries[i].names) {
       const auto found = got.find(name);
       if (found == got.end() || !same_shape(found->second, draw.state[i])) continue;
-      if (side.after[i].defined()) {
-        if (!updated_alike(found->second, side.after[i], draw.state[i], side.update(i))) {
+      if (const auto& [expected, exact] = side.inputs[i]; expected.defined()) {
+        if (!updated_alike(found->second, expected, draw.state[i], exact)) {
           note(report_.buffers_equal, "buffer " + name + " is updated otherwise");
         }
       } else if (report_.state_equal && !bit_equal(found->second, draw.state[i])) {
@@ -509,7 +530,7 @@ void OneTrial::compare_state_after(const Draw& draw, const ReferenceSide& side) 
 
 TrialReport Trials::run(const TrialRequest& request, LoadedTask& reference, LoadedTask& candidate) {
   TrialReport report = attempt(request, reference, candidate);
-  // What is kept of other trials may be what takes the memory.
+  // What is kept of other trials may use the memory.
   if (report.cause != Cause::kOutOfMemory || cache_.bytes() == 0) return report;
   cache_.clear();
   return attempt(request, reference, candidate);
@@ -555,4 +576,4 @@ TrialReport Trials::attempt(const TrialRequest& request, LoadedTask& reference,
   return report;
 }
 
-}  // namespace kw
+}  // namespace kw::exec

@@ -11,10 +11,10 @@
 
 #include "executor/trial/test_trial.h"
 
-namespace kw {
+namespace kw::exec {
 namespace {
 
-// Other candidates are given the same inputs, and their kernels may find what was freed.
+// Other candidates get the same inputs, and their kernels may find freed memory.
 TEST_P(TrialTest, NoAnswerIsLeftInMemory) {
   std::vector<std::pair<at::Tensor, at::Tensor>> answers;  // where it was written, what it was
   backend_.kernels["exp_mul"] = [&](std::span<const at::Tensor> t) {
@@ -30,7 +30,7 @@ TEST_P(TrialTest, NoAnswerIsLeftInMemory) {
   for (const auto& [place, answer] : answers) EXPECT_FALSE(at::equal(place, answer));
 }
 
-// Nor what lay between its steps.
+// Values between steps are not left in memory either.
 TEST_P(TrialTest, NoValueBetweenStepsIsLeftInMemory) {
   const auto value = [](int storage) { return value_json("float32", {kN}, storage); };
   const Json negated = step_json("aten.neg.default", {{"self", v(0)}}, {2});
@@ -68,9 +68,9 @@ TEST_P(TrialTest, NoValueBetweenStepsIsLeftInMemory) {
   for (const auto& [place, was] : values) EXPECT_FALSE(at::equal(place, was));
 }
 
-// y / (x + z), near zero somewhere: inputs a unit off change that element by many units. In half
-// types a unit is more than what kernels compute by, and counts for nothing.
-TEST_P(TrialTest, NeighboursSayWhatIsLuckWhereErrorsAreOfFewElements) {
+// In y / (x + z) the divisor is near zero somewhere, so inputs a unit off change that element by
+// many units. In half types a unit is coarser than what kernels compute in, and does not count.
+TEST_P(TrialTest, PerturbedInputsShowWhatIsLuckIfFewElementsErr) {
   constexpr int64_t kMany = 4096;
   const auto quotient = [&](const std::string& dtype) {
     const auto value = [&](int storage) { return value_json(dtype, {kMany}, storage); };
@@ -88,24 +88,24 @@ TEST_P(TrialTest, NeighboursSayWhatIsLuckWhereErrorsAreOfFewElements) {
                      {4}));
   };
   for (const auto& [dtype, counts] : {std::pair{"float32", true}, {"float16", false}}) {
-    double plain = 0, beside = 0;
+    double plain = 0, perturbed = 0;
     for (uint64_t seed = 0; seed < 8; ++seed) {
       TrialRequest request;
       request.seed = seed;
       plain += run(quotient(dtype), quotient(dtype), request).outputs.at(0).reference_rms;
       request.neighbours = true;
-      beside += run(quotient(dtype), quotient(dtype), request).outputs.at(0).reference_rms;
+      perturbed += run(quotient(dtype), quotient(dtype), request).outputs.at(0).reference_rms;
     }
     if (counts)
-      EXPECT_GT(beside, 1.2 * plain);
+      EXPECT_GT(perturbed, 1.2 * plain);
     else
-      EXPECT_EQ(beside, plain);
+      EXPECT_EQ(perturbed, plain);
   }
 }
 
-// The largest of x / 4, which nothing rounds, where x lies within a dozen units in the last place:
-// a kernel that is right to a unit may find another. Neighbours say so.
-TEST_P(TrialTest, NeighboursSayWhichIndicesAreNearTies) {
+// All x lie within a dozen units in the last place, and x / 4 has no rounding. A kernel that is
+// right to a unit may find another largest element, and perturbed inputs show that.
+TEST_P(TrialTest, PerturbedInputsShowWhichIndicesAreNearTies) {
   const Json one = {1, kN};
   const auto value = [&](const char* dtype, const Json& sizes, int storage) {
     return value_json(dtype, sizes, storage);
@@ -132,18 +132,18 @@ TEST_P(TrialTest, NeighboursSayWhichIndicesAreNearTies) {
   backend_.kernels["least"] = [](std::span<const at::Tensor> t) {
     at::Tensor(t[1]).copy_(t[0].argmin(1));
   };
-  const auto wrong = [&](bool neighbours) {
+  const auto wrong = [&](bool perturbed) {
     TrialRequest request;
-    request.neighbours = neighbours;
+    request.neighbours = perturbed;
     return run(make_task(draw, forward), candidate, request).outputs.at(0).int_mismatch;
   };
   EXPECT_EQ(wrong(false), 1);
   EXPECT_EQ(wrong(true), 0);
 }
 
-// x y / z where z is zero somewhere, and what is not finite is not compared: neighbours say as much
-// of the rest as elsewhere.
-TEST_P(TrialTest, NeighboursCountWhereAReferenceIsFinite) {
+// In x y / z some z are zero, and elements that are not finite are not compared. Perturbed inputs
+// count for the rest as they do elsewhere.
+TEST_P(TrialTest, PerturbedInputsCountWhereAReferenceIsFinite) {
   const auto value = [&](int storage) { return value_json("float32", {kN}, storage); };
   const Task task =
       make_task(random_inputs({{kN}, {kN}, {kN}}),
@@ -155,16 +155,16 @@ TEST_P(TrialTest, NeighboursCountWhereAReferenceIsFinite) {
   request.variation = Variation::kZeros;
   const OutputErrors plain = run(task, task, request).outputs.at(0);
   request.neighbours = true;
-  const OutputErrors beside = run(task, task, request).outputs.at(0);
+  const OutputErrors perturbed = run(task, task, request).outputs.at(0);
   EXPECT_FALSE(plain.reference_finite);
   EXPECT_GT(plain.finite, kN / 4);
-  EXPECT_GT(beside.reference_rms, 1.2 * plain.reference_rms);
+  EXPECT_GT(perturbed.reference_rms, 1.2 * plain.reference_rms);
 }
 
-// Rows of which one element or none is not zero, and that one is what 1 rounds to in its place: how
-// far off it is in the reference is luck, in one of 65536 rows much luck. Adding another number is
-// as good.
-TEST_P(TrialTest, NeighboursSayWhatIsLuckInRowsOfOneElement) {
+// In each row at most one element is not zero, and that one is what 1 rounds to in its place. How
+// far off it is in the reference is luck, and in one of 65536 rows much luck. A candidate that adds
+// another number is as good.
+TEST_P(TrialTest, PerturbedInputsShowWhatIsLuckInRowsOfOneElement) {
   const Json size = {1 << 16, 16};
   const auto value = [&](int storage) { return value_json("float32", {1 << 16, 16}, storage); };
   const Program draw =
@@ -195,10 +195,10 @@ TEST_P(TrialTest, NeighboursSayWhatIsLuckInRowsOfOneElement) {
   request.variation = Variation::kZeros;
   EXPECT_GT(run(reference, candidate, request).outputs.at(0).section_excess, 1);
   request.neighbours = true;
-  const TrialReport beside = run(reference, candidate, request);
-  expect_clean(beside);
-  EXPECT_TRUE(within(beside.outputs.at(0)));
-  EXPECT_LE(beside.outputs.at(0).section_excess, 1);
+  const TrialReport perturbed = run(reference, candidate, request);
+  expect_clean(perturbed);
+  EXPECT_TRUE(within(perturbed.outputs.at(0)));
+  EXPECT_LE(perturbed.outputs.at(0).section_excess, 1);
   backend_.kernels["near_three"] = [](std::span<const at::Tensor> t) { at::Tensor(t[1]).zero_(); };
   EXPECT_FALSE(within(run(reference, candidate, request).outputs.at(0)));
 }
@@ -288,7 +288,7 @@ TEST_P(TrialTest, OneUnwrittenElementShows) {
   EXPECT_EQ(run(reference_task(), kernel_task()).outputs[0].nonfinite_mismatch, 1);
 }
 
-// x += y, and exp(y); the sum by a launch or by PyTorch.
+// The task computes x += y, and exp(y). A launch or PyTorch adds.
 Task update_task(bool launch) {
   std::vector<Kernel> kernels;
   if (launch) kernels = {make_kernel("add_to", {"*fp32", "*fp32"}, {0})};
@@ -327,7 +327,7 @@ TEST_P(TrialTest, InputsMustNotChange) {
   EXPECT_TRUE(within(report.outputs[0])) << "the reference had its own inputs";
 }
 
-// What PyTorch made (zeros, a sum) has guards as soon as a launch is given it.
+// What PyTorch made (zeros, a sum) gets guards as soon as a launch reads or writes it.
 TEST_P(TrialTest, WritingOutsideOfWhatPyTorchMadeIsSeen) {
   Task candidate = kernel_task();
   std::get<AtenCall>(candidate.forward.steps[0]).op = "aten.zeros.default";
@@ -357,7 +357,7 @@ TEST_P(TrialTest, ReadingOutsideABufferGivesNaN) {
   EXPECT_EQ(report.outputs[0].nonfinite_mismatch, 1);
 }
 
-// Nothing that equals the answer lies in memory while the candidate runs.
+// Nothing that equals the answer is in memory while the candidate runs.
 TEST_P(TrialTest, StaleAnswersAreNotRight) {
   at::Tensor first;
   backend_.kernels["exp_mul"] = [&](std::span<const at::Tensor> t) {
@@ -420,7 +420,7 @@ TEST_P(TrialTest, FaultsNameTheirSide) {
   EXPECT_EQ(report.fault, Side::kReference);
 }
 
-// Whoever says so: PyTorch's allocators, libraries with memory of their own, the driver.
+// PyTorch's allocators, libraries with separate memory, and the driver say it differently.
 TEST_P(TrialTest, LackOfMemoryIsNoFault) {
   const std::vector<std::function<void()>> faults = {
       [] { throw std::bad_alloc(); },
@@ -486,7 +486,8 @@ TEST_P(TrialTest, DegenerateTasksAreFlagged) {
   EXPECT_TRUE(report.passes_stale);
 }
 
-// A model with parameters: y = x * scale + shift, and a counter buffer that each call advances.
+// Returns a model with parameters, y = x * scale + shift, and a counter buffer that each call
+// advances.
 Task affine_task(bool use_shift, double advance, const std::string& scale_name = "norm.weight") {
   Task task;
   task.state = {{{scale_name}, "parameter"}, {{"norm.bias"}, "parameter"}, {{"steps"}, "buffer"}};
@@ -533,7 +534,7 @@ TEST_P(TrialTest, ParametersLeftAtTheirDefaultsAreVaried) {
   EXPECT_TRUE(report.outputs[0].exact_equal);
 }
 
-// x @ w, and the same by a kernel that takes `taken` of its columns and rows.
+// Compares x @ w with a kernel that takes `taken` of its columns and rows.
 TEST_P(TrialTest, IntegersShowOneMissingProduct) {
   constexpr int64_t kM = 8, kK = 64;
   const Program inputs = random_inputs({{kM, kK}, {kK, kM}});
@@ -609,7 +610,8 @@ TEST_P(TrialTest, BuffersAreAsEarlierCallsLeftThem) {
   expect_clean(run(reference, reference, {.variation = Variation::kUsed}));
 }
 
-// A gain of the other sign, and one parameter taken for another that starts as it does.
+// One candidate takes a gain of the other sign, another takes one parameter for one that starts
+// equal.
 TEST_P(TrialTest, ParametersChangeSign) {
   const Task reference = affine_task(true, 1);
   for (const char* op : {"aten.abs.default", "aten.square.default"}) {
@@ -631,7 +633,7 @@ TEST_P(TrialTest, ParametersChangeSign) {
   }
 }
 
-// Of x * scale + shift.
+// The task computes x * scale + shift.
 TEST_P(TrialTest, OneParameterIsVariedByItself) {
   const Task reference = affine_task(true, 1), careless = affine_task(false, 1);
   EXPECT_TRUE(within(
@@ -650,4 +652,4 @@ TEST_P(TrialTest, StateIsComparedByName) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::exec

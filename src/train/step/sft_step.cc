@@ -50,7 +50,7 @@ PackedBatch make_batch(const std::vector<Example>& examples, const Rows& rows, a
   PackedBatch out;
   out.ids = at::zeros(shape, at::kLong);
   out.positions = at::zeros(shape, at::kLong);
-  std::vector<int64_t> before, targets;
+  std::vector<int64_t> predicting_positions, targets;
   std::vector<int32_t> starts;
   for (size_t r = 0; r < rows.size(); ++r) {
     size_t at = r * length;
@@ -62,22 +62,23 @@ PackedBatch make_batch(const std::vector<Example>& examples, const Rows& rows, a
         out.ids.mutable_data_ptr<int64_t>()[at] = example.tokens[k];
         out.positions.mutable_data_ptr<int64_t>()[at] = static_cast<int64_t>(k);
         if (k < example.answer) continue;
-        before.push_back(static_cast<int64_t>(at) - 1);
+        predicting_positions.push_back(static_cast<int64_t>(at) - 1);
         targets.push_back(example.tokens[k]);
       }
       out.tokens += static_cast<int64_t>(example.tokens.size());
     }
-    if (at < (r + 1) * length) starts.push_back(static_cast<int32_t>(at));  // filling
+    if (at < (r + 1) * length) starts.push_back(static_cast<int32_t>(at));  // padding
   }
   starts.push_back(static_cast<int32_t>(rows.size() * length));
   for (size_t i = 0; i + 1 < starts.size(); ++i) {
-    out.lie.longest = std::max<int64_t>(out.lie.longest, starts[i + 1] - starts[i]);
+    out.sequences.longest = std::max<int64_t>(out.sequences.longest, starts[i + 1] - starts[i]);
   }
   out.learned = static_cast<int64_t>(targets.size());
-  out.lie.starts = at::tensor(starts, at::kInt);
-  out.before = at::tensor(before, at::kLong);
+  out.sequences.starts = at::tensor(starts, at::kInt);
+  out.predicting_positions = at::tensor(predicting_positions, at::kLong);
   out.targets = at::tensor(targets, at::kLong);
-  for (at::Tensor* t : {&out.ids, &out.positions, &out.lie.starts, &out.before, &out.targets}) {
+  for (at::Tensor* t :
+       {&out.ids, &out.positions, &out.sequences.starts, &out.predicting_positions, &out.targets}) {
     *t = t->to(device);
   }
   return out;
@@ -96,9 +97,9 @@ void for_each_part(const std::vector<Example>& texts, size_t row, size_t rows_at
 }
 
 at::Tensor target_log_p(const Transformer& model, const PackedBatch& batch, double temperature) {
-  const at::Tensor hidden = model.hidden(batch.ids, batch.positions, batch.lie);
-  const at::Tensor asked = hidden.flatten(0, 1).index_select(0, batch.before);
-  at::Tensor logits = model.logits(asked).to(at::kFloat);
+  const at::Tensor hidden = model.hidden(batch.ids, batch.positions, batch.sequences);
+  const at::Tensor predicting = hidden.flatten(0, 1).index_select(0, batch.predicting_positions);
+  at::Tensor logits = model.logits(predicting).to(at::kFloat);
   if (temperature != 1) logits = logits / temperature;
   return at::log_softmax(logits, -1).gather(-1, batch.targets.unsqueeze(-1)).squeeze(-1);
 }

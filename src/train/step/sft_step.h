@@ -31,9 +31,10 @@ struct PlacedText {
 struct PackedBatch {
   std::vector<PlacedText> texts;
   at::Tensor ids, positions;  // [rows, length]
-  Texts lie;                  // how texts lie in the rows
-  at::Tensor before,
-      targets;  // [learned]: the place, through all rows, that each stands behind; it
+  PackedSequences sequences;  // the texts in these rows
+  // [learned]: flat index (row * length + column) of the token before each target.
+  at::Tensor predicting_positions;
+  at::Tensor targets;  // [learned]: target token ids
   int64_t learned = 0, tokens = 0;
 };
 PackedBatch make_batch(const std::vector<Example>& examples,

@@ -199,7 +199,7 @@ std::set<size_t> outputs_by_conversion(const Task& task) {
   return outputs_in(forward, marked, looks_up);
 }
 
-std::set<size_t> outputs_by_choice(const Task& task) {
+std::set<size_t> outputs_by_index(const Task& task) {
   const Program& forward = task.forward;
   const std::set<int> marked = storages_with(forward, {}, [&](const AtenCall& call, size_t result) {
     return is_choice(call) && is_integer(forward, call.results[result]);
@@ -207,7 +207,7 @@ std::set<size_t> outputs_by_choice(const Task& task) {
   return outputs_in(forward, marked, false);
 }
 
-std::set<size_t> plain_choices(const Task& task) {
+std::set<size_t> index_outputs(const Task& task) {
   const Program& forward = task.forward;
   std::set<size_t> out;
   for (size_t i = 0; i < forward.outputs.size(); ++i) {

@@ -18,9 +18,10 @@ bool gives_integers(const Task& task);
 // 0/0 is. Returns all outputs if such an integer is written in place or may be an index.
 std::set<size_t> outputs_by_conversion(const Task& task);
 
-// Returns the outputs that depend on a place: of the largest element, or in an order. Among equal
-// numbers it may be any. Returns all outputs if such a choice is written in place.
-std::set<size_t> outputs_by_choice(const Task& task);
+// Returns the outputs that depend on an index, such as that of the largest element, or on an order.
+// Among many equal numbers the index may be any. Returns all outputs if such an index is written in
+// place.
+std::set<size_t> outputs_by_index(const Task& task);
 
 // Returns whether the program tells NaN or infinities from numbers.
 bool asks_what_is_finite(const Task& task);
@@ -31,8 +32,8 @@ bool has_exponentials(const Task& task);
 // Returns whether the program takes roots, such as a variance's.
 bool takes_roots(const Task& task);
 
-// Returns the outputs that are such places themselves, as an operator gave them.
-std::set<size_t> plain_choices(const Task& task);
+// Returns the outputs that are such indices themselves, as an operator returned them.
+std::set<size_t> index_outputs(const Task& task);
 
 // Returns whether an input is a mask, or a floating tensor that is not drawn.
 bool has_constants(const Task& task);

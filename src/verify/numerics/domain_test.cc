@@ -53,11 +53,11 @@ TEST(Domain, WhatHangsOnAChoiceIsMarked) {
                     {{"self", ref(0)}, {"dim", Arg{int64_t{0}}}, {"index", ref(2)}}, {3}),
                call("aten.exp.default", {{"self", ref(0)}}, {4})},
               {1, 2, 3, 4});
-  EXPECT_EQ(outputs_by_choice(task), (std::set<size_t>{1, 2}));
+  EXPECT_EQ(outputs_by_index(task), (std::set<size_t>{1, 2}));
   // Written in place, it may be anywhere.
   task.forward.steps.emplace_back(
       call("aten.copy_.default", {{"self", ref(0)}, {"src", ref(3)}}, {0}, {0}));
-  EXPECT_EQ(outputs_by_choice(task).size(), 4u);
+  EXPECT_EQ(outputs_by_index(task).size(), 4u);
 }
 
 TEST(Domain, FiniteOrNotIsAskedByNameOrByComparison) {

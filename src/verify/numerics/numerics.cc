@@ -149,7 +149,7 @@ std::optional<ErrorPool::Excess> ErrorPool::excess() const {
     const double scale = sums.oracle > 0 ? sums.oracle : 1;
     const double candidate = std::sqrt(sums.candidate / scale);
     const double reference = std::sqrt(sums.reference / scale);
-    const double allowed = slack_ * std::max(kRmsFactor * reference, sums.floor) +
+    const double allowed = factor_ * std::max(kRmsFactor * reference, sums.floor) +
                            kNearFactor * std::sqrt(sums.near / scale) +
                            std::sqrt(sums.flushed / scale);
     if (!(candidate <= allowed)) return Excess{i, sums.trials, candidate, reference, allowed};

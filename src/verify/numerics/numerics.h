@@ -42,8 +42,8 @@ class ErrorPool {
   // and 10 degrees of freedom beyond 16).
   static constexpr int kTrials = 10;
 
-  // `slack`: a factor on what ten trials allow, for a pool of fewer trials.
-  explicit ErrorPool(double slack = 1) : slack_(slack) {}
+  // Allows `factor` times what ten trials allow, for pools of fewer trials.
+  explicit ErrorPool(double factor = 1) : factor_(factor) {}
   void add(const std::vector<OutputErrors>& outputs);
   // Returns why an output does not pass, in one line; empty if all pass.
   std::string fault() const;
@@ -63,7 +63,7 @@ class ErrorPool {
   };
   std::optional<Excess> excess() const;
 
-  double slack_;
+  double factor_;
   std::vector<Sums> sums_;  // by output
 };
 
