@@ -16,7 +16,7 @@ namespace kw {
 struct PolicyLayers {
   std::string label;
   std::vector<Layer> layers;
-  std::optional<Agreement> agreement;  // where a functional judge said something of the run
+  std::optional<Agreement> agreement;  // if a reviewer gave opinions on the run
 };
 
 struct EvalReport {

@@ -14,7 +14,7 @@
 namespace kw {
 
 // In the run's folder: a line each, later ones of one sample stand for earlier ones, but one that
-// is no opinion for none that is (docs/judge.md).
+// is no opinion for none that is (docs/review.md).
 inline constexpr const char* kOpinionsFile = "opinions.jsonl";
 
 struct SampleKey {

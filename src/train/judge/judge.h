@@ -34,7 +34,7 @@ struct JudgeTimes {
   double half = 0, most = 0;  // from the start until half of them were judged, and 95 of 100
   double longest_build = 0;   // of one answer
   int64_t restarts = 0;       // processes that took the place of dead ones
-  // A model's opinion (opinion_judge.h): seconds, questions, and answers that none came of.
+  // A model's opinion (reviewed_judge.h): seconds, questions, and answers that none came of.
   double asking = 0;
   int64_t asked = 0, no_opinions = 0;
 };

@@ -8,7 +8,7 @@
 #include "formats/base/error.h"
 #include "formats/base/timed.h"
 #include "synth/hygiene.h"
-#include "train/judge/opinion_judge.h"
+#include "train/judge/reviewed_judge.h"
 #include "train/judge/verifier_judge.h"
 #include "train/rl/rl_batch_maker.h"
 #include "train/rl/rl_report.h"
@@ -297,7 +297,7 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
 
 namespace {
 
-std::unique_ptr<FunctionalJudge> make_opinions(const RlConfig& config) {
+std::unique_ptr<Reviewer> make_reviewer(const RlConfig& config) {
   ChatOptions chat;
   chat.url = config.opinion_url;
   chat.model = config.opinion_model;
@@ -305,7 +305,7 @@ std::unique_ptr<FunctionalJudge> make_opinions(const RlConfig& config) {
   chat.timeout_seconds = kOpinionSeconds;
   chat.flags = "judge.opinion";
   if (const char* key = std::getenv(config.opinion_key_env.c_str())) chat.key = key;
-  return std::make_unique<FunctionalJudge>(chat, make_socket_transport(), make_steady_clock());
+  return std::make_unique<Reviewer>(chat, make_socket_transport(), make_steady_clock());
 }
 
 }  // namespace
@@ -334,9 +334,9 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
                        .time = config.time,
                        .build_seconds = config.build_seconds,
                        .trial_seconds = config.trial_seconds});
-  std::unique_ptr<OpinionJudge> with_opinions;
+  std::unique_ptr<ReviewedJudge> reviewed;
   if (!config.opinion_url.empty()) {
-    with_opinions = std::make_unique<OpinionJudge>(judge, make_opinions(config),
+    reviewed = std::make_unique<ReviewedJudge>(judge, make_reviewer(config),
                                                    static_cast<int>(config.opinion_concurrency));
   }
   RlTaskSource::IsFair is_fair;
@@ -346,7 +346,7 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
       return examiner.examine(task, seed).flaw == Flaw::kNone;
     };
   }
-  Judge& whole = with_opinions ? static_cast<Judge&>(*with_opinions) : judge;
+  Judge& whole = reviewed ? static_cast<Judge&>(*reviewed) : judge;
   return run_rl(config, settings, run, stop, progress, drawing, pool, whole, is_fair);
 }
 
