@@ -43,6 +43,8 @@ struct RlConfig : RunConfig {
 void describe(Settings& settings, RlConfig& config);
 // InputError for settings that do not go together.
 void check(const RlConfig& config);
+// Returns whether the model is held to the one that the run starts from.
+inline bool has_reference(const RlConfig& config) { return config.objective.kl_weight > 0; }
 // Of a split's tasks, whose tensors are bounded too: what only moves elements counts no FLOPs, and
 // would be as large as memory allows.
 ProgramOptions task_programs(const RlConfig& config, Split split);

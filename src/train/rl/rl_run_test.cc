@@ -68,8 +68,8 @@ class RlRuns : public testing::Test {
     std::atomic<bool> stop{false};
     RunProgress progress = stops_behind(stop_at, stop);
     progress.live = live;
-    return run_rl(config, settings, base_ / folder, stop, progress, test_thread(), test_pool(),
-                  judge, is_fair);
+    return run_rl(config, settings, base_ / folder, stop, progress,
+                  {test_thread(), test_pool(), judge, is_fair});
   }
 
   // Lines of the log without times.

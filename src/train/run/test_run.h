@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "formats/base/read_file.h"
-#include "train/run/run_config.h"
+#include "train/run/run_start.h"
 
 namespace kw {
 

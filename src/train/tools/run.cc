@@ -3,6 +3,7 @@
 #include "formats/base/error.h"
 #include "formats/base/read_file.h"
 #include "train/rl/rl_run.h"
+#include "train/run/run_start.h"
 #include "train/sft/sft_run.h"
 #include "train/verl/verl_export.h"
 
@@ -52,6 +53,12 @@ auto with_recipe(const fs::path& recipe, const std::vector<std::string>& set, co
   return sft(described);
 }
 
+void tell_of_start(const RunConfig& config, bool has_reference, const fs::path& out,
+                   const RunProgress& progress) {
+  const std::string warning = check_start(config, has_reference, out);
+  if (!warning.empty()) progress.line(warning);
+}
+
 }  // namespace
 
 RecipeRun run_recipe(const fs::path& recipe, const std::vector<std::string>& set,
@@ -60,11 +67,16 @@ RecipeRun run_recipe(const fs::path& recipe, const std::vector<std::string>& set
   return with_recipe(
       recipe, set,
       [&](const Described<SftConfig>& it) {
+        check(it.config);
+        tell_of_start(it.config, /*has_reference=*/false, out, progress);
         const int64_t step = run_sft(it.config, it.settings, out, stop, progress);
         return RecipeRun{step, step >= it.config.steps};
       },
       [&](const Described<RlConfig>& it) {
-        const RlEnd end = run_rl(it.config, it.settings, out, stop, progress);
+        check(it.config);  // before workers are started
+        tell_of_start(it.config, has_reference(it.config), out, progress);
+        VerifyingCrew crew(it.config);
+        const RlEnd end = run_rl(it.config, it.settings, out, stop, progress, crew.parts());
         return RecipeRun{end.step, end.done};
       });
 }
