@@ -10,7 +10,7 @@
 #include <cstdio>
 
 #include "formats/base/error.h"
-#include "train/run/live_view.h"
+#include "train/tools/live_view.h"
 #include "train/serve/serve.h"
 #include "train/tools/run.h"
 

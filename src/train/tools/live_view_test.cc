@@ -1,4 +1,4 @@
-#include "train/run/live_view.h"
+#include "train/tools/live_view.h"
 
 #include <gtest/gtest.h>
 
