@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 using Key = std::pair<std::string, std::string>;  // model and label
 
-constexpr std::chrono::seconds kClaimPatience{5};  // with another shard's first line
+constexpr std::chrono::seconds kClaimPatience{5};  // while another shard writes its first line
 
 Key key_of(const Json& line) { return {line.at("model"), line.value("label", "")}; }
 
@@ -30,8 +30,8 @@ InputError no_lines(const Named& named) {
   return InputError(named.text() + ": is no file of eval's lines");
 }
 
-// Up to its last whole line. Where there is none, all that there may be is what an ended run left
-// of its first one.
+// Returns the text up to its last complete line. If there is none, the text may only be the
+// beginning of a first line, left by a run that was stopped.
 std::string whole_lines(const Named& named, const std::string& first) {
   std::ifstream in(named.file);
   if (!in || !fs::is_regular_file(named.file)) {
@@ -118,7 +118,8 @@ std::optional<std::vector<Json>> EvalLines::of(const std::string& model) const {
 }
 
 void EvalLines::add(const Json& line) {
-  // The first line with the first model's: a command that fails before leaves nothing.
+  // The first line is written with the first model's, so that a command that fails before leaves
+  // nothing.
   if (!begun_) put(first_);
   begun_ = true;
   put(line.dump());

@@ -19,7 +19,7 @@ enum class Kind { kShare, kMean, kGeometricMean, kMedian };
 double median_of(const std::vector<double>& values) { return median(values); }
 
 Interval interval_of(const std::vector<double>& values, Kind kind, const MetricsOptions& options) {
-  // Where resampling shows no spread.
+  // This interval is for resampling that shows no spread.
   const bool flat =
       std::all_of(values.begin(), values.end(), [&](double x) { return x == values[0]; });
   if (kind == Kind::kShare || (kind == Kind::kMean && flat)) {
@@ -33,7 +33,7 @@ Interval interval_of(const std::vector<double>& values, Kind kind, const Metrics
                    options.bootstrap);
 }
 
-// None where nothing is known of any task.
+// Returns nothing if the value is unknown for every task.
 std::optional<Estimate> estimate(const std::vector<Known>& by_task, Kind kind,
                                  const MetricsOptions& options) {
   std::vector<double> values;
@@ -108,7 +108,7 @@ Known pass_at(const TaskAnswers& task, int k) {
   return judged >= k ? Known(pass_at_k(judged, correct, k)) : Known();
 }
 
-// The correct answer that its user would take; null where there is none.
+// Returns the correct answer that its user would take, or null if there is none.
 const AnswerOutcome* best(const TaskAnswers& task) {
   const auto speed = [](const AnswerOutcome& answer, Ruler ruler) {
     return answer.*ruler ? (answer.*ruler)->estimate : 0;
@@ -125,7 +125,7 @@ const AnswerOutcome* best(const TaskAnswers& task) {
   return out;
 }
 
-// 1 where this answer is more than p times as fast.
+// Returns 1 if this answer is more than p times as fast, else 0.
 Known faster(const AnswerOutcome& answer, Ruler ruler, double p, const MetricsOptions& options) {
   if (!(answer.*ruler)) return {};
   const Interval& speedup = *(answer.*ruler);
@@ -194,8 +194,7 @@ std::optional<Estimate> pass_at(const std::vector<TaskAnswers>& tasks, int k,
   if (options.judged != MetricsOptions::Judged::kAll) return {};
   const auto of_task = [k](const TaskAnswers& task) { return pass_at(task, k); };
   const std::vector<Known> by_task = each(tasks, of_task);
-  // Were the refused ones all that is known, a policy with few answers would seem to have no good
-  // one.
+  // If only refused tasks were known, a policy with few answers would seem to have no good one.
   bool some_answered = false, some_known = false;
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (tasks[i].answers.empty()) continue;
@@ -240,7 +239,7 @@ Metrics measure(const std::vector<TaskAnswers>& given, const MetricsOptions& opt
       ++out.unusable[task.unusable];
     }
   }
-  // Whatever their order: intervals of the bootstrap depend on it.
+  // Sorts the tasks, as intervals of the bootstrap depend on their order.
   std::ranges::stable_sort(tasks, {}, &TaskAnswers::task);
   out.tasks = tasks.size();
   out.judged = options.judged;
@@ -268,7 +267,7 @@ Metrics measure(const std::vector<TaskAnswers>& given, const MetricsOptions& opt
 
 namespace {
 
-// Tasks of both in one order.
+// Returns the tasks of both in one order.
 std::vector<std::pair<const TaskAnswers*, const TaskAnswers*>> pairs_of(
     const std::vector<TaskAnswers>& ours, const std::vector<TaskAnswers>& theirs) {
   const auto by_name = [](const std::vector<TaskAnswers>& tasks) {
