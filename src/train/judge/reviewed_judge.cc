@@ -7,7 +7,7 @@
 #include "formats/base/on_threads.h"
 #include "policy/chat/prompt.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -61,4 +61,4 @@ JudgeReport ReviewedJudge::judge(const std::vector<AnswerToJudge>& answers, uint
   return out;
 }
 
-}  // namespace kw
+}  // namespace kw::train

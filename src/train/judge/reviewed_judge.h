@@ -8,7 +8,7 @@
 #include "policy/chat/reviewer.h"
 #include "train/judge/judge.h"
 
-namespace kw {
+namespace kw::train {
 
 class ReviewedJudge : public Judge {
  public:
@@ -24,4 +24,4 @@ class ReviewedJudge : public Judge {
   const int at_once_;
 };
 
-}  // namespace kw
+}  // namespace kw::train

@@ -10,7 +10,7 @@
 #include "train/data/program_source.h"
 #include "train/run/test_machine.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 // What the verdict says of answers by their first letter: right, wrong, or not judged.
@@ -130,4 +130,4 @@ TEST_F(Opinions, AnEndpointThatRefusesAllEndsTheRun) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

@@ -6,7 +6,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 constexpr double kLot = 1e9;
@@ -143,4 +143,4 @@ CurriculumOptions curriculum_options(const RlConfig& config) {
   return out;
 }
 
-}  // namespace kw
+}  // namespace kw::train

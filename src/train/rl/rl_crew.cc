@@ -6,7 +6,7 @@
 #include "train/step/placement.h"
 #include "worker/jobs.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 constexpr int kReviewSeconds = 120;  // for one opinion with its retries: a step waits for it
@@ -73,4 +73,4 @@ RlCrew VerifyingCrew::parts() {
   return {recording_.thread, recording_.pool, judge, is_fair};
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -9,7 +9,7 @@
 #include "train/judge/verifier_judge.h"
 #include "train/rl/rl_config.h"
 
-namespace kw {
+namespace kw::train {
 
 // What a run borrows from its caller.
 struct RlCrew {
@@ -46,4 +46,4 @@ class VerifyingCrew {
   Examiner examiner_;
 };
 
-}  // namespace kw
+}  // namespace kw::train

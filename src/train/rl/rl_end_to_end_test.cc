@@ -12,7 +12,7 @@
 #include "train/run/test_run.h"
 #include "train/step/sft_step.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -90,4 +90,4 @@ TEST(RlEndToEnd, RewardsAnswersThatAreRight) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

@@ -12,7 +12,7 @@
 #include "train/run/train_log.h"
 #include "train/step/broken_steps.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -281,4 +281,4 @@ RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& r
   return RlRun(config, settings, run, stop, progress, crew).go();
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -12,7 +12,7 @@
 #include "train/rl/rl_config.h"
 #include "train/rl/rl_crew.h"
 
-namespace kw {
+namespace kw::train {
 
 struct RlEnd {
   int64_t step = 0;
@@ -24,4 +24,4 @@ struct RlEnd {
 RlEnd run_rl(const RlConfig& config, const Settings& settings, const std::filesystem::path& run,
              const std::atomic<bool>& stop, const RunProgress& progress, const RlCrew& crew);
 
-}  // namespace kw
+}  // namespace kw::train

@@ -15,7 +15,7 @@
 #include "train/run/test_machine.h"
 #include "train/run/test_run.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -309,4 +309,4 @@ TEST_F(RlRuns, RefuseSettingsThatDoNotGoTogether) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

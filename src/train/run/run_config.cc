@@ -5,7 +5,7 @@
 #include "formats/base/error.h"
 #include "synth/skeleton/synth_operators.h"
 
-namespace kw {
+namespace kw::train {
 
 void describe(Settings& s, RunConfig& c) {
   s.add("run.kind", c.kind, "what is done: supervised fine-tuning, reinforcement learning",
@@ -81,4 +81,4 @@ ProgramOptions program_options(const RunConfig& config, Split split) {
   return out;
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -10,7 +10,7 @@
 #include "train/data/program_source.h"
 #include "train/run/settings.h"
 
-namespace kw {
+namespace kw::train {
 
 struct RunConfig {
   std::string kind = "sft";  // or "rl"
@@ -43,4 +43,4 @@ struct RunProgress {
   std::function<void(const std::vector<std::string>&)> live = {};
 };
 
-}  // namespace kw
+}  // namespace kw::train

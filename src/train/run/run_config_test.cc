@@ -7,7 +7,7 @@
 #include "train/rl/rl_config.h"
 #include "train/sft/sft_run.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 template <class Config>
@@ -42,4 +42,4 @@ TEST(ModelShape, IsOfAnyRun) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

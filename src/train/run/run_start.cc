@@ -11,7 +11,7 @@
 #include "train/step/lora.h"
 #include "train/step/placement.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -174,4 +174,4 @@ RunStart load_start(const RunConfig& config, const StartOptions& options,
           .optimizer = std::move(optimizer)};
 }
 
-}  // namespace kw
+}  // namespace kw::train

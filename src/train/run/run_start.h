@@ -14,7 +14,7 @@
 #include "train/run/run_config.h"
 #include "train/step/adamw.h"
 
-namespace kw {
+namespace kw::train {
 
 // Returns whether a run that goes on reads model.init again: for an adapter's base, or for the
 // reference model (`has_reference`). Without either, its checkpoints hold all that it needs.
@@ -52,4 +52,4 @@ struct StartOptions {
 RunStart load_start(const RunConfig& config, const StartOptions& options,
                     const std::optional<FoundCheckpoint>& checkpoint);
 
-}  // namespace kw
+}  // namespace kw::train

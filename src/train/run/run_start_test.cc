@@ -11,7 +11,7 @@
 #include "model/config.h"
 #include "train/run/test_run.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 TEST(Start, AModelOfOthersGetsTheTokensOfAnswers) {
@@ -120,4 +120,4 @@ TEST(Start, GoesOnFromItsCheckpoint) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

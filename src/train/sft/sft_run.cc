@@ -15,7 +15,7 @@
 #include "train/step/sft_step.h"
 #include "worker/jobs.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -266,4 +266,4 @@ int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::pat
   return SftRun(config, settings, run, stop, progress).go();
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -7,7 +7,7 @@
 
 #include "train/run/run_config.h"
 
-namespace kw {
+namespace kw::train {
 
 struct SftConfig : RunConfig {
   int64_t schedules = 4, programs = 512, makers = 1;
@@ -27,4 +27,4 @@ void check(const SftConfig& config);
 int64_t run_sft(const SftConfig& config, const Settings& settings, const std::filesystem::path& run,
                 const std::atomic<bool>& stop, const RunProgress& progress);
 
-}  // namespace kw
+}  // namespace kw::train

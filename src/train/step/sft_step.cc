@@ -5,7 +5,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 using Rows = std::vector<std::vector<size_t>>;
@@ -27,8 +27,8 @@ double learned_tokens(const std::vector<Example>& examples) {
   return out;
 }
 
-// Parts of at most `rows_at_once` rows, a multiple of `at_once` parts where there are so many rows,
-// and no part more than one row larger than another.
+// Splits rows into parts of at most `rows_at_once` rows. Their number is a multiple of `at_once` if
+// there are so many rows, and no part is more than one row larger than another.
 std::vector<Rows> divided(const Rows& rows, size_t rows_at_once, size_t at_once) {
   const size_t rounds = (rows.size() + rows_at_once * at_once - 1) / (rows_at_once * at_once);
   const size_t parts = std::min(rows.size(), rounds * at_once);
@@ -67,7 +67,7 @@ PackedBatch make_batch(const std::vector<Example>& examples, const Rows& rows, a
       }
       out.tokens += static_cast<int64_t>(example.tokens.size());
     }
-    if (at < (r + 1) * length) starts.push_back(static_cast<int32_t>(at));  // filling
+    if (at < (r + 1) * length) starts.push_back(static_cast<int32_t>(at));  // padding
   }
   starts.push_back(static_cast<int32_t>(rows.size() * length));
   for (size_t i = 0; i + 1 < starts.size(); ++i) {
@@ -75,9 +75,10 @@ PackedBatch make_batch(const std::vector<Example>& examples, const Rows& rows, a
   }
   out.learned = static_cast<int64_t>(targets.size());
   out.lie.starts = at::tensor(starts, at::kInt);
-  out.before = at::tensor(before, at::kLong);
+  out.predicting_positions = at::tensor(before, at::kLong);
   out.targets = at::tensor(targets, at::kLong);
-  for (at::Tensor* t : {&out.ids, &out.positions, &out.lie.starts, &out.before, &out.targets}) {
+  for (at::Tensor* t :
+       {&out.ids, &out.positions, &out.lie.starts, &out.predicting_positions, &out.targets}) {
     *t = t->to(device);
   }
   return out;
@@ -97,7 +98,7 @@ void for_each_part(const std::vector<Example>& texts, size_t row, size_t rows_at
 
 at::Tensor target_log_p(const Transformer& model, const PackedBatch& batch, double temperature) {
   const at::Tensor hidden = model.hidden(batch.ids, batch.positions, batch.lie);
-  const at::Tensor asked = hidden.flatten(0, 1).index_select(0, batch.before);
+  const at::Tensor asked = hidden.flatten(0, 1).index_select(0, batch.predicting_positions);
   at::Tensor logits = model.logits(asked).to(at::kFloat);
   if (temperature != 1) logits = logits / temperature;
   return at::log_softmax(logits, -1).gather(-1, batch.targets.unsqueeze(-1)).squeeze(-1);
@@ -148,4 +149,4 @@ double sft_loss(const Transformer& model, const std::vector<Example>& examples, 
   return sum / std::max(1.0, learned_tokens(examples));
 }
 
-}  // namespace kw
+}  // namespace kw::train
