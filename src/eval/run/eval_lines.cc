@@ -19,7 +19,7 @@ Key key_of(const Json& line) { return {line.at("model"), line.value("label", "")
 
 bool is_judged(const Json& line) { return line.value("outcome", "") != "not judged"; }
 
-// A file of lines, as the flag that names it has it.
+// A file of lines, and the flag that named it.
 struct Named {
   const char* flag;
   const fs::path& file;
@@ -43,10 +43,10 @@ std::string whole_lines(const Named& named, const std::string& first) {
   return text.substr(0, last + 1);  // npos + 1 is 0
 }
 
-// What the run is asked.
+// Returns the first line, which states what the run is asked.
 std::string first_line(const Json& asked) { return Json({{"eval", asked}}).dump(); }
 
-// The last line of each model and label, of a file that was asked the same.
+// Returns the last line of each model and label in a file that was asked the same.
 std::map<Key, Json> lines_of(const Named& named, const std::string& text, const Json& asked) {
   EvalLinesText parsed = parse_eval_lines(text, named.text());
   if (!parsed.asked.is_null() && parsed.asked != asked) {

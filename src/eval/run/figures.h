@@ -9,7 +9,7 @@
 
 namespace kw {
 
-// All take any double; what is not a number reads "–".
+// These functions accept any double, and return "–" for what is no number.
 std::string time_text(double seconds);                          // "1.23 ms", "45.6 µs"
 std::string ratio_text(double ratio);                           // "1.83×"
 std::string percent_text(double fraction);                      // "12 %", "0.4 %"

@@ -89,7 +89,7 @@ bool is_degenerate(const TaskAnswers& task) {
   });
 }
 
-// Of correct answers in the mean.
+// Returns the mean share of the correct answers.
 Known share(const TaskAnswers& task) {
   std::vector<double> shares;
   for (const AnswerOutcome& answer : task.answers) {
@@ -147,7 +147,7 @@ Known first_is_faster(const TaskAnswers& task, Ruler ruler, double p,
   return first.correct ? faster(first, ruler, p, options) : Known(0);
 }
 
-// Of the best answer; what stands for a task that is known to have none.
+// Returns the best answer's speedup, or `otherwise` for a task that is known to have none.
 Known speedup(const TaskAnswers& task, Ruler ruler, double otherwise) {
   const AnswerOutcome* answer = best(task);
   if (!answer) return solved(task) ? Known(otherwise) : Known();
@@ -297,7 +297,7 @@ PolicyComparison compare(const std::vector<TaskAnswers>& ours,
   check(ours, options);
   check(theirs, options);
   const auto pairs = pairs_of(ours, theirs);
-  // What `value` says of both; `join` makes one number of two.
+  // Compares `value` of both sides, as a difference or as a ratio.
   const auto paired = [&](auto value, bool ratio) -> std::optional<Estimate> {
     std::vector<double> left, right;
     for (const auto& [a, b] : pairs) {

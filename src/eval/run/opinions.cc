@@ -35,7 +35,7 @@ void add(const Json& sample, const Opinion* opinion, Agreement& to) {
   ++(functional ? yes : no);
 }
 
-// Of the samples whose text was kept.
+// Returns the digests of the samples whose text was kept.
 std::map<SampleKey, std::string> digests_of(const EvalRun& run) {
   std::map<SampleKey, std::string> out;
   for (const Json& line : run.lines) {

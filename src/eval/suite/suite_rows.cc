@@ -12,7 +12,7 @@
 namespace kw {
 namespace {
 
-// Each line that is not empty, as JSON.
+// Calls `take` for each line that is not empty.
 void each_row(const std::string& text, const std::string& path,
               const std::function<void(const JsonReader& row, int number)>& take) {
   std::istringstream lines(text);
@@ -34,7 +34,7 @@ std::string plain_name(std::string name) {
   return name;
 }
 
-// Reads a row of KernelBench's dataset.
+// Reads rows of KernelBench's dataset.
 std::vector<SuiteModel> kernelbench_rows(const std::string& text, const std::string& path,
                                          const RecordRequest& common) {
   std::vector<SuiteModel> out;
@@ -70,7 +70,7 @@ std::string constructed(const std::string& cls) {
          "    return []\n";
 }
 
-// Reads a row of KernelBook's dataset, where get_init_inputs() gives [args, kwargs].
+// Reads rows of KernelBook's dataset, where get_init_inputs() gives [args, kwargs].
 std::vector<SuiteModel> kernelbook_rows(const std::string& text, const std::string& path,
                                         const RecordRequest& common) {
   std::vector<SuiteModel> out;

@@ -63,7 +63,7 @@ SuiteSample sample_of(const OptimizeResult& result) {
   return out;
 }
 
-// As of an eval without a search, so that their runs can be compared.
+// Returns the hash that an eval without a search has, so that their runs can be compared.
 std::string whole_hash(const Task& reference) {
   try {
     return forward_hash(asked_program(reference));

@@ -35,7 +35,7 @@ constexpr int kOfTraining = 4, kOfOthers = 48;
 
 std::string power_text(double x) { return "2^" + std::to_string(std::lround(std::log2(x))); }
 
-// What cannot be found.
+// Returns a description, for messages, of programs that cannot be found.
 std::string description(const SynthOptions& options) {
   return "programs of " + std::to_string(options.level) +
          " operators (data.levels, data.operators) with " + power_text(options.limits.low_flops) +

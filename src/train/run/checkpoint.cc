@@ -44,7 +44,7 @@ void write_text(const fs::path& path, const std::string& text) {
   if (!(out << text).flush()) throw EnvironmentError(path.string() + ": cannot be written");
 }
 
-// A disk or a hand can take from what was written whole.
+// Throws InputError if parts of a checkpoint are missing: a disk or a person may have removed them.
 void check_whole(const FoundCheckpoint& found) {
   if (!found.state.is_object()) throw InputError("state.json: is no state of a run");
   if (!fs::is_directory(found.folder / "model")) throw InputError("has no model");

@@ -50,7 +50,7 @@ class PairMakers {
 
 std::string four_digits(double loss) { return Json(std::round(loss * 1e4) / 1e4).dump(); }
 
-// What a run learns from, and what is held out.
+// The examples that a run learns from, and those that are held out.
 struct Lessons {
   std::unique_ptr<PairMakers> makers;  // what examples of pairs are made by; null for a file
   std::vector<std::unique_ptr<ExampleSource>> made;
