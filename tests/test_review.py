@@ -204,7 +204,8 @@ def test_an_endpoint_that_refuses_says_why(judged):
         process = run("review", judged, "--review-url", server.url(), "--review-model", "wise",
                       env={"OPENAI_API_KEY": "k"})
     assert process.returncode == 2 and "--review-key-env" in process.stderr
-    process = run("review", judged, "--review-url", "http://127.0.0.1:9", "--review-model", "wise", "--review-retries", "0")
+    process = run("review", judged, "--review-url", "http://127.0.0.1:9", "--review-model", "wise",
+                  "--review-retries", "0")
     assert process.returncode == 3 and "is the server up?" in process.stderr
 
 
