@@ -444,7 +444,7 @@ def test_a_search_writes_what_no_single_fragment_can_and_says_what_is_left(tmp_p
     codes = {line["model"].rsplit("/", 1)[1]: line["fault"] for line in lines if line["fault"]}
     assert list(codes) == ["c_unusable.py"] and summary["unusable"] == {codes["c_unusable.py"]: 1} != {"other": 1}
     for command in (("collect", tmp_path / "out", "--out", tmp_path / "rows"),
-                    ("judge", tmp_path / "out", "--judge-url", "http://localhost:1/v1", "--judge-model", "m")):
+                    ("review", tmp_path / "out", "--review-url", "http://localhost:1/v1", "--review-model", "m")):
         process = run(*command)
         assert process.returncode == 2 and "is a run of --search" in process.stderr
     assert "--search soon: expected a time" in run("eval", models, *common, "--search", "soon").stderr

@@ -17,7 +17,7 @@ Command add_record(CLI::App& app);
 Command add_eval(CLI::App& app);
 Command add_report(CLI::App& app);
 Command add_collect(CLI::App& app);
-Command add_judge(CLI::App& app);
+Command add_review(CLI::App& app);
 Command add_selftest(CLI::App& app);
 Command add_synth(CLI::App& app);
 Command add_train(CLI::App& app);

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <iostream>
 #include <iterator>
+#include <string_view>
 
 #include "cli/commands.h"
 #include "formats/base/error.h"
@@ -50,8 +51,8 @@ int main(int argc, char** argv) {
         return std::pair{sub, kw::add_report(*sub)};
       }(),
       [&] {
-        auto* sub = app.add_subcommand("judge", "A model's opinion on what a run of eval judged");
-        return std::pair{sub, kw::add_judge(*sub)};
+        auto* sub = app.add_subcommand("review", "A model's opinion on what a run of eval judged");
+        return std::pair{sub, kw::add_review(*sub)};
       }(),
       [&] {
         auto* sub =
@@ -92,6 +93,12 @@ int main(int argc, char** argv) {
     const bool known = std::any_of(std::begin(commands), std::end(commands), [&](const auto& item) {
       return argc > 1 && item.first->get_name() == argv[1];
     });
+    if (argc > 1 && std::string_view(argv[1]) == "judge") {
+      std::cerr
+          << "error: kernelwright judge is now kernelwright review, and its flags --judge-... "
+             "are --review-...\n";
+      return 2;
+    }
     if (argc > 1 && argv[1][0] != '-' && !known) {
       std::cerr << "error: there is no subcommand " << argv[1] << " (kernelwright --help)\n";
       return 2;

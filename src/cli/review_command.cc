@@ -1,4 +1,4 @@
-// kernelwright judge RUN --judge-url URL --judge-model NAME
+// kernelwright review RUN --review-url URL --review-model NAME
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -34,19 +34,19 @@ struct Open {
   std::string reference, candidate;
 };
 
-// Samples that were judged, whose text was kept, and that have no opinion of this judge's yet.
+// Returns the samples that have a verdict and a kept text, and no opinion of this reviewer yet.
 std::vector<Open> open_samples(const EvalRun& run, const Opinions& known,
-                               const std::string& judge) {
+                               const std::string& reviewer) {
   std::vector<Open> out;
   for (const Json& line : run.lines) {
     const auto reference = kept_file(run, line, ".reference.py");
     const Json& samples = line.at("samples");
     for (size_t i = 0; i < samples.size() && reference; ++i) {
-      if (!verdict_of(samples[i])) continue;  // it would stand beside nothing
+      if (!verdict_of(samples[i])) continue;  // there is nothing to compare an opinion with
       SampleKey key{line.at("model"), line.value("label", ""), static_cast<int>(i)};
       const auto found = known.find(key);
       const bool has_one = found != known.end() && found->second.fault.empty();
-      if (has_one && found->second.judge == judge) continue;
+      if (has_one && found->second.reviewer == reviewer) continue;
       auto candidate = kept_file(run, line, "." + std::to_string(i) + ".fragment.py");
       if (candidate) out.push_back({std::move(key), *reference, std::move(*candidate)});
     }
@@ -54,7 +54,7 @@ std::vector<Open> open_samples(const EvalRun& run, const Opinions& known,
   return out;
 }
 
-// What a run that was killed may have left at the end.
+// Removes an unfinished last line, which a run that was killed may have left.
 void drop_cut_line(const fs::path& path) {
   if (!fs::exists(path)) return;
   const std::string text = read_file(path);
@@ -68,8 +68,8 @@ int run_review(ReviewFlags flags) {
   }
   refuse_search(run);
   if (const char* key = std::getenv(flags.key_env.c_str())) flags.chat.key = key;
-  flags.chat.flags = "--judge";
-  FunctionalJudge judge(flags.chat, make_socket_transport(), make_steady_clock());
+  flags.chat.flags = "--review";
+  Reviewer reviewer(flags.chat, make_socket_transport(), make_steady_clock());
   Opinions opinions = read_opinions(run);
   const std::vector<Open> open = open_samples(run, opinions, flags.chat.model);
   const fs::path path = run.folder / kOpinionsFile;
@@ -79,12 +79,12 @@ int run_review(ReviewFlags flags) {
   size_t done = 0;
   std::map<std::string, size_t> faults;
   const LastWords words([&] {
-    std::fprintf(stderr, "\njudge: stopped: opinions so far are in %s; the same command goes on\n",
+    std::fprintf(stderr, "\nreview: stopped: opinions so far are in %s; the same command goes on\n",
                  path.c_str());
   });
   std::optional<PacedLine> progress(std::in_place);
   on_threads(flags.chat.concurrency, open.size(), [&](size_t i) {
-    Opinion opinion = judge.judge(open[i].reference, open[i].candidate, judge.deadline());
+    Opinion opinion = reviewer.review(open[i].reference, open[i].candidate, reviewer.deadline());
     const std::lock_guard lock(mutex);
     file << opinion_line(open[i].key, opinion, open[i].candidate) << std::flush;
     if (!file) throw EnvironmentError("cannot write " + path.string());
@@ -94,11 +94,11 @@ int run_review(ReviewFlags flags) {
       opinions[open[i].key] = std::move(opinion);
     }
     if (!progress->is_due(++done == open.size())) return;
-    progress->show("judge: " + std::to_string(done) + " of " + std::to_string(open.size()) +
+    progress->show("review: " + std::to_string(done) + " of " + std::to_string(open.size()) +
                    " samples");
   });
   progress.reset();  // ends its line
-  Json out = {{"run", run.name}, {"costs", judge.costs()}, {"policies", Json::array()}};
+  Json out = {{"run", run.name}, {"costs", reviewer.costs()}, {"policies", Json::array()}};
   for (const std::string& label : run.labels) {
     const Agreement one = agreement_of(run, label, opinions);
     out["policies"].push_back({{"label", policy_name(run, label)}, {"agreement", to_json(one)}});
@@ -106,28 +106,29 @@ int run_review(ReviewFlags flags) {
   }
   if (flags.json) std::cout << out.dump();
   std::cout << std::endl;
-  std::fprintf(stderr, "%s\n", costs_text("judge " + flags.chat.model, judge.costs()).c_str());
+  std::fprintf(stderr, "%s\n",
+               costs_text("reviewer " + flags.chat.model, reviewer.costs()).c_str());
   std::fprintf(stderr, "%s\n", path.c_str());
   for (const auto& [fault, count] : faults) {
-    std::fprintf(stderr, "judge: no opinion on %zu of %zu samples: %s\n", count, open.size(),
+    std::fprintf(stderr, "review: no opinion on %zu of %zu samples: %s\n", count, open.size(),
                  fault.c_str());
   }
-  const Json costs = judge.costs();
+  const Json costs = reviewer.costs();
   if (costs["requests"] == 0 || costs["failures"] < costs["requests"]) return 0;
   throw EnvironmentError(flags.chat.url + ": no request was answered");
 }
 
 }  // namespace
 
-Command add_judge(CLI::App& app) {
+Command add_review(CLI::App& app) {
   auto flags = std::make_shared<ReviewFlags>();
   ChatOptions& chat = flags->chat;
   chat.max_tokens = 8192;
   app.add_option("run", flags->run, "a folder that kernelwright eval --out left")->required();
-  app.add_option("--judge-url", chat.url, "address of the API, such as http://localhost:8000/v1")
+  app.add_option("--review-url", chat.url, "address of the API, such as http://localhost:8000/v1")
       ->required();
-  app.add_option("--judge-model", chat.model, "the model's name there")->required();
-  app.add_option("--judge-key-env", flags->key_env, "environment variable that holds the API key")
+  app.add_option("--review-model", chat.model, "the model's name there")->required();
+  app.add_option("--review-key-env", flags->key_env, "environment variable that holds the API key")
       ->capture_default_str();
   app.add_option("--concurrency", chat.concurrency, "requests under way at once")
       ->check(CLI::Range(1, 1024))
@@ -135,10 +136,10 @@ Command add_judge(CLI::App& app) {
   app.add_option("--max-tokens", chat.max_tokens, "of one answer; 0: the endpoint's limit")
       ->check(CLI::Range(0, 1 << 30))
       ->capture_default_str();
-  app.add_option("--judge-retries", chat.retries, "further tries of a request that failed")
+  app.add_option("--review-retries", chat.retries, "further tries of a request that failed")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
-  app.add_option("--judge-timeout", chat.timeout_seconds,
+  app.add_option("--review-timeout", chat.timeout_seconds,
                  "seconds for one opinion, retries and all")
       ->check(CLI::Range(1, 86400))
       ->capture_default_str();
@@ -151,9 +152,9 @@ Command add_judge(CLI::App& app) {
   app.footer(
       "Opinions are kept in RUN/opinions.jsonl: the same command goes on, and asks again where\n"
       "there was no answer; kernelwright report has them in its page. An opinion changes no\n"
-      "verdict (docs/judge.md).\n\n"
+      "verdict (docs/review.md).\n\n"
       "  kernelwright eval models/ --policy local --samples 4 --out run\n"
-      "  kernelwright judge run --judge-url http://localhost:8000/v1 --judge-model NAME\n"
+      "  kernelwright review run --review-url http://localhost:8000/v1 --review-model NAME\n"
       "  kernelwright report run");
   return [flags] { return run_review(*flags); };
 }

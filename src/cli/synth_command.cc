@@ -47,6 +47,7 @@ double number(const std::string& text, const std::string& flag) {
     }
     if (used == text.size() && value >= 1 && value < 0x1p60) return value;
   } catch (const std::logic_error&) {
+    // It is no number, or too large for one: the line below says what is expected.
   }
   throw InputError(flag + ": expected numbers like 2^34 or 1e9, found " + text);
 }

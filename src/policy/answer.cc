@@ -1,4 +1,4 @@
-// Reading of answers (prompt.h): no expressions, no recursion, one pass each.
+// Reads answers (prompt.h) without regular expressions or recursion, in one pass each.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -22,7 +22,7 @@ string_view trimmed(string_view text) {
   return text;
 }
 
-// A line of the text, without its end.
+// A line of the text, without its line end.
 struct Line {
   size_t begin, end, next;
 };
@@ -32,13 +32,14 @@ Line line_at(string_view text, size_t begin) {
   return {begin, end, end + 1};
 }
 
-// A fenced block: where its fence begins, and its lines.
+// A fenced block: the start of its fence, and its lines.
 struct Block {
   size_t fence, begin, end;
   bool closed = false;
 };
 
-// Fences may be indented by up to three spaces; a longer one is closed by as long a one.
+// Returns the fenced blocks. Fences may be indented by up to three spaces, and a fence is closed by
+// one that is at least as long.
 std::vector<Block> blocks_of(string_view text) {
   std::vector<Block> out;
   size_t length = 0;  // of the fence of the open block; 0: none is open
@@ -77,7 +78,7 @@ Answer answer_of(string_view plan, string_view source) {
   return out;
 }
 
-// Whether some line of code begins with the class.
+// Returns whether some line of code begins with the class.
 bool has_class(string_view code) {
   for (size_t at = 0; at < code.size();) {
     const Line line = line_at(code, at);
@@ -87,7 +88,7 @@ bool has_class(string_view code) {
   return false;
 }
 
-// Text without fences.
+// Reads a text without fences.
 Answer bare(string_view text) {
   if (text.find(kClass) == string_view::npos) return fault("the answer has no code block");
   for (size_t at = 0; at < text.size();) {
@@ -105,7 +106,7 @@ Answer bare(string_view text) {
   return fault("the answer has no code block, and no import before its code");
 }
 
-// Whether code has `def name(`, or `name =`, at the beginning of a line.
+// Returns whether code has `def name(` or `name =` at the beginning of a line.
 bool defines(string_view code, string_view name) {
   for (size_t at = 0; at < code.size();) {
     const Line line = line_at(code, at);
@@ -131,7 +132,8 @@ std::string with_model(string_view text, bool is_code, const FunctionForm& form)
   if (blocks.empty()) {
     return defines(*said, form.name) && !has_class(*said) ? *said + added : same;
   }
-  // The last with a kernel, before those without: how it is used, with a stub of it, may follow.
+  // The last block with a kernel comes before those without: an example of its use may follow it,
+  // with a stub of the class.
   const Block* found = nullptr;
   bool found_kernel = false;
   for (const Block& block : blocks) {

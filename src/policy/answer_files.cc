@@ -21,11 +21,12 @@ constexpr int64_t kMostSamples = 1'000'000;
 
 struct Stored {
   std::string text;
-  bool code = false;  // the module itself, not an answer with it
+  bool code = false;  // the module alone, not an answer that holds it
 };
 using Samples = std::map<int64_t, Stored>;
 
-// "conv.3" of conv.3.py is sample 3 of conv; a name without a number is sample 0.
+// Returns the task and sample of a name: "conv.3" (conv.3.py) is sample 3 of conv, and a name
+// without a number is sample 0.
 std::pair<std::string, int64_t> split_name(const std::string& name) {
   const size_t dot = name.rfind('.');
   const std::string number = dot == std::string::npos ? "" : name.substr(dot + 1);
@@ -74,7 +75,7 @@ class Folder {
     if (name.extension() == ".fragment") {
       name.replace_extension();
     } else {
-      // As `eval --out` leaves them: beside what the policy wrote, the model with it in place.
+      // `eval --out` writes the policy's text and, next to it, the model with the text in place.
       fs::path fragment = file;
       if (end == ".py" && files.contains(fragment.replace_extension(".fragment.py"))) return;
     }
@@ -91,7 +92,7 @@ class Folder {
       const std::string place = file.string() + ":" + std::to_string(number);
       const Json json = parse_json(line, place);
       const JsonReader in(json, place);
-      // What `eval --out` judged, opinions on it, and rows of it: no answers.
+      // Lines of `eval --out`, opinions on them and rows made of them are no answers.
       if (number == 1 && (in.has("eval") || in.has("judge") || in.has("messages"))) return;
       const std::string& task = in.at("task").string();
       const auto known = tasks_.find(task);

@@ -33,13 +33,13 @@ class Inductor : public Policy {
       : options_(options), server_(options.device, options.at_once) {}
 
   std::string name() const override { return "inductor"; }
-  // It is waited for, on a machine of one core, too.
+  // Callers wait for it, even on a machine of one core.
   int at_once() const override { return std::max(2, options_.at_once); }
   bool draws() const override { return false; }  // it has one answer
   std::chrono::seconds patience() const override {
     return std::chrono::seconds(options_.timeout_seconds);
   }
-  // Its answer takes seconds, so none is made to say what it would be.
+  // An answer takes seconds, so none is made for a guess.
   std::optional<Guess> guess(const Task& task, const DeviceProfile& profile) override {
     if (!refusal(task, profile).empty()) return {};
     return Guess{name(), least_seconds(task, profile)};
@@ -88,7 +88,7 @@ Proposal Inductor::ask(const Task& task, std::chrono::seconds patience) {
     return out;
   }
   out.fault = server_.ask(std::move(request), std::max(patience, std::chrono::seconds(1)));
-  out.unanswered = !out.fault.empty();  // it says nothing of what Inductor would have written
+  out.unanswered = !out.fault.empty();  // Inductor's answer is then unknown
   if (out.unanswered) return out;
   const Json answer = Json::parse(read_file(file));
   out.plan = answer.at("plan");

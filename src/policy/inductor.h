@@ -1,6 +1,6 @@
-// The policy `inductor`: what torch.compile writes for a task, as a module that needs nothing of
-// its (worker/inductor.py). One answer to a task. It is asked for from the task's text, so that no
-// file of a model's is run where there is no sandbox. Any thread.
+// The policy `inductor`: the code that torch.compile writes for a task, as a module that does not
+// need torch.compile (worker/inductor.py). It gives one answer to a task. It works from the task's
+// text, so that no model's file runs outside a sandbox. Any thread.
 #pragma once
 
 #include <memory>
@@ -11,11 +11,11 @@
 namespace kw {
 
 struct InductorOptions {
-  // "cuda": configurations are measured, products and convolutions are Triton's. "cpu": nothing is
-  // measured, and those are left to PyTorch.
+  // "cuda": configurations are measured, and products and convolutions are in Triton. "cpu":
+  // nothing is measured, and products and convolutions are left to PyTorch.
   std::string device = "cuda";
-  int at_once = 1;            // tasks that are compiled side by side
-  int timeout_seconds = 600;  // of one
+  int at_once = 1;            // tasks compiled side by side
+  int timeout_seconds = 600;  // for one task
 };
 
 std::unique_ptr<Policy> make_inductor(const InductorOptions& options);

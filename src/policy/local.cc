@@ -24,10 +24,10 @@ constexpr std::chrono::milliseconds kLookAtServer{
     100};  // between two questions whether it is wanted
 constexpr char kStillReading[] = "the deadline came while the model was read";
 
-// Seconds in which somebody waited for an answer, overlaps once.
+// Counts the seconds in which some caller waited for an answer; overlaps count once.
 class BusyTime {
  public:
-  // Somebody's wait.
+  // The wait of one caller.
   class Part {
    public:
     explicit Part(BusyTime& busy) : busy_(busy) { busy_.begin(); }
@@ -75,8 +75,8 @@ OpenAiOptions client_options(const LocalOptions& options) {
   return out;
 }
 
-// To the server, where it is ready. One that has ended for good is the machine's fault, and not
-// that of a sample.
+// Sends requests to the server once it is ready. A server that has ended for good is the machine's
+// fault, and not a sample's.
 class ServerTransport : public HttpTransport {
  public:
   explicit ServerTransport(ModelServer& server)

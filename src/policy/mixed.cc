@@ -58,8 +58,8 @@ class Mixed : public Policy {
     });
   }
 
-  // The most cautious one: a policy that knows what a kernel costs is believed before one that
-  // knows only what it must cost.
+  // The most cautious guess: a policy that knows a kernel's cost is believed before one that knows
+  // only a lower bound.
   std::optional<Guess> guess(const Task& task, const DeviceProfile& profile) override {
     std::optional<Guess> out;
     for (const auto& policy : policies_) {
@@ -103,7 +103,7 @@ class Mixed : public Policy {
     const int policies = std::max(1, static_cast<int>(policies_.size()));
     return (count + policies - 1) / policies;
   }
-  // Those that wait do so together, and while the others compute.
+  // Policies that wait do so together, and while the others compute.
   template <class Work>
   void of_each(const Work& work) const {
     std::vector<std::future<void>> asked;

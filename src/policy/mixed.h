@@ -1,4 +1,4 @@
-// Several policies as one: all are asked, their best guesses alternate. Owns them.
+// Several policies as one: all are asked, and their best guesses alternate. Owns them.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace kw {
 
-// Of `count` proposals each policy is asked for its share, rounded up. A single policy is returned
-// as it is.
+// Makes the mixed policy. Each policy is asked for its share of `count` proposals, rounded up. A
+// single policy is returned as it is.
 std::unique_ptr<Policy> make_mixed(std::vector<std::unique_ptr<Policy>> policies);
 
 }  // namespace kw

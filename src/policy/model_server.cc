@@ -16,8 +16,8 @@
 
 #include "formats/base/error.h"
 #include "formats/base/scratch_folder.h"
-#include "worker/process/process.h"
 #include "formats/install.h"
+#include "worker/process/process.h"
 
 namespace kw {
 namespace {
@@ -26,12 +26,12 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kExitPatience{5000};
-// One that had taken requests is started again so many times in a row, each time after a longer
-// pause: memory of a device that others use is lacking for a while. One that took them for longer
-// than kSteady counts as the first.
+// A server that had accepted requests is started again this many times in a row, each time after a
+// longer pause, as other users of a device may take its memory for a while. A server that ran for
+// longer than kSteady resets the count.
 constexpr int kRestarts = 3;
 constexpr milliseconds kPause{1000}, kSteady{60000};
-constexpr int kInputExit = 2;  // of a trainer that refuses what it was given
+constexpr int kInputExit = 2;  // the exit code of a trainer that refuses its input
 constexpr size_t kLastLines = 3;
 constexpr std::string_view kSays = "kernelwright-trainer: ";
 
@@ -102,7 +102,7 @@ class ModelServer::Impl {
     changed_.notify_all();
   }
 
-  // The processes' lives, on a thread of its own: a process ends with the thread that started it.
+  // Runs the processes on a separate thread, as a process ends with the thread that started it.
   void live() {
     try {
       for (int restarts = 0; run(restarts) && restarts < kRestarts; ++restarts) {
@@ -121,9 +121,9 @@ class ModelServer::Impl {
     return ::poll(&entry, 1, static_cast<int>(pause.count())) > 0;
   }
 
-  // One life. True when it took requests and then ended, and not by its owner's wish.
+  // Runs one process. Returns true if it accepted requests and then ended without its owner's wish.
   bool run(int& restarts) {
-    ::unlink(folder_.socket().c_str());  // of one that was killed
+    ::unlink(folder_.socket().c_str());  // left by a server that was killed
     int pipe[2];
     if (::pipe2(pipe, O_CLOEXEC) != 0) {
       throw EnvironmentError(std::string("cannot make a pipe: ") + std::strerror(errno));
@@ -152,7 +152,7 @@ class ModelServer::Impl {
     return state_ == State::kReady && !models_fault_;
   }
 
-  // Until the server closes its stderr (true), or is not wanted any more.
+  // Returns true when the server closes its stderr, or false when it is not wanted any more.
   bool listen_to(OutputTail& words) {
     std::string ready(kSays);
     ready += kServerIsReady;

@@ -1,7 +1,7 @@
 // The trainer process that serves a model to this process on a Unix-domain socket, so that the
-// front program needs no libtorch: started when it is first wanted, and again when it ends after it
-// had taken requests (a few times in a row); ended with its owner, dead with this process. Its
-// socket is in a folder that only this user can look into. Any thread.
+// front program needs no libtorch. It is started when it is first needed. If it ends after it had
+// accepted requests, it is started again, a few times in a row. It ends with its owner and with
+// this process. Its socket is in a folder that only this user can read. Any thread.
 #pragma once
 
 #include <chrono>
@@ -13,30 +13,30 @@ namespace kw {
 // Beside the front program where that was built; $KERNELWRIGHT_TRAINER says otherwise.
 std::string trainer_binary();
 
-// How the server says on stderr that it takes requests, behind its name.
+// The word on stderr, after the server's name, that says that it accepts requests.
 inline constexpr char kServerIsReady[] = "ready";
 
 struct ModelServerConfig {
   std::string binary = trainer_binary();
   std::string model;            // a Hugging Face folder
   std::string device = "auto";  // cpu, cuda
-  int rows = 16;                // answers that are drawn at once
+  int rows = 16;                // answers drawn at once
 };
 
 class ModelServer {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  // EnvironmentError when there is no place for its socket.
+  // Throws EnvironmentError if its socket cannot be placed.
   explicit ModelServer(ModelServerConfig config);
   ~ModelServer();
 
-  // Starts it when it was not started. False when it does not take requests by the deadline.
-  // InputError when it refuses the model; EnvironmentError when it has ended for good, with its
-  // last words.
+  // Starts the server if it was not started. Returns false if it does not accept requests by the
+  // deadline. Throws InputError if it refuses the model, and EnvironmentError with its last words
+  // if it has ended for good.
   bool wait_until_ready(TimePoint deadline);
-  // For whoever saw a connection to it break: waits a few seconds for its end, with the same errors
-  // when that is for good.
+  // Waits a few seconds for the server's end, for a caller whose connection broke. Throws as above
+  // if the server has ended for good.
   void throw_if_ended();
   std::string socket_path() const;
 

@@ -54,8 +54,8 @@ class OpenAi : public Policy {
 
  private:
   using Wanted = ChatClient::Wanted;
-  // Asks for `count` answers at once, each of which is `done` from any thread as soon as it is
-  // there.
+  // Asks for `count` answers at once, and calls `done` from any thread for each as soon as it
+  // comes.
   void draw(const Prompt& prompt, size_t count, uint64_t seed, TimePoint deadline,
             const Wanted& wanted, const std::function<void(size_t, Proposal)>& done);
   std::optional<Prompt> prompt_of(const Task& task, const DeviceProfile& profile) const;
@@ -67,7 +67,7 @@ class OpenAi : public Policy {
 
 std::vector<Proposal> OpenAi::propose(const Task& task, const DeviceProfile& profile, int count,
                                       uint64_t seed, TimePoint deadline) {
-  // In their order: one that favours what can be read would flatter the first sample.
+  // Proposals keep their order: putting readable ones first would flatter the first sample.
   const std::optional<Prompt> prompt = prompt_of(task, profile);
   if (!prompt) return {};
   std::vector<Proposal> out(static_cast<size_t>(std::max(count, 0)));
@@ -93,7 +93,7 @@ void OpenAi::propose_each(const Task& task, const DeviceProfile& profile, int co
        });
 }
 
-// Nothing where the task cannot be told: refusal() says why.
+// Returns nothing for a task that cannot be written as text: refusal() says why.
 std::optional<Prompt> OpenAi::prompt_of(const Task& task, const DeviceProfile& profile) const {
   try {
     return options_.bare ? Prompt{"", task_text(task, kAskedName)} : make_prompt(task, profile);
@@ -105,9 +105,9 @@ std::optional<Prompt> OpenAi::prompt_of(const Task& task, const DeviceProfile& p
 void OpenAi::draw(const Prompt& prompt, size_t count, uint64_t seed, TimePoint deadline,
                   const Wanted& wanted, const std::function<void(size_t, Proposal)>& done) {
   deadline = std::min(deadline, client_.now() + patience());
-  // Tasks draw apart, and alike whoever is asked: with one stream of numbers for all of them, what
-  // is drawn at random would be common to similar tasks, and a mean over tasks less certain than
-  // their number says.
+  // Each task has a separate stream of random numbers, the same for every policy. With one stream
+  // for all, similar tasks would share their random choices, and a mean over tasks would be less
+  // certain than their number suggests.
   const uint64_t of_task = std::stoull(sha256_hex(prompt.user).substr(0, 15), nullptr, 16);
   const auto& temperature =
       count == 1 && options_.lone_temperature ? options_.lone_temperature : options_.temperature;

@@ -1,5 +1,5 @@
-// What policies that do not compute their answers need to know of a task: what it is called, and
-// how fast a kernel for it could be. Pure functions.
+// What policies that do not compute their answers need to know about a task: its names, and how
+// fast a kernel for it could be. Pure functions.
 #pragma once
 
 #include <string>
@@ -8,16 +8,17 @@
 
 namespace kw {
 
-// The canonical hash of the forward program with its arguments and results: equal for equal
-// functions, whatever makes their inputs and whatever the device. 64 hexadecimal digits.
+// Returns the canonical hash of the forward program with its arguments and results, in 64
+// hexadecimal digits. Equal functions have equal hashes; the inputs' origin and the device do not
+// matter.
 std::string forward_hash(const Task& task);
-// The same with sizes erased: code that reads its shapes serves all tasks of one.
+// Returns the hash with sizes erased. Code that reads its shapes serves all tasks of one such hash.
 std::string forward_structure_hash(const Task& task);
-// The model's file without its ending, where the task is the model's whole forward program; else
-// empty.
+// Returns the model's file name without its ending if the task is the model's whole forward
+// program; else an empty string.
 std::string model_name(const Task& task);
-// A kernel that reads each input once, writes each result once and computes at the rate of tensor
-// cores takes this long.
+// Returns the seconds of a kernel that reads each input once, writes each result once and computes
+// at the rate of tensor cores.
 double least_seconds(const Task& task, const DeviceProfile& profile);
 
 }  // namespace kw

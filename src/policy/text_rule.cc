@@ -11,7 +11,8 @@
 namespace kw {
 namespace {
 
-// Blanks in place of comments and of strings' insides, so that places stay what they are.
+// Returns the text with blanks in place of comments and the contents of strings, so that positions
+// stay.
 std::string without_prose(std::string_view source) {
   std::string out(source);
   const auto blank = [&](size_t from, size_t to) {
@@ -36,11 +37,11 @@ std::string without_prose(std::string_view source) {
   return out;
 }
 
-// A name with points in it, and what stands around it.
+// A dotted name and its surroundings.
 struct Word {
   size_t at = 0;
-  std::string text;       // "torch.nn.functional.relu"; of what is no name's member, ".sum"
-  char next = 0;          // the first that is no blank behind it
+  std::string text;       // "torch.nn.functional.relu", or ".sum" for a member of an expression
+  char next = 0;          // the first character after it that is no blank
   bool is_first = false;  // nothing but blanks before it on its line, or an @ there
   bool decorates = false;
 };
@@ -54,7 +55,7 @@ std::vector<Word> words_of(const std::string& text) {
     return i;
   };
   bool is_first = true, decorates = false;
-  int depth = 0;  // of brackets, in which a line begins nothing
+  int depth = 0;  // of brackets; inside them a line begins no statement
   for (size_t i = 0; i < text.size();) {
     const char c = text[i];
     const bool is_member = c == '.' && i + 1 < text.size() && starts_name(text[i + 1]);
@@ -90,8 +91,9 @@ size_t indentation(const std::string& text, size_t at) {
   return text.find_first_not_of(" \t\r", line) - line;
 }
 
-// Where the block of the `def` at `at` ends: the next line that is as far left and no blank one.
-// Lines inside of its head's brackets are further right, or the closing one.
+// Returns the end of the block of the `def` at `at`: the next line that is not blank and is
+// indented no further. Lines inside the brackets of its head are further right, or are the closing
+// bracket.
 size_t block_end(const std::string& text, size_t at) {
   const size_t own = indentation(text, at);
   for (size_t line = text.find('\n', at); line != std::string::npos;) {
@@ -105,7 +107,7 @@ size_t block_end(const std::string& text, size_t at) {
 
 using Names = std::set<std::string, std::less<>>;
 
-// What operators of the table are called in Python, "relu", by whether they compute.
+// Returns the Python names of the table's operators, such as "relu", by whether they compute.
 const Names& names_of(bool computing) {
   static const auto all = [] {
     std::pair<Names, Names> out;
@@ -121,7 +123,7 @@ const Names& names_of(bool computing) {
   return computing ? all.first : all.second;
 }
 
-// Functions of torch's that the table has no operator for, and that compute nothing.
+// Functions of torch that the table has no operator for, and that compute nothing.
 const Names kOthers = {"Generator",
                        "Size",
                        "_assert",
@@ -160,12 +162,12 @@ const Names kOthers = {"Generator",
                        "tensor_split",
                        "view_as_complex",
                        "view_as_real"};
-// Methods that others have, too (lists, sets, loggers, builtins), or that prepare a tensor.
+// Methods that other objects have too (lists, sets, loggers, builtins), or that prepare a tensor.
 const Names kCommon = {"add", "clone",  "contiguous", "copy",  "fill", "index", "log",
                        "pad", "repeat", "sort",       "split", "to",   "zero"};
 
-// A call of PyTorch's that computes, by its name: any function of torch's but those that make
-// tensors, or views of them; of other objects what only tensors have.
+// Returns whether a call, by its name, is a computation of PyTorch. It is one if it is a function
+// of torch that does not just make tensors or views, or a method that only tensors have.
 bool is_pytorchs(std::string_view word) {
   const size_t point = word.rfind('.');
   if (point == std::string_view::npos) return false;
@@ -181,7 +183,7 @@ bool is_pytorchs(std::string_view word) {
     return !moves && !kOthers.contains(name) &&
            (names_of(true).contains(name) || !names_of(false).contains(name));
   }
-  if (owner == "self" || owner == "super") return false;  // a module's, or a method of its own
+  if (owner == "self" || owner == "super") return false;  // a module's member, or its own method
   for (const char* other :
        {"tl", "triton", "math", "libdevice", "np", "numpy", "torch", "builtins"}) {
     if (owner == other || owner.starts_with(std::string(other) + ".")) return false;
@@ -197,7 +199,7 @@ std::string text_rule(std::string_view source) {
   std::string text = without_prose(source);
   Names kernels;
   bool is_jit = false, defines = false;
-  size_t end = 0;  // of the last kernel; what stands in it is no function of the module's
+  size_t end = 0;  // of the last kernel; definitions inside it are no functions of the module
   for (const Word& word : words_of(text)) {
     if (word.at < end) continue;
     if (defines) {

@@ -1,7 +1,7 @@
-// What a rule says of a candidate by its text alone, as TritonRL's does before anything is compiled
-// (arXiv:2510.17891): that it has Triton kernels, launches one, and calls nothing of PyTorch's that
-// computes. A rule is fooled by a name: it decides nothing here, and is there to be compared with
-// what candidates do (docs/metrics.md).
+// A rule on a candidate's text, like TritonRL's before compilation (arXiv:2510.17891). The text
+// must have Triton kernels, launch one, and call no PyTorch function that computes. Names can fool
+// such a rule, so it decides nothing here: its findings are compared with what candidates do
+// (docs/metrics.md).
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace kw {
 
-// Why `source` breaks the rule, in one line; empty where it does not. Any text, in time in
-// proportion to its length.
+// Returns why `source` breaks the rule, in one line, or an empty string. Accepts any text. Takes
+// time in proportion to its length.
 std::string text_rule(std::string_view source);
 
 }  // namespace kw

@@ -306,7 +306,7 @@ void Page::write_opinions() {
   const auto section = out_.element("section", {{"id", "opinions"}});
   out_.leaf("h2", "A model's opinion beside the verdict");
   out_.leaf("p",
-            "Samples that a functional judge calls functional or not, by what the verdict says of "
+            "Samples that a reviewer calls functional or not, by what the verdict says of "
             "them. An opinion changes no verdict.",
             {{"class", "caption"}});
   const auto scroll = out_.element("div", {{"class", "scroll"}});
@@ -535,7 +535,7 @@ void Page::write_sample(const Json& line, size_t k) {
   const auto opinion =
       report_.opinions.find({line.at("model"), line.value("label", ""), static_cast<int>(k)});
   if (opinion != report_.opinions.end()) {
-    out_.leaf("p", opinion->second.judge + ": " + opinion_text(opinion->second),
+    out_.leaf("p", opinion->second.reviewer + ": " + opinion_text(opinion->second),
               {{"class", "caption"}});
   }
   if (!with_sources_) return;

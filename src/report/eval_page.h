@@ -9,7 +9,7 @@
 namespace kw {
 
 // Metrics of each policy and level, comparisons, pass@k, what each layer removes, opinions of a
-// functional judge, what samples were rejected for, each model's speedup with its interval, and
+// reviewer, what samples were rejected for, each model's speedup with its interval, and
 // each sample: its verdict's reason, its source, and how the model's file with it in place differs
 // from the model's file (where the run's folder has them). `with_sources`: false leaves out what
 // was written, which is most of a page. All text from the run is escaped.

@@ -77,6 +77,7 @@ double parse_seconds(const std::string& flag, const std::string& text) {
   try {
     value = std::stod(text, &used);
   } catch (const std::exception&) {
+    // It is no number: `value` is then refused below, with what is expected.
   }
   const std::string unit = text.substr(used);
   if (unit == "m") value *= 60;

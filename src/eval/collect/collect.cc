@@ -25,7 +25,7 @@ std::string class_of(const EvalRun& run) {
   return flags.contains("--class") ? flags["--class"].back().get<std::string>() : "Model";
 }
 
-// Why an answer that was not accepted in full was not.
+// Returns why an answer was not accepted in full.
 std::string fault_of(const Json& sample) {
   const std::string outcome = sample.at("outcome");
   if (outcome != "rejected") return outcome == "accepted" ? "judged by one trial" : outcome;
@@ -33,8 +33,8 @@ std::string fault_of(const Json& sample) {
   return "rejected: " + (stage.empty() ? "?" : stage);
 }
 
-// The plan as far as the code is read back from both: one that was cut may end within a fence,
-// which would go on to the code's.
+// Returns the plan up to the point from which plan and code can be read back. A plan that was cut
+// may end within a fence, which would otherwise go on to the code's fence.
 std::string readable_plan(std::string plan, const std::string& code) {
   const auto reads_back = [&] {
     const std::string read = parse_answer(answer_text(plan, code)).source;

@@ -9,7 +9,7 @@ namespace {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// A letter or a word, then a number: t17, a0, k3_1.
+// Matches a letter or a word followed by a number: t17, a0, k3_1.
 bool is_numbered(std::string_view word) {
   const size_t digit = word.find_first_of("0123456789");
   return digit != std::string_view::npos && digit > 0 && digit <= 3 &&

@@ -1,4 +1,5 @@
-// How alike texts of programs are: by runs of tokens that they share. Pure functions; any thread.
+// The similarity of programs' texts, by the runs of tokens that they share. Pure functions; any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +10,22 @@
 
 namespace kw {
 
-// Hashes of all runs of `length` tokens (names, numbers, marks; comments and layout are none). With
-// `any_names`, names that a text numbers (t17, k3, a0) are told apart by the order of their first
-// use alone. The whole text where it is shorter than a run.
+// Returns hashes of all runs of `length` tokens (names, numbers and marks, without comments and
+// layout). With `any_names`, numbered names (t17, k3, a0) count by the order of their first use
+// alone. A text shorter than a run is one run.
 std::unordered_set<uint64_t> token_runs(std::string_view text, size_t length, bool any_names);
 
-// The share of the runs of both that both have: Jaccard's index. 1 of two empty sets.
+// Returns Jaccard's index: the runs of both sets, divided by the runs of either. 1 for two empty
+// sets.
 double jaccard(const std::unordered_set<uint64_t>& a, const std::unordered_set<uint64_t>& b);
 
-// Texts that others must not be like. Runs that a tenth of these texts have, and two at least, are
-// what any such text has, and tell nothing.
+// Texts that others must not be like. A run that a tenth of these texts have, and at least two, is
+// common and tells nothing.
 class KnownTexts {
  public:
   static constexpr size_t kRun = 13;  // tokens, as Brown et al. 2020 (arXiv:2005.14165) have it
   void add(std::string_view text);
-  // Of the runs of a text, the share that is known; 0 of a text with nothing but what tells
-  // nothing.
+  // Returns the share of a text's runs that is known, without common ones; 0 if it has no others.
   double share_known(std::string_view text) const;
 
  private:

@@ -13,13 +13,13 @@ namespace fs = std::filesystem;
 
 using Key = std::pair<std::string, std::string>;  // model and label
 
-constexpr std::chrono::seconds kClaimPatience{5};  // with another shard's first line
+constexpr std::chrono::seconds kClaimPatience{5};  // while another shard writes its first line
 
 Key key_of(const Json& line) { return {line.at("model"), line.value("label", "")}; }
 
 bool is_judged(const Json& line) { return line.value("outcome", "") != "not judged"; }
 
-// A file of lines, as the flag that names it has it.
+// A file of lines, and the flag that named it.
 struct Named {
   const char* flag;
   const fs::path& file;
@@ -30,8 +30,8 @@ InputError no_lines(const Named& named) {
   return InputError(named.text() + ": is no file of eval's lines");
 }
 
-// Up to its last whole line. Where there is none, all that there may be is what an ended run left
-// of its first one.
+// Returns the text up to its last complete line. If there is none, the text may only be the
+// beginning of a first line, left by a run that was stopped.
 std::string whole_lines(const Named& named, const std::string& first) {
   std::ifstream in(named.file);
   if (!in || !fs::is_regular_file(named.file)) {
@@ -43,10 +43,10 @@ std::string whole_lines(const Named& named, const std::string& first) {
   return text.substr(0, last + 1);  // npos + 1 is 0
 }
 
-// What the run is asked.
+// Returns the first line, which states what the run is asked.
 std::string first_line(const Json& asked) { return Json({{"eval", asked}}).dump(); }
 
-// The last line of each model and label, of a file that was asked the same.
+// Returns the last line of each model and label in a file that was asked the same.
 std::map<Key, Json> lines_of(const Named& named, const std::string& text, const Json& asked) {
   EvalLinesText parsed = parse_eval_lines(text, named.text());
   if (!parsed.asked.is_null() && parsed.asked != asked) {
@@ -118,7 +118,8 @@ std::optional<std::vector<Json>> EvalLines::of(const std::string& model) const {
 }
 
 void EvalLines::add(const Json& line) {
-  // The first line with the first model's: a command that fails before leaves nothing.
+  // The first line is written with the first model's, so that a command that fails before leaves
+  // nothing.
   if (!begun_) put(first_);
   begun_ = true;
   put(line.dump());

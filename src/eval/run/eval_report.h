@@ -1,5 +1,5 @@
-// What a run of `kernelwright eval` comes to, found once for its page, its JSON and the terminal.
-// Reads what the run kept. Any thread.
+// The results of a run of `kernelwright eval`, computed once for its page, its JSON and the
+// terminal. Reads the run's files. Any thread.
 #pragma once
 
 #include <optional>
@@ -16,22 +16,22 @@ namespace kw {
 struct PolicyLayers {
   std::string label;
   std::vector<Layer> layers;
-  std::optional<Agreement> agreement;  // where a functional judge said something of the run
+  std::optional<Agreement> agreement;  // if a reviewer gave opinions on the run
 };
 
 struct EvalReport {
   EvalRun run;
   std::vector<RunMetrics> metrics;
   std::vector<PolicyLayers> policies;  // by the run's labels, in order
-  std::vector<RunComparison> beside;   // further policies of the run against the first
+  std::vector<RunComparison> beside;   // the run's further policies compared with its first
   Opinions opinions;
-  // Of another run: its name, and this one compared with it.
+  // Another run's name, and this run compared with it.
   std::string against;
   std::vector<RunComparison> comparisons;
   std::string asked_otherwise;  // asked_difference() of these runs
 };
 
-// InputError as compare_runs() and read_opinions().
+// Computes the report. Throws InputError as compare_runs() and read_opinions() do.
 EvalReport report_on(EvalRun run, const std::optional<EvalRun>& against = {},
                      const std::vector<PolicyPair>& pairs = {});
 std::string report_text(const EvalReport& report);  // for a terminal

@@ -130,7 +130,7 @@ EvalRun read_eval_run(const fs::path& path) {
     Json& known = last[line["model"]][label];
     known = std::move(line);
   }
-  // As they were asked for: the first one is whom others are compared with.
+  // Labels are in the order in which they were asked for: others are compared with the first one.
   const Json asked_labels = run.asked.value("labels", Json());
   const auto place = [&](const std::string& label) {
     return std::find(asked_labels.begin(), asked_labels.end(), Json(label)) - asked_labels.begin();

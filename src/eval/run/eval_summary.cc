@@ -114,7 +114,7 @@ TaskAnswers answers_of(const JsonReader& line) {
 Metrics measure_suite(const std::vector<TaskAnswers>& tasks, const SuiteOptions& options,
                       size_t policy) {
   Metrics out = measure(tasks, metrics_options(options, policy));
-  // What is wrong is not fast, timed or not; but nothing is said of speed where nobody asked.
+  // A wrong answer is not fast, whether timed or not. Without timing there is no line on speed.
   if (!options.verify.time) out.eager.reset();
   if (!options.verify.time || !options.compile_baselines) out.compile.reset();
   return out;

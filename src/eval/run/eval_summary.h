@@ -1,4 +1,4 @@
-// What `kernelwright eval` says at its end of all models together. Pure functions: any thread.
+// The summary of all models at the end of `kernelwright eval`. Pure functions; any thread.
 #pragma once
 
 #include <optional>
@@ -10,24 +10,24 @@
 
 namespace kw {
 
-// `policy`: whose samples are counted, by its place.
+// Returns the options of metrics for a policy, given by its index.
 MetricsOptions metrics_options(const SuiteOptions& options, size_t policy = 0);
 
-// How a model's samples count, of its line of `eval --json` (docs/formats/eval.md). Valid: loaded
-// and recorded. Correct: accepted in full. With side_by_side, what passed a first look alone is not
-// judged. `unusable` is the code of the model file's own fault, or "other". InputError where it is
-// no such line.
+// Returns how a model's samples count, from its line of `eval --json` (docs/formats/eval.md). Valid
+// means loaded and recorded; correct means accepted in full. With side_by_side, a sample that only
+// passed a first look is not judged. `unusable` is the code of the model file's fault, or "other".
+// Throws InputError for another kind of line.
 TaskAnswers answers_of(const JsonReader& line);
 
-// The metrics of models evaluated under these options; speedups where they were timed alone.
+// Returns the metrics of models under these options, with speedups only if they were timed.
 Metrics measure_suite(const std::vector<TaskAnswers>& tasks, const SuiteOptions& options,
                       size_t policy = 0);
 
-// Some lines for a terminal.
+// Returns some lines for a terminal.
 std::string summary_text(const Metrics& metrics);
-// Of models that are no tasks: "3 (operator 2, raised 1)"; empty where there are none.
+// Returns the counts of unusable models, such as "3 (operator 2, raised 1)", or an empty string.
 std::string unusable_text(const Metrics& metrics);
-// One line, of a suite's level.
+// Returns one line on a suite's level.
 std::string level_text(const std::string& level, const Metrics& metrics);
 
 }  // namespace kw

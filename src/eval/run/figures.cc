@@ -14,7 +14,7 @@ std::string print(const char* format, double x) {
   return text;
 }
 
-// Three significant digits without an exponent, for 0.001 <= x < 1e6.
+// Returns three significant digits without an exponent, for 0.001 <= x < 1e6.
 std::string three_digits(double x) {
   return print(x >= 99.95 ? "%.0f" : x >= 9.995 ? "%.1f" : x >= 0.9995 ? "%.2f" : "%.3f", x);
 }

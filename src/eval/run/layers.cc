@@ -13,7 +13,7 @@ enum Place { kRule, kOpinion, kCompile, kCoverage, kAllclose, kVerdict, kPlaces 
 constexpr std::array<const char*, kPlaces> kNames = {"rule",     "opinion",  "compile",
                                                      "coverage", "allclose", "verdict"};
 
-// Whether each layer passes a sample; nothing: it says nothing of it.
+// Whether each layer passes a sample; empty if it has no result for it.
 using Says = std::array<std::optional<bool>, kPlaces>;
 
 Says says_of(const EvalRun& run, const Json& line, size_t number, const Opinion* opinion) {

@@ -19,7 +19,7 @@ enum class Kind { kShare, kMean, kGeometricMean, kMedian };
 double median_of(const std::vector<double>& values) { return median(values); }
 
 Interval interval_of(const std::vector<double>& values, Kind kind, const MetricsOptions& options) {
-  // Where resampling shows no spread.
+  // This interval is for resampling that shows no spread.
   const bool flat =
       std::all_of(values.begin(), values.end(), [&](double x) { return x == values[0]; });
   if (kind == Kind::kShare || (kind == Kind::kMean && flat)) {
@@ -33,7 +33,7 @@ Interval interval_of(const std::vector<double>& values, Kind kind, const Metrics
                    options.bootstrap);
 }
 
-// None where nothing is known of any task.
+// Returns nothing if the value is unknown for every task.
 std::optional<Estimate> estimate(const std::vector<Known>& by_task, Kind kind,
                                  const MetricsOptions& options) {
   std::vector<double> values;
@@ -89,7 +89,7 @@ bool is_degenerate(const TaskAnswers& task) {
   });
 }
 
-// Of correct answers in the mean.
+// Returns the mean share of the correct answers.
 Known share(const TaskAnswers& task) {
   std::vector<double> shares;
   for (const AnswerOutcome& answer : task.answers) {
@@ -108,7 +108,7 @@ Known pass_at(const TaskAnswers& task, int k) {
   return judged >= k ? Known(pass_at_k(judged, correct, k)) : Known();
 }
 
-// The correct answer that its user would take; null where there is none.
+// Returns the correct answer that its user would take, or null if there is none.
 const AnswerOutcome* best(const TaskAnswers& task) {
   const auto speed = [](const AnswerOutcome& answer, Ruler ruler) {
     return answer.*ruler ? (answer.*ruler)->estimate : 0;
@@ -125,7 +125,7 @@ const AnswerOutcome* best(const TaskAnswers& task) {
   return out;
 }
 
-// 1 where this answer is more than p times as fast.
+// Returns 1 if this answer is more than p times as fast, else 0.
 Known faster(const AnswerOutcome& answer, Ruler ruler, double p, const MetricsOptions& options) {
   if (!(answer.*ruler)) return {};
   const Interval& speedup = *(answer.*ruler);
@@ -147,7 +147,7 @@ Known first_is_faster(const TaskAnswers& task, Ruler ruler, double p,
   return first.correct ? faster(first, ruler, p, options) : Known(0);
 }
 
-// Of the best answer; what stands for a task that is known to have none.
+// Returns the best answer's speedup, or `otherwise` for a task that is known to have none.
 Known speedup(const TaskAnswers& task, Ruler ruler, double otherwise) {
   const AnswerOutcome* answer = best(task);
   if (!answer) return solved(task) ? Known(otherwise) : Known();
@@ -194,8 +194,7 @@ std::optional<Estimate> pass_at(const std::vector<TaskAnswers>& tasks, int k,
   if (options.judged != MetricsOptions::Judged::kAll) return {};
   const auto of_task = [k](const TaskAnswers& task) { return pass_at(task, k); };
   const std::vector<Known> by_task = each(tasks, of_task);
-  // Were the refused ones all that is known, a policy with few answers would seem to have no good
-  // one.
+  // If only refused tasks were known, a policy with few answers would seem to have no good one.
   bool some_answered = false, some_known = false;
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (tasks[i].answers.empty()) continue;
@@ -240,7 +239,7 @@ Metrics measure(const std::vector<TaskAnswers>& given, const MetricsOptions& opt
       ++out.unusable[task.unusable];
     }
   }
-  // Whatever their order: intervals of the bootstrap depend on it.
+  // Sorts the tasks, as intervals of the bootstrap depend on their order.
   std::ranges::stable_sort(tasks, {}, &TaskAnswers::task);
   out.tasks = tasks.size();
   out.judged = options.judged;
@@ -268,7 +267,7 @@ Metrics measure(const std::vector<TaskAnswers>& given, const MetricsOptions& opt
 
 namespace {
 
-// Tasks of both in one order.
+// Returns the tasks of both in one order.
 std::vector<std::pair<const TaskAnswers*, const TaskAnswers*>> pairs_of(
     const std::vector<TaskAnswers>& ours, const std::vector<TaskAnswers>& theirs) {
   const auto by_name = [](const std::vector<TaskAnswers>& tasks) {
@@ -298,7 +297,7 @@ PolicyComparison compare(const std::vector<TaskAnswers>& ours,
   check(ours, options);
   check(theirs, options);
   const auto pairs = pairs_of(ours, theirs);
-  // What `value` says of both; `join` makes one number of two.
+  // Compares `value` of both sides, as a difference or as a ratio.
   const auto paired = [&](auto value, bool ratio) -> std::optional<Estimate> {
     std::vector<double> left, right;
     for (const auto& [a, b] : pairs) {

@@ -35,7 +35,7 @@ void add(const Json& sample, const Opinion* opinion, Agreement& to) {
   ++(functional ? yes : no);
 }
 
-// Of the samples whose text was kept.
+// Returns the digests of the samples whose text was kept.
 std::map<SampleKey, std::string> digests_of(const EvalRun& run) {
   std::map<SampleKey, std::string> out;
   for (const Json& line : run.lines) {
@@ -55,7 +55,7 @@ std::string opinion_line(const SampleKey& key, const Opinion& opinion, std::stri
               {"label", key.label},
               {"sample", key.sample},
               {"candidate", sha256_hex(candidate)},
-              {"judge", opinion.judge}};
+              {"judge", opinion.reviewer}};
   if (!opinion.fault.empty()) {
     out["fault"] = opinion.fault;
   } else {
@@ -85,7 +85,7 @@ Opinions read_opinions(const EvalRun& run) {
     if (digest == digests.end() || digest->second != text) continue;
     Opinion& known = out.try_emplace(key, Opinion{.fault = "no line"}).first->second;
     Opinion opinion;
-    opinion.judge = in.at("judge").string();
+    opinion.reviewer = in.at("judge").string();
     if (in.has("fault")) {
       opinion.fault = in.at("fault").string();
       if (!known.fault.empty()) known = std::move(opinion);

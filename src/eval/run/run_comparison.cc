@@ -32,7 +32,7 @@ size_t most_samples(const EvalRun& run, const std::string& label) {
   return most;
 }
 
-// Nothing where no model is in both.
+// Returns nothing if no model is in both.
 std::optional<RunComparison> compare_labels(const EvalRun& ours, const std::string& mine,
                                             const EvalRun& theirs, const std::string& its) {
   RunComparison out{policy_name(ours, mine),
@@ -75,7 +75,7 @@ std::optional<RunComparison> compare_labels(const EvalRun& ours, const std::stri
   return out;
 }
 
-// By their labels.
+// Returns the pairs of policies with equal labels, or the only ones of both runs.
 std::vector<PolicyPair> pairs_by_name(const EvalRun& ours, const EvalRun& theirs) {
   if (ours.labels.size() == 1 && theirs.labels.size() == 1) {
     return {{ours.labels[0], theirs.labels[0]}};

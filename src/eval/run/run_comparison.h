@@ -10,28 +10,29 @@
 
 namespace kw {
 
-// Two policies on the models that both have judged, and that are one program for both.
+// Two policies on the models that both have judged and that are the same program for both.
 struct RunComparison {
   std::string ours, theirs;                   // names of policies
-  size_t our_samples = 0, their_samples = 0;  // of a task, at most: more verify more
+  size_t our_samples = 0, their_samples = 0;  // most samples of a task: more samples solve more
   size_t tasks = 0, left_out = 0;
   PolicyComparison comparison;
 };
 // Two policies by their names (policy_name()): ours, theirs.
 using PolicyPair = std::pair<std::string, std::string>;
-// The pairs that are given; none: policies of one name, or the only ones of both. InputError where
-// there is no such policy, or none with a model that both have.
+// Compares the given pairs; without pairs, policies of equal names, or the only ones of both runs.
+// Throws InputError if there is no such policy, or no pair with a common model.
 std::vector<RunComparison> compare_runs(const EvalRun& ours, const EvalRun& theirs,
                                         const std::vector<PolicyPair>& pairs = {});
-// "RUN has local, teacher".
+// Returns a text such as "RUN has local, teacher".
 std::string policies_text(const EvalRun& run);
-// Each further policy of a run against the first, but for those that share no model with it.
+// Compares each further policy of a run with the first, except those that share no model with it.
 std::vector<RunComparison> compare_policies(const EvalRun& run);
 
 std::string comparison_text(const std::vector<RunComparison>& comparisons);  // for a terminal
 Json to_json(const RunComparison& comparison);
-// "TASKS of OURS against THEIRS", and what is compared with how it reads ("+3.4 points
-// [0.2, 6.8]").
+// Returns "TASKS of OURS against THEIRS"; rows_of() returns what is compared, with its text, such
+// as
+// "+3.4 points [0.2, 6.8]".
 std::string title_of(const RunComparison& comparison);
 std::vector<std::pair<std::string, std::string>> rows_of(const PolicyComparison& comparison);
 

@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Runs a part of a batch and reports what it took.
+// Runs a part of a batch and reports its seconds.
 template <class Work>
 auto timed(const SuiteOptions& options, const std::string& what, Work work) {
   const Clock::time_point start = Clock::now();
@@ -34,8 +34,8 @@ auto timed(const SuiteOptions& options, const std::string& what, Work work) {
   return result;
 }
 
-// The whole program as torch.compile is to see it: a function of the fragment's arguments. Nothing
-// where some are derived from parameters, which the model file does not know.
+// Returns the whole program for torch.compile: a function of the fragment's arguments. Returns
+// nothing if some arguments are derived from parameters, which the model file does not know.
 std::optional<BaselineRequest> baseline_of(const Fragment& fragment, const Task& task,
                                            const RecordRequest& model) {
   if (!task.derive.outputs.empty()) return {};
@@ -48,7 +48,7 @@ std::optional<BaselineRequest> baseline_of(const Fragment& fragment, const Task&
   return out;
 }
 
-// Of a proposal without source.
+// Returns the verdict on a proposal without source.
 Verdict unwritten(const Proposal& proposal) {
   Verdict verdict;
   verdict.reason = proposal.fault;
@@ -86,7 +86,7 @@ namespace {
 
 Json milliseconds(double ms) { return ms > 0 ? Json(ms) : Json(); }
 
-// What the trials say by KernelBench's rule; null: there were none.
+// Returns the trials' result by KernelBench's rule, or null if there were none.
 Json allclose_of(const Verdict& verdict) {
   Json out;
   for (const StageResult& stage : verdict.stages) {
@@ -136,7 +136,7 @@ struct Suite::Model {
   const RecordRequest* request;
   size_t place;                             // among all models
   std::string fault, fault_code;            // why there is no task
-  bool is_workers_fault = false;            // and not its own
+  bool is_workers_fault = false;            // the fault is not the model's
   Task task;                                // as it was recorded
   std::string hash;                         // of its program; empty: not recorded
   Fragment fragment;                        // its whole forward program
@@ -181,14 +181,15 @@ void Suite::judge(std::vector<Asked>& batch, const SuiteOptions& options,
   }
 }
 
-// torch.compile's version of each model that has samples.
+// Builds torch.compile's version of each model that has samples.
 void Suite::build_packages(std::vector<Asked>& batch, const SuiteOptions& options) {
   std::vector<BaselineRequest> baselines;
   std::vector<Model*> owners;
   for (const Asked& asked : batch) {
     Model* model = asked.model;
     if (!options.compile_baselines || asked.result.samples.empty() || !model->baseline) continue;
-    if (!owners.empty() && owners.back() == model) continue;  // another policy's samples for it
+    if (!owners.empty() && owners.back() == model)
+      continue;  // these are another policy's samples for it
     baselines.push_back(*model->baseline);
     owners.push_back(model);
   }
@@ -199,7 +200,7 @@ void Suite::build_packages(std::vector<Asked>& batch, const SuiteOptions& option
   for (size_t i = 0; i < made.size(); ++i) owners.at(i)->package = made[i];
 }
 
-// Every sample by itself.
+// Judges every sample separately.
 void Suite::judge_all(std::vector<Asked>& batch, const SuiteOptions& options,
                       const std::function<void(const SuiteResult&)>& done) {
   build_packages(batch, options);  // nothing else is on the device meanwhile
@@ -222,7 +223,7 @@ void Suite::judge_all(std::vector<Asked>& batch, const SuiteOptions& options,
     }
   }
   for (const Asked& asked : batch) {
-    if (asked.open == 0) done(asked.result);  // nothing of it is to be judged
+    if (asked.open == 0) done(asked.result);  // it has no sample to judge
   }
   verify_batch(items, crew_, executor_, profile_, options.verify, [&](const BatchResult& found) {
     const auto [asked, k] = places.at(std::stoull(found.item->id));
@@ -230,7 +231,7 @@ void Suite::judge_all(std::vector<Asked>& batch, const SuiteOptions& options,
     if (!found.same_as.empty()) {
       const size_t judged = std::stoull(found.same_as);
       const auto& [other, of] = places.at(judged);
-      // Of samples that equal another policy's the first stands for that one.
+      // If samples equal another policy's, the first of them has that verdict.
       const size_t own =
           other == asked ? of : asked->elsewhere.try_emplace(judged, k).first->second;
       if (own != k) asked->result.samples[k].same_as = static_cast<int>(own);
@@ -286,7 +287,7 @@ std::vector<JobOutcome<BuiltTask>> Suite::built_by_crew(const std::vector<Record
   return out;
 }
 
-// The models from `first` to before `last`.
+// Records the models [first, last).
 std::vector<Suite::Model> Suite::record(const std::vector<RecordRequest>& requests, size_t first,
                                         size_t last) {
   const auto from = requests.begin() + static_cast<long>(first);
@@ -319,7 +320,7 @@ std::vector<Suite::Model> Suite::record(const std::vector<RecordRequest>& reques
   return out;
 }
 
-// These samples of all models that have none accepted yet, at once; how many there are.
+// Builds these samples of all models without an accepted one, at once; returns their number.
 size_t Suite::build(std::vector<Asked>& batch, size_t first, size_t last,
                     const SuiteOptions& options) {
   size_t wanted = 0;
@@ -350,7 +351,7 @@ size_t Suite::build(std::vector<Asked>& batch, size_t first, size_t last,
   return wanted;
 }
 
-// What the policies write, one policy after the other; all of a model stands together.
+// Asks the policies, one after the other; all samples of a model follow each other.
 std::vector<Suite::Asked> Suite::ask(std::vector<Model>& models, const SuiteOptions& options) {
   std::vector<Asked> out;
   for (Model& model : models) {
@@ -375,8 +376,8 @@ std::vector<Suite::Asked> Suite::ask(std::vector<Model>& models, const SuiteOpti
   return out;
 }
 
-// Several models at once, each with all its samples: as many as the policy waits for, or the crew
-// has cores.
+// Asks about several models at once, each with all its samples: as many as the policy has requests
+// in flight, or the crew has cores.
 void Suite::propose(std::vector<Asked>& batch, size_t policy, const SuiteOptions& options) {
   std::vector<Asked*> open;
   for (Asked& asked : batch) {
@@ -397,7 +398,7 @@ void Suite::propose(Asked& asked, const SuiteOptions& options) {
     proposals = policy.propose(task, profile_, options.samples_of(asked.result.policy),
                                options.seed, deadline);
   } catch (const InputError& error) {
-    if (policy.at_once() > 1) throw;  // it is not this task that others refuse
+    if (policy.at_once() > 1) throw;  // the endpoint refuses every task
     asked.result.fault = error.what();
     return;
   }
@@ -480,7 +481,7 @@ void Suite::judge_side_by_side(Verifier& verifier, Asked& asked, const Reference
       right, [&](size_t k) { return samples[k].verdict.outcome != Verdict::Outcome::kAccepted; });
   std::stable_sort(right.begin(), right.end(),
                    [&](size_t a, size_t b) { return samples[a].device_ms < samples[b].device_ms; });
-  // The fastest that stands in full.
+  // The fastest that is accepted in full.
   VerifyOptions whole = options;
   whole.time = false;
   for (size_t k : right) {

@@ -1,12 +1,12 @@
-// Policies on many models: each model's whole forward program is one fragment, a policy's
-// proposals for it are built and judged like any candidate. No search: what a policy can write by
-// itself (`kernelwright eval`). Samples can also be compared with each other: then each is tried
-// once, all that are right are timed in one run, and the fastest alone is judged in full.
+// Policies on many models, without a search (`kernelwright eval`). Each model's whole forward
+// program is one fragment, and a policy's proposals for it are built and judged like any candidate.
+// Samples can also be compared with each other. Then each is tried once, all right ones are timed
+// in one run, and only the fastest is judged in full.
 //
-// Models go through in batches. Within one, recording and compiling fill the crew while the
-// executor judges, and equal samples are judged once (verify/batch/batch.h), whichever policy wrote
-// them. All policies' samples for a model stand together, so that they share what its reference
-// costs. Borrows the crew, an ExecutorClient, the policies and the profile. One thread.
+// Models are worked on in batches. In a batch, workers record and compile while the executor
+// judges, and equal samples are judged once (verify/batch/batch.h), whichever policy wrote them.
+// All policies' samples for a model follow each other, so that they share the cost of its
+// reference. Borrows the crew, an ExecutorClient, the policies and the profile. One thread.
 #pragma once
 
 #include <algorithm>
@@ -24,18 +24,18 @@
 namespace kw {
 
 struct SuiteOptions {
-  // Proposals judged for each model, of each policy; the last number is that of all further ones.
+  // Proposals judged for each model, by policy; the last number holds for all further policies.
   std::vector<int> samples = {1};
   int batch = 64;             // models in flight
-  uint64_t seed = 0;          // of each policy
+  uint64_t seed = 0;          // for each policy
   bool side_by_side = false;  // samples are compared with each other
-  // Or are built and judged in order until one is accepted; the rest is left out.
+  // Samples are built and judged in order until one is accepted; the rest is left out.
   bool until_accepted = false;
   VerifyOptions verify;
-  // Builds torch.compile's version of each model, an AOTInductor package or "" where there is none;
-  // called from another thread, while proposals are built. May be empty.
+  // Builds torch.compile's version of each model: an AOTInductor package, or "" if there is none.
+  // It is called from another thread, while proposals are built. May be empty.
   std::function<std::vector<std::string>(const std::vector<BaselineRequest>&)> compile_baselines;
-  // One line when a part of a batch is done, with its seconds; called from any thread, may be
+  // Takes one line, with seconds, when a part of a batch is done. Called from any thread; may be
   // empty.
   std::function<void(const std::string&)> progress;
 
@@ -43,36 +43,37 @@ struct SuiteOptions {
 };
 
 struct SuiteSample {
-  std::string family, plan, source;  // a forward of the fragment's arguments
-  std::string python;                // where it was accepted: the model with it in place (export.h)
-  Json schedule;                     // what the policy says of it
+  std::string family, plan, source;  // its forward takes the fragment's arguments
+  std::string python;                // if accepted, the model with it in place (export.h)
+  Json schedule;                     // as in Proposal
   Verdict verdict;
   bool in_full = false;  // judged by all trials that were asked for
-  int same_as = -1;      // the result's sample whose verdict this is, as their programs are equal
+  int same_as = -1;      // the result's sample with an equal program, whose verdict this is
   double device_ms = 0;  // 0: not timed
 };
 
-// What one policy wrote for one model.
+// One policy's samples for one model.
 struct SuiteResult {
-  size_t policy = 0, place = 0;   // of the suite's policies and models, which
+  size_t policy = 0, place = 0;   // indices in the suite's policies and models
   std::string model;              // the request's file
   std::string task;               // forward_hash() of its program; empty: not recorded
-  std::string fault;              // the model's own: nothing was asked for
-  std::string fault_code;         // JobFault::code; empty: no task's
-  bool is_workers_fault = false;  // no, the worker's or the machine's
+  std::string fault;              // why the model could not be recorded: nothing was asked for
+  std::string fault_code;         // its JobFault::code; empty if it is no job's fault
+  bool is_workers_fault = false;  // it is not the model's fault but the worker's or the machine's
   std::string refusal;            // why the policy gave nothing
   std::vector<SuiteSample> samples;
-  double eager_ms = 0, compiled_ms = 0;  // of samples that were timed side by side; 0: none
+  double eager_ms = 0, compiled_ms = 0;  // baselines of samples timed side by side; 0: none
   double floor_ms = 0;                   // physical_floor()
-  // Of trials and timing, with waits for the executor, and what they went into, phase_seconds(); of
-  // a search, all of it, and OptimizeResult::phase_seconds.
+  // The seconds of trials and timing, with waits for the executor, and their parts,
+  // phase_seconds(). For a search, all of its seconds and OptimizeResult::phase_seconds.
   double judge_seconds = 0;
   std::map<std::string, double> phases;
 
-  // Some sample was accepted, in full.
+  // Returns whether some sample was accepted in full.
   bool verified() const;
-  // "verified", "rejected", "not judged" (no sample accepted, some not judged, or the model not
-  // recorded by a fault that is not its own), "refused", "unusable" (a fault of the model file).
+  // Returns "verified", "rejected", "not judged", "refused" or "unusable". "not judged": no sample
+  // was accepted and some were not judged, or the model was not recorded by a fault that is not its
+  // own. "unusable": the model file has a fault.
   std::string outcome() const;
 };
 
@@ -84,14 +85,14 @@ class Suite {
         const DeviceProfile& profile)
       : crew_(crew), executor_(executor), policies_(std::move(policies)), profile_(profile) {}
 
-  // Calls `done` for each model and policy, from one thread at a time: as soon as the last of the
-  // samples is judged, whatever is under way before it, and otherwise, where one model is judged
-  // after the other (side_by_side, until_accepted), in order.
+  // Calls `done` for each model and policy, from one thread at a time, as soon as the last of its
+  // samples is judged. With side_by_side or until_accepted, one model is judged after the other, in
+  // order.
   void run(const std::vector<RecordRequest>& models, const SuiteOptions& options,
            const std::function<void(const SuiteResult&)>& done);
 
  private:
-  struct Model;  // recorded
+  struct Model;  // a recorded model
   struct Asked;  // one policy's samples for a model, on their way
   std::vector<JobOutcome<BuiltTask>> built_by_crew(const std::vector<RecordRequest>& requests,
                                                    std::chrono::milliseconds deadline);

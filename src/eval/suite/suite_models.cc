@@ -13,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Files and folders whose names begin so are no part of a suite: __pycache__, .git, __init__.py.
+// Returns whether a file or folder is no part of a suite, by its name: __pycache__, .git,
+// __init__.py.
 bool is_hidden(const fs::path& path) {
   const std::string name = path.filename().string();
   return name.starts_with('.') || name.starts_with('_');
@@ -21,7 +22,7 @@ bool is_hidden(const fs::path& path) {
 
 void add_folder(const fs::path& folder, std::vector<SuiteFile>& out) {
   std::vector<fs::path> found;
-  std::string tasks;  // a file of them, which is named by itself
+  std::string tasks;  // a file of tasks, which the user names directly
   try {
     for (fs::recursive_directory_iterator it(folder), end; it != end; ++it) {
       if (is_hidden(it->path())) {
@@ -47,7 +48,7 @@ void add_folder(const fs::path& folder, std::vector<SuiteFile>& out) {
   }
 }
 
-// A test, and no model that it could be taken for; of lines that begin so.
+// Returns whether a text is an operator's test and no model, by how its lines begin.
 bool is_operator_test(const RecordRequest& request) {
   bool has_test = false;
   std::istringstream lines(request.text);
@@ -64,9 +65,9 @@ bool is_operator_test(const RecordRequest& request) {
   return has_test && request.cls == "Model";
 }
 
-// Names are parts of the names of files, below the folder of a run.
+// Checks a name: it becomes part of file names below the folder of a run.
 void check_name(const SuiteModel& model) {
-  constexpr size_t kLongest = 200;  // of a part; files have endings besides
+  constexpr size_t kLongest = 200;  // of a part; file names have endings in addition
   const fs::path name(model.name);
   const bool plain = !model.name.empty() && !name.is_absolute() && is_utf8(model.name) &&
                      std::all_of(name.begin(), name.end(), [](const fs::path& part) {

@@ -1,8 +1,9 @@
-// The models of a suite, as users have suites: model files, folders of them with levels as
-// subfolders (as KernelBench has its tasks), files of JSON lines (rows of kernelwright synth, of
-// KernelBench's dataset: `code`, `level`, `name`, `problem_id`, or of KernelBook's: `python_code`,
-// `entry_point`, `uuid`), and files with an operator and a test of it (as TritonBench-T has them),
-// of which a worker makes a model (worker/operator_test.py).
+// The models of a suite, in the forms that suites have:
+// - model files, and folders of them with levels as subfolders, like KernelBench's tasks
+// - files of JSON lines: rows of kernelwright synth, of KernelBench's dataset (`code`, `level`,
+//   `name`, `problem_id`) or of KernelBook's (`python_code`, `entry_point`, `uuid`)
+// - files with an operator and a test of it, like TritonBench-T's; a worker makes a model of them
+//   (worker/operator_test.py)
 #pragma once
 
 #include <optional>
@@ -15,33 +16,33 @@
 namespace kw {
 
 struct SuiteModel {
-  RecordRequest request;  // `file`: as it is shown, unlike that of any other model
+  RecordRequest request;  // its `file` is the name that is shown, and unique in the suite
   std::string original;   // the text as it was read
-  // By which what is written for it is called: of a file in a folder its place there without ending
-  // ("level1/23_softmax"), of a row its id, or "level1/23_softmax". Relative, and not above.
+  // The name of files that are written for it: a file's path in its folder without ending
+  // ("level1/23_softmax"), or a row's id, or "level1/23_softmax". It is relative, without "..".
   std::string name;
-  std::string level;  // the subfolder, or the row's level as "level1"; "" where there is none
-  std::optional<FunctionForm> function;  // of an operator with tests: what answers may be
-  std::optional<JobFault> fault;  // nothing can be recorded: its test could not be made a model
+  std::string level;  // the subfolder, or the row's level as "level1"; "" if there is none
+  std::optional<FunctionForm> function;  // for an operator with tests: the form of answers
+  std::optional<JobFault> fault;         // why its test could not be made a model
 };
 
 struct SuiteFormat {
   std::string cls = "Model";
-  bool twins = false;  // of rows, the models in small sizes
-  // A test that makes a model of its calls ends within this.
+  bool twins = false;  // rows give their models in small sizes
+  // The time limit of a test whose calls become a model.
   std::chrono::milliseconds deadline = std::chrono::seconds(60);
 };
 
-// Files of the suites named, of folders all *.py below them, in order. InputError where a folder
-// has none.
+// Returns the files of the named suites in order; for a folder, all *.py files below it. Throws
+// InputError if a folder has none.
 struct SuiteFile {
   std::string path, name, level;
 };
 std::vector<SuiteFile> suite_files(const std::vector<std::string>& suites);
 
-// Reads them, with `settings` (NAME=INTEGER) in place of constants of model files. InputError when
-// a file cannot be read, a row is none, or two models have one name. `pool` runs the tests of
-// operators, so it may have no other job.
+// Reads the models. `settings` (NAME=INTEGER) replace constants of model files. `pool` runs the
+// tests of operators, so it may have no other job. Throws InputError if a file cannot be read, a
+// row is malformed, or two models have one name.
 std::vector<SuiteModel> read_suite(const std::vector<SuiteFile>& files, const SuiteFormat& format,
                                    const std::vector<std::string>& settings,
                                    const DeviceProfile& profile, WorkerPool& pool);

@@ -12,7 +12,7 @@
 namespace kw {
 namespace {
 
-// Each line that is not empty, as JSON.
+// Calls `take` for each line that is not empty.
 void each_row(const std::string& text, const std::string& path,
               const std::function<void(const JsonReader& row, int number)>& take) {
   std::istringstream lines(text);
@@ -26,7 +26,7 @@ void each_row(const std::string& text, const std::string& path,
   }
 }
 
-// As part of files' names.
+// Returns a text that can be part of file names.
 std::string plain_name(std::string name) {
   for (char& c : name) {
     if (c == '/' || c == '\\' || static_cast<unsigned char>(c) < 32) c = '_';
@@ -34,7 +34,7 @@ std::string plain_name(std::string name) {
   return name;
 }
 
-// Rows of KernelBench's dataset.
+// Reads rows of KernelBench's dataset.
 std::vector<SuiteModel> kernelbench_rows(const std::string& text, const std::string& path,
                                          const RecordRequest& common) {
   std::vector<SuiteModel> out;
@@ -56,8 +56,8 @@ std::vector<SuiteModel> kernelbench_rows(const std::string& text, const std::str
   return out;
 }
 
-// What is written below a row's text: its class, which is constructed with positional and named
-// arguments, as one that needs neither.
+// The text that is added to a row's text. It wraps the row's class, whose constructor takes
+// positional and named arguments, in one that needs neither.
 std::string constructed(const std::string& cls) {
   return "\n\n# What follows was added: " + cls +
          " with its arguments, as a model that takes none.\n" +
@@ -70,7 +70,7 @@ std::string constructed(const std::string& cls) {
          "    return []\n";
 }
 
-// Rows of KernelBook's dataset: get_init_inputs() gives [args, kwargs] there.
+// Reads rows of KernelBook's dataset, where get_init_inputs() gives [args, kwargs].
 std::vector<SuiteModel> kernelbook_rows(const std::string& text, const std::string& path,
                                         const RecordRequest& common) {
   std::vector<SuiteModel> out;

@@ -1,5 +1,5 @@
-// Files of JSON lines as models: rows of kernelwright synth, of KernelBench's dataset, and of
-// KernelBook's. Which of them a file has, its first row says.
+// Models from files of JSON lines: rows of kernelwright synth, of KernelBench's dataset or of
+// KernelBook's. A file's first row decides which of these it has.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,8 @@
 
 namespace kw {
 
-// InputError with the line where a row is none, or has no twin where twins are asked for.
+// Reads the models of a file. Throws InputError with the line if a row is malformed, or lacks a
+// twin that is asked for.
 std::vector<SuiteModel> models_of_rows(const SuiteFile& file, const SuiteFormat& format,
                                        const DeviceProfile& profile);
 

@@ -9,8 +9,8 @@
 namespace kw {
 namespace {
 
-// A policy that learns nothing: what one search finds out would change what others are told, by
-// chance.
+// A policy that learns nothing. Otherwise one search's findings would change, by chance, what other
+// searches are proposed.
 class Unlearning : public Policy {
  public:
   explicit Unlearning(Policy& policy) : policy_(policy) {}
@@ -58,12 +58,12 @@ SuiteSample sample_of(const OptimizeResult& result) {
   const bool tried = !verdict.stages.empty();  // as a whole
   if (tried && verdict.outcome == Verdict::Outcome::kNotJudged) return out;
   verdict.outcome = Verdict::Outcome::kRejected;
-  // Nothing was put together, or what was is right and no faster.
+  // No program was put together, or it is right and no faster.
   if (!verdict.rejected_at) verdict.rejected_at = tried ? Stage::kTime : Stage::kCoverage;
   return out;
 }
 
-// As of an eval without a search, so that their runs can be compared.
+// Returns the hash that an eval without a search has, so that their runs can be compared.
 std::string whole_hash(const Task& reference) {
   try {
     return forward_hash(asked_program(reference));
@@ -79,7 +79,7 @@ void search_suite(const std::vector<RecordRequest>& models, JudgingCrew& crew,
                   const OptimizeOptions& options, const std::filesystem::path& store,
                   const std::function<void(const SuiteResult&)>& done) {
   Unlearning shared(policy);
-  std::mutex mutex;  // of `done`
+  std::mutex mutex;  // guards `done`
   const std::atomic<bool> never = false;
   crew.run(models.size(), [&](WorkerPool& pool, size_t i) {
     SuiteResult result;

@@ -1,5 +1,5 @@
-// A suite with a search: each model is optimised (optimize.h), several side by side, which share
-// the executor, the policy and what they know of fragments. What is timed has the device alone.
+// A suite with a search: each model is optimised (optimize.h). Several searches run side by side
+// and share the executor, the policy and the results on fragments. Timing has the device alone.
 #pragma once
 
 #include <filesystem>
@@ -11,9 +11,9 @@
 
 namespace kw {
 
-// Calls `done` for each model, as soon as its search ends, from one thread at a time: what was
-// found is its only sample, or, where nothing was, a rejected one that says why. `store` is the
-// file of what is kept between runs.
+// Calls `done` for each model as soon as its search ends, from one thread at a time. The result's
+// only sample is what was found, or a rejected one that says why nothing was. `store` is the file
+// of results that are kept between runs.
 void search_suite(const std::vector<RecordRequest>& models, JudgingCrew& crew,
                   ExecutorClient& executor, Policy& policy, const DeviceProfile& profile,
                   const OptimizeOptions& options, const std::filesystem::path& store,

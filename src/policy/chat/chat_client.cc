@@ -12,7 +12,7 @@
 namespace kw {
 namespace {
 
-// Between two questions whether an answer is still wanted.
+// The time between two questions whether an answer is still wanted.
 constexpr std::chrono::milliseconds kLook{100};
 
 class SteadyClock : public RetryClock {
@@ -23,7 +23,8 @@ class SteadyClock : public RetryClock {
   }
 };
 
-// The address of chat completions under an API's; one without a path is that of a server.
+// Returns the address of chat completions under an API's address. An address without a path is a
+// server's.
 Url endpoint_of(const std::string& text) {
   Url url = parse_url(text);
   if (url.path.find_first_of("?#") != std::string::npos) return url;
@@ -33,14 +34,14 @@ Url endpoint_of(const std::string& text) {
   return url;
 }
 
-// What a server of web pages says, whatever it was asked.
+// Returns whether a body is a web page, which some servers send to any request.
 bool is_page(std::string content_type) {
   std::ranges::transform(content_type, content_type.begin(),
                          [](unsigned char c) { return std::tolower(c); });
   return content_type.starts_with("text/html");
 }
 
-// What an endpoint says may be no text, and may repeat the key that it was sent.
+// Makes an endpoint's message safe to show: it may be no text, and may repeat the key that it got.
 std::string fit_to_show(std::string text, const std::string& key) {
   if (!is_utf8(text)) return "a fault whose description is not UTF-8";
   for (size_t at = 0; !key.empty() && (at = text.find(key, at)) != std::string::npos; at += 3) {
@@ -181,7 +182,7 @@ ChatClient::Try ChatClient::try_once(const std::string& body, TimePoint deadline
       });
   Try out = judged(result, reader ? &*reader : nullptr, refusal);
   const std::lock_guard lock(mutex_);
-  counters_.prompt_tokens += out.reply.prompt_tokens;  // paid for, whatever became of them
+  counters_.prompt_tokens += out.reply.prompt_tokens;  // they are paid for in any case
   counters_.completion_tokens += out.reply.completion_tokens;
   return out;
 }
@@ -224,7 +225,8 @@ ChatClient::Try ChatClient::judged(const HttpResult& result, ChatReader* reader,
   return out;
 }
 
-// What the first request meets, all will: the user hears of it before the rest is tried.
+// Refuses what the first request shows to be wrong with all: the user is told before the rest is
+// tried.
 void ChatClient::refuse(int status, const std::string& reason) {
   if (served_ || (status != 401 && status != 403 && status != 404)) return;
   throw InputError(options_.flags + "-url " + options_.url + ": " + reason +

@@ -1,7 +1,7 @@
-// A client of an OpenAI-compatible endpoint (/v1/chat/completions), on this machine or elsewhere:
-// requests at once, tried again while that helps, with their costs (docs/policies.md). What goes
-// wrong with one is its reply's fault; what is wrong with all of them (a key that is refused, a
-// model that is not there) is an InputError. Any thread.
+// A client of an OpenAI-compatible endpoint (/v1/chat/completions) on this machine or another. It
+// makes several requests at once, retries while that helps, and counts costs (docs/policies.md). An
+// error of one request is its reply's fault. An error of all requests, such as a refused key or a
+// missing model, is an InputError. Any thread.
 #pragma once
 
 #include <atomic>
@@ -24,13 +24,13 @@ struct ChatOptions {
   std::string url;              // of the API: "http://localhost:8000/v1"
   std::string model;            // as the endpoint calls it
   std::string key;              // sent as a bearer token; empty: none. Never shown
-  std::optional<double> top_p;  // the endpoint's own where it is not given
-  int max_tokens = 16384;       // of one answer; 0: the endpoint's own
+  std::optional<double> top_p;  // empty: the endpoint's default
+  int max_tokens = 16384;       // of one answer; 0: the endpoint's default
   int concurrency = 8;          // requests under way
   int retries = 5;              // of one request
-  int timeout_seconds = 600;    // for the answers to one task, retries and all
+  int timeout_seconds = 600;    // for the answers to one task, with retries
   double prompt_price = 0, completion_price = 0;  // of a million tokens
-  std::string flags = "--policy";  // how the options' flags begin, for messages: --policy-url
+  std::string flags = "--policy";  // start of the flags' names in messages: --policy-url
 };
 
 // Time, for tests. Any thread.
@@ -39,16 +39,16 @@ class RetryClock {
   using TimePoint = std::chrono::steady_clock::time_point;
   virtual ~RetryClock() = default;
   virtual TimePoint now() = 0;
-  // Or until it is not wanted any more.
+  // Returns at `end`, or when `wanted()` returns false.
   virtual void sleep_until(TimePoint end, const std::function<bool()>& wanted) = 0;
 };
 std::unique_ptr<RetryClock> make_steady_clock();
 
-// At most so many at once, whichever threads they are.
+// Limits how many threads do something at once.
 class Slots {
  public:
   explicit Slots(int count) : free_(count) {}
-  // False where none was free in time, or it is not wanted any more.
+  // Returns false if no slot was free in time, or it is not wanted any more.
   bool acquire(std::chrono::steady_clock::duration patience, const std::function<bool()>& wanted);
   void release();
 
@@ -63,7 +63,7 @@ class ChatClient {
   using TimePoint = RetryClock::TimePoint;
   using Wanted = std::function<bool()>;
 
-  // InputError when an option is none.
+  // Throws InputError for an option out of range.
   ChatClient(ChatOptions options, std::unique_ptr<HttpTransport> transport,
              std::unique_ptr<RetryClock> clock);
 
@@ -71,12 +71,13 @@ class ChatClient {
   TimePoint now() const { return clock_->now(); }
   std::chrono::seconds patience() const { return std::chrono::seconds(options_.timeout_seconds); }
 
-  // The answer to one question; with a fault when none came, nothing when it is not wanted any
-  // more. `temperature`: the endpoint's own where it is not given. EnvironmentError where the
+  // Returns the answer to one question, with a fault if none came, or nothing if it is not wanted
+  // any more. An empty `temperature` means the endpoint's default. Throws EnvironmentError if the
   // endpoint was never reached.
   std::optional<ChatReply> ask(const Prompt& prompt, std::optional<double> temperature,
                                uint64_t seed, TimePoint deadline, const Wanted& wanted);
-  // requests, retries, failures, tokens, seconds; cost where there are prices.
+  // Returns counts of requests, retries, failures, tokens and seconds, and the cost if there are
+  // prices.
   Json costs() const;
 
  private:
@@ -84,8 +85,8 @@ class ChatClient {
   struct Try {
     ChatReply reply;
     std::string fault;
-    bool again = false;      // it may go better another time
-    bool unreached = false;  // no response came, and not for the deadline
+    bool again = false;      // another try may succeed
+    bool unreached = false;  // no response came, for another reason than the deadline
     std::optional<double> retry_after;
   };
   struct Counters {

@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kMostTokens = 1'000'000'000;
 constexpr double kLeastShare = 1e-6;  // the likeliest token alone, as endpoints take a top_p of 0
 
-// The field, where it is there and not null.
+// Returns the field, or nothing if it is missing or null.
 std::optional<JsonReader> field(const JsonReader& in, const char* name) {
   if (!in.has(name) || in.at(name).is_null()) return {};
   return in.at(name);

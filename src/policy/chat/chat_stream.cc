@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kLongestError = 300;
 constexpr int64_t kMostCountedTokens = 1'000'000'000;
 
-// The member, or null; hostile documents have anything anywhere.
+// Returns the member, or null. Hostile documents have any type anywhere.
 const Json& member(const Json& json, const char* name) {
   static const Json null;
   const auto found = json.is_object() ? json.find(name) : json.end();
@@ -29,7 +29,7 @@ int64_t tokens_of(const Json& json) {
   return static_cast<int64_t>(std::min<uint64_t>(json.get<uint64_t>(), kMostCountedTokens));
 }
 
-// The code unit of "\\uXXXX" at this place; nothing where there is none.
+// Returns the code unit of "\\uXXXX" at this place, or nothing if there is none.
 std::optional<int> escaped_unit(const std::string& text, size_t at) {
   if (at + 6 > text.size() || text.compare(at, 2, "\\u") != 0) return {};
   int unit = 0;
@@ -38,8 +38,8 @@ std::optional<int> escaped_unit(const std::string& text, size_t at) {
   return error == std::errc() && end == begin + 4 ? std::optional(unit) : std::nullopt;
 }
 
-// Halves of characters (surrogates whose other half is in the next event, or nowhere) are no JSON
-// that can be read. One lost character is better than a lost answer: U+FFFD stands for each.
+// Replaces half characters by U+FFFD. A surrogate whose other half is in the next event, or
+// missing, makes JSON unreadable, and one lost character is better than a lost answer.
 std::string without_halves(std::string text) {
   const auto within = [](std::optional<int> unit, int low, int high) {
     return unit && *unit >= low && *unit <= high;
@@ -54,7 +54,7 @@ std::string without_halves(std::string text) {
   return text;
 }
 
-// What an endpoint says of an error: {"message": ...}, or text.
+// Returns an endpoint's text on an error, which is {"message": ...} or a text.
 std::string error_of(const Json& error) {
   std::string text = text_of(error.is_object() ? member(error, "message") : error);
   for (char& c : text) c = static_cast<unsigned char>(c) < ' ' ? ' ' : c;
@@ -96,7 +96,7 @@ bool SseReader::end_line(const std::function<bool(const std::string&)>& event) {
     has_data_ = false;
     return event(data);
   }
-  if (!line.starts_with("data:")) return true;  // a comment, or a field that says nothing here
+  if (!line.starts_with("data:")) return true;  // a comment, or a field without a meaning here
   const size_t begin = line.size() > 5 && line[5] == ' ' ? 6 : 5;
   if (has_data_) data_ += '\n';
   data_ += line.substr(begin);
@@ -162,7 +162,7 @@ void ChatReader::read_object(const Json& json) {
     if (!streams_ || !choices.is_null()) fail("the reply has no choices");
     return;
   }
-  if (choices.empty()) {  // a chunk with the usage alone
+  if (choices.empty()) {  // a chunk that has only the usage
     if (!streams_) fail("the reply has no choices");
     return;
   }

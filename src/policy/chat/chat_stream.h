@@ -1,6 +1,7 @@
-// The answer of a chat endpoint as it comes: server-sent events of "chat.completion.chunk" objects,
-// or one JSON object where the endpoint does not stream. Hostile input: lines, events and the whole
-// are bounded, and what cannot be read is a fault, never an exception. One thread each.
+// Reads the answer of a chat endpoint as it comes: server-sent events of "chat.completion.chunk"
+// objects, or one JSON object if the endpoint does not stream. The input is hostile: the lengths of
+// lines, events and the whole are bounded, and unreadable input is a fault, never an exception. One
+// thread each.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,14 @@
 
 namespace kw {
 
-// Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html): the data of
-// each; names and ids are passed over.
+// Reads the data of server-sent events
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html). Ignores their names and ids.
 class SseReader {
  public:
   static constexpr size_t kLongestEvent = 1 << 20;  // bytes, with its lines' ends
 
-  // Calls `event` with the data of each event that ends in `bytes`; it returns false to stop. False
-  // when it did, and when a line is too long.
+  // Calls `event` with the data of each event that ends in `bytes`; `event` returns false to stop.
+  // Returns false if it did, or if a line is too long.
   bool feed(std::string_view bytes, const std::function<bool(const std::string&)>& event);
   bool too_long() const { return too_long_; }
 
@@ -34,19 +35,19 @@ struct ChatReply {
   std::string text;
   std::string finish_reason;  // "stop", "length", ...
   int64_t prompt_tokens = 0, completion_tokens = 0;
-  std::string fault;  // what came cannot be read, or names an error
+  std::string fault;  // why the answer cannot be read, or the error that it names; else empty
 };
 
 class ChatReader {
  public:
   static constexpr size_t kLongestReply = 16 << 20;  // bytes, events and all
 
-  // `streams`: what comes are events, not one object.
+  // `streams` says whether events come, and not one object.
   explicit ChatReader(bool streams) : streams_(streams) {}
-  // False when nothing more is wanted: the end came, or a fault.
+  // Returns false if no more input is needed: the end or a fault has come.
   bool feed(std::string_view bytes);
-  // The response is over. Whether the answer is whole, or at fault: a stream may have broken off.
-  // `cut`: the response itself came to no end.
+  // Ends the response, and returns whether the answer is complete; a broken stream is a fault.
+  // `cut` says that the response had no proper end.
   bool finish(bool cut);
   const ChatReply& reply() const { return reply_; }
 

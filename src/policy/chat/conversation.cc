@@ -9,14 +9,14 @@
 namespace kw {
 namespace {
 
-// Longer than any that the code has.
+// Returns a fence that is longer than any in the code.
 std::string fence_for(std::string_view code) {
   size_t longest = 2, run = 0;
   for (const char c : code) longest = std::max(longest, run = c == '`' ? run + 1 : 0);
   return std::string(longest + 1, '`');
 }
 
-// Where the line begins that the position is in.
+// Returns the start of the line that the position is in.
 size_t line_of(std::string_view text, size_t at) {
   const size_t before = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
   return before == std::string_view::npos ? 0 : before + 1;
@@ -49,7 +49,7 @@ Conversation read_row(const JsonReader& row) {
   const Answer found = parse_answer(answer);
   if (!found.fault.empty()) row.at("messages").at(messages.size() - 1).fail(found.fault);
   out.code = found.source;
-  // All that stands before the code and its fence, where no thought does.
+  // The plan is all text before the code and its fence, without thoughts.
   const size_t code = answer.rfind(out.code), begin = line_of(answer, code);
   const size_t plan = found.open || begin == 0 ? begin : line_of(answer, begin - 1);
   const bool thought = answer.find("</think>") != std::string::npos;

@@ -7,7 +7,8 @@
 namespace kw {
 namespace {
 
-// What a tensor is: "float32 (4, 8)", and what else it takes to make its like.
+// Returns the description of a tensor, such as "float32 (4, 8)", with all that is needed to make
+// another like it.
 std::string value_text(const Value& value) {
   std::string out = std::string(dtype_name(value.dtype)) + " " + python_tuple(value.shape);
   if (value.strides != contiguous_strides(value.shape)) {
@@ -17,7 +18,7 @@ std::string value_text(const Value& value) {
   return out;
 }
 
-// Of the inputs before `k`, the first in the same memory; empty when there is none.
+// Returns a note on the first input before `k` in the same memory; empty if there is none.
 std::string shared_with(const Program& program, size_t k) {
   for (size_t j = 0; j < k; ++j) {
     if (program.values[program.inputs[j]].storage == program.values[program.inputs[k]].storage) {
@@ -27,7 +28,7 @@ std::string shared_with(const Program& program, size_t k) {
   return "";
 }
 
-// What a step makes: "  # float32 (4, 8)"; empty where that is nothing.
+// Returns the comment on a step's result, such as "  # float32 (4, 8)"; empty if it has none.
 std::string results_text(const Program& program, const Step& step) {
   std::string out;
   for (ValueId id : step_defines(step)) {

@@ -8,7 +8,7 @@
 namespace kw {
 namespace {
 
-// docs/judge.md has it too, and a test compares them.
+// docs/review.md has this text too, and a test compares them.
 constexpr char kReviewPrompt[] =
     R"(You review GPU kernels. You are given a JSON object with three strings: "id", "reference" (PyTorch: a module Model, or a function forward) and "candidate" (a module, ModelNew, that is meant to compute the same by Triton kernels of its own; parameters of the reference may be arguments of its forward).
 
@@ -25,10 +25,10 @@ Think as long as you like, then end with one line of JSON and nothing behind it:
 {"id": "<the id>", "delegation": false, "omitted_component": false, "hard_coded_output": false, "why": "<one sentence>"}
 )";
 
-constexpr size_t kMostObjects = 64;  // that are looked at, from the end
+constexpr size_t kMostObjects = 64;  // JSON objects that are read, from the end
 constexpr size_t kLongestWhy = 500;
 
-// Where the object ends that begins at `begin`; npos where it does not.
+// Returns the end of the object that begins at `begin`; npos if it has none.
 size_t end_of_object(std::string_view text, size_t begin) {
   bool in_string = false;
   int depth = 0;
@@ -36,7 +36,7 @@ size_t end_of_object(std::string_view text, size_t begin) {
     const char c = text[at];
     if (in_string) {
       if (c == '\\') {
-        ++at;  // whatever stands behind it
+        ++at;  // the escaped character
       } else if (c == '"') {
         in_string = false;
       }
@@ -51,9 +51,9 @@ size_t end_of_object(std::string_view text, size_t begin) {
   return std::string_view::npos;
 }
 
-// Where the thought ends that the text begins with; 0: with none, npos: it has no end. Elsewhere
-// such words may be the candidate's, quoted. (The template of an endpoint's prompt may hold the
-// thought's beginning; the opinion is behind its end then, and so the last one.)
+// Returns the end of the thought that the text begins with; 0 if there is none, npos if it has no
+// end. Such words elsewhere may be quotations of the candidate. An endpoint's prompt template may
+// hold the thought's beginning: the opinion then follows the thought's end, and is the last object.
 size_t end_of_thought(std::string_view text) {
   constexpr std::string_view kOpen = "<think>", kClose = "</think>";
   const size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
@@ -96,8 +96,8 @@ std::string random_id() {
 
 }  // namespace
 
-Prompt judge_prompt(const std::string& reference, const std::string& candidate,
-                    const std::string& id) {
+Prompt review_prompt(const std::string& reference, const std::string& candidate,
+                     const std::string& id) {
   const Json asked = {{"id", id}, {"reference", reference}, {"candidate", candidate}};
   return {kReviewPrompt, asked.dump(-1, ' ', false, Json::error_handler_t::replace)};
 }
@@ -145,25 +145,24 @@ std::string opinion_text(const Opinion& opinion) {
   return opinion.why.empty() ? out : out + ": " + opinion.why;
 }
 
-FunctionalJudge::FunctionalJudge(const ChatOptions& options,
-                                 std::unique_ptr<HttpTransport> transport,
-                                 std::unique_ptr<RetryClock> clock)
+Reviewer::Reviewer(const ChatOptions& options, std::unique_ptr<HttpTransport> transport,
+                   std::unique_ptr<RetryClock> clock)
     : client_(options, std::move(transport), std::move(clock)) {}
 
-std::chrono::steady_clock::time_point FunctionalJudge::deadline() const {
+std::chrono::steady_clock::time_point Reviewer::deadline() const {
   return client_.now() + client_.patience();
 }
 
-Opinion FunctionalJudge::judge(const std::string& reference, const std::string& candidate,
-                               std::chrono::steady_clock::time_point deadline) {
+Opinion Reviewer::review(const std::string& reference, const std::string& candidate,
+                         std::chrono::steady_clock::time_point deadline) {
   const std::string id = random_id();
   const auto reply =
-      client_.ask(judge_prompt(reference, candidate, id), 0.0, 0, deadline, [] { return true; });
+      client_.ask(review_prompt(reference, candidate, id), 0.0, 0, deadline, [] { return true; });
   Opinion out = !reply                  ? no_opinion("it was not asked")
                 : !reply->fault.empty() ? no_opinion(one_line(reply->fault))
                 : is_blank(reply->text) ? no_opinion("the answer has no text: " + why_blank(*reply))
                                         : parse_opinion(reply->text, id);
-  out.judge = client_.options().model;
+  out.reviewer = client_.options().model;
   return out;
 }
 

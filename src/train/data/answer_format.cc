@@ -2,7 +2,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 TokenId special(const Tokenizer& tokenizer, const std::string& text) {
@@ -54,4 +54,4 @@ std::string AnswerFormat::text(std::span<const TokenId> answer) const {
   return tokenizer_.decode(answer);
 }
 
-}  // namespace kw
+}  // namespace kw::train

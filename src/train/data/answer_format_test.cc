@@ -9,7 +9,7 @@
 #include "formats/base/error.h"
 #include "policy/chat/prompt.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 std::string tokenizer_text(const char* name) {
@@ -57,4 +57,4 @@ TEST(AnswerFormat, NeedsItsTokens) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

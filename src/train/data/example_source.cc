@@ -9,7 +9,7 @@
 #include "synth/skeleton/random.h"
 #include "train/step/streams.h"
 
-namespace kw {
+namespace kw::train {
 
 ExampleChunk PairExamples::make(uint64_t chunk) {
   ExampleChunk out;
@@ -61,4 +61,4 @@ std::vector<Conversation> hold_out(std::vector<Conversation>& rows, size_t count
   return held;
 }
 
-}  // namespace kw
+}  // namespace kw::train

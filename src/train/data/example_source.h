@@ -1,4 +1,4 @@
-// Where examples come from: chunks by number, each the same whenever it is made.
+// Sources of examples. They make chunks by number; a chunk is the same whenever it is made.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 #include "train/data/answer_format.h"
 #include "train/data/pairs.h"
 
-namespace kw {
+namespace kw::train {
 
 struct ExampleChunk {
   std::vector<Example> examples;
-  int64_t unrecorded = 0;  // programs: a fault of the machine
-  std::string fault;       // of the first that was not recorded
+  int64_t unrecorded = 0;  // programs that were not recorded, by a fault of the machine
+  std::string fault;       // why the first of them was not
 };
 
 class ExampleSource {
@@ -23,7 +23,7 @@ class ExampleSource {
   virtual ExampleChunk make(uint64_t chunk) = 0;
 };
 
-// What the teacher writes for `programs` programs a chunk. Borrows both.
+// The teacher's answers to `programs` programs a chunk. Borrows both.
 class PairExamples : public ExampleSource {
  public:
   PairExamples(PairSource& pairs, const AnswerFormat& format, uint64_t programs)
@@ -36,8 +36,8 @@ class PairExamples : public ExampleSource {
   const uint64_t programs_;
 };
 
-// `size` rows a chunk, at most all there are. Each pass over the rows has an order of its own,
-// which hangs on the seed; a pass ends with a chunk.
+// `size` rows a chunk, or all if there are fewer. Each pass over the rows has a separate order that
+// depends on the seed; a pass ends with a chunk.
 class RowExamples : public ExampleSource {
  public:
   RowExamples(const std::vector<Conversation>& rows, const AnswerFormat& format, uint64_t size,
@@ -49,8 +49,8 @@ class RowExamples : public ExampleSource {
   const uint64_t size_, seed_;
 };
 
-// Takes the rows of so many prompts, or of one more row's, out of `rows`: all rows of a prompt stay
-// together, and which prompts are taken hangs on their texts alone. InputError where none is left.
+// Takes at least `count` rows out of `rows` and returns them. All rows of a prompt stay together, and
+// the choice of prompts depends on their texts alone. Throws InputError if no row is left.
 std::vector<Conversation> hold_out(std::vector<Conversation>& rows, size_t count);
 
-}  // namespace kw
+}  // namespace kw::train

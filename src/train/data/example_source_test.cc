@@ -8,7 +8,7 @@
 #include "formats/base/error.h"
 #include "train/run/test_run.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 std::vector<Conversation> numbered(int count, int prompts) {
@@ -64,4 +64,4 @@ TEST(HeldOut, RowsOfAPromptStayTogether) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

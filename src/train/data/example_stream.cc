@@ -11,7 +11,7 @@
 #include "synth/skeleton/random.h"
 #include "train/step/streams.h"
 
-namespace kw {
+namespace kw::train {
 ExampleStream::ExampleStream(const std::vector<ExampleSource*>& sources, Options options,
                              Place from)
     : options_(options), place_(from), wanted_(from.chunk) {
@@ -39,8 +39,8 @@ ExampleStream::Chunk ExampleStream::make(ExampleSource& source, uint64_t chunk) 
 
 void ExampleStream::make_chunks(std::stop_token stop, ExampleSource& source, uint64_t first,
                                 uint64_t stride) {
-  // Pairs can wait, the thread that has a GPU to feed cannot: this one, and those that it starts,
-  // give way (Linux has a nice value for each thread).
+  // This thread, and those that it starts, give way to the thread that feeds a GPU (Linux has a
+  // nice value for each thread).
   setpriority(PRIO_PROCESS, 0, 10);
   try {
     for (uint64_t chunk = first; !stop.stop_requested(); chunk += stride) {
@@ -57,7 +57,7 @@ void ExampleStream::make_chunks(std::stop_token stop, ExampleSource& source, uin
   }
 }
 
-// False when it was stopped first.
+// Opens the next chunk; returns false if it was stopped before.
 bool ExampleStream::open_next(const std::atomic<bool>& stop) {
   const Timed timed(waited_);
   std::unique_lock lock(mutex_);
@@ -105,4 +105,4 @@ std::vector<Example> ExampleStream::next(size_t tokens, const std::atomic<bool>&
   }
 }
 
-}  // namespace kw
+}  // namespace kw::train

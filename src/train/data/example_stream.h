@@ -1,10 +1,10 @@
-// Examples without end, made while the model learns of earlier ones. They come in chunks, each of
-// which is shuffled by its number. So the order hangs on the seed alone, and a place in it is two
-// numbers: a run goes on from where it was stopped.
+// An endless stream of examples, made while the model learns from earlier ones. They come in
+// chunks, and each chunk is shuffled by its number. So the order depends on the seed alone, and a
+// place in it is two numbers, from which a stopped run goes on.
 //
-// Borrows everything. Each source has a thread of its own and makes every so-manieth chunk: of the
-// teacher's pairs, with two or three, one draws and writes kernels while another waits for what is
-// recorded.
+// Borrows everything. Each of N sources has a separate thread and makes every N-th chunk. With two
+// or three sources of the teacher's pairs, one draws and writes kernels while another waits for
+// recordings.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 #include "train/data/example_source.h"
 
-namespace kw {
+namespace kw::train {
 
 class ExampleStream {
  public:
@@ -27,24 +27,25 @@ class ExampleStream {
   };
   struct Options {
     size_t longest = 4096;  // tokens; longer examples are left out
-    size_t ahead = 2;       // chunks of each source that wait
+    size_t ahead = 2;       // finished chunks of each source that may wait
     uint64_t seed = 1;      // of the order
   };
 
-  // `sources` make the same chunks, one or more.
+  // Takes one or more sources, all of which make the same chunks.
   ExampleStream(const std::vector<ExampleSource*>& sources, Options options, Place from);
   ~ExampleStream();
   ExampleStream(const ExampleStream&) = delete;
   ExampleStream& operator=(const ExampleStream&) = delete;
 
-  // The next examples, of so many tokens at most; one at least, none when `stop` is set meanwhile.
-  // Throws what the making of chunks threw, InputError where a hundred chunks give no example.
+  // Returns the next examples: at most `tokens` tokens, but at least one example, or none if `stop`
+  // is set meanwhile. Rethrows what a source threw. Throws InputError if a hundred chunks give no
+  // example.
   std::vector<Example> next(size_t tokens, const std::atomic<bool>& stop);
   Place place() const { return place_; }
-  // Of all so far.
+  // Counts of all examples so far.
   int64_t examples() const { return examples_; }
   int64_t too_long() const { return too_long_; }
-  int64_t unrecorded() const { return unrecorded_; }  // programs: a fault of the machine
+  int64_t unrecorded() const { return unrecorded_; }  // programs; a fault of the machine
   double waited_seconds() const { return waited_; }
 
  private:
@@ -65,9 +66,9 @@ class ExampleStream {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<uint64_t, Chunk> ready_;  // by number
-  uint64_t wanted_;                  // the number of the next
+  uint64_t wanted_;                  // the number of the next chunk
   std::exception_ptr failed_;
   std::vector<std::jthread> makers_;
 };
 
-}  // namespace kw
+}  // namespace kw::train

@@ -6,14 +6,14 @@
 #include "formats/base/timed.h"
 #include "teacher/teacher.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Windows that a kernel writes out one by one can make an answer several times as long as others to
-// the same program, for a small gain: so many times `schedules` are looked at, and those dropped
-// that are longer than the shortest by more than this.
+// A kernel that unrolls its windows can be several times as long as other answers to the program,
+// for a small gain. So more schedules are looked at than are asked for, and those that are longer
+// than the shortest by more than this factor are dropped.
 constexpr int kWays = 3;
 constexpr double kLongestShare = 1.5;
 
@@ -73,4 +73,4 @@ std::vector<Pair> PairSource::make(uint64_t begin, uint64_t end) {
   return out;
 }
 
-}  // namespace kw
+}  // namespace kw::train

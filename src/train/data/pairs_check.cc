@@ -4,7 +4,7 @@
 #include <cctype>
 #include <sstream>
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 // "BLOCK_M=128" and "BLOCK_M=64" are one kind.
@@ -21,7 +21,7 @@ std::string without_numbers(const std::string& text) {
   return out;
 }
 
-// What stands behind `name: ` in a line of a plan, up to the next field.
+// Returns the text after `name: ` in a line of a plan, up to the next field.
 std::string field(const std::string& line, const std::string& name) {
   const size_t begin = line.find(name + ": ");
   if (begin == std::string::npos) return "";
@@ -35,7 +35,7 @@ std::string cell_of(const Pair& pair) {
   std::string out = pair.operators + " |";
   std::istringstream lines(pair.plan);
   for (std::string line; std::getline(lines, line);) {
-    if (field(line, "family").empty()) continue;  // what is said of all of them
+    if (field(line, "family").empty()) continue;  // a line about all parts
     out += " " + field(line, "family") + " " + without_numbers(field(line, "tiling"));
   }
   return out;
@@ -68,7 +68,7 @@ void PairCheck::check(const std::vector<Pair>& pairs, uint64_t seed) {
     if (!found.judged) {
       ++verdicts_.not_judged;
       ++verdicts_.why_not[found.reason];
-      --taken_[cell_of(pair)];  // another of its cell may be
+      --taken_[cell_of(pair)];  // so that another pair of its cell is judged
       continue;
     }
     auto& [right, all] = verdicts_.cells[cell_of(pair)];
@@ -102,4 +102,4 @@ Json to_json(const PairVerdicts& verdicts) {
           {"failures", verdicts.failures}};
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -5,7 +5,7 @@
 
 #include "train/run/test_machine.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 TEST(PairCheckOnProcesses, RightAndWrongOnesAreToldApart) {
@@ -78,4 +78,4 @@ TEST(PairCheck, EnoughOfACellIsEnough) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

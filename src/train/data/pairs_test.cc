@@ -16,7 +16,7 @@
 #include "train/data/answer_format.h"
 #include "train/run/test_machine.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 class PairsOnProcesses : public testing::Test {
@@ -137,4 +137,4 @@ TEST_F(PairsOnProcesses, AreWrittenInTokensThatTheEmbeddedModelKnows) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

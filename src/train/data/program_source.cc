@@ -16,25 +16,26 @@
 #include "synth/draw/drawn_program.h"
 #include "train/step/streams.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 constexpr uint64_t kValidation = 0x76616c6964617465;  // any number but 0
 constexpr size_t kTextsOfJob = 16;
 constexpr std::chrono::milliseconds kDeadline{120'000};
 
-// Of a level and a window: skeletons of any split, in parts that threads share, take 4 to 10
-// seconds of one core in vain. A full-size program of 40 operators takes 6000 of them in the mean,
-// so that enough have been found after a second.
+// The number of skeletons that are tried for a level and a window, in parts that threads share. If
+// none fits, they take 4 to 10 seconds of one core. A full-size program of 40 operators takes 6000
+// of them on average, so that enough are found after a second.
 constexpr int64_t kTriedSkeletons = 1'000'000;
 constexpr size_t kParts = 4;
-// So many programs are enough. With fewer, one of the split would take minutes, or be given up:
-// of 40 operators one in eight is for training, and one in 150 for validation.
+// The number of programs that is enough. With fewer, drawing one of the split would take minutes or
+// be given up. Among programs of 40 operators one in eight is for training, and one in 150 for
+// validation.
 constexpr int kOfTraining = 4, kOfOthers = 48;
 
 std::string power_text(double x) { return "2^" + std::to_string(std::lround(std::log2(x))); }
 
-// What cannot be found.
+// Returns a description, for messages, of programs that cannot be found.
 std::string description(const SynthOptions& options) {
   return "programs of " + std::to_string(options.level) +
          " operators (data.levels, data.operators) with " + power_text(options.limits.low_flops) +
@@ -70,7 +71,7 @@ void check_drawable(const ProgramOptions& options) {
       tried.synth = synth_options(options, level, limits);
       const bool common = tried.synth.split.value_or(Split::kTrain) == Split::kTrain;
       tried.enough = common ? kOfTraining : kOfOthers;
-      tried.synth.split.reset();  // else most are drawn in vain, whatever their sizes
+      tried.synth.split.reset();  // else the split refuses most of them, whatever their sizes
     }
   }
   in_parallel(all.size() * kParts, threads_of(options.threads), [&](size_t i) {
@@ -129,7 +130,7 @@ size_t ProgramSource::choose_level(uint64_t index) const {
   if (options_.weights.empty()) return random.below(options_.levels.size());
   const double all = std::accumulate(options_.weights.begin(), options_.weights.end(), 0.0);
   double left = random.uniform() * all;
-  size_t last = 0;  // rounding must not give a level of no weight
+  size_t last = 0;  // so that rounding never gives a level without weight
   for (size_t i = 0; i < options_.weights.size(); ++i) {
     if (options_.weights[i] <= 0) continue;
     last = i;
@@ -187,4 +188,4 @@ void ProgramSource::record(std::vector<DrawnProgram>& drawn) {
   }
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -1,7 +1,7 @@
-// Programs drawn from a seed and recorded as tasks: what pairs are made of, and what reinforcement
-// learning asks about. A program of level 2 and above is of one split; one of level 1 is in all of
-// them, so that other programs of level 1 need another seed (validation_seed). The same seed gives
-// the same programs on any machine, in any order, however many threads draw them.
+// Programs drawn from a seed and recorded as tasks, for pairs and for reinforcement learning. A
+// program of level 2 or above is in one split. A program of level 1 is in all splits, so other
+// programs of level 1 need another seed (validation_seed). A seed gives the same programs on any
+// machine, in any order and by any number of threads.
 #pragma once
 
 #include <cstdint>
@@ -19,33 +19,34 @@
 #include "worker/jobs.h"
 #include "worker/worker_pool.h"
 
-namespace kw {
+namespace kw::train {
 
 struct ProgramOptions {
   uint64_t seed = 1;
-  std::vector<int> levels = {1};  // of which each program has one
-  std::vector<double> weights;    // how likely each level is; empty: each as likely
+  std::vector<int> levels = {1};  // each program has one of these
+  std::vector<double> weights;    // how likely each level is; empty: all are equally likely
   DType dtype = DType::kFloat32;
   std::vector<const SynthOperator*> operators = pointers(csp_dag_operators());
-  // Limits of sizes, of which each program has one, each as likely: full size, small twins.
+  // Windows of sizes: each program has one of them, and all are equally likely.
   std::vector<DimsLimits> limits = {{}};
-  Split split = Split::kTrain;  // that programs of level 2 and above are of
-  int threads = 0;              // that draw; 0: one for each core
+  Split split = Split::kTrain;  // the split of programs of level 2 and above
+  int threads = 0;              // threads that draw; 0: one for each core
 };
 
-// InputError where programs of one of the levels have no sizes in one of the windows, or so seldom
-// that those of the split cannot be drawn, as far as some seconds of draws can tell: a run would
-// draw for minutes before it found out, which may be when its curriculum gets there.
+// Throws InputError if some level has programs in some window never, or too seldom to draw those of
+// the split, as far as some seconds of draws can tell. A run would otherwise find out later, after
+// minutes of draws, when its curriculum reaches that level.
 void check_drawable(const ProgramOptions& options);
 
-// How programs of one level and window are drawn. Those of one operator are in every split.
+// Returns how programs of one level and window are drawn. Those of one operator are in every split.
 SynthOptions synth_options(const ProgramOptions& options, int level, const DimsLimits& limits);
 
-// Another seed, for programs that those of `seed` are not.
+// Returns another seed, whose programs differ from those of `seed`.
 uint64_t validation_seed(uint64_t seed);
 
-// The number that names in a program's text and its answers begin with: what is learned is to copy
-// names. One number for values and kernels, so that equal answers have equal texts.
+// Returns the number that names in a program's text and its answers begin with, so that the model
+// learns to copy names. Values and kernels share the number, so that equal answers have equal
+// texts.
 int first_name(uint64_t seed, uint64_t index);
 
 struct DrawnProgram {
@@ -53,24 +54,24 @@ struct DrawnProgram {
   int level = 1;
   std::string operators, text;  // "Conv2d, ReLU"; the model file
   bool only_views = false;      // it computes nothing
-  std::optional<Task> task;     // its whole forward program as one fragment; none: not recorded
+  std::optional<Task> task;     // the whole forward program as one fragment; empty: not recorded
 };
 
-// Calls work(i) for each i below `count`, from so many threads. Throws what one of them threw.
+// Calls work(i) for each i below `count`, from `threads` threads. Rethrows what a call threw.
 void in_parallel(size_t count, int threads, const std::function<void(size_t)>& work);
 
 // Borrows pool and profile. One thread.
 class ProgramSource {
  public:
-  // InputError where no level is asked for.
+  // Throws InputError if no level is asked for.
   ProgramSource(ProgramOptions options, WorkerPool& pool, const DeviceProfile& profile);
-  // The programs [begin, end), in order.
+  // Returns the programs [begin, end), in order, without tasks.
   std::vector<DrawnProgram> draw(uint64_t begin, uint64_t end) const;
   // Fills in their tasks. No other job of the pool may be under way.
   void record(std::vector<DrawnProgram>& drawn);
   const ProgramOptions& options() const { return options_; }
-  int64_t unrecorded() const { return unrecorded_; }  // a fault of the machine or of synthesis
-  // Why the first that was not recorded was not; empty where there is none.
+  int64_t unrecorded() const { return unrecorded_; }  // by a fault of machine or synthesis
+  // Returns why the first unrecorded program was not recorded; empty if all were.
   const std::string& first_fault() const { return first_fault_; }
 
  private:
@@ -83,4 +84,4 @@ class ProgramSource {
   std::string first_fault_;
 };
 
-}  // namespace kw
+}  // namespace kw::train

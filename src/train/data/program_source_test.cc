@@ -7,7 +7,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 ProgramOptions options_of(std::vector<int> levels, double log_low, double log_high,
@@ -56,4 +56,4 @@ TEST(Drawable, HangsOnTheSplit) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

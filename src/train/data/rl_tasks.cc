@@ -7,10 +7,10 @@
 #include "synth/skeleton/random.h"
 #include "train/step/streams.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
-constexpr int64_t kMostPassedOver = 500;  // in a row
+constexpr int64_t kMostPassedOver = 500;  // programs skipped in a row
 
 }  // namespace
 
@@ -63,7 +63,7 @@ RlTaskSource::Found RlTaskSource::find(size_t count, uint64_t place,
   int64_t passed_over = 0;
   while (out.tasks.size() < count && !stop_) {
     uint64_t begin = out.place, missing = count - out.tasks.size();
-    if (options_.programs > 0) {  // up to the last of them
+    if (options_.programs > 0) {  // the part up to the last of them
       begin %= options_.programs;
       missing = std::min(missing, options_.programs - begin);
     }
@@ -86,4 +86,4 @@ RlTaskSource::Found RlTaskSource::find(size_t count, uint64_t place,
   return out;
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -1,10 +1,10 @@
-// Tasks for reinforcement learning: programs drawn from a seed as program_source.h has them, each
-// as the prompt that a model reads and the task that its answer is judged against. What cannot be
-// recorded, computes nothing, is no fair task or has too long a prompt is passed over, so that what
-// is taken hangs on seed, weights and place alone.
+// Tasks for reinforcement learning: programs drawn from a seed (program_source.h), each with the
+// prompt that a model reads and the task that its answer is judged against. Programs are skipped if
+// they cannot be recorded, compute nothing, are no fair task or have too long a prompt. So the
+// tasks depend on seed, weights and place alone.
 //
-// Borrows everything. One thread; another one, which all that share a pool have in common and which
-// outlives that pool, does the work.
+// Borrows everything. One thread calls it. Another thread does the work: all users of a pool share
+// that thread, and it outlives the pool.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 #include "train/data/program_source.h"
 #include "worker/work_thread.h"
 
-namespace kw {
+namespace kw::train {
 
 struct RlTask {
   uint64_t index = 0;  // of the program
@@ -30,33 +30,34 @@ struct RlTask {
 
 struct RlTaskOptions {
   size_t longest_prompt = 2048;  // tokens
-  uint64_t programs = 0;         // over and over these; 0: ever new ones
+  uint64_t programs = 0;         // the programs that are repeated; 0: always new ones
 };
 
 struct RlTaskCounts {
-  int64_t programs = 0;  // that were looked at; of these,
-  int64_t unrecorded = 0, unfair = 0, too_long = 0;
+  int64_t programs = 0;                              // all that were looked at
+  int64_t unrecorded = 0, unfair = 0, too_long = 0;  // those of them that were skipped, by reason
 };
 
 class RlTaskSource {
  public:
-  // Whether a program is a fair task, its values drawn by a seed; empty: all are.
+  // Returns whether a program is a fair task, with values drawn by a seed; empty: all are.
   using IsFair = std::function<bool(const Task& task, uint64_t seed)>;
 
   RlTaskSource(ProgramOptions programs, RlTaskOptions options, const AnswerFormat& format,
                WorkThread& thread, WorkerPool& pool, const DeviceProfile& profile, IsFair is_fair,
                const std::atomic<bool>& stop);
-  ~RlTaskSource();  // waits for what was begun: one program at most where the run is to stop
+  ~RlTaskSource();  // waits for what was begun; for one program at most if the run is to stop
   RlTaskSource(const RlTaskSource&) = delete;
   RlTaskSource& operator=(const RlTaskSource&) = delete;
 
   struct Found {
     std::vector<RlTask> tasks;
     RlTaskCounts counts;
-    uint64_t place = 0;  // behind the last program that was looked at
+    uint64_t place = 0;  // the program after the last one that was looked at
   };
-  // The next tasks, of programs from number `place` on. `weights` says how likely each of the
-  // levels is. InputError where hundreds in a row are passed over. Fewer where the run is to stop.
+  // Returns the next tasks, of programs from number `place` on. `weights` says how likely each
+  // level is. The future throws InputError if hundreds of programs in a row are skipped. There are
+  // fewer tasks if the run is to stop.
   std::future<Found> begin(size_t count, uint64_t place, std::vector<double> weights);
   Found next(size_t count, uint64_t place, const std::vector<double>& weights) {
     return begin(count, place, weights).get();
@@ -76,4 +77,4 @@ class RlTaskSource {
   const std::atomic<bool>& stop_;
 };
 
-}  // namespace kw
+}  // namespace kw::train

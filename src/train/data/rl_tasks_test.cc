@@ -9,7 +9,7 @@
 #include "train/run/test_machine.h"
 #include "train/run/test_run.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 class RlTasksOnProcesses : public testing::Test {
@@ -110,4 +110,4 @@ TEST_F(RlTasksOnProcesses, OfAFixedNumberComeAgain) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

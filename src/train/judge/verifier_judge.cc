@@ -6,12 +6,12 @@
 
 #include "policy/chat/prompt.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of an autotuned answer: each is built and judged.
+// The most configurations of an autotuned answer; each is built and judged.
 constexpr size_t kConfigurationsOfAnswer = 8;
 
 double seconds_of_building(const Verdict& verdict) {
@@ -113,4 +113,4 @@ JudgeReport VerifierJudge::judge(const std::vector<AnswerToJudge>& answers, uint
   return out;
 }
 
-}  // namespace kw
+}  // namespace kw::train

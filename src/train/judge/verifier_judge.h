@@ -1,14 +1,18 @@
-// The judge that counts: each answer is built and verified like any stranger's candidate, on the
-// whole program as a fragment of which no PyTorch operator may be left that computes.
+// The judge of a real run: each answer is built and verified like a stranger's candidate. The task
+// is the whole program as one fragment, and no computing PyTorch operator may be left in the
+// answer.
 //
-// valid: it loads, records, compiles and does the work itself (the stages up to coverage). correct:
-// it is accepted. speedup: over eager PyTorch, the lower end of its interval, where times are
-// measured. Where they are not, a right answer counts as fast as eager, 1: with 0, "not timed",
-// rewards of speed (objectives.h) would be those of wrong answers.
+// - valid: it loads, records, compiles and does the work in its kernels (the stages up to
+// coverage).
+// - correct: it is accepted.
+// - speedup: over eager PyTorch, the lower end of its interval. Without timing, a right answer
+// counts
+//   as fast as eager (1). With 0, "not timed", it would get the speed reward of a wrong answer
+//   (objectives.h).
 //
-// An answer to a task that zeros or another answer would pass for too (Verdict::degenerate) is not
-// judged. Deadlines of building and of trials are an answer's own: one that hangs is rejected, and
-// the others wait for nothing.
+// An answer is not judged if zeros or another answer would pass too (Verdict::degenerate). Each
+// answer has separate deadlines for building and trials: one that hangs is rejected, and the others
+// do not wait for it.
 //
 // Owns its workers, which live as long as it does, and borrows the executor.
 #pragma once
@@ -16,16 +20,16 @@
 #include "train/judge/judge.h"
 #include "verify/batch/batch.h"
 
-namespace kw {
+namespace kw::train {
 
 struct VerifierJudgeOptions {
   int jobs = 0;                                   // threads that build; 0: one for each core
-  int trials = 0;                                 // of VerifyOptions
-  bool time = true;                               // right answers, on a GPU
+  int trials = 0;                                 // as in VerifyOptions
+  bool time = true;                               // whether right answers are timed, on a GPU
   double build_seconds = 20, trial_seconds = 10;  // deadlines of one answer
 };
 
-// What a verdict says of an answer. `timed`: right answers are timed.
+// Returns the judgement that follows from a verdict. `timed` says whether right answers are timed.
 Judgement judgement_of(const Verdict& verdict, bool timed);
 
 class VerifierJudge : public Judge {
@@ -45,4 +49,4 @@ class VerifierJudge : public Judge {
   JudgingCrew crew_;
 };
 
-}  // namespace kw
+}  // namespace kw::train

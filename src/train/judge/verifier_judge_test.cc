@@ -7,7 +7,7 @@
 #include "train/data/program_source.h"
 #include "train/run/test_machine.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 constexpr const char* kModel = R"(import torch
@@ -182,4 +182,4 @@ TEST(JudgementOf, SpeaksOfTheVerdict) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

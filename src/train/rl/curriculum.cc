@@ -3,7 +3,7 @@
 #include "formats/base/error.h"
 #include "verify/verdict/intervals.h"
 
-namespace kw {
+namespace kw::train {
 
 double lower_bound_of(const HeldOut& found) {
   if (found.judged == 0) return 0;
@@ -65,4 +65,4 @@ void Curriculum::restore(const Json& state) {
                    ", which is none of the curriculum's");
 }
 
-}  // namespace kw
+}  // namespace kw::train

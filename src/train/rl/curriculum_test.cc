@@ -6,7 +6,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 using Step = Curriculum::Step;
@@ -90,4 +90,4 @@ TEST(Curriculum, GoesOnFromItsState) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

@@ -5,7 +5,7 @@
 #include "formats/base/error.h"
 #include "train/step/sft_step.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 std::vector<Example> texts_of(const std::vector<SampledGroup>& groups) {
@@ -23,7 +23,7 @@ std::vector<Example> texts_of(const std::vector<SampledGroup>& groups) {
   return out;
 }
 
-// What the objective looks at, with log-probabilities by text in the order of the groups.
+// Returns the objective's view of the groups. Log-probabilities are by text, in the groups' order.
 std::vector<Group> rollouts(const std::vector<SampledGroup>& groups,
                             const std::vector<std::vector<double>>& log_p,
                             const std::vector<std::vector<double>>& reference_log_p) {
@@ -111,9 +111,9 @@ UpdateReport update(const Transformer& model, const Transformer* reference,
                   optimizer.accumulate(model.parameters());
                   learned = true;
                 });
-  // Where no answer teaches anything there is no step: momentum alone would move the model.
+  // If no answer teaches anything there is no step, as momentum alone would move the model.
   if (learned) out.norm = optimizer.step(rate);
   return out;
 }
 
-}  // namespace kw
+}  // namespace kw::train

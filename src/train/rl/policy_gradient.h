@@ -1,6 +1,6 @@
-// One update of reinforcement learning: answers that were sampled and judged, an objective that
-// says how much each of their tokens is to become likelier (objectives.h), and one step of the
-// optimizer. Borrows model, reference and optimizer. One thread.
+// One update of reinforcement learning. An objective (objectives.h) says how much likelier each
+// token of the sampled and judged answers should become, and the optimizer makes one step. Borrows
+// model, reference and optimizer. One thread.
 #pragma once
 
 #include <functional>
@@ -11,13 +11,13 @@
 #include "train/step/optimizer.h"
 #include "train/step/packing.h"
 
-namespace kw {
+namespace kw::train {
 
-// An answer as it was sampled: `text.answer` is where it begins behind its prompt.
+// An answer as it was sampled. `text.answer` is the index of its first token, after the prompt.
 struct Sampled {
   Example text;
-  std::vector<float> log_p;   // of the answer's tokens, under the model that sampled them
-  std::vector<bool> is_plan;  // likewise
+  std::vector<float> log_p;   // by token of the answer, under the model that sampled it
+  std::vector<bool> is_plan;  // by token of the answer
   Judged judged;
 };
 using SampledGroup = std::vector<Sampled>;  // answers to one prompt
@@ -26,27 +26,27 @@ using Objective = std::function<ObjectiveResult(const std::vector<Group>&)>;
 
 struct UpdateOptions {
   size_t row = 4096;        // places of a row that texts are packed into
-  size_t rows_at_once = 8;  // rows of a part, one part after another in memory
-  double temperature = 1;   // that answers were sampled at; log-probabilities are those at it
+  size_t rows_at_once = 8;  // rows of a part; one part at a time is in memory
+  double temperature = 1;   // of the sampling, and of all log-probabilities
 };
 
 struct UpdateReport {
   double loss = 0, kl = 0, clipped = 0;  // ObjectiveResult's
-  // How far the model has gone from the one that wrote the answers: the mean over their tokens of
-  // log p_old - log p, in nats, an estimate of KL(old, now). Near 0 in the first update of a batch.
+  // The distance from the model that wrote the answers: the mean over their tokens of
+  // log p_old - log p, in nats, which estimates KL(old, now). Near 0 in a batch's first update.
   double drift = 0;
-  double norm = 0;     // of all gradients, before they were cut down
+  double norm = 0;     // of all gradients, before clipping
   int64_t tokens = 0;  // of the answers
 };
 
-// Log-probabilities of each answer's tokens under a model, by text.
+// Returns the log-probabilities of each answer's tokens under a model, by text.
 std::vector<std::vector<double>> answer_log_p(const Transformer& model,
                                               const std::vector<Example>& texts,
                                               const UpdateOptions& options);
 
-// `reference` holds the model back where the objective wants one; else null.
+// Makes one update. `reference` is the model that the KL is counted from, or null without one.
 UpdateReport update(const Transformer& model, const Transformer* reference,
                     ParameterOptimizer& optimizer, const std::vector<SampledGroup>& groups,
                     const Objective& objective, double rate, const UpdateOptions& options);
 
-}  // namespace kw
+}  // namespace kw::train

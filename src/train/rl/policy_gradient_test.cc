@@ -10,7 +10,7 @@
 #include "train/run/test_run.h"
 #include "train/step/adamw.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 constexpr int64_t kWords = 12;
@@ -196,4 +196,4 @@ TEST(Update, RefusesAnswersWithoutTheirLogProbabilities) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

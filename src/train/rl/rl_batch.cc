@@ -8,7 +8,7 @@
 #include "synth/skeleton/random.h"
 #include "train/step/streams.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 constexpr size_t kLongestReason = 60;
@@ -114,7 +114,7 @@ BatchSummary summarise(const RlBatch& batch, const RlObjectiveOptions& options) 
 
 namespace {
 
-// "NameError", where a reason names an error of Python's or Triton's; else nothing.
+// Returns an error of Python or Triton that a reason names, such as "NameError", or nothing.
 std::string error_in(const std::string& reason) {
   const auto is_name = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
@@ -149,4 +149,4 @@ std::string kind_of_reason(const std::string& stage, const std::string& reason) 
   return (stage.empty() ? "not judged" : stage) + ": " + kind;
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -6,10 +6,10 @@
 #include "synth/skeleton/random.h"
 #include "train/step/streams.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
-constexpr int64_t kHeldOutStep = -1;  // whose numbers answers to held-out tasks are drawn by
+constexpr int64_t kHeldOutStep = -1;  // gives the seeds of answers to held-out tasks
 
 }  // namespace
 
@@ -26,7 +26,7 @@ std::optional<RlBatch> RlBatchMaker::next(const std::vector<double>& weights,
     batch->report = judged(*batch);
     return batch;
   }
-  if (!judging_.valid()) {  // the first one
+  if (!judging_.valid()) {  // the first batch
     auto batch = sample(weights, phases);
     if (!batch) return {};
     begin_judging(std::move(*batch));
@@ -73,7 +73,7 @@ std::future<RlTaskSource::Found> RlBatchMaker::begin_drawing(const std::vector<d
   return parts_.tasks.begin(static_cast<size_t>(config_.prompts), drawn_to_, weights);
 }
 
-// With overlap those behind them are begun to be drawn.
+// Returns the next tasks. With overlap it also begins to draw the tasks that follow.
 RlTaskSource::Found RlBatchMaker::next_tasks(const std::vector<double>& weights) {
   parts_.show("drawing tasks");
   if (!drawing_.valid()) drawing_ = begin_drawing(weights);
@@ -101,7 +101,7 @@ std::optional<RlBatch> RlBatchMaker::sample(const std::vector<double>& weights,
   return out;
 }
 
-// Answers to the batch's tasks; false where the run is to stop.
+// Samples answers to the batch's tasks; returns false if the run is to stop.
 bool RlBatchMaker::generate(RlBatch& batch, const std::string& what) {
   const SamplingOptions options{static_cast<int64_t>(batch.answers), config_.max_tokens,
                                 config_.temperature};
@@ -123,4 +123,4 @@ bool RlBatchMaker::generate(RlBatch& batch, const std::string& what) {
   return true;
 }
 
-}  // namespace kw
+}  // namespace kw::train

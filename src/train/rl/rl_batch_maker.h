@@ -1,8 +1,8 @@
-// Makes the batches of a run: draws tasks, samples answers, has them judged. With overlap the next
-// batch is drawn and sampled while one is judged.
+// Makes the batches of a run: draws tasks, samples answers and has them judged. With overlap the
+// next batch is drawn and sampled while one is judged.
 //
-// Borrows everything. One thread, which alone uses the model; with overlap another one waits for
-// the judge, and has ended when this has.
+// Borrows everything. Only the calling thread uses the model. With overlap another thread waits for
+// the judge; the destructor waits for that thread.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 #include "train/rl/rl_config.h"
 #include "train/rl/rl_report.h"
 
-namespace kw {
+namespace kw::train {
 
 class RlBatchMaker {
  public:
@@ -25,13 +25,13 @@ class RlBatchMaker {
     RlTaskSource& tasks;
     Judge& judge;
     const std::atomic<bool>& stop;
-    std::function<void(const std::string&)> show;  // what is done now
+    std::function<void(const std::string&)> show;  // shows what is done now
   };
-  // The first batch is for `step`, of tasks from `place` on.
+  // Begins with the batch for `step`, of tasks from `place` on.
   RlBatchMaker(const RlConfig& config, Parts parts, int64_t step, uint64_t place);
 
-  // The next batch, sampled and judged; nothing where the run is to stop. `weights` of the levels
-  // are those of the batch that is drawn next. What was done or waited for is added to `phases`.
+  // Returns the next batch, sampled and judged, or nothing if the run is to stop. The levels'
+  // `weights` are for the batch that is drawn next. Adds the time of each phase to `phases`.
   std::optional<RlBatch> next(const std::vector<double>& weights, PhaseSeconds& phases);
   // One answer to each of these held-out tasks, by the same numbers each time; judged.
   std::optional<RlBatch> ask(const std::vector<RlTask>& tasks);
@@ -52,4 +52,4 @@ class RlBatchMaker {
   std::future<RlBatch> judging_;  // last, so that its thread ends before what it uses
 };
 
-}  // namespace kw
+}  // namespace kw::train

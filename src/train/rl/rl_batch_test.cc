@@ -6,7 +6,7 @@
 
 #include "train/run/test_run.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 Judgement right(double speedup) { return {Judged{true, true, speedup}, "", ""}; }
@@ -122,4 +122,4 @@ TEST(AnswerSeeds, AreTheirOwn) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

@@ -6,7 +6,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 constexpr double kLot = 1e9;
@@ -82,7 +82,7 @@ void describe(Settings& s, RlConfig& c) {
   s.add("judge.trial_seconds", c.trial_seconds, "that a trial of an answer may take", 0.1, 3600);
   s.add("judge.opinion_url", c.opinion_url,
         "of an OpenAI-compatible endpoint whose model is asked about right answers; those that it "
-        "calls no kernel of their own are not valid (docs/judge.md)");
+        "calls no kernel of their own are not valid (docs/review.md)");
   s.add("judge.opinion_model", c.opinion_model, "the model's name there");
   s.add("judge.opinion_key_env", c.opinion_key_env, "environment variable that holds the key");
   s.add("judge.opinion_concurrency", c.opinion_concurrency, "questions under way at once", 1, 1024);
@@ -143,4 +143,4 @@ CurriculumOptions curriculum_options(const RlConfig& config) {
   return out;
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -5,17 +5,17 @@
 #include "train/rl/rl_objective.h"
 #include "train/run/run_config.h"
 
-namespace kw {
+namespace kw::train {
 
 struct RlConfig : RunConfig {
   RlConfig() {
     kind = "rl";
-    log_low = {24}, log_high = {28};  // small twins of what is trained for
+    log_low = {24}, log_high = {28};  // small twins of the programs that it learns for
   }
 
-  int64_t log_elements = 26;  // of a task's largest tensor, a power of two
-  int64_t tasks = 0;          // programs that are gone over; 0: ever new ones
-  bool hygiene = true;        // tasks are examined
+  int64_t log_elements = 26;  // log2 of the elements of a task's largest tensor
+  int64_t tasks = 0;          // programs that are repeated; 0: always new ones
+  bool hygiene = true;        // whether tasks are examined
   int64_t longest_prompt = 1024;
 
   RlObjectiveOptions objective;
@@ -41,11 +41,13 @@ struct RlConfig : RunConfig {
   int64_t updates_per_step() const;
 };
 void describe(Settings& settings, RlConfig& config);
-// InputError for settings that do not go together.
+// Throws InputError for settings that contradict each other.
 void check(const RlConfig& config);
-// Of a split's tasks, whose tensors are bounded too: what only moves elements counts no FLOPs, and
-// would be as large as memory allows.
+// Returns whether the model is held to the one that the run starts from.
+inline bool has_reference(const RlConfig& config) { return config.objective.kl_weight > 0; }
+// Returns how the tasks of a split are drawn. Their tensors are bounded too: a program that only
+// moves elements counts no FLOPs, and would be as large as memory allows.
 ProgramOptions task_programs(const RlConfig& config, Split split);
 CurriculumOptions curriculum_options(const RlConfig& config);
 
-}  // namespace kw
+}  // namespace kw::train

@@ -10,10 +10,9 @@
 #include "train/run/checkpoint.h"
 #include "train/run/test_machine.h"
 #include "train/run/test_run.h"
-#include "train/step/adamw.h"
 #include "train/step/sft_step.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -39,26 +38,23 @@ void learn_by_heart(const RlConfig& config, const fs::path& folder) {
   from_nothing.tokenizer = kTestTokenizer;
   from_nothing.width = 64, from_nothing.layers = 2, from_nothing.heads = 4;
   from_nothing.inner = 192, from_nothing.context = 1024;
-  const RunTokenizer read = read_tokenizer(from_nothing, {});
-  const AnswerFormat format(read.tokenizer);
-  const Transformer model = make_model(from_nothing, read.tokenizer, format.end(), {});
+  const RunStart start = load_start(from_nothing, {.adam = {.decay = 0}}, {});
   PairOptions options{task_programs(config, Split::kTrain)};
   options.schedules = 1;
   std::vector<Example> examples;
   for (const Pair& pair : PairSource(options, test_pool(), test_profile()).make(0, 1)) {
-    examples.push_back(format.example(pair.prompt, pair.plan, pair.code));
+    examples.push_back(start.format.example(pair.prompt, pair.plan, pair.code));
     ASSERT_LE(examples.back().tokens.size(), 600u);
   }
   ASSERT_EQ(examples.size(), 1u);
-  AdamW adam(model.parameters(), {.decay = 0});
-  Replicas models(model);
+  Replicas models(start.model);
   double loss = 1;
   for (int step = 0; step < 400 && loss > 0.02; ++step) {
-    loss = sft_step(models, adam, examples, 1024, 1, 4e-3).loss;
+    loss = sft_step(models, *start.optimizer, examples, 1024, 1, 4e-3).loss;
   }
   ASSERT_LE(loss, 0.02);
-  model.save(folder, 1 << 30);
-  std::ofstream(folder / "tokenizer.json") << read.json;
+  start.model.save(folder, 1 << 30);
+  std::ofstream(folder / "tokenizer.json") << start.tokenizer_json;
 }
 
 TEST(RlEndToEndOnProcesses, RewardsAnswersThatAreRight) {
@@ -73,10 +69,11 @@ TEST(RlEndToEndOnProcesses, RewardsAnswersThatAreRight) {
   std::vector<std::string> lines;
   const RunProgress progress{[&](const std::string& line) { lines.push_back(line); }};
   Examiner examiner(test_pool(), test_executor(), test_profile());
-  const RlEnd end = run_rl(config, settings, base / "run", stop, progress, test_thread(),
-                           test_pool(), test_judge(), [&](const Task& task, uint64_t seed) {
-                             return examiner.examine(task, seed).flaw == Flaw::kNone;
-                           });
+  const auto is_fair = [&](const Task& task, uint64_t seed) {
+    return examiner.examine(task, seed).flaw == Flaw::kNone;
+  };
+  const RlEnd end = run_rl(config, settings, base / "run", stop, progress,
+                           {test_thread(), test_pool(), test_judge(), is_fair});
   EXPECT_TRUE(end.done);
   EXPECT_EQ(end.step, 2);
   EXPECT_EQ(lines.size(), 2u);
@@ -93,4 +90,4 @@ TEST(RlEndToEndOnProcesses, RewardsAnswersThatAreRight) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

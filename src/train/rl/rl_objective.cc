@@ -4,7 +4,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 using Reward = std::function<double(const Judged&)>;
@@ -32,7 +32,7 @@ ClippedOptions clipped_options(const RlObjectiveOptions& options) {
   return out;
 }
 
-// L = -mean of log p over the tokens of right answers.
+// Computes L = -mean of log p over the tokens of right answers.
 ObjectiveResult rejection_objective(const std::vector<Group>& groups) {
   ObjectiveResult out;
   double all = 0;
@@ -99,4 +99,4 @@ std::function<ObjectiveResult(const std::vector<Group>&)> make_objective(
   };
 }
 
-}  // namespace kw
+}  // namespace kw::train

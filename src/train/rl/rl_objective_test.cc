@@ -6,7 +6,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 Rollout rollout(bool valid, bool correct, double speedup, size_t tokens) {
@@ -92,4 +92,4 @@ TEST(RlObjective, RefusesWhatDoesNotGoTogether) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

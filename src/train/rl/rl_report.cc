@@ -6,7 +6,7 @@
 
 #include "train/rl/rl_batch.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 constexpr size_t kMostReasons = 20;
@@ -24,7 +24,7 @@ double share_of(const std::pair<int64_t, int64_t>& right_of_judged) {
          static_cast<double>(std::max<int64_t>(1, right_of_judged.second));
 }
 
-// The most frequent ones.
+// Returns the most frequent reasons.
 Json reasons_of(const BatchSummary& batch) {
   std::vector<std::pair<std::string, int64_t>> all(batch.reasons.begin(), batch.reasons.end());
   std::ranges::stable_sort(all, std::greater<>(), &std::pair<std::string, int64_t>::second);
@@ -133,4 +133,4 @@ std::string sparkline(const std::vector<double>& values, size_t most) {
   return out;
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -2,31 +2,23 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <memory>
 
 #include "formats/base/error.h"
 #include "formats/base/timed.h"
-#include "runtime/session.h"
-#include "synth/hygiene.h"
-#include "train/judge/opinion_judge.h"
-#include "train/judge/verifier_judge.h"
 #include "train/rl/rl_batch_maker.h"
 #include "train/rl/rl_report.h"
 #include "train/run/run_folder.h"
+#include "train/run/run_start.h"
 #include "train/run/train_log.h"
 #include "train/step/broken_steps.h"
-#include "train/step/placement.h"
-#include "worker/jobs.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kShownRewards = 60;
-constexpr int kOpinionSeconds = 120;  // for one, retries and all: a step waits for it
 
 RlTaskOptions task_options(const RlConfig& config, int64_t programs) {
   return {.longest_prompt = static_cast<size_t>(config.longest_prompt),
@@ -43,57 +35,51 @@ GeneratorOptions generator_options(const RlConfig& config, const Transformer& mo
   return {.rows = config.rows, .context = needed};
 }
 
+StartOptions start_options(const RlConfig& config) {
+  return {.adam = {.beta2 = config.beta2, .decay = config.decay, .clip = config.clip_norm},
+          .has_reference = has_reference(config)};
+}
+
 class RlRun {
  public:
   RlRun(const RlConfig& config, const Settings& settings, const fs::path& run,
-        const std::atomic<bool>& stop, const RunProgress& progress, WorkThread& drawing,
-        WorkerPool& pool, Judge& judge, const RlTaskSource::IsFair& is_fair)
+        const std::atomic<bool>& stop, const RunProgress& progress, const RlCrew& crew)
       : config_(config),
         stop_(stop),
         progress_(progress),
-        judge_(judge),
-        folder_(run, settings, start_of(config, config.objective.kl_weight > 0)),
+        judge_(crew.judge),
+        folder_(run, settings, fingerprint_of_start(config, has_reference(config))),
         from_(folder_.from()),
-        read_(read_tokenizer(config, from_)),
-        format_(read_.tokenizer),
-        model_(make_model(config, read_.tokenizer, format_.end(), from_)),
-        optimizer_(make_optimizer(
-            config, model_,
-            {.beta2 = config.beta2, .decay = config.decay, .clip = config.clip_norm}, from_)),
-        generator_(model_, read_.tokenizer, generator_options(config, model_)),
+        start_(load_start(config, start_options(config), from_)),
+        generator_(start_.model, start_.tokenizer, generator_options(config, start_.model)),
         profile_(device_profile(config.target)),
-        tasks_(task_programs(config, Split::kTrain), task_options(config, config.tasks), format_,
-               drawing, pool, profile_, is_fair, stop),
+        tasks_(task_programs(config, Split::kTrain), task_options(config, config.tasks),
+               start_.format, crew.drawing, crew.pool, profile_, crew.is_fair, stop),
         held_out_source_(task_programs(config, Split::kValidation), task_options(config, 0),
-                         format_, drawing, pool, profile_, is_fair, stop),
+                         start_.format, crew.drawing, crew.pool, profile_, crew.is_fair, stop),
         curriculum_(curriculum_options(config)),
-        objective_(make_objective(config.objective)) {
-    if (config.objective.kl_weight > 0) {
-      reference_.emplace(make_start(config, read_.tokenizer, format_.end()));
-    }
-  }
+        objective_(make_objective(config.objective)) {}
 
+  // Runs from the last checkpoint to the end.
   RlEnd go() {
     restore();
-    bool kept = true;
     try {
       evaluate_if_due();
       while (step_ < config_.steps && !curriculum_.ended() && !stop_) {
-        begin_step();
-        const auto batch = batches_->next(curriculum_.weights(), phases_);
-        if (!batch) break;
-        kept = false;
+        step_start_ = Clock::now();
+        phases_.clear();
+        const auto batch = batch_maker_->next(curriculum_.weights(), phases_);
+        if (!batch) break;  // stopped
         learn(*batch);
         if (broken_.now()) continue;
         evaluate_if_due();
-        kept = step_ % config_.checkpoint_every == 0 || step_ == config_.steps;
-        if (kept) keep();
+        if (step_ % config_.checkpoint_every == 0 || step_ == config_.steps) keep();
       }
-    } catch (const EnvironmentError&) {  // what was learned so far is not lost with it
-      if (!kept && !broken_.now()) keep();
+    } catch (const EnvironmentError&) {  // what was learned so far is not lost with the machine
+      if (!is_kept_ && !broken_.now()) keep();
       throw;
     }
-    if (!kept) keep();
+    if (!is_kept_) keep();
     return {step_, step_ >= config_.steps || curriculum_.ended()};
   }
 
@@ -106,24 +92,22 @@ class RlRun {
       curriculum_.restore(from_->state.at("curriculum"));
       progress_.line(folder_.goes_on_line());
     }
-    batches_.emplace(config_,
-                     RlBatchMaker::Parts{generator_, tasks_, judge_, stop_,
-                                         [this](const std::string& now) { show(now); }},
-                     step_, place_);
+    batch_maker_.emplace(config_,
+                         RlBatchMaker::Parts{generator_, tasks_, judge_, stop_,
+                                             [this](const std::string& now) { show(now); }},
+                         step_, place_);
     log_.emplace(folder_.path(), from_ ? step_ + 1 : 0);
   }
 
+  // Writes a checkpoint.
   void keep() {
     folder_.keep(
-        step_, model_, read_.json, *optimizer_,
+        step_, start_.model, start_.tokenizer_json, *start_.optimizer,
         {{"place", place_}, {"evaluated", evaluated_}, {"curriculum", curriculum_.state()}});
+    is_kept_ = true;
   }
 
-  void begin_step() {
-    start_ = Clock::now();
-    phases_.clear();
-  }
-
+  // Shows the state of the run: the last step, rewards so far, and what is done now.
   void show(const std::string& now) const {
     if (!progress_.live) return;
     progress_.live({last_line_,
@@ -134,19 +118,21 @@ class RlRun {
 
   // ---- Learning
 
+  // Updates the model by a batch, and reports the step.
   void learn(const RlBatch& batch) {
+    is_kept_ = false;
     StepReport report;
     report.level = curriculum_.level();
     {
       const Timed timed(phases_["update"]);
       show("learning");
-      report.learned = update_all(groups_of(batch, format_));
+      report.learned = update_all(groups_of(batch, start_.format));
     }
     ++step_;
     place_ = batch.place;
     report.step = step_;
     report.steps = config_.steps;
-    report.seconds = seconds_since(start_);
+    report.seconds = seconds_since(step_start_);
     report.phases = phases_;
     report.judge = batch.report.times;
     const BatchSummary summary = summarise(batch, config_.objective);
@@ -157,6 +143,7 @@ class RlRun {
     broken_.take(report.learned.norm, step_ == config_.steps, "rl.rate");
   }
 
+  // Updates the model by all groups, `epochs` times, `prompts_per_update` groups at a time.
   LearnReport update_all(const std::vector<SampledGroup>& groups) {
     LearnReport out;
     out.rate =
@@ -177,8 +164,8 @@ class RlRun {
   }
 
   UpdateReport update_one(const std::vector<SampledGroup>& groups, double rate) {
-    return update(model_, reference_ ? &*reference_ : nullptr, *optimizer_, groups, objective_,
-                  rate,
+    return update(start_.model, start_.reference ? &*start_.reference : nullptr, *start_.optimizer,
+                  groups, objective_, rate,
                   {.row = static_cast<size_t>(config_.row),
                    .rows_at_once = static_cast<size_t>(config_.rows_at_once),
                    .temperature = config_.temperature});
@@ -201,13 +188,14 @@ class RlRun {
     if (config_.validation > 0 && due && evaluated_ < step_) evaluate();
   }
 
-  // Nothing comes of it where the run is to stop meanwhile.
+  // Asks about held-out tasks and moves the curriculum. Leaves all as it is if the run is stopped
+  // meanwhile.
   void evaluate() {
     const auto start = Clock::now();
     const int level = curriculum_.level();
     const std::vector<RlTask>& tasks = held_out();
     if (stop_) return;
-    const auto batch = batches_->ask(tasks);
+    const auto batch = batch_maker_->ask(tasks);
     if (!batch) return;
     const BatchSummary summary = summarise(*batch, config_.objective);
     HeldOut found;
@@ -216,7 +204,7 @@ class RlRun {
       found.judged += right.second;
     }
     evaluated_ = step_;
-    if (found.judged == 0) {  // says nothing of the model
+    if (found.judged == 0) {  // which says nothing about the model
       progress_.line("held out: nothing could be judged");
       return;
     }
@@ -239,7 +227,8 @@ class RlRun {
     }
   }
 
-  // Of the curriculum's level; with all levels at once, of all of them.
+  // Returns held-out tasks of the curriculum's level, or of all levels if they are learned
+  // together.
   const std::vector<RlTask>& held_out() {
     if (held_out_level_ == curriculum_.level()) return held_out_;
     std::vector<double> weights = curriculum_.weights();
@@ -259,11 +248,7 @@ class RlRun {
   Judge& judge_;
   const RunFolder folder_;
   const std::optional<FoundCheckpoint>& from_;
-  const RunTokenizer read_;
-  const AnswerFormat format_;
-  const Transformer model_;
-  std::optional<Transformer> reference_;
-  const std::unique_ptr<ParameterOptimizer> optimizer_;
+  const RunStart start_;
   Generator generator_;
   const DeviceProfile profile_;
   RlTaskSource tasks_, held_out_source_;
@@ -271,81 +256,29 @@ class RlRun {
   const Objective objective_;
   std::optional<TrainLog> log_;
 
-  int64_t step_ = 0;        // batches learned from
-  uint64_t place_ = 0;      // of tasks, behind these
-  int64_t evaluated_ = -1;  // the last step at which held-out tasks were
+  int64_t step_ = 0;        // batches learned from so far
+  uint64_t place_ = 0;      // of the next task, after these batches
+  bool is_kept_ = true;     // whether a checkpoint holds all that was learned
+  int64_t evaluated_ = -1;  // the last step at which held-out tasks were asked about
   int held_out_level_ = -1;
   std::vector<RlTask> held_out_;
 
   BrokenSteps broken_;
-  Clock::time_point start_;
+  Clock::time_point step_start_;
   PhaseSeconds phases_;
   std::vector<double> rewards_;
   std::string last_line_, last_held_out_;
 
-  std::optional<RlBatchMaker> batches_;  // last: its threads use the others
+  std::optional<RlBatchMaker> batch_maker_;  // last: its threads use the others
 };
 
 }  // namespace
 
 RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& run,
-             const std::atomic<bool>& stop, const RunProgress& progress, WorkThread& drawing,
-             WorkerPool& pool, Judge& judge, const RlTaskSource::IsFair& is_fair) {
+             const std::atomic<bool>& stop, const RunProgress& progress, const RlCrew& crew) {
   check(config);
   check_drawable(task_programs(config, config.validation > 0 ? Split::kValidation : Split::kTrain));
-  return RlRun(config, settings, run, stop, progress, drawing, pool, judge, is_fair).go();
+  return RlRun(config, settings, run, stop, progress, crew).go();
 }
 
-namespace {
-
-std::unique_ptr<FunctionalJudge> make_opinions(const RlConfig& config) {
-  ChatOptions chat;
-  chat.url = config.opinion_url;
-  chat.model = config.opinion_model;
-  chat.concurrency = static_cast<int>(config.opinion_concurrency);
-  chat.timeout_seconds = kOpinionSeconds;
-  chat.flags = "judge.opinion";
-  if (const char* key = std::getenv(config.opinion_key_env.c_str())) chat.key = key;
-  return std::make_unique<FunctionalJudge>(chat, make_socket_transport(), make_steady_clock());
-}
-
-}  // namespace
-
-RlEnd run_rl(const RlConfig& config, const Settings& settings, const fs::path& run,
-             const std::atomic<bool>& stop, const RunProgress& progress) {
-  check(config);
-  const std::string said = check_start(config, config.objective.kl_weight > 0, run);
-  if (!said.empty()) progress.line(said);
-  const bool gpu = placed(config.backend).device().is_cuda();
-  SessionConfig processes =
-      default_session_config(device_profile(config.target), gpu ? "cuda" : "cpu");
-  processes.executor.processes = static_cast<int>(config.executors);
-  processes.executor.gpu = static_cast<int>(config.judge_gpu);
-  WorkThread drawing;  // outlives the pool, which it starts
-  Session session(processes);
-  drawing.begin([&] { session.pool.start(); }).get();
-  session.executor.hello();  // a GPU that is not there is no answer's fault
-  VerifierJudge judge(default_worker_config(), session.executor, session.profile,
-                      {.jobs = static_cast<int>(config.judge_jobs),
-                       .trials = static_cast<int>(config.trials),
-                       .time = config.time,
-                       .build_seconds = config.build_seconds,
-                       .trial_seconds = config.trial_seconds},
-                      &session.zygote);
-  std::unique_ptr<OpinionJudge> with_opinions;
-  if (!config.opinion_url.empty()) {
-    with_opinions = std::make_unique<OpinionJudge>(judge, make_opinions(config),
-                                                   static_cast<int>(config.opinion_concurrency));
-  }
-  RlTaskSource::IsFair is_fair;
-  Examiner examiner(session.pool, session.executor, session.profile);
-  if (config.hygiene) {
-    is_fair = [&](const Task& task, uint64_t seed) {
-      return examiner.examine(task, seed).flaw == Flaw::kNone;
-    };
-  }
-  Judge& whole = with_opinions ? static_cast<Judge&>(*with_opinions) : judge;
-  return run_rl(config, settings, run, stop, progress, drawing, session.pool, whole, is_fair);
-}
-
-}  // namespace kw
+}  // namespace kw::train

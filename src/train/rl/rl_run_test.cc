@@ -15,7 +15,7 @@
 #include "train/run/test_machine.h"
 #include "train/run/test_run.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -68,8 +68,8 @@ class RlRunsOnProcesses : public testing::Test {
     std::atomic<bool> stop{false};
     RunProgress progress = stops_behind(stop_at, stop);
     progress.live = live;
-    return run_rl(config, settings, base_ / folder, stop, progress, test_thread(), test_pool(),
-                  judge, is_fair);
+    return run_rl(config, settings, base_ / folder, stop, progress,
+                  {test_thread(), test_pool(), judge, is_fair});
   }
 
   // Lines of the log without times.
@@ -309,4 +309,4 @@ TEST_F(RlRunsOnProcesses, RefuseSettingsThatDoNotGoTogether) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

@@ -11,7 +11,7 @@
 #include "formats/base/read_file.h"
 #include "formats/safetensors.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -44,11 +44,11 @@ void write_text(const fs::path& path, const std::string& text) {
   if (!(out << text).flush()) throw EnvironmentError(path.string() + ": cannot be written");
 }
 
-// A disk or a hand can take from what was written whole.
+// Throws InputError if parts of a checkpoint are missing: a disk or a person may have removed them.
 void check_whole(const FoundCheckpoint& found) {
   if (!found.state.is_object()) throw InputError("state.json: is no state of a run");
   if (!fs::is_directory(found.folder / "model")) throw InputError("has no model");
-  const SafetensorsFile moments(found.folder / "adam.safetensors");  // all of it is there
+  const SafetensorsFile moments(found.folder / "adam.safetensors");  // throws if it is cut off
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ void write_checkpoint_of_run(const fs::path& run, int64_t step, const Transforme
   const fs::path half = run / ("." + whole.filename().string() + ".half");
   try {
     fs::create_directories(run);
-    for (const auto& entry : fs::directory_iterator(run)) {  // of a run that was killed
+    for (const auto& entry : fs::directory_iterator(run)) {  // left by a run that was killed
       const std::string name = entry.path().filename().string();
       if (name.starts_with("." + std::string(kPrefix)) && name.ends_with(".half")) {
         fs::remove_all(entry.path());
@@ -100,4 +100,4 @@ std::optional<FoundCheckpoint> last_checkpoint(const fs::path& run) {
   return std::nullopt;
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -8,7 +8,7 @@
 #include "train/run/test_run.h"
 #include "train/step/adamw.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -54,4 +54,4 @@ TEST(Checkpoint, TheLastWholeOneIsFound) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

@@ -1,4 +1,4 @@
-// Bytes of memory that this process may have: the machine's, or its control group's where that is
+// The memory that this process may use, in bytes: the machine's, or its control group's if that is
 // less.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
-namespace kw {
+namespace kw::train {
 
 inline double host_memory() {
   const double machine = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
@@ -17,4 +17,4 @@ inline double host_memory() {
   return in >> group ? std::min(machine, group) : machine;
 }
 
-}  // namespace kw
+}  // namespace kw::train

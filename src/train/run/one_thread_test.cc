@@ -3,7 +3,7 @@
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 class OneThread : public testing::Environment {
@@ -14,4 +14,4 @@ class OneThread : public testing::Environment {
 const testing::Environment* const kOneThread = testing::AddGlobalTestEnvironment(new OneThread);
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

@@ -7,7 +7,7 @@
 #include "formats/base/read_file.h"
 #include "train/tools/run.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -68,4 +68,4 @@ TEST(SettingsHelp, IsOfBothKinds) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

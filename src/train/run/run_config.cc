@@ -1,58 +1,11 @@
 #include "train/run/run_config.h"
 
 #include <cmath>
-#include <cstdio>
-#include <set>
 
 #include "formats/base/error.h"
-#include "formats/base/read_file.h"
-#include "formats/model_folder.h"
-#include "formats/tokens/special_tokens.h"
-#include "model/config.h"
 #include "synth/skeleton/synth_operators.h"
-#include "train/data/answer_format.h"
-#include "train/run/host_memory.h"
-#include "train/step/lora.h"
-#include "train/step/placement.h"
 
-namespace kw {
-
-namespace fs = std::filesystem;
-
-namespace {
-
-// Of a GPU's memory its driver speaks, when it is used up; the kernel would end the process.
-void check_memory(const ModelConfig& shape, const at::Device& device) {
-  if (!device.is_cpu()) return;
-  // Four bytes each for the model, and for adamw.h's parameters, two moments and sum of gradients.
-  constexpr double kBytesOfParameter = 20, kGb = 1e9;
-  const auto parameters = static_cast<double>(shape.parameters());
-  const double there = host_memory();
-  if (parameters * kBytesOfParameter <= there) return;
-  char text[160];
-  std::snprintf(text, sizeof text,
-                "make %.4g parameters, which take %.4g GB when they are trained; this machine has "
-                "%.4g GB",
-                parameters, parameters * kBytesOfParameter / kGb, there / kGb);
-  throw InputError(std::string("model.width, model.layers and model.inner ") + text);
-}
-
-// A new one, or that of model.init.
-Adapter make_adapter(const RunConfig& config, const Transformer& model) {
-  const ModelFolder init = find_model(config.init);
-  if (!init.adapter) {
-    return {model.parameters(),
-            {.rank = config.lora_rank, .alpha = static_cast<double>(config.lora_alpha)},
-            static_cast<uint64_t>(config.seed)};
-  }
-  Adapter out(model.parameters(), *init.adapter);
-  if (out.config().rank == config.lora_rank && out.config().alpha == config.lora_alpha) return out;
-  throw InputError("model.init is an adapter of rank " + std::to_string(out.config().rank) +
-                   " and alpha " + Json(out.config().alpha).dump() +
-                   ", which goes on as it is: model.lora_rank and model.lora_alpha say otherwise");
-}
-
-}  // namespace
+namespace kw::train {
 
 void describe(Settings& s, RunConfig& c) {
   s.add("run.kind", c.kind, "what is done: supervised fine-tuning, reinforcement learning",
@@ -85,7 +38,7 @@ void describe(Settings& s, RunConfig& c) {
 }
 
 void check(const RunConfig& config) {
-  if (!config.init.empty()) return;  // that model has a shape
+  if (!config.init.empty()) return;  // the shape is that model's
   const auto divides = [](const char* key, int64_t part, const char* of, int64_t whole) {
     if (whole % part == 0) return;
     throw InputError(std::string(key) + " is " + std::to_string(part) + ", which does not divide " +
@@ -99,108 +52,6 @@ void check(const RunConfig& config) {
   if (config.width / config.heads % 2 == 0) return;
   throw InputError("model.width / model.heads is " + std::to_string(config.width / config.heads) +
                    ": positions need an even number for each head");
-}
-
-bool reads_start_again(const RunConfig& config, bool has_reference) {
-  return !config.init.empty() && (config.lora_rank > 0 || has_reference);
-}
-
-std::string check_start(const RunConfig& config, bool has_reference, const fs::path& run) {
-  const bool again = reads_start_again(config, has_reference);
-  if (config.init.empty() || (!again && last_checkpoint(run))) return {};
-  const fs::path init = config.init;
-  const auto is_model = [](const fs::path& folder) {
-    return fs::exists(folder / "config.json") || fs::exists(folder / kAdapterConfig);
-  };
-  if (!is_model(init)) {
-    fs::path meant = init / "model";
-    if (const auto last = last_checkpoint(init)) meant = last->folder / "model";
-    throw InputError("model.init: " + config.init +
-                     (is_model(meant)    ? " is no model's folder: is " + meant.string() + " meant?"
-                      : fs::exists(init) ? " has no config.json"
-                                         : " is not there: another run leaves it, or --set "
-                                           "model.init=FOLDER"));
-  }
-  if (!again || !init.parent_path().filename().string().starts_with("checkpoint-")) return {};
-  return "model.init is a checkpoint, which its run removes when it goes on, and this one needs "
-         "it: better a copy elsewhere";
-}
-
-RunTokenizer read_tokenizer(const RunConfig& config, const std::optional<FoundCheckpoint>& from) {
-  // The one that a checkpoint's model learned with, whatever became of the file since.
-  const fs::path path = from                        ? from->folder / "model" / "tokenizer.json"
-                        : !config.tokenizer.empty() ? fs::path(config.tokenizer)
-                                                    : find_model(config.init).tokenizer;
-  if (!from && config.tokenizer.empty() && config.init.empty()) {
-    throw InputError("the recipe names no model to start from: --set model.init=FOLDER");
-  }
-  std::string json = read_file(path);
-  if (!from && !config.init.empty()) {  // one that was not made for answers
-    const fs::path shape = find_model(config.init).base / "config.json";
-    const int64_t rows = parse_model_config(read_file(shape), shape.string()).vocabulary;
-    std::string whole = with_special_tokens(json, path.string(), kAnswerTokens, rows);
-    if (config.lora_rank > 0 && whole != json) {
-      throw InputError(path.string() +
-                       " lacks tokens of answers, and an adapter learns none: let "
-                       "all parameters learn first (model.lora_rank = 0)");
-    }
-    json = std::move(whole);
-  }
-  return {json, Tokenizer(json, path.string())};
-}
-
-Transformer make_start(const RunConfig& config, const Tokenizer& tokenizer, TokenId end) {
-  const auto options = placed(config.device);
-  if (!config.init.empty()) {
-    Transformer out(fs::path(config.init), options);
-    out.end_at(end);  // a model of others may end its turns otherwise
-    return out;
-  }
-  ModelConfig shape;
-  shape.type = "qwen3";
-  shape.vocabulary = (tokenizer.size() + 63) / 64 * 64;
-  shape.width = config.width;
-  shape.layers = config.layers;
-  shape.heads = config.heads;
-  shape.kv_heads = config.kv_heads;
-  shape.head_width = config.width / config.heads;
-  shape.inner = config.inner;
-  shape.context = config.context;
-  shape.tied = shape.qk_norm = true;
-  shape.end_tokens = {end};
-  check_memory(shape, options.device());
-  return Transformer(shape, options, static_cast<uint64_t>(config.seed));
-}
-
-Transformer make_model(const RunConfig& config, const Tokenizer& tokenizer, TokenId end,
-                       const std::optional<FoundCheckpoint>& from) {
-  const auto options = placed(config.device);
-  if (config.lora_rank > 0) {
-    Transformer out(find_model(config.init).base, options);
-    out.end_at(end);
-    return out;
-  }
-  if (from) return Transformer(from->folder / "model", options);
-  return make_start(config, tokenizer, end);
-}
-
-std::unique_ptr<ParameterOptimizer> make_optimizer(const RunConfig& config,
-                                                   const Transformer& model,
-                                                   const AdamOptions& options,
-                                                   const std::optional<FoundCheckpoint>& from) {
-  std::unique_ptr<ParameterOptimizer> out;
-  if (config.lora_rank == 0) {
-    out = std::make_unique<AdamW>(model.parameters(), options);
-  } else {
-    out = std::make_unique<Lora>(model, find_model(config.init).base, make_adapter(config, model),
-                                 options);
-  }
-  if (from) out->load(from->folder / "adam.safetensors");
-  return out;
-}
-
-std::string start_of(const RunConfig& config, bool has_reference) {
-  return reads_start_again(config, has_reference) ? fingerprint(find_model(config.init)) : "";
 }
 
 ProgramOptions program_options(const RunConfig& config, Split split) {
@@ -230,4 +81,4 @@ ProgramOptions program_options(const RunConfig& config, Split split) {
   return out;
 }
 
-}  // namespace kw
+}  // namespace kw::train

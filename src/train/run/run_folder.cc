@@ -5,14 +5,14 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 
 namespace fs = std::filesystem;
 
 namespace {
 
-// What changes no result may be another: a run can be looked at more often, or go on with other
-// cores. Nor does the run so far hang on how many steps are to follow.
+// Returns whether a run may go on with another value of this setting: it changes no result so far.
+// A run may be evaluated more often, use other cores, or be made longer.
 bool may_change(const std::string& key) {
   static const std::set<std::string> free = {"data.threads",
                                              "data.makers",
@@ -51,7 +51,7 @@ void RunFolder::check_same() const {
   const Json &stored = in.at("settings").raw(), now = settings_.record();
   std::string began, asked;
   for (const auto& [key, value] : now.items()) {
-    // A setting that the run does not know is of a later version.
+    // A setting that the run has not stored was added by a later version.
     if (may_change(key) || !stored.contains(key) || stored.at(key) == value) continue;
     if (key == "run.kind") {
       throw InputError(folder_.string() + ": has a run of kind " + stored.at(key).dump() +
@@ -94,4 +94,4 @@ void RunFolder::keep(int64_t step, const Transformer& model, const std::string& 
   write_checkpoint_of_run(folder_, step, model, tokenizer_json, optimizer, state);
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -1,4 +1,5 @@
-// The folder of a run on disk: whether this run may go on there, from what, and what it leaves.
+// The folder of a run on disk: whether this run may go on there, its last checkpoint, and the
+// checkpoints that it writes. Holds the folder's lock. One thread.
 #pragma once
 
 #include <filesystem>
@@ -9,21 +10,21 @@
 #include "train/run/checkpoint.h"
 #include "train/run/settings.h"
 
-namespace kw {
+namespace kw::train {
 
 class RunFolder {
  public:
-  // Makes the folder. `start`: fingerprint of the model that the run reads whenever it goes on;
-  // empty where checkpoints have all of it. InputError where that cannot be, another process has
-  // the run, or it has begun with other settings or from another model. It may be asked for other
-  // steps than it began with: rates then follow the new schedule.
+  // Makes the folder. `start` is the fingerprint of the model that the run reads whenever it goes
+  // on, or empty if checkpoints hold all of it. Throws InputError if the folder cannot be made,
+  // another process has the run, or the run began with other settings or from another model. The
+  // number of steps may change: rates then follow the new schedule.
   RunFolder(std::filesystem::path folder, const Settings& settings, std::string start);
 
   const std::filesystem::path& path() const { return folder_; }
   const std::optional<FoundCheckpoint>& from() const { return from_; }
-  // What people are told where it goes on.
+  // Returns the line that tells people where the run goes on. Requires from().
   std::string goes_on_line() const;
-  // A checkpoint. `state`: what the kind of run goes on from, besides.
+  // Writes a checkpoint. `state` holds what this kind of run needs, besides the model, to go on.
   void keep(int64_t step, const Transformer& model, const std::string& tokenizer_json,
             const ParameterOptimizer& optimizer, Json state) const;
 
@@ -37,4 +38,4 @@ class RunFolder {
   std::optional<FoundCheckpoint> from_;
 };
 
-}  // namespace kw
+}  // namespace kw::train

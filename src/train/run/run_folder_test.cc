@@ -6,7 +6,7 @@
 #include "train/run/test_run.h"
 #include "train/step/adamw.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -62,4 +62,4 @@ TEST_F(RunFolders, GoOnWithTheSameSettingsFromTheSameModel) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

@@ -6,7 +6,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 constexpr const char* kSources[] = {"published", "reimplementation", "ours"};
@@ -23,7 +23,7 @@ std::string range_text(int64_t least, int64_t most) {
   return out;
 }
 
-// Letters that are added, left out or exchanged (Levenshtein).
+// Returns the number of letters added, removed or exchanged (the Levenshtein distance).
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -197,7 +197,7 @@ void Settings::set(const std::string& assignment) {
   Json value = text;
   try {
     value = parse_toml("x = " + text, assignment).values.at("x");
-  } catch (const InputError&) {  // text without its quotes
+  } catch (const InputError&) {  // it is text without quotes
   }
   put(key, value, "");
   sources_[key] = "ours";
@@ -218,4 +218,4 @@ std::string Settings::help() const {
   return out;
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -1,6 +1,6 @@
-// A configuration described once: its TOML keys, what they mean, what they may be, where the values
-// of a recipe come from, and the record of a run are all of this description. Borrows the variables
-// that it describes.
+// A configuration that is described once. The description gives its TOML keys, their meaning and
+// bounds, the source of each value in a recipe, and the record of a run. Borrows the variables that
+// it describes.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,12 @@
 
 #include "formats/toml.h"
 
-namespace kw {
+namespace kw::train {
 
 class Settings {
  public:
-  // A key, "sft.rate", and the variable that it sets, whose value now is the default.
+  // Adds a key, such as "sft.rate", and the variable that it sets; the variable's present value is
+  // the default.
   void add(const std::string& key, bool& slot, const std::string& help);
   void add(const std::string& key, std::string& slot, const std::string& help,
            const std::vector<std::string>& allowed = {});
@@ -26,26 +27,25 @@ class Settings {
            double most);
   void add(const std::string& key, std::vector<int64_t>& slot, const std::string& help,
            int64_t least, int64_t most);
-  // Any number of them, none too.
+  // Adds a list of any length, which may be empty.
   void add(const std::string& key, std::vector<std::string>& slot, const std::string& help,
            const std::vector<std::string>& allowed);
 
-  // Sets what the file has. InputError with its line: a key that there is not (with the nearest one
-  // that there is), a value of another type or out of bounds. The table [source], where there is
-  // one, says of every key that the file sets whether its value is "published", a
-  // "reimplementation"'s, or "ours"; without it, all are ours.
+  // Sets the values that the file has. Throws InputError with the line of an unknown key (and the
+  // nearest known one), or of a value of another type or out of bounds. The table [source] may give
+  // each key's source: "published", "reimplementation" or "ours". Without it, all are "ours".
   void read(const TomlFile& file, const std::string& name);
-  // "sft.rate=3e-4", with a TOML value behind the sign; what is no TOML is text.
+  // Sets one value by an assignment such as "sft.rate=3e-4". The right side is TOML, or else text.
   void set(const std::string& assignment);
 
-  Json record() const;  // key: value, all of them
+  Json record() const;  // every key with its value
   Json sources() const { return sources_; }
-  std::string help() const;  // a line a key
+  std::string help() const;  // one line a key
 
  private:
   struct Setting {
     std::string key, help, wants;
-    std::function<bool(const Json&)> take;  // false: not such a value
+    std::function<bool(const Json&)> take;  // false: the value is of another kind
     std::function<Json()> get;
   };
   void put(const std::string& key, const Json& value, const std::string& where);
@@ -58,4 +58,4 @@ class Settings {
   Json sources_ = Json::object();
 };
 
-}  // namespace kw
+}  // namespace kw::train

@@ -4,7 +4,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 struct Config {
@@ -99,4 +99,4 @@ TEST(Settings, RefusesByLine) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

@@ -5,7 +5,7 @@
 #include "train/judge/verifier_judge.h"
 #include "worker/work_thread.h"
 
-namespace kw {
+namespace kw::train {
 
 // That tasks are drawn on; does nothing between tests.
 inline WorkThread& test_thread() {
@@ -37,4 +37,4 @@ inline VerifierJudge& test_judge() {
   return judge;
 }
 
-}  // namespace kw
+}  // namespace kw::train

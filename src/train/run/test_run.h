@@ -1,5 +1,5 @@
-// What tests of models and of runs share: a tiny model, a tiny run of any kind on the CPU, and what
-// such a run leaves.
+// What tests of models and of runs share: a tiny model, a tiny run of any kind on the CPU, and
+// readers of what such a run writes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "formats/base/read_file.h"
-#include "train/run/run_config.h"
+#include "train/run/run_start.h"
 
-namespace kw {
+namespace kw::train {
 
 inline constexpr char kTestTokenizer[] =
     KW_SOURCE_DIR "/tests/vectors/tokenizers/trained/tokenizer.json";
@@ -27,7 +27,7 @@ inline Transformer tiny_model(int64_t vocabulary, uint64_t seed = 1) {
   return Transformer(config, at::kFloat, seed);
 }
 
-// Six steps of a model from nothing; what kinds do not share is the test's.
+// Returns six steps of a new model; each test sets what kinds do not share.
 template <class Config>
 Config tiny_run() {
   Config config;
@@ -39,7 +39,7 @@ Config tiny_run() {
   return config;
 }
 
-// Stops a run as soon as it has said that this step is done.
+// Stops a run as soon as it has reported this step.
 inline RunProgress stops_behind(int64_t step, std::atomic<bool>& stop) {
   return {[&stop, start = "step " + std::to_string(step) + " "](const std::string& line) {
     if (line.starts_with(start)) stop = true;
@@ -53,7 +53,7 @@ inline std::vector<Json> log_of(const std::filesystem::path& run) {
   return out;
 }
 
-// Of their last checkpoints.
+// Compares the models of the last checkpoints of two runs.
 inline void expect_same_models(const std::filesystem::path& one,
                                const std::filesystem::path& other) {
   const auto a = last_checkpoint(one), b = last_checkpoint(other);
@@ -64,4 +64,4 @@ inline void expect_same_models(const std::filesystem::path& one,
   }
 }
 
-}  // namespace kw
+}  // namespace kw::train

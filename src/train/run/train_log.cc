@@ -8,7 +8,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,7 +25,7 @@ std::string bytes_of(T value) {
   return out;
 }
 
-// Protocol Buffers' wire format.
+// The functions below write the wire format of Protocol Buffers.
 std::string varint(uint64_t value) {
   std::string out;
   for (; value >= 128; value >>= 7) out += static_cast<char>(value | 128);
@@ -44,10 +44,10 @@ std::string float_field(int field, float value) {
   return varint(static_cast<uint64_t>(field) << 3 | 5) + bytes_of(value);
 }
 
-// As TFRecord hides a CRC, which is stored with what it is of.
+// Returns the CRC as TFRecord masks it, since it is stored together with the bytes that it covers.
 uint32_t masked(uint32_t crc) { return std::rotr(crc, 15) + 0xa282ead8U; }
 
-// Lines of steps before `from`, and what has no step.
+// Returns the lines of steps before `from`, and lines without a step.
 std::string kept(const fs::path& path, int64_t from) {
   std::ifstream in(path);
   std::string out;
@@ -85,7 +85,7 @@ TrainLog::TrainLog(const fs::path& folder, int64_t from) : folder_(folder) {
   if (!(before << kept(whole, from)).flush()) {
     throw EnvironmentError("cannot write into " + folder.string());
   }
-  fs::rename(half, whole);  // never without what was there
+  fs::rename(half, whole);  // so that the old lines are never lost
   lines_.open(whole, std::ios::app);
   const auto stamp = static_cast<int64_t>(now() * 1e6);
   events_.open(folder / ("events.out.tfevents." + std::to_string(stamp) + ".kernelwright"),
@@ -115,4 +115,4 @@ void TrainLog::write(int64_t step, const std::string& part, const Json& numbers)
   if (!lines_ || !events_) throw EnvironmentError("cannot write into " + folder_.string());
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -1,6 +1,6 @@
-// What a run writes down of each step: a line of JSON, and the same numbers in a TensorBoard file
-// (records of TFRecord with Event messages, as tensorflow/core/util/event.proto has them). Lines
-// are flushed as they come. One thread.
+// The log of a run: one line of JSON a step, and the same numbers in a TensorBoard file (TFRecord
+// with Event messages as in tensorflow/core/util/event.proto). Each line is flushed when it is
+// written. One thread.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,18 @@
 
 #include "formats/json.h"
 
-namespace kw {
+namespace kw::train {
 
-// CRC-32C (Castagnoli), as RFC 3720 has it.
+// Returns the CRC-32C (Castagnoli) of RFC 3720.
 uint32_t crc32c(std::string_view bytes);
 
 class TrainLog {
  public:
-  // Writes FOLDER/log.jsonl and a new FOLDER/events.out.tfevents.*. Of a run that goes on, lines of
-  // steps from `from` on are dropped first: they are made again. EnvironmentError.
+  // Opens FOLDER/log.jsonl and a new FOLDER/events.out.tfevents.*. If the run goes on, lines of
+  // steps from `from` on are removed first, as these steps are made again. Throws EnvironmentError
+  // if the disk refuses.
   TrainLog(const std::filesystem::path& folder, int64_t from);
-  // `numbers` is an object; what of it are numbers goes to TensorBoard, by "part/name".
+  // Appends a line. `numbers` is an object; its numeric members go to TensorBoard as "part/name".
   void write(int64_t step, const std::string& part, const Json& numbers);
 
  private:
@@ -31,4 +32,4 @@ class TrainLog {
   std::ofstream lines_, events_;
 };
 
-}  // namespace kw
+}  // namespace kw::train

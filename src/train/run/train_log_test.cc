@@ -7,7 +7,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -77,4 +77,4 @@ TEST(TrainLog, EventsAreRecords) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

@@ -13,12 +13,13 @@
 #include "formats/model_folder.h"
 #include "train/step/placement.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 constexpr int64_t kUsualContext =
     8192;  // a cache for all that a large model could hold is too much
-constexpr std::chrono::milliseconds kLook{200};  // between two questions whether it is wanted
+constexpr std::chrono::milliseconds kLook{
+    200};  // between two questions whether an answer is wanted
 constexpr char kEnding[] = "the server is ending";
 
 Tokenizer tokenizer_of(const std::filesystem::path& folder) {
@@ -26,7 +27,7 @@ Tokenizer tokenizer_of(const std::filesystem::path& folder) {
   return Tokenizer(read_file(path), path.string());
 }
 
-// An adapter's base may end its turns otherwise than by the token of answers.
+// Loads the model. An adapter's base may end its turns by another token than answers do.
 Transformer model_of(const std::filesystem::path& folder, const at::TensorOptions& options,
                      TokenId end) {
   Transformer out(folder, options);
@@ -122,7 +123,7 @@ ChatCompletion Answerer::answer(const ChatRequest& asked, const std::function<bo
   return out;
 }
 
-// What has come; waits for something where nothing else is to do.
+// Returns the requests that have come; waits for one if `idle`.
 std::deque<Answerer::Waiting> Answerer::next(bool idle) {
   std::unique_lock lock(mutex_);
   if (idle) changed_.wait(lock, [&] { return stopped_ || !queue_.empty(); });
@@ -183,7 +184,8 @@ void Answerer::live() {
   for (auto& [number, waiting] : drawn_) waiting.promise.set_exception(told);
 }
 
-// The first reason counts. Who waits in the queue is told at once; who is drawn for, by the thread.
+// Ends answering; the first reason counts. Callers in the queue are told at once, and callers whose
+// answers are being drawn are told by the thread.
 void Answerer::end(const std::string& fault) {
   const std::lock_guard lock(mutex_);
   if (!stopped_) fault_ = fault;
@@ -194,4 +196,4 @@ void Answerer::end(const std::string& fault) {
   changed_.notify_all();
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -1,5 +1,5 @@
-// A model that answers requests of many threads: one thread of its own draws all answers that are
-// under way in one batch (generator.h). Owns model and tokenizer.
+// A model that answers requests of many threads. One separate thread draws all answers under way in
+// one batch (generator.h). Owns model and tokenizer.
 #pragma once
 
 #include <atomic>
@@ -20,34 +20,34 @@
 #include "train/run/host_memory.h"
 #include "worker/process/unique_fd.h"
 
-namespace kw {
+namespace kw::train {
 
 struct AnswererOptions {
   int64_t rows = 16;    // answers under way in the batch; on a CPU as many as rows_that_fit
   int64_t context = 0;  // positions of a prompt and its answer; 0: the model's, at most 8192
   std::string device = "auto";    // cpu, cuda
-  double memory = host_memory();  // bytes that there are, of a CPU
+  double memory = host_memory();  // bytes of the host; they limit the rows on a CPU
 };
 
-// As many of these rows as a quarter of a machine's memory has caches for, one at least: memory of
-// a CPU that is used up ends some process or other.
+// Returns how many of these rows have caches within a quarter of the memory, at least one. If a
+// host's memory is used up, the kernel kills some process.
 int64_t rows_that_fit(int64_t rows, int64_t bytes_of_row, double memory);
 
 class Answerer {
  public:
-  // From a Hugging Face folder. InputError when it has no model that answers tasks.
+  // Loads a Hugging Face folder. Throws InputError if it has no model that answers tasks.
   Answerer(const std::filesystem::path& folder, const AnswererOptions& options);
   ~Answerer();
 
-  // Waits for the answer; any thread. `wanted`, where there is one, is asked now and then: what
-  // nobody wants is not drawn on. InputError when the request cannot be answered, as when its
-  // task leaves no room in the context; EnvironmentError when nothing is answered any more, or the
-  // answer is not wanted.
+  // Waits for the answer; any thread. `wanted`, if given, is asked now and then, and an answer that
+  // is not wanted any more is not drawn further. Throws InputError for a request that cannot be
+  // answered, such as a task that leaves no room in the context. Throws EnvironmentError if nothing
+  // is answered any more, or the answer is not wanted.
   ChatCompletion answer(const ChatRequest& request, const std::function<bool()>& wanted = {});
-  // Nothing more is answered, and who waits is told so.
+  // Ends all answering; each waiting caller gets an EnvironmentError.
   void stop();
 
-  // Readable when the answerer has stopped by itself, as its device failed; fault() says why.
+  // Readable once the answerer has stopped because its device failed; fault() says why.
   int fault_fd() const { return fault_fd_.get(); }
   std::string fault() const;
   std::string description() const;  // "qwen3, 25.1 M parameters, cpu, 16 rows of 4096 positions"
@@ -74,8 +74,8 @@ class Answerer {
   std::deque<Waiting> queue_;
   bool stopped_ = false;
   std::string fault_;
-  std::map<size_t, Waiting> drawn_;  // of the thread
+  std::map<size_t, Waiting> drawn_;  // used by the thread alone
   std::thread thread_;               // last: it uses the others
 };
 
-}  // namespace kw
+}  // namespace kw::train

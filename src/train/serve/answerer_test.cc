@@ -15,7 +15,7 @@
 #include "train/serve/serve.h"
 #include "worker/test_folder.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 using std::chrono::seconds;
@@ -233,4 +233,4 @@ TEST_F(Answering, ServesNoModelThatIsNone) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

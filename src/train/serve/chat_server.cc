@@ -13,7 +13,7 @@
 #include "net/http_request.h"
 #include "worker/process/channel.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 constexpr char kJson[] = "application/json", kEvents[] = "text/event-stream";
@@ -42,13 +42,13 @@ UniqueFd listen_at(const std::filesystem::path& path) {
   return out;
 }
 
-// One connection under a deadline, ended early where `stop` becomes readable.
+// One connection under a deadline; it ends early if `stop` becomes readable.
 class Wire {
  public:
   Wire(int socket, int stop, Deadline deadline)
       : socket_(socket), stop_(stop), deadline_(deadline) {}
 
-  // Appends what comes next; false at the end, whatever the reason.
+  // Appends the next bytes; returns false at the end of the connection, for any reason.
   bool receive(std::string& out) {
     char bytes[16 << 10];
     while (wait(POLLIN)) {
@@ -128,7 +128,7 @@ void ChatServer::serve(int connection) const {
     if (!in.receive(bytes)) return;
     more = reader.feed(bytes);
   }
-  const auto wanted = [&] {  // one that has only finished its request is still there
+  const auto wanted = [&] {  // a client that has only finished its request still waits
     pollfd entry = {connection, 0, 0};
     return ::poll(&entry, 1, 0) <= 0 || !(entry.revents & (POLLHUP | POLLERR));
   };
@@ -137,7 +137,7 @@ void ChatServer::serve(int connection) const {
                                 : response_text(400, kJson, chat_error_body(reader.fault()));
   Wire(connection, stop_.get(), deadline_in(options_.patience)).send(reply);
   ::shutdown(connection, SHUT_WR);
-  // Whoever still sends would not read the reply if the connection broke.
+  // A client that is still sending would not read the reply if the connection broke.
   Wire rest(connection, stop_.get(), deadline_in(kDrainPatience));
   for (std::string ignored; rest.receive(ignored);) ignored.clear();
 }
@@ -165,4 +165,4 @@ std::string ChatServer::reply_to(const std::string& method, const std::string& t
   }
 }
 
-}  // namespace kw
+}  // namespace kw::train

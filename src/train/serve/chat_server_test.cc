@@ -15,7 +15,7 @@
 #include "policy/chat/chat_stream.h"
 #include "worker/test_folder.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 using std::chrono::milliseconds;
@@ -224,4 +224,4 @@ TEST_F(Chat, TakesNoPathThatIsTaken) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

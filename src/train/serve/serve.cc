@@ -11,10 +11,11 @@
 #include "policy/model_server.h"
 #include "train/serve/chat_server.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
-// Readable when a signal to end has come; threads made later do not see it.
+// Returns a descriptor that is readable when a signal to end has come. Blocks the signals for this
+// thread and those that it starts.
 UniqueFd end_signals() {
   sigset_t ends;
   ::sigemptyset(&ends);
@@ -42,7 +43,7 @@ void wait_for_end(int input, int signals, const Answerer& answerer) {
 }  // namespace
 
 void serve(const ServeOptions& options, int input) {
-  ::signal(SIGPIPE, SIG_IGN);  // of a stderr that nobody reads any more
+  ::signal(SIGPIPE, SIG_IGN);  // comes from a stderr that nobody reads any more
   const UniqueFd signals = end_signals();
   Answerer answerer(options.model, options.answers);
   const ChatServer server(options.socket,
@@ -60,4 +61,4 @@ void serve(const ServeOptions& options, int input) {
   wait_for_end(input, signals.get(), answerer);
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -10,13 +10,13 @@
 #include "runtime/session.h"
 #include "train/data/example_stream.h"
 #include "train/run/run_folder.h"
+#include "train/run/run_start.h"
 #include "train/run/train_log.h"
 #include "train/step/broken_steps.h"
-#include "train/step/placement.h"
 #include "train/step/sft_step.h"
 #include "worker/jobs.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -28,7 +28,7 @@ PairOptions pair_options(const SftConfig& config, Split split) {
   return out;
 }
 
-// Sources of training pairs, each with a pool of its own, and the pools.
+// Sources of training pairs, each with a separate pool of workers, and these pools.
 class PairMakers {
  public:
   PairMakers(const SftConfig& config, const DeviceProfile& profile)
@@ -52,13 +52,13 @@ class PairMakers {
 
 std::string four_digits(double loss) { return Json(std::round(loss * 1e4) / 1e4).dump(); }
 
-// What a run learns from, and what is held out.
+// The examples that a run learns from, and those that are held out.
 struct Lessons {
-  std::unique_ptr<PairMakers> makers;  // behind examples of pairs
+  std::unique_ptr<PairMakers> makers;  // what examples of pairs are made by; null for a file
   std::vector<std::unique_ptr<ExampleSource>> made;
   std::vector<ExampleSource*> sources;
   std::vector<Example> held_out;
-  std::string rows;  // hash of the file, where it is one
+  std::string rows;  // hash of the file; empty for pairs
   void add(std::unique_ptr<ExampleSource> source) {
     sources.push_back(source.get());
     made.push_back(std::move(source));
@@ -103,6 +103,127 @@ void check_row(const SftConfig& config, int64_t positions) {
                    std::to_string(positions) + " positions");
 }
 
+class SftRun {
+ public:
+  SftRun(const SftConfig& config, const Settings& settings, const fs::path& run,
+         const std::atomic<bool>& stop, const RunProgress& progress)
+      : config_(config),
+        stop_(stop),
+        progress_(progress),
+        folder_(run, settings, fingerprint_of_start(config, /*has_reference=*/false)),
+        from_(folder_.from()),
+        start_(load_start(
+            config, {.adam = {.beta2 = config.beta2, .decay = config.decay, .clip = config.clip}},
+            from_)),
+        models_(start_.model, config.devices),
+        profile_(device_profile(config.target)) {
+    check_row(config, start_.model.config().context);
+  }
+
+  // Runs from the last checkpoint to the last step, or until it is stopped.
+  int64_t go() {
+    restore();
+    try {
+      while (step_ < config_.steps && !stop_) {
+        const auto start = Clock::now();
+        const double waited = stream_->waited_seconds();
+        const auto examples = stream_->next(static_cast<size_t>(config_.tokens), stop_);
+        if (examples.empty()) break;  // stopped
+        learn(examples, start, waited);
+        evaluate_if_due();
+        const bool due = step_ % config_.checkpoint_every == 0 || step_ == config_.steps;
+        if (due && !broken_.now()) keep();
+      }
+    } catch (const EnvironmentError&) {  // what was learned so far is not lost with the machine
+      if (kept_ != step_ && !broken_.now()) keep();
+      throw;
+    }
+    if (kept_ != step_) keep();
+    return step_;
+  }
+
+ private:
+  void restore() {
+    ExampleStream::Place place;
+    if (from_) {
+      step_ = kept_ = from_->step;
+      place = {from_->state.at("chunk").get<uint64_t>(),
+               from_->state.at("example").get<uint64_t>()};
+      progress_.line(folder_.goes_on_line());
+    }
+    lessons_ = config_.rows.empty() ? lessons_of_pairs(config_, start_.format, profile_)
+                                    : lessons_of_rows(config_, start_.format);
+    if (from_ && from_->state.value("rows", "") != lessons_.rows) {
+      throw InputError("data.rows is another file than the run has learned from: a new run folder");
+    }
+    stream_.emplace(lessons_.sources,
+                    ExampleStream::Options{.longest = static_cast<size_t>(config_.row),
+                                           .seed = static_cast<uint64_t>(config_.seed)},
+                    place);
+    log_.emplace(folder_.path(), step_ + 1);
+  }
+
+  // Writes a checkpoint.
+  void keep() {
+    const ExampleStream::Place at = stream_->place();
+    folder_.keep(step_, start_.model, start_.tokenizer_json, *start_.optimizer,
+                 {{"chunk", at.chunk}, {"example", at.example}, {"rows", lessons_.rows}});
+    kept_ = step_;
+  }
+
+  // Makes one step and reports it. `waited`: the stream's seconds before the step.
+  void learn(const std::vector<Example>& examples, Clock::time_point start, double waited) {
+    const double rate =
+        Schedule{config_.rate, config_.last_rate, config_.warmup, config_.steps}.at(step_);
+    const SftReport report =
+        sft_step(models_, *start_.optimizer, examples, static_cast<size_t>(config_.row),
+                 static_cast<size_t>(config_.rows_at_once), rate);
+    ++step_;
+    const double seconds = seconds_since(start);
+    log_->write(step_, "sft",
+                {{"loss", report.loss},
+                 {"norm", report.norm},
+                 {"rate", rate},
+                 {"tokens", report.tokens},
+                 {"filled", report.filled},
+                 {"seconds", seconds},
+                 {"waited_seconds", stream_->waited_seconds() - waited},
+                 {"too_long", stream_->too_long()},
+                 {"unrecorded", stream_->unrecorded()},
+                 {"tokens_per_second", static_cast<double>(report.tokens) / seconds}});
+    progress_.line("step " + std::to_string(step_) + " of " + std::to_string(config_.steps) +
+                   ": loss " + four_digits(report.loss));
+    broken_.take(report.norm, step_ == config_.steps, "sft.rate");
+  }
+
+  // Reports the loss on held-out examples.
+  void evaluate_if_due() {
+    const bool due = step_ % config_.evaluate_every == 0 || step_ == config_.steps;
+    if (lessons_.held_out.empty() || !due) return;
+    const double loss = sft_loss(start_.model, lessons_.held_out, static_cast<size_t>(config_.row),
+                                 static_cast<size_t>(config_.rows_at_once));
+    log_->write(step_, "validation", {{"loss", loss}});
+    progress_.line("held out: loss " + four_digits(loss));
+  }
+
+  const SftConfig& config_;
+  const std::atomic<bool>& stop_;
+  const RunProgress& progress_;
+  const RunFolder folder_;
+  const std::optional<FoundCheckpoint>& from_;
+  const RunStart start_;
+  Replicas models_;
+  const DeviceProfile profile_;
+  Lessons lessons_;
+  std::optional<TrainLog> log_;
+
+  int64_t step_ = 0;  // steps made so far
+  int64_t kept_ = 0;  // the step of the last checkpoint
+  BrokenSteps broken_;
+
+  std::optional<ExampleStream> stream_;  // last: its threads use the lessons
+};
+
 }  // namespace
 
 void describe(Settings& s, SftConfig& c) {
@@ -140,95 +261,11 @@ void check(const SftConfig& config) {
 int64_t run_sft(const SftConfig& config, const Settings& settings, const fs::path& run,
                 const std::atomic<bool>& stop, const RunProgress& progress) {
   check(config);
-  const std::string said = check_start(config, /*has_reference=*/false, run);
-  if (!said.empty()) progress.line(said);
   if (config.rows.empty()) {
     check_drawable(
         pair_options(config, config.validation > 0 ? Split::kValidation : Split::kTrain));
   }
-  const RunFolder folder(run, settings, start_of(config, /*has_reference=*/false));
-  const auto& from = folder.from();
-  const RunTokenizer read = read_tokenizer(config, from);
-  const AnswerFormat format(read.tokenizer);
-  const Transformer model = make_model(config, read.tokenizer, format.end(), from);
-  check_row(config, model.config().context);
-  const auto optimizer = make_optimizer(
-      config, model, {.beta2 = config.beta2, .decay = config.decay, .clip = config.clip}, from);
-  Replicas models(model, config.devices);
-  ExampleStream::Place place;
-  int64_t step = 0;
-  if (from) {
-    step = from->step;
-    place = {from->state.at("chunk").get<uint64_t>(), from->state.at("example").get<uint64_t>()};
-    progress.line(folder.goes_on_line());
-  }
-  const DeviceProfile profile = device_profile(config.target);
-  const Lessons lessons = config.rows.empty() ? lessons_of_pairs(config, format, profile)
-                                              : lessons_of_rows(config, format);
-  if (from && from->state.value("rows", "") != lessons.rows) {
-    throw InputError("data.rows is another file than the run has learned from: a new run folder");
-  }
-  const std::vector<Example>& validation = lessons.held_out;
-  ExampleStream stream(
-      lessons.sources,
-      {.longest = static_cast<size_t>(config.row), .seed = static_cast<uint64_t>(config.seed)},
-      place);
-  TrainLog log(run, step + 1);
-  const Schedule schedule{config.rate, config.last_rate, config.warmup, config.steps};
-  const auto row = static_cast<size_t>(config.row);
-  const auto at_once = static_cast<size_t>(config.rows_at_once);
-  const auto keep = [&] {
-    const ExampleStream::Place at = stream.place();
-    folder.keep(step, model, read.json, *optimizer,
-                {{"chunk", at.chunk}, {"example", at.example}, {"rows", lessons.rows}});
-  };
-  const auto learn = [&](const std::vector<Example>& examples, Clock::time_point start,
-                         double waited) {
-    const double rate = schedule.at(step);
-    const SftReport report = sft_step(models, *optimizer, examples, row, at_once, rate);
-    ++step;
-    const double seconds = seconds_since(start);
-    log.write(step, "sft",
-              {{"loss", report.loss},
-               {"norm", report.norm},
-               {"rate", rate},
-               {"tokens", report.tokens},
-               {"filled", report.filled},
-               {"seconds", seconds},
-               {"waited_seconds", stream.waited_seconds() - waited},
-               {"too_long", stream.too_long()},
-               {"unrecorded", stream.unrecorded()},
-               {"tokens_per_second", static_cast<double>(report.tokens) / seconds}});
-    progress.line("step " + std::to_string(step) + " of " + std::to_string(config.steps) +
-                  ": loss " + four_digits(report.loss));
-    return report.norm;
-  };
-  int64_t kept = step;
-  BrokenSteps broken;
-  try {
-    while (step < config.steps) {
-      const auto start = Clock::now();
-      const double waited = stream.waited_seconds();
-      const auto examples =
-          stop ? std::vector<Example>() : stream.next(static_cast<size_t>(config.tokens), stop);
-      if (examples.empty()) break;  // stopped
-      const double norm = learn(examples, start, waited);
-      broken.take(norm, step == config.steps, "sft.rate");
-      if (!validation.empty() && (step % config.evaluate_every == 0 || step == config.steps)) {
-        const double loss = sft_loss(model, validation, row, at_once);
-        log.write(step, "validation", {{"loss", loss}});
-        progress.line("held out: loss " + four_digits(loss));
-      }
-      if (broken.now() || (step % config.checkpoint_every != 0 && step != config.steps)) continue;
-      keep();
-      kept = step;
-    }
-  } catch (const EnvironmentError&) {  // what was learned so far is not lost with it
-    if (kept != step && !broken.now()) keep();
-    throw;
-  }
-  if (kept != step) keep();
-  return step;
+  return SftRun(config, settings, run, stop, progress).go();
 }
 
-}  // namespace kw
+}  // namespace kw::train

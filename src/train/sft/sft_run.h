@@ -1,6 +1,5 @@
 // A run of supervised fine-tuning, on the teacher's pairs or on rows of a file, from a recipe to a
-// model's folder: it can be stopped at any time, and goes on exactly where its last checkpoint
-// stands.
+// model's folder. It can be stopped at any time, and goes on exactly from its last checkpoint.
 #pragma once
 
 #include <atomic>
@@ -8,7 +7,7 @@
 
 #include "train/run/run_config.h"
 
-namespace kw {
+namespace kw::train {
 
 struct SftConfig : RunConfig {
   int64_t schedules = 4, programs = 512, makers = 1;
@@ -20,12 +19,12 @@ struct SftConfig : RunConfig {
   int64_t validation = 256, evaluate_every = 100, checkpoint_every = 200;
 };
 void describe(Settings& settings, SftConfig& config);
-// InputError for settings that do not go together.
+// Throws InputError for settings that contradict each other.
 void check(const SftConfig& config);
 
-// Learns until the last step or until `stop`, when a checkpoint is written. Returns the step it
-// stands at. InputError for what the recipe has wrong.
+// Learns until the last step or until `stop`, and writes a checkpoint then. Returns the last step
+// made. Throws InputError for what the recipe has wrong.
 int64_t run_sft(const SftConfig& config, const Settings& settings, const std::filesystem::path& run,
                 const std::atomic<bool>& stop, const RunProgress& progress);
 
-}  // namespace kw
+}  // namespace kw::train

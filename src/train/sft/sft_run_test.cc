@@ -8,7 +8,7 @@
 #include "policy/chat/conversation.h"
 #include "train/run/test_run.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -152,4 +152,4 @@ TEST(SftRunOnProcesses, AnAdapterGoesOnExactlyWhereItWasStopped) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

@@ -7,10 +7,10 @@
 #include "formats/safetensors.h"
 #include "model/stored.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
-constexpr uint64_t kShardBytes = 15 << 20;  // of a model's files, so that they travel
+constexpr uint64_t kShardBytes = 15 << 20;  // a model's files are this small to be copied easily
 
 }  // namespace
 
@@ -36,7 +36,8 @@ void AdamW::accumulate(const Parameters& parameters, double scale) {
 
 void AdamW::add(const std::string& name, const at::Tensor& gradient, double scale) {
   const at::NoGradGuard guard;
-  const auto found = std::ranges::lower_bound(names_, name);  // names are a map's
+  const auto found =
+      std::ranges::lower_bound(names_, name);  // names are sorted, as a map gave them
   sum_.at(static_cast<size_t>(found - names_.begin())).add_(gradient, scale);
 }
 
@@ -112,4 +113,4 @@ void AdamW::save_model(const Transformer& model, const std::filesystem::path& fo
   model.save(folder, kShardBytes);
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -1,6 +1,7 @@
 // AdamW (Loshchilov and Hutter, arXiv:1711.05101) on a model's parameters, which may be of a half
-// type: it keeps them, their moments and sums of gradients in float32. Decay is for matrices alone,
-// not for norms and biases. Owns this state and writes to the parameters; one thread.
+// type. It keeps copies of the parameters, their moments and sums of gradients in float32. Weight
+// decay applies to matrices, not to norms and biases. Owns this state and writes to the parameters;
+// one thread.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -13,16 +14,16 @@
 
 #include "train/step/optimizer.h"
 
-namespace kw {
+namespace kw::train {
 
 struct AdamOptions {
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, decay = 0.1;
-  double clip = 1.0;  // the norm that all gradients together are cut down to; 0: never
+  double clip = 1.0;  // the largest norm of all gradients together; 0: no limit
 };
 
 class AdamW : public ParameterOptimizer {
  public:
-  // Parameters are asked for gradients from here on.
+  // Makes the parameters require gradients.
   AdamW(const std::map<std::string, at::Tensor>& parameters, AdamOptions options);
 
   using ParameterOptimizer::accumulate;
@@ -32,7 +33,7 @@ class AdamW : public ParameterOptimizer {
   double step(double rate) override;
   int64_t steps() const { return steps_; }
 
-  // With the float32 parameters.
+  // Saves all state, with the float32 parameters.
   void save(const std::filesystem::path& path) const override;
   void load(const std::filesystem::path& path) override;
   void save_model(const Transformer& model, const std::filesystem::path& folder) const override;
@@ -50,4 +51,4 @@ class AdamW : public ParameterOptimizer {
   int64_t steps_ = 0;
 };
 
-}  // namespace kw
+}  // namespace kw::train

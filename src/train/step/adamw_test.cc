@@ -9,7 +9,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 using Parameters = std::map<std::string, at::Tensor>;
@@ -151,4 +151,4 @@ TEST(Schedule, RisesAndFalls) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

@@ -1,5 +1,5 @@
-// Steps whose gradients are no numbers: the optimizer leaves them out, and a run that has nothing
-// but these learns nothing.
+// Counts steps whose gradients are not finite. The optimizer skips such steps, so a run that has
+// only these learns nothing.
 #pragma once
 
 #include <cmath>
@@ -7,12 +7,12 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 
 class BrokenSteps {
  public:
-  // `norm`: of a step's gradients. InputError after ten in a row that are no numbers, or where the
-  // run's last step is one; it names the setting that may help.
+  // Takes the norm of a step's gradients. Throws InputError after ten such steps in a row, or if
+  // the run's last step is one; the message names the setting `rate`, which may help.
   void take(double norm, bool is_last, const std::string& rate) {
     in_a_row_ = std::isfinite(norm) ? 0 : in_a_row_ + 1;
     if (in_a_row_ == 0 || (in_a_row_ < kMost && !is_last)) return;
@@ -20,7 +20,7 @@ class BrokenSteps {
                      (in_a_row_ == 1 ? " step" : " steps") + " are no numbers: a lower " + rate +
                      " may help");
   }
-  // The last step was one: the model is no better than before it.
+  // Returns whether the last step was one: the model is then no better than before it.
   bool now() const { return in_a_row_ > 0; }
 
  private:
@@ -28,4 +28,4 @@ class BrokenSteps {
   int in_a_row_ = 0;
 };
 
-}  // namespace kw
+}  // namespace kw::train

@@ -1,6 +1,6 @@
 #include "train/step/lora.h"
 
-namespace kw {
+namespace kw::train {
 
 namespace fs = std::filesystem;
 
@@ -52,4 +52,4 @@ void Lora::save_model(const Transformer&, const fs::path& folder) const {
   adapter_.save(folder, base.lexically_relative(fs::weakly_canonical(folder)).string());
 }
 
-}  // namespace kw
+}  // namespace kw::train

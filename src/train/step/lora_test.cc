@@ -12,7 +12,7 @@
 #include "train/run/test_run.h"
 #include "train/step/sft_step.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -217,4 +217,4 @@ TEST_F(LoraTest, FactorsThatDoNotFitAreRefused) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

@@ -5,7 +5,7 @@
 #include <functional>
 #include <numeric>
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 using TokenTest = std::function<bool(const Rollout&, size_t)>;
@@ -32,7 +32,7 @@ double mean(const std::vector<double>& values) {
          static_cast<double>(std::max<size_t>(values.size(), 1));
 }
 
-// Adds `share` times the clipped objective over the tokens that are meant.
+// Adds `share` times the clipped objective over the chosen tokens.
 void add_clipped(const std::vector<Group>& groups, const std::vector<std::vector<double>>& rewards,
                  const ClippedOptions& options, double share, const TokenTest& meant,
                  ObjectiveResult& out) {
@@ -64,7 +64,7 @@ void add_clipped(const std::vector<Group>& groups, const std::vector<std::vector
   }
 }
 
-// exp(values - largest) over their sum.
+// Returns exp(values - largest), divided by their sum.
 std::vector<double> softmax(const std::vector<double>& values) {
   const double largest = *std::max_element(values.begin(), values.end());
   std::vector<double> out;
@@ -174,4 +174,4 @@ ObjectiveResult drpo_objective(const std::vector<Group>& groups, const DrpoOptio
   return out;
 }
 
-}  // namespace kw
+}  // namespace kw::train

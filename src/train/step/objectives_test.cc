@@ -7,7 +7,7 @@
 #include <functional>
 #include <random>
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 Rollout rollout(std::mt19937& random, bool right, double speedup, int tokens) {
@@ -124,4 +124,4 @@ TEST(Objectives, AdvantagesByHand) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

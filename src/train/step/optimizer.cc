@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace kw {
+namespace kw::train {
 
 double Schedule::at(int64_t step) const {
   if (step < warmup) return rate * static_cast<double>(step + 1) / static_cast<double>(warmup);
@@ -21,4 +21,4 @@ void move_gradient(const at::Tensor& parameter, double scale, at::Tensor& sum) {
   grad.reset();
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -7,14 +7,14 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 
 std::vector<std::vector<size_t>> pack(const std::vector<size_t>& lengths, size_t capacity) {
   std::vector<size_t> order(lengths.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, [&](size_t a, size_t b) { return lengths[a] > lengths[b]; });
   std::vector<std::vector<size_t>> rows;
-  std::set<std::pair<size_t, size_t>> room;  // room left, row
+  std::set<std::pair<size_t, size_t>> room;  // the room left in a row, its number
   for (const size_t i : order) {
     if (lengths[i] > capacity) {
       throw InputError("a text of " + std::to_string(lengths[i]) + " tokens, in rows of " +
@@ -33,4 +33,4 @@ std::vector<std::vector<size_t>> pack(const std::vector<size_t>& lengths, size_t
   return rows;
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -6,7 +6,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 TEST(Packing, EachTextOnceAndNoRowTooFull) {
@@ -35,4 +35,4 @@ TEST(Packing, EachTextOnceAndNoRowTooFull) {
 TEST(Packing, RefusesWhatFitsNoRow) { EXPECT_THROW(pack({3, 11}, 10), InputError); }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

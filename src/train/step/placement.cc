@@ -2,7 +2,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 
 at::TensorOptions placed(const std::string& device) {
   if (device != "auto" && device != "cpu" && device != "cuda") {
@@ -15,4 +15,4 @@ at::TensorOptions placed(const std::string& device) {
   return cuda ? at::TensorOptions(at::kBFloat16).device(at::kCUDA) : at::TensorOptions(at::kFloat);
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -1,14 +1,14 @@
-// Where models are, and in which numbers.
+// The device that a model is on, and the type of its numbers.
 #pragma once
 
 #include <ATen/ATen.h>
 
 #include <string>
 
-namespace kw {
+namespace kw::train {
 
-// "cuda": bfloat16 there; "cpu": float32; "auto": a GPU where there is one. InputError for what is
-// none of these, EnvironmentError where there is no GPU.
+// Returns bfloat16 on a GPU for "cuda", float32 for "cpu"; "auto" takes a GPU if there is one.
+// Throws InputError for another name, and EnvironmentError for "cuda" without a GPU.
 at::TensorOptions placed(const std::string& device);
 
-}  // namespace kw
+}  // namespace kw::train

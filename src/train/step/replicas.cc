@@ -6,7 +6,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 
 Replicas::Replicas(const Transformer& model, int64_t devices) : model_(model) {
   const at::Device own = model.device();
@@ -55,4 +55,4 @@ void Replicas::follow() {
   }
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -1,6 +1,6 @@
-// One model on several devices (data parallelism): each works on a part of a batch with parameters
-// that are the same. The first is the model itself, which is what an optimizer changes; the others
-// are copies, which take over what it has become.
+// One model on several devices (data parallelism): each device works on a part of a batch with
+// equal parameters. The first is the model itself, which the optimizer changes; the others are
+// copies that follow it.
 //
 // Borrows the model; owns the copies, and a thread for each. One caller at a time.
 #pragma once
@@ -12,29 +12,31 @@
 #include "model/transformer.h"
 #include "worker/work_thread.h"
 
-namespace kw {
+namespace kw::train {
 
 class Replicas {
  public:
-  // On the model's own device and those of the same kind with the next numbers; a CPU counts as
-  // many as are asked for. EnvironmentError where there are fewer. Copies learn what the model's
-  // parameters learn (requires_grad) by now.
+  // Uses the model's device and the devices of the same kind with the next numbers; a CPU counts as
+  // any number of devices. Throws EnvironmentError if there are fewer. A copy's parameters require
+  // gradients if the model's do now.
   explicit Replicas(const Transformer& model, int64_t devices = 1);
 
   size_t size() const { return 1 + copies_.size(); }
   const Transformer& first() const { return model_; }
   const std::vector<std::unique_ptr<Transformer>>& copies() const { return copies_; }
 
-  // Calls work(model, i) for i below `count` (size() at most) at the same time, each with another
-  // model, the first on this thread; back when all are done. Throws what the first that failed did.
+  // Calls work(model, i) for each i below `count` (at most size()) at the same time, each with
+  // another model, the first on this thread. Returns when all are done. Throws the exception of the
+  // first call that failed.
   void each(size_t count, const std::function<void(const Transformer&, size_t)>& work);
-  // The copies' parameters are the model's again.
+  // Copies the model's parameters to the copies.
   void follow();
 
  private:
   const Transformer& model_;
   std::vector<std::unique_ptr<Transformer>> copies_;
-  std::vector<std::unique_ptr<WorkThread>> threads_;  // of the copies; last: they use the others
+  std::vector<std::unique_ptr<WorkThread>>
+      threads_;  // one for each copy; last: they use the others
 };
 
-}  // namespace kw
+}  // namespace kw::train

@@ -10,7 +10,7 @@
 #include "formats/base/error.h"
 #include "train/run/test_run.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 at::Tensor embedding_of(const Transformer& model) {
@@ -77,4 +77,4 @@ TEST(Replicas, AFailureIsToldWhenAllAreDone) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

@@ -5,7 +5,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 using Rows = std::vector<std::vector<size_t>>;
@@ -27,8 +27,8 @@ double learned_tokens(const std::vector<Example>& examples) {
   return out;
 }
 
-// Parts of at most `rows_at_once` rows, a multiple of `at_once` parts where there are so many rows,
-// and no part more than one row larger than another.
+// Splits rows into parts of at most `rows_at_once` rows. Their number is a multiple of `at_once` if
+// there are so many rows, and no part is more than one row larger than another.
 std::vector<Rows> divided(const Rows& rows, size_t rows_at_once, size_t at_once) {
   const size_t rounds = (rows.size() + rows_at_once * at_once - 1) / (rows_at_once * at_once);
   const size_t parts = std::min(rows.size(), rounds * at_once);
@@ -149,4 +149,4 @@ double sft_loss(const Transformer& model, const std::vector<Example>& examples, 
   return sum / std::max(1.0, learned_tokens(examples));
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -1,5 +1,6 @@
-// One step of supervised fine-tuning: the mean over all answers' tokens of their negative
-// log-probability (cross-entropy), by parts that fit memory, each of rows that hold several texts.
+// One step of supervised fine-tuning. The loss is the mean negative log-probability of all answers'
+// tokens (cross-entropy). A step works on parts that fit memory; each row of a part holds several
+// texts.
 // Borrows model and optimizer. One thread.
 #pragma once
 
@@ -11,23 +12,23 @@
 #include "train/step/packing.h"
 #include "train/step/replicas.h"
 
-namespace kw {
+namespace kw::train {
 
 struct SftReport {
   double loss = 0;      // mean negative log-probability of a token of the answers, in nats
-  double norm = 0;      // of all gradients, before they were cut down
-  int64_t tokens = 0;   // that were read
-  int64_t learned = 0;  // of these, that count in the loss
-  double filled = 0;    // share of the rows' places that texts took
+  double norm = 0;      // of all gradients, before clipping
+  int64_t tokens = 0;   // tokens that were read
+  int64_t learned = 0;  // those of them that count in the loss
+  double filled = 0;    // the share of the rows' places that texts take
 };
 
 struct PlacedText {
   size_t text = 0;   // its number
-  size_t first = 0;  // its answer's first token, counted through all learned ones
+  size_t first = 0;  // index of its answer's first token among all learned tokens
 };
 
-// Texts in rows of one length, as a model takes them. Tokens that are learned are those of answers,
-// text by text.
+// Texts in rows of one length, as a model takes them. The learned tokens are those of the answers,
+// in the order of the texts.
 struct PackedBatch {
   std::vector<PlacedText> texts;
   at::Tensor ids, positions;  // [rows, length]
@@ -41,21 +42,21 @@ PackedBatch make_batch(const std::vector<Example>& examples,
                        const std::vector<std::vector<size_t>>& rows, at::Device device);
 
 // Packs texts into rows of at most `row` places, and calls `part` for `rows_at_once` rows at a
-// time. InputError for a text without a prompt or an answer.
+// time. Throws InputError for a text without a prompt or an answer.
 void for_each_part(const std::vector<Example>& texts, size_t row, size_t rows_at_once,
                    at::Device device, const std::function<void(const PackedBatch&)>& part);
 
-// Log-probabilities at this temperature that the model gives each learned token: [learned],
+// Returns the model's log-probability of each learned token at this temperature: [learned],
 // float32.
 at::Tensor target_log_p(const Transformer& model, const PackedBatch& batch, double temperature = 1);
 
-// Learns from the examples once. `row` places a row, `rows_at_once` rows in a part at most; as many
-// parts at the same time as there are models. `optimizer` is that of the first.
+// Makes one step on the examples. A row has `row` places and a part at most `rows_at_once` rows;
+// each model works on one part at a time. `optimizer` belongs to the first model.
 SftReport sft_step(Replicas& models, ParameterOptimizer& optimizer,
                    const std::vector<Example>& examples, size_t row, size_t rows_at_once,
                    double rate);
-// The loss alone.
+// Returns the loss without a step.
 double sft_loss(const Transformer& model, const std::vector<Example>& examples, size_t row,
                 size_t rows_at_once);
 
-}  // namespace kw
+}  // namespace kw::train

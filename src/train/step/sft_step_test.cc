@@ -9,7 +9,7 @@
 #include "train/run/test_run.h"
 #include "train/step/adamw.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 std::vector<Example> some_examples(size_t count, uint64_t seed) {
@@ -109,4 +109,4 @@ TEST(Sft, RefusesExamplesWithoutPromptOrAnswer) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

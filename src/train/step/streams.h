@@ -1,10 +1,10 @@
-// Streams of random numbers that learning draws from, beside those of synthesis
-// (synth/skeleton/random.h): each its own number, so that no two things hang on one draw.
+// Streams of random numbers that learning draws from, in addition to those of synthesis
+// (synth/skeleton/random.h). Each purpose has a separate stream, so that no two depend on one draw.
 #pragma once
 
 #include <cstdint>
 
-namespace kw {
+namespace kw::train {
 
 inline constexpr uint64_t kLevelStream = 101;   // the level of a program
 inline constexpr uint64_t kNameStream = 102;    // what its names begin with
@@ -15,4 +15,4 @@ inline constexpr uint64_t kTrialStream = 106;   // inputs that answers are tried
 inline constexpr uint64_t kFairStream = 107;    // inputs that a program is examined on
 inline constexpr uint64_t kRowStream = 108;     // the order of rows in a pass
 
-}  // namespace kw
+}  // namespace kw::train

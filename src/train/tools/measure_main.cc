@@ -1,5 +1,5 @@
-// train_measure: how fast a model learns and writes, on tokens that mean nothing, so that the same
-// work can be given to another program (bench/learning.py). One line of JSON.
+// train_measure: measures how fast a model learns and writes. Its tokens are random, so that the
+// same work can be given to another program (bench/learning.py). Prints one line of JSON.
 #include <ATen/ATen.h>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +18,7 @@
 #include "train/step/placement.h"
 #include "train/step/sft_step.h"
 
+namespace kw::train {
 namespace {
 
 struct Flags {
@@ -32,26 +33,26 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-std::vector<kw::TokenId> random_tokens(std::mt19937& random, int64_t count, int64_t words) {
-  std::vector<kw::TokenId> out(static_cast<size_t>(count));
-  std::ranges::generate(out, [&] { return static_cast<kw::TokenId>(random() % words); });
+std::vector<TokenId> random_tokens(std::mt19937& random, int64_t count, int64_t words) {
+  std::vector<TokenId> out(static_cast<size_t>(count));
+  std::ranges::generate(out, [&] { return static_cast<TokenId>(random() % words); });
   return out;
 }
 
-// Steps of `rows` texts of `length` tokens each; the first two are not counted. Reading the loss
-// waits for the device.
-kw::Json measure_learning(const Flags& flags, const at::TensorOptions& options) {
-  const kw::Transformer model(flags.model, options);
-  kw::AdamW adam(model.parameters(), {});
-  kw::Replicas models(model, flags.devices);
+// Measures steps of `rows` texts of `length` tokens each; the first two steps are not counted. Each
+// step reads its loss, which waits for the device.
+Json measure_learning(const Flags& flags, const at::TensorOptions& options) {
+  const Transformer model(flags.model, options);
+  AdamW adam(model.parameters(), {});
+  Replicas models(model, flags.devices);
   std::mt19937 random(1);
-  std::vector<kw::Example> texts;
+  std::vector<Example> texts;
   for (int64_t i = 0; i < flags.rows; ++i) {
     texts.push_back({random_tokens(random, flags.length, model.config().vocabulary), 1});
   }
   const auto step = [&] {
-    kw::sft_step(models, adam, texts, static_cast<size_t>(flags.length),
-                 static_cast<size_t>(flags.rows), 1e-4);
+    sft_step(models, adam, texts, static_cast<size_t>(flags.length),
+             static_cast<size_t>(flags.rows), 1e-4);
   };
   for (int i = 0; i < 2; ++i) step();
   const double seconds = seconds_of([&] {
@@ -64,25 +65,25 @@ kw::Json measure_learning(const Flags& flags, const at::TensorOptions& options) 
           {"seconds_per_step", seconds / static_cast<double>(flags.steps)}};
 }
 
-// `answers` at once, all of them of `tokens` tokens; once to warm up.
-kw::Json measure_writing(const Flags& flags, const at::TensorOptions& options) {
-  const kw::Transformer model(flags.model, options);
-  const std::string name = kw::find_model(flags.model).tokenizer.string();
-  const kw::Tokenizer tokenizer(kw::read_file(name), name);
+// Measures the writing of `answers` answers of `tokens` tokens at once, after one warm-up.
+Json measure_writing(const Flags& flags, const at::TensorOptions& options) {
+  const Transformer model(flags.model, options);
+  const std::string name = find_model(flags.model).tokenizer.string();
+  const Tokenizer tokenizer(read_file(name), name);
   std::mt19937 random(1);
-  std::vector<kw::GenerationRequest> requests;
+  std::vector<GenerationRequest> requests;
   for (int64_t i = 0; i < flags.answers; ++i) {
-    kw::GenerationRequest& request = requests.emplace_back();
+    GenerationRequest& request = requests.emplace_back();
     request.prompt = random_tokens(random, flags.prompt, tokenizer.size());
     request.max_tokens = flags.tokens;
     request.seed = static_cast<uint64_t>(i);
   }
-  kw::Generator generator(model, tokenizer,
-                          {.rows = flags.answers, .context = flags.prompt + flags.tokens});
+  Generator generator(model, tokenizer,
+                      {.rows = flags.answers, .context = flags.prompt + flags.tokens});
   generator.run(requests);
   int64_t made = 0;
   const double seconds = seconds_of([&] {
-    for (const kw::Generation& each : generator.run(requests)) {
+    for (const Generation& each : generator.run(requests)) {
       made += static_cast<int64_t>(each.tokens.size());
     }
   });
@@ -92,8 +93,10 @@ kw::Json measure_writing(const Flags& flags, const at::TensorOptions& options) {
 
 }  // namespace
 
+}  // namespace kw::train
+
 int main(int argc, char** argv) {
-  Flags flags;
+  kw::train::Flags flags;
   CLI::App app("How fast a model learns and writes");
   app.add_option("--model", flags.model, "Hugging Face folder with tokenizer.json")->required();
   app.add_option("--device", flags.device, "auto, cpu, cuda")->capture_default_str();
@@ -106,9 +109,10 @@ int main(int argc, char** argv) {
   app.add_option("--tokens", flags.tokens, "of an answer")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {
-    const at::TensorOptions options = kw::placed(flags.device);
-    kw::Json out = {{"learning", flags.steps > 0 ? measure_learning(flags, options) : kw::Json()}};
-    out["writing"] = flags.answers > 0 ? measure_writing(flags, options) : kw::Json();
+    const at::TensorOptions options = kw::train::placed(flags.device);
+    kw::Json out = {
+        {"learning", flags.steps > 0 ? kw::train::measure_learning(flags, options) : kw::Json()}};
+    out["writing"] = flags.answers > 0 ? kw::train::measure_writing(flags, options) : kw::Json();
     std::puts(out.dump().c_str());
   } catch (const kw::InputError& error) {
     std::fprintf(stderr, "train_measure: %s\n", error.what());

@@ -1,5 +1,5 @@
-// train_pairs: pairs of tasks and the teacher's answers as lines of JSON, how fast they are made,
-// and whether they are right.
+// train_pairs: writes pairs of tasks and the teacher's answers as lines of JSON, measures how fast
+// they are made, and judges whether they are right.
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
@@ -17,14 +17,15 @@
 #include "train/judge/verifier_judge.h"
 #include "worker/jobs.h"
 
+namespace train {
 namespace {
 
 struct Flags {
-  kw::PairOptions pairs;
+  PairOptions pairs;
   uint64_t count = 1000, batch = 512, first = 0;
   int log_low = 34, log_high = 35, log_elements = 0;
   std::string out, device = "h200";
-  std::string check, report;  // backend of the judge; empty: none
+  std::string check, report;  // the judge's backend (empty: no judge); the file of its report
   int executors = 1;
   int64_t cells = 0;
 };
@@ -32,21 +33,19 @@ struct Flags {
 // Judges pairs as they come.
 class Checking {
  public:
-  Checking(const Flags& flags, kw::Session& session)
+  Checking(const Flags& flags, Session& session)
       : flags_(flags),
-        judge_(kw::default_worker_config(), session.executor, session.profile,
+        judge_(default_worker_config(), session.executor, session.profile,
                {.time = false, .build_seconds = 120, .trial_seconds = 60}, &session.zygote),
         examiner_(session.pool, session.executor, session.profile),
         check_(
             judge_,
-            [this](const kw::Task& task) {
-              return examiner_.examine(task, kSeed).flaw == kw::Flaw::kNone;
-            },
+            [this](const Task& task) { return examiner_.examine(task, kSeed).flaw == Flaw::kNone; },
             flags.cells) {}
 
-  void add(const std::vector<kw::Pair>& pairs) {
+  void add(const std::vector<Pair>& pairs) {
     check_.check(pairs, kSeed);
-    const kw::PairVerdicts& found = check_.verdicts();
+    const PairVerdicts& found = check_.verdicts();
     std::fprintf(stderr,
                  "pairs: %lld right, %lld wrong, %lld not judged, %lld of unfair programs, %zu "
                  "cells\n",
@@ -56,60 +55,59 @@ class Checking {
     if (flags_.report.empty()) return;
     std::ofstream file(flags_.report, std::ios::trunc);
     file << to_json(found).dump(1) << "\n";
-    if (!file.flush()) throw kw::EnvironmentError("cannot write " + flags_.report);
+    if (!file.flush()) throw EnvironmentError("cannot write " + flags_.report);
   }
-  // 1: some are wrong; 4: some, or all, were not judged.
+  // Returns 1 if some are wrong, 4 if some or all were not judged, else 0.
   int exit_code() const {
-    const kw::PairVerdicts& found = check_.verdicts();
+    const PairVerdicts& found = check_.verdicts();
     return found.wrong > 0 ? 1 : found.not_judged > 0 || found.right == 0 ? 4 : 0;
   }
 
  private:
   static constexpr uint64_t kSeed = 1;  // of inputs
   const Flags& flags_;
-  kw::VerifierJudge judge_;
-  kw::Examiner examiner_;
-  kw::PairCheck check_;
+  VerifierJudge judge_;
+  Examiner examiner_;
+  PairCheck check_;
 };
 
-void write(std::ostream& out, const kw::Pair& pair) {
-  out << kw::conversation_line({pair.prompt, pair.plan, pair.code},
-                               {{"index", pair.index},
-                                {"level", pair.level},
-                                {"schedule", pair.schedule},
-                                {"operators", pair.operators}});
+void write(std::ostream& out, const Pair& pair) {
+  out << conversation_line({pair.prompt, pair.plan, pair.code}, {{"index", pair.index},
+                                                                 {"level", pair.level},
+                                                                 {"schedule", pair.schedule},
+                                                                 {"operators", pair.operators}});
 }
 
-kw::SessionConfig session_config(const Flags& flags) {
-  kw::SessionConfig config = kw::default_session_config(kw::device_profile(flags.device),
-                                                        flags.check.empty() ? "cpu" : flags.check);
-  config.workers.parallel = std::max(2, kw::threads_of(flags.pairs.threads));
+SessionConfig session_config(const Flags& flags) {
+  SessionConfig config = default_session_config(device_profile(flags.device),
+                                                flags.check.empty() ? "cpu" : flags.check);
+  config.workers.parallel = std::max(2, threads_of(flags.pairs.threads));
   config.executor.processes = flags.executors;
   return config;
 }
 
 int run(const Flags& flags) {
-  kw::Session session(session_config(flags));
-  kw::PairOptions options = flags.pairs;
+  Session session(session_config(flags));
+  PairOptions options = flags.pairs;
   options.limits[0].low_flops = std::exp2(flags.log_low);
   options.limits[0].high_flops = std::exp2(flags.log_high);
   if (flags.log_elements > 0) {
     options.limits[0].tensor = std::exp2(flags.log_elements);
     options.limits[0].total = 4 * options.limits[0].tensor;
   }
-  kw::PairSource source(options, session.pool, session.profile);
+  PairSource source(options, session.pool, session.profile);
   std::ofstream file;
   if (!flags.out.empty()) file.open(flags.out, std::ios::trunc);
   std::optional<Checking> checking;
   if (!flags.check.empty()) checking.emplace(flags, session);
   const uint64_t end = flags.first + flags.count;
   for (uint64_t begin = flags.first; begin < end; begin += flags.batch) {
-    const std::vector<kw::Pair> pairs = source.make(begin, std::min(begin + flags.batch, end));
-    for (const kw::Pair& pair : pairs) {
+    const std::vector<Pair> pairs = source.make(begin, std::min(begin + flags.batch, end));
+    for (const Pair& pair : pairs) {
       if (!flags.out.empty()) write(file, pair);
     }
     if (checking) checking->add(pairs);
-    const kw::PairCounts& c = source.counts();
+    const PairCounts& c = source.counts();
     const double seconds = c.draw_seconds + c.record_seconds + c.write_seconds;
     std::fprintf(stderr,
                  "pairs: %lld of %lld programs, %.0f/s (seconds: drawn %.1f, recorded %.1f, "
@@ -123,14 +121,16 @@ int run(const Flags& flags) {
     std::fprintf(stderr, "pairs: the first that was not recorded: %s\n",
                  source.first_fault().c_str());
   }
-  if (!flags.out.empty() && !file.flush()) throw kw::EnvironmentError("cannot write " + flags.out);
+  if (!flags.out.empty() && !file.flush()) throw EnvironmentError("cannot write " + flags.out);
   return checking ? checking->exit_code() : 0;
 }
 
 }  // namespace
 
+}  // namespace train
+
 int main(int argc, char** argv) {
-  Flags flags;
+  train::Flags flags;
   CLI::App app("Pairs of tasks and the teacher's answers, drawn from a seed");
   app.add_option("--count", flags.count, "programs")->capture_default_str();
   app.add_option("--first", flags.first, "number of the first program")->capture_default_str();
@@ -163,11 +163,11 @@ int main(int argc, char** argv) {
   app.add_option("--report", flags.report, "file for what was judged, and every failure");
   CLI11_PARSE(app, argc, argv);
   try {
-    return run(flags);
-  } catch (const kw::InputError& error) {
+    return train::run(flags);
+  } catch (const InputError& error) {
     std::fprintf(stderr, "train_pairs: %s\n", error.what());
     return 2;
-  } catch (const kw::EnvironmentError& error) {
+  } catch (const EnvironmentError& error) {
     std::fprintf(stderr, "train_pairs: %s\n", error.what());
     return 3;
   }

@@ -3,17 +3,18 @@
 #include "formats/base/error.h"
 #include "formats/base/read_file.h"
 #include "train/rl/rl_run.h"
+#include "train/run/run_start.h"
 #include "train/sft/sft_run.h"
 #include "train/verl/verl_export.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 namespace fs = std::filesystem;
 
 TomlFile read_toml(const fs::path& path) { return parse_toml(read_file(path), path.string()); }
 
-// Before anything else is read: it says which keys there are.
+// Returns the kind of run. It is read first, as it decides which keys exist.
 std::string kind_of(const TomlFile& file) {
   const Json& values = file.values;
   if (!values.contains("run") || !values.at("run").is_object()) return "sft";
@@ -24,7 +25,7 @@ std::string kind_of(const TomlFile& file) {
   return kind.get<std::string>();
 }
 
-// A configuration, what a file sets of it, and their description.
+// A configuration with its description.
 template <class Config>
 struct Described {
   Config config;
@@ -37,7 +38,7 @@ struct Described {
   }
 };
 
-// Calls one of the two with what the file describes.
+// Reads a recipe and calls `sft` or `rl` with its configuration.
 template <class Sft, class Rl>
 auto with_recipe(const fs::path& recipe, const std::vector<std::string>& set, const Sft& sft,
                  const Rl& rl) {
@@ -52,6 +53,12 @@ auto with_recipe(const fs::path& recipe, const std::vector<std::string>& set, co
   return sft(described);
 }
 
+void tell_of_start(const RunConfig& config, bool has_reference, const fs::path& out,
+                   const RunProgress& progress) {
+  const std::string warning = check_start(config, has_reference, out);
+  if (!warning.empty()) progress.line(warning);
+}
+
 }  // namespace
 
 RecipeRun run_recipe(const fs::path& recipe, const std::vector<std::string>& set,
@@ -60,11 +67,16 @@ RecipeRun run_recipe(const fs::path& recipe, const std::vector<std::string>& set
   return with_recipe(
       recipe, set,
       [&](const Described<SftConfig>& it) {
+        check(it.config);
+        tell_of_start(it.config, /*has_reference=*/false, out, progress);
         const int64_t step = run_sft(it.config, it.settings, out, stop, progress);
         return RecipeRun{step, step >= it.config.steps};
       },
       [&](const Described<RlConfig>& it) {
-        const RlEnd end = run_rl(it.config, it.settings, out, stop, progress);
+        check(it.config);  // before workers are started
+        tell_of_start(it.config, has_reference(it.config), out, progress);
+        VerifyingCrew crew(it.config);
+        const RlEnd end = run_rl(it.config, it.settings, out, stop, progress, crew.parts());
         return RecipeRun{end.step, end.done};
       });
 }
@@ -73,7 +85,7 @@ void export_recipe(const fs::path& recipe, const std::vector<std::string>& set,
                    const std::string& target, const fs::path& out, int64_t tasks,
                    const RunProgress& progress) {
   if (target != "verl") throw InputError("--to " + target + ": there is only verl");
-  // Without what is set in its place.
+  // The recipe's objective, without the assignments in `set`.
   std::string objective;
   with_recipe(
       recipe, {}, [](const Described<SftConfig>&) {},
@@ -102,4 +114,4 @@ std::string settings_help(const std::string& kind) {
   throw InputError("there is no kind of run " + kind + ": sft, rl");
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -1,6 +1,7 @@
-// kernelwright-trainer: what holds models, apart from the front program, which is without libtorch.
-// `train` runs a recipe (`kernelwright train` starts it), `export` writes one for another trainer
-// (`kernelwright recipe export`); `serve` answers requests (`--policy local` does).
+// kernelwright-trainer: the program that holds models, as the front program is free of libtorch.
+// `train` runs a recipe (`kernelwright train` starts it). `export` writes a recipe for another
+// trainer (`kernelwright recipe export` starts it). `serve` answers requests (`--policy local`
+// starts it).
 #include <c10/util/Exception.h>
 #include <unistd.h>
 
@@ -10,15 +11,16 @@
 #include <cstdio>
 
 #include "formats/base/error.h"
-#include "train/run/live_view.h"
 #include "train/serve/serve.h"
+#include "train/tools/live_view.h"
 #include "train/tools/run.h"
 
+namespace kw::train {
 namespace {
 
 std::atomic<bool> g_stop{false};
 
-// The second one ends the program at once.
+// Asks the run to stop. A second interrupt ends the program at once.
 void on_interrupt(int signal) {
   g_stop = true;
   constexpr char text[] =
@@ -42,21 +44,21 @@ void add_train(CLI::App& app, TrainFlags& flags) {
                  "print the keys of recipes of a kind (sft, rl), what they mean and default to");
 }
 
-// On an interrupt a checkpoint is written, from which the same command goes on.
+// Runs a recipe. On an interrupt it writes a checkpoint, from which the same command goes on.
 int run_train(const TrainFlags& flags) {
   if (!flags.settings.empty()) {
-    std::fputs(kw::settings_help(flags.settings).c_str(), stdout);
+    std::fputs(settings_help(flags.settings).c_str(), stdout);
     return 0;
   }
   if (flags.recipe.empty() || flags.out.empty()) {
-    throw kw::InputError("a recipe and --out FOLDER are needed");
+    throw InputError("a recipe and --out FOLDER are needed");
   }
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
-  kw::LiveView view(stderr, ::isatty(STDERR_FILENO) != 0, "train");
-  kw::RunProgress progress{[&](const std::string& line) { view.line(line); }};
+  LiveView view(stderr, ::isatty(STDERR_FILENO) != 0, "train");
+  RunProgress progress{[&](const std::string& line) { view.line(line); }};
   if (view.is_terminal()) progress.live = [&](const auto& lines) { view.live(lines); };
-  const kw::RecipeRun end = kw::run_recipe(flags.recipe, flags.set, flags.out, g_stop, progress);
+  const RecipeRun end = run_recipe(flags.recipe, flags.set, flags.out, g_stop, progress);
   const std::string step = std::to_string(end.step);
   view.line(end.done ? flags.out + "/checkpoint-" + step + "/model"
                      : "stopped at step " + step + "; the same command goes on from there");
@@ -79,13 +81,13 @@ void add_export(CLI::App& app, ExportFlags& flags) {
 }
 
 int run_export(const ExportFlags& flags) {
-  kw::LiveView view(stderr, ::isatty(STDERR_FILENO) != 0, "export");
-  const kw::RunProgress progress{[&](const std::string& line) { view.line(line); }};
-  kw::export_recipe(flags.recipe, flags.set, flags.to, flags.out, flags.tasks, progress);
+  LiveView view(stderr, ::isatty(STDERR_FILENO) != 0, "export");
+  const RunProgress progress{[&](const std::string& line) { view.line(line); }};
+  export_recipe(flags.recipe, flags.set, flags.to, flags.out, flags.tasks, progress);
   return 0;
 }
 
-void add_serve(CLI::App& app, kw::ServeOptions& options) {
+void add_serve(CLI::App& app, ServeOptions& options) {
   app.add_option("--model", options.model, "Hugging Face folder with tokenizer.json")->required();
   app.add_option("--socket", options.socket, "where to listen: a path that is free")->required();
   app.add_option("--rows", options.answers.rows, "answers that are drawn at once")
@@ -102,19 +104,21 @@ void add_serve(CLI::App& app, kw::ServeOptions& options) {
 
 }  // namespace
 
+}  // namespace kw::train
+
 int main(int argc, char** argv) {
   CLI::App app("Trains models, and answers for them", "kernelwright-trainer");
   app.require_subcommand(1);
-  TrainFlags training;
-  ExportFlags exporting;
-  kw::ServeOptions serving;
+  kw::train::TrainFlags training;
+  kw::train::ExportFlags exporting;
+  kw::train::ServeOptions serving;
   CLI::App* train = app.add_subcommand("train", "Train a model by a recipe");
-  add_train(*train, training);
+  kw::train::add_train(*train, training);
   CLI::App* export_one = app.add_subcommand("export", "Write a recipe for another trainer");
-  add_export(*export_one, exporting);
+  kw::train::add_export(*export_one, exporting);
   CLI::App* serve =
       app.add_subcommand("serve", "Answer POST /v1/chat/completions on a Unix-domain socket");
-  add_serve(*serve, serving);
+  kw::train::add_serve(*serve, serving);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -125,9 +129,9 @@ int main(int argc, char** argv) {
                      : export_one->parsed() ? "export"
                                             : "kernelwright-trainer";
   try {
-    if (train->parsed()) return run_train(training);
-    if (export_one->parsed()) return run_export(exporting);
-    kw::serve(serving, 0);
+    if (train->parsed()) return kw::train::run_train(training);
+    if (export_one->parsed()) return kw::train::run_export(exporting);
+    kw::train::serve(serving, 0);
     return 0;
   } catch (const kw::InputError& error) {
     std::fprintf(stderr, "%s: %s\n", name, error.what());

@@ -14,7 +14,7 @@
 #include "train/verl/verl_settings.h"
 #include "train/verl/verl_tasks.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -27,7 +27,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 exec python3 -m verl.trainer.main_ppo --config-path "$here" --config-name verl "$@"
 )sh";
 
-// Closes with an error where the disk is full.
+// A file that throws EnvironmentError if it cannot be written.
 class OutFile {
  public:
   explicit OutFile(fs::path path) : path_(std::move(path)), file_(path_, std::ios::binary) {
@@ -66,7 +66,7 @@ void make_folder(const fs::path& out) {
   fs::remove(probe);
 }
 
-// What the run would read, or fewer.
+// Returns the number of tasks: `asked`, or as many as the run would read.
 int64_t tasks_of(const RlConfig& config, int64_t asked) {
   const int64_t read = config.tasks > 0 ? config.tasks : config.steps * config.prompts;
   const int64_t out = asked > 0 ? asked : read;
@@ -118,7 +118,7 @@ class Exporter {
     progress_.line("draws " + std::to_string(tasks_) + " tasks" +
                    (tasks_ > config_.prompts ? " (--tasks: fewer)" : ""));
     write_tasks("train", Split::kTrain, tasks_, drawing);
-    // verl wants one to be there.
+    // verl needs at least one.
     write_tasks("validation", Split::kValidation, std::max<int64_t>(1, config_.validation),
                 drawing);
   }
@@ -160,7 +160,7 @@ class Exporter {
     return out;
   }
 
-  // "rl.rate, published"
+  // Returns the comment of a value, such as "rl.rate, published".
   std::string source_of(const std::string& key) const {
     return key + ", " + settings_.sources().value(key, "default");
   }
@@ -171,7 +171,7 @@ class Exporter {
     return out.empty() ? "" : "  # " + out;
   }
 
-  // YAML 1.1 reads 1e-06 as text: a number of that kind wants a dot.
+  // YAML 1.1 reads 1e-06 as text: such a number needs a dot.
   static std::string yaml_text(const Json& value) {
     if (value.is_array()) {
       std::string out;
@@ -199,7 +199,7 @@ class Exporter {
                        "; README.md says what became of each setting.\n" +
                        "hydra:\n  searchpath:\n    - pkg://verl.trainer.config\n" +
                        "defaults:\n  - ppo_trainer\n  - _self_\n";
-    std::vector<std::string> open;  // mappings that the last line is in
+    std::vector<std::string> open;  // the mappings that the last line is in
     for (const auto& [key, value] : config()) {
       const std::vector<std::string> parts = parts_of(key);
       size_t same = 0;
@@ -240,7 +240,7 @@ class Exporter {
 
   std::string setting(const std::string& key) const { return key + " = " + record_.at(key).dump(); }
 
-  // Of a recipe whose objective verl lacks.
+  // Returns the paragraph on a recipe whose objective verl lacks.
   std::string replaced() const {
     return what_.objective.empty() ? ""
                                    : "rl.objective is " + config_.objective.name +
@@ -255,7 +255,7 @@ class Exporter {
                                 std::to_string(tasks_) + " are different: they come again";
   }
 
-  // What verl learns otherwise than the recipe's run would.
+  // Returns how verl's learning differs from the recipe's run.
   std::vector<std::string> differences() const {
     std::vector<std::string> out;
     if (config_.init.empty()) {
@@ -356,4 +356,4 @@ void export_to_verl(const RlConfig& config, const Settings& settings, const Verl
   Exporter(config, settings, what, progress).go();
 }
 
-}  // namespace kw
+}  // namespace kw::train

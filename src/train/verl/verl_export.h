@@ -1,5 +1,5 @@
-// `kernelwright recipe export --to verl`: a folder with which verl trains by a recipe, rewarded by
-// this program's verifier (docs/learning.md). One thread.
+// `kernelwright recipe export --to verl`: writes a folder with which verl trains by a recipe, with
+// rewards from this program's verifier (docs/learning.md). One thread.
 #pragma once
 
 #include <filesystem>
@@ -7,17 +7,18 @@
 
 #include "train/rl/rl_config.h"
 
-namespace kw {
+namespace kw::train {
 
 struct VerlExport {
   std::filesystem::path recipe, out;
-  std::string objective;  // the recipe's own, where another was set in its place
-  int64_t tasks = 0;      // to learn from; 0: as many as the recipe's run would read
+  std::string objective;  // the recipe's, if another was set in its place; else empty
+  int64_t tasks = 0;      // tasks to learn from; 0: as many as the recipe's run would read
 };
 
-// Writes the folder, and says what has no place in verl. InputError for a folder that cannot be
-// written or has something in it, and for an objective that verl lacks: before anything is drawn.
+// Writes the folder, and reports which settings have no place in verl. Throws InputError, before
+// anything is drawn, for an objective that verl lacks or a folder that is not empty or not
+// writable.
 void export_to_verl(const RlConfig& config, const Settings& settings, const VerlExport& what,
                     const RunProgress& progress);
 
-}  // namespace kw
+}  // namespace kw::train

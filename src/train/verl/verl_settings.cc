@@ -5,7 +5,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -16,25 +16,27 @@ constexpr auto kTasks = VerlFate::kTasks;
 constexpr auto kReward = VerlFate::kReward;
 constexpr auto kNoPlace = VerlFate::kNoPlace;
 
-// Of a chat model, before a task's text: some 400, more in tokenizers with few long words.
+// Tokens of a chat model's instructions before a task's text: about 400, and more for tokenizers
+// with few long words.
 constexpr int64_t kInstructionTokens = 512;
-constexpr double kNever = 1e9;  // of a limit that is not to hold anything back
+constexpr double kNever = 1e9;  // a limit that never takes effect
 
-// Objectives that verl has, with its estimators of advantages.
+// Returns the objectives that verl has, with its estimators of advantages.
 const std::map<std::string, const char*>& estimators() {
   static const std::map<std::string, const char*> all = {
       {"grpo", "grpo"}, {"grpo_speed", "grpo"}, {"rloo", "rloo"}};
   return all;
 }
 
-// Folders are where the recipe was exported; what is none may be a name on a hub.
+// Returns the absolute path of a folder of this machine. Another text may be a name on a hub.
 std::string model_path(const C& c) {
-  if (c.init.empty()) return "???";  // which OmegaConf asks for
+  if (c.init.empty()) return "???";  // OmegaConf then asks for a value
   return fs::is_directory(c.init) ? fs::canonical(c.init).string() : c.init;
 }
 
 bool has_curriculum(const C& c) { return c.one_by_one && c.levels.size() > 1; }
 
+// Reasons why a setting has no place in verl.
 constexpr char kFromModel[] = "verl begins with a model that is there: its shape is in its folder";
 constexpr char kOfHierarchical[] = "of the objective hierarchical, which verl lacks";
 constexpr char kOfDrpo[] = "of the objective drpo, which verl lacks";
@@ -43,30 +45,55 @@ constexpr char kNoCurriculum[] =
 constexpr char kNoOpinion[] = "reward.py asks no model for opinions";
 constexpr char kOwnDeadlines[] = "eval, which rewards are from, has deadlines of its own";
 
-std::vector<VerlRow> make_rows() {
+// Returns a setting as verl's value.
+template <auto Setting>
+Json setting_value(const C& c) {
+  return Json(c.*Setting);
+}
+template <auto Option>
+Json objective_value(const C& c) {
+  return Json(c.objective.*Option);
+}
+
+// Returns the tokens of a part of a batch: verl bounds parts by these, and a recipe by rows.
+Json tokens_of_part(const C& c) { return Json(c.row * c.rows_at_once); }
+
+// Returns the largest norm: 0 means no limit in a recipe, which verl lacks.
+Json verl_clip_norm(const C& c) { return Json(c.clip_norm > 0 ? c.clip_norm : kNever); }
+
+std::vector<VerlRow> run_rows() {
   return {
       {"run.kind", kNoPlace, "only recipes of kind rl are exported"},
       {"run.seed", kTasks, "the seed that tasks are drawn from"},
-      {"run.seed", kConfig, "actor_rollout_ref.rollout.seed",
-       [](const C& c) { return Json(c.seed); }},
+      {"run.seed", kConfig, "actor_rollout_ref.rollout.seed", setting_value<&C::seed>},
       {"run.device", kNoPlace, "verl trains on GPUs", nullptr,
        [](const C& c) { return c.device == "cpu"; }},
       {"run.target", kTasks, "the device that prompts name"},
       {"run.target", kReward, "eval --device"},
+  };
+}
+
+std::vector<VerlRow> model_rows() {
+  return {
       {"model.init", kConfig, "actor_rollout_ref.model.path",
        [](const C& c) { return Json(model_path(c)); }},
       {"model.tokenizer", kNoPlace, "verl reads the tokenizer of the model's folder", nullptr,
        [](const C& c) { return !c.tokenizer.empty(); }},
       {"model.lora_rank", kConfig, "actor_rollout_ref.model.lora_rank",
-       [](const C& c) { return Json(c.lora_rank); }},
+       setting_value<&C::lora_rank>},
       {"model.lora_alpha", kConfig, "actor_rollout_ref.model.lora_alpha",
-       [](const C& c) { return Json(c.lora_alpha); }},
+       setting_value<&C::lora_alpha>},
       {"model.width", kNoPlace, kFromModel},
       {"model.layers", kNoPlace, kFromModel},
       {"model.heads", kNoPlace, kFromModel},
       {"model.kv_heads", kNoPlace, kFromModel},
       {"model.inner", kNoPlace, kFromModel},
       {"model.context", kNoPlace, kFromModel},
+  };
+}
+
+std::vector<VerlRow> data_rows() {
+  return {
       {"data.levels", kTasks, "operators of the tasks, each level as often"},
       {"data.operators", kTasks, "what they are made of"},
       {"data.log_low", kTasks, "windows of FLOPs, each as often"},
@@ -77,17 +104,22 @@ std::vector<VerlRow> make_rows() {
       {"data.hygiene", kTasks, "whether they are examined"},
       {"data.longest_prompt", kConfig, "data.max_prompt_length",
        [](const C& c) { return Json(c.longest_prompt + kInstructionTokens); }},
+  };
+}
+
+std::vector<VerlRow> learning_rows() {
+  return {
       {"rl.objective", kConfig, "algorithm.adv_estimator",
        [](const C& c) { return Json(estimators().at(c.objective.name)); }},
       {"rl.objective", kReward, "the formula of reward.py"},
       {"rl.advantage", kConfig, "algorithm.norm_adv_by_std_in_grpo",
        [](const C& c) { return Json(c.objective.advantage != "centred"); }},
       {"rl.clip_low", kConfig, "actor_rollout_ref.actor.clip_ratio_low",
-       [](const C& c) { return Json(c.objective.clip_low); }},
+       objective_value<&RlObjectiveOptions::clip_low>},
       {"rl.clip_high", kConfig, "actor_rollout_ref.actor.clip_ratio_high",
-       [](const C& c) { return Json(c.objective.clip_high); }},
+       objective_value<&RlObjectiveOptions::clip_high>},
       {"rl.kl_weight", kConfig, "actor_rollout_ref.actor.kl_loss_coef",
-       [](const C& c) { return Json(c.objective.kl_weight); }},
+       objective_value<&RlObjectiveOptions::kl_weight>},
       {"rl.kl_weight", kConfig, "actor_rollout_ref.actor.use_kl_loss",
        [](const C& c) { return Json(c.objective.kl_weight > 0); }},
       {"rl.plan_weight", kNoPlace, kOfHierarchical},
@@ -97,55 +129,49 @@ std::vector<VerlRow> make_rows() {
       {"rl.drpo_sharpness", kNoPlace, kOfDrpo},
       {"rl.drpo_allowed_kl", kNoPlace, kOfDrpo},
       {"rl.learn_from_all_right", kNoPlace, kOfDrpo},
-      {"rl.steps", kConfig, "trainer.total_training_steps",
-       [](const C& c) { return Json(c.steps); }},
-      // Epochs over the file of tasks: one that is long enough; the steps end the run.
-      {"rl.steps", kConfig, "trainer.total_epochs", [](const C& c) { return Json(c.steps); }},
-      {"rl.prompts", kConfig, "data.train_batch_size", [](const C& c) { return Json(c.prompts); }},
-      {"rl.answers", kConfig, "actor_rollout_ref.rollout.n",
-       [](const C& c) { return Json(c.answers); }},
+      {"rl.steps", kConfig, "trainer.total_training_steps", setting_value<&C::steps>},
+      // Epochs over the file of tasks: this many are always enough, as the steps end the run.
+      {"rl.steps", kConfig, "trainer.total_epochs", setting_value<&C::steps>},
+      {"rl.prompts", kConfig, "data.train_batch_size", setting_value<&C::prompts>},
+      {"rl.answers", kConfig, "actor_rollout_ref.rollout.n", setting_value<&C::answers>},
       {"rl.prompts_per_update", kConfig, "actor_rollout_ref.actor.ppo_mini_batch_size",
        [](const C& c) {
          return Json(c.prompts_per_update > 0 ? std::min(c.prompts_per_update, c.prompts)
                                               : c.prompts);
        }},
-      {"rl.epochs", kConfig, "actor_rollout_ref.actor.ppo_epochs",
-       [](const C& c) { return Json(c.epochs); }},
-      {"rl.max_tokens", kConfig, "data.max_response_length",
-       [](const C& c) { return Json(c.max_tokens); }},
+      {"rl.epochs", kConfig, "actor_rollout_ref.actor.ppo_epochs", setting_value<&C::epochs>},
+      {"rl.max_tokens", kConfig, "data.max_response_length", setting_value<&C::max_tokens>},
       {"rl.temperature", kConfig, "actor_rollout_ref.rollout.temperature",
-       [](const C& c) { return Json(c.temperature); }},
+       setting_value<&C::temperature>},
       {"rl.temperature", kConfig, "actor_rollout_ref.rollout.val_kwargs.temperature",
-       [](const C& c) { return Json(c.temperature); }},
-      {"rl.rows", kConfig, "actor_rollout_ref.rollout.max_num_seqs",
-       [](const C& c) { return Json(c.rows); }},
-      {"rl.row", kConfig, "actor_rollout_ref.actor.ppo_max_token_len_per_gpu",
-       [](const C& c) { return Json(c.row * c.rows_at_once); }},
+       setting_value<&C::temperature>},
+      {"rl.rows", kConfig, "actor_rollout_ref.rollout.max_num_seqs", setting_value<&C::rows>},
+      {"rl.row", kConfig, "actor_rollout_ref.actor.ppo_max_token_len_per_gpu", tokens_of_part},
       {"rl.rows_at_once", kConfig, "actor_rollout_ref.actor.ppo_max_token_len_per_gpu",
-       [](const C& c) { return Json(c.row * c.rows_at_once); }},
-      {"rl.rate", kConfig, "actor_rollout_ref.actor.optim.lr",
-       [](const C& c) { return Json(c.rate); }},
+       tokens_of_part},
+      {"rl.rate", kConfig, "actor_rollout_ref.actor.optim.lr", setting_value<&C::rate>},
       {"rl.last_share", kConfig, "actor_rollout_ref.actor.optim.lr_scheduler_type",
        [](const C& c) { return Json(c.last_share == 1 ? "constant" : "cosine"); }},
       {"rl.last_share", kConfig, "actor_rollout_ref.actor.optim.min_lr_ratio",
-       [](const C& c) { return Json(c.last_share); }},
+       setting_value<&C::last_share>},
       {"rl.warmup", kConfig, "actor_rollout_ref.actor.optim.lr_warmup_steps",
-       [](const C& c) { return Json(c.warmup); }},
-      {"rl.decay", kConfig, "actor_rollout_ref.actor.optim.weight_decay",
-       [](const C& c) { return Json(c.decay); }},
+       setting_value<&C::warmup>},
+      {"rl.decay", kConfig, "actor_rollout_ref.actor.optim.weight_decay", setting_value<&C::decay>},
       // The engine reads the second; the first is where other engines and older releases look.
-      {"rl.clip_norm", kConfig, "actor_rollout_ref.actor.grad_clip",
-       [](const C& c) { return Json(c.clip_norm > 0 ? c.clip_norm : kNever); }},
-      {"rl.clip_norm", kConfig, "actor_rollout_ref.actor.optim.clip_grad",
-       [](const C& c) { return Json(c.clip_norm > 0 ? c.clip_norm : kNever); }},
+      {"rl.clip_norm", kConfig, "actor_rollout_ref.actor.grad_clip", verl_clip_norm},
+      {"rl.clip_norm", kConfig, "actor_rollout_ref.actor.optim.clip_grad", verl_clip_norm},
       {"rl.beta2", kConfig, "actor_rollout_ref.actor.optim.betas",
        [](const C& c) {
          return Json({0.9, c.beta2});
        }},
       {"rl.overlap", kNoPlace, "verl's synchronous trainer writes each batch by the newest model",
        nullptr, [](const C& c) { return c.overlap; }},
-      {"rl.checkpoint_every", kConfig, "trainer.save_freq",
-       [](const C& c) { return Json(c.checkpoint_every); }},
+      {"rl.checkpoint_every", kConfig, "trainer.save_freq", setting_value<&C::checkpoint_every>},
+  };
+}
+
+std::vector<VerlRow> judge_rows() {
+  return {
       {"judge.backend", kReward, "eval --backend"},
       {"judge.jobs", kNoPlace, "eval builds answers on all cores"},
       {"judge.executors", kReward, "eval --executors"},
@@ -159,6 +185,11 @@ std::vector<VerlRow> make_rows() {
       {"judge.opinion_model", kNoPlace, kNoOpinion},
       {"judge.opinion_key_env", kNoPlace, kNoOpinion},
       {"judge.opinion_concurrency", kNoPlace, kNoOpinion},
+  };
+}
+
+std::vector<VerlRow> curriculum_rows() {
+  return {
       {"curriculum.one_by_one", kNoPlace, kNoCurriculum, nullptr, has_curriculum},
       {"curriculum.earlier_share", kNoPlace, kNoCurriculum},
       {"curriculum.promote_at", kNoPlace, kNoCurriculum},
@@ -172,7 +203,7 @@ std::vector<VerlRow> make_rows() {
   };
 }
 
-// What is none of a recipe's, and makes verl compute what objectives.h has.
+// A value that comes from no recipe, and makes verl compute what objectives.h defines.
 struct Fixed {
   const char* key;
   Json value;
@@ -210,7 +241,14 @@ const std::vector<Fixed>& fixed() {
 }  // namespace
 
 const std::vector<VerlRow>& verl_rows() {
-  static const std::vector<VerlRow> rows = make_rows();
+  static const std::vector<VerlRow> rows = [] {
+    std::vector<VerlRow> all;
+    for (const auto& table : {run_rows(), model_rows(), data_rows(), learning_rows(), judge_rows(),
+                              curriculum_rows()}) {
+      all.insert(all.end(), table.begin(), table.end());
+    }
+    return all;
+  }();
   return rows;
 }
 
@@ -234,4 +272,4 @@ void check_verl_has(const std::string& objective) {
                    ". --set rl.objective=NAME exports another one in its place");
 }
 
-}  // namespace kw
+}  // namespace kw::train

@@ -1,6 +1,6 @@
-// What becomes of each setting of reinforcement learning in verl
-// (https://github.com/volcengine/verl): one table, with verl's keys as its release has them that
-// kVerlVersion names. Pure; any thread.
+// The translation of each setting of reinforcement learning for verl
+// (https://github.com/volcengine/verl), in one table. Keys are those of the release kVerlVersion.
+// Pure; any thread.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 #include "train/rl/rl_config.h"
 
-namespace kw {
+namespace kw::train {
 
 inline constexpr char kVerlVersion[] = "0.9.1";
 
@@ -21,25 +21,26 @@ enum class VerlFate {
 };
 
 struct VerlRow {
-  const char* key;  // of a recipe
+  const char* key;  // a recipe's key
   VerlFate fate;
-  const char* verl;  // the key of verl; else where it goes, or why it goes nowhere
-  Json (*value)(const RlConfig&) = nullptr;  // of verl's key
-  // Of what has no place: whether verl then learns something else; null: it does not.
+  const char* verl;  // verl's key; for other fates, where the setting goes or why it goes nowhere
+  Json (*value)(const RlConfig&) = nullptr;  // the value of verl's key
+  // Returns whether verl learns something else without a setting that has no place; null: never.
   bool (*differs)(const RlConfig&) = nullptr;
 };
-// A setting may have several rows; each has one at least (a test looks).
+// Returns the table. A setting has one or more rows (a test checks this).
 const std::vector<VerlRow>& verl_rows();
 
 struct VerlValue {
   Json value;
-  std::vector<std::string> keys;  // of the recipe
-  std::string why;                // where it is none of the recipe's
+  std::vector<std::string> keys;  // the recipe's keys that it comes from
+  std::string why;                // why it is set, if it comes from no key of the recipe
 };
-// All that has a row, and what makes verl compute what objectives.h has. By verl's key.
+// Returns verl's configuration by key: the recipe's settings, and fixed values that make verl
+// compute what objectives.h defines.
 std::map<std::string, VerlValue> verl_config(const RlConfig& config);
 
-// InputError for an objective that verl lacks, with those that it has.
+// Throws InputError for an objective that verl lacks; the message names those that it has.
 void check_verl_has(const std::string& objective);
 
-}  // namespace kw
+}  // namespace kw::train

@@ -7,7 +7,7 @@
 
 #include "formats/base/error.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 Json value_of(const RlConfig& config, const std::string& key) {
@@ -94,4 +94,4 @@ TEST(VerlSettings, RefuseObjectivesThatVerlLacks) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

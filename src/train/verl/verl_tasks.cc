@@ -6,13 +6,13 @@
 #include "program/rewrite/transform.h"
 #include "synth/task_row.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
-constexpr size_t kAtOnce = 32;  // of a level and window, which bounds what is held
+constexpr size_t kAtOnce = 32;  // tasks of a level and window; bounds the memory
 constexpr size_t kMostPassedOver = 500;
 
-// Of one level and window.
+// Draws the tasks of one level and window.
 class Stream {
  public:
   Stream(SynthOptions options, std::string name, const VerlDrawing& drawing)
@@ -29,7 +29,7 @@ class Stream {
     return out;
   }
 
-  // Recorded alone; what cannot be, or computes nothing, is passed over.
+  // Records a program alone; one that cannot be recorded or computes nothing is skipped.
   std::vector<VerlTask> unexamined(size_t count) {
     std::vector<VerlTask> out;
     size_t passed_over = 0;
@@ -53,7 +53,7 @@ class Stream {
   }
 
  private:
-  // Models whose seeds, which nothing is drawn from, are their indices.
+  // Models are seeded by their indices, though nothing is drawn from these seeds.
   std::vector<Examiner::Model> drawn(size_t count, size_t& passed_over) {
     std::vector<Examiner::Model> out;
     SynthCounts counts;
@@ -112,4 +112,4 @@ void draw_verl_tasks(const RlConfig& config, Split split, size_t count, const Ve
   }
 }
 
-}  // namespace kw
+}  // namespace kw::train

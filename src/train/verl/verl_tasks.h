@@ -1,5 +1,5 @@
-// Tasks for a trainer elsewhere: programs drawn as `kernelwright synth` draws them, of a recipe's
-// levels and windows in turn. Borrows everything; one thread.
+// Tasks for another trainer: programs drawn as by `kernelwright synth`, from a recipe's levels and
+// windows in turn. Borrows everything; one thread.
 #pragma once
 
 #include <functional>
@@ -10,24 +10,25 @@
 #include "synth/hygiene.h"
 #include "train/rl/rl_config.h"
 
-namespace kw {
+namespace kw::train {
 
 struct VerlTask {
   std::string id;
   int level = 1;
   std::string model;  // the model file
-  Prompt prompt;      // as a chat model is asked
+  Prompt prompt;      // the messages for a chat model
 };
 
 struct VerlDrawing {
   Examiner& examiner;
   const DeviceProfile& profile;
-  bool full_size = false;  // tasks are examined at full size; else by their twins
+  bool full_size = false;  // whether tasks are examined at full size; else by their small twins
 };
 
-// Hands `count` tasks of a split to `take`. The same seed gives the same tasks, but for what an
-// examiner's arithmetic finds fair. InputError where hundreds in a row are no tasks.
+// Draws `count` tasks of a split and calls `take` with each. A seed gives the same tasks, except
+// that the examiner's arithmetic decides which are fair. Throws InputError if hundreds in a row are
+// not.
 void draw_verl_tasks(const RlConfig& config, Split split, size_t count, const VerlDrawing& drawing,
                      const std::function<void(const VerlTask&)>& take);
 
-}  // namespace kw
+}  // namespace kw::train

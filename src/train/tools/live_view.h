@@ -1,6 +1,5 @@
-// Lines for people on stderr. On a terminal some lines at the end say what is true now, and are
-// drawn anew as it changes, at most ten times a second; elsewhere there are only the lines that
-// stay. One thread.
+// Lines for people on stderr. On a terminal the last lines show the present state, and are redrawn
+// at most ten times a second. Elsewhere only the lines that stay are written. One thread.
 #pragma once
 
 #include <chrono>
@@ -8,11 +7,11 @@
 #include <string>
 #include <vector>
 
-namespace kw {
+namespace kw::train {
 
 class LiveView {
  public:
-  // `out` is borrowed. Each line that stays begins with `name`.
+  // Borrows `out`. Each line that stays begins with `name`.
   LiveView(std::FILE* out, bool terminal, std::string name);
   ~LiveView();
   LiveView(const LiveView&) = delete;
@@ -32,4 +31,4 @@ class LiveView {
   std::chrono::steady_clock::time_point last_;
 };
 
-}  // namespace kw
+}  // namespace kw::train

@@ -1,4 +1,4 @@
-#include "train/run/live_view.h"
+#include "train/tools/live_view.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "train/rl/rl_report.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 std::string written(bool terminal, const std::function<void(LiveView&)>& work) {
@@ -56,4 +56,4 @@ TEST(Sparkline, ShowsTheLastOnes) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

@@ -1,4 +1,4 @@
-#include "train/judge/opinion_judge.h"
+#include "train/judge/reviewed_judge.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "train/data/program_source.h"
 #include "train/run/test_machine.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 // What the verdict says of answers by their first letter: right, wrong, or not judged.
@@ -86,10 +86,10 @@ class OpinionsOnProcesses : public testing::Test {
     ChatOptions chat;
     chat.url = "http://host/v1";
     chat.model = "wise";
-    OpinionJudge judge(
+    ReviewedJudge judge(
         verdicts_,
-        std::make_unique<FunctionalJudge>(
-            chat, std::make_unique<Endpoint>(asked_, deadlines_, status), make_steady_clock()),
+        std::make_unique<Reviewer>(chat, std::make_unique<Endpoint>(asked_, deadlines_, status),
+                                   make_steady_clock()),
         3);
     std::vector<AnswerToJudge> answers;
     for (const std::string& text : texts) answers.push_back({task_, text, false});
@@ -130,4 +130,4 @@ TEST_F(OpinionsOnProcesses, AnEndpointThatRefusesAllEndsTheRun) {
 }
 
 }  // namespace
-}  // namespace kw
+}  // namespace kw::train

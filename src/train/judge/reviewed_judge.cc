@@ -1,4 +1,4 @@
-#include "train/judge/opinion_judge.h"
+#include "train/judge/reviewed_judge.h"
 
 #include <chrono>
 #include <map>
@@ -7,30 +7,30 @@
 #include "formats/base/on_threads.h"
 #include "policy/chat/prompt.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Opinion opinion_on(const Task& task, const std::string& code, FunctionalJudge& judge,
+Opinion opinion_on(const Task& task, const std::string& code, Reviewer& reviewer,
                    Clock::time_point deadline) {
   std::string reference;
   try {
     reference = task_text(task);
-  } catch (const InputError& error) {  // a task that no text says
+  } catch (const InputError& error) {  // the task cannot be written as text
     Opinion none;
     none.fault = error.what();
     return none;
   }
-  return judge.judge(reference, code, deadline);
+  return reviewer.review(reference, code, deadline);
 }
 
 }  // namespace
 
-OpinionJudge::OpinionJudge(Judge& verdicts, std::unique_ptr<FunctionalJudge> opinions, int at_once)
-    : verdicts_(verdicts), opinions_(std::move(opinions)), at_once_(at_once) {}
+ReviewedJudge::ReviewedJudge(Judge& verdicts, std::unique_ptr<Reviewer> reviewer, int at_once)
+    : verdicts_(verdicts), reviewer_(std::move(reviewer)), at_once_(at_once) {}
 
-JudgeReport OpinionJudge::judge(const std::vector<AnswerToJudge>& answers, uint64_t seed) {
+JudgeReport ReviewedJudge::judge(const std::vector<AnswerToJudge>& answers, uint64_t seed) {
   JudgeReport out = verdicts_.judge(answers, seed);
   const auto start = Clock::now();
   std::map<std::pair<const Task*, std::string>, Opinion> found;  // by task and code
@@ -42,10 +42,10 @@ JudgeReport OpinionJudge::judge(const std::vector<AnswerToJudge>& answers, uint6
   }
   std::vector<decltype(found)::pointer> open;
   for (auto& one : found) open.push_back(&one);
-  const Clock::time_point deadline = opinions_->deadline();  // of all: a step is waiting
+  const Clock::time_point deadline = reviewer_->deadline();  // of all questions: a step waits
   on_threads(at_once_, open.size(), [&](size_t i) {
     const auto& [task, code] = open[i]->first;
-    open[i]->second = opinion_on(*task, code, *opinions_, deadline);
+    open[i]->second = opinion_on(*task, code, *reviewer_, deadline);
   });
   for (size_t i = 0; i < answers.size(); ++i) {
     if (!of_answer[i]) continue;
@@ -61,4 +61,4 @@ JudgeReport OpinionJudge::judge(const std::vector<AnswerToJudge>& answers, uint6
   return out;
 }
 
-}  // namespace kw
+}  // namespace kw::train

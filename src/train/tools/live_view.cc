@@ -1,6 +1,6 @@
-#include "train/run/live_view.h"
+#include "train/tools/live_view.h"
 
-namespace kw {
+namespace kw::train {
 namespace {
 
 constexpr std::chrono::milliseconds kPause{100};
@@ -12,7 +12,7 @@ LiveView::LiveView(std::FILE* out, bool terminal, std::string name)
 
 LiveView::~LiveView() { erase(); }
 
-// Up and away: each line is cleared to its end, and the cursor stands where the first was.
+// Clears the live lines and leaves the cursor at the first of them.
 void LiveView::erase() {
   for (; drawn_ > 0; --drawn_) std::fputs("\033[1A\033[2K", out_);
   std::fflush(out_);
@@ -25,7 +25,7 @@ void LiveView::line(const std::string& text) {
   last_ = {};
 }
 
-// Without line wrap: a line that is too long would take two, and erase() would miss one.
+// Turns line wrap off: a line that is too long would take two, and erase() would miss one.
 void LiveView::live(const std::vector<std::string>& lines) {
   const auto now = std::chrono::steady_clock::now();
   if (!terminal_ || (drawn_ > 0 && now - last_ < kPause)) return;
@@ -38,4 +38,4 @@ void LiveView::live(const std::vector<std::string>& lines) {
   last_ = now;
 }
 
-}  // namespace kw
+}  // namespace kw::train
