@@ -117,8 +117,4 @@ class SizeProblem {
   bool empty_ = false;
 };
 
-// A large value of FLOPs under all limits but the window, by a deterministic ascent that ends where
-// it has `enough`. docs/synthesis.md says how near the largest it comes.
-double climb_flops(const SizeProblem& problem, double enough);
-
 }  // namespace kw

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "synth/skeleton/few.h"
+#include "synth/skeleton/parameters.h"
 #include "synth/skeleton/random.h"
 #include "synth/skeleton/synth_operators.h"
 
