@@ -12,6 +12,7 @@
 #include "formats/base/scratch_folder.h"
 #include "report/html.h"
 #include "search/optimize.h"
+#include "search/result_folder.h"
 #include "search/stored_package.h"
 #include "search/stored_schedules.h"
 #include "verify/baselines.h"

@@ -1,12 +1,12 @@
-// The main job: a model file in, a verified faster program out.
+// The main job: turns a model file into a verified, faster program.
 //
 // optimize() records the reference, cuts it into fragments, asks the policy for kernels, measures
 // them (cuda) or models their time (cpu), finds the best cover of the program, and confirms the
-// result end to end. Everything tried is kept in the result for the report. One thread.
+// result end to end. Everything that was tried is kept in the result for the report. Used by one
+// thread.
 #pragma once
 
 #include <atomic>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
@@ -58,8 +58,9 @@ struct OptimizeResult {
   bool stopped_early = false;                   // budget or interrupt ended the search
 };
 
-// The time of all steps of `base` with the chosen fragments in place of theirs, measured apart or
-// modelled. Fragments that were not timed where others were count as PyTorch's steps.
+// Returns the time of all steps of `base` with the chosen fragments in their place. Each is
+// measured separately, or modelled. If times are measured, a fragment without one counts as
+// PyTorch's steps.
 double cover_seconds(const OptimizeResult& result);
 
 class Optimizer {
@@ -73,8 +74,8 @@ class Optimizer {
         profile_(profile),
         progress_(std::move(progress)) {}
 
-  // `stop` may be set from a signal handler: the search ends and the best so far is confirmed.
-  // InputError when the reference is at fault.
+  // Optimizes the model. A signal handler may set `stop`: the search ends, and the best result so
+  // far is confirmed. Throws InputError if the reference is at fault.
   OptimizeResult optimize(const RecordRequest& request, const OptimizeOptions& options,
                           const std::atomic<bool>& stop);
 
@@ -87,14 +88,5 @@ class Optimizer {
   const DeviceProfile& profile_;
   ProgressSink progress_;
 };
-
-// Fails early, before the work: InputError when `folder` holds anything but an earlier result,
-// EnvironmentError when it cannot be written.
-void prepare_result_folder(const std::filesystem::path& folder);
-
-// Writes optimized.py, bundle/, verdict.json and report.html (the text given) into `folder`, whole
-// or not at all. EnvironmentError when the disk refuses.
-void write_result(const OptimizeResult& result, const std::string& report_html,
-                  const std::filesystem::path& folder);
 
 }  // namespace kw
