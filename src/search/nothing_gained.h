@@ -27,7 +27,7 @@ struct SearchFindings {
   // if no cover was tried.
   std::optional<NothingGained> whole;
   std::string whole_reason;            // why it failed
-  std::vector<std::string> uncovered;  // operators without right kernels where none may be left out
+  std::vector<std::string> uncovered;  // operators without right kernels, if no PyTorch may be left
   bool stopped_early = false;          // the budget or an interrupt cut the search short
   bool interrupted = false;
   std::string not_judged;  // a reason why a proposal was not judged; empty if there is none

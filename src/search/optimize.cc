@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 
 // For right kernels of each operator, if no PyTorch may be left: without them there is no result.
 constexpr double kBeginShare = 0.8;
-// For timing the steps of all forms, about kStepSeconds of them: more precise times gain little.
+// For timing the steps of all forms: about kStepSeconds together, and at most this share.
 constexpr double kStepShare = 0.15, kStepSeconds = 10;
 // For asking the policy what it could write. As much is left for evaluating it.
 constexpr double kPlanShare = 0.5;

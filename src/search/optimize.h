@@ -1,9 +1,9 @@
 // The main job: turns a model file into a verified, faster program.
 //
-// optimize() records the reference, cuts it into fragments, asks the policy for kernels, measures
-// them (cuda) or models their time (cpu), finds the best cover of the program, and confirms the
-// result end to end. Everything that was tried is kept in the result for the report. Used by one
-// thread.
+// optimize() records the reference, cuts it into fragments and asks the policy for kernels. It
+// measures them (cuda) or models their time (cpu), finds the best cover of the program, and
+// confirms the result end to end. Everything that was tried is kept in the result for the report.
+// Used by one thread.
 #pragma once
 
 #include <atomic>
@@ -20,10 +20,10 @@
 
 namespace kw {
 
-// A form of the program that was searched (forms.h), and how fast it was found to be.
+// A form of the program that was searched (forms.h), and its times.
 struct FormTime {
   std::string name;                             // Form::title()
-  double eager_seconds = 0, found_seconds = 0;  // of its steps; of its best cover, if any
+  double eager_seconds = 0, found_seconds = 0;  // of its steps; of its best cover, if it has one
   size_t offered = 0, tried = 0;                // fragments that could be written; those evaluated
 };
 
@@ -31,7 +31,8 @@ struct FormTime {
 struct Finalist {
   std::string form;
   size_t fragments = 0;
-  double seconds = 0;  // of the whole, beside the others; 0: there were none, or it is not measured
+  double seconds =
+      0;  // of the whole, timed with the others; 0 if there were none, or times are modelled
   std::string reason;  // why it was not taken; empty for the one that was
 };
 
@@ -42,15 +43,15 @@ struct OptimizeResult {
   Task reference;
   std::string reference_source;      // the user's file
   Task base;                         // what was cut: the reference, or another form of it
-  std::vector<std::string> changes;  // that made `base` of the reference, in plain words
+  std::vector<std::string> changes;  // from the reference to `base`, in plain words
   Task optimized;                    // equals `reference` unless improved
   std::string python;                // optimized.py
   Verdict verdict;                   // of optimized.py against the reference
   std::vector<Attempt> attempts;
   std::vector<double> step_seconds;  // eager time of each step of `base`, measured or modelled
   std::vector<bool> step_measured;   // which of the two
-  double reference_seconds = 0;      // eager time of all steps of `reference`, likewise
-  bool measured = false;             // whether times of fragments and of the whole were
+  double reference_seconds = 0;      // eager time of all steps of `reference`, measured or modelled
+  bool measured = false;             // whether times of fragments and of the whole are measured
   double search_seconds = 0, total_seconds = 0;
   std::map<std::string, double> phase_seconds;  // where they went: record, plan, build, judge, ...
   std::vector<FormTime> forms;                  // in the order in which they were found

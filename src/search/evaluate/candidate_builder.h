@@ -1,6 +1,6 @@
-// Sources that stand for a task, recorded and compiled by a pool's workers: each goes there twice,
-// the second time as soon as the first is back, so that recording and compiling overlap. Borrows
-// the pool, in which nobody else has jobs meanwhile. One thread.
+// Builds candidate sources with a pool's workers: each source is recorded, and compiled as soon as
+// its recording is back, so that recording and compiling of different sources overlap. Borrows the
+// pool, which may have no other jobs meanwhile. Used by one thread.
 #pragma once
 
 #include <chrono>
