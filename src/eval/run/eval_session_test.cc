@@ -62,7 +62,7 @@ class EvalSessions : public testing::Test {
             executor_,          zygote_};
   }
   EvalLines lines(const std::vector<std::string>& labels) const {
-    return {"--lines", folder_.path() / "lines.jsonl", {{"flags", 1}}, labels};
+    return {"--lines", folder_.path() / "lines.jsonl", {{"flags", Json::object()}}, labels};
   }
 
   const ScratchFolder folder_;
