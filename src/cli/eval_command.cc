@@ -1,6 +1,5 @@
 // kernelwright eval MODEL.py|FOLDER|TASKS.jsonl...
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <deque>
 #include <iostream>
@@ -16,9 +15,9 @@
 #include "cli/support/policy_flags.h"
 #include "eval/run/eval_lines.h"
 #include "eval/run/eval_run.h"
+#include "eval/run/eval_session.h"
 #include "eval/suite/suite.h"
 #include "eval/suite/suite_models.h"
-#include "eval/suite/suite_search.h"
 #include "formats/base/error.h"
 #include "formats/base/scratch_folder.h"
 #include "formats/base/sha256.h"
@@ -29,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostSamples = 1000;  // of a model
+constexpr int kMostSamples = 1000;  // for one model
 
 struct EvalFlags {
   std::vector<std::string> suites, beside, merge;
@@ -44,7 +43,7 @@ struct EvalFlags {
   Json given;  // flags, as they were given
 };
 
-// What one --beside says: WHAT, or WHAT@N.
+// The value of one --beside: WHAT, or WHAT@N.
 struct Beside {
   std::string what;
   int samples;
@@ -55,7 +54,7 @@ Beside beside_of(const std::string& text, const EvalFlags& flags) {
   const std::string number = at == std::string::npos ? "" : text.substr(at + 1);
   const bool has_number =
       !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
-  if (!has_number || fs::exists(text)) {  // a folder may be called so
+  if (!has_number || fs::exists(text)) {  // a folder may have such a name
     return {text, flags.samples};
   }
   const int samples = number.size() > 4 ? 0 : std::stoi(number);
@@ -102,8 +101,10 @@ OptimizeOptions optimize_options(const EvalFlags& flags, const SuiteOptions& sui
   return options;
 }
 
-// The policies that are asked, in the order given.
-std::vector<PolicyFlags> policies_of(const EvalFlags& flags) {
+// Returns the policies that are asked, in the order given, with what the suite says of the models'
+// functions. Throws InputError for a policy that is given twice, or a flag that no policy uses.
+std::vector<PolicyFlags> policies_of(const EvalFlags& flags,
+                                     const std::vector<SuiteModel>& models) {
   std::vector<PolicyFlags> asked = {flags.policy};
   for (const std::string& text : flags.beside) {
     asked.push_back(flags.policy.with(beside_of(text, flags).what));
@@ -113,6 +114,12 @@ std::vector<PolicyFlags> policies_of(const EvalFlags& flags) {
     if (labels.insert(policy.label()).second) continue;
     throw InputError("--beside " + policy.label() + ": is one of the policies already");
   }
+  for (const SuiteModel& model : models) {
+    if (!model.function) continue;
+    const fs::path name = fs::path(model.request.file).replace_extension();
+    for (PolicyFlags& each : asked) each.functions[name.generic_string()] = *model.function;
+  }
+  flags.policy.refuse_unused(asked);
   return asked;
 }
 
@@ -130,7 +137,7 @@ std::vector<JudgedPolicy> judged_of(const EvalFlags& flags, const std::vector<Po
 
 fs::path lines_in_out(const EvalFlags& flags) { return fs::path(flags.out) / kEvalLinesFile; }
 
-// Two models are two processes, and both are there until the end.
+// Makes the policies. Each local model is a process, which lives until the end.
 void make_policies(const EvalFlags& flags, const std::vector<PolicyFlags>& asked,
                    const DeviceProfile& profile, std::vector<JudgedPolicy>& judged) {
   const TeacherOptions teacher = {
@@ -141,14 +148,14 @@ void make_policies(const EvalFlags& flags, const std::vector<PolicyFlags>& asked
   for (size_t i = 0; i < asked.size(); ++i) judged[i].policy = asked[i].make(teacher, backend);
 }
 
-// "models" of "./models/": runs of the same suite are the same, however it was written.
+// Returns "models" for "./models/": a run of a suite is the same however its path was written.
 std::string plain_path(const std::string& path) {
   std::string out = fs::path(path).lexically_normal().string();
   while (out.size() > 1 && out.ends_with('/')) out.pop_back();
   return out;
 }
 
-// EvalFlags as they were given, but for those that change no line.
+// Returns the flags that were given, without those that change no line.
 Json flags_given(const CLI::App& app) {
   static const std::set<std::string> silent = {"--lines", "--merge", "--shard",    "--json",
                                                "--out",   "--batch", "--executors"};
@@ -160,7 +167,7 @@ Json flags_given(const CLI::App& app) {
   return out;
 }
 
-// What a run's lines depend on: flags, who is asked, the models' texts, and what runs them.
+// Returns what a run's lines depend on: flags, policies, the models' texts, and what runs them.
 Json asked_of(const EvalFlags& flags, const std::vector<SuiteModel>& models,
               const std::vector<JudgedPolicy>& judged, const std::vector<PolicyFlags>& asked,
               const DeviceProfile& profile, const Json& versions) {
@@ -168,7 +175,7 @@ Json asked_of(const EvalFlags& flags, const std::vector<SuiteModel>& models,
   for (const SuiteModel& model : models) {
     texts.push_back({model.request.file, model.original});
   }
-  for (const JudgedPolicy& each : judged) {  // a folder's model may be another one by now
+  for (const JudgedPolicy& each : judged) {  // a folder may hold another model by now
     policies.push_back({each.policy->name(), each.policy->fingerprint()});
   }
   for (const PolicyFlags& each : asked) labels.push_back(each.label());
@@ -183,8 +190,8 @@ Json asked_of(const EvalFlags& flags, const std::vector<SuiteModel>& models,
           {"models", sha256_hex(texts.dump())}};
 }
 
-// --out has files of each model's name, and is no part of a suite, whose models they would be the
-// next time.
+// Throws InputError if --out lies in a folder of the suite, whose models its files would be the
+// next time, or if two models would have files of one name.
 void check_out(const EvalFlags& flags, const std::vector<SuiteModel>& models) {
   const fs::path out = fs::weakly_canonical(fs::absolute(flags.out) / "");
   for (const std::string& suite : flags.suites) {
@@ -203,7 +210,7 @@ void check_out(const EvalFlags& flags, const std::vector<SuiteModel>& models) {
   }
 }
 
-// --shard I/N: the places I-1, I-1+N, ... among so many models.
+// Returns the places I-1, I-1+N, ... of --shard I/N among `models` models.
 std::vector<size_t> places_of(const std::string& shard, size_t models) {
   static const std::regex wanted("([0-9]{1,4})/([0-9]{1,4})");
   std::smatch found;
@@ -218,11 +225,11 @@ std::vector<size_t> places_of(const std::string& shard, size_t models) {
   return places;
 }
 
-// Where lines are kept (--out, --lines), models that an ended run or another shard judged are
-// counted and leave `places`, those of models that are to be judged.
+// Opens the file of lines of --lines or --out and adds those of --merge. Nothing if no lines are
+// kept.
 void open_lines(const EvalFlags& flags, Machine& machine, const std::vector<SuiteModel>& models,
-                const std::vector<PolicyFlags>& asked, std::vector<JudgedPolicy>& judged,
-                std::vector<size_t>& places, std::optional<EvalLines>& lines) {
+                const std::vector<PolicyFlags>& asked, const std::vector<JudgedPolicy>& judged,
+                std::optional<EvalLines>& lines) {
   if (flags.lines.empty() && flags.out.empty()) return;
   const Json question =
       asked_of(flags, models, judged, asked, machine.profile, machine.pool.versions());
@@ -239,27 +246,48 @@ void open_lines(const EvalFlags& flags, Machine& machine, const std::vector<Suit
                 std::move(labels));
   for (const std::string& other : flags.merge) lines->merge(other);
   if (elsewhere && !flags.out.empty()) claim_folder(flags.out, question);
-  const size_t before = places.size();
-  std::erase_if(places, [&](size_t place) {
-    const auto known = lines->of(models[place].request.file);
-    for (size_t i = 0; known && i < judged.size(); ++i) count_line((*known)[i], place, judged[i]);
-    return known.has_value();
-  });
-  if (places.size() < before) {
-    std::fprintf(stderr, "eval: %zu of %zu models were judged before (%s)\n",
-                 before - places.size(), before, lines->file().c_str());
+}
+
+// Throws InputError for --twins if only model files are named.
+void check_twins(const EvalFlags& flags, const std::vector<SuiteFile>& suite) {
+  const auto is_model = [](const SuiteFile& file) {
+    return fs::path(file.path).extension() == ".py";
+  };
+  if (!flags.twins || !std::ranges::all_of(suite, is_model)) return;
+  throw InputError("--twins: model files have none; files of tasks do (synth --twin)");
+}
+
+// Builds what --baseline compares with, in one folder a batch: each batch names its packages from
+// the start again.
+class BaselinePackages {
+ public:
+  std::vector<std::string> build(const std::vector<BaselineRequest>& models) {
+    return baselines_.build(models, folders_.emplace_back().path());
+  }
+
+ private:
+  Baselines baselines_{"cuda", std::max(1, threads_of(0) * 2 / 3)};
+  std::deque<ScratchFolder> folders_;
+};
+
+void say_where_it_stopped(const EvalSession& session, const std::optional<EvalLines>& lines) {
+  if (!lines) {
+    std::fprintf(stderr,
+                 "\neval: stopped at %zu of %zu models; with --out FOLDER or --lines FILE, the "
+                 "same command would go on\n",
+                 session.judged(), session.models());
+  } else {
+    std::fprintf(stderr, "\neval: stopped: %zu of %zu models are in %s; the same command goes on\n",
+                 session.judged(), session.models(), lines->file().c_str());
   }
 }
 
-// The model's line where no task could be made of it.
-SuiteResult unusable(const SuiteModel& model, size_t policy) {
-  SuiteResult result;
-  result.policy = policy;
-  result.model = model.request.file;
-  result.fault = model.fault->text();
-  result.fault_code = model.fault->code;
-  result.is_workers_fault = is_workers_fault(*model.fault);
-  return result;
+void resume_session(EvalSession& session, std::optional<EvalLines>& lines) {
+  if (!lines) return;
+  if (const size_t known = session.resume(*lines); known > 0) {
+    std::fprintf(stderr, "eval: %zu of %zu models were judged before (%s)\n", known,
+                 session.models(), lines->file().c_str());
+  }
 }
 
 int run_eval(const EvalFlags& flags) {
@@ -267,115 +295,38 @@ int run_eval(const EvalFlags& flags) {
   std::vector<std::string> files;
   for (const SuiteFile& file : suite) files.push_back(file.path);
   Machine machine(flags.machine, files);
-  const std::vector<SuiteModel> all = read_suite(suite, {.cls = flags.cls, .twins = flags.twins},
-                                                 flags.machine.set, machine.profile, machine.pool);
-  if (!flags.out.empty()) check_out(flags, all);
-  if (flags.twins && std::ranges::all_of(suite, [](const SuiteFile& file) {
-        return fs::path(file.path).extension() == ".py";
-      })) {
-    throw InputError("--twins: model files have none; files of tasks do (synth --twin)");
-  }
-  std::vector<size_t> places = places_of(flags.shard, all.size());
-  const size_t models = places.size();
-  std::optional<EvalLines> lines;
-  SuiteOptions options = suite_options(flags);
-  // Names of packages start anew with each batch.
-  std::deque<ScratchFolder> scratch;
-  std::optional<Baselines> baselines;
-  if (flags.baseline && options.verify.time) {
-    baselines.emplace("cuda", std::max(1, threads_of(0) * 2 / 3));
-    options.compile_baselines = [&](const std::vector<BaselineRequest>& models) {
-      return baselines->build(models, scratch.emplace_back().path());
+  const std::vector<SuiteModel> models =
+      read_suite(suite, {.cls = flags.cls, .twins = flags.twins}, flags.machine.set,
+                 machine.profile, machine.pool);
+  if (!flags.out.empty()) check_out(flags, models);
+  check_twins(flags, suite);
+  std::vector<size_t> places = places_of(flags.shard, models.size());
+  EvalSessionOptions options = {
+      .suite = suite_options(flags), .out = flags.out, .workers = machine.workers};
+  if (!flags.search.empty()) options.search = optimize_options(flags, options.suite);
+  std::optional<BaselinePackages> packages;
+  if (flags.baseline && options.suite.verify.time) {
+    packages.emplace();
+    options.suite.compile_baselines = [&](const std::vector<BaselineRequest>& requests) {
+      return packages->build(requests);
     };
   }
-  std::vector<PolicyFlags> asked = policies_of(flags);
-  for (const SuiteModel& model : all) {
-    if (!model.function) continue;
-    const fs::path name = fs::path(model.request.file).replace_extension();
-    for (PolicyFlags& each : asked) each.functions[name.generic_string()] = *model.function;
-  }
-  flags.policy.refuse_unused(asked);
+  const std::vector<PolicyFlags> asked = policies_of(flags, models);
   std::vector<JudgedPolicy> judged = judged_of(flags, asked);
   make_policies(flags, asked, machine.profile, judged);
-  open_lines(flags, machine, all, asked, judged, places, lines);
-  std::vector<RecordRequest> requests;
-  std::vector<size_t> asked_places;  // of the requests
-  for (size_t place : places) {
-    if (all[place].fault) continue;
-    requests.push_back(all[place].request);
-    asked_places.push_back(place);
+  std::optional<EvalLines> lines;
+  open_lines(flags, machine, models, asked, judged, lines);
+  EvalSession session(std::move(options), models, std::move(places), std::move(judged),
+                      machine.profile, machine.executor, machine.zygote);
+  resume_session(session, lines);
+  EvalOutput output(flags.json);
+  const LastWords words([&] { say_where_it_stopped(session, lines); });
+  session.judge(output);
+  const std::vector<PolicySummary> summaries = session.summarize();
+  for (size_t i = 0; i < summaries.size(); ++i) {
+    print_summary(session.policies()[i], summaries[i], machine.executor, flags.json);
   }
-  // Of models; a model is judged when its line of each policy is there.
-  const size_t before = models - places.size();
-  std::atomic<size_t> judged_lines = 0;
-  const LastWords words([&] {
-    const size_t now = before + judged_lines / judged.size();
-    if (!lines) {
-      std::fprintf(stderr,
-                   "\neval: stopped at %zu of %zu models; with --out FOLDER or --lines FILE, the "
-                   "same command would go on\n",
-                   now, models);
-    } else {
-      std::fprintf(stderr,
-                   "\neval: stopped: %zu of %zu models are in %s; the same command goes on\n", now,
-                   models, lines->file().c_str());
-    }
-  });
-  if (!requests.empty()) {
-    machine.executor.hello();
-    for (const JudgedPolicy& each : judged) each.policy->prepare();
-  }
-  const auto take = [&](const SuiteResult& result, size_t place) {
-    JudgedPolicy& own = judged[result.policy];
-    Json line = line_of(result, own.label);
-    if (!all[place].level.empty()) line["level"] = all[place].level;
-    if (!flags.out.empty()) {
-      write_sources(result, all[place], own.folder);
-      const fs::path files = own.folder.lexically_relative(flags.out) / all[place].name;
-      line["files"] = files.lexically_normal().generic_string();
-    }
-    count_line(line, place, own);
-    if (lines) lines->add(line);  // what it says is there
-    ++judged_lines;
-    if (flags.json) {
-      std::cout << line.dump() << std::endl;
-    } else {
-      print_result(result, own.label);
-    }
-  };
-  for (size_t place : places) {
-    if (!all[place].fault) continue;
-    for (size_t i = 0; i < judged.size(); ++i) take(unusable(all[place], i), place);
-  }
-  const auto done = [&](const SuiteResult& result) { take(result, asked_places[result.place]); };
-  WorkerConfig workers = machine.workers;
-  if (requests.empty()) {  // all were judged before, or cannot be
-  } else if (flags.search.empty()) {
-    size_t most = 0;  // samples
-    for (size_t i = 0; i < judged.size(); ++i) {
-      most += requests.size() * static_cast<size_t>(options.samples_of(i));
-    }
-    JudgingCrew crew(workers, static_cast<int>(std::min<size_t>(most, workers.parallel)),
-                     &machine.zygote);
-    std::vector<Policy*> policies;
-    for (const JudgedPolicy& each : judged) policies.push_back(each.policy.get());
-    Suite(crew, machine.executor, std::move(policies), machine.profile)
-        .run(requests, options, done);
-  } else {
-    // Half of the cores' number of searches: what one waits for its turn on the device, others
-    // build. No more than half of them do at a time, so each has four workers.
-    const int searches = std::max(1, workers.parallel / 2);
-    workers.parallel = std::min(4, workers.parallel);
-    JudgingCrew crew(workers, static_cast<int>(std::min<size_t>(requests.size(), searches)),
-                     &machine.zygote);
-    ScratchFolder known;
-    search_suite(requests, crew, machine.executor, *judged.front().policy, machine.profile,
-                 optimize_options(flags, options), known.path() / "store.sqlite", done);
-  }
-  for (size_t i = 0; i < judged.size(); ++i) {
-    print_summary(judged[i], i, all, options, machine.executor, flags.json);
-  }
-  for (const JudgedPolicy& each : judged) print_counts(each, models);
+  for (const JudgedPolicy& each : session.policies()) print_counts(each, session.models());
   return 0;
 }
 
@@ -404,10 +355,7 @@ Command add_eval(CLI::App& app) {
       ->check(CLI::Range(1, kMostSamples))
       ->capture_default_str();
   add_trials_flag(app, flags->trials);
-  app.add_option("--coverage", flags->coverage,
-                 "hybrid: some PyTorch may be left; pure: none that computes")
-      ->check(CLI::IsMember({"hybrid", "pure"}))
-      ->capture_default_str();
+  add_coverage_flag(app, flags->coverage);
   add_schedules_flag(app, flags->schedules);
   app.add_option("--explore", flags->explore,
                  "share of the samples drawn at random from beyond the policy's best guesses")

@@ -12,39 +12,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What executors did: seconds by kind of request, in the mean over processes.
+// Returns what executors did: seconds by kind of request, as the mean over processes.
 Json executor_counts(const ExecutorClient& executor) {
   return {{"processes", executor.processes()},
           {"restarts", executor.restarts()},
           {"busy_seconds", executor.busy_seconds()}};
 }
 
-}  // namespace
-
-Json line_of(const SuiteResult& result, const std::string& label) {
-  Json line = to_json(result);
-  if (!label.empty()) line["label"] = label;
-  return line;
-}
-
-void count_line(const Json& line, size_t place, JudgedPolicy& judged) {
-  const JsonReader in(line, "line of " + line.value("model", "a model"));
-  ++judged.outcomes[in.at("outcome").string()];
-  judged.tasks.emplace(place, answers_of(in));
-}
-
-void write_sources(const SuiteResult& result, const SuiteModel& model, const fs::path& folder) {
-  const std::string stem = model.name + ".";
-  fs::create_directories((folder / stem).parent_path());
-  write_file(folder / (stem + "reference.py"), model.request.text);
-  for (size_t k = 0; k < result.samples.size(); ++k) {
-    const SuiteSample& sample = result.samples[k];
-    const std::string name = stem + std::to_string(k);
-    if (!sample.source.empty()) write_file(folder / (name + ".fragment.py"), sample.source);
-    if (!sample.python.empty()) write_file(folder / (name + ".py"), sample.python);
-  }
-}
-
+// Prints a model's outcome in a line for people.
 void print_result(const SuiteResult& result, const std::string& label) {
   std::string detail = result.fault.empty() ? result.refusal : result.fault;
   const Verdict* shown = nullptr;
@@ -62,29 +37,40 @@ void print_result(const SuiteResult& result, const std::string& label) {
   std::fflush(stdout);
 }
 
-void print_summary(const JudgedPolicy& judged, size_t policy, const std::vector<SuiteModel>& models,
-                   const SuiteOptions& options, const ExecutorClient& executor, bool json) {
-  std::vector<TaskAnswers> all;
-  std::map<std::string, std::vector<TaskAnswers>> levels;
-  for (const auto& [place, answers] : judged.tasks) {
-    all.push_back(answers);
-    levels[models[place].level].push_back(answers);
+}  // namespace
+
+void EvalOutput::write(const SuiteResult& result, const SuiteModel& model, const fs::path& folder) {
+  const std::string stem = model.name + ".";
+  fs::create_directories((folder / stem).parent_path());
+  write_file(folder / (stem + "reference.py"), model.request.text);
+  for (size_t k = 0; k < result.samples.size(); ++k) {
+    const SuiteSample& sample = result.samples[k];
+    const std::string name = stem + std::to_string(k);
+    if (!sample.source.empty()) write_file(folder / (name + ".fragment.py"), sample.source);
+    if (!sample.python.empty()) write_file(folder / (name + ".py"), sample.python);
   }
-  const Metrics metrics = measure_suite(all, options, policy);
-  std::map<std::string, Metrics> by_level;
-  for (const auto& [level, answers] : levels) {
-    if (levels.size() > 1) by_level[level] = measure_suite(answers, options, policy);
+}
+
+void EvalOutput::show(const SuiteResult& result, const Json& line, const std::string& label) {
+  if (json_) {
+    std::cout << line.dump() << std::endl;
+  } else {
+    print_result(result, label);
   }
+}
+
+void print_summary(const JudgedPolicy& judged, const PolicySummary& summary,
+                   const ExecutorClient& executor, bool json) {
   if (!json) {
-    const std::string text = summary_text(metrics);
+    const std::string text = summary_text(summary.all);
     if (!text.empty() && !judged.label.empty()) std::cout << judged.label << ": ";
     std::cout << text;
-    for (const auto& [level, own] : by_level) std::cout << level_text(level, own);
+    for (const auto& [level, own] : summary.levels) std::cout << level_text(level, own);
     std::cout << std::flush;
     return;
   }
-  Json last = {{"summary", to_json(metrics)}, {"executors", executor_counts(executor)}};
-  for (const auto& [level, own] : by_level) last["levels"][level] = to_json(own);
+  Json last = {{"summary", to_json(summary.all)}, {"executors", executor_counts(executor)}};
+  for (const auto& [level, own] : summary.levels) last["levels"][level] = to_json(own);
   if (!judged.label.empty()) last["label"] = judged.label;
   if (Json costs = judged.policy->costs(); !costs.is_null()) {
     last.update({{"policy", judged.policy->name()}, {"costs", std::move(costs)}});

@@ -1,48 +1,32 @@
-// What comes of each policy that `kernelwright eval` asks: counted, printed, and written to the
-// folder of --out (docs/formats/eval.md). One thread at a time.
+// What `kernelwright eval` prints, and writes to the folder of --out (docs/formats/eval.md). One
+// thread at a time.
 #pragma once
 
 #include <filesystem>
-#include <map>
-#include <memory>
 #include <string>
-#include <vector>
 
-#include "eval/run/metrics.h"
-#include "eval/suite/suite.h"
-#include "eval/suite/suite_models.h"
-#include "policy/policy.h"
-#include "runtime/executor_client.h"
+#include "eval/run/eval_session.h"
 
 namespace kw {
 
-// One of the policies, and what came of it.
-struct JudgedPolicy {
-  std::string label;             // what its lines say it is; empty where it is the only one
-  std::filesystem::path folder;  // of what it wrote
-  std::unique_ptr<Policy> policy;
-  std::map<std::string, int> outcomes;
-  // By the models' places: results come in another order, and intervals depend on it.
-  std::map<size_t, TaskAnswers> tasks;
+// Prints each result, as a line for people or as --json has it, and writes its sources.
+class EvalOutput : public EvalSink {
+ public:
+  explicit EvalOutput(bool json) : json_(json) {}
+  // Writes the model, what the policy wrote for it and, for accepted samples, the model with the
+  // sample in place. Models in folders of a suite have their files in folders of the same names.
+  void write(const SuiteResult& result, const SuiteModel& model,
+             const std::filesystem::path& folder) override;
+  void show(const SuiteResult& result, const Json& line, const std::string& label) override;
+
+ private:
+  const bool json_;
 };
 
-// The model's line, as --json prints it. `label`: the policy's, of several.
-Json line_of(const SuiteResult& result, const std::string& label);
-// Adds the line of the model at `place`. InputError where it is none.
-void count_line(const Json& line, size_t place, JudgedPolicy& judged);
-
-// The model, what the policy wrote for it, and beside what was accepted of that the model with it
-// in place. Models in folders of a suite have theirs in such folders.
-void write_sources(const SuiteResult& result, const SuiteModel& model,
-                   const std::filesystem::path& folder);
-
-// For people: a model's outcome, in a line.
-void print_result(const SuiteResult& result, const std::string& label);
-// The last of what is printed, for people or as a line of JSON: of one policy all models together,
-// and each level where there are several.
-void print_summary(const JudgedPolicy& judged, size_t policy, const std::vector<SuiteModel>& models,
-                   const SuiteOptions& options, const ExecutorClient& executor, bool json);
-// Counts for people, beside the results, on stderr.
+// Prints one policy's summary at the end, for people or as a line of JSON.
+void print_summary(const JudgedPolicy& judged, const PolicySummary& summary,
+                   const ExecutorClient& executor, bool json);
+// Prints counts for people on stderr, alongside the results.
 void print_counts(const JudgedPolicy& judged, size_t models);
 
 }  // namespace kw

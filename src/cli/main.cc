@@ -1,12 +1,43 @@
-// kernelwright: one file per subcommand; this one only dispatches and maps failures to exit codes.
+// The program `kernelwright`. Each subcommand has a file; this one dispatches and turns failures
+// into exit codes.
 #include <algorithm>
 #include <csignal>
 #include <iostream>
-#include <iterator>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cli/commands.h"
 #include "formats/base/error.h"
+
+namespace {
+
+struct Subcommand {
+  const char* name;
+  const char* description;
+  kw::Command (*add)(CLI::App& app);
+};
+
+// --help lists them in this order.
+constexpr Subcommand kSubcommands[] = {
+    {"doctor", "What works on this machine, and the fix for what does not", kw::add_doctor},
+    {"optimize", "Turn MODEL.py into a faster, verified program", kw::add_optimize},
+    {"verify", "Judge CANDIDATE.py's ModelNew against MODEL.py's Model", kw::add_verify},
+    {"record", "Show a file's program, and keep it as a bundle (docs/formats/task.md)",
+     kw::add_record},
+    {"eval", "Judge what a policy writes for many models", kw::add_eval},
+    {"report", "A page on a run of eval, and comparisons of runs", kw::add_report},
+    {"review", "A model's opinion on what a run of eval judged", kw::add_review},
+    {"collect", "Verified answers of eval's runs, as rows to learn from", kw::add_collect},
+    {"synth", "Draw PyTorch programs to write kernels for", kw::add_synth},
+    {"train", "Train a model that writes kernels, by a recipe (docs/learning.md)", kw::add_train},
+    {"recipe", "Write a recipe for another trainer", kw::add_recipe},
+    {"selftest", "Judge candidates whose label is known: false accepts and false rejects",
+     kw::add_selftest},
+    {"zygote", "Keep an interpreter ready, so that commands start sooner", kw::add_zygote},
+};
+
+}  // namespace
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
@@ -21,68 +52,11 @@ int main(int argc, char** argv) {
       "kernelwright");
   app.require_subcommand(1);
   app.set_version_flag("--version", "kernelwright 0.1.0");
-  const std::pair<CLI::App*, kw::Command> commands[] = {
-      [&] {
-        auto* sub = app.add_subcommand("doctor",
-                                       "What works on this machine, and the fix for what does not");
-        return std::pair{sub, kw::add_doctor(*sub)};
-      }(),
-      [&] {
-        auto* sub = app.add_subcommand("optimize", "Turn MODEL.py into a faster, verified program");
-        return std::pair{sub, kw::add_optimize(*sub)};
-      }(),
-      [&] {
-        auto* sub =
-            app.add_subcommand("verify", "Judge CANDIDATE.py's ModelNew against MODEL.py's Model");
-        return std::pair{sub, kw::add_verify(*sub)};
-      }(),
-      [&] {
-        auto* sub = app.add_subcommand(
-            "record", "Show a file's program, and keep it as a bundle (docs/formats/task.md)");
-        return std::pair{sub, kw::add_record(*sub)};
-      }(),
-      [&] {
-        auto* sub = app.add_subcommand("eval", "Judge what a policy writes for many models");
-        return std::pair{sub, kw::add_eval(*sub)};
-      }(),
-      [&] {
-        auto* sub =
-            app.add_subcommand("report", "A page on a run of eval, and comparisons of runs");
-        return std::pair{sub, kw::add_report(*sub)};
-      }(),
-      [&] {
-        auto* sub = app.add_subcommand("review", "A model's opinion on what a run of eval judged");
-        return std::pair{sub, kw::add_review(*sub)};
-      }(),
-      [&] {
-        auto* sub =
-            app.add_subcommand("collect", "Verified answers of eval's runs, as rows to learn from");
-        return std::pair{sub, kw::add_collect(*sub)};
-      }(),
-      [&] {
-        auto* sub = app.add_subcommand("synth", "Draw PyTorch programs to write kernels for");
-        return std::pair{sub, kw::add_synth(*sub)};
-      }(),
-      [&] {
-        auto* sub = app.add_subcommand(
-            "train", "Train a model that writes kernels, by a recipe (docs/learning.md)");
-        return std::pair{sub, kw::add_train(*sub)};
-      }(),
-      [&] {
-        auto* sub = app.add_subcommand("recipe", "Write a recipe for another trainer");
-        return std::pair{sub, kw::add_recipe(*sub)};
-      }(),
-      [&] {
-        auto* sub = app.add_subcommand(
-            "selftest", "Judge candidates whose label is known: false accepts and false rejects");
-        return std::pair{sub, kw::add_selftest(*sub)};
-      }(),
-      [&] {
-        auto* sub = app.add_subcommand("zygote",
-                                       "Keep an interpreter ready, so that commands start sooner");
-        return std::pair{sub, kw::add_zygote(*sub)};
-      }(),
-  };
+  std::vector<std::pair<CLI::App*, kw::Command>> commands;
+  for (const Subcommand& each : kSubcommands) {
+    CLI::App* sub = app.add_subcommand(each.name, each.description);
+    commands.emplace_back(sub, each.add(*sub));
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
@@ -90,8 +64,8 @@ int main(int argc, char** argv) {
   } catch (const CLI::CallForVersion& version) {
     return app.exit(version);
   } catch (const CLI::ParseError& error) {
-    const bool known = std::any_of(std::begin(commands), std::end(commands), [&](const auto& item) {
-      return argc > 1 && item.first->get_name() == argv[1];
+    const bool known = std::ranges::any_of(kSubcommands, [&](const Subcommand& each) {
+      return argc > 1 && std::string_view(each.name) == argv[1];
     });
     if (argc > 1 && std::string_view(argv[1]) == "judge") {
       std::cerr

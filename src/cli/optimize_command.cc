@@ -12,6 +12,7 @@
 #include "formats/base/scratch_folder.h"
 #include "report/html.h"
 #include "search/optimize.h"
+#include "search/result_folder.h"
 #include "search/stored_package.h"
 #include "search/stored_schedules.h"
 #include "verify/baselines.h"
@@ -74,7 +75,7 @@ void print_summary(const OptimizeResult& result, const std::filesystem::path& fo
   std::printf("  %s\n", (folder / "report.html").c_str());
 }
 
-// What each step of the searched program takes in PyTorch.
+// Returns what each step of the searched program takes in PyTorch.
 Json steps_json(const OptimizeResult& result) {
   Json out = Json::array();
   for (size_t i = 0; i < result.step_seconds.size(); ++i) {
@@ -86,7 +87,7 @@ Json steps_json(const OptimizeResult& result) {
   return out;
 }
 
-// The forms that the program was searched in.
+// Returns the forms that the program was searched in.
 Json forms_json(const OptimizeResult& result) {
   Json out = Json::array();
   for (const FormTime& form : result.forms) {
@@ -99,7 +100,7 @@ Json forms_json(const OptimizeResult& result) {
   return out;
 }
 
-// What was tried as a whole program, and what came of it.
+// Returns what was tried as a whole program, and what came of it.
 Json finalists_json(const OptimizeResult& result) {
   Json out = Json::array();
   for (const Finalist& finalist : result.finalists) {
@@ -126,9 +127,9 @@ int run_optimize(const OptimizeFlags& flags) {
   const std::string backend = flags.machine.chosen_backend();
   options.measure = backend == "cuda";
   ScratchFolder scratch;
-  std::optional<Baselines> baselines;  // warm by the time that the search is over
+  std::optional<Baselines> baselines;  // they start now, and are ready when the search ends
   if (options.measure && !flags.no_baseline) baselines.emplace("cuda", 1);
-  // Asked for here, a missing GPU is said before any work.
+  // Starts the executor here, so that a missing GPU is reported before any work.
   const Json versions = {{"profile", machine.profile.name},
                          {"executor", machine.executor.hello()},
                          {"worker", machine.pool.versions()}};
@@ -203,12 +204,9 @@ Command add_optimize(CLI::App& app) {
   app.add_option("--store", flags->store,
                  "where results are kept between runs (default: "
                  "$KERNELWRIGHT_STORE, else ~/.cache/kernelwright/store.sqlite)");
-  app.add_option(
-         "--coverage", flags->coverage,
-         "hybrid: PyTorch keeps what it is faster at; pure: none is left that computes, be it "
-         "slower")
-      ->check(CLI::IsMember({"hybrid", "pure"}))
-      ->capture_default_str();
+  add_coverage_flag(
+      app, flags->coverage,
+      "hybrid: PyTorch keeps what it is faster at; pure: none is left that computes, be it slower");
   add_schedules_flag(app, flags->schedules);
   app.add_option("--seed", flags->seed, "seed of inputs and parameters (default: secret)");
   app.add_flag("--no-baseline", flags->no_baseline, "do not compare with torch.compile");

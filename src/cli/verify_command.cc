@@ -228,10 +228,7 @@ Command add_verify(CLI::App& app) {
          "calibrated: against the reference's own error in fp64; kernelbench: allclose 1e-2")
       ->check(CLI::IsMember({"calibrated", "kernelbench"}))
       ->capture_default_str();
-  app.add_option("--coverage", flags->coverage,
-                 "hybrid: some PyTorch may be left; pure: none that computes")
-      ->check(CLI::IsMember({"hybrid", "pure"}))
-      ->capture_default_str();
+  add_coverage_flag(app, flags->coverage);
   app.add_option("--seed", flags->seed, "seed of inputs and parameters (default: secret)");
   app.add_option("--interval-width", flags->width,
                  "stop timing once the speedup's 95 % interval is so wide, relative to it (in a "

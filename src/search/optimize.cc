@@ -15,16 +15,35 @@
 #include "search/cover_ranking.h"
 #include "search/evaluate/fragment_evaluator.h"
 #include "search/form/forms.h"
+#include "search/nothing_gained.h"
 
 namespace kw {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Seconds to time the steps of all forms, about, and a part of what is left of the budget at most.
-constexpr double kStepSeconds = 10, kStepShare = 0.15;
-// Of the budget, for right kernels of each operator where no PyTorch may be left.
+// --- shares of the budget: each is of what is left when its part of the search begins ---
+
+// For right kernels of each operator, if no PyTorch may be left: without them there is no result.
 constexpr double kBeginShare = 0.8;
+// For timing the steps of all forms: about kStepSeconds together, and at most this share.
+constexpr double kStepShare = 0.15, kStepSeconds = 10;
+// For asking the policy what it could write. As much is left for evaluating it.
+constexpr double kPlanShare = 0.5;
+// For settling one form, and for refining one, if times are measured. The last form that is refined
+// may take all that is left.
+constexpr double kSettleShare = 0.3, kRefineShare = 0.6;
+// For settling one form if times are modelled. The last form may take all that is left.
+constexpr double kModelledShare = 0.5;
+
+// The share of a form's guessed gain that is expected to be lost: some guesses will be wrong, and
+// PyTorch's steps stay in their place.
+constexpr double kWrongGuesses = 0.05;
+// Covers are timed as whole programs in one run, in so many rounds or seconds, whichever ends
+// first.
+constexpr int kCoverRounds = 30;
+constexpr double kCoverSeconds = 5;
+
 constexpr const char* kNoFaster = "nothing can be gained: no faster than PyTorch end to end";
 
 double since(Clock::time_point start) {
@@ -55,7 +74,7 @@ class Optimizer::Run {
     result_.reference = result_.base = result_.optimized = reference_.task;
     result_.reference_source = request_.text;
     result_.measured = evaluator_.measures();
-    // Where no PyTorch may be left nothing counts before there is a program without it.
+    // If no PyTorch may be left, a program without it is worth more than anything else.
     Form recorded = {reference_.task, "", {}};
     if (options_.verify.pure && is_wanted(recorded)) {
       add_form(std::move(recorded));
@@ -109,7 +128,7 @@ class Optimizer::Run {
 
   void find_forms() {
     const auto record_again = [&](const Task& form) { return record(form); };
-    VerifyOptions once = options_.verify;  // the result is judged by all trials
+    VerifyOptions once = options_.verify;  // the result will be judged by all trials
     once.trials = 1;
     once.variations = false;
     const auto phase = clock_.scope("forms");
@@ -121,7 +140,7 @@ class Optimizer::Run {
       if (!is_wanted(form)) continue;
       const bool recorded = form.name.empty();
       if (recorded && begun) continue;
-      // Rounding may cancel where real arithmetic does not: a form is a proposal like any other.
+      // Rounding may cancel what real arithmetic keeps: a form is a proposal like any other.
       if (!recorded && !verifier_.is_correct(reference_, form.task, once)) {
         if (!options_.form.empty())
           throw InputError("this form rounds worse than the model itself");
@@ -148,28 +167,26 @@ class Optimizer::Run {
     result_.reference_seconds = searches_.front().eager_seconds();
   }
 
-  // What the policy could write for each form, in half of the budget at most.
+  // Asks the policy what it could write for each form.
   void plan() {
-    const Clock::time_point end = limit(0.5).end;
+    const Clock::time_point end = limit(kPlanShare).end;
     for (size_t i = 0; i < searches_.size(); ++i) {
       result_.stopped_early |= !searches_[i].offer_fragments(part_of(end, i));
     }
   }
 
-  // What the form may take of the time until `end`, which it shares with those behind it.
+  // Returns the form's part of the time until `end`, which it shares with the forms after it.
   SearchLimit part_of(Clock::time_point end, size_t form) const {
     const Clock::time_point now = Clock::now();
     return {now + (end - now) / static_cast<int>(searches_.size() - form), stop_};
   }
 
-  // The time of a form's best cover, as far as it is known or guessed. Some guesses will be wrong,
-  // and PyTorch's steps stay in their place.
+  // Returns the time of a form's best cover, as far as it is known or guessed.
   static double expected_seconds(const CoverSearch& search) {
-    constexpr double kWrong = 0.05;
-    return (1 - kWrong) * search.expected_seconds() + kWrong * search.eager_seconds();
+    return (1 - kWrongGuesses) * search.expected_seconds() + kWrongGuesses * search.eager_seconds();
   }
 
-  // The form that is expected to be fastest among `left`, which loses it.
+  // Takes the form that is expected to be fastest out of `left`.
   CoverSearch& take_best(std::vector<CoverSearch*>& left) {
     const auto best = std::min_element(left.begin(), left.end(), [](const auto* a, const auto* b) {
       return expected_seconds(*a) < expected_seconds(*b);
@@ -179,7 +196,7 @@ class Optimizer::Run {
     return out;
   }
 
-  // The end of a part of the budget that is left.
+  // Returns the limit of a part of the search that may take this share of the budget that is left.
   SearchLimit limit(double part) const {
     const double seconds = std::max(0.0, part * (options_.budget_seconds - since(start_)));
     return {Clock::now() +
@@ -195,22 +212,21 @@ class Optimizer::Run {
       if (!confirm()) say_why_nothing();
       return;
     }
-    // Where times are modelled, a form is searched only when nothing came of those before it.
+    // If times are modelled, a form is searched only if nothing came of those before it.
     while (!left.empty()) {
       CoverSearch& search = take_best(left);
       const Clock::time_point begin = Clock::now();
-      result_.stopped_early |= !search.settle(limit(left.empty() ? 1 : 0.5));
+      result_.stopped_early |= !search.settle(limit(left.empty() ? 1 : kModelledShare));
       result_.search_seconds += since(begin);
       if (confirm()) return;
     }
     say_why_nothing();
   }
 
-  // Forms are settled, the most promising first, then refined, the fastest first: those that could
-  // still be the fastest. What they teach of each other's fragments changes what is promising. The
-  // covers of all compete.
+  // Settles the forms, the most promising first, then refines those that could still be the
+  // fastest, the fastest first. What is learned from one form's fragments changes what the others
+  // promise. The covers of all forms compete in confirm().
   void search_by_measuring(std::vector<CoverSearch*> left) {
-    constexpr double kShare = 0.3, kRefineShare = 0.6;  // of what is left of the budget, for a form
     const Clock::time_point begin = Clock::now();
     double shortest = std::numeric_limits<double>::infinity();
     const auto is_slow = [&](CoverSearch* search) { return search->hoped_seconds() > shortest; };
@@ -218,7 +234,7 @@ class Optimizer::Run {
     while (!left.empty()) {
       CoverSearch& next = take_best(left);
       if (is_slow(&next)) continue;
-      next.settle(limit(kShare));
+      next.settle(limit(kSettleShare));
       shortest = std::min(shortest, next.known_seconds());
       worth.push_back(&next);
     }
@@ -254,8 +270,9 @@ class Optimizer::Run {
     }
   }
 
-  // The fastest cover is spliced, exported, recorded again and judged against the original. When
-  // the whole fails where its parts passed, the fragment that saves least is left out.
+  // Splices, exports and records the covers, the fastest first, and judges each against the
+  // original until one is accepted. If a whole program fails though its parts passed, leaves out
+  // the fragment that saves least and tries again. Returns whether a cover was taken.
   bool confirm() {
     std::set<Contender> tried;
     while (true) {
@@ -264,7 +281,6 @@ class Optimizer::Run {
       for (const Contender& contender : fastest_first(found)) {
         report("confirming", "the whole program");
         tried.insert(contender);
-        failed_as_a_whole_ = true;
         const bool taken = try_cover(contender);
         result_.finalists.push_back(
             {searches_[contender.search].form().title(), contender.cover.size(), contender.seconds,
@@ -281,55 +297,29 @@ class Optimizer::Run {
     }
   }
 
-  // "Nothing can be gained" is a finding; a search that was cut short has none.
   void say_why_nothing() {
     result_.outcome = OptimizeResult::Outcome::kNothingGained;
-    if (failed_as_a_whole_) {
-      if (result_.message == kNoFaster) return;
-      result_.message = "PyTorch's own kernels are kept: what was found failed as a whole (" +
-                        result_.message + ")";
-      if (result_.stopped_early) result_.message += "; the search was cut short";
-      return;
-    }
-    size_t offered = 0, written = 0, right = 0;
-    std::string not_judged;
-    if (options_.verify.pure) {
-      std::string left;
-      for (const std::string& name : searches_.front().uncovered()) {
-        left += (left.empty() ? "" : ", ") + name;
-      }
-      if (!left.empty()) {
-        result_.message = "no right kernels were found for " + left;
-        if (result_.stopped_early) result_.message += "; the search was cut short";
-        return;
-      }
-    }
+    result_.message = explain(findings());
+  }
+
+  SearchFindings findings() const {
+    SearchFindings out;
+    out.whole = whole_failure_;
+    out.whole_reason = result_.message;
+    if (options_.verify.pure) out.uncovered = searches_.front().uncovered();
+    out.stopped_early = result_.stopped_early;
+    out.interrupted = stop_;
     for (const CoverSearch& search : searches_) {
-      offered += search.offered();
+      out.offered += search.offered();
       for (const Attempt& attempt : search.attempts()) {
         if (attempt.status == AttemptStatus::kNotJudged && !attempt.reason.empty()) {
-          not_judged = attempt.reason;
+          out.not_judged = attempt.reason;
         }
-        written += !attempt.source.empty();
-        right += attempt.accepted();
+        out.written += !attempt.source.empty();
+        out.right += attempt.accepted();
       }
     }
-    if (result_.stopped_early) {
-      result_.message = stop_ ? "stopped before a faster program was found"
-                              : "the budget ended before a faster program was found";
-      if (written > 0 && right == 0) {
-        result_.message += ": of " + std::to_string(written) + " that were written none is right";
-      }
-    } else if (!not_judged.empty()) {
-      result_.message = "PyTorch's own kernels are kept: " + not_judged;
-    } else if (offered == 0) {
-      result_.message = "nothing can be gained: the policy can write no part of this program";
-    } else if (written > 0 && right == 0) {
-      result_.message = "PyTorch's own kernels are kept: of " + std::to_string(written) +
-                        " that were written none is right (report.html says why)";
-    } else {
-      result_.message = "nothing can be gained: PyTorch's own kernels are kept";
-    }
+    return out;
   }
 
   std::vector<Contender> contenders() const {
@@ -345,16 +335,16 @@ class Optimizer::Run {
     return splice(search.program(), search.replacements(contender.cover));
   }
 
-  // In order of their times as whole programs, all in one run.
+  // Returns the contenders in the order of their times as whole programs, measured in one run.
   std::vector<Contender> fastest_first(const std::vector<Contender>& contenders) {
     // Modelled times are no times of whole programs: covers are tried as they were found.
     if (contenders.size() < 2 || !evaluator_.measures()) return contenders;
     const auto phase = clock_.scope("confirm");
     report("confirming", "which of " + std::to_string(contenders.size()) + " covers is fastest");
     TimeRequest request;
-    request.rounds = 30;
+    request.rounds = kCoverRounds;
     request.seed = options_.verify.seed;
-    request.max_seconds = 5;
+    request.max_seconds = kCoverSeconds;
     request.tasks.push_back(reference_.id);
     for (const Contender& contender : contenders) {
       request.tasks.push_back(owner_.executor_.load(spliced(contender)));
@@ -370,6 +360,13 @@ class Optimizer::Run {
     return sorted;
   }
 
+  // Notes why a whole program is not taken; returns false.
+  bool refuse(NothingGained why, std::string reason) {
+    whole_failure_ = why;
+    result_.message = std::move(reason);
+    return false;
+  }
+
   bool try_cover(const Contender& contender) {
     Task optimized;
     std::string python;
@@ -377,8 +374,7 @@ class Optimizer::Run {
       optimized = spliced(contender);
       python = export_python(optimized, request_.text);
     } catch (const InputError& error) {
-      result_.message = error.what();
-      return false;
+      return refuse(NothingGained::kFailedAsAWhole, error.what());
     }
     VerifyOptions options = options_.verify;
     options.time = evaluator_.measures();
@@ -395,18 +391,13 @@ class Optimizer::Run {
     Verdict verdict = verifier_.verify(reference_, request_for(python), options, &recorded);
     result_.verdict = verdict;
     if (verdict.outcome != Verdict::Outcome::kAccepted) {
-      result_.message = verdict.reason;
-      return false;
+      return refuse(NothingGained::kFailedAsAWhole, verdict.reason);
     }
     if (canonical_hash(recorded) != canonical_hash(optimized)) {
-      result_.message = "the exported program records as another one";
-      return false;
+      return refuse(NothingGained::kFailedAsAWhole, "the exported program records as another one");
     }
     const bool slower = verdict.speedup_eager && verdict.speedup_eager->lower <= 1;
-    if (slower && !options.pure) {
-      result_.message = kNoFaster;
-      return false;
-    }
+    if (slower && !options.pure) return refuse(NothingGained::kNoFaster, kNoFaster);
     CoverSearch& search = searches_[contender.search];
     search.mark_chosen(contender.cover);
     chosen_ = contender.search;
@@ -433,7 +424,7 @@ class Optimizer::Run {
   Reference reference_;
   std::vector<CoverSearch> searches_;
   size_t chosen_ = 0;
-  bool failed_as_a_whole_ = false;  // some cover was tried end to end
+  std::optional<NothingGained> whole_failure_;  // of the last cover that was tried end to end
   std::string compiled_package_;
   OptimizeResult result_;
 };

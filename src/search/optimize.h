@@ -1,12 +1,12 @@
-// The main job: a model file in, a verified faster program out.
+// The main job: turns a model file into a verified, faster program.
 //
-// optimize() records the reference, cuts it into fragments, asks the policy for kernels, measures
-// them (cuda) or models their time (cpu), finds the best cover of the program, and confirms the
-// result end to end. Everything tried is kept in the result for the report. One thread.
+// optimize() records the reference, cuts it into fragments and asks the policy for kernels. It
+// measures them (cuda) or models their time (cpu), finds the best cover of the program, and
+// confirms the result end to end. Everything that was tried is kept in the result for the report.
+// Used by one thread.
 #pragma once
 
 #include <atomic>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
@@ -20,10 +20,10 @@
 
 namespace kw {
 
-// A form of the program that was searched (forms.h), and how fast it was found to be.
+// A form of the program that was searched (forms.h), and its times.
 struct FormTime {
   std::string name;                             // Form::title()
-  double eager_seconds = 0, found_seconds = 0;  // of its steps; of its best cover, if any
+  double eager_seconds = 0, found_seconds = 0;  // of its steps; of its best cover, if it has one
   size_t offered = 0, tried = 0;                // fragments that could be written; those evaluated
 };
 
@@ -31,7 +31,8 @@ struct FormTime {
 struct Finalist {
   std::string form;
   size_t fragments = 0;
-  double seconds = 0;  // of the whole, beside the others; 0: there were none, or it is not measured
+  // Of the whole, timed with the others; 0 if there were none, or times are modelled.
+  double seconds = 0;
   // Why it was not taken, and why it could not be timed with the others if that failed. Empty for
   // the one that was taken after all had been timed.
   std::string reason;
@@ -44,15 +45,15 @@ struct OptimizeResult {
   Task reference;
   std::string reference_source;      // the user's file
   Task base;                         // what was cut: the reference, or another form of it
-  std::vector<std::string> changes;  // that made `base` of the reference, in plain words
+  std::vector<std::string> changes;  // from the reference to `base`, in plain words
   Task optimized;                    // equals `reference` unless improved
   std::string python;                // optimized.py
   Verdict verdict;                   // of optimized.py against the reference
   std::vector<Attempt> attempts;
   std::vector<double> step_seconds;  // eager time of each step of `base`, measured or modelled
   std::vector<bool> step_measured;   // which of the two
-  double reference_seconds = 0;      // eager time of all steps of `reference`, likewise
-  bool measured = false;             // whether times of fragments and of the whole were
+  double reference_seconds = 0;      // eager time of all steps of `reference`, measured or modelled
+  bool measured = false;             // whether times of fragments and of the whole are measured
   double search_seconds = 0, total_seconds = 0;
   std::map<std::string, double> phase_seconds;  // where they went: record, plan, build, judge, ...
   std::vector<FormTime> forms;                  // in the order in which they were found
@@ -60,8 +61,9 @@ struct OptimizeResult {
   bool stopped_early = false;                   // budget or interrupt ended the search
 };
 
-// The time of all steps of `base` with the chosen fragments in place of theirs, measured apart or
-// modelled. Fragments that were not timed where others were count as PyTorch's steps.
+// Returns the time of all steps of `base` with the chosen fragments in their place. Each is
+// measured separately, or modelled. If times are measured, a fragment without one counts as
+// PyTorch's steps.
 double cover_seconds(const OptimizeResult& result);
 
 class Optimizer {
@@ -75,8 +77,8 @@ class Optimizer {
         profile_(profile),
         progress_(std::move(progress)) {}
 
-  // `stop` may be set from a signal handler: the search ends and the best so far is confirmed.
-  // InputError when the reference is at fault.
+  // Optimizes the model. A signal handler may set `stop`: the search ends, and the best result so
+  // far is confirmed. Throws InputError if the reference is at fault.
   OptimizeResult optimize(const RecordRequest& request, const OptimizeOptions& options,
                           const std::atomic<bool>& stop);
 
@@ -89,14 +91,5 @@ class Optimizer {
   const DeviceProfile& profile_;
   ProgressSink progress_;
 };
-
-// Fails early, before the work: InputError when `folder` holds anything but an earlier result,
-// EnvironmentError when it cannot be written.
-void prepare_result_folder(const std::filesystem::path& folder);
-
-// Writes optimized.py, bundle/, verdict.json and report.html (the text given) into `folder`, whole
-// or not at all. EnvironmentError when the disk refuses.
-void write_result(const OptimizeResult& result, const std::string& report_html,
-                  const std::filesystem::path& folder);
 
 }  // namespace kw

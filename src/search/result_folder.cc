@@ -1,10 +1,10 @@
-// write_result() of optimize.h.
+#include "search/result_folder.h"
+
 #include <fstream>
 #include <set>
 
 #include "formats/base/error.h"
 #include "program/task_json.h"
-#include "search/optimize.h"
 
 namespace kw {
 namespace {
@@ -18,16 +18,16 @@ void write_text(const fs::path& path, const std::string& text) {
   if (!out) throw EnvironmentError("cannot write " + path.string() + ": disk full or read-only?");
 }
 
-// Without a `/` at its end, which would put its neighbour inside.
+// Returns the path without a `/` at its end: its neighbour's name is made by adding to it.
 fs::path plain_path(const fs::path& folder) {
   const fs::path path = fs::absolute(folder).lexically_normal();
   return path.has_filename() ? path : path.parent_path();
 }
 
-// Where a result is made ready before it takes the place of `target`.
+// Returns the folder in which a result is prepared before it takes the place of `target`.
 fs::path partial_folder(const fs::path& target) { return target.string() + ".partial"; }
 
-// An existing folder is replaced only when it holds an earlier result and nothing else.
+// Throws InputError if the folder exists and holds anything but an earlier result.
 void check_replaceable(const fs::path& folder) {
   if (!fs::exists(folder)) return;
   if (!fs::is_directory(folder)) throw InputError(folder.string() + " exists and is not a folder");
@@ -63,7 +63,7 @@ void write_result(const OptimizeResult& result, const std::string& report_html,
     check_replaceable(folder);
     fs::remove_all(partial);
     fs::create_directories(partial);
-    // When nothing was gained the original is the answer, by the same name.
+    // If nothing was gained, the original is the answer, by the same name.
     write_text(partial / "optimized.py",
                result.python.empty() ? result.reference_source +
                                            "\n\n# ---- Kernelwright: nothing was gained. ----\n" +

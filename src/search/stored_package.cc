@@ -11,7 +11,8 @@ namespace {
 
 constexpr uintmax_t kMostBytes = 64 << 20;
 
-// The program stands for what the model's own imports do; its text for what Inductor sees of it.
+// The key has the program, which covers what the model's imports do, and the text, which is what
+// Inductor sees.
 std::string package_key(const RecordRequest& model, const Task& reference, const Json& machine) {
   Json state = Json::array();
   for (const StateEntry& entry : reference.state) state.push_back(entry.names);

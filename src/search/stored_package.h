@@ -1,5 +1,5 @@
-// torch.compile's package of a reference, built once: it takes longer than the rest of a second
-// run.
+// Keeps torch.compile's package of a reference in the store: building it takes longer than the rest
+// of a second run.
 #pragma once
 
 #include <filesystem>
@@ -10,9 +10,9 @@
 
 namespace kw {
 
-// The path of the package of `reference`, which `model` was recorded as, in `folder`; empty where
-// there is none. `machine`: what a package depends on besides the program (device, torch, triton).
-// Packages of up to 64 MiB are kept in the store.
+// Returns the path in `folder` of the package of `reference`, which `model` was recorded as; empty
+// if there is none. `machine` is what a package depends on besides the program: device, torch,
+// triton. Packages of up to 64 MiB are kept in the store.
 std::string stored_package(Store& store, Baselines& baselines, const RecordRequest& model,
                            const Task& reference, const Json& machine,
                            const std::filesystem::path& folder);

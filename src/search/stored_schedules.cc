@@ -31,7 +31,7 @@ std::vector<FastSchedule> StoredSchedules::read(const std::string& key) const {
       out.push_back({item.at("name").string(), item.at("ratio").number()});
     }
   } catch (const InputError&) {
-    out.clear();  // of another version, or damaged: learned again
+    out.clear();  // the entry is damaged or of another version: learn again
   }
   return out;
 }

@@ -1,6 +1,6 @@
-// The teacher's memory of fast schedules, in the store: what one program taught is there for the
-// next one, by family and shape class, for one device and its versions. Any
-// thread, while nobody else uses the store.
+// Keeps the teacher's fast schedules in the store, by family and shape class, for one device and
+// its versions. So a program profits from what was learned on others. Any thread may use it, while
+// no other code uses the store.
 #pragma once
 
 #include <mutex>
@@ -14,7 +14,7 @@ namespace kw {
 
 class StoredSchedules : public ScheduleMemory {
  public:
-  // `machine`: whatever times depend on besides the schedule (device, torch, triton). Borrows the
+  // `machine` is what times depend on besides the schedule: device, torch, triton. Borrows the
   // store.
   StoredSchedules(Store& store, const Json& machine);
 
@@ -27,7 +27,7 @@ class StoredSchedules : public ScheduleMemory {
  private:
   std::string key(const std::string& family, const std::string& shape_class) const;
   std::vector<teacher::FastSchedule> read(const std::string& key) const;
-  std::mutex mutex_;  // of the store
+  std::mutex mutex_;  // guards the store
   Store& store_;
   const std::string machine_;
 };

@@ -1,6 +1,6 @@
-// Whether a program is a fair task: its results are finite, are not the same whatever
-// it reads, hang on all that it reads, and not on the last bits of it (docs/synthesis.md,
-// "Hygiene").
+// Judges whether a program is a fair task (docs/synthesis.md, "Hygiene"). Its results must be
+// finite, must not be the same for all inputs, and must depend on all inputs, but not on their last
+// bits.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace kw {
 
 enum class Flaw {
   kNone,
-  kNothing,     // computes nothing: views alone
+  kNothing,     // computes nothing: it has views alone
   kNoTwin,      // no sizes in the small window
   kDoesNotRun,  // the recorder or PyTorch refuses it, or it does not fit
   kNotFinite,
-  kConstant,  // a result is the same whatever is read
+  kConstant,  // a result is the same for all inputs
   kIgnored,   // an input or parameter hardly matters to any result
   kUnstable,  // the last bits decide
 };
@@ -29,34 +29,34 @@ std::string_view flaw_name(Flaw flaw);
 
 struct Hygiene {
   Flaw flaw = Flaw::kNone;
-  std::string reason;  // one line; empty where there is no flaw
+  std::string reason;  // one line; empty if there is no flaw
 };
 
-// The first flaw that a report tells of. `task` names tensors.
+// Returns the first flaw in a report. `task` names tensors.
 Hygiene judge_hygiene(const ExamineReport& report, const Task& task);
 
-// Records model files and has the executor examine them. Borrows both. One thread.
+// Records model files and has the executor examine them. Borrows all. Used by one thread.
 class Examiner {
  public:
   Examiner(WorkerPool& pool, ExecutorClient& executor, const DeviceProfile& profile)
       : pool_(pool), executor_(executor), profile_(profile) {}
 
   struct Model {
-    std::string file;  // what its record says
+    std::string file;  // name in its record
     std::string text;
     uint64_t seed = 0;    // of inputs and parameters
-    bool examine = true;  // or record it alone
+    bool examine = true;  // if false, the model is only recorded
   };
   struct Examined {
     Hygiene hygiene;
-    Task task;  // as recorded; empty where it does not run
+    Task task;  // as recorded; empty if it does not run
   };
-  // Recorded as far in parallel as the pool goes, examined one after the other; in order.
-  // EnvironmentError where a worker or the executor is at fault.
+  // Records models in parallel, as far as the pool goes, and examines them one after the other.
+  // Returns results in order. Throws EnvironmentError if a worker or the executor is at fault.
   std::vector<Examined> examine(const std::vector<Model>& models);
-  // One that is recorded.
+  // Examines a recorded task.
   Hygiene examine(const Task& task, uint64_t seed);
-  // So many go through at once.
+  // Returns how many models go through at once.
   size_t at_once() const { return 4 * static_cast<size_t>(pool_.parallel()); }
 
  private:

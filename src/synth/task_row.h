@@ -10,20 +10,21 @@
 
 namespace kw {
 
-// "level5-seed1-000042", "level2-test-cover-seed1-000042"
+// Returns "level5-seed1-000042" or "level2-test-cover-seed1-000042".
 std::string synth_id(const SynthOptions& options, uint64_t index);
 
-// Of a program that was not examined (only `index` and `program` are there), without "program",
-// "twin" and "hygiene".
+// Returns the row of a task. The row of a program that was not examined, of which only `index` and
+// `program` are set, lacks "program", "twin" and "hygiene".
 Json synth_row(const SynthTask& task, const SynthOptions& options);
 
-// What others need of a row.
+// The parts of a row that other code needs.
 struct StoredTask {
   std::string id, model;
-  std::string twin;  // the twin's model file; empty where there is none
+  std::string twin;  // the twin's model file; empty if there is none
   int level = 0;     // 0: the row does not say
 };
-// A file's text; `name` is for messages. InputError with the line where one is no row.
+// Returns the tasks of a file's text; `name` is for messages. Throws InputError with the line if a
+// line is no row.
 std::vector<StoredTask> read_tasks(const std::string& text, const std::string& name);
 
 }  // namespace kw

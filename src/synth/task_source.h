@@ -1,4 +1,4 @@
-// A supply of clean tasks: programs are drawn anew until one passes the examination
+// A supply of clean tasks: programs are drawn again until one passes the examination
 // (docs/synthesis.md, "Hygiene").
 #pragma once
 
@@ -22,26 +22,26 @@ struct RejectedProgram {
 struct SynthTask {
   uint64_t index = 0;
   SynthProgram program;
-  std::optional<SynthProgram> twin;       // the same in other sizes
+  std::optional<SynthProgram> twin;       // the same program in other sizes
   std::optional<Task> recorded;           // of the program at full size
-  std::vector<RejectedProgram> rejected;  // before it, at this index
+  std::vector<RejectedProgram> rejected;  // programs before it, at this index
 };
 
 struct HygieneOptions {
   double twin_low = 0x1p16, twin_high = 0x1p20;  // FLOPs: the window of twins
-  bool full_size = false;  // examine programs as they are too; else twins alone
+  bool full_size = false;  // examine programs in full size too, not twins alone
 };
 
-// Programs at one index, in vain, before it is said that there is no task.
+// Number of rejected programs at one index after which there is taken to be no task.
 constexpr size_t kMostRejected = 1000;
 
-// The task of an index as drawn after so many that were rejected; not examined, nor recorded.
+// Returns the task of an index after `rejected` rejected ones, neither examined nor recorded.
 SynthTask redraw(const Synthesiser& synthesiser, const HygieneOptions& hygiene, uint64_t index,
                  size_t rejected, SynthCounts& counts);
 
-// The tasks of indices [begin, end), handed to `done` in order. What is drawn at an index hangs on
-// the options and the index alone; which of them is taken, on what the examiner's arithmetic finds.
-// InputError where hundreds in a row are rejected at one index.
+// Hands the tasks of indices [begin, end) to `done` in order. The programs drawn at an index depend
+// on the options and the index alone; which of them is taken depends on the examiner's arithmetic.
+// Throws InputError if hundreds in a row are rejected at one index.
 void draw_clean(const Synthesiser& synthesiser, const HygieneOptions& hygiene, uint64_t begin,
                 uint64_t end, Examiner& examiner, SynthCounts& counts,
                 const std::function<void(SynthTask)>& done);

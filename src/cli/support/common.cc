@@ -102,6 +102,12 @@ void add_trials_flag(CLI::App& app, int& value) {
       ->check(CLI::Range(1, 100));
 }
 
+void add_coverage_flag(CLI::App& app, std::string& value, const std::string& help) {
+  app.add_option("--coverage", value, help)
+      ->check(CLI::IsMember({"hybrid", "pure"}))
+      ->capture_default_str();
+}
+
 void add_schedules_flag(CLI::App& app, std::string& value) {
   app.add_option("--schedules", value,
                  "folder of measured tables of schedules, or none (default: the program's own on a "

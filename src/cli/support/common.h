@@ -1,5 +1,5 @@
-// What several subcommands share: the flags that say where things run, and the processes that they
-// run in.
+// What several subcommands share: the flags that say where things run, and the processes that run
+// them.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -25,14 +25,15 @@ struct MachineFlags {
   int executors = 1;
 
   void add_to(CLI::App& app);
-  // All but --set, for what reads no model file.
+  // Adds all but --set, for commands that read no model file.
   void add_backend_to(CLI::App& app);
-  // --executors, of what judges many candidates.
+  // Adds --executors, for commands that judge many candidates.
   void add_executors_to(CLI::App& app);
-  // "cuda" when asked for or when there is a GPU, else "cpu".
+  // Returns "cuda" if it is asked for or there is a GPU, else "cpu".
   std::string chosen_backend() const;
-  // What candidates are written for and judged by: with "auto" the GPU that is there. Where its
-  // profile is not known, or none is there, an H200; says so on stderr in the first case.
+  // Returns the device that candidates are written for and judged by: with "auto" this machine's
+  // GPU. Without a GPU it is an H200; also if the GPU's profile is not known, which is said on
+  // stderr.
   DeviceProfile profile() const;
   // Returns the session of a command. The folders of `files` stay readable inside the sandbox.
   SessionConfig session_config(const std::vector<std::string>& files) const;
@@ -44,28 +45,35 @@ struct Machine : Session {
       : Session(flags.session_config(files)) {}
 };
 
-// Seconds of a user's "60s", "5m" or "1h"; InputError with the flag's name for what is none.
+// Returns the seconds of a user's "60s", "5m" or "1h". Throws InputError with the flag's name if it
+// is no such time.
 double parse_seconds(const std::string& flag, const std::string& text);
 
-// EnvironmentError with the path when it cannot be written.
+// Writes a file. Throws EnvironmentError with the path if it cannot be written.
 void write_file(const std::filesystem::path& path, const std::string& text);
 
-// --schedules: a folder of tables of schedules (docs/schedules.md), "none", or "" for the one that
-// comes with the program; and the table in it for a device, empty when there is none. Where times
-// are modelled (backend "cpu"), "" is none: measured times of kernels would stand beside modelled
-// ones of PyTorch's.
+// Adds --schedules: a folder of tables of schedules (docs/schedules.md), "none", or "" for the
+// folder that comes with the program.
 void add_schedules_flag(CLI::App& app, std::string& value);
+// Returns the device's table in the folder that --schedules names; empty if there is none. If times
+// are modelled (backend "cpu"), "" means none: measured times of kernels cannot be compared with
+// modelled times of PyTorch's.
 teacher::ScheduleTable schedule_table(const std::string& value, const DeviceProfile& profile,
                                       const std::string& backend);
 
-// --trials; 0 stays where it is not given (VerifyOptions).
+// Adds --trials; the value stays 0 if it is not given (VerifyOptions).
 void add_trials_flag(CLI::App& app, int& value);
 
-// Becomes `kernelwright-trainer ARGUMENTS`, as this program is without libtorch; exit codes and
-// interrupts are the trainer's from here on.
+// Adds --coverage, "hybrid" or "pure". `help` says what they mean for the command.
+void add_coverage_flag(
+    CLI::App& app, std::string& value,
+    const std::string& help = "hybrid: some PyTorch may be left; pure: none that computes");
+
+// Replaces this process by `kernelwright-trainer ARGUMENTS`, as this program has no libtorch. Exit
+// codes and interrupts are the trainer's from then on.
 [[noreturn]] void become_trainer(std::vector<std::string> arguments);
 
-// "1.43x [1.41, 1.45]".
+// Returns "1.43x [1.41, 1.45]".
 std::string speedup_text(const Interval& interval);
 
 }  // namespace kw

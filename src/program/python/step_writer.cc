@@ -5,6 +5,7 @@
 
 #include "formats/base/error.h"
 #include "ops/operator.h"
+#include "program/python/arg_text.h"
 #include "program/python/python_call.h"
 #include "program/python/python_text.h"
 
@@ -103,36 +104,10 @@ def _kw_laid_out(tensor, strides):
 }
 
 std::string StepWriter::arg_text(const Arg& arg) const {
-  return std::visit(
-      [&](const auto& x) -> std::string {
-        using T = std::decay_t<decltype(x)>;
-        if constexpr (std::is_same_v<T, std::monostate>)
-          return "None";
-        else if constexpr (std::is_same_v<T, bool>)
-          return x ? "True" : "False";
-        else if constexpr (std::is_same_v<T, int64_t>)
-          return std::to_string(x);
-        else if constexpr (std::is_same_v<T, double>)
-          return python_float(x);
-        else if constexpr (std::is_same_v<T, std::string>)
-          return python_string(x);
-        else if constexpr (std::is_same_v<T, ValueRef>)
-          return names_[x.id];
-        else if constexpr (std::is_same_v<T, DType>)
-          return torch_dtype(x);
-        else if constexpr (std::is_same_v<T, DeviceArg>)
-          return "\"cuda\"";
-        else if constexpr (std::is_same_v<T, LayoutArg>)
-          return "torch." + x.name;
-        else if constexpr (std::is_same_v<T, MemoryFormatArg>)
-          return "torch." + x.name;
-        else {
-          std::string out = "[";
-          for (const Arg& item : x) out += (out.size() > 1 ? ", " : "") + arg_text(item);
-          return out + "]";
-        }
-      },
-      arg.v);
+  return kw::arg_text(arg, {.value = [this](ValueId id) { return names_[id]; },
+                            .number = python_float,
+                            .text = python_string,
+                            .torch = "torch."});
 }
 
 std::string StepWriter::statement(const Step& step) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "ops/operator.h"
+#include "program/python/arg_text.h"
 #include "verify/coverage.h"
 
 namespace kw {
@@ -81,6 +82,8 @@ std::string float_text(double x) {
   return text;
 }
 
+std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+
 std::string joined(const std::vector<std::string>& items) {
   std::string out;
   for (const std::string& item : items) out += (out.empty() ? "" : ", ") + item;
@@ -149,36 +152,8 @@ StepText::StepText(const Task& task) : task_(&task) {
 }
 
 std::string StepText::arg_text(const Arg& arg) const {
-  return std::visit(
-      [&](const auto& x) -> std::string {
-        using T = std::decay_t<decltype(x)>;
-        if constexpr (std::is_same_v<T, std::monostate>)
-          return "None";
-        else if constexpr (std::is_same_v<T, bool>)
-          return x ? "True" : "False";
-        else if constexpr (std::is_same_v<T, int64_t>)
-          return std::to_string(x);
-        else if constexpr (std::is_same_v<T, double>)
-          return float_text(x);
-        else if constexpr (std::is_same_v<T, std::string>)
-          return "\"" + x + "\"";
-        else if constexpr (std::is_same_v<T, ValueRef>)
-          return x.id < 0 ? "None" : names_[x.id];
-        else if constexpr (std::is_same_v<T, DType>)
-          return std::string(dtype_name(x));
-        else if constexpr (std::is_same_v<T, DeviceArg>)
-          return "\"cuda\"";
-        else if constexpr (std::is_same_v<T, LayoutArg>)
-          return x.name;
-        else if constexpr (std::is_same_v<T, MemoryFormatArg>)
-          return x.name;
-        else {
-          std::vector<std::string> items;
-          for (const Arg& item : x) items.push_back(arg_text(item));
-          return "[" + joined(items) + "]";
-        }
-      },
-      arg.v);
+  const auto name_of = [this](ValueId id) { return id < 0 ? "None" : names_[id]; };
+  return kw::arg_text(arg, {.value = name_of, .number = float_text, .text = quoted, .torch = ""});
 }
 
 std::string StepText::op(int step) const {

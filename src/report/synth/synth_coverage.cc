@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "synth/skeleton/synth_operators.h"
+#include "synth/skeleton/parameters.h"
 
 namespace kw {
 namespace {

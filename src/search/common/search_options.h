@@ -1,4 +1,4 @@
-// What a search is asked for, and how it says how far it is.
+// The options of a search, and how it reports its progress.
 #pragma once
 
 #include <functional>
@@ -10,15 +10,15 @@ namespace kw {
 
 struct OptimizeOptions {
   bool measure = false;        // times are measured, not modelled
-  double budget_seconds = 60;  // for the search; confirming the result comes on top
-  int proposals = 2;           // schedules tried for a fragment when times are measured; costly
-                               // ones are given more
+  double budget_seconds = 60;  // for the search, without the confirmation of its result
+  int proposals = 2;           // schedules tried for a fragment if times are measured; a fragment
+                               // that takes much of the time gets more
   int max_steps = 24;          // operators in a fragment
-  std::string form;            // title of the only one to search; empty: all that are worth it
+  std::string form;            // title of the only form to search; empty: all that are worth it
   // Options of the final confirmation. With `pure` no cover leaves PyTorch steps that compute, and
   // the result is kept even if it is slower than PyTorch.
   VerifyOptions verify;
-  std::function<std::string(const Reference&)> compile_baseline;  // makes verify.compiled_package
+  std::function<std::string(const Reference&)> compile_baseline;  // builds verify.compiled_package
 };
 
 // How far a search is, for a progress display: `done` of `total` fragments are evaluated, and

@@ -25,10 +25,10 @@ struct Move {
   int count = 0;
   int option = -1;  // -1: a single step
   double seconds = 0;
-  double saved = 0;  // against running its steps one by one
+  double saved = 0;  // compared with running its steps one by one
 };
 
-// The first step that is in `all` and not in `part`; -1 when there is none.
+// Returns the first step that is in `all` and not in `part`; -1 if there is none.
 int first_outside(const Bits& all, const Bits& part) {
   for (size_t w = 0; w < all.size(); ++w) {
     const uint64_t missing = all[w] & ~part[w];
@@ -43,8 +43,8 @@ struct State {
   std::vector<int> options;
 };
 
-// The moves that may come next when `done` is: those that run the first step that is left, and
-// where one of these waits for a step, those that run that one.
+// Returns the moves that may come next once `done` is done: those that run the first step that is
+// left. If such a move waits for a step, the moves that run that step are in it too.
 std::vector<const Move*> next_moves(const std::vector<Move>& moves,
                                     const std::vector<std::vector<int>>& moves_of,
                                     const Bits& every, const Bits& done) {

@@ -1,4 +1,4 @@
-// The cheapest way to run a program as fragments and single steps.
+// Finds the cheapest way to run a program as fragments and single steps.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@ struct CoverOption {
 
 struct Cover {
   std::vector<int> options;  // indices of the options used
-  double seconds = 0;        // of all of them and of the steps left over
+  double seconds = 0;        // of these options and of the steps that are left
 };
 
-// Dynamic programming over down-sets of the DAG: a state is the set of steps done; it grows by an
-// option (or a single step at step_seconds) whose dependencies are all done. So fragments that
-// depend on each other never meet in a cover. Of the orders in which a cover can be run only one
-// counts: what runs the first step that is left comes next, and before it what that waits for.
-// Branches that do not meet are so gone through one after another. Exact while no layer holds more
-// than `beam` states; then the cheapest `beam` of a layer are kept. Steps stand behind what they
-// depend on and may number up to 4096.
+// Returns the best cover, by dynamic programming over down-sets of the DAG. A state is the set of
+// steps done. It grows by an option, or a single step at step_seconds, whose dependencies are all
+// done. So fragments that depend on each other never meet in a cover. Only one of the orders in
+// which a cover can run counts: the first step that is left runs next, and before it what it waits
+// for. So branches that do not meet are gone through one after another. The result is exact while
+// no layer holds more than `beam` states; of a larger layer the cheapest `beam` states are kept.
+// Steps come after what they depend on, and there may be up to 4096.
 Cover best_cover(const std::vector<std::vector<int>>& dependencies,
                  const std::vector<double>& step_seconds, const std::vector<CoverOption>& options,
                  size_t beam = 2048);

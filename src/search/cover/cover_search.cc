@@ -1,7 +1,6 @@
 #include "search/cover/cover_search.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -18,29 +17,38 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Where times are measured, a fragment that was not tried yet counts as this much faster than it is
-// thought to be: first a little, so that one whose guess is a bit off is tried too; while budget is
-// left, more.
-constexpr double kOptimism[] = {0.85, 0.7};
-// Rounds in a row without a better cover, after which more of them are not worth it.
-constexpr int kPatience = 3;
-// A fragment that matters is looked at again, with this many times the schedules. That may make it
-// so much faster; it matters when it takes this share of the program.
-constexpr int kDeepen = 8;
-constexpr double kShallow = 0.8;
-constexpr double kWorthDeepening = 0.03;
-// For what has no right kernels so many answers are asked for at most, and drawn so often.
-constexpr int kMany = 32, kDraws = 5;
-// Seconds a launch may cost beside what it takes alone: single steps and fragments are timed with
-// the host far ahead of the device, whole programs of many small steps are not.
-constexpr double kLaunchGaps[] = {0, 2e-6, 5e-6};
-// Seconds that a step of PyTorch's counts more where none may be left: any kernels are better. And
-// that kernels count more which were never timed, so that any others are better.
-constexpr double kLeftToPyTorch = 1e6, kUntimed = 10;
-// Covers are made of evaluated fragments only.
-constexpr double kNoGuesses = std::numeric_limits<double>::infinity();
+// --- how far guesses are believed, where times are measured (factors_of() below) ---
 
-// "aten.silu.default" and "aten.mul.Tensor": "silu mul".
+// A fragment that was not tried yet counts as this much faster than its guess. The first factor
+// lets a fragment be tried whose guess is a bit too high; the second applies while budget is left.
+constexpr double kHope = 0.85, kBoldHope = 0.7;
+// A fragment that few schedules were tried for may become this much faster with more of them.
+constexpr double kShallow = 0.8;
+
+// --- when to look again, and when to stop ---
+
+// A second look at a fragment asks for this many times the schedules ...
+constexpr int kDeepen = 8;
+// ... and is worth it if the fragment takes this share of the program's time.
+constexpr double kWorthDeepening = 0.03;
+// A search stops after this many rounds in a row without a better cover.
+constexpr int kPatience = 3;
+// For a step without right kernels, at most kMany answers are asked for at once. A policy that
+// draws its answers is then asked kDraws times more, each time with another seed.
+constexpr int kMany = 32, kDraws = 5;
+
+// --- prices, in seconds ---
+
+// What a launch may cost on top of the time of its kernel. Single steps and fragments are timed
+// with the host far ahead of the device; whole programs of many small steps are not.
+constexpr double kLaunchGaps[] = {0, 2e-6, 5e-6};
+// Added to each computing step that is left to PyTorch where none may be left: any kernels are
+// cheaper.
+constexpr double kLeftToPyTorch = 1e6;
+// Added to right kernels that were never timed: any timed ones are cheaper.
+constexpr double kUntimed = 10;
+
+// Returns "silu mul" for "aten.silu.default" and "aten.mul.Tensor".
 std::string operator_names(const Program& program, const std::vector<int>& steps) {
   std::string names;
   for (int i : steps) {
@@ -51,6 +59,26 @@ std::string operator_names(const Program& program, const std::vector<int>& steps
 }
 
 }  // namespace
+
+// Factors on the times of fragments: on a guess, and on a time that few schedules were tried for.
+struct CoverSearch::Factors {
+  double guess, shallow;
+};
+
+CoverSearch::Factors CoverSearch::factors_of(Trust trust) {
+  switch (trust) {
+    case Trust::kKnown:  // counts no guesses
+    case Trust::kExpected:
+      return {1, 1};
+    case Trust::kHopeful:
+      return {kHope, 1};
+    case Trust::kDeepening:
+      return {kHope, kShallow};
+    case Trust::kBold:
+      return {kBoldHope, kShallow};
+  }
+  return {1, 1};
+}
 
 CoverSearch::CoverSearch(Form form, Policy& policy, Evaluator& evaluator, FamilyBias& slower,
                          const DeviceProfile& profile, const OptimizeOptions& options,
@@ -79,7 +107,7 @@ void CoverSearch::report(const std::string& phase, const std::string& detail) {
 bool CoverSearch::settle(const SearchLimit& limit) {
   progress_.done = progress_.total = 0;
   const bool cut = options_.verify.pure && !write_all(limit) && limit.over();
-  return settle({kOptimism[0], 1}, limit) && !cut;
+  return settle(Trust::kHopeful, limit) && !cut;
 }
 
 bool CoverSearch::begin(const SearchLimit& limit) {
@@ -89,9 +117,8 @@ bool CoverSearch::begin(const SearchLimit& limit) {
 }
 
 bool CoverSearch::refine(const SearchLimit& limit) {
-  bool done = true;
-  for (double optimism : kOptimism) done = settle({optimism, kShallow}, limit) && done;
-  return done;
+  const bool first = settle(Trust::kDeepening, limit);
+  return settle(Trust::kBold, limit) && first;
 }
 
 void CoverSearch::know_steps(const std::map<int, double>& measured) {
@@ -120,7 +147,7 @@ bool CoverSearch::offer(int max_steps, const SearchLimit& limit) {
   const auto phase = clock_.scope("plan");
   std::vector<std::vector<int>> fragments =
       enumerate_fragments(program(), {.max_steps = max_steps});
-  if (policy_.draws()) {  // models may know an operator with its views, or without
+  if (policy_.draws()) {  // a model may know an operator with its views, or without them
     const auto more = enumerate_fragments(program(), {.max_steps = 1, .with_views = true});
     fragments.insert(fragments.end(), more.begin(), more.end());
     std::set<std::vector<int>> known;
@@ -129,7 +156,7 @@ bool CoverSearch::offer(int max_steps, const SearchLimit& limit) {
   std::erase_if(fragments, [&](const auto& steps) { return offered_.contains(steps); });
   progress_.done = 0;
   progress_.total = static_cast<int>(fragments.size());
-  // Between looks at the clock.
+  // Number of fragments between two looks at the clock.
   const size_t part = 8 * static_cast<size_t>(std::max(evaluator_.threads(), 1));
   for (size_t first = 0; first < fragments.size(); first += part) {
     if (limit.over()) return false;
@@ -155,31 +182,33 @@ bool CoverSearch::offer(int max_steps, const SearchLimit& limit) {
   return true;
 }
 
-// PyTorch's time for the group as measured, spread over the steps, keeps covers comparable: what
-// counts is how much the group saves.
+// Sets the candidate's times from those of its steps. Its kernels' time is PyTorch's time for the
+// steps less what the kernels saved in the run that timed both, so that covers stay comparable.
 void CoverSearch::price(Candidate& candidate) const {
   candidate.eager_seconds = eager_seconds(candidate.steps);
-  if (candidate.task && evaluator_.measures()) {
-    candidate.seconds = candidate.eager_seconds - candidate.saved;
+  if (candidate.best && evaluator_.measures()) {
+    candidate.seconds = candidate.eager_seconds - candidate.best->saved;
   }
 }
 
-// The best cover with what is known now, each launch `gap` seconds more; `seconds` receives the
-// cover's time.
+// Returns the best cover by what is known now if each launch takes `gap` seconds more. `seconds`,
+// unless null, receives the cover's time.
 CoverSearch::Cover CoverSearch::best(Trust trust, double gap, double* seconds) const {
+  const bool known_alone = trust == Trust::kKnown;
+  const Factors factors = factors_of(trust);
   std::vector<CoverOption> options;
   std::vector<int> index;
   for (size_t c = 0; c < candidates_.size(); ++c) {
     const Candidate& candidate = candidates_[c];
-    const bool known = trust.guess == kNoGuesses;
-    if (!candidate.usable || (known && !candidate.tried && !candidate.task)) continue;
+    if (candidate.state == State::kUnusable) continue;
+    if (known_alone && candidate.state == State::kGuessed) continue;
     double seconds = candidate.seconds;
-    if (!known && !candidate.tried) {
-      seconds = candidate.guess * trust.guess * slower_.factor(candidate.family);
-    } else if (known && is_untimed(candidate)) {
+    if (!known_alone && candidate.tried == 0) {
+      seconds = candidate.guess * factors.guess * slower_.factor(candidate.family);
+    } else if (known_alone && candidate.state == State::kRight) {
       seconds += kUntimed;
     } else if (!is_settled(candidate)) {
-      seconds *= trust.shallow;
+      seconds *= factors.shallow;
     }
     options.push_back({candidate.steps, seconds + gap});
     index.push_back(static_cast<int>(c));
@@ -199,7 +228,8 @@ CoverSearch::Cover CoverSearch::best(Trust trust, double gap, double* seconds) c
   return out;
 }
 
-// For each of the steps the smallest fragment with it, with and without the views about it.
+// Returns, for each of the steps, the smallest fragments that contain it: those with the fewest
+// computing steps, with and without the views around them.
 CoverSearch::Cover CoverSearch::smallest_with(const std::vector<int>& steps) const {
   const auto computing = [&](size_t c) {
     std::vector<int> out = candidates_[c].steps;
@@ -208,8 +238,8 @@ CoverSearch::Cover CoverSearch::smallest_with(const std::vector<int>& steps) con
   };
   std::set<int> out;
   for (int step : steps) {
-    std::vector<int> smallest;  // its steps that compute
-    std::vector<size_t> its;
+    std::vector<int> smallest;  // computing steps of the smallest fragments so far
+    std::vector<size_t> its;    // those fragments
     for (size_t c = 0; c < candidates_.size(); ++c) {
       if (!std::ranges::binary_search(candidates_[c].steps, step)) continue;
       const std::vector<int> other = computing(c);
@@ -224,11 +254,12 @@ CoverSearch::Cover CoverSearch::smallest_with(const std::vector<int>& steps) con
   return {out.begin(), out.end()};
 }
 
-// Of each step that no fragment with right kernels has, the smallest ones with it are asked for:
-// the policy's best answer first, then a few, then many, and many others where it draws them.
+// Asks the policy about every step that no fragment with right kernels contains: about the smallest
+// fragments with the step, first for its best answer, then for a few, then for many. A policy that
+// draws its answers is asked again with other seeds. Returns whether no such step is left.
 bool CoverSearch::write_all(const SearchLimit& limit) {
   const bool draws = policy_.draws();
-  // One answer alone may be the likeliest, whatever the seed.
+  // A single answer may be the likeliest one for every seed, so at least two are drawn.
   const int few = std::max(options_.proposals, draws ? 2 : 1);
   const int many = std::max(few, std::min(kDeepen * few, kMany));
   const int rounds = draws ? 2 + kDraws : 3;
@@ -251,10 +282,6 @@ bool CoverSearch::write_all(const SearchLimit& limit) {
   }
 }
 
-bool CoverSearch::is_untimed(const Candidate& candidate) const {
-  return evaluator_.measures() && candidate.task && candidate.best_seconds == 0;
-}
-
 double CoverSearch::seconds_of(const Cover& cover) const {
   double seconds = eager_seconds();
   for (int c : cover) seconds += candidates_[c].seconds - candidates_[c].eager_seconds;
@@ -263,19 +290,19 @@ double CoverSearch::seconds_of(const Cover& cover) const {
 
 double CoverSearch::expected_seconds() const {
   double seconds = 0;
-  best({1, 1}, 0, &seconds);
+  best(Trust::kExpected, 0, &seconds);
   return seconds;
 }
 
 double CoverSearch::hoped_seconds() const {
   double seconds = 0;
-  best({kOptimism[0], kShallow}, 0, &seconds);
+  best(Trust::kDeepening, 0, &seconds);
   return seconds;
 }
 
 double CoverSearch::known_seconds() const {
   double seconds = 0;
-  best({kNoGuesses, 1}, 0, &seconds);
+  best(Trust::kKnown, 0, &seconds);
   return seconds;
 }
 
@@ -283,22 +310,23 @@ bool CoverSearch::is_settled(const Candidate& candidate) const {
   return candidate.tried >= kDeepen * options_.proposals || !evaluator_.measures();
 }
 
-// What is yet to be looked at, or looked at again, of the best cover.
+// Returns the fragments of the best cover that need a first look, or deserve a second one.
 CoverSearch::Cover CoverSearch::open(Trust trust) const {
-  const double worth = kWorthDeepening * seconds_of(best({kNoGuesses, 1}, 0, nullptr));
+  const double worth = kWorthDeepening * seconds_of(best(Trust::kKnown, 0, nullptr));
+  const bool looks_again = factors_of(trust).shallow < 1;
   Cover out = best(trust, 0, nullptr);
   std::erase_if(out, [&](int c) {
     const Candidate& candidate = candidates_[c];
-    if (!candidate.tried) return false;
-    return trust.shallow >= 1 || is_settled(candidate) || candidate.seconds < worth;
+    if (candidate.tried == 0) return false;
+    return !looks_again || is_settled(candidate) || candidate.seconds < worth;
   });
   return out;
 }
 
-// Guesses say what to try: the best cover is evaluated where it was not, until it is made of
-// evaluated fragments only. False when time ran out before.
+// Evaluates what open() returns until it returns nothing, or rounds stop bringing better covers.
+// Returns false if the limit came first.
 bool CoverSearch::settle(Trust trust, const SearchLimit& limit) {
-  if (!evaluator_.measures()) trust = {1, 1};
+  if (!evaluator_.measures()) trust = Trust::kExpected;
   double shortest = known_seconds();
   for (int in_vain = 0; in_vain < kPatience;) {
     const Cover next = open(trust);
@@ -310,32 +338,33 @@ bool CoverSearch::settle(Trust trust, const SearchLimit& limit) {
     });
     const double seconds = known_seconds();
     if (seconds > 0 && seconds < kUntimed) progress_.best = eager_seconds() / seconds;
-    // Rejected ones must not end the search; without measurements every guess is settled.
-    const auto accepted = [&](int c) {
-      return has_kernels(candidates_[c]) && !is_untimed(candidates_[c]);
-    };
-    if (!evaluator_.measures() || std::none_of(next.begin(), next.end(), accepted)) continue;
+    // A round of rejections must not end the search. Without measurements the loop ends by itself:
+    // one look settles a fragment.
+    const auto is_timed = [&](int c) { return candidates_[c].state == State::kTimed; };
+    if (!evaluator_.measures() || std::ranges::none_of(next, is_timed)) continue;
     in_vain = seconds < shortest ? 0 : in_vain + 1;
     shortest = std::min(shortest, seconds);
   }
   return true;
 }
 
-// A few fragments at a time are built together: enough for the workers, and not so many that a
-// budget's end finds much half done. Where one answer will do there is less to build, and a policy
-// that is waited for writes as many as it can.
+// Evaluates the chosen fragments in groups. A group has enough builds for the workers, and not so
+// many that the end of the budget finds much half done. If one right answer will do, fewer builds
+// are needed, and a policy that is waited for writes as many answers at once as it can.
 void CoverSearch::evaluate(const Cover& chosen, const SearchLimit& limit,
                            const std::function<Effort(const Candidate&)>& effort) {
   for (size_t first = 0; first < chosen.size() && !limit.over();) {
-    std::vector<Asked> asked;
+    std::vector<EvaluationRequest> requests;
     std::string names;
     int building = 0, most = 1;
     size_t last = first;
     for (; last < chosen.size() && building < most; ++last) {
       const Candidate& candidate = candidates_[chosen[last]];
       const Effort its = effort(candidate);
-      asked.push_back({cut(program(), candidate.steps), candidate.eager_seconds, its, {}});
-      if (is_untimed(candidate)) asked.back().known = candidate.attempts[candidate.best_attempt];
+      requests.push_back({cut(program(), candidate.steps), candidate.eager_seconds, its, {}});
+      if (candidate.state == State::kRight) {
+        requests.back().known = candidate.attempts[candidate.best->attempt];
+      }
       names += (last == first ? "" : ", ") + operator_names(program().forward, candidate.steps);
       const bool draws = policy_.draws();
       building += its.any_right && !draws ? 1 : its.proposals;
@@ -343,29 +372,57 @@ void CoverSearch::evaluate(const Cover& chosen, const SearchLimit& limit,
       if (its.any_right) most = std::max(most, policy_.at_once());
     }
     report("searching", names);
-    std::vector<Evaluated> found = evaluator_.evaluate(asked, limit);
+    std::vector<EvaluationResult> found = evaluator_.evaluate(requests, limit);
     for (size_t i = first; i < last; ++i) {
-      take(candidates_[chosen[i]], asked[i - first].effort, std::move(found[i - first]));
+      take(candidates_[chosen[i]], requests[i - first].effort, std::move(found[i - first]));
     }
     progress_.done += static_cast<int>(last - first);
     first = last;
   }
 }
 
-void CoverSearch::take(Candidate& candidate, const Effort& effort, Evaluated found) {
+void CoverSearch::take(Candidate& candidate, const Effort& effort, EvaluationResult found) {
   const bool timed = evaluator_.measures() && !effort.any_right;
-  const bool was_timed = candidate.best_seconds > 0;
-  // What the limit cut may be looked at again, and what it kept from being judged is not unusable.
+  // What the limit cut short may be looked at again, and is not unusable for it.
   if (timed || !evaluator_.measures()) {
     if (!found.cut_short) candidate.tried = std::max(candidate.tried, effort.proposals);
     if (found.cut_short && found.best) candidate.tried = std::max(candidate.tried, 1);
   }
   if (effort.any_right && !found.cut_short) ++candidate.rounds;
   // A second look that was cut short, or found nothing better, takes nothing away.
-  const bool better = found.best && (!candidate.task || (timed && !was_timed) ||
-                                     found.seconds < candidate.best_seconds);
+  const bool better =
+      found.best && (!candidate.best || (timed && candidate.state == State::kRight) ||
+                     found.seconds < candidate.best->seconds);
+  const size_t best_attempt = add_attempts(candidate, found, better);
+  if (!better) {
+    if (!candidate.best && candidate.tried > 0) candidate.state = State::kUnusable;
+    return;
+  }
+  if (!candidate.best) candidate.best.emplace();
+  candidate.best->task = std::move(*found.best);
+  candidate.best->attempt = best_attempt;
+  if (!evaluator_.measures()) {
+    candidate.state = State::kTimed;
+    candidate.seconds = candidate.best->seconds = found.seconds;
+    return;
+  }
+  candidate.state = State::kRight;
+  if (timed) {
+    if (found.seconds > 0) candidate.state = State::kTimed;
+    candidate.best->seconds = found.seconds;
+    candidate.best->saved = found.eager_seconds - found.seconds;
+    slower_.learn(candidate.family, found.seconds / candidate.guess);
+  }
+  price(candidate);
+}
+
+// Adds the attempts of an evaluation to those of the candidate. An attempt with a known text
+// replaces the known one if the evaluation brought better kernels and accepted it, or if the known
+// one was not accepted. Returns the place of the evaluation's best attempt, if `better`.
+size_t CoverSearch::add_attempts(Candidate& candidate, EvaluationResult& found, bool better) {
+  size_t best = 0;
   for (size_t i = 0; i < found.attempts.size(); ++i) {
-    const auto same = [&](const Attempt& known) {  // answers without a text are no texts
+    const auto same = [&](const Attempt& known) {  // two answers without a text are not the same
       return !known.source.empty() && known.source == found.attempts[i].source;
     };
     auto at = std::find_if(candidate.attempts.begin(), candidate.attempts.end(), same);
@@ -375,32 +432,17 @@ void CoverSearch::take(Candidate& candidate, const Effort& effort, Evaluated fou
       *at = std::move(found.attempts[i]);
     }
     if (better && i == found.best_attempt) {
-      candidate.best_attempt = static_cast<size_t>(at - candidate.attempts.begin());
+      best = static_cast<size_t>(at - candidate.attempts.begin());
     }
   }
-  if (!better) {
-    if (!candidate.task && candidate.tried > 0) candidate.usable = false;
-    return;
-  }
-  candidate.usable = true;
-  candidate.task = std::move(found.best);
-  if (!evaluator_.measures()) {
-    candidate.seconds = candidate.best_seconds = found.seconds;
-    return;
-  }
-  if (timed) {
-    candidate.best_seconds = found.seconds;
-    candidate.saved = found.eager_seconds - found.seconds;
-    slower_.learn(candidate.family, found.seconds / candidate.guess);
-  }
-  price(candidate);
+  return best;
 }
 
 std::vector<CoverSearch::Cover> CoverSearch::covers() const {
   std::vector<Cover> out;
   for (double gap : kLaunchGaps) {
     if (gap > 0 && !evaluator_.measures()) break;
-    Cover cover = best({kNoGuesses, 1}, gap, nullptr);
+    Cover cover = best(Trust::kKnown, gap, nullptr);
     if (options_.verify.pure && leaves_steps(cover)) continue;
     const bool known = std::find(out.begin(), out.end(), cover) != out.end();
     if (!cover.empty() && !known) out.push_back(std::move(cover));
@@ -408,7 +450,8 @@ std::vector<CoverSearch::Cover> CoverSearch::covers() const {
   return out;
 }
 
-// Its time does not say: others may save more than what a step that is left counts.
+// Returns whether a computing step is left to PyTorch. The cover's time does not say so: its
+// fragments may save more than kLeftToPyTorch.
 bool CoverSearch::leaves_steps(const Cover& cover) const {
   std::set<int> covered;
   for (int c : cover) covered.insert(candidates_[c].steps.begin(), candidates_[c].steps.end());
@@ -419,7 +462,7 @@ bool CoverSearch::leaves_steps(const Cover& cover) const {
   return false;
 }
 
-// Those that compute, and that no fragment has which `counts`.
+// Returns the computing steps that are in no fragment for which `counts` returns true.
 std::vector<int> CoverSearch::steps_without(
     const std::function<bool(const Candidate&)>& counts) const {
   std::set<int> covered;
@@ -442,7 +485,8 @@ std::vector<std::string> CoverSearch::uncovered() const {
     const auto was_asked = [&](int c) {
       return candidates_[c].tried > 0 || candidates_[c].rounds > 0;
     };
-    const bool nothing_right = std::ranges::all_of(smallest, was_asked);  // or nothing to ask for
+    // True too if there is no fragment to ask about.
+    const bool nothing_right = std::ranges::all_of(smallest, was_asked);
     if (nothing_right && out.size() < kFew)
       out.push_back(operator_names(program().forward, {step}));
   }
@@ -451,7 +495,8 @@ std::vector<std::string> CoverSearch::uncovered() const {
 
 std::vector<Replacement> CoverSearch::replacements(const Cover& cover) const {
   std::vector<Replacement> out;
-  for (int c : cover) out.push_back({cut(program(), candidates_[c].steps), *candidates_[c].task});
+  for (int c : cover)
+    out.push_back({cut(program(), candidates_[c].steps), candidates_[c].best->task});
   return out;
 }
 
@@ -460,18 +505,17 @@ void CoverSearch::drop_weakest(const Cover& cover, const std::string& reason) {
   auto saves = [&](int c) { return candidates_[c].eager_seconds - candidates_[c].seconds; };
   Candidate& weakest = candidates_[*std::min_element(
       cover.begin(), cover.end(), [&](int a, int b) { return saves(a) < saves(b); })];
-  weakest.attempts[weakest.best_attempt].reason = reason;
-  weakest.usable = false;
+  weakest.attempts[weakest.best->attempt].reason = reason;
+  weakest.state = State::kUnusable;
 }
 
 void CoverSearch::mark_chosen(const Cover& cover) {
-  for (int c : cover) candidates_[c].attempts[candidates_[c].best_attempt].chosen = true;
+  for (int c : cover) candidates_[c].attempts[candidates_[c].best->attempt].chosen = true;
 }
 
 size_t CoverSearch::tried() const {
-  return static_cast<size_t>(
-      std::count_if(candidates_.begin(), candidates_.end(),
-                    [](const Candidate& c) { return c.tried > 0 || c.task; }));
+  return static_cast<size_t>(std::ranges::count_if(
+      candidates_, [](const Candidate& c) { return c.state != State::kGuessed; }));
 }
 
 std::vector<Attempt> CoverSearch::attempts() const {

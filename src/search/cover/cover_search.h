@@ -1,9 +1,9 @@
-// The search for the fastest way to run one program as fragments and single PyTorch steps.
+// Searches for the fastest way to run one program as fragments and single PyTorch steps.
 //
 // A CoverSearch owns a form of the program, what is known of the time of every step, and the
 // fragments that the policy can write; it borrows the policy and the evaluator. Times are in
-// seconds; measured ones come from the device, others from the roofline of the device profile. One
-// thread.
+// seconds: measured times come from the device, the others from the roofline of the device profile.
+// Used by one thread.
 #pragma once
 
 #include <functional>
@@ -24,48 +24,52 @@ namespace kw {
 
 class CoverSearch {
  public:
-  // Fragments of a cover: ascending indices into the search's candidates.
+  // The fragments of a cover: ascending indices into the search's candidates.
   using Cover = std::vector<int>;
 
   CoverSearch(Form form, Policy& policy, Evaluator& evaluator, FamilyBias& slower,
               const DeviceProfile& profile, const OptimizeOptions& options, PhaseClock& clock,
               ProgressSink progress);
 
-  // Operators that compute and that no right kernels were found for, though the policy was asked or
-  // can write none: the first few.
+  // Returns the first few computing operators without right kernels: the policy was asked about
+  // them, or can write none.
   std::vector<std::string> uncovered() const;
 
-  // Measured seconds of single steps in PyTorch, by step; the others are modelled.
+  // Notes the measured seconds of single steps in PyTorch, by step; the others stay modelled.
   void know_steps(const std::map<int, double>& measured);
-  // Where no PyTorch may be left: right kernels for each operator by itself, which a policy is most
-  // likely to be right about. They are not timed: from then on there is a program, however little
-  // time is left. A policy that draws its answers is asked until it is right. False when `limit`
-  // came first, or the policy has no other answers.
+  // For searches in which no PyTorch may be left: finds right kernels for each operator on its own,
+  // which a policy is most likely to write. They are not timed, but from then on there is a
+  // program, however little time is left. A policy that draws its answers is asked until one is
+  // right. Returns false if `limit` came first, or the policy has no other answers.
   bool begin(const SearchLimit& limit);
-  // Asks the policy which fragments it can write and how fast it thinks they are. False when
-  // `limit` came before it was asked about all of them: small ones come first.
+  // Asks the policy which fragments it can write and how fast it thinks they are. Returns false if
+  // `limit` came before it was asked about all of them; small fragments come first.
   bool offer_fragments(const SearchLimit& limit);
-  // Evaluates fragments until the best cover is made of evaluated ones, or, where times are
-  // measured, several rounds brought nothing better. Where no PyTorch may be left it begins as
-  // begin() does, if it has not. False when `limit` came first.
+  // Evaluates fragments until the best cover is made of evaluated ones, or, if times are measured,
+  // several rounds brought nothing better. If no PyTorch may be left, first does what begin() does
+  // for the steps that still need it. Returns false if `limit` came first.
   bool settle(const SearchLimit& limit);
-  // Looks further: more schedules for what matters, and less likely fragments. Likewise.
+  // Looks further: tries more schedules for what matters, and less likely fragments. Returns false
+  // if `limit` came first.
   bool refine(const SearchLimit& limit);
 
-  // The time of the best cover: of evaluated fragments alone, where one that was not timed counts
-  // as very slow; with guesses, corrected by what their families' were off by; with guesses, and
-  // what few schedules were tried for, taken to be too high.
+  // Returns the time of the best cover that uses evaluated fragments only; an untimed one counts as
+  // very slow.
   double known_seconds() const;
-  // With a cover of evaluated fragments; those that were not timed count as PyTorch's steps.
+  // Returns the time with this cover of evaluated fragments; an untimed one counts as the PyTorch
+  // steps that it replaces.
   double seconds_of(const Cover& cover) const;
+  // Returns the time of the best cover by the policy's guesses, corrected by family bias.
   double expected_seconds() const;
+  // Returns the time of the best cover by optimistic guesses: those, and the times of fragments
+  // that few schedules were tried for, are taken to be too high.
   double hoped_seconds() const;
 
-  // Covers made of evaluated fragments that are best for one price of a launch or another; without
-  // empty ones, and, where no PyTorch may be left, those that leave some; the best first.
+  // Returns the covers of evaluated fragments that are best for one price of a launch or another,
+  // the best first. Leaves out empty covers and, if no PyTorch may be left, those that leave some.
   std::vector<Cover> covers() const;
   std::vector<Replacement> replacements(const Cover& cover) const;
-  // The fragment of a cover that saves least is not used again.
+  // Makes the fragment of the cover that saves least unusable, for `reason`.
   void drop_weakest(const Cover& cover, const std::string& reason);
   void mark_chosen(const Cover& cover);
 
@@ -76,38 +80,55 @@ class CoverSearch {
   double eager_seconds() const;  // of all steps
   std::vector<Attempt> attempts() const;
   size_t offered() const { return candidates_.size(); }  // fragments that the policy can write
-  size_t tried() const;                                  // of those, evaluated
+  size_t tried() const;                                  // evaluated ones among these
 
  private:
+  enum class State {
+    kGuessed,   // only the policy's guess is known
+    kRight,     // `best` is right and, though times are measured, not timed
+    kTimed,     // `best` is right, and its time is measured, or modelled if times are
+    kUnusable,  // no right kernels were found, or the whole program failed with them
+  };
+  // The best right kernels of a fragment.
+  struct Kernels {
+    Task task;
+    size_t attempt = 0;  // index into the candidate's attempts
+    double seconds = 0;  // measured, or modelled if times are; 0 in State::kRight
+    double saved = 0;    // of PyTorch's time for the steps, measured in the same run
+  };
   // A fragment that the policy can write.
   struct Candidate {
     std::vector<int> steps;
     std::string family;
+    State state = State::kGuessed;
     double guess = 0;          // the policy's first
     double eager_seconds = 0;  // of its steps alone
-    double seconds = 0;        // guessed, or what it would take beside eager_seconds as measured;
-                               // eager_seconds where it is right and was not timed
-    double best_seconds = 0;   // measured
-    double saved = 0;          // of PyTorch's time for the group, measured in the same run
-    int tried = 0;             // schedules asked for and, where times are measured, timed
-    int rounds = 0;            // of write_all() that asked for it, and were judged
-    bool usable = true;
-    std::optional<Task> task;
+    // The guess, or what the kernels would take if PyTorch took eager_seconds; eager_seconds in
+    // State::kRight.
+    double seconds = 0;
+    int tried = 0;   // schedules asked for and, if times are measured, timed
+    int rounds = 0;  // of write_all() that asked for it and had the answers judged
+    std::optional<Kernels> best;
     std::vector<Attempt> attempts;
-    size_t best_attempt = 0;
   };
-  // What a time counts that was guessed, and one that few schedules were tried for.
-  struct Trust {
-    double guess, shallow;
+  // How far times are believed that are not settled, from least to most hopeful.
+  enum class Trust {
+    kKnown,      // evaluated fragments only; an untimed one counts as very slow
+    kExpected,   // guesses as they are
+    kHopeful,    // guesses are a bit too high
+    kDeepening,  // so are the times of fragments that few schedules were tried for
+    kBold,       // guesses are much too high
   };
+  struct Factors;
+  static Factors factors_of(Trust trust);
 
   static bool has_kernels(const Candidate& candidate) {
-    return candidate.usable && candidate.task.has_value();
+    return candidate.state == State::kRight || candidate.state == State::kTimed;
   }
   void report(const std::string& phase, const std::string& detail);
   bool settle(Trust trust, const SearchLimit& limit);
-  // False when `limit` came before the policy was asked about all; what it was asked about is left
-  // out.
+  // Asks the policy about fragments of at most `max_steps` steps that it was not asked about yet.
+  // Returns false if `limit` came before it was asked about all.
   bool offer(int max_steps, const SearchLimit& limit);
   void price(Candidate& candidate) const;
   bool write_all(const SearchLimit& limit);
@@ -115,8 +136,8 @@ class CoverSearch {
   Cover smallest_with(const std::vector<int>& steps) const;
   void evaluate(const Cover& chosen, const SearchLimit& limit,
                 const std::function<Effort(const Candidate&)>& effort);
-  void take(Candidate& candidate, const Effort& effort, Evaluated found);
-  bool is_untimed(const Candidate& candidate) const;
+  void take(Candidate& candidate, const Effort& effort, EvaluationResult found);
+  static size_t add_attempts(Candidate& candidate, EvaluationResult& found, bool better);
   bool leaves_steps(const Cover& cover) const;
   bool is_settled(const Candidate& candidate) const;
   Cover open(Trust trust) const;

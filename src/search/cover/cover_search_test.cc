@@ -51,11 +51,12 @@ class World : public Policy, public Evaluator {
     out.model_seconds = truth.guess;
     return {out};
   }
-  std::vector<Evaluated> evaluate(const std::vector<Asked>& asked, const SearchLimit&) override {
-    std::vector<Evaluated> out;
-    for (const Asked& one : asked) {
+  std::vector<EvaluationResult> evaluate(const std::vector<EvaluationRequest>& requests,
+                                         const SearchLimit&) override {
+    std::vector<EvaluationResult> out;
+    for (const EvaluationRequest& one : requests) {
       const Truth& truth = truths_.at(one.fragment.steps);
-      Evaluated found;
+      EvaluationResult found;
       found.attempts.resize(1);
       found.attempts[0].reason = "wrong";
       if (cuts > 0) {

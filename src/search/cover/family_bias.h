@@ -1,4 +1,4 @@
-// How far a policy's first guesses are off, by family.
+// Learns how far a policy's first guesses are off, by family.
 #pragma once
 
 #include <cmath>
@@ -7,8 +7,8 @@
 
 namespace kw {
 
-// Measured over guessed times of fragments. What is off for one fragment of a family is off for its
-// like. One thread.
+// Keeps measured over guessed times of fragments. A guess that is off for one fragment of a family
+// is off for others of the family. Used by one thread.
 class FamilyBias {
  public:
   void learn(const std::string& family, double measured_over_guessed) {
@@ -17,7 +17,7 @@ class FamilyBias {
     logs.sum += std::log(measured_over_guessed);
     ++logs.count;
   }
-  // The geometric mean so far, a little nearer to 1: one measurement is not a rule.
+  // Returns the geometric mean so far, a little nearer to 1: one measurement is not a rule.
   double factor(const std::string& family) const {
     constexpr double kDoubt = 0.3;
     const auto found = logs_.find(family);

@@ -12,8 +12,8 @@ namespace {
 
 enum class Kind { kExcluded, kView, kComputing };
 
-// A step whose result is what it overwrites makes no new value that could flow out of a fragment.
-// Running statistics are another matter: batch_norm's result is none of them.
+// Returns whether a step's result is what it overwrites: then there is no new value that could flow
+// out of a fragment. Running statistics do not count: they are not the result of batch_norm.
 bool returns_what_it_overwrites(const Program& program, const AtenCall& call) {
   for (ValueId written : call.mutated) {
     for (ValueId result : call.results) {
@@ -42,7 +42,7 @@ Kind kind_of(const Program& program, const Step& step) {
   }
 }
 
-// Producer and consumer steps of each step, by data.
+// Returns the producer and consumer steps of each step, by data.
 struct Neighbours {
   std::vector<std::set<int>> producers, consumers;
 };
@@ -95,7 +95,7 @@ std::vector<std::vector<int>> enumerate_fragments(const Task& task, const Fragme
     return computing(fragment) > 0 && is_convex(dependencies, fragment);
   };
 
-  // Breadth first by size: every connected set of n + 1 steps grows out of one of n.
+  // Goes breadth first by size: every connected set of n + 1 steps grows out of a set of n.
   std::vector<std::vector<int>> out;
   std::set<std::vector<int>> frontier;
   for (int i = 0; i < count; ++i) {
@@ -126,8 +126,8 @@ std::vector<std::vector<int>> enumerate_fragments(const Task& task, const Fragme
   if (out.size() > static_cast<size_t>(limits.max_fragments)) out.resize(limits.max_fragments);
   if (!limits.with_views) return out;
 
-  // A view before the fragment whose value nothing else reads, and one behind it which is all that
-  // is made of a value.
+  // Adds a view before the fragment whose value nothing else reads, and a view after it that is the
+  // only reader of a value.
   const std::set<ValueId> results(forward.outputs.begin(), forward.outputs.end());
   auto belongs = [&](int view, const std::vector<int>& fragment) {
     const auto reads_inside_alone = [&](int maker) {

@@ -1,4 +1,4 @@
-// A model of device time, for machines without the device and for what was not measured yet.
+// A model of device time, for machines without the device and for steps not measured yet.
 #pragma once
 
 #include "program/cost.h"
@@ -6,8 +6,8 @@
 
 namespace kw {
 
-// max(bytes / bandwidth, flops / rate) + one launch gap; 0 for views and reserved memory. The rate
-// follows PyTorch's defaults: matrix products of fp32 run in IEEE fp32 on the CUDA cores,
+// Returns max(bytes / bandwidth, flops / rate) + one launch gap; 0 for views and reserved memory.
+// The rate follows PyTorch's defaults: matrix products of fp32 run in IEEE fp32 on the CUDA cores,
 // convolutions of fp32 on TF32 tensor cores, half types on theirs.
 double step_seconds(const Program& program, const Step& step, const DeviceProfile& profile);
 

@@ -9,15 +9,15 @@
 namespace kw {
 namespace {
 
-// Values of steps that are timed side by side.
+// Most bytes of values of the steps that are timed in one run.
 constexpr int64_t kGroupBytes = int64_t{4} << 30;
 
-// So many at most: each brings along the steps that make its inputs.
+// At most this many steps: each brings along the steps that make its inputs.
 constexpr size_t kGroupSteps = 16;
 // A step that takes longer than this is not timed.
 constexpr std::chrono::milliseconds kDeadline{30000};
 
-// What flows into a program and out of it.
+// Returns the bytes of the values that flow into a program and out of it.
 int64_t bytes_alive(const Program& program) {
   int64_t bytes = 0;
   for (const auto* ids : {&program.inputs, &program.outputs}) {
@@ -67,7 +67,7 @@ std::map<int, double> time_steps(ExecutorClient& executor, const Task& program,
     const double part =
         seconds * static_cast<double>(group.size()) / static_cast<double>(steps.size());
     if (time_together(executor, program, group, options, part, out) || group.size() == 1) continue;
-    // One that cannot be timed must not keep the others from it.
+    // A step that cannot be timed must not keep others from being timed.
     for (int step : group) {
       if (own.over()) return out;
       time_together(executor, program, {step}, options, part / static_cast<double>(group.size()),

@@ -1,4 +1,4 @@
-// PyTorch's own times for the steps of a program, each alone.
+// Measures PyTorch's time for each step of a program, alone.
 #pragma once
 
 #include <map>
@@ -9,9 +9,9 @@
 
 namespace kw {
 
-// Device seconds by forward step, on values that really flow there, for about `seconds`. Steps
-// whose values fit on the device together are timed in one interleaved run. What cannot be timed
-// alone, or not in time, is missing.
+// Returns device seconds by forward step, measured for about `seconds` on the values that flow
+// there in the program. Steps whose values fit on the device together are timed in one interleaved
+// run. A step that cannot be timed alone, or not in time, is missing.
 std::map<int, double> time_steps(ExecutorClient& executor, const Task& program,
                                  const VerifyOptions& options, double seconds,
                                  const SearchLimit& limit);

@@ -6,8 +6,8 @@
 namespace kw {
 namespace {
 
-// Once half of the answers are there the others get so many times as long, and a second at least.
-// Answers to one question differ by less; so do those to different ones, of one operator each.
+// Once half of the answers are there, the others may take this many times as long, and at least a
+// second. Two answers to one question, or to questions of one operator each, differ by less.
 constexpr int kOfOne = 4, kOfAll = 8;
 constexpr std::chrono::seconds kLeast{1};
 
@@ -65,7 +65,7 @@ void AnswerStream::take(size_t question, Proposal proposal) {
   Group& group = groups_[state.group];
   ++state.come;
   if (!state.closed) --group.open;
-  // What was refused, or computed, says nothing of how long answers are.
+  // A refused or computed answer says nothing about the length of drawn ones.
   if (proposal.drawn && !proposal.unanswered) ++group.come;
   waiting_.push_back({question, std::move(proposal)});
   note_half(group);

@@ -1,8 +1,9 @@
-// Answers of a policy that draws them, to several tasks at once and as they come: for who wants one
-// right answer to each, and no others from then on.
+// Streams the answers of a policy that draws them, to several tasks at once. Its caller wants one
+// right answer to each task, and closes a question that has one.
 //
-// Threads of its own ask; one thread takes. Runaways are not waited for: a model that repeats
-// itself writes until it may write no more, many times as long as any answer that ends.
+// Separate threads ask the policy; one thread takes the answers. Runaway answers are not waited
+// for: a model that repeats itself writes until its limit, many times as long as any answer that
+// ends.
 #pragma once
 
 #include <chrono>
@@ -29,27 +30,27 @@ class AnswerStream {
     Proposal proposal;
   };
 
-  // Borrows all but `questions`. Nothing is waited for beyond the limit.
+  // Borrows all but `questions`. Waits for no answer beyond the limit.
   AnswerStream(Policy& policy, const DeviceProfile& profile, std::vector<Question> questions,
                const SearchLimit& limit);
   ~AnswerStream();
   AnswerStream(const AnswerStream&) = delete;
 
-  // What has come since it was last called; where that is nothing, and `wait`, waits for some.
-  // Nothing then: no more come. Throws what the policy does.
+  // Returns the answers since the last call. If there are none and `wait` is true, waits for some;
+  // then an empty result means that no more come. Throws what the policy throws.
   std::vector<Answer> next(bool wait);
-  // No more answers to it are wanted.
+  // Drops further answers to the question.
   void close(size_t question);
-  // Answers to it that were not waited for, once no more come.
+  // Returns how many answers to the question were not waited for, once no more come.
   int left_out(size_t question) const;
 
  private:
   using Clock = std::chrono::steady_clock;
-  // Answers that are about as long as each other: those to one question, or all where of each
-  // question there is one.
+  // Answers of about the same length: those to one question, or all answers if each question wants
+  // one.
   struct Group {
-    int times;               // as long as half of them took the others may take
-    int come = 0, open = 0;  // drawn; yet to come to questions that are not closed
+    int times;               // the second half may take this many times as long as the first
+    int come = 0, open = 0;  // answers that came; answers yet to come to open questions
     Clock::time_point runaways_after = Clock::time_point::max();  // once half have come
   };
   struct State {
@@ -68,7 +69,7 @@ class AnswerStream {
   const DeviceProfile& profile_;
   const SearchLimit limit_;
   const Clock::time_point begin_ = Clock::now();
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::vector<Group> groups_;
   std::vector<State> states_;

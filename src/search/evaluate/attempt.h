@@ -8,19 +8,19 @@
 namespace kw {
 
 enum class AttemptStatus {
-  kNotJudged,  // not tried, or it ended for a reason that says nothing of it
+  kNotJudged,  // not tried, or it ended for a reason that says nothing about it
   kRejected,
   kAccepted
 };
 
-// One proposal for one fragment, with what became of it.
+// A proposal for a fragment, and what became of it.
 struct Attempt {
   std::vector<int> steps;  // forward steps of the base
   std::string family, plan, source;
-  Json schedule;  // what the policy says of it; null in one that comes from the store
+  Json schedule;  // as the policy describes it; null if the attempt comes from the store
   AttemptStatus status = AttemptStatus::kNotJudged;
-  std::string reason;     // of a rejection: "stage: reason"
-  bool settled = true;    // false: it ended for a reason that another run may not meet
+  std::string reason;     // why it was rejected: "stage: reason"
+  bool settled = true;    // false if it ended for a reason that another run may not meet
   bool measured = false;  // times below were measured, not modelled
   double eager_seconds = 0, seconds = 0;
   bool from_store = false;

@@ -1,5 +1,6 @@
-// Builds sources that are to stand for a task: drives many builds at once, so that recording and
-// compiling overlap. Borrows the workers, which have no other jobs meanwhile. For one thread.
+// Builds candidate sources with a pool's workers: each source is recorded, and compiled as soon as
+// its recording is back, so that recording and compiling of different sources overlap. Borrows the
+// pool, which may have no other jobs meanwhile. Used by one thread.
 #pragma once
 
 #include <chrono>

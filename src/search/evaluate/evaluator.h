@@ -1,4 +1,4 @@
-// What a search asks of fragments, and what it is told.
+// The interface through which a search has fragments evaluated.
 #pragma once
 
 #include <atomic>
@@ -11,49 +11,49 @@
 
 namespace kw {
 
-// When to end: a point in time, or a flag that a signal handler sets.
+// When a search ends: at a point in time, or when a signal handler sets a flag.
 struct SearchLimit {
   std::chrono::steady_clock::time_point end;
   const std::atomic<bool>& stop;
   bool over() const { return stop || std::chrono::steady_clock::now() > end; }
 };
 
-// What is done for a fragment.
+// How much is done for a fragment.
 struct Effort {
   int proposals = 1;
-  // One that is right is all that is wanted: the first is taken, and not timed.
-  bool any_right = false;
-  uint64_t seed = 0;  // of the proposals
-  // A policy that draws its answers is asked as question.h says, or about the fragment as it is.
+  bool any_right = false;  // the first right proposal is taken, without being timed
+  uint64_t seed = 0;       // of the proposals
+  // A policy that draws its answers is asked about the fragment itself, not the question of it
+  // (question.h).
   bool as_it_is = false;
 };
 
-struct Asked {
+struct EvaluationRequest {
   Fragment fragment;
-  double model_seconds = 0;  // PyTorch's time for it, where none is measured
+  double model_seconds = 0;  // PyTorch's modelled time for the fragment, used if none is measured
   Effort effort;
-  std::optional<Attempt> known;  // is right, and timed beside the proposals
+  std::optional<Attempt> known;  // a right attempt, which is timed together with the proposals
 };
 
-struct Evaluated {
+struct EvaluationResult {
   std::optional<Task> best;  // the fastest proposal that was accepted, built
   size_t best_attempt = 0;   // index into `attempts`
   double eager_seconds = 0;  // of the steps themselves
-  double seconds = 0;        // of `best`; the policy's own estimate where it is not timed
+  double seconds = 0;        // of `best`; the policy's estimate if it is not timed
   std::vector<Attempt> attempts;
-  bool cut_short = false;  // the limit kept some of them from being judged
+  bool cut_short = false;  // the limit came before some attempts were judged
 };
 
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
-  // Results in the order of `asked`. With measured times every proposal is timed; with modelled
-  // ones the policy's best guesses are judged until one passes. What `limit` keeps from being
-  // judged says so.
-  virtual std::vector<Evaluated> evaluate(const std::vector<Asked>& asked,
-                                          const SearchLimit& limit) = 0;
+  // Returns results in the order of the requests. With measured times every proposal is timed; with
+  // modelled times the policy's best guesses are judged until one passes. Attempts that the limit
+  // kept from being judged say so in their reason.
+  virtual std::vector<EvaluationResult> evaluate(const std::vector<EvaluationRequest>& requests,
+                                                 const SearchLimit& limit) = 0;
   virtual bool measures() const = 0;
-  // Of the host's, that this search may keep busy.
+  // Returns how many of the host's threads this search may keep busy.
   virtual int threads() const = 0;
 };
 

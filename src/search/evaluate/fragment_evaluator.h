@@ -1,5 +1,6 @@
-// Fragments, all the way: proposals, built in parallel, judged on values that really flow there,
-// timed against the PyTorch steps they would replace.
+// Evaluates fragments: asks the policy for proposals, builds them in parallel, judges them on the
+// values that flow through the program there, and times them against the PyTorch steps that they
+// would replace.
 #pragma once
 
 #include <map>
@@ -23,9 +24,9 @@ class FragmentEvaluator : public Evaluator {
                     const DeviceProfile& profile, const OptimizeOptions& options,
                     PhaseClock& clock);
 
-  // Results come from the store when a fragment was evaluated before with as many proposals.
-  std::vector<Evaluated> evaluate(const std::vector<Asked>& asked,
-                                  const SearchLimit& limit) override;
+  // Results come from the store if a fragment was evaluated before with the same request.
+  std::vector<EvaluationResult> evaluate(const std::vector<EvaluationRequest>& requests,
+                                         const SearchLimit& limit) override;
   bool measures() const override { return options_.measure; }
   int threads() const override { return pool_.parallel(); }
 
@@ -34,38 +35,45 @@ class FragmentEvaluator : public Evaluator {
     size_t attempt;
     Task task;
   };
-  // One fragment under way.
-  struct Work {
-    const Asked& asked;
-    std::string fragment;      // canonical_hash() of it
-    bool first_right = false;  // the first attempt that is found right is taken
-    std::string key;
-    std::optional<size_t> recalled;  // the best attempt of an earlier run
-    bool done = false;               // nothing is left to build
-    bool is_right = false;           // of what is judged as it comes: `built` is the one
-    Evaluated found;
-    Question question;  // that the policy is asked
-    std::vector<Built> built;
-    size_t next = 0;                    // attempt to build
-    std::map<size_t, size_t> building;  // attempts, by number of the builder
+  enum class State {
+    kOpen,       // the policy is asked, and its answers are judged
+    kRecalled,   // the store knows the best attempt, which needs to be built again
+    kNoneRight,  // the store knows that no attempt was right
+    kFound,      // `built` is the right attempt, and no other is wanted
   };
-  void judge_in_turn(std::vector<Work*> works, const SearchLimit& limit);
-  void judge_as_they_come(const std::vector<Work*>& works, const SearchLimit& limit);
-  void propose(const std::vector<Work*>& works, const SearchLimit& limit);
-  void propose(Work& work, const SearchLimit& limit);
-  static void add(Work& work, const Proposal& proposal, const SearchLimit& limit);
-  static Attempt attempt_of(const Work& work);
-  static void begin(Work& work);
-  void build(const std::vector<Work*>& works, const SearchLimit& limit);
-  void send(const std::vector<Work*>& works);
-  void take_built(const SearchLimit& limit, std::chrono::steady_clock::time_point until);
-  bool wants_more(Work& work, const SearchLimit& limit);
-  void judge(Work& work, const SearchLimit& limit);
-  void note_if_wrong(const Work& work, const Attempt& attempt);
-  void time(const Reference& reference, Work& work);
-  std::string store_key(const Work& work) const;
-  void recall(Work& work);
-  void remember(const Work& work);
+  // A fragment that is being evaluated.
+  struct FragmentJob {
+    const EvaluationRequest& request;
+    std::string fragment_hash;  // canonical_hash() of the fragment
+    bool takes_first = false;   // the first right attempt is taken, without timing others
+    std::string key;            // of the store
+    State state = State::kOpen;
+    size_t recalled_attempt = 0;  // in kRecalled: the best attempt of an earlier run
+    EvaluationResult result;
+    Question question;                  // what the policy is asked
+    std::vector<Built> built;           // attempts that are built, and later those accepted
+    size_t next = 0;                    // index of the next attempt to build
+    std::map<size_t, size_t> building;  // index of the attempt, by number of the builder
+  };
+  class AbandonsBuilds;  // leaves no build in the pool at the end of its scope
+
+  void judge_in_turn(std::vector<FragmentJob*> jobs, const SearchLimit& limit);
+  void judge_as_they_come(const std::vector<FragmentJob*>& jobs, const SearchLimit& limit);
+  void propose(const std::vector<FragmentJob*>& jobs, const SearchLimit& limit);
+  void propose(FragmentJob& job, const SearchLimit& limit);
+  static void add_proposal(FragmentJob& job, const Proposal& proposal, const SearchLimit& limit);
+  static Attempt attempt_of(const FragmentJob& job);
+  static void reset(FragmentJob& job);
+  void build(const std::vector<FragmentJob*>& jobs, const SearchLimit& limit);
+  void submit_builds(const std::vector<FragmentJob*>& jobs);
+  void take_finished_builds(const SearchLimit& limit, std::chrono::steady_clock::time_point until);
+  bool wants_more(FragmentJob& job, const SearchLimit& limit);
+  void judge(FragmentJob& job, const SearchLimit& limit);
+  void note_if_wrong(const FragmentJob& job, const Attempt& attempt);
+  void time(const Reference& reference, FragmentJob& job);
+  std::string store_key(const FragmentJob& job) const;
+  void recall(FragmentJob& job);
+  void remember(const FragmentJob& job);
 
   WorkerPool& pool_;
   ExecutorClient& executor_;
@@ -75,9 +83,10 @@ class FragmentEvaluator : public Evaluator {
   const OptimizeOptions& options_;
   PhaseClock& clock_;
   Verifier verifier_;
-  std::map<std::pair<std::string, std::string>, std::string> wrong_;  // fragment and source: why
+  std::map<std::pair<std::string, std::string>, std::string>
+      wrong_;  // the reason, by fragment and source
   CandidateBuilder builder_;
-  std::map<size_t, Work*> builds_for_;  // by number of the builder
+  std::map<size_t, FragmentJob*> builds_for_;  // by number of the builder
 };
 
 }  // namespace kw

@@ -70,17 +70,17 @@ class EvaluatingOnProcesses : public FormTest {
     FormTest::TearDown();
     std::filesystem::remove(folder_);
   }
-  Evaluated evaluated(const Effort& effort, std::optional<Attempt> known = {}) {
+  EvaluationResult evaluated(const Effort& effort, std::optional<Attempt> known = {}) {
     return evaluated(effort, std::move(known), no_limit_);
   }
-  Evaluated evaluated(const Effort& effort, std::optional<Attempt> known,
-                      const SearchLimit& limit) {
+  EvaluationResult evaluated(const Effort& effort, std::optional<Attempt> known,
+                             const SearchLimit& limit) {
     Store store(folder_);
     FragmentEvaluator evaluator(machine_->pool, machine_->executor, policy_, store,
                                 machine_->profile, options_, clock_);
-    std::vector<Asked> asked;
-    asked.push_back({cut(reference_.task, {0}), 1e-6, effort, std::move(known)});
-    return std::move(evaluator.evaluate(asked, limit).front());
+    std::vector<EvaluationRequest> requests;
+    requests.push_back({cut(reference_.task, {0}), 1e-6, effort, std::move(known)});
+    return std::move(evaluator.evaluate(requests, limit).front());
   }
 
   const std::string right_ = module_of("tl.maximum(x, 0.0)"), wrong_ = module_of("x * 2.0");
@@ -96,7 +96,7 @@ TEST_F(EvaluatingOnProcesses, WhereAnyRightOneWillDoTheFirstIsTaken) {
   // Two that are wrong, and more that are right than the pool builds at once.
   policy_.sources = {wrong_, "this is no module", right_};
   for (int i = 0; i < 8; ++i) policy_.sources.push_back(right_ + "# " + std::to_string(i) + "\n");
-  const Evaluated found = evaluated({.proposals = 11, .any_right = true});
+  const EvaluationResult found = evaluated({.proposals = 11, .any_right = true});
   ASSERT_TRUE(found.best);
   EXPECT_EQ(found.best_attempt, 2u);
   ASSERT_EQ(found.attempts.size(), 11u);
@@ -112,7 +112,7 @@ TEST_F(EvaluatingOnProcesses, WhereAnyRightOneWillDoTheFirstIsTaken) {
 
   // It is known from then on, to who asks the same way.
   EXPECT_EQ(policy_.asked, 1);
-  const Evaluated again = evaluated({.proposals = 11, .any_right = true});
+  const EvaluationResult again = evaluated({.proposals = 11, .any_right = true});
   EXPECT_EQ(policy_.asked, 1);
   ASSERT_TRUE(again.best);
   EXPECT_TRUE(again.attempts[again.best_attempt].from_store);
@@ -125,7 +125,7 @@ TEST_F(EvaluatingOnProcesses, WhatIsDrawnIsJudgedAsItComes) {
   policy_.sources = {wrong_, right_};
   // With six others, that would be waited for: not half of them have come.
   const SearchLimit minutes = {std::chrono::steady_clock::now() + std::chrono::minutes(5), never_};
-  const Evaluated found = evaluated({.proposals = 8, .any_right = true}, {}, minutes);
+  const EvaluationResult found = evaluated({.proposals = 8, .any_right = true}, {}, minutes);
   EXPECT_FALSE(minutes.over());
   ASSERT_TRUE(found.best);
   EXPECT_EQ(found.attempts[found.best_attempt].source, right_);
@@ -141,14 +141,15 @@ TEST_F(EvaluatingOnProcesses, OfSeveralThatAreDrawnEachIsAskedToItsEnd) {
   Store store(folder_);
   FragmentEvaluator evaluator(machine_->pool, machine_->executor, policy_, store, machine_->profile,
                               options_, clock_);
-  std::vector<Asked> asked;
+  std::vector<EvaluationRequest> requests;
   for (const auto& steps : enumerate_fragments(reference_.task, {.max_steps = 1})) {
     const auto& call = std::get<AtenCall>(reference_.task.forward.steps[steps[0]]);
     if (call.op != "aten.relu.default") continue;
-    asked.push_back({cut(reference_.task, steps), 1e-6, {.proposals = 6, .any_right = true}, {}});
+    requests.push_back(
+        {cut(reference_.task, steps), 1e-6, {.proposals = 6, .any_right = true}, {}});
   }
-  ASSERT_EQ(asked.size(), 3u);
-  for (const Evaluated& found : evaluator.evaluate(asked, no_limit_)) {
+  ASSERT_EQ(requests.size(), 3u);
+  for (const EvaluationResult& found : evaluator.evaluate(requests, no_limit_)) {
     ASSERT_TRUE(found.best);
     EXPECT_EQ(found.attempts[found.best_attempt].source, right_);
   }
@@ -158,7 +159,7 @@ TEST_F(EvaluatingOnProcesses, OfSeveralThatAreDrawnEachIsAskedToItsEnd) {
 TEST_F(EvaluatingOnProcesses, WhatIsNotWaitedForSaysSoAndIsNotKept) {
   policy_.waits = true;
   policy_.sources = {wrong_, wrong_ + "# again\n"};
-  const Evaluated found = evaluated({.proposals = 3, .any_right = true});
+  const EvaluationResult found = evaluated({.proposals = 3, .any_right = true});
   EXPECT_FALSE(found.best);
   EXPECT_FALSE(found.cut_short);
   ASSERT_EQ(found.attempts.size(), 3u);
@@ -174,14 +175,14 @@ TEST_F(EvaluatingOnProcesses, DrawingEndsWithTheLimit) {
   policy_.sources = {"import time\ntime.sleep(60)\n" + right_};
   const SearchLimit soon = {std::chrono::steady_clock::now() + std::chrono::milliseconds(300),
                             never_};
-  const Evaluated found = evaluated({.proposals = 3, .any_right = true}, {}, soon);
+  const EvaluationResult found = evaluated({.proposals = 3, .any_right = true}, {}, soon);
   EXPECT_FALSE(found.best);
   EXPECT_TRUE(found.cut_short);
 }
 
 TEST_F(EvaluatingOnProcesses, AllAreBuiltWhereNoneIsRight) {
   for (int i = 0; i < 7; ++i) policy_.sources.push_back(wrong_ + "# " + std::to_string(i) + "\n");
-  const Evaluated found = evaluated({.proposals = 7, .any_right = true});
+  const EvaluationResult found = evaluated({.proposals = 7, .any_right = true});
   EXPECT_FALSE(found.best);
   EXPECT_FALSE(found.cut_short);
   ASSERT_EQ(found.attempts.size(), 7u);
@@ -193,7 +194,7 @@ TEST_F(EvaluatingOnProcesses, AllAreBuiltWhereNoneIsRight) {
 
 TEST_F(EvaluatingOnProcesses, EqualAnswersAreOne) {
   policy_.sources = {wrong_, right_, wrong_, right_, right_};
-  const Evaluated found = evaluated({.proposals = 5, .any_right = true});
+  const EvaluationResult found = evaluated({.proposals = 5, .any_right = true});
   ASSERT_TRUE(found.best);
   ASSERT_EQ(found.attempts.size(), 2u);
   EXPECT_EQ(found.best_attempt, 1u);
@@ -205,7 +206,7 @@ TEST_F(EvaluatingOnProcesses, WhatIsKnownToBeRightIsJudgedToo) {
   Attempt known;
   known.source = right_;
   known.status = AttemptStatus::kAccepted;
-  const Evaluated found = evaluated({}, known);
+  const EvaluationResult found = evaluated({}, known);
   ASSERT_TRUE(found.best);
   EXPECT_EQ(found.attempts[found.best_attempt].source, right_);
   EXPECT_FALSE(evaluated({}).best);  // others' results are not those
@@ -214,7 +215,7 @@ TEST_F(EvaluatingOnProcesses, WhatIsKnownToBeRightIsJudgedToo) {
 TEST_F(EvaluatingOnProcesses, WhatTheLimitCutSaysSo) {
   policy_.sources = {right_};
   const SearchLimit over = {std::chrono::steady_clock::now() - std::chrono::seconds(1), never_};
-  const Evaluated found = evaluated({.any_right = true}, {}, over);
+  const EvaluationResult found = evaluated({.any_right = true}, {}, over);
   EXPECT_FALSE(found.best);
   EXPECT_TRUE(found.cut_short);
   EXPECT_TRUE(evaluated({.any_right = true}).best);  // nothing of it was kept

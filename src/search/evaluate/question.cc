@@ -22,7 +22,7 @@ bool changes_nothing(const Program& program) {
 
 bool is_contiguous(const Value& value) { return value.strides == contiguous_strides(value.shape); }
 
-// Dimensions of one element lie anywhere.
+// The strides of dimensions of one element do not matter.
 bool lies_like_its_shape(const Value& value) {
   const std::vector<int64_t> expected = contiguous_strides(value.shape);
   for (size_t d = 0; d < expected.size(); ++d) {
@@ -40,8 +40,8 @@ Value permuted(const Value& value, const std::vector<int64_t>& order) {
   return out;
 }
 
-// The order of its dimensions in which it lies like its shape: its own, or else with two that
-// change places, where that will do. Nothing where there is none.
+// Returns the order of dimensions in which the value is contiguous: its own order, or one in which
+// two dimensions change places. Nothing if there is no such order.
 std::optional<std::vector<int64_t>> order_in_memory(const Value& value) {
   std::vector<int64_t> order(value.shape.size());
   std::iota(order.begin(), order.end(), 0);
@@ -69,9 +69,9 @@ Arg integers(const std::vector<int64_t>& numbers) {
   return Arg{std::move(out)};
 }
 
-// A view that puts the dimensions into this order: as a call, and as Python of a tensor.
+// A view that puts the dimensions into this order: as a call, and as Python on a tensor.
 struct Reordering {
-  // Python of one that changes nothing is empty.
+  // The Python text of an order that changes nothing is empty.
   explicit Reordering(const std::vector<int64_t>& order) {
     std::vector<int64_t> moved;
     for (size_t d = 0; d < order.size(); ++d) {
@@ -123,8 +123,8 @@ class Rewriting {
     }
   }
 
-  // A single pointwise operator whose result does not lie like its shape is asked about with all
-  // dimensions in the order in which that does.
+  // If the fragment is a single pointwise operator with a result that is not contiguous, all
+  // dimensions are put in the order in which the result is.
   void order_like_result() {
     if (program_.steps.size() != 1) return;
     const auto& call = std::get<AtenCall>(program_.steps[0]);
@@ -186,10 +186,9 @@ class Rewriting {
     program_.steps.insert(program_.steps.begin(), views.begin(), views.end());
   }
 
-  // What the question's arguments are of the fragment's.
+  // The question's arguments, as expressions of the fragment's.
   const std::vector<std::string>& arguments() const { return arguments_; }
-  // What the fragment's results are of the question's: a call of a method; empty: they are the
-  // same.
+  // The fragment's results, as calls of a method on the question's; empty if they are the same.
   const std::string& back() const { return back_; }
 
  private:
@@ -243,7 +242,7 @@ Question question_of(const Task& fragment) {
     out.task.arguments.push_back({{"in", k}});
     out.task.source.parameters.push_back("a" + std::to_string(k));
   }
-  // Another class of this name would take its place in its own super(ModelNew, self).
+  // Another class of this name would take its place in the class's own super(ModelNew, self).
   out.adapter = "\n\n\n_asked = ModelNew.forward\n\n\ndef _forward(self, " + joined(own) +
                 "):\n    out = _asked(self, " + joined(rewriting.arguments()) +
                 ")\n    return out" + rewriting.back() + "\n\n\nModelNew.forward = _forward\n";

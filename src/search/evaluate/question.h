@@ -1,7 +1,8 @@
-// What a model is asked about a fragment: the function that it computes, said as programs say it
-// that models have read. An operand that a step reads twice, and one that lies in memory unlike its
-// shape, are rare there; cut out of a program they are not (bmm(t, t); what is computed of a
-// transposed tensor).
+// What a model is asked about a fragment: the function that the fragment computes, in a form that
+// is usual in the programs that models have read. Two things are rare in those programs, but not in
+// fragments that are cut out of a program. A step may read an operand twice, as bmm(t, t) does. And
+// an operand may lie in memory in another order than its shape, as what is computed from a
+// transposed tensor does.
 #pragma once
 
 #include <string>
@@ -11,16 +12,17 @@
 namespace kw {
 
 struct Question {
-  Task task;  // its forward is meant: nobody runs it
-  // Behind the source of an answer to it, which defines ModelNew: one for the fragment. Empty where
-  // they are the same.
+  Task task;  // only its forward is asked about; the task is never run
+  // Text to append to the source of an answer, which defines a ModelNew for the question. It
+  // defines a ModelNew for the fragment. Empty if they are the same.
   std::string adapter;
 };
 
-// Each operand that a step reads twice becomes two arguments. A single pointwise operator whose
-// result lies in memory in another order of dimensions is asked about with all dimensions in that
-// order. What is a dense argument in another order then is a view of one that is not. A fragment
-// that writes in place, or launches kernels, is asked about as it is.
+// Returns the question about a fragment. Each operand that a step reads twice becomes two
+// arguments. If the fragment is a single pointwise operator whose result lies in memory in another
+// order of dimensions, all dimensions are put in that order. Any other dense argument in another
+// order becomes a view of one in the usual order. A fragment that writes in place, or launches
+// kernels, is asked about as it is.
 Question question_of(const Task& fragment);
 
 }  // namespace kw

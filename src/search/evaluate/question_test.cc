@@ -56,16 +56,16 @@ class AskingOnProcesses : public FormTest {
     Store store(store_);
     FragmentEvaluator evaluator(machine_->pool, machine_->executor, policy, store,
                                 machine_->profile, options_, clock_);
-    std::vector<Asked> asked;
+    std::vector<EvaluationRequest> requests;
     for (const auto& steps : enumerate_fragments(reference_.task, {.max_steps = 1})) {
       const auto& call = std::get<AtenCall>(reference_.task.forward.steps[steps[0]]);
       if (call.op.find(op) == std::string::npos) continue;
-      asked.push_back(
+      requests.push_back(
           {cut(reference_.task, steps), 1e-6, {.any_right = true, .as_it_is = as_it_is}, {}});
     }
-    EXPECT_EQ(asked.size(), 1u) << forward;
-    fragment_ = asked.at(0).fragment.task.forward;
-    const Evaluated found = evaluator.evaluate(asked, no_limit_).front();
+    EXPECT_EQ(requests.size(), 1u) << forward;
+    fragment_ = requests.at(0).fragment.task.forward;
+    const EvaluationResult found = evaluator.evaluate(requests, no_limit_).front();
     EXPECT_TRUE(found.best) << (found.attempts.empty() ? "nothing" : found.attempts[0].reason);
     source_ = found.attempts.empty() ? "" : found.attempts[0].source;
     return policy.asked.at(0).forward;

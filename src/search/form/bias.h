@@ -1,8 +1,8 @@
-// The same program with the biases of its convolutions added by steps of their own: one of its
-// forms, made of PyTorch steps alone.
+// A form of a program in which separate steps add the biases of its convolutions. All steps are
+// PyTorch's.
 //
-// cuDNN's convolutions as PyTorch calls them add no bias: it costs another pass over the result.
-// As a step it can become part of whatever kernel comes next.
+// As PyTorch calls them, cuDNN's convolutions add no bias: it costs another pass over the result.
+// As a separate step, the addition can become part of the kernel that comes next.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@
 
 namespace kw {
 
-// nullopt when no float32 convolution with a constant bias is there, or when the rewritten program
-// cannot be recorded. Half types stay: they would be rounded once more.
+// Returns nullopt if there is no float32 convolution with a constant bias, or if the rewritten
+// program cannot be recorded. Convolutions of half types stay: they would be rounded once more.
 std::optional<Task> biases_apart(const Task& task, const RecordAgain& record_again);
 
 }  // namespace kw

@@ -18,7 +18,7 @@ bool same_results(const Program& a, const Program& b) {
   return true;
 }
 
-// Equal changes once, with how often.
+// Returns equal changes once, with their number.
 std::vector<std::string> counted(const std::vector<std::string>& changes) {
   std::vector<std::string> out, seen;
   for (const std::string& change : changes) {
@@ -34,7 +34,7 @@ std::vector<std::string> counted(const std::vector<std::string>& changes) {
 
 std::vector<Form> forms_of(const Task& recorded, bool layouts, const RecordAgain& record_again) {
   std::vector<Form> bases = {{recorded, "", {}}};
-  // Makes `task` of `base`, when it is one and returns what the recorded program does.
+  // Adds the form if there is a task, and it returns what the recorded program returns.
   const auto change = [&](Form& base, std::optional<Task> task, const std::string& name,
                           std::vector<std::string> changes) {
     if (!task || !same_results(task->forward, recorded.forward)) return false;
@@ -51,7 +51,7 @@ std::vector<Form> forms_of(const Task& recorded, bool layouts, const RecordAgain
   }
   std::vector<Form> out = {bases[0]};
   for (Form& base : bases) {
-    // What has no biases left can do all that it could before.
+    // A form without biases can do all that it could with them.
     if (layouts) {
       change(base, biases_apart(base.task, record_again), "biases apart",
              {"biases of convolutions added apart"});

@@ -1,6 +1,7 @@
-// The forms of a program that are searched: as recorded; its algebra simplified; on a device both
-// with the biases of convolutions added apart, and with convolutions in channels-last layout. All
-// compute the same; a search takes the steps of a form as they are.
+// The forms of a program that are searched: the program as recorded, and with its algebra
+// simplified. On a device each of them also has a form with separately added biases of
+// convolutions, and one with convolutions in channels-last layout. All forms compute the same; a
+// search takes the steps of a form as they are.
 #pragma once
 
 #include <functional>
@@ -15,17 +16,17 @@ namespace kw {
 struct Form {
   Task task;
   std::string name;                  // "" as recorded, "simplified", "channels last", ...
-  std::vector<std::string> changes;  // against the recorded program, in plain words
+  std::vector<std::string> changes;  // from the recorded program, in plain words
 
   std::string title() const { return name.empty() ? "as recorded" : name; }  // for users
 };
 
-// What a rewritten task is when it is exported and recorded again: strides of all values follow
-// from PyTorch's own rules, and the result survives export; `source` stays. nullopt when it does
-// not.
+// Exports a rewritten task and records it again, so that strides of all values follow PyTorch's own
+// rules; `source` stays. Returns nullopt if the task does not survive this.
 using RecordAgain = std::function<std::optional<Task>(const Task& rewritten)>;
 
-// At least the recorded one, which comes first. `layouts`: whether they matter, on a device.
+// Returns the forms of a task, the recorded one first. `layouts` says whether layouts matter, as
+// they do on a device.
 std::vector<Form> forms_of(const Task& recorded, bool layouts, const RecordAgain& record_again);
 
 }  // namespace kw

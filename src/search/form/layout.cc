@@ -18,7 +18,7 @@ bool is_convolution(const Step& step) {
   return row && row->cls == OpClass::kConv;
 }
 
-// Strides of a dense tensor with the channels innermost.
+// Returns the strides of a dense tensor with the channels innermost.
 std::vector<int64_t> channels_last_strides(const std::vector<int64_t>& shape) {
   std::vector<int64_t> strides(shape.size(), 1);
   int64_t next = shape[1];
@@ -30,7 +30,7 @@ std::vector<int64_t> channels_last_strides(const std::vector<int64_t>& shape) {
   return strides;
 }
 
-// Whether two strides walk memory alike: those of dimensions of size 1 do not count.
+// Returns whether two strides address the same memory: dimensions of size 1 do not count.
 bool same_walk(const std::vector<int64_t>& shape, const std::vector<int64_t>& a,
                const std::vector<int64_t>& b) {
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -41,7 +41,7 @@ bool same_walk(const std::vector<int64_t>& shape, const std::vector<int64_t>& a,
 
 bool has_layout(const Value& value) { return value.shape.size() == 4 || value.shape.size() == 5; }
 
-// One program under rewriting: the old steps are copied one by one, conversions put between them.
+// A program that is being rewritten: copies the old steps one by one, with conversions in between.
 class Rewrite {
  public:
   explicit Rewrite(const Task& task) : task_(task), out_(task) { out_.forward.steps.clear(); }
@@ -90,7 +90,7 @@ class Rewrite {
     return add_value(program, std::move(value));
   }
 
-  // A converted copy in the forward program; later steps use it in place of the original.
+  // Adds a converted copy to the forward program; later steps use it in place of the original.
   ValueId convert(ValueId id) {
     const Value value = out_.forward.values[id];
     const ValueId copy = add_copy(out_.forward, value, true);
@@ -98,7 +98,7 @@ class Rewrite {
     return converted_[id] = copy;
   }
 
-  // A converted copy of a parameter or of what follows from parameters, made once.
+  // Adds a converted copy of a parameter, or of what is derived from parameters, made once.
   ValueId pack(ValueId id, size_t place) {
     if (const auto found = packed_.find(id); found != packed_.end()) return found->second;
     Program& derive = out_.derive;
@@ -138,8 +138,9 @@ bool is_clone(const Program& program, ValueId id) {
   });
 }
 
-// Clones of what has the layout already, as the recorded strides say, are taken out, where nobody
-// can tell: neither side is written to or handed in, and the original is not a result itself.
+// Removes clones of values that have the layout already, by the recorded strides. A clone stays if
+// the removal could be noticed: if either side is written to or handed in, or if the original is a
+// result.
 bool drop_idle_clones(Task& task) {
   Program& forward = task.forward;
   std::map<ValueId, ValueId> same;

@@ -1,9 +1,9 @@
-// The same program with its convolutions in channels-last layout: one of its forms, made of PyTorch
-// steps alone.
+// A form of a program with its convolutions in channels-last layout. All steps are PyTorch's.
 //
 // cuDNN's tensor-core kernels work on channels-last tensors and otherwise convert their operands in
-// every call. Here the inputs of convolutions are converted where they are not in that layout yet,
-// weights once (in `derive`), results of the program back to the layout that the caller knows.
+// every call. This form converts inputs of convolutions that are not in that layout yet, and
+// weights once, in `derive`. It converts results of the program back to the layout that the caller
+// knows.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace kw {
 
-// nullopt when no 2d or 3d convolution is there, when nothing would change, or when the rewritten
+// Returns nullopt if there is no 2d or 3d convolution, if nothing would change, or if the rewritten
 // program cannot be recorded.
 std::optional<Task> channels_last(const Task& task, const RecordAgain& record_again);
 

@@ -1,6 +1,6 @@
-// Which programs are for training, for validation, for tests, and of pairs of operators that
-// training never sees. Stated in docs/synthesis.md; hangs on structure alone, so that no list is
-// kept, and a program is in one split whoever draws it.
+// Decides which programs are for training, for validation, for tests, and which have pairs of
+// operators that training never sees (docs/synthesis.md). The split depends on structure alone. So
+// no list is kept, and a program is in the same split in every run.
 #pragma once
 
 #include <string_view>
@@ -18,14 +18,14 @@ enum class Split {
 std::string_view split_name(Split split);
 Split parse_split(std::string_view name);  // InputError
 
-// Whether no program of the other splits may have `second` read a result of `first`. About one pair
-// in twenty.
+// Returns whether `second` may read a result of `first` in programs of kUnseen alone. About one
+// pair in twenty is held out.
 bool is_held_out(const SynthOperator& first, const SynthOperator& second);
 
-// Of programs of two operators and more; one of a single operator is in all splits.
+// Returns the split of a program of two or more operators; a single operator is in all splits.
 Split split_of(const Skeleton& skeleton);
 
-// The same for skeletons that are: operators, what reads what, parameters. SHA-256.
+// Returns a SHA-256 hash of operators, what reads what, and parameters: equal for equal skeletons.
 std::string structure_hash(const Skeleton& skeleton);
 
 }  // namespace kw

@@ -1,4 +1,4 @@
-// Limits on products of free sizes, which no assignment passes: what the proposals are made from
+// Limits on products of free sizes that no assignment exceeds. Proposals are made from them
 // (docs/synthesis.md, "Dims").
 #pragma once
 
@@ -10,29 +10,30 @@
 namespace kw {
 
 struct Bound {
-  std::vector<int> degree;  // of each free size; of a lower limit on a product all are negative
+  std::vector<int> degree;  // of each free size; all are negative for a lower limit on a product
   double log2_limit = 0;
   double limit = 1;
 };
 
-// What each free size may be in a part of the assignments. Of few values: all of them.
+// What a free size may be in a part of the assignments. A size of few values keeps all of them.
 struct Range {
   int64_t low = 1, high = 1;
 };
 using Box = std::vector<Range>;
 Box whole_box(const SizeProblem& problem);
 
-// On elements, memory and FLOPs of the assignments of a box.
+// Returns the bounds on elements, memory and FLOPs of the assignments of a box.
 std::vector<Bound> upper_bounds(const SizeProblem& problem, const Box& box);
 
-// What FLOPs of `low_flops` ask of them; `above` are their upper bounds. Where all
-// other products at their most leave something to one, it is no less than that. Nothing where the
-// box has no such FLOPs.
+// Returns the bounds that FLOPs of at least `low_flops` set; `above` are the upper bounds. If all
+// other products at their most leave something to a product, it is no less than that. Returns
+// nothing if the box has no such FLOPs.
 std::optional<std::vector<Bound>> lower_bounds(const SizeProblem& problem,
                                                const std::vector<Bound>& above, const Box& box,
                                                double low_flops);
 
-// Cuts off what the bounds leave to no assignment of the box. False where nothing is left.
+// Cuts off the parts of the box that have no assignment within the bounds. Returns false if nothing
+// is left.
 bool narrow(const SizeProblem& problem, const std::vector<const Bound*>& bounds, Box& box);
 
 }  // namespace kw

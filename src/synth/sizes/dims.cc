@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "synth/sizes/climb.h"
+
 namespace kw {
 
 DimsSpace::DimsSpace(const ShapedSkeleton& skeleton, const DimsLimits& limits)

@@ -1,5 +1,5 @@
-// Random sizes with a power for their weight: tables, made once, by square roots, products and sums
-// alone, which IEEE 754 rounds the same everywhere. Any thread.
+// Draws random sizes whose weight is a power of the size. The tables are made once, by square
+// roots, products and sums alone, which IEEE 754 rounds the same everywhere. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ class PowerTable {
  public:
   static constexpr int kLeast = -32, kMost = 64;  // eighths
 
-  // For sizes from `low` (1 or 2) to 8192 with weights x^(-eighths / 8).
+  // Returns the table for sizes from `low` (1 or 2) to 8192 with weights x^(-eighths / 8).
   static const PowerTable& of(int low, int eighths);
 
-  // From low to high, with a probability in proportion to its weight. `share` is total(low, high)
-  // over that of all.
+  // Draws a size from low to high, with a probability in proportion to its weight. `share` is
+  // share(low, high).
   int64_t draw(int64_t low, int64_t high, double share, Random& random) const {
     if (share < kRare) return search(low, high, random);
     for (;;) {
@@ -28,9 +28,9 @@ class PowerTable {
       if (size >= low && size <= high) return size;
     }
   }
-  // x^(eighths / 8).
+  // Returns x^(eighths / 8).
   double power(int64_t x) const { return powers_[x]; }
-  // Sum of the weights from low to high.
+  // Returns the sum of the weights from low to high.
   double total(int64_t low, int64_t high) const {
     return rising_ ? sums_[high] - sums_[low - 1] : sums_[low] - sums_[high + 1];
   }
@@ -45,15 +45,15 @@ class PowerTable {
     float keep = 1;
     uint16_t size = 0, other = 0;
   };
-  static constexpr double kRare = 0.25;  // below it a search is faster than drawing again
+  static constexpr double kRare = 0.25;  // for smaller shares a search is faster than drawing again
   int64_t search(int64_t low, int64_t high, Random& random) const;
 
-  bool rising_;  // weights; sums are taken from the side of the small ones
+  bool rising_;  // whether weights rise; sums begin with the small weights
   std::vector<Column> columns_;
   std::vector<double> powers_, sums_;
 };
 
-// log2 and 2^x, the same on every machine, to about 12 digits.
+// Return log2 and 2^x to about 12 digits, the same on every machine.
 double portable_log2(double x);
 double portable_exp2(double x);
 

@@ -1,5 +1,5 @@
-// A way to propose assignments: free sizes one by one with powers for their weights, then some that
-// are uniform in what the bounds leave to them (docs/synthesis.md, "Dims").
+// Proposes assignments: draws free sizes one by one with powers for their weights, and then some
+// uniformly in what the bounds leave to them (docs/synthesis.md, "Dims").
 #pragma once
 
 #include <vector>
@@ -11,21 +11,21 @@ namespace kw {
 
 class SizeProposal {
  public:
-  // Good for the assignments of the box within `bounds`, which are borrowed, as the problem is.
+  // Proposes assignments of the box within `bounds`. Borrows the problem and the bounds.
   SizeProposal(const SizeProblem& problem, const Box& box, std::vector<const Bound*> bounds);
 
-  // None is within the bounds: proved.
+  // Returns whether it is proved that no assignment is within the bounds.
   bool empty() const { return empty_; }
-  // log2 of what all assignments can weigh at most, free sizes of few values aside: what is
-  // proposed is taken as often as they weigh so much.
+  // Returns log2 of the most that all assignments can weigh, without free sizes of few values. The
+  // share of proposals that are taken is the weight of all assignments over this mass.
   double log2_mass() const { return log2_mass_; }
-  // Writes the free sizes. False: not taken. What is taken has the probability of its weight over
-  // the mass.
+  // Draws the free sizes. Returns false if the proposal is not taken. Each assignment is taken with
+  // the probability of its weight over the mass.
   bool draw(std::vector<int64_t>& slots, Random& random) const;
 
  private:
   struct Source {                       // of a free size
-    const PowerTable* table = nullptr;  // null: of few values, or drawn last
+    const PowerTable* table = nullptr;  // null if the size has few values or is drawn last
     int64_t low = 1, high = 1;
     double share = 1;
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/operator.h"
+#include "synth/skeleton/rows.h"
 
 namespace kw {
 void Shaper::add_new(Role role, const Shape& shape, int indexed) {

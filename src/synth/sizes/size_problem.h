@@ -1,6 +1,6 @@
-// What a shaped skeleton's sizes must satisfy, compiled: free sizes, the sizes that follow from
-// them, ranges, and products (elements and FLOPs) under limits. Everything grows with every free
-// size.
+// What a shaped skeleton's sizes must satisfy, in compiled form: free sizes, the sizes that follow
+// from them, ranges, and products (elements and FLOPs) under limits. All of these grow with every
+// free size.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,14 @@ struct DimsLimits {
   double tensor = 0x1p30;  // elements of any tensor
   double total = 0x1p32;   // elements of all tensors
   double low_flops = 0x1p34, high_flops = 0x1p35;
-  bool halve_low = false;  // until it can be reached, as the published driver does; else a quarter
-                           // of what can be reached takes its place where that is less
+  // Halves low_flops until it can be reached, as the published driver does. Otherwise a quarter of
+  // what can be reached takes its place, if that is less.
+  bool halve_low = false;
   int64_t tries = 1'000'000;  // before a draw is given up
-  // Before assignments are divided, and between two divisions.
+  // Tries before assignments are divided, and between two divisions.
   int64_t tries_for_all = 100, tries_for_part = 200;
-  // Each assignment weighs the product of 1 / x over its free sizes x, and not 1; remainders aside.
+  // Gives each assignment the weight of the product of 1 / x over its free sizes x, instead of 1.
+  // Remainders do not count.
   bool log_measure = false;
 };
 
@@ -27,22 +29,24 @@ class SizeProblem {
  public:
   SizeProblem(const ShapedSkeleton& skeleton, const DimsLimits& limits);
 
-  // There is no assignment: proved.
+  // Returns whether it is proved that there is no assignment.
   bool empty() const { return empty_; }
   const DimsLimits& limits() const { return limits_; }
 
   // A size that is free, and what it may be.
   struct Free {
     int64_t low, high;
-    std::vector<int64_t> values;  // not empty: these alone, in order
+    std::vector<int64_t> values;  // if not empty: the only values, in order
     int64_t count() const;
     int64_t at(int64_t i) const;
-    // Of few values: drawn uniformly, and outside of all bounds on products.
+    // Returns whether the size has few values: it is drawn uniformly, and is in no bound on
+    // products.
     bool few() const;
   };
   const std::vector<Free>& free() const { return free_; }
 
-  // Slots are all sizes: the free ones, then those that `fill` writes from them.
+  // How fill() computes a size from others. Slots are all sizes: the free ones, then those that
+  // fill() writes.
   struct Instruction {
     Sizes::Kind kind;
     int a, b;
@@ -51,7 +55,7 @@ class SizeProblem {
   const std::vector<Instruction>& code() const { return code_; }
   size_t slots() const { return free_.size() + code_.size(); }
   void fill(std::vector<int64_t>& slots) const;
-  // Each slot's value where all free sizes are least, and most.
+  // Each slot's value if all free sizes are least, and if all are most.
   const std::vector<int64_t>& least() const { return least_; }
   const std::vector<int64_t>& most() const { return most_; }
 
@@ -59,8 +63,8 @@ class SizeProblem {
   struct Monomial {
     std::vector<int> slots;
     double largest = 0;  // constant factor of the largest such tensor
-    double total = 0;    // sum of those of all such tensors
-    double flops = 0;    // and of FLOPs terms
+    double total = 0;    // sum of the constant factors of all such tensors
+    double flops = 0;    // sum of the constant factors of FLOPs terms
   };
   const std::vector<Monomial>& monomials() const { return monomials_; }
 
@@ -87,9 +91,9 @@ class SizeProblem {
   };
   const std::vector<std::vector<Dim>>& tensors() const { return tensors_; }
 
-  // Whether all slots are in their ranges.
+  // Returns whether all slots are in their ranges.
   bool checked(const std::vector<int64_t>& slots) const;
-  // False where checked slots pass a limit on elements. FLOPs are written.
+  // Returns false if checked slots exceed a limit on elements. Writes the FLOPs.
   bool bounded(const std::vector<int64_t>& slots, double& flops) const;
 
   std::vector<std::vector<int64_t>> shapes(const std::vector<int64_t>& slots) const;
@@ -116,9 +120,5 @@ class SizeProblem {
   std::vector<int64_t> least_, most_;
   bool empty_ = false;
 };
-
-// A large value of FLOPs under all limits but the window, by a deterministic ascent that ends where
-// it has `enough`. docs/synthesis.md says how near the largest it comes.
-double climb_flops(const SizeProblem& problem, double enough);
 
 }  // namespace kw

@@ -1,38 +1,44 @@
-// Every set of parameters that a call may have: the domains of docs/synthesis.md.
+#include "synth/skeleton/parameters.h"
+
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <numeric>
-
-#include "synth/skeleton/synth_operators.h"
 
 namespace kw {
 namespace {
 
-constexpr int kGroups[] = {1, 2, 4, 8};
-constexpr int kScales[] = {2, 3};
+using Sets = std::vector<Parameters>;
 
-// The windows of pooling and convolution: kernel, stride, padding, dilation.
-std::vector<Parameters> windows(int least_kernel, bool dilated) {
-  std::vector<Parameters> sets;
-  for (int kernel = least_kernel; kernel <= 5; ++kernel) {
-    for (int stride = 1; stride <= 3; ++stride) {
-      for (int padding = 0; 2 * padding <= kernel; ++padding) {
-        for (int dilation = 1; dilation <= (dilated && kernel > 1 ? 2 : 1); ++dilation) {
-          sets.push_back(
-              {.kernel = kernel, .stride = stride, .padding = padding, .dilation = dilation});
-        }
-      }
-    }
-  }
+constexpr std::array kGroups = {1, 2, 4, 8};
+constexpr std::array kScales = {2, 3};
+constexpr std::array kBoth = {false, true};
+
+// The ranks of a call's operands.
+struct Ranks {
+  int first;
+  int second;   // 0 if there is one operand
+  int spatial;  // SynthOperator::spatial
+
+  bool both(int rank) const { return first == rank && second == rank; }
+  bool equal() const { return first == second; }
+  // The first operand is a batch of windows: it has dims for the batch and the channels, too.
+  bool is_windows() const { return first == spatial + 2; }
+};
+
+Sets with_rank(Sets sets, int rank) {
+  for (Parameters& set : sets) set.rank = rank;
   return sets;
 }
 
-// Each of `sets` with each of `values` in the member.
+// Returns the one set without parameters, for a result of this rank.
+Sets of_rank(int rank) { return {{.rank = rank}}; }
+
+// Returns each of `sets` with each of `values` in the member.
 template <typename T, typename Values>
-std::vector<Parameters> times(const std::vector<Parameters>& sets, T Parameters::*member,
-                              const Values& values) {
-  std::vector<Parameters> product;
+Sets times(const Sets& sets, T Parameters::*member, const Values& values) {
+  Sets product;
   for (const Parameters& set : sets) {
     for (const auto& value : values) {
       product.push_back(set);
@@ -42,34 +48,41 @@ std::vector<Parameters> times(const std::vector<Parameters>& sets, T Parameters:
   return product;
 }
 
-std::vector<int> up_to(int count) {
-  std::vector<int> numbers(count);
-  for (int i = 0; i < count; ++i) numbers[i] = i;
+std::vector<int> from_to(int first, int end) {
+  std::vector<int> numbers;
+  for (int i = first; i < end; ++i) numbers.push_back(i);
   return numbers;
 }
 
-std::vector<Parameters> with_rank(std::vector<Parameters> sets, int rank) {
-  for (Parameters& set : sets) set.rank = rank;
-  return sets;
+// Returns a set for each dim of a tensor.
+Sets each_dim(int rank, int result_rank) {
+  return times(of_rank(result_rank), &Parameters::dim, from_to(0, rank));
 }
 
-constexpr std::array<bool, 2> kBoth = {false, true};
+Sets affine_or_not(int rank) { return times(of_rank(rank), &Parameters::affine, kBoth); }
 
-// Over one dim, which stays as a one with keepdim; never down to no dim at all.
-std::vector<Parameters> reductions(int rank) {
-  std::vector<Parameters> sets;
-  for (int dim = 0; dim < rank; ++dim) {
-    for (bool keepdim : kBoth) {
-      if (rank == 1 && !keepdim) continue;
-      sets.push_back({.dim = dim, .keepdim = keepdim, .rank = keepdim ? rank : rank - 1});
+// Returns the windows of pooling and convolution: kernel, stride, padding, dilation.
+Sets windows(int least_kernel, bool dilated, int rank) {
+  Sets sets;
+  for (int kernel = least_kernel; kernel <= 5; ++kernel) {
+    for (int stride = 1; stride <= 3; ++stride) {
+      for (int padding = 0; 2 * padding <= kernel; ++padding) {
+        for (int dilation = 1; dilation <= (dilated && kernel > 1 ? 2 : 1); ++dilation) {
+          sets.push_back({.kernel = kernel,
+                          .stride = stride,
+                          .padding = padding,
+                          .dilation = dilation,
+                          .rank = rank});
+        }
+      }
     }
   }
   return sets;
 }
 
-std::vector<Parameters> transposed_windows() {
-  std::vector<Parameters> sets;
-  for (const Parameters& window : windows(1, true)) {
+Sets transposed_windows(int rank) {
+  Sets sets;
+  for (const Parameters& window : windows(1, true, rank)) {
     for (int more = 0; more < window.stride; ++more) {  // output_padding is below the stride
       sets.push_back(window);
       sets.back().output_padding = more;
@@ -78,161 +91,190 @@ std::vector<Parameters> transposed_windows() {
   return sets;
 }
 
-std::vector<Parameters> base_sets(const SynthOperator& op, int a, int b) {
-  const std::vector<Parameters> one(1);
-  switch (op.domain) {
-    case Domain::kUnary:
-      return with_rank(one, a);
-    case Domain::kBinary:
-      return with_rank(one, std::max(a, b));
-    case Domain::kMatmul:
-      if (a < 2 || (b != 2 && b != a)) return {};
-      return with_rank(one, a);
-    case Domain::kBmm:
-      if (a != 3 || b != 3) return {};
-      return with_rank(one, 3);
-    case Domain::kTranspose: {
-      std::vector<Parameters> sets;
-      for (int dim = 0; dim < a; ++dim) {
-        for (int dim1 = dim + 1; dim1 < a; ++dim1) sets.push_back({.dim = dim, .dim1 = dim1});
-      }
-      return with_rank(sets, a);
-    }
-    case Domain::kReduce:
-    case Domain::kSpread:
-      return reductions(a);
-    case Domain::kArg:
-      return with_rank(reductions(a), 0);
-    case Domain::kScan:
-    case Domain::kSoftmax:
-      return with_rank(times(one, &Parameters::dim, up_to(a)), a);
-    case Domain::kBatchNorm:
-      if (a < 2) return {};
-      return with_rank(times(times(one, &Parameters::affine, kBoth), &Parameters::training, kBoth),
-                       a);
-    case Domain::kLayerNorm:
-    case Domain::kRmsNorm: {
-      std::vector<int> counts;
-      for (int count = 1; count <= a; ++count) counts.push_back(count);
-      return with_rank(
-          times(times(one, &Parameters::affine, kBoth), &Parameters::normalized, counts), a);
-    }
-    case Domain::kGroupNorm:
-      if (a < 2) return {};
-      return with_rank(times(times(one, &Parameters::affine, kBoth), &Parameters::groups, kGroups),
-                       a);
-    case Domain::kInstanceNorm:
-      if (a < 3) return {};
-      return with_rank(times(one, &Parameters::affine, kBoth), a);
-    case Domain::kAvgPool:
-    case Domain::kMaxPool:
-      if (a != op.spatial + 2) return {};
-      return with_rank(windows(2, op.domain == Domain::kMaxPool), a);
-    case Domain::kConv:
-    case Domain::kConvTranspose:
-      if (a != op.spatial + 2 || b != a) return {};
-      return with_rank(
-          times(times(op.domain == Domain::kConv ? windows(1, true) : transposed_windows(),
-                      &Parameters::affine, kBoth),
-                &Parameters::groups, kGroups),
-          a);
-    case Domain::kTriangle: {
-      if (a < 2) return {};
-      return with_rank(times(one, &Parameters::diagonal, std::array{-3, -2, -1, 0, 1, 2, 3}), a);
-    }
-    case Domain::kCat:
-      if (b != a) return {};
-      return with_rank(times(one, &Parameters::dim, up_to(a)), a);
-    case Domain::kStack:
-      if (b != a || a == kRanks) return {};
-      return with_rank(times(one, &Parameters::dim, up_to(a + 1)), a + 1);
-    case Domain::kTotal:
-      return one;
-    case Domain::kLoss:
-      if (a != b) return {};
-      return one;
-    case Domain::kClassLoss:
-      if (a != 2) return {};
-      return one;
-    case Domain::kPrelu:
-      if (a < 2) return {};
-      return with_rank(one, a);
-    case Domain::kTop:
-      return with_rank(
-          times(times(one, &Parameters::dim, up_to(a)), &Parameters::size, std::array{2, 4, 8}), a);
-    case Domain::kAdaptivePool:
-      if (a != op.spatial + 2) return {};
-      return with_rank(times(one, &Parameters::size, std::array{2, 4, 7}), a);
-    case Domain::kGlobalPool:
-      if (a != op.spatial + 2) return {};
-      return with_rank(one, a);
-    case Domain::kUpsample:
-      if (a != op.spatial + 2) return {};
-      return with_rank(times(one, &Parameters::scale, kScales), a);
-    case Domain::kPad: {
-      std::vector<Parameters> sets;
-      for (int before : {0, 1, 2}) {
-        for (int after : {0, 1, 2}) {
-          if (before + after > 0) sets.push_back({.before = before, .after = after});
-        }
-      }
-      return with_rank(sets, a);
-    }
-    case Domain::kReflect:
-    case Domain::kReplicate:
-    case Domain::kWrap:
-      if (a != op.spatial + 2) return {};
-      return with_rank(times(one, &Parameters::padding, std::array{1, 2, 3}), a);
-    case Domain::kRepeat:
-      return with_rank(times(times(one, &Parameters::dim, up_to(a)), &Parameters::scale, kScales),
-                       a);
-    case Domain::kPixelShuffle:
-    case Domain::kPixelUnshuffle:
-      if (a != 4) return {};
-      return with_rank(times(one, &Parameters::scale, kScales), 4);
-    case Domain::kChannelShuffle:
-      if (a < 3) return {};
-      return with_rank(times(one, &Parameters::groups, std::array{2, 4, 8}), a);
-    case Domain::kPermute: {
-      std::vector<Parameters> sets;
-      Parameters each{.rank = a};
-      std::iota(each.order.begin(), each.order.end(), 0);
-      const auto end = each.order.begin() + a;
-      while (std::next_permutation(each.order.begin(), end)) sets.push_back(each);
-      return sets;
-    }
-    case Domain::kUnsqueeze:
-      if (a == kRanks) return {};
-      return with_rank(times(one, &Parameters::dim, up_to(a + 1)), a + 1);
-    case Domain::kGlu:
-      return with_rank(times(one, &Parameters::dim, up_to(a)), a);
-    case Domain::kLinear:
-      if (b != 2) return {};
-      return with_rank(times(one, &Parameters::affine, kBoth), a);
-    case Domain::kMatVec:
-      if (a != 2 || b != 1) return {};
-      return with_rank(one, 1);
-    case Domain::kAddmm:
-      if (a != 2 || b != 2) return {};
-      return with_rank(one, 2);
-    case Domain::kBaddbmm:
-      if (a != 3 || b != 3) return {};
-      return with_rank(one, 3);
-    case Domain::kAttention:
-      if ((a != 3 && a != 4) || b != a) return {};
-      return with_rank(one, a);
-    case Domain::kEmbedding: {
-      if (a != 2) return {};
-      std::vector<Parameters> sets;
-      for (int rank : {1, 2}) sets.push_back({.index_rank = rank, .rank = rank + 1});
-      return sets;
-    }
-    case Domain::kIndexSelect:
-    case Domain::kGather:
-      return with_rank(times(one, &Parameters::dim, up_to(a)), a);
-  }
-  return {};
+Sets convolutions(const Sets& windows) {
+  return times(times(windows, &Parameters::affine, kBoth), &Parameters::groups, kGroups);
 }
+
+// Returns reductions over one dim, which stays as a 1 with keepdim. No reduction leaves no dim.
+Sets reductions(const Ranks& r) {
+  Sets sets;
+  for (int dim = 0; dim < r.first; ++dim) {
+    for (bool keepdim : kBoth) {
+      if (r.first == 1 && !keepdim) continue;
+      sets.push_back({.dim = dim, .keepdim = keepdim, .rank = keepdim ? r.first : r.first - 1});
+    }
+  }
+  return sets;
+}
+
+Sets transpositions(const Ranks& r) {
+  Sets sets;
+  for (int dim = 0; dim < r.first; ++dim) {
+    for (int dim1 = dim + 1; dim1 < r.first; ++dim1) {
+      sets.push_back({.dim = dim, .dim1 = dim1, .rank = r.first});
+    }
+  }
+  return sets;
+}
+
+Sets permutations(const Ranks& r) {
+  Sets sets;
+  Parameters each{.rank = r.first};
+  std::iota(each.order.begin(), each.order.end(), 0);
+  const auto end = each.order.begin() + r.first;
+  while (std::next_permutation(each.order.begin(), end)) sets.push_back(each);
+  return sets;
+}
+
+Sets paddings(const Ranks& r) {
+  Sets sets;
+  for (int before : {0, 1, 2}) {
+    for (int after : {0, 1, 2}) {
+      if (before + after > 0) sets.push_back({.before = before, .after = after, .rank = r.first});
+    }
+  }
+  return sets;
+}
+
+Sets layer_norms(const Ranks& r) {
+  return times(affine_or_not(r.first), &Parameters::normalized, from_to(1, r.first + 1));
+}
+
+Sets border_paddings(const Ranks& r) {
+  if (!r.is_windows()) return {};
+  return times(of_rank(r.first), &Parameters::padding, std::array{1, 2, 3});
+}
+
+Sets pixel_shuffles(const Ranks& r) {
+  return r.first == 4 ? times(of_rank(4), &Parameters::scale, kScales) : Sets{};
+}
+
+Sets same_rank(const Ranks& r) { return of_rank(r.first); }
+Sets dims_of_first(const Ranks& r) { return each_dim(r.first, r.first); }
+
+// A domain's number of operands, and its sets for operands of given ranks: none for ranks outside
+// the domain.
+struct DomainRow {
+  Domain domain;
+  int operands;
+  Sets (*sets)(const Ranks& r);
+};
+
+// In the order of Domain.
+constexpr DomainRow kDomains[] = {
+    {Domain::kUnary, 1, same_rank},
+    {Domain::kBinary, 2, [](const Ranks& r) { return of_rank(std::max(r.first, r.second)); }},
+    {Domain::kMatmul, 2,
+     [](const Ranks& r) {
+       const bool fits = r.first >= 2 && (r.second == 2 || r.equal());
+       return fits ? of_rank(r.first) : Sets{};
+     }},
+    {Domain::kBmm, 2, [](const Ranks& r) { return r.both(3) ? of_rank(3) : Sets{}; }},
+    {Domain::kTranspose, 1, transpositions},
+    {Domain::kReduce, 1, reductions},
+    {Domain::kSpread, 1, reductions},
+    {Domain::kArg, 1, [](const Ranks& r) { return with_rank(reductions(r), 0); }},
+    {Domain::kScan, 1, dims_of_first},
+    {Domain::kSoftmax, 1, dims_of_first},
+    {Domain::kBatchNorm, 1,
+     [](const Ranks& r) {
+       return r.first >= 2 ? times(affine_or_not(r.first), &Parameters::training, kBoth) : Sets{};
+     }},
+    {Domain::kLayerNorm, 1, layer_norms},
+    {Domain::kGroupNorm, 1,
+     [](const Ranks& r) {
+       return r.first >= 2 ? times(affine_or_not(r.first), &Parameters::groups, kGroups) : Sets{};
+     }},
+    {Domain::kInstanceNorm, 1,
+     [](const Ranks& r) { return r.first >= 3 ? affine_or_not(r.first) : Sets{}; }},
+    {Domain::kAvgPool, 1,
+     [](const Ranks& r) { return r.is_windows() ? windows(2, false, r.first) : Sets{}; }},
+    {Domain::kMaxPool, 1,
+     [](const Ranks& r) { return r.is_windows() ? windows(2, true, r.first) : Sets{}; }},
+    {Domain::kConv, 2,
+     [](const Ranks& r) {
+       const bool fits = r.is_windows() && r.equal();
+       return fits ? convolutions(windows(1, true, r.first)) : Sets{};
+     }},
+    {Domain::kConvTranspose, 2,
+     [](const Ranks& r) {
+       const bool fits = r.is_windows() && r.equal();
+       return fits ? convolutions(transposed_windows(r.first)) : Sets{};
+     }},
+    {Domain::kTriangle, 1,
+     [](const Ranks& r) {
+       return r.first >= 2 ? times(of_rank(r.first), &Parameters::diagonal, from_to(-3, 4))
+                           : Sets{};
+     }},
+    {Domain::kCat, 2, [](const Ranks& r) { return r.equal() ? dims_of_first(r) : Sets{}; }},
+    {Domain::kStack, 2,
+     [](const Ranks& r) {
+       const bool fits = r.equal() && r.first < kRanks;
+       return fits ? each_dim(r.first + 1, r.first + 1) : Sets{};
+     }},
+    {Domain::kTotal, 1, [](const Ranks&) { return of_rank(0); }},
+    {Domain::kLoss, 2, [](const Ranks& r) { return r.equal() ? of_rank(0) : Sets{}; }},
+    {Domain::kClassLoss, 1, [](const Ranks& r) { return r.first == 2 ? of_rank(0) : Sets{}; }},
+    {Domain::kRmsNorm, 1, layer_norms},
+    {Domain::kPrelu, 1, [](const Ranks& r) { return r.first >= 2 ? of_rank(r.first) : Sets{}; }},
+    {Domain::kTop, 1,
+     [](const Ranks& r) {
+       return times(dims_of_first(r), &Parameters::size, std::array{2, 4, 8});
+     }},
+    {Domain::kAdaptivePool, 1,
+     [](const Ranks& r) {
+       return r.is_windows() ? times(of_rank(r.first), &Parameters::size, std::array{2, 4, 7})
+                             : Sets{};
+     }},
+    {Domain::kGlobalPool, 1,
+     [](const Ranks& r) { return r.is_windows() ? of_rank(r.first) : Sets{}; }},
+    {Domain::kUpsample, 1,
+     [](const Ranks& r) {
+       return r.is_windows() ? times(of_rank(r.first), &Parameters::scale, kScales) : Sets{};
+     }},
+    {Domain::kPad, 1, paddings},
+    {Domain::kReflect, 1, border_paddings},
+    {Domain::kReplicate, 1, border_paddings},
+    {Domain::kWrap, 1, border_paddings},
+    {Domain::kRepeat, 1,
+     [](const Ranks& r) { return times(dims_of_first(r), &Parameters::scale, kScales); }},
+    {Domain::kPixelShuffle, 1, pixel_shuffles},
+    {Domain::kPixelUnshuffle, 1, pixel_shuffles},
+    {Domain::kChannelShuffle, 1,
+     [](const Ranks& r) {
+       return r.first >= 3 ? times(of_rank(r.first), &Parameters::groups, std::array{2, 4, 8})
+                           : Sets{};
+     }},
+    {Domain::kPermute, 1, permutations},
+    {Domain::kUnsqueeze, 1,
+     [](const Ranks& r) { return r.first < kRanks ? each_dim(r.first + 1, r.first + 1) : Sets{}; }},
+    {Domain::kGlu, 1, dims_of_first},
+    {Domain::kLinear, 2,
+     [](const Ranks& r) { return r.second == 2 ? affine_or_not(r.first) : Sets{}; }},
+    {Domain::kMatVec, 2,
+     [](const Ranks& r) { return r.first == 2 && r.second == 1 ? of_rank(1) : Sets{}; }},
+    {Domain::kAddmm, 2, [](const Ranks& r) { return r.both(2) ? of_rank(2) : Sets{}; }},
+    {Domain::kBaddbmm, 2, [](const Ranks& r) { return r.both(3) ? of_rank(3) : Sets{}; }},
+    {Domain::kAttention, 2,
+     [](const Ranks& r) { return r.both(3) || r.both(4) ? of_rank(r.first) : Sets{}; }},
+    {Domain::kEmbedding, 1,
+     [](const Ranks& r) {
+       return r.first == 2 ? Sets{{.index_rank = 1, .rank = 2}, {.index_rank = 2, .rank = 3}}
+                           : Sets{};
+     }},
+    {Domain::kIndexSelect, 1, dims_of_first},
+    {Domain::kGather, 1, dims_of_first},
+};
+
+constexpr bool rows_are_in_order() {
+  for (size_t i = 0; i < std::size(kDomains); ++i) {
+    if (static_cast<size_t>(kDomains[i].domain) != i) return false;
+  }
+  return std::size(kDomains) == static_cast<size_t>(Domain::kGather) + 1;
+}
+static_assert(rows_are_in_order());
+
+const DomainRow& row_of(Domain domain) { return kDomains[static_cast<size_t>(domain)]; }
 
 struct Choice {
   std::string_view name;
@@ -258,10 +300,11 @@ std::vector<Choice> choices_of(const SynthOperator& op) {
   return choices;
 }
 
-std::vector<Parameters> all_sets(const SynthOperator& op, int a, int b) {
-  std::vector<Parameters> sets = base_sets(op, a, b);
+// Returns the sets of the operator's domain, each with each value of its choices.
+Sets all_sets(const SynthOperator& op, int a, int b) {
+  Sets sets = row_of(op.domain).sets({a, b, op.spatial});
   for (const Choice& choice : choices_of(op)) {
-    std::vector<Parameters> product;
+    Sets product;
     for (const Parameters& set : sets) {
       for (std::string_view value : choice.values) {
         product.push_back(set);
@@ -274,8 +317,7 @@ std::vector<Parameters> all_sets(const SynthOperator& op, int a, int b) {
 }
 
 // [operator][a][b]
-using SetTable =
-    std::vector<std::array<std::array<std::vector<Parameters>, kRanks + 1>, kRanks + 1>>;
+using SetTable = std::vector<std::array<std::array<Sets, kRanks + 1>, kRanks + 1>>;
 
 SetTable make_sets() {
   const std::span<const SynthOperator> operators = synth_operators();
@@ -292,6 +334,8 @@ SetTable make_sets() {
 }
 
 }  // namespace
+
+int operand_count(Domain domain) { return row_of(domain).operands; }
 
 const std::vector<Parameters>& parameter_sets(const SynthOperator& op, int a, int b) {
   static const SetTable table = make_sets();

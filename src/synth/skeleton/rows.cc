@@ -1,10 +1,10 @@
-// Which rows of the operator table synthesised calls are made of, and why the others are in none.
+#include "synth/skeleton/rows.h"
+
 #include <set>
 #include <sstream>
 #include <string>
 
 #include "ops/operator.h"
-#include "synth/skeleton/synth_operators.h"
 
 namespace kw {
 namespace {

@@ -1,9 +1,10 @@
+#include "synth/skeleton/rows.h"
+
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "ops/operator.h"
-#include "synth/skeleton/synth_operators.h"
 
 namespace kw {
 namespace {

@@ -1,6 +1,6 @@
-// Skeletons of a word: which tensors each operator reads, the ranks of new ones and where they
-// broadcast, and all parameters; no sizes. Counted exactly, and drawn uniformly
-// (docs/synthesis.md, "Skeletons").
+// Counts skeletons of a word exactly, and draws them uniformly (docs/synthesis.md, "Skeletons"). A
+// skeleton says which tensors each operator reads, the ranks of new tensors and where they
+// broadcast, and all parameters. It has no sizes.
 #pragma once
 
 #include <array>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "synth/skeleton/few.h"
+#include "synth/skeleton/parameters.h"
 #include "synth/skeleton/random.h"
 #include "synth/skeleton/synth_operators.h"
 
@@ -16,10 +17,10 @@ namespace kw {
 
 // One argument: the result of an earlier step, or a new tensor.
 struct Operand {
-  int step = -1;  // whose result; -1: a new tensor
+  int step = -1;  // the step whose result it is; -1: a new tensor
   int rank = 0;
-  // Of a new tensor beside another operand in kBinary, a bit for each dim, the last is bit 0:
-  // whether it is larger than one. Sizes of ones elsewhere.
+  // For a new tensor that is one of two operands in kBinary: a bit for each dim, the last dim being
+  // bit 0, that says whether the dim is larger than one. The other dims have size one.
   uint32_t mask = 0;
 };
 
@@ -34,18 +35,19 @@ struct SynthStep {
 using Word = std::vector<const SynthOperator*>;
 using Skeleton = std::vector<SynthStep>;
 
-// Uniform over words of this length, feasible or not.
+// Draws a word uniformly from the words of this length, feasible or not.
 Word draw_word(int length, const std::vector<const SynthOperator*>& operators, Random& random);
 
 class SkeletonSpace {
  public:
-  // Counts; 20 operators take 0.2 ms.
+  // Counts the skeletons; 20 operators take 0.2 ms.
   explicit SkeletonSpace(Word word);
 
-  // Skeletons of the word, to 13 digits; 0: no operator order gives the ranks that it needs.
+  // Returns the number of skeletons of the word, to 13 digits; 0 if no operator order gives the
+  // ranks that it needs.
   double count() const { return count_; }
-  // Uniform over them; there must be some. Each step is given away as soon as it is drawn, and
-  // where one is not taken, the rest is not drawn.
+  // Draws a skeleton uniformly; there must be one. Gives each step to `take` as soon as it is
+  // drawn. If `take` returns false, the rest is not drawn.
   void draw(Random& random, const std::function<bool(SynthStep)>& take) const;
   Skeleton draw(Random& random) const;
 

@@ -366,27 +366,6 @@ const SynthOperator* find_synth_operator(std::string_view name) {
   return found == kOperators.end() ? nullptr : &*found;
 }
 
-int operand_count(Domain domain) {
-  switch (domain) {
-    case Domain::kBinary:
-    case Domain::kMatmul:
-    case Domain::kBmm:
-    case Domain::kConv:
-    case Domain::kConvTranspose:
-    case Domain::kCat:
-    case Domain::kStack:
-    case Domain::kLoss:
-    case Domain::kLinear:
-    case Domain::kMatVec:
-    case Domain::kAddmm:
-    case Domain::kBaddbmm:
-    case Domain::kAttention:
-      return 2;
-    default:
-      return 1;
-  }
-}
-
 bool is_readable(Domain domain) {
   return domain != Domain::kArg && domain != Domain::kTotal && domain != Domain::kLoss &&
          domain != Domain::kClassLoss;

@@ -1,6 +1,6 @@
-// The operators that tasks are made of: PyTorch calls, each with the domain its arguments come from
-// (docs/synthesis.md) and the rows of the operator table that say what it computes and costs. One
-// call may be several rows (softsign), and one row several calls (transposed convolutions).
+// The operators that tasks are made of: PyTorch calls. Each has the domain that its arguments come
+// from (docs/synthesis.md), and the rows of the operator table that say what it computes and costs.
+// One call may be several rows (softsign), and one row several calls (transposed convolutions).
 #pragma once
 
 #include <array>
@@ -12,11 +12,9 @@
 
 namespace kw {
 
-struct OperatorRow;
-
 constexpr int kRanks = 5;  // of tensors: 1 to 5
 
-// Which arguments a call takes, and what its result's shape is.
+// Which arguments a call takes, and which shape its result has. parameters.cc has a row for each.
 enum class Domain {
   kUnary,      // same shape
   kBinary,     // broadcast
@@ -24,10 +22,10 @@ enum class Domain {
   kBmm,        // (B, M, K) with (B, K, N)
   kTranspose,  // two dims change places
   kReduce,     // over one dim
-  kSpread,     // so, and needs two elements: variances
-  kArg,        // so, and gives integers, which no other operator reads
+  kSpread,     // like kReduce, and needs two elements: variances
+  kArg,        // like kReduce, and returns integers, which no other operator reads
   kScan,       // along one dim, same shape
-  kSoftmax,    // so, of two elements at least
+  kSoftmax,    // like kScan, over two elements at least
   kBatchNorm,
   kLayerNorm,
   kGroupNorm,
@@ -40,18 +38,18 @@ enum class Domain {
   kCat,
   kStack,
   kTotal,      // all elements in one number, which no other operator reads
-  kLoss,       // so, of two tensors of one shape
-  kClassLoss,  // so, of scores (N, C) and N classes of its own
-  kRmsNorm,    // as layer norm, without bias
-  kPrelu,      // same shape, slopes of its own for each channel
+  kLoss,       // like kTotal, of two tensors of one shape
+  kClassLoss,  // like kTotal, of scores (N, C) and N separate classes
+  kRmsNorm,    // like kLayerNorm, without a bias
+  kPrelu,      // same shape, a separate slope for each channel
   kTop,        // some elements of one dim
   kAdaptivePool,
   kGlobalPool,
   kUpsample,
   kPad,        // of the last dim
   kReflect,    // of all dims of a window, with elements of the tensor
-  kReplicate,  // so
-  kWrap,       // so
+  kReplicate,  // like kReflect
+  kWrap,       // like kReflect
   kRepeat,     // each element of one dim
   kPixelShuffle,
   kPixelUnshuffle,
@@ -61,10 +59,10 @@ enum class Domain {
   kGlu,     // half of one dim times the sigmoid of the other
   kLinear,  // (..., K) with (N, K)
   kMatVec,
-  kAddmm,      // a product of two matrices and a bias of its own
-  kBaddbmm,    // so, of batches
+  kAddmm,      // a product of two matrices plus a separate bias
+  kBaddbmm,    // like kAddmm, of batches
   kAttention,  // queries (..., L, E) with (..., S, E), which are keys and values
-  kEmbedding,  // rows of (V, D) at indices of its own
+  kEmbedding,  // rows of (V, D) at separate indices
   kIndexSelect,
   kGather,
 };
@@ -85,43 +83,7 @@ std::span<const SynthOperator> csp_dag_operators();
 std::vector<const SynthOperator*> pointers(std::span<const SynthOperator> operators);
 const SynthOperator* find_synth_operator(std::string_view name);  // nullptr when there is none
 
-// Tensors that may be results of other operators: 1 or 2.
-int operand_count(Domain domain);
-
-// Whether other operators may read its results: not integers, nor single numbers.
+// Returns whether other operators may read its results: not integers, nor single numbers.
 bool is_readable(Domain domain);
-
-// The rows of the operator table that a call is made of.
-const std::vector<const OperatorRow*>& rows_of(const SynthOperator& op);
-
-// Why no call is made of a row of the operator table; empty where one is.
-std::string_view not_drawn(const OperatorRow& row);
-
-// What a call is given beside tensors.
-struct Parameters {
-  int dim = 0, dim1 = 0;
-  bool keepdim = false;
-  int kernel = 1, stride = 1, padding = 0, dilation = 1, output_padding = 0;
-  int groups = 1;
-  int normalized = 1;  // trailing dims that a layer norm takes together
-  int diagonal = 0;
-  int size = 0;                           // of the dims that an adaptive pool or topk gives
-  int scale = 1;                          // times as large
-  int before = 0, after = 0;              // elements that are padded
-  std::array<int8_t, kRanks> order = {};  // of a permutation: which dim stands there
-  int index_rank = 0;                     // of an embedding's indices
-  bool affine = false;                    // own weight and bias (of a convolution: own bias)
-  bool training = false;  // batch norm: statistics of the batch; else running ones, of its own
-  std::vector<std::string_view> chosen;  // values of `choices`, in order
-  int rank = 0;                          // of the result; 0 where nothing may read it
-};
-
-// Every set of parameters for operands of these ranks (b: 0 where there is one operand); none where
-// the ranks are outside the domain. Made once; any thread.
-const std::vector<Parameters>& parameter_sets(const SynthOperator& op, int a, int b);
-
-// The value of `key` in {key} of `call`; empty when it is no parameter of these.
-std::string parameter_text(const SynthOperator& op, const Parameters& parameters,
-                           std::string_view key);
 
 }  // namespace kw

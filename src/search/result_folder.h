@@ -1,0 +1,20 @@
+// The folder with the result of an optimisation: optimized.py, bundle/, verdict.json, report.html.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "search/optimize.h"
+
+namespace kw {
+
+// Checks early, before the work, that a result can be written. Throws InputError if `folder` holds
+// anything but an earlier result, EnvironmentError if it cannot be written.
+void prepare_result_folder(const std::filesystem::path& folder);
+
+// Writes the result and the report's text into `folder`, whole or not at all. Throws
+// EnvironmentError if the disk refuses.
+void write_result(const OptimizeResult& result, const std::string& report_html,
+                  const std::filesystem::path& folder);
+
+}  // namespace kw
