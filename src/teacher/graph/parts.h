@@ -1,6 +1,6 @@
 // What one sequence of kernels cannot hold, taken apart: a fragment's graph becomes graphs that are
 // written one after another. Values that pass from one to the next lie in scratch memory
-// (Lowering::materialized). Pure functions.
+// (Builder::materialized). Pure functions.
 #pragma once
 
 #include <vector>
