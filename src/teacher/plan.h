@@ -7,13 +7,14 @@
 
 namespace kw::teacher {
 
-// "-> t31, t33": every value that some part stores, for models that learn to write such kernels:
-// parts are what lies between.
+// Returns "-> t31, t33": every value that some part stores. Models that learn to write such kernels
+// read from it where parts end.
 std::string stored_text(const Decomposition& way);
 
-// One line. `kernels`: how many `choice` writes. `with_axes`: for models that learn to write such
-// kernels, what would else have to be worked out while names and sizes are written: what is stored,
-// of which shape, along which axes, what is computed for it, and what is read.
+// Returns one line. `kernels` is how many `choice` writes. `with_axes` is for models that learn to
+// write such kernels. The line then also says what is stored, of which shape and along which axes,
+// what is computed for it, and what is read. Otherwise a model would have to work this out while it
+// writes names and sizes.
 std::string plan_text(const Part& part, const Choice& choice, size_t kernels, bool with_axes);
 
 struct AxesText {

@@ -1,10 +1,11 @@
 // Reductions, scans and normalisations: kept loops by reduced loops.
 //
-//   persistent  a program holds whole rows in registers; each value is loaded once
-//   looped      rows are walked in blocks, once for each level of reductions that depend on one
-//               another and once more to write results of full size; scans are carried along
-//   online      the same for softmax, with maximum and sum of exponentials found in one walk
-//   split       for few long rows: programs take a part of a row each (split_rows.cc)
+//   persistent  A program holds whole rows in registers, and each value is loaded once.
+//   looped      Rows are walked in blocks: once for each level of reductions that depend on one
+//               another, and once more to write results of full size. Scans are carried along.
+//   online      Softmax is written like this, with maximum and sum of exponentials found in one
+//               walk.
+//   split       For few long rows, each program takes a part of a row (split_rows.cc).
 #include <algorithm>
 #include <cmath>
 #include <memory>

@@ -1,8 +1,8 @@
-// Few long rows: programs take a part of a row each.
+// The schedule for few long rows, in which each program takes a part of a row.
 //
-// Reductions, and scans, that depend on one another follow in stages. For each stage a kernel finds
-// the total over each part; every later kernel joins those totals, over all parts for a reduction,
-// over the parts before its own for a scan. A last kernel writes the results.
+// Reductions and scans that depend on one another follow in stages. For each stage a kernel finds
+// the total over each part. Every later kernel joins those totals: over all parts for a reduction,
+// over the earlier parts for a scan. A last kernel writes the results.
 #include <algorithm>
 #include <map>
 #include <set>

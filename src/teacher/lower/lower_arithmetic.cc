@@ -1,4 +1,4 @@
-// Pointwise operators whose formula depends on their arguments: quotients that round, remainders,
+// Pointwise operators whose formula depends on their arguments: rounded quotients, remainders,
 // bounds that are tensors, logarithms of zero.
 #include <cmath>
 #include <cstdlib>
@@ -37,7 +37,7 @@ Tensor operand_or_number(Builder& b, Call& call, std::string_view name) {
   return b.scalar(literal(call.number(name, 0), reg), reg);
 }
 
-// PyTorch takes the remainder first, so that 6 // 3 is 2 even if the division rounds down.
+// PyTorch takes the remainder first, so 6 // 3 is 2 however the division is rounded.
 void give_rounded_quotient(Builder& b, Call& call) {
   const DType dtype = call.result_value().dtype, reg = register_type(dtype);
   const Tensor x = operand_or_number(b, call, "self"), y = operand_or_number(b, call, "other");

@@ -1,6 +1,6 @@
-// Convolutions and transposed convolutions of any rank, as one node that joins an input and a
-// weight through windows. Input and weight are copied over axes of their own first: the input's
-// positions are not those of the result, even where the same tensor is added to it.
+// Convolutions and transposed convolutions of any rank are one node that joins an input and a
+// weight through windows. Input and weight are copied over separate axes first: the input's
+// positions are not those of the result, even if the same tensor is added to it.
 #include <algorithm>
 
 #include "teacher/lower/rules.h"
@@ -8,7 +8,7 @@
 namespace kw::teacher {
 namespace {
 
-// One number stands for all dimensions.
+// Returns a number for each dimension; one number given is meant for all.
 std::vector<int64_t> spread(std::vector<int64_t> given, int rank, int64_t otherwise) {
   if (given.empty()) given.assign(rank, otherwise);
   if (given.size() == 1) given.assign(rank, given[0]);
@@ -16,8 +16,8 @@ std::vector<int64_t> spread(std::vector<int64_t> given, int rank, int64_t otherw
   return given;
 }
 
-// The subgraph of `id` again with other names for some leaves. Renaming all uses of a leaf at once,
-// bound ones too, changes no value.
+// Returns a copy of the subgraph of `id` with other names for some leaves. Renaming all uses of a
+// leaf at once, including bound ones, changes no value.
 int renamed_node(Builder& b, int id, const std::map<AxisId, AxisId>& names,
                  std::map<int, int>& done) {
   if (auto it = done.find(id); it != done.end()) return it->second;
@@ -58,7 +58,7 @@ int renamed_node(Builder& b, int id, const std::map<AxisId, AxisId>& names,
   return done[id] = changed ? b.add_node(std::move(node)) : id;
 }
 
-// The same value with fresh axes in the place of those of `dims`.
+// Returns the same value with fresh axes instead of those of `dims`.
 Tensor renamed(Builder& b, Tensor t, const std::vector<int>& dims) {
   t = b.use(std::move(t));
   std::map<AxisId, AxisId> names;
@@ -84,7 +84,8 @@ Tensor renamed(Builder& b, Tensor t, const std::vector<int>& dims) {
   return t;
 }
 
-// x [n, groups * c, ...] with w [groups * o, c, ...], or [groups * c, o, ...] when transposed.
+// Returns the convolution of x [n, groups * c, ...] with w [groups * o, c, ...], or with
+// w [groups * c, o, ...] if it is transposed.
 Tensor convolve(Builder& b, Tensor x, Tensor w, const std::vector<ConvDim>& windows,
                 int64_t groups) {
   const bool transposed = windows[0].transposed;

@@ -7,7 +7,7 @@
 namespace kw::teacher {
 namespace {
 
-// A part of a concatenation as a function of the position in the whole.
+// Returns a part of a concatenation as a function of the position in the whole.
 int part_at(Builder& b, const Tensor& part, int dim, AxisId axis, int place_of, int64_t start,
             const std::string& inside) {
   Position position;
@@ -24,7 +24,7 @@ int part_at(Builder& b, const Tensor& part, int dim, AxisId axis, int place_of, 
   return substituted(b, part.node, at);
 }
 
-// One axis over all parts; each part is read at its own position, where the axis is inside of it.
+// One axis walks all parts. Each part is read at the position within it, if the axis is inside it.
 void concatenated(Builder& b, Call& call, bool stacked) {
   const Value& result = call.result_value();
   const Arg* list = call.arg("tensors");
@@ -201,7 +201,7 @@ Tensor flipped(Builder& b, const Call& call, const Tensor& given,
   return taken(b, t, at, std::move(dims));
 }
 
-// rot90: a flip and a transposition.
+// rot90 is a flip and a transposition.
 void lower_rot90(Builder& b, Call& call) {
   Tensor t = call.operand("self");
   std::vector<int64_t> dims = call.integers("dims");
@@ -245,7 +245,7 @@ void lower_repeat(Builder& b, Call& call) {
   call.set_result(0, std::move(t));
 }
 
-// Dimensions taken apart, permuted and put together again.
+// Shuffles take dimensions apart, permute the parts and put them together again.
 void lower_shuffle(Builder& b, Call& call) {
   const Tensor t = call.operand("self");
   const std::vector<int64_t>& shape = call.result_value().shape;

@@ -1,15 +1,15 @@
-// Sampling at positions that a tensor holds (grid_sample), and the positions of an affine map.
+// Samples at positions that a tensor holds (grid_sample), and the positions of an affine map.
 #include <cmath>
 
 #include "teacher/lower/sample.h"
 
 namespace kw::teacher {
 namespace {
-// What PyTorch's functions are told as numbers.
+// PyTorch passes these to its functions as numbers.
 enum Interpolation { kBilinear = 0, kNearest = 1, kBicubic = 2 };
 enum Padding { kZeros = 0, kBorder = 1, kReflection = 2 };
 
-// The elements and weights along a dimension of `size`, for coordinates from -1 to 1.
+// Returns the elements and weights along a dimension of `size`, for coordinates from -1 to 1.
 std::vector<Sample> grid_samples(Builder& b, Call& call, int coordinate, int64_t size, DType type) {
   const auto how = static_cast<Interpolation>(call.integer("interpolation_mode", kBilinear));
   const auto padding = static_cast<Padding>(call.integer("padding_mode", kZeros));
@@ -20,7 +20,7 @@ std::vector<Sample> grid_samples(Builder& b, Call& call, int coordinate, int64_t
   };
   auto number = [&](double value) { return literal(value, type); };
   const auto extent = static_cast<double>(size);
-  // A position outside becomes one inside, or one that no element has: also what no int can hold.
+  // Returns a position inside, or one that no element has; so becomes what no int can hold.
   auto padded = [&](int node) {
     if (padding == kReflection) {
       const double low = align ? 0 : -0.5, span = align ? extent - 1 : extent;
@@ -71,7 +71,8 @@ std::vector<Sample> grid_samples(Builder& b, Call& call, int coordinate, int64_t
   return out;
 }
 
-// input [N, C, spatial...], grid [N, result's spatial..., as many numbers], last dimension first.
+// The input is [N, C, spatial...]. The grid is [N, result's spatial..., as many numbers], whose
+// numbers begin with the last dimension.
 void lower_grid_sampler(Builder& b, Call& call) {
   const Tensor t = b.use(call.operand("input")), grid = call.operand("grid");
   const int n = t.rank() - 2;
@@ -94,7 +95,7 @@ void lower_grid_sampler(Builder& b, Call& call) {
   call.set_result(0, std::move(out));
 }
 
-// From -1 to 1 in `count` steps, as torch.linspace makes them; a number for one step.
+// Returns numbers from -1 to 1 in `count` steps, as torch.linspace makes them; a scalar for one.
 Tensor coordinate(Builder& b, Call& call, int64_t count, DType type) {
   const std::string name(triton_name(type));
   if (count == 1) return b.constant("tl.full((), 0.0, " + name + ")", type);
@@ -113,7 +114,7 @@ Tensor coordinate(Builder& b, Call& call, int64_t count, DType type) {
   return out;
 }
 
-// theta [N, n, n + 1] times (x, y, ..., 1) for every place of the result.
+// Gives theta [N, n, n + 1] times (x, y, ..., 1) for every place of the result.
 void lower_affine_grid_generator(Builder& b, Call& call) {
   const Tensor theta = call.operand("theta");
   const std::vector<int64_t>& shape = call.result_value().shape;

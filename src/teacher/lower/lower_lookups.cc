@@ -1,4 +1,4 @@
-// Lookups by tensors of indices, and views that read or write along diagonals, windows and parts.
+// Lookups by tensors of indices, and views that read or write diagonals, windows and parts.
 #include <algorithm>
 
 #include "teacher/lower/rules.h"
@@ -6,7 +6,8 @@
 namespace kw::teacher {
 namespace {
 
-// A tensor of indices into a dimension of `size`; with `wraps` negative ones count from its end.
+// Returns a tensor of indices into a dimension of `size`. With `wraps`, negative indices count from
+// its end.
 Tensor index_operand(Builder& b, Call& call, const Arg& a, int64_t size, bool wraps) {
   Tensor t = b.use(call.tensor(a));
   if (!is_integral(t.dtype)) throw Refusal{call.op() + ": an index that is not of integers"};
@@ -17,7 +18,7 @@ Tensor index_operand(Builder& b, Call& call, const Arg& a, int64_t size, bool wr
   return t;
 }
 
-// embedding, index_select: whole slices by a tensor of indices.
+// Gives whole slices by a tensor of indices (embedding, index_select).
 void looked_up(Builder& b, Call& call, Tensor t, int dim) {
   if (t.rank() == 0) return call.set_result(0, t);
   const bool table = call.op() == "aten.embedding.default";
@@ -75,7 +76,7 @@ void lower_index(Builder& b, Call& call) {
   call.set_result(0, taken(b, t, at, std::move(dims)));
 }
 
-// gather and take: an index for every element.
+// gather and take have an index for every element.
 void lower_gather(Builder& b, Call& call) {
   Tensor t = call.operand("self");
   const bool flat = call.op() == "aten.take.default";
@@ -100,7 +101,7 @@ void lower_gather(Builder& b, Call& call) {
   call.set_result(0, taken(b, std::move(t), at, std::move(dims)));
 }
 
-// Tensor.unfold: windows along one dimension, side by side.
+// Tensor.unfold gives windows along one dimension, side by side.
 void lower_unfold(Builder& b, Call& call) {
   const Tensor t = b.use(call.operand("self"));
   const int dim = call.wrap(call.integer("dimension", 0), t.rank());
@@ -135,7 +136,7 @@ void lower_diagonal(Builder& b, Call& call) {
   call.set_result(0, taken(b, t, at, std::move(dims)));
 }
 
-// slice_scatter, select_scatter: a tensor with a part of it replaced.
+// slice_scatter and select_scatter give a tensor with a part of it replaced.
 void lower_scattered_view(Builder& b, Call& call) {
   const Value& result = call.result_value();
   Tensor t = b.use(b.cast("cast", call.operand("self"), result.dtype));
@@ -182,7 +183,7 @@ void lower_scattered_view(Builder& b, Call& call) {
   call.set_result(0, std::move(t));
 }
 
-// diag_embed: the last dimension along a diagonal of two, zero elsewhere.
+// diag_embed puts the last dimension along a diagonal of two; elsewhere is zero.
 void lower_diag_embed(Builder& b, Call& call) {
   const Tensor t = b.use(call.operand("self"));
   const std::vector<int64_t>& shape = call.result_value().shape;

@@ -1,4 +1,4 @@
-// Losses: a pointwise formula of input and target, then nothing, a mean or a sum.
+// Losses are a pointwise formula of input and target, and after it nothing, a mean or a sum.
 #include <numeric>
 
 #include "teacher/lower/rules.h"
@@ -98,7 +98,7 @@ void lower_binary_cross_entropy_with_logits(Builder& b, Call& call) {
   give_weighted(b, call, std::move(out));
 }
 
-// nll_loss: minus the target class's value, weighted by class; targets to be ignored count nothing.
+// nll_loss is minus the target class's value, weighted by class. Targets to be ignored count as 0.
 void lower_nll_loss(Builder& b, Call& call) {
   const Tensor t = b.use(call.operand("self"));
   const Tensor target = b.use(call.operand("target"));

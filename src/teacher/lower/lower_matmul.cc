@@ -1,5 +1,5 @@
-// Matrix products. One with a single row or column is a reduction of a product, because memory
-// bounds its time and tensor cores are of no use to it.
+// Matrix products. A product with a single row or column is a reduction: memory bounds its time,
+// and tensor cores are of no use to it.
 #include <algorithm>
 
 #include "teacher/lower/rules.h"

@@ -1,4 +1,4 @@
-// Normalisations: statistics over some dimensions, then one affine expression.
+// Normalisations are statistics over some dimensions, then one affine expression.
 #include <numeric>
 
 #include "teacher/lower/rules.h"
@@ -12,7 +12,8 @@ Tensor normalized(Builder& b, const Tensor& x, const Tensor& mean, const Tensor&
   return b.pointwise("normalized", "{0} * {1}", {centered, rstd}, type);
 }
 
-// y * weight + bias, each a vector along `dim` (or, with dim -1, of the trailing dimensions).
+// Returns y * weight + bias. Both are vectors along `dim`; with dim -1 they have the trailing
+// dimensions of y.
 Tensor affine(Builder& b, Call& call, Tensor y, const std::string& weight, const std::string& bias,
               int dim) {
   auto parameter = [&](const std::string& name) {
@@ -91,7 +92,7 @@ void give_group_norm(Builder& b, Call& call, int64_t groups) {
   }
 }
 
-// Mean, sum of squared distances from it and number of elements, over some dimensions of an input.
+// The mean, the sum of squared distances from it and the number of elements, over some dimensions.
 struct Statistics {
   Tensor mean, square_sum, count;
   DType type;
@@ -104,14 +105,14 @@ Statistics statistics(Builder& b, const Tensor& x, const std::vector<int>& reduc
           b.count(x, reduced), wide.dtype};
 }
 
-// Whether the call overwrites running statistics.
+// Returns whether the call overwrites running statistics.
 bool updates_running(const Call& call) {
   if (!call.present("running_mean") && !call.present("running_var")) return false;
   if (!call.overwrites()) throw Refusal{call.op() + " does not say what it overwrites"};
   return true;
 }
 
-// running = (1 - momentum) * running + momentum * statistic, in place.
+// Overwrites running statistics: running = (1 - momentum) * running + momentum * statistic.
 void update_running(Builder& b, Call& call, const std::string& name, const Tensor& statistic) {
   const Tensor running = call.operand(name);
   if (register_type(running.dtype) != register_type(statistic.dtype)) {
@@ -136,7 +137,7 @@ std::string rstd_of(const std::string& variance, const std::string& eps) {
   return "tl.rsqrt(" + variance + " + " + eps + ")";
 }
 
-// One element has no variance: 0 / 0, as PyTorch has it.
+// The variance of one element is 0 / 0, as in PyTorch.
 const char* const kUnbiased = "{0} / ({1} - 1)";
 
 void lower_batch_norm(Builder& b, Call& call) {
@@ -165,8 +166,8 @@ void lower_batch_norm(Builder& b, Call& call) {
   }
 }
 
-// Each instance by its own statistics. The running ones take their means over the batch, which are
-// reductions over another dimension: the statistics go through memory.
+// Each instance is normalised by its statistics. The running ones take their means over the batch.
+// These are reductions over another dimension, so the statistics go through memory.
 void lower_instance_norm(Builder& b, Call& call) {
   const Tensor x = b.use(call.operand("input"));
   if (x.rank() < 3) throw Refusal{"an instance_norm without spatial dimensions"};

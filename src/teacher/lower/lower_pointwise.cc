@@ -1,5 +1,5 @@
-// Pointwise operators: the expression column of the operator table, and the few operators whose
-// expression depends on their arguments.
+// Pointwise operators: those with an expression in the operator table, and a few whose expression
+// depends on their arguments.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -15,7 +15,7 @@ bool among(std::string_view name, const char* const (&names)[N]) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-// Exact on integers as written in the table (no division, no float literals).
+// The table's expressions of these are exact on integers: no division, no float literals.
 const char* const kIntegerOps[] = {"aten.add",
                                    "aten.sub",
                                    "aten.rsub",
@@ -56,8 +56,8 @@ Category category(DType dtype) {
   return is_floating(dtype) ? kReal : is_integral(dtype) ? kInteger : kBoolean;
 }
 
-// torch.result_type's rule for two priority classes; `lower` counts only where it is of a higher
-// category.
+// Returns what torch.result_type makes of two priority classes: `lower` counts only if it is of a
+// higher category.
 std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> lower) {
   if (!higher) return lower;
   if (!lower || category(*lower) <= category(*higher)) {
@@ -74,7 +74,7 @@ std::string hint(const std::string& op) {
   return name;
 }
 
-// torch.result_type over the tensors and numbers an operator computes with.
+// Returns torch.result_type of the tensors and numbers that an operator computes with.
 DType compute_type(const Call& call, const std::vector<std::string>& tensors,
                    const std::vector<std::string>& scalars) {
   std::optional<DType> with_dims, without, numbers;
@@ -123,7 +123,7 @@ void lower_table_expression(Builder& b, Call& call) {
   if (reg == DType::kFloat64) replace_all(expression, "tl.sqrt_rn", "tl.sqrt");
   if (!is_floating(reg)) replace_all(expression, ", propagate_nan=tl.PropagateNan.ALL", "");
 
-  // Comparisons and roundings jump, so they see values as PyTorch stores them.
+  // Comparisons and roundings have discontinuities, so they see values as PyTorch stores them.
   const bool jumps = result.dtype == DType::kBool || among(base, kJumps);
   std::vector<Tensor> operands;
   std::vector<DType> types;

@@ -24,7 +24,7 @@ Tensor centered_square_sum(Builder& b, const Tensor& t, const std::vector<int>& 
 
 namespace {
 
-// Of integers in int64, unless dtype= says otherwise; of anything else in the result's type.
+// Integers are summed in int64 unless dtype= says otherwise, anything else in the result's type.
 void lower_sum_or_product(Builder& b, Call& call) {
   const std::string base = call.base();
   const DType dtype = call.result_value().dtype;
@@ -94,8 +94,8 @@ void give_variance(Builder& b, Call& call, bool root, bool with_mean) {
   }
 }
 
-// amax, max, argmax and their mirror images. The position is the first one that holds the extremum;
-// NaN counts as the extremum. `place` is that of the value among the results.
+// Gives amax, max, argmax and their mirror images. The position is the first that holds the
+// extremum, and NaN counts as the extremum. The value is the result `place`.
 void give_extremum(Builder& b, Call& call, bool largest, bool with_index, bool index_only,
                    size_t place) {
   Tensor t = call.operand("self");
@@ -128,7 +128,7 @@ void give_extremum(Builder& b, Call& call, bool largest, bool with_index, bool i
   }
 }
 
-// (sum of |x|^p)^(1/p); the number of nonzeros for p = 0, an extremum for an infinite one.
+// Gives (sum of |x|^p)^(1/p): for p = 0 the number of nonzeros, for an infinite p an extremum.
 void give_vector_norm(Builder& b, Call& call, const std::string& order) {
   const Tensor t = b.cast("cast", call.operand("self"), call.result_value().dtype);
   const std::vector<int> dims = call.dims_argument("dim", t.rank());

@@ -32,7 +32,7 @@ int sampled(Builder& b, const Tensor& t, const std::vector<std::vector<Sample>>&
 
 namespace {
 
-// The elements and weights along one dimension, computed in fp32 (or fp64) as PyTorch does.
+// Returns the elements and weights along one dimension, computed in fp32 or fp64 as in PyTorch.
 std::vector<Sample> samples(Builder& b, const std::string& how, int64_t size, int64_t out,
                             AxisId axis, double given, bool align, DType type) {
   const bool wide = type == DType::kFloat64 && !how.starts_with("nearest");
@@ -54,7 +54,7 @@ std::vector<Sample> samples(Builder& b, const std::string& how, int64_t size, in
     std::vector<DType> types(operands.size(), real);
     return expression_node(b, hint, expression, std::move(operands), std::move(types), real);
   };
-  // Also for a single position: a number that is no literal, so that it can be converted.
+  // A single position is a tensor too, not a literal, so that it can be converted.
   const int place_of =
       axis >= 0 ? index_of(b, axis) : integer_node(b, "index", "tl.full((), 0, tl.int32)", {});
   auto element = [&](int node) {

@@ -1,6 +1,6 @@
-// Pooling and other windows. A small window is folded where it is asked for, in loops of constants,
-// and fuses like anything pointwise; where the place of its maximum is wanted, or where windows
-// are not alike, one read after the other is written out. A large one becomes axes of its own and a
+// Pooling and other windows. A small window is folded wherever its value is used, in loops of
+// constants, and fuses like a pointwise node. If the place of its maximum is wanted or windows are
+// not alike, its reads are written out one by one. A large window becomes separate axes and a
 // reduction over them.
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 namespace kw::teacher {
 namespace {
 
-// One dimension of a window. Regular ones start at out * stride - padding; adaptive ones at
-// floor(out * size / n) and end at ceil((out + 1) * size / n), as index nodes.
+// One dimension of a window. Regular windows start at out * stride - padding. Adaptive ones start
+// at floor(out * size / n) and end at ceil((out + 1) * size / n), which are index nodes.
 struct Window {
   int dim = 0;
   int64_t size = 1, out = 1;  // of the input's and the result's dimension
@@ -23,7 +23,7 @@ struct Window {
 
 constexpr int64_t kWrittenOut = 64;  // elements of a window
 
-// What a maximum starts from.
+// Returns what a maximum starts from.
 std::string lowest(DType type) {
   switch (type) {
     case DType::kInt64:
@@ -42,8 +42,8 @@ std::string lowest(DType type) {
   }
 }
 
-// What writing a node out counts as: a call of a function that takes a hundred instructions for
-// each element of a tile, as several.
+// Returns what writing a node out counts as. A call of a function with a hundred instructions for
+// each element of a tile counts as several.
 int64_t length_of(const Node& node) {
   constexpr std::array kLong = {"tl.sin(", "tl.cos(", "libdevice."};
   constexpr int64_t kCall = 16;
@@ -109,7 +109,7 @@ std::vector<Window> windows_of(Builder& b, Call& call, const Tensor& t, bool ada
   return out;
 }
 
-// Where element k of the window lies.
+// Returns where element k of the window lies.
 Position tap(Builder& b, const Window& w, int64_t k) {
   if (w.first < 0) return ranged(b, {{w.axis, w.stride}}, k * w.dilation - w.padding, w.size);
   Position position;
@@ -121,7 +121,7 @@ Position tap(Builder& b, const Window& w, int64_t k) {
   return position;
 }
 
-// The position in the plane of the pooled dimensions, row-major.
+// Returns the row-major position in the plane of the pooled dimensions.
 int plane_index(Builder& b, const std::vector<Window>& windows,
                 const std::vector<Position>& positions) {
   std::string text;
@@ -137,7 +137,7 @@ int plane_index(Builder& b, const std::vector<Window>& windows,
   return integer_node(b, "place", text, std::move(operands));
 }
 
-// The elements of each dimension's windows that exist for at least one result.
+// Returns the elements of each dimension's windows that exist for at least one result.
 std::vector<std::vector<Position>> taps_of(Builder& b, const std::vector<Window>& windows) {
   std::vector<std::vector<Position>> out;
   for (const Window& w : windows) {
@@ -152,8 +152,8 @@ std::vector<std::vector<Position>> taps_of(Builder& b, const std::vector<Window>
   return out;
 }
 
-// A maximum and its place while elements are compared one by one. As in PyTorch the first of equal
-// ones stays, and of several NaN the last.
+// A maximum and its place while elements are compared one by one. As in PyTorch, the first of equal
+// elements is kept, and the last of several NaN.
 struct Extremum {
   int best = -1, place = -1;  // nodes
   bool may_lack = false;      // some windows have had no element yet: their place is -1
@@ -232,7 +232,7 @@ Tensor unrolled(Builder& b, const Tensor& t, const std::vector<Window>& windows,
   return out;
 }
 
-// `t` without the dimensions `inner`, its last ones.
+// Returns `t` folded over its last dimensions, `inner`.
 Tensor fold_window(Builder& b, ReduceOp op, Tensor t, const std::vector<int>& inner) {
   Node node;
   node.kind = NodeKind::kWindow;
@@ -249,7 +249,8 @@ Tensor fold_window(Builder& b, ReduceOp op, Tensor t, const std::vector<int>& in
   return t;
 }
 
-// The window's elements along axes of their own: folded in loops of constants, or reduced.
+// Returns the pool over separate axes for a window's elements: folded in loops of constants, or
+// reduced.
 Tensor walked(Builder& b, const Tensor& t, const std::vector<Window>& windows, bool largest,
               Tensor* index, bool folded) {
   const DType type = register_type(t.dtype);
@@ -304,7 +305,8 @@ Tensor walked(Builder& b, const Tensor& t, const std::vector<Window>& windows, b
   return out;
 }
 
-// The sum of a window as its mean: by a number, or by how many elements it has where it stands.
+// Returns the sum of a window as its mean. The divisor is a number, or the number of elements that
+// the window has at its position.
 Tensor divided(Builder& b, Call& call, Tensor sum, const std::vector<Window>& windows) {
   const DType type = register_type(sum.dtype);
   int64_t constant = 1;
@@ -364,7 +366,7 @@ void pool(Builder& b, Call& call, Tensor t, const std::vector<Window>& windows, 
     inside = set_union(inside, b.axes().leaves(t.axes(w.dim)));
     single &= w.out == 1;
   }
-  // Every element of a window computes what stands before the pool again.
+  // Every element of a window computes again what comes before the pool.
   int64_t cost = 0;
   std::set<int> seen;
   std::vector<int> open = {t.node};
@@ -396,7 +398,7 @@ void pool(Builder& b, Call& call, Tensor t, const std::vector<Window>& windows, 
   call.set_result(0, std::move(out));
 }
 
-// im2col: every window as a column.
+// im2col gives every window as a column.
 void lower_im2col(Builder& b, Call& call) {
   const Tensor t = b.use(call.operand("self"));
   if (t.rank() < 3) throw Refusal{"an image of too few dimensions"};

@@ -145,7 +145,8 @@ void add_guard(Node& load, int guard) {
 int product_or_dot(Builder& b, Node product) {
   const Axes left = free_axes(b, product.operands[0]);
   const Axes right = free_axes(b, product.operands[1]);
-  if (!set_minus(left, right).empty() && !set_minus(right, left).empty()) return b.add_node(std::move(product));
+  if (!set_minus(left, right).empty() && !set_minus(right, left).empty())
+    return b.add_node(std::move(product));
   Node sum;
   sum.kind = NodeKind::kReduce;
   sum.reduce = ReduceOp::kSum;
