@@ -1,7 +1,6 @@
 // Convolutions and transposed convolutions of any rank are one node that joins an input and a
 // weight through windows. Input and weight are copied over separate axes first: the input's
 // positions are not those of the result, even if the same tensor is added to it.
-#include <algorithm>
 
 #include "teacher/lower/rules.h"
 

@@ -1,6 +1,4 @@
 // Samples at positions that a tensor holds (grid_sample), and the positions of an affine map.
-#include <cmath>
-
 #include "teacher/lower/sample.h"
 
 namespace kw::teacher {

@@ -1,8 +1,9 @@
 // Pointwise operators: those with an expression in the operator table, and a few whose expression
 // depends on their arguments.
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
+#include <iterator>
+#include <optional>
 
 #include "ops/operator.h"
 #include "teacher/lower/rules.h"

@@ -1,5 +1,4 @@
 // Reductions and the softmax family, by definition.
-#include <algorithm>
 #include <cmath>
 
 #include "teacher/lower/rules.h"

@@ -1,6 +1,7 @@
 // Resampling (interpolate): every result element is a weighted sum of elements near its position,
 // one dimension at a time.
-#include <cmath>
+
+#include <algorithm>
 
 #include "teacher/lower/sample.h"
 

@@ -104,8 +104,7 @@ void lower_split(Builder& b, Call& call) {
 constexpr LoweringRule kViewRules[] = {
     {"aten.alias.default", lower_identity},      {"aten.clone.default", lower_identity},
     {"aten.contiguous.default", lower_identity}, {"aten.detach.default", lower_identity},
-    {"aten.lift_fresh.default", lower_identity}, {"aten._to_copy.default", lower_conversion},
-    {"aten.to.dtype", lower_conversion},         {"aten._unsafe_view.default", lower_reshape},
+    {"aten._to_copy.default", lower_conversion}, {"aten._unsafe_view.default", lower_reshape},
     {"aten.flatten.using_ints", lower_reshape},  {"aten.reshape.default", lower_reshape},
     {"aten.squeeze.default", lower_reshape},     {"aten.squeeze.dim", lower_reshape},
     {"aten.squeeze.dims", lower_reshape},        {"aten.unflatten.int", lower_reshape},

@@ -4,6 +4,7 @@
 // reduction over them.
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "teacher/lower/rules.h"
 
