@@ -23,11 +23,11 @@ struct AxesText {
   // windows, which are loops of constants, and the positions that a convolution reads have no axis.
   // "flat": one loop over what lies densely in all tensors.
   std::string sizes;
-  // "; a0: [_, 1, 2, _], [3]; out0: [0, 2, 1, 3]; loops: [5, 26 * 3, 2], [64]": for each tensor
-  // that is read the dimension that moves with each axis ("~1": by an index that the kernel works
-  // out, as a window's), and for results that are not simply dense likewise; and, where some of
-  // these axes are walked as one loop, which, but for convolutions. Where axes are flat,
-  // "; a0: flat".
+  // "; a0: [_, 1, 2, _], [3]; out0: [0, 2, 1, 3]; loops: [5, 26 * 3, 2], [64]". For each tensor
+  // that is read, this is the dimension that moves with each axis; "~1" moves by an index that the
+  // kernel works out, such as a window's. Results that are not simply dense have the same. If some
+  // of these axes are walked as one loop, "loops" says which, except for convolutions. If axes are
+  // flat, this is "; a0: flat".
   std::string tensors;
 };
 AxesText axes_text(const Subject& subject, const std::string& family);

@@ -18,8 +18,9 @@ std::vector<Graph> levels(const Graph& graph);
 // Returns groups of outputs that have no computation in common.
 std::vector<Graph> independent_parts(const Graph& graph);
 
-// Whether a kernel of element-by-element stores may write this output right into the argument that
-// it replaces: the argument is read for nothing else, and each element where it is written.
+// Returns whether a kernel of element-by-element stores may write this output right into the
+// argument that it replaces. The argument must be read for nothing else, and each element where it
+// is written.
 bool stored_in_place(const Graph& graph, const Output& output);
 
 }  // namespace kw::teacher
