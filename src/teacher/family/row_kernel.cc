@@ -11,7 +11,7 @@ bool varies_with_any(const Node& node, const Axes& axes) {
 
 }  // namespace
 
-RowKernel::RowKernel(const Subject& subject, const Rows& rows, const std::string& how)
+RowKernel::RowKernel(const Subject& subject, const RowLoops& rows, const std::string& how)
     : subject_(subject),
       rows_(rows),
       graph_(subject.graph),

@@ -15,7 +15,7 @@ namespace kw::teacher {
 
 class RowKernel {
  public:
-  RowKernel(const Subject& subject, const Rows& rows, const std::string& how);
+  RowKernel(const Subject& subject, const RowLoops& rows, const std::string& how);
 
   void open_rows(const std::string& program);
   // Names the columns of the block that starts at `first`; those of whole rows if it is empty.
@@ -49,7 +49,7 @@ class RowKernel {
   std::vector<int> reductions(int level) const;
 
   const Subject& subject_;
-  const Rows& rows_;
+  const RowLoops& rows_;
   const Graph& graph_;
   KernelText kernel_;
   Body body_;

@@ -1,5 +1,5 @@
-// Graphs of kept loops by reduced loops, in which every reduction and every scan runs over the same
-// leaves: what the row schedules know of such a graph, and how a reduction or a scan is written in
+// Graphs of kept loops by reduced loops: every reduction and every scan runs over the same leaves.
+// This is what the row schedules know of such a graph, and how reductions and scans are written in
 // Triton. Everything here is a plain value or a pure function.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace kw::teacher {
 
-struct Rows {
+struct RowLoops {
   Axes kept, reduced;
   std::vector<Loop> rows, cols;
   // Walks over a row that must follow one another. The level of a reduction is 1 + that of the
@@ -36,13 +36,13 @@ struct Rows {
   int found_with(int reduction) const;
 };
 
-// Return reductions that are found in the walk of another one, with that one: Rows::located and
-// Rows::moments.
+// Return reductions that are found in the walk of another one, with that one: RowLoops::located and
+// RowLoops::moments.
 std::map<int, int> located_reductions(const Graph& graph);
 std::map<int, int> moment_reductions(const Graph& graph);
 
 // Fills `out`; returns false if the graph is not of this form.
-bool analyse_rows(const Subject& subject, Rows* out);
+bool analyse_rows(const Subject& subject, RowLoops* out);
 
 struct Tile {
   int64_t m = 1, n = 1;
@@ -57,6 +57,6 @@ std::string reduced_tile(const Node& node, const std::string& tile, KernelText& 
 std::string scanned_tile(const Node& node, const std::string& tile, KernelText& kernel);
 
 // Writes the schedule for few long rows, in which programs share a row (split_rows.cc).
-Written write_split(const Subject& subject, const Rows& rows, const Tile& tile, int64_t splits);
+Written write_split(const Subject& subject, const RowLoops& rows, const Tile& tile, int64_t splits);
 
 }  // namespace kw::teacher

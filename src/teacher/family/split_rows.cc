@@ -14,7 +14,7 @@ namespace {
 
 class SplitRows {
  public:
-  SplitRows(const Subject& subject, const Rows& rows, const Tile& tile, int64_t splits)
+  SplitRows(const Subject& subject, const RowLoops& rows, const Tile& tile, int64_t splits)
       : subject_(subject), rows_(rows), graph_(subject.graph), tile_(tile), splits_(splits) {}
 
   Written write() {
@@ -172,7 +172,7 @@ class SplitRows {
   }
 
   const Subject& subject_;
-  const Rows& rows_;
+  const RowLoops& rows_;
   const Graph& graph_;
   const Tile tile_;
   const int64_t splits_;
@@ -182,7 +182,8 @@ class SplitRows {
 
 }  // namespace
 
-Written write_split(const Subject& subject, const Rows& rows, const Tile& tile, int64_t splits) {
+Written write_split(const Subject& subject, const RowLoops& rows, const Tile& tile,
+                    int64_t splits) {
   return SplitRows(subject, rows, tile, splits).write();
 }
 
