@@ -23,7 +23,7 @@ FOLDERS = {
         "tools verl sft serve rl run data judge step",
         "supervised fine-tuning and reinforcement learning, the server of a model, export to verl",
     ),
-    "teacher": (". schedule lower family emit graph", "the built-in kernel writer: lowering, families, schedules, emission"),
+    "teacher": (". schedule lower nodes family emit graph", "the built-in kernel writer: lowering, families, schedules, emission"),
     "policy": (". chat", "policies that propose kernels: a chat endpoint, a served model, files, torch.compile"),
     "net": (".", "requests over HTTP and TLS"),
     "synth": (". draw sizes skeleton", "programs drawn at random, and other sizes of a model"),

@@ -1,5 +1,5 @@
-// A fragment as the graphs that its kernels are written from: one after another, each by a family
-// of its own. They mostly are one.
+// A fragment as the graphs that its kernels are written from, one after another, each by one
+// family. Mostly there is one graph.
 #pragma once
 
 #include <chrono>
@@ -23,9 +23,10 @@ struct Part {
 };
 
 // One way to take a fragment apart. Its most expensive part is written in several ways, the others
-// in their best, or, where that is inexact and the main part's is not, in their best exact one.
+// in their best. If that is inexact and the main part's is not, they are written in their best
+// exact one.
 struct Decomposition {
-  // Refusal where no family writes some part.
+  // Throws Refusal if no family writes some part.
   Decomposition(Graph graph, const Task& task, const DeviceProfile& profile,
                 const Knowledge& known);
 
@@ -39,11 +40,11 @@ struct Decomposition {
   double seconds() const;                           // likewise
 };
 
-// At least one; Refusal where there is none. `whole`: where the task is a program rather than a
-// fragment that a search has chosen, one more stores values between its steps, so that a program
-// can be written whose steps can, unless its results share memory. Which ones is decided one after
-// another, the largest first, by the estimates of what comes of it; from the deadline on the rest
-// is stored.
+// Returns at least one decomposition; Refusal if there is none. With `whole` the task is a program
+// rather than a fragment that a search has chosen. Then one more decomposition stores values
+// between steps, so that a program can be written if its steps can, unless its results share
+// memory. Values are decided on one after another, the largest first, by the estimates of the
+// result. After the deadline all others are stored.
 std::vector<Decomposition> decompositions_of(const Task& task, const DeviceProfile& profile,
                                              const Knowledge& known, bool whole,
                                              std::chrono::steady_clock::time_point deadline);

@@ -10,19 +10,20 @@
 
 namespace kw::teacher {
 
-// Refusal when the arguments or the result have a structure that is not written.
+// Throws Refusal if the arguments or the result have a structure that is not written.
 std::string module_text(const Task& task, const Graph& graph, const std::vector<Written>& written);
 
-// Statements that make the memory which a part's kernels store into.
+// Returns statements that make the memory which a part's kernels store into.
 std::vector<std::string> memory_texts(const Graph& part, const std::set<std::string>& in_place);
 
-// "linear, silu, mul": the steps of a fragment that a graph computes, for people; or "t3, t4, t6":
-// the values that its kernels have in registers and did not load, each with a line of its own.
+// Returns the steps of a fragment that a graph computes, for people: "linear, silu, mul". Or the
+// values that its kernels hold in registers and did not load, each on a separate line of the
+// kernel: "t3, t4, t6".
 std::string operator_list(const Program& program, const Graph& graph);
 std::string value_list(const Program& program, const Graph& graph, int first_name);
 
-// Gives what a graph computes, and the memory that holds it, the names of the fragment's values,
-// and kernels numbers, equal ones the same.
+// Gives the names of the fragment's values to what a graph computes and to the memory that holds
+// it, and numbers to kernels, equal ones the same.
 void name_values(const Program& program, int first_name, Graph& graph);
 void name_kernels(int first_name, std::vector<Written>& written);
 

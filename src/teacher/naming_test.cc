@@ -117,7 +117,7 @@ TEST_P(Named, KernelsAreTheSameButForNames) {
                            ->propose(task, profile(), 2, 0, kNoDeadline);
     ASSERT_EQ(plain.size(), named.size());
     for (size_t i = 0; i < plain.size(); ++i) {
-      // Two kernels may be one but for the names of their values. Imports stand in front.
+      // Two kernels may be one but for the names of their values. Imports come first.
       const auto a = functions_of(plain[i].source), b = functions_of(named[i].source);
       ASSERT_LE(a.size(), b.size());
       for (size_t k = 0; k + 1 < b.size() || (k < b.size() && a.size() == b.size()); ++k) {

@@ -37,7 +37,7 @@ struct PlannedLoops {
   }
 };
 
-// In the order of the results' dimensions; what they do not have stands in front.
+// Returns axes in the order of the results' dimensions; those that results lack come first.
 Axes as_in_results(const Graph& graph, const Axes& axes) {
   Axes out;
   for (const Output& output : graph.outputs) {
@@ -54,8 +54,8 @@ Axes as_in_results(const Graph& graph, const Axes& axes) {
   return out;
 }
 
-// Products and convolutions choose what their rows and columns are by themselves; the order of
-// merged_loops(), which hangs on which tensor is the largest, says nothing of it.
+// Products and convolutions choose their rows and columns. The order of merged_loops() says nothing
+// of that, because it depends on which tensor is the largest.
 bool has_own_order(const std::string& family) {
   return family == "matmul" || family == "convolution" || family == "stencil";
 }

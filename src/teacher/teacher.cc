@@ -24,8 +24,9 @@ void find_stored_in_place(const Graph& graph, const Part& part, const Choice& ch
   }
 }
 
-// The one whose next proposal is expected to be fastest, null at the end of all. The first of each
-// that may well win stands before further ones of the others, as estimates are rough.
+// Returns the decomposition whose next proposal is expected to be fastest, null at the end of all.
+// Estimates are rough, so the first proposal of each that may well win comes before further ones of
+// the others.
 Decomposition* next_of(std::vector<Decomposition>& ways) {
   Decomposition* best = nullptr;
   for (Decomposition& way : ways) {

@@ -1,6 +1,7 @@
-// The built-in kernel writer. Lowers a fragment to loops, lets each family list its schedules, and
-// writes the ones its roofline likes best. Deterministic: the answer depends on its options, the
-// fragment, the device profile, the count and, where it explores, the seed. Any thread.
+// The built-in kernel writer. It lowers a fragment to loops, lets each family list its schedules,
+// and writes those that its roofline model estimates to be fastest. It is deterministic: the answer
+// depends on its options, the fragment, the device profile, the count and, if it explores, the
+// seed. Any thread may use it.
 #pragma once
 
 #include <memory>
@@ -17,11 +18,11 @@ namespace kw {
 struct TeacherOptions {
   teacher::ScheduleTable schedules;  // of the device that is written for
   ScheduleMemory* memory = nullptr;  // borrowed; asked before `schedules`
-  // Share of each answer, at its end, that is drawn at random (by propose()'s seed) from the
-  // schedules beyond the best ones: for measurements that a model is to be fitted on.
+  // The last share of each answer is drawn at random (by propose()'s seed) from the schedules
+  // beyond the best ones. It is for measurements that a model is fitted on.
   double explore = 0;
-  // Tasks are programs, not fragments that a search has chosen: values may be stored between steps,
-  // so that a program is written whose steps can be, unless its results share memory.
+  // Tasks are programs, not fragments that a search has chosen. Values may be stored between steps,
+  // so that a program is written if its steps can be, unless its results share memory.
   bool whole = false;
   // Names as a task's text has them (task_text), for pairs that a model learns from: results of
   // steps are t<first_name>, t<first_name + 1>, ..., kernels k<first_name>, ... Without: variables
@@ -33,7 +34,7 @@ std::unique_ptr<Policy> make_teacher(const TeacherOptions& options = {});
 
 namespace teacher {
 
-// Why `task` is not written; empty when it is.
+// Returns why `task` is not written; empty if it is.
 std::string refusal(const Task& task, const DeviceProfile& profile);
 
 }  // namespace teacher

@@ -442,27 +442,27 @@ TEST(Parts, ScratchMemoryIsWrittenBeforeItIsRead) {
 
 // ---- Rows
 
-Rows rows_of(const Task& task) {
+RowLoops rows_of(const Task& task) {
   const Graph graph = lower(task);
   const AccessTable table = access_table(graph, task.forward);
   const DeviceProfile device = profile();
-  Rows rows;
+  RowLoops rows;
   EXPECT_TRUE(analyse_rows({graph, table, task.forward, device, ""}, &rows));
   return rows;
 }
 
 TEST(Rows, LevelsAreWalksAndStagesAreKernels) {
-  const Rows softmax = rows_of(softmax_task(8, 32));
+  const RowLoops softmax = rows_of(softmax_task(8, 32));
   EXPECT_EQ(softmax.levels, 2);
   EXPECT_EQ(softmax.stages, 2);
-  const Rows cumsum = rows_of(cumsum_task(8, 32));
+  const RowLoops cumsum = rows_of(cumsum_task(8, 32));
   EXPECT_EQ(cumsum.levels, 0);  // carried along
   EXPECT_EQ(cumsum.stages, 1);  // totals of the parts before
   EXPECT_EQ(cumsum.full_outputs.size(), 1u);
 }
 
 TEST(Rows, AnExtremumAndItsPositionAreFoundInOneWalk) {
-  const Rows rows = rows_of(argmax_task(8, 32));
+  const RowLoops rows = rows_of(argmax_task(8, 32));
   EXPECT_EQ(rows.located.size(), 1u);
   EXPECT_EQ(rows.levels, 1);
   EXPECT_EQ(rows.stages, 1);

@@ -1,6 +1,6 @@
 // The one emitter of expressions. A family says how each loop becomes an index and which masks
-// guard it; Body prints loads, pointwise expressions, casts and stores in those terms, each value
-// once per scope. So a prologue or an epilogue is written by the same code in every family.
+// guard it. Body prints loads, pointwise expressions, casts and stores in those terms, each value
+// once per scope. So the same code writes a prologue or an epilogue in every family.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace kw::teacher {
 
-// How a loop appears in the kernel: the text of its index and the tile dimensions it runs along
-// (bit d of `dims`; 0 for an index that is a scalar).
+// How a loop appears in the kernel: the text of its index, and the tile dimensions it runs along as
+// bits of `dims` (0 for a scalar index).
 struct Index {
   std::string text;
   unsigned dims = 0;
@@ -39,19 +39,19 @@ class Body {
   void assign(int node, const std::string& text) { scopes_.back().values[node] = text; }
   bool known(int node) const;
 
-  // Text of the node's value (a variable or a literal), printing whatever it still needs.
+  // Returns the text of the node's value (a variable or a literal), and prints what it still needs.
   std::string value(int node);
-  // The same, in the node's type in memory (operands of a dot).
+  // Returns the same in the node's type in memory (operands of a dot).
   std::string stored_value(int node, DType dtype);
   void store(int output);
-  // Printed for a reduction whose value is asked for; without it, that is a fault.
+  // Prints a reduction whose value is used; without this function, such a use is a fault.
   std::function<std::string(int)> on_reduce;
-  // The same for a scan; prints it and returns the variable that holds it.
+  // Does the same for a scan, and returns the variable that holds it.
   std::function<std::string(int)> on_scan;
-  // Index text of a store that varies with no loop (it must still be a block).
+  // The index of a store that varies with no loop, which must still be a block.
   std::string unit_index;
-  // Programs along these dimensions of a tile all compute what does not vary with them. Where the
-  // condition holds an argument may be overwritten, which the others still read.
+  // Programs along these dimensions of a tile all compute what does not vary with them. Only the
+  // program for which the condition holds may overwrite an argument, which the others still read.
   struct Repeated {
     unsigned along = 0;
     std::string condition;  // of one of them

@@ -8,7 +8,7 @@
 namespace kw::teacher {
 namespace {
 
-// Numbers in names count as numbers: a2 stands before a10.
+// Returns whether `a` comes before `b`. Numbers in names count as numbers: a2 comes before a10.
 bool before(const std::string& a, const std::string& b) {
   return strverscmp(a.c_str(), b.c_str()) < 0;
 }
@@ -132,7 +132,7 @@ std::string KernelText::text(const std::string& name) const {
   std::string out;
   if (!description_.empty()) out += "# " + description_ + "\n";
   out += "@triton.jit\n";
-  // One parameter list a line of at most 100 columns.
+  // Lines of the parameter list have at most 100 columns.
   std::string current = head;
   size_t at = 0;
   while (at < parameters.size()) {

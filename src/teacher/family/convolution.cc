@@ -30,7 +30,7 @@ struct Roles {
   bool operator==(const Roles&) const = default;
 };
 
-// What each axis of one convolution is; nothing where a part is missing on one side.
+// Returns what each axis of one convolution is; nothing if a part is missing on one side.
 std::optional<Roles> roles(const Graph& graph, const Node& node) {
   const Axes &x = graph.nodes[node.operands[0]].varies, &w = graph.nodes[node.operands[1]].varies;
   Axes in, kernel;

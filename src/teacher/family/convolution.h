@@ -1,6 +1,6 @@
-// Convolutions of a graph as the families see them, and their kernels: an implicit matrix product
-// (M = batch and positions of the result, N = output channels of a group, K = window and input
-// channels) and a direct sum. Owned by the choices that share it.
+// Convolutions of a graph as the families see them, and their kernels: a direct sum or an implicit
+// matrix product. There M is batch and positions of the result, N the output channels of a group,
+// K window and input channels. The choices that share a Convolution own it.
 #pragma once
 
 #include <optional>
@@ -26,20 +26,21 @@ struct Convolution {
   int64_t positions() const;  // of the result
 };
 
-// Nothing when the graph is no (single) convolution with pointwise operators around it.
+// Returns nothing if the graph is no (single) convolution with pointwise operators around it.
 std::optional<Convolution> find_convolution(const Subject& subject);
 
-// Shape class of its schedules (schedule.h).
+// Returns the shape class of its schedules (schedule.h).
 std::string convolution_class(const Subject& subject, const Convolution& conv);
 
-// Loops of one side in an order of its own: leaves as they are, nothing merged.
+// Returns each leaf as a loop, in the order given and without merging.
 std::vector<Loop> leaf_loops(const Graph& graph, const Axes& leaves);
-// Whether these nodes are all loads that walk the leaves, outermost first, as one loop.
+// Returns whether these nodes are all loads that walk the leaves, outermost first, as one loop.
 bool walk_as_one(const Subject& subject, const std::vector<int>& nodes, const Axes& leaves);
 std::string kernel_size_text(const Graph& graph, const ConvDim& dim);
-// "o0": what a kernel calls an index along spatial dimension `d`.
+// Returns what a kernel calls an index along spatial dimension `d`: "o0".
 std::string index_name(const char* base, int d);
-// "o0 * 2 - 1 + k0 * 3": the input position; `o` and `k` are "" or "0" where there is one only.
+// Returns the input position, "o0 * 2 - 1 + k0 * 3"; `o` and `k` are "" or "0" if there is one
+// only. A sum that starts with 0 keeps it, as in all texts so far.
 std::string window_position(const ConvDim& dim, const std::string& o, const std::string& k);
 
 // How a remainder class of a transposed dimension walks the kernel: positions k0, k0 + step, ...,

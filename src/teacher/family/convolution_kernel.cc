@@ -91,7 +91,7 @@ class ConvolutionKernel {
   }
 
  private:
-  // The kernel that adds up what the splits left.
+  // Returns the kernel that adds up what the splits left.
   KernelText joining() {
     const GemmTile tile = joining_tile(schedule_.tile);
     kernel_.describe(subject_.operators + ": sums of parts, and what follows.");
@@ -131,7 +131,7 @@ class ConvolutionKernel {
     return subject_.table.needs_int64() || std::max(inputs, sums) >= kLimit;
   }
 
-  // Rows of one phase along a dimension.
+  // Returns the rows of one phase along a dimension.
   std::string row_count(const ConvDim& dim) const {
     if (dim.out_size == 1) return "1";
     const std::string size = size_text(graph_, dim.out);
@@ -145,7 +145,7 @@ class ConvolutionKernel {
     return out;
   }
 
-  // Which tile this is, and what its rows and columns are.
+  // Prints which tile this is, and what its rows and columns are.
   void place(const GemmTile& tile) {
     place_tile(kernel_, shape_, tile);
     set_masks("m_mask", "n_mask");
@@ -153,37 +153,37 @@ class ConvolutionKernel {
     if (!conv_.group.empty()) body_.bind_flat(conv_.group, {"batch", 0}, "g");
     if (!conv_.filter.empty()) body_.bind_flat(conv_.filter, {"n", bit(n_dim_)}, "n");
     place_phase();
-    std::string rest = "m", mask;
+    Expr rest = "m";
+    std::string mask;
     for (int d = conv_.rank(); d-- > 0;) {
       const ConvDim& dim = conv_.dims[d];
       if (dim.out_size == 1) continue;
       const std::string o = index_name("o", d);
       const bool outermost = conv_.batch.empty() && first_moving() == d;
-      std::string text = rest;
+      Expr position = rest;
       if (!outermost) {
-        const std::string size = kernel_.scalar(index_name("rows_", d), row_count(dim));
-        text = rest + " % " + size;
-        rest += " // " + size;
+        const Expr size = kernel_.scalar(index_name("rows_", d), row_count(dim));
+        position = rest % size;
+        rest = rest / size;
       }
       const int64_t count = conv_.phased ? phase_of(dim).count : 1;
       if (count > 1) {
-        rows_[d] = text;
-        if (text != "m") text = "(" + text + ")";
-        text += " * " + std::to_string(count) + " + " + index_name("r", d);
+        rows_.insert_or_assign(d, position);
+        position = position.bracketed() * count + index_name("r", d);
         const std::string size = kernel_.scalar(index_name("out_", d), size_text(graph_, dim.out));
         mask += " & (" + o + " < " + size + ")";
       }
-      kernel_.line(o + " = " + text);
+      kernel_.line(o, position);
       body_.bind_flat(leaf_loops(graph_, dim.out), {o, bit(m_dim_)}, o);
     }
     if (!mask.empty()) kernel_.line("m_mask = m_mask" + mask);
     if (!conv_.batch.empty()) {
-      if (rest != "m") {
-        kernel_.line(kernel_.unique("b") + " = " + rest);
-        rest = "b";
+      batch_ = "m";
+      if (rest.text() != batch_) {
+        batch_ = "b";
+        kernel_.line(kernel_.unique(batch_), rest);
       }
-      batch_ = rest;
-      body_.bind_flat(conv_.batch, {rest, bit(m_dim_)}, "b");
+      body_.bind_flat(conv_.batch, {batch_, bit(m_dim_)}, "b");
     }
   }
 
@@ -194,22 +194,21 @@ class ConvolutionKernel {
     return -1;
   }
 
-  // The remainders of this program's positions; the kernel positions that meet an input position.
+  // Prints the remainders of this program's positions.
   void place_phase() {
     if (!conv_.phased) return;
     kernel_.line("phase = tl.program_id(1)");
-    std::string rest = "phase";
+    Expr rest = "phase";
     for (int d = conv_.rank(); d-- > 0;) {
       const int64_t count = phase_of(conv_.dims[d]).count;
       if (count == 1) continue;
-      const std::string n = std::to_string(count);
-      kernel_.line(index_name("r", d) + " = " + rest + " % " + n);
-      rest += " // " + n;
+      kernel_.line(index_name("r", d), rest % count);
+      rest = rest / count;
     }
   }
 
-  // Transposed: how many kernel positions each dimension has here, the first, and the input
-  // position that this one meets.
+  // Prints, for a transposed convolution, how many kernel positions each dimension has here, the
+  // first of them, and the input position that this one meets.
   void place_bases() {
     for (int d = 0; d < conv_.rank(); ++d) {
       const ConvDim& dim = conv_.dims[d];
@@ -237,13 +236,13 @@ class ConvolutionKernel {
       kernel_.line(index_name("taps", d) + " = " + taps);
       std::string base;
       if (rows_.contains(d)) {
-        // Whole strides divide by themselves: what is left to divide is the same for all rows.
+        // Whole strides are divided already. The rest of the quotient is the same for all rows.
         base = index_name("shift", d);
         if (start != "0") {
           base = "(" + base + " - " + start +
                  (dim.dilation > 1 ? " * " + std::to_string(dim.dilation) : "") + ")";
         }
-        base += " // " + std::to_string(dim.stride) + " + " + rows_[d];
+        base += " // " + std::to_string(dim.stride) + " + " + rows_.at(d).text();
       } else {
         base = window_position(dim, o, start);
         if (dim.stride > 1) base = "(" + base + ") // " + std::to_string(dim.stride);
@@ -264,7 +263,7 @@ class ConvolutionKernel {
 
   std::string channels() { return kernel_.scalar("C", total_text(graph_, conv_.channel)); }
 
-  // Masks of the sides that M and N are on; K takes the place of the other in tiles of operands.
+  // Sets masks of the sides that M and N are on. In tiles of operands K replaces one of them.
   void set_masks(const std::string& m_side, const std::string& n_side) {
     body_.set_mask(m_dim_, m_side);
     body_.set_mask(n_dim_, n_side);
@@ -288,17 +287,17 @@ class ConvolutionKernel {
       steps = steps == "1" ? "c_blocks" : steps + " * c_blocks";
     }
     open_walk(kernel_, "step", steps, "", schedule_.splits);
-    kernel_.line("tap = " + std::string(several ? "step // c_blocks" : "step"));
+    kernel_.line("tap", Expr("step") / (several ? "c_blocks" : "1"));
     kernel_.line("c = (" + std::string(several ? "step % c_blocks * BLOCK_K + " : "") +
                  "tl.arange(0, BLOCK_K))" + wide_);
-    std::string rest = "tap";
+    Expr rest = "tap";
     int outermost = 0;
     while (outermost + 1 < conv_.rank() && conv_.dims[outermost].kernel_size == 1) ++outermost;
     for (int d = conv_.rank(); d-- > 0;) {
       if (conv_.dims[d].kernel_size == 1) continue;
       const std::string t = index_name(transposed ? "tap" : "k", d);
-      kernel_.line(t + " = " + rest + (d == outermost ? "" : " % " + counts[d]));
-      rest += " // " + counts[d];
+      kernel_.line(t, d == outermost ? rest : rest % counts[d]);
+      rest = rest / counts[d];
     }
     std::vector<std::string> positions;
     for (int d = 0; d < conv_.rank(); ++d) positions.push_back(tap_position(d));
@@ -315,13 +314,10 @@ class ConvolutionKernel {
       return i;
     }
     const Phase phase = phase_of(dim);
-    auto scaled = [](const std::string& t, int64_t n) {
-      return n == 1 ? t : t + " * " + std::to_string(n);
-    };
-    if (dim.kernel_size == 1) return index_name("base", d);
-    const std::string t = index_name("tap", d);
-    kernel_.line(k + " = " + (first_[d] == "0" ? "" : first_[d] + " + ") + scaled(t, phase.step));
-    kernel_.line(i + " = " + index_name("base", d) + " - " + scaled(t, phase.back));
+    const Expr base = index_name("base", d), t = index_name("tap", d);
+    if (dim.kernel_size == 1) return base.text();
+    kernel_.line(k, first_[d] + t * phase.step);
+    kernel_.line(i, base - t * phase.back);
     return i;
   }
 
@@ -340,10 +336,10 @@ class ConvolutionKernel {
 
   // Names the parts of the flat index: kernel positions and the channel.
   void bind_row(const std::string& flat, const std::string& suffix, unsigned dims) {
-    std::string rest = flat;
-    auto take = [&](const std::string& name, const std::string& size, bool last) {
-      kernel_.line(name + " = " + rest + (last ? "" : " % " + size));
-      rest += " // " + size;
+    Expr rest = flat;
+    auto take = [&](const std::string& name, const Expr& size, bool last) {
+      kernel_.line(name, last ? rest : rest % size);
+      rest = rest / size;
     };
     const bool channels_inside = schedule_.kernel_first || conv_.channel.empty();
     if (!conv_.channel.empty() && channels_inside) {
@@ -361,7 +357,7 @@ class ConvolutionKernel {
     }
   }
 
-  // The parts of the flat index as the weight sees them: one loop where it lies in that order.
+  // Names the parts of the flat index for the weight: one loop if the weight is in that order.
   void bind_weight_row() {
     Axes row;
     for (const Loop& loop : conv_.channel)
@@ -473,8 +469,8 @@ class ConvolutionKernel {
     return out;
   }
 
-  // Where the window lies in the input, as a mask; empty when it always does. What varies with a
-  // position is guarded by the mask of that dimension.
+  // Returns the mask of where the window lies in the input; empty if it always does. The mask of a
+  // dimension guards what varies with a position along it.
   std::string inside_mask(const std::vector<std::string>& positions) {
     std::string out;
     for (int d = 0; d < conv_.rank(); ++d) {
@@ -490,7 +486,7 @@ class ConvolutionKernel {
     return out;
   }
 
-  // A load of its own masks gives a whole tile with 0 wherever the product must see 0.
+  // Returns whether a load with its masks gives a whole tile with 0 wherever the product needs 0.
   bool masked_load(int id) const {
     const Node& node = graph_.nodes[id];
     if (node.kind != NodeKind::kLoad || !node.operands.empty()) return false;
@@ -556,7 +552,7 @@ class ConvolutionKernel {
 
   std::string channel_index(const std::string& c) {
     if (conv_.group.empty()) return c;
-    return (conv_.channel.empty() ? "batch" : "batch * " + channels()) + " + " + c;
+    return (Expr("batch") * (conv_.channel.empty() ? "1" : channels()) + c).text();
   }
 
   std::string turned_weight(int index) {
@@ -606,7 +602,7 @@ class ConvolutionKernel {
   std::string wide_, batch_, flat_end_;
   std::map<int, bool> declared_;
   std::map<int, std::string> first_;  // transposed: the first kernel position
-  std::map<int, std::string> rows_;   // transposed: positions by strides
+  std::map<int, Expr> rows_;          // transposed: positions by strides
 };
 
 }  // namespace

@@ -8,8 +8,8 @@
 namespace kw::teacher {
 namespace {
 
-// A copy of one value: images of rows x columns of the scratch tensor. Rows are one image's, so
-// that their index is a plain range and loads along them are seen to be contiguous.
+// A copy of one value: images of rows x columns of the scratch tensor. The rows are those of one
+// image, so that their index is a plain range and Triton sees loads along them as contiguous.
 struct Turn {
   int node = -1;
   std::vector<Loop> images, rows, cols;

@@ -29,7 +29,7 @@ std::string access_class(const Subject& subject) {
   int count = 0;
   for (const Access& access : accesses) {
     if (access.kind == Access::Kind::kIndex) continue;
-    if (count++ > 0) continue;  // the largest stands first
+    if (count++ > 0) continue;  // the largest comes first
     const ValueId value = access.kind == Access::Kind::kStore
                               ? subject.graph.outputs[access.id].value
                               : subject.program.inputs[subject.graph.nodes[access.id].input];
@@ -67,7 +67,8 @@ double moved_bytes(const Subject& subject, const std::vector<Loop>& inner) {
     read += moved;
     size = std::max(size, static_cast<double>(access.reach + 1) * element);
   }
-  // What is read again (the elements of a window, a tensor and its transpose) is mostly in a cache.
+  // Data that is read again (elements of a window, a tensor and its transpose) is mostly in a
+  // cache.
   for (const auto& [input, traffic] : inputs) {
     const double once = std::min(traffic.first, traffic.second);
     out += once + 0.2 * (traffic.first - once);
@@ -110,7 +111,7 @@ double model_seconds(const Subject& subject, double bytes, double flop_seconds, 
   const double waves = static_cast<double>(programs) / (device.sms * per_sm);
   const double tail = waves <= 1 ? 1.0 : 1.0 + 0.3 * (std::ceil(waves) / waves - 1.0);
   const double work = std::max(bytes / (device.bytes_per_second * filled), flop_seconds / busy);
-  // A program costs some issue time whatever it does.
+  // Every program costs some issue time.
   const double dispatch = static_cast<double>(programs) * 250e-9 / (device.sms * per_sm);
   return device.launch_seconds + work * tail + dispatch;
 }

@@ -13,7 +13,7 @@
 
 namespace kw::teacher {
 
-// What is being written: all families see the same.
+// What is being written. All families see the same.
 struct Subject {
   const Graph& graph;
   const AccessTable& table;
@@ -43,13 +43,13 @@ struct Choice {
   int64_t programs = 1;
   std::function<Written()> write;
   std::string precision;  // of tensor cores, where a family offers several: "tf32", "tf32x3"
-  // What the family holds to decide which schedule is best: type, sizes by powers of two, layout.
-  // Equal for all choices of a subject; see schedule.h.
+  // What decides which schedule is best, as the family sees it: type, sizes by powers of two,
+  // layout. Equal for all choices of a subject; see schedule.h.
   std::string shape_class;
   double model_seconds = 0;  // the estimate before it was corrected
 };
 
-// Empty when the graph is not of this family.
+// Return nothing if the graph is not of this family.
 std::vector<Choice> pointwise_choices(const Subject& subject);
 std::vector<Choice> reduction_choices(const Subject& subject);
 std::vector<Choice> matmul_choices(const Subject& subject);
@@ -58,9 +58,9 @@ std::vector<Choice> stencil_choices(const Subject& subject);
 
 // ---- Shared by the families
 
-// A size's place in a shape class: "2^13" for 5793 to 11585.
+// Returns a size's place in a shape class: "2^13" for 5793 to 11585.
 std::string size_class(int64_t size);
-// Type of the largest access and how many there are: "float32 accesses=3".
+// Returns the type of the largest access and how many there are: "float32 accesses=3".
 std::string access_class(const Subject& subject);
 // Gives all choices the same class.
 std::vector<Choice> in_class(std::vector<Choice> choices, const std::string& shape_class);
@@ -68,14 +68,14 @@ std::vector<Choice> in_class(std::vector<Choice> choices, const std::string& sha
 int64_t cdiv(int64_t a, int64_t b);
 int64_t next_power_of_2(int64_t n);
 std::string host_cdiv(const std::string& n, int64_t block);  // "triton.cdiv(n_rows, 8)"
-// Bytes that cross the memory bus when the innermost loops of a tile are `inner`: an access that
-// strides through all of them fetches a whole sector for each element.
+// Returns the bytes that cross the memory bus if the innermost loops of a tile are `inner`. An
+// access that strides through all of them fetches a whole sector for each element.
 double moved_bytes(const Subject& subject, const std::vector<Loop>& inner);
-// Arithmetic of the pointwise and reduction nodes, and the rate it runs at.
+// The arithmetic of pointwise and reduction nodes, and the rate it runs at.
 double scalar_flops(const Subject& subject);
 double scalar_rate(const Subject& subject);
-// Roofline with the share of the machine that `programs` programs of `warps` warps can fill.
-// `bytes_per_program` is what one program has in flight.
+// Returns a roofline time with the share of the machine that `programs` programs of `warps` warps
+// can fill. `bytes_per_program` is what one program has in flight.
 double model_seconds(const Subject& subject, double bytes, double flop_seconds, int64_t programs,
                      int warps, double bytes_per_program);
 

@@ -1,10 +1,10 @@
 // Schedules of convolutions as implicit matrix products.
 //
-// fp32 convolutions are TF32 on a GPU by PyTorch's defaults, where cuDNN has a kernel for that;
-// where it takes another algorithm they are as exact as IEEE fp32. So both "tf32" and "tf32x3" are
-// offered and the verifier decides. Operands in TF32 are rounded as they are copied or loaded. TF32
-// tensor cores want channels contiguous in both operands: copies with channels innermost (turned)
-// cost a pass over memory and win it back.
+// By PyTorch's defaults fp32 convolutions are TF32 on a GPU if cuDNN has a kernel for that. If it
+// takes another algorithm, they are as exact as IEEE fp32. So this offers both "tf32" and "tf32x3",
+// and the verifier decides. Operands in TF32 are rounded as they are copied or loaded. TF32 tensor
+// cores want channels contiguous in both operands: copies with channels innermost (turned) cost a
+// pass over memory and win it back.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -131,7 +131,7 @@ class Model {
                               static_cast<double>(conv_.products.size()), peak, bytes);
     // A step waits for memory that few programs cannot hide.
     out = std::max(out, device.launch_seconds + static_cast<double>(own_steps) * 0.15e-6);
-    // Stored across the direction that results are contiguous in: a sector an element.
+    // A store across the direction in which results are contiguous takes a sector an element.
     if (layout_.result_by_positions != s.flipped && s.splits == 1) {
       out +=
           4 * results() * static_cast<double>(dtype_bytes(conv_.operand)) / device.bytes_per_second;
@@ -176,7 +176,7 @@ class Model {
   int64_t rows_ = 1, phases_ = 1;
 };
 
-// Ways to walk K and to lay out operands that may pay.
+// Returns ways to walk K and to lay out operands that may pay.
 std::vector<ConvSchedule> forms(const Convolution& conv, const Model& model) {
   const Layout& layout = model.layout();
   const bool many = total_size(conv.channel) >= 8;
@@ -264,7 +264,7 @@ std::vector<Choice> convolution_choices(const Subject& subject) {
           s.splits = splits;
           s.flipped = false;
           add(s);
-          // Tensor cores of whole warp groups want 64 of what stands first.
+          // Tensor cores of whole warp groups want 64 along the first side.
           s.flipped = model.layout().result_by_positions;
           if (s.flipped && s.tile.n >= 64) add(s);
         }

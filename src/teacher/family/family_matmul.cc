@@ -1,14 +1,13 @@
-// Matrix products: a tile of the result in registers, operands walked along the contracted loops,
-// any pointwise prologue on the operands and any pointwise epilogue on the product. Several
-// products over the same loops share one walk (two projections of one input and their gate).
-// Reductions over columns (softmax, norms) follow in the same kernel where a tile holds whole rows;
-// where it does not, the kernel leaves what each tile finds to those behind it (two_stages.h).
-// Where there are few tiles, programs share one: each walks a part of the contracted loops, and a
-// second kernel adds the parts up and goes on with what follows. Where there are many, programs may
-// stay and walk several tiles.
+// Matrix products: a tile of the result is in registers, and operands are walked along the
+// contracted loops. Operands may have any pointwise prologue, the product any pointwise epilogue.
+// Several products over the same loops share one walk (two projections of one input and their
+// gate). Reductions over columns (softmax, norms) follow in the same kernel if a tile holds whole
+// rows. Otherwise the kernel leaves what each tile finds to later kernels (two_stages.h). With few
+// tiles, programs share one: each walks a part of the contracted loops, and a second kernel adds
+// the parts up and goes on with what follows. With many, programs may stay and walk several tiles.
 //
-// Operands that are plain matrices in memory can be fetched by the tensor memory accelerator (TMA,
-// sm_90 on), which needs no addresses and no masks of a program: what lies outside reads as zero.
+// The tensor memory accelerator (TMA, from sm_90 on) can fetch operands that are plain matrices in
+// memory. It needs no addresses and no masks of a program: elements outside read as zero.
 //
 // fp32 operands are multiplied as three TF32 products ("tf32x3"), which is as accurate as IEEE
 // fp32; half types go to the tensor cores as they are and accumulate in fp32.
@@ -39,7 +38,7 @@ struct Product {
   bool parts = false;       // over those of a tile: Graph::part
 };
 
-// Results are of the product's size, or of one column where there are reductions.
+// Results are of the product's size, or of one column if there are reductions.
 // In the first of two stages all are of one column for each tile.
 bool outputs_fit(const Graph& graph, Product* out) {
   const Product& product = *out;
@@ -62,7 +61,7 @@ bool outputs_fit(const Graph& graph, Product* out) {
 int left_of(const Node& product, bool exchanged) { return product.operands[exchanged ? 1 : 0]; }
 int right_of(const Node& product, bool exchanged) { return product.operands[exchanged ? 0 : 1]; }
 
-// Adds the product of node `id`; false when it does not run over the loops of those before.
+// Adds the product of node `id`; returns false if it does not run over the loops of those before.
 bool add_product(const Graph& graph, int id, Product* out) {
   const Node& node = graph.nodes[id];
   if (node.dtype != DType::kFloat32) return false;
@@ -100,7 +99,7 @@ bool reduces_left(const Graph& graph) {
   return false;
 }
 
-// Fills `out`; false when the graph is not of this family.
+// Fills `out`; returns false if the graph is not of this family.
 bool analyse(const Subject& subject, Product* out) {
   const Graph& graph = subject.graph;
   std::vector<bool> after(graph.nodes.size(), false);  // depends on a product or a reduction
@@ -258,7 +257,7 @@ class ProductKernel {
   }
 
  private:
-  // The kernel that adds up what the splits left.
+  // Returns the kernel that adds up what the splits left.
   KernelText joining() {
     GemmTile tile = joining_tile(tile_);
     if (product_.whole_rows) tile.n = tile_.n, tile.m = 16;
@@ -397,8 +396,8 @@ class ProductKernel {
 
 // ---- Schedules
 
-// The tile cut to the problem, so that small ones do not multiply zeros, and widened to whole rows
-// where they are wanted.
+// Returns the tile cut to the problem, so that small problems do not multiply zeros, and widened to
+// whole rows if these are wanted.
 GemmTile clipped(GemmTile tile, const Product& product) {
   tile.m = clipped_block(tile.m, total_size(product.m));
   tile.n = clipped_block(tile.n, total_size(product.n));
@@ -409,8 +408,8 @@ GemmTile clipped(GemmTile tile, const Product& product) {
   return tile;
 }
 
-// Accumulators and shared memory that a program has. tf32x3 multiplies two parts of each operand:
-// those of a left operand that is as loaded stay in registers.
+// Returns whether a program's accumulators and shared memory fit. tf32x3 multiplies two parts of
+// each operand; those of a left operand that is a plain load stay in registers.
 bool fits(const Subject& subject, const Product& product, const GemmTile& tile) {
   const bool full = product.operand == DType::kFloat32;
   const bool loaded = std::all_of(product.left.begin(), product.left.end(),
@@ -434,9 +433,9 @@ int64_t program_count(const Product& product, const GemmTile& tile) {
          cdiv(total_size(product.n), tile.n);
 }
 
-// How much busier the tensor cores are where the TMA fetches their operands, and where a program
-// stays for the next tile: for half types from the table in docs/schedules.md; for three TF32
-// products, which keep them busy anyway, a guess.
+// Returns how much busier the tensor cores are if the TMA fetches their operands, and if a program
+// stays for the next tile. For half types this is from the table in docs/schedules.md. For three
+// TF32 products, which keep the tensor cores busy anyway, it is a guess.
 double keeping_busy(const Product& product, const Plan& plan) {
   if (!plan.bulk) return 1;
   if (product.operand == DType::kFloat32) return 1.05;
@@ -479,8 +478,8 @@ std::string product_class(const Subject& subject, const Product& product) {
   return out;
 }
 
-// Whether the TMA has something to fetch for tiles of this size, and enough for the descriptors to
-// pay: they cost the host some microseconds a launch.
+// Returns whether the TMA has something to fetch for tiles of this size, and enough for descriptors
+// to pay: they cost the host some microseconds a launch.
 bool has_bulk(const Subject& subject, const Product& product, const GemmTile& tile) {
   constexpr double kWorthIt = 20e-6;  // seconds
   if (!subject.profile.has_tma() || seconds(subject, product, {tile}) < kWorthIt) return false;
@@ -492,7 +491,7 @@ bool has_bulk(const Subject& subject, const Product& product, const GemmTile& ti
   return any(product.left, product.m) || any(product.right, product.n);
 }
 
-// "TMA persistent SPLITS=2 ": what stands before the blocks.
+// Returns what comes before the blocks in the tiling's text: "TMA persistent SPLITS=2 ".
 std::string kind_name(const Plan& plan) {
   std::string out = plan.bulk ? "TMA " : "";
   if (plan.visit == Visit::kPersistent) out += "persistent ";

@@ -65,7 +65,7 @@ TEST(Fetching, NotWhereTheHardwareCannotRead) {
   }
 }
 
-// Matrices of a batch that stand apart are no single matrix.
+// Matrices of a batch with gaps between them are no single matrix.
 TEST(Fetching, BatchesMustFollowEachOther) {
   for (int64_t gap : {0, 8}) {
     FragmentBuilder b;

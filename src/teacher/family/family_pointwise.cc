@@ -74,11 +74,11 @@ Written write_tile(const Subject& subject, const std::vector<Loop>& rows,
   return {{std::move(kernel)}, {}};
 }
 
-// Whether neighbouring results read places apart, or runs that start anywhere, as windows do. A
-// thread that holds several neighbours for one wide store then loads them one by one, and each load
-// of a warp touches as many more sectors: on an H200, pooling with four elements a thread took up
-// to 1.8 times as long as with one or two (bench/h200/families.json). What is enlarged reads some
-// elements for several results.
+// Returns whether neighbouring results read places apart, or runs that start anywhere, as windows
+// do. A thread that holds several neighbours for one wide store then loads them one by one, and
+// each load of a warp touches as many more sectors. On an H200, pooling with four elements a thread
+// took up to 1.8 times as long as with one or two (bench/h200/families.json). An enlarged image
+// reads some elements for several results.
 bool reads_apart(const Subject& subject, const Loop& inner, int64_t results) {
   constexpr int64_t kVector = 4;
   const Axes windows = window_axes(subject.graph);
@@ -126,7 +126,7 @@ void add_flat(const Subject& subject, const std::vector<Loop>& loops, std::vecto
 }
 
 void add_tiles(const Subject& subject, const std::vector<Loop>& loops, std::vector<Choice>& out) {
-  // Columns are the innermost loop of the largest access; rows end in a loop that some other access
+  // Columns are the innermost loop of the largest access. Rows end in a loop that some other access
   // walks with unit stride, so that both sides of a transposition are coalesced.
   const std::vector<Loop> cols = {loops.back()};
   std::vector<Loop> rows(loops.begin(), loops.end() - 1);
@@ -176,7 +176,7 @@ void add_tiles(const Subject& subject, const std::vector<Loop>& loops, std::vect
   }
 }
 
-// Whether some access is contiguous along another loop than the innermost.
+// Returns whether some access is contiguous along another loop than the innermost.
 bool walks_apart(const Subject& subject, const std::vector<Loop>& loops) {
   for (const Access& access : subject.table.accesses) {
     for (size_t i = 0; i + 1 < loops.size(); ++i) {

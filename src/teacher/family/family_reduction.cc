@@ -1,10 +1,11 @@
 // Reductions, scans and normalisations: kept loops by reduced loops.
 //
-//   persistent  a program holds whole rows in registers; each value is loaded once
-//   looped      rows are walked in blocks, once for each level of reductions that depend on one
-//               another and once more to write results of full size; scans are carried along
-//   online      the same for softmax, with maximum and sum of exponentials found in one walk
-//   split       for few long rows: programs take a part of a row each (split_rows.cc)
+//   persistent  A program holds whole rows in registers, and each value is loaded once.
+//   looped      Rows are walked in blocks: once for each level of reductions that depend on one
+//               another, and once more to write results of full size. Scans are carried along.
+//   online      Softmax is written like this, with maximum and sum of exponentials found in one
+//               walk.
+//   split       For few long rows, each program takes a part of a row (split_rows.cc).
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -14,7 +15,7 @@
 namespace kw::teacher {
 namespace {
 
-Written write_persistent(const Subject& subject, const Rows& rows, const Tile& tile) {
+Written write_persistent(const Subject& subject, const RowLoops& rows, const Tile& tile) {
   RowKernel k(subject, rows, "whole rows in registers.");
   k.kernel_.constexpr_parameter("BLOCK_M", std::to_string(tile.m));
   k.kernel_.constexpr_parameter("BLOCK_N", "triton.next_power_of_2(" + k.n_cols_ + ")");
@@ -25,7 +26,7 @@ Written write_persistent(const Subject& subject, const Rows& rows, const Tile& t
   return {{std::move(k.kernel_)}, {}};
 }
 
-Written write_looped(const Subject& subject, const Rows& rows, const Tile& tile) {
+Written write_looped(const Subject& subject, const RowLoops& rows, const Tile& tile) {
   RowKernel k(subject, rows, "rows walked in blocks.");
   k.kernel_.constexpr_parameter("BLOCK_M", std::to_string(tile.m));
   k.kernel_.constexpr_parameter("BLOCK_N", std::to_string(tile.n));
@@ -45,7 +46,7 @@ struct OnlinePair {
   int max = -1, sum = -1;
 };
 
-OnlinePair online_pair(const Graph& graph, const Rows& rows) {
+OnlinePair online_pair(const Graph& graph, const RowLoops& rows) {
   OnlinePair pair;
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
@@ -68,7 +69,7 @@ OnlinePair online_pair(const Graph& graph, const Rows& rows) {
 }
 
 // The running maximum starts at the lowest finite number, so that a difference of two is never NaN.
-Written write_online(const Subject& subject, const Rows& rows, const Tile& tile) {
+Written write_online(const Subject& subject, const RowLoops& rows, const Tile& tile) {
   const Graph& graph = subject.graph;
   const OnlinePair pair = online_pair(graph, rows);
   RowKernel k(subject, rows, "rows walked in blocks, maximum and sum at once.");
@@ -107,14 +108,14 @@ std::string tiling(const char* structure, const Tile& tile) {
 }
 
 // Loops whose neighbours a tile loads together.
-std::vector<Loop> tile_loops(const Rows& rows, const Tile& tile) {
+std::vector<Loop> tile_loops(const RowLoops& rows, const Tile& tile) {
   std::vector<Loop> out = {rows.cols.back()};
   if (tile.m >= 8 && !rows.rows.empty()) out.push_back(rows.rows.back());
   if (tile.n < 8 && rows.cols.back().size >= 8) out.erase(out.begin());
   return out;
 }
 
-double flop_seconds(const Subject& subject, const Rows& rows, const Tile& tile, int64_t cols) {
+double flop_seconds(const Subject& subject, const RowLoops& rows, const Tile& tile, int64_t cols) {
   const double padding = static_cast<double>(cdiv(cols, tile.n) * tile.n) /
                          static_cast<double>(cols) *
                          static_cast<double>(cdiv(total_size(rows.rows), tile.m) * tile.m) /
@@ -122,7 +123,7 @@ double flop_seconds(const Subject& subject, const Rows& rows, const Tile& tile, 
   return padding * scalar_flops(subject) / scalar_rate(subject);
 }
 
-void add_persistent(const Subject& subject, const std::shared_ptr<Rows>& rows,
+void add_persistent(const Subject& subject, const std::shared_ptr<RowLoops>& rows,
                     std::vector<Choice>& out) {
   const int64_t n_rows = total_size(rows->rows), n_cols = total_size(rows->cols);
   const int64_t padded = next_power_of_2(n_cols);
@@ -155,7 +156,7 @@ void add_persistent(const Subject& subject, const std::shared_ptr<Rows>& rows,
 }
 
 // Blocks of a scan follow one another: each waits for its loads and for the tree over its columns.
-double carried_seconds(const Subject& subject, const Rows& rows, const Tile& tile, int64_t cols,
+double carried_seconds(const Subject& subject, const RowLoops& rows, const Tile& tile, int64_t cols,
                        int64_t programs) {
   constexpr double kStep = 1.2e-6;
   const double resident = subject.profile.sms * std::clamp(48.0 / tile.warps, 1.0, 16.0);
@@ -164,7 +165,7 @@ double carried_seconds(const Subject& subject, const Rows& rows, const Tile& til
 }
 
 // `once` is what a walk over all moves, of which later walks move the share `again`.
-void add_split(const Subject& subject, const std::shared_ptr<Rows>& rows, const Tile& tile,
+void add_split(const Subject& subject, const std::shared_ptr<RowLoops>& rows, const Tile& tile,
                double once, double again, double flops, std::vector<Choice>& out) {
   const int64_t n_rows = total_size(rows->rows), n_cols = total_size(rows->cols);
   const int64_t programs = cdiv(n_rows, tile.m);
@@ -194,7 +195,7 @@ void add_split(const Subject& subject, const std::shared_ptr<Rows>& rows, const 
   }
 }
 
-void add_looped(const Subject& subject, const std::shared_ptr<Rows>& rows,
+void add_looped(const Subject& subject, const std::shared_ptr<RowLoops>& rows,
                 std::vector<Choice>& out) {
   const int64_t n_rows = total_size(rows->rows), n_cols = total_size(rows->cols);
   const bool online = online_pair(subject.graph, *rows).max >= 0;
@@ -242,7 +243,7 @@ void add_looped(const Subject& subject, const std::shared_ptr<Rows>& rows,
   }
 }
 
-std::string row_class(const Subject& subject, const Rows& rows) {
+std::string row_class(const Subject& subject, const RowLoops& rows) {
   std::string out = access_class(subject) + " rows=" + size_class(total_size(rows.rows)) +
                     " cols=" + size_class(total_size(rows.cols)) +
                     " levels=" + std::to_string(rows.levels);
@@ -255,7 +256,7 @@ std::string row_class(const Subject& subject, const Rows& rows) {
 }  // namespace
 
 std::vector<Choice> reduction_choices(const Subject& subject) {
-  auto rows = std::make_shared<Rows>();
+  auto rows = std::make_shared<RowLoops>();
   if (!analyse_rows(subject, rows.get())) return {};
   if (total_size(rows->rows) >= int64_t{1} << 31) return {};
   std::vector<Choice> out;

@@ -55,10 +55,9 @@ double spread(const Access& access, const std::vector<Loop>& columns, int64_t st
   return static_cast<double>(std::clamp<int64_t>(std::abs(found->stride) * step, 1, 8));
 }
 
-// Loads of an operand through the L1 cache run at some 40 bytes a clock and SM where neighbours
-// read neighbours. What stands before the convolution is computed at each position of the window,
-// and it has to be worked out where that is; weights that are read for each input channel serve
-// what a thread holds.
+// Loads of an operand through the L1 cache run at some 40 bytes a clock and SM if neighbours read
+// neighbours. What comes before the convolution is computed at each position of the window, after
+// the position itself. Weights that are read for each input channel serve all results of a thread.
 double stencil_seconds(const Subject& subject, const Convolution& conv, int64_t programs,
                        const StencilSchedule& s, const PlaceWork& work) {
   const DeviceProfile& device = subject.profile;

@@ -46,11 +46,9 @@ TileStart place_tile(KernelText& kernel, const GemmShape& shape, const GemmTile&
   const bool several_m = shape.rows > tile.m, several_n = shape.columns > tile.n;
   const bool batched = !shape.batches.empty(), loops = visit != Visit::kOne;
   const std::string wide = shape.wide ? ".to(tl.int64)" : "";
-  // The number of tiles, of a matrix and of all; empty for one.
-  std::string tiles = several_m && several_n ? "(tiles_m * tiles_n)"
-                      : several_m            ? "tiles_m"
-                      : several_n            ? "tiles_n"
-                                             : "";
+  const Expr tiles_m = several_m ? "tiles_m" : "1", tiles_n = several_n ? "tiles_n" : "1";
+  const Expr tiles = (tiles_m * tiles_n).bracketed();  // of one matrix
+  const bool several = several_m || several_n;
   if (several_m && (several_n || batched || loops)) {
     kernel.line("tiles_m = tl.cdiv(" + m + ", BLOCK_M)");
   }
@@ -59,42 +57,37 @@ TileStart place_tile(KernelText& kernel, const GemmShape& shape, const GemmTile&
   }
   const std::string program = batched ? kernel.unique("program") : "pid";
   if (loops) {
-    std::string all = batched ? kernel.scalar("batches", shape.batches) : tiles.empty() ? "1" : "";
-    if (!tiles.empty()) all += (all.empty() ? "" : " * ") + tiles;
+    const Expr batches = batched ? kernel.scalar("batches", shape.batches) : "1";
     const bool flat = visit == Visit::kFlattened;
     kernel.open("for " + program + " in " + (flat ? "tl.range" : "range") + "(tl.program_id(0), " +
-                all + ", tl.num_programs(0)" + (flat ? ", flatten=True):" : "):"));
-  } else if (batched || !tiles.empty()) {
-    kernel.line(program + " = tl.program_id(0)");
+                (batches * tiles).text() + ", tl.num_programs(0)" +
+                (flat ? ", flatten=True):" : "):"));
+  } else if (batched || several) {
+    kernel.line(program, "tl.program_id(0)");
   }
-  if (batched && tiles.empty()) kernel.line("batch = " + program + wide);
-  if (batched && !tiles.empty()) {
-    kernel.line("batch = (" + program + " // " + tiles + ")" + wide);
-    kernel.line("pid = " + program + " % " + tiles);
-  }
-  TileStart start = {several_m ? "pid" : "", several_n ? "pid" : ""};
+  if (batched) kernel.line("batch", (Expr(program) / tiles).bracketed().with(wide));
+  if (batched && several) kernel.line("pid", Expr(program) % tiles);
+  Expr tile_m = several_m ? "pid" : "0", tile_n = several_n ? "pid" : "0";
   if (several_m && several_n) {
     kernel.constexpr_parameter("GROUP_M", "8");
-    kernel.line("first_m = pid // (GROUP_M * tiles_n) * GROUP_M");
-    kernel.line("group_m = tl.minimum(tiles_m - first_m, GROUP_M)");
-    kernel.line("tile_m = first_m + pid % (GROUP_M * tiles_n) % group_m");
-    kernel.line("tile_n = pid % (GROUP_M * tiles_n) // group_m");
-    start = {"tile_m", "tile_n"};
+    const Expr pid = "pid", group_of_tiles = Expr("GROUP_M") * tiles_n;
+    kernel.line("first_m", pid / group_of_tiles * "GROUP_M");
+    kernel.line("group_m", "tl.minimum(tiles_m - first_m, GROUP_M)");
+    kernel.line("tile_m", "first_m" + pid % group_of_tiles % "group_m");
+    kernel.line("tile_n", pid % group_of_tiles / "group_m");
+    tile_m = "tile_m", tile_n = "tile_n";
   }
-  start.tile_n = start.n.empty() ? "0" : start.n;
-  auto side = [&](const std::string& name, std::string* at, const std::string& block,
+  auto side = [&](const std::string& name, const Expr& tile, const std::string& block,
                   const std::string& across) {
-    const std::string range = "tl.arange(0, " + block + ")";
-    if (at->empty()) {
-      kernel.line(name + " = " + range + wide + across);
-      *at = "0";
-      return;
-    }
-    kernel.line(name + " = (" + *at + wide + " * " + block + " + " + range + ")" + across);
-    *at += " * " + block;
+    const Expr range = "tl.arange(0, " + block + ")";
+    const Expr index = tile.is(0) ? range.with(wide) : tile.with(wide) * block + range;
+    kernel.line(name, index.with(across));
+    return (tile * block).text();
   };
-  side("m", &start.m, "BLOCK_M", shape.flipped ? "[None, :]" : "[:, None]");
-  side("n", &start.n, "BLOCK_N", shape.flipped ? "[:, None]" : "[None, :]");
+  TileStart start;
+  start.m = side("m", tile_m, "BLOCK_M", shape.flipped ? "[None, :]" : "[:, None]");
+  start.n = side("n", tile_n, "BLOCK_N", shape.flipped ? "[:, None]" : "[None, :]");
+  start.tile_n = tile_n.text();
   kernel.line("m_mask = m < " + m);
   kernel.line("n_mask = n < " + n);
   return start;
@@ -110,31 +103,30 @@ std::string tile_grid(KernelText& kernel, const GemmShape& shape, const GemmTile
 
 namespace {
 
-// Offset of the tile in the partial sums of one split, of which there are `count` elements.
-std::string partial_offset(KernelText& kernel, const GemmShape& shape) {
+// Returns the offset of the tile in the partial sums of one split.
+Expr partial_offset(KernelText& kernel, const GemmShape& shape) {
   const std::string m = kernel.size("M", shape.m), n = kernel.size("N", shape.n);
   const std::string outer = shape.flipped ? "n" : "m", inner = shape.flipped ? "m" : "n";
-  const std::string row =
-      shape.batches.empty() ? outer : "(batch * " + (shape.flipped ? n : m) + " + " + outer + ")";
-  return row + " * " + (shape.flipped ? m : n) + " + " + inner;
+  const Expr matrix = shape.batches.empty() ? Expr(0) : Expr("batch") * (shape.flipped ? n : m);
+  return (matrix + outer) * (shape.flipped ? m : n) + inner;
 }
 
-std::string partial_count(KernelText& kernel, const GemmShape& shape) {
-  const std::string m = kernel.size("M", shape.m), n = kernel.size("N", shape.n);
-  const std::string one = m + " * " + n;
-  if (shape.batches.empty()) return one;
-  return kernel.scalar("batches", shape.batches) + " * " + one;
-}
-
-std::string partial_pointer(KernelText& kernel, int index) {
+// Returns the address of the tile in the partial sums `index` of a split.
+std::string partial_address(KernelText& kernel, const GemmShape& shape, int index,
+                            const Expr& split) {
   const std::string name = "partial" + std::to_string(index);
-  return kernel.pointer(name + "_ptr", name);
+  const std::string pointer = kernel.pointer(name + "_ptr", name);
+  const std::string m = kernel.size("M", shape.m), n = kernel.size("N", shape.n);
+  Expr first = split;
+  if (!shape.batches.empty()) first = first * kernel.scalar("batches", shape.batches);
+  return (pointer + first * m * n + partial_offset(kernel, shape)).text();
 }
 
 }  // namespace
 
 void open_walk(KernelText& kernel, const std::string& variable, const std::string& end,
                const std::string& step, int splits) {
+  const Expr each = step.empty() ? "1" : step;
   const std::string by = step.empty() ? "" : ", " + step;
   if (splits == 1) {
     kernel.open("for " + variable + " in range(0, " + end + by + "):");
@@ -143,17 +135,16 @@ void open_walk(KernelText& kernel, const std::string& variable, const std::strin
   const std::string steps = kernel.unique("steps"), first = kernel.unique("first");
   const std::string last = kernel.unique("last");
   const std::string blocks = step.empty() ? end : "tl.cdiv(" + end + ", " + step + ")";
-  const std::string each = step.empty() ? "" : " * " + step;
-  kernel.line(steps + " = tl.cdiv(" + blocks + ", " + std::to_string(splits) + ")");
-  kernel.line(first + " = tl.program_id(1) * " + steps);
-  kernel.line(last + " = tl.minimum(" + first + " + " + steps + ", " + blocks + ")");
-  kernel.open("for " + variable + " in range(" + first + each + ", " + last + each + by + "):");
+  kernel.line(steps, "tl.cdiv(" + blocks + ", " + std::to_string(splits) + ")");
+  kernel.line(first, Expr("tl.program_id(1)") * steps);
+  kernel.line(last, "tl.minimum(" + (Expr(first) + steps).text() + ", " + blocks + ")");
+  kernel.open("for " + variable + " in range(" + (first * each).text() + ", " +
+              (last * each).text() + by + "):");
 }
 
 void store_partial(KernelText& kernel, const GemmShape& shape, int index, const std::string& sum) {
-  const std::string wide = shape.wide ? ".to(tl.int64)" : "";
-  kernel.line("tl.store(" + partial_pointer(kernel, index) + " + tl.program_id(1)" + wide + " * " +
-              partial_count(kernel, shape) + " + " + partial_offset(kernel, shape) + ", " + sum +
+  const Expr split = Expr("tl.program_id(1)").with(shape.wide ? ".to(tl.int64)" : "");
+  kernel.line("tl.store(" + partial_address(kernel, shape, index, split) + ", " + sum +
               ", mask=m_mask & n_mask)");
 }
 
@@ -162,8 +153,7 @@ std::string load_partials(KernelText& kernel, const GemmShape& shape, int index,
   const std::string total = kernel.unique(hint), split = kernel.unique("split");
   kernel.line(total + " = " + shape.zeros());
   kernel.open("for " + split + " in range(0, " + std::to_string(splits) + "):");
-  kernel.line(total + " += tl.load(" + partial_pointer(kernel, index) + " + " + split + " * " +
-              partial_count(kernel, shape) + " + " + partial_offset(kernel, shape) +
+  kernel.line(total + " += tl.load(" + partial_address(kernel, shape, index, split) +
               ", mask=m_mask & n_mask, other=0.0)");
   kernel.close();
   return total;
@@ -224,7 +214,8 @@ double join_seconds(const DeviceProfile& device, int splits, double results) {
 
 namespace {
 
-// Loads that a value is made of, and how many of each a step has: one for each element of a window.
+// Collects the loads that a value is made of, and how many of each a step has: one for each element
+// of a window.
 void collect_loads(const Graph& graph, int id, int64_t times, std::map<int, int64_t>* out) {
   const Node& node = graph.nodes[id];
   if (node.kind == NodeKind::kLoad) {

@@ -1,5 +1,6 @@
-// What matrix products and convolutions share: tiles of a result and the programs that compute
-// them, splitting the contracted range over programs, and a model of the time a tile takes.
+// Common parts of matrix products and convolutions. These are tiles of a result and the programs
+// that compute them, splitting of the contracted range over programs, and a model of the time of a
+// tile.
 #pragma once
 
 #include <string>
@@ -29,7 +30,7 @@ struct GemmShape {
   std::string zeros() const;  // an empty sum
 };
 
-// How programs come to their tiles.
+// How programs get their tiles.
 enum class Visit {
   kOne,         // a program for each tile
   kPersistent,  // as many programs as run at once, each walks its share of the tiles
@@ -43,18 +44,18 @@ struct TileStart {
   std::string tile_n;  // which tile that is along the columns
 };
 
-// Declares M, N and the blocks, and prints which tile this program computes: `m` [BLOCK_M, 1] and
-// `n` [1, BLOCK_N] (or the other way round) with their masks, `batch` where there are several.
-// Where there are several tiles both ways, programs go through them in groups of GROUP_M rows, so
-// that those that run together share operands in L2. Opens the loop over tiles where there is one;
-// the caller closes it.
+// Declares M, N and the blocks, and prints which tile this program computes. These are `m`
+// [BLOCK_M, 1] and `n` [1, BLOCK_N] (or the other way round) with their masks, and `batch` if there
+// are several. With several tiles both ways, programs go through them in groups of GROUP_M rows, so
+// that those that run together share operands in L2. Opens the loop over tiles if there is one; the
+// caller closes it.
 TileStart place_tile(KernelText& kernel, const GemmShape& shape, const GemmTile& tile,
                      Visit visit = Visit::kOne);
-// Grid dimension of such a kernel.
+// Returns the grid dimension of such a kernel.
 std::string tile_grid(KernelText& kernel, const GemmShape& shape, const GemmTile& tile);
 
-// ---- Split: SPLITS programs a tile walk a part of the contracted range each and leave their sums
-// in scratch "partial<i>"; a second kernel adds them up in order and goes on from there.
+// ---- Split: each of SPLITS programs a tile walks a part of the contracted range and leaves its
+// sum in scratch "partial<i>". A second kernel adds the sums up in order and goes on from there.
 
 // Opens the loop of `variable` over [0, end) in steps of `step` (empty: 1), or over this program's
 // part of it.
@@ -70,15 +71,15 @@ GemmTile joining_tile(const GemmTile& tile);
 
 // ---- Model
 
-// Share of the tensor cores' peak that a tile of this area reaches while it runs alone on an SM.
+// Returns the share of the tensor cores' peak that a tile of this area reaches alone on an SM.
 double tile_efficiency(const GemmTile& tile);
-// Device time of `programs` programs that each walk `depth` of the contracted range with `products`
-// products of tensor cores of `peak` flops a second; `bytes` cross the memory bus.
+// Returns the device time of `programs` programs. Each walks `depth` of the contracted range with
+// `products` products, on tensor cores of `peak` flops a second; `bytes` cross the memory bus.
 double gemm_seconds(const DeviceProfile& device, const GemmTile& tile, int64_t programs,
                     double depth, double products, double peak, double bytes);
-// Splits worth trying for `programs` tiles of `steps` steps each; 1 comes first.
+// Returns the splits worth trying for `programs` tiles of `steps` steps each; 1 comes first.
 std::vector<int> split_counts(const DeviceProfile& device, int64_t programs, int64_t steps);
-// Time of joining: partial sums written and read, and a launch.
+// Returns the time of joining: partial sums are written and read, and there is one more launch.
 double join_seconds(const DeviceProfile& device, int splits, double results);
 
 // One side of a product: its distinct operands, what distinguishes its rows, how many a tile has.
@@ -87,17 +88,17 @@ struct GemmSide {
   const Axes& rows;
   int64_t tile = 1;
 };
-// Whether an operand is what stands in memory: nothing looked up, nothing computed.
+// Returns whether an operand is a plain load: nothing is looked up or computed.
 bool is_loaded(const Node& node);
-// Bytes of shared memory that a tile's walk along `contracted` takes of one side. Operands of half
-// types that are loads are given to the dot from where they are fetched to, `stages` at a time. All
-// else goes through registers: what is fetched is there once less, and what the dot is given has
-// memory of its own, of `parts` tiles (tf32x3: 2; 0: the dot takes it from registers). Found by
-// what Triton 3.6 and 3.7 make of such kernels for sm_90; tests/test_teacher.py compares.
+// Returns the bytes of shared memory that a tile's walk along `contracted` takes for one side. The
+// dot takes operands of half types that are loads from where they are fetched to, `stages` at a
+// time. All others go through registers: one stage less is fetched, and what the dot is given has
+// separate memory of `parts` tiles (tf32x3: 2; 0: the dot takes it from registers). This was found
+// by what Triton 3.6 and 3.7 make of such kernels for sm_90; tests/test_teacher.py compares.
 int64_t gemm_shared_bytes(const Graph& graph, const GemmSide& side, const Axes& contracted,
                           const GemmTile& tile, DType operand, int parts);
 
-// `block` cut to a size, but a side that the tensor cores take.
+// Returns `block` cut to a size, but no smaller than the tensor cores take.
 int64_t clipped_block(int64_t block, int64_t size);
 
 }  // namespace kw::teacher

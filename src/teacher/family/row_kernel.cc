@@ -11,7 +11,7 @@ bool varies_with_any(const Node& node, const Axes& axes) {
 
 }  // namespace
 
-RowKernel::RowKernel(const Subject& subject, const Rows& rows, const std::string& how)
+RowKernel::RowKernel(const Subject& subject, const RowLoops& rows, const std::string& how)
     : subject_(subject),
       rows_(rows),
       graph_(subject.graph),
@@ -181,8 +181,8 @@ void RowKernel::accumulate_moments(int sum, const std::string& mean, const std::
   kernel_.line(squares + " += " + delta + " * (" + delta + " - " + step + ")");
 }
 
-// One lane's extremum so far and where it was: of equal elements the one that stands first. Lanes
-// past the end of the row hold the neutral element at positions that no element has.
+// Updates one lane's extremum so far and its position: the first of equal elements. Lanes past the
+// end of the row hold the neutral element at positions that no element has.
 void RowKernel::accumulate_located(int best, const std::string& value, int first,
                                    const std::string& position) {
   const Node& node = graph_.nodes[best];

@@ -1,5 +1,5 @@
 // One kernel over rows while it is written: a tile of BLOCK_M rows by BLOCK_N columns. A program
-// either holds whole rows, or walks them, or a part of them, in blocks. Used by one schedule at a
+// either holds whole rows, or walks all or a part of them in blocks. One schedule uses it at a
 // time; the graph and the rows outlive it.
 #pragma once
 
@@ -15,41 +15,41 @@ namespace kw::teacher {
 
 class RowKernel {
  public:
-  RowKernel(const Subject& subject, const Rows& rows, const std::string& how);
+  RowKernel(const Subject& subject, const RowLoops& rows, const std::string& how);
 
   void open_rows(const std::string& program);
-  // Columns of the block that starts at `first`; of whole rows when it is empty.
+  // Names the columns of the block that starts at `first`; those of whole rows if it is empty.
   void bind_columns(const std::string& first);
   void hold_rows();  // reductions and scans are of tiles that hold whole rows
 
-  // The value that a reduction or scan takes, with its neutral element past the end of the row.
+  // Returns the value that a reduction or scan takes, with its neutral element past the row's end.
   std::string masked(int id);
-  // The tile of a scan: what is past the end cannot reach what stands before it.
+  // Returns the tile of a scan: elements past the end cannot change those before it.
   std::string scan_operand(int id);
 
-  // Walks in blocks over columns `first` to `last`. Roots are what it computes.
+  // Walks in blocks over columns `first` to `last`, and computes the roots.
   void open_walk(const std::vector<int>& roots, const std::string& first, const std::string& last);
   void close_walk();
   // Accumulates some reductions (or totals of scans) in one walk: tiles in the order of `nodes`. A
   // sum that a sum of squares belongs to is accumulated as a mean.
   std::vector<std::string> accumulate(const std::vector<int>& nodes, const std::string& first,
                                       const std::string& last);
-  // Values of the reductions, out of tiles in the order of `nodes`.
+  // Makes the values of the reductions out of tiles, in the order of `nodes`.
   std::vector<std::string> finish(const std::vector<int>& nodes,
                                   const std::vector<std::string>& tiles);
-  // Number of elements behind each column of the tiles of sums that stand for means.
+  // Sets the number of elements accumulated in each column of tiles that hold sums as means.
   void count_lanes(const std::string& text) { lanes_ = text; }
   const std::string& lanes() const { return lanes_; }
-  // What a scan starts with: the total of the columns before the walk.
+  // Sets what a scan starts with: the total of the columns before the walk.
   void start_scan(int id, const std::string& text) { starts_[id] = text; }
 
-  // Results of reduced size, then those of full size in a walk.
+  // Store results of reduced size, and those of full size in a walk.
   void store_results(const std::string& first, const std::string& last);
 
   std::vector<int> reductions(int level) const;
 
   const Subject& subject_;
-  const Rows& rows_;
+  const RowLoops& rows_;
   const Graph& graph_;
   KernelText kernel_;
   Body body_;

@@ -10,7 +10,7 @@ bool crosses_row(const Node& node) {
   return node.kind == NodeKind::kReduce || node.kind == NodeKind::kScan;
 }
 
-void find_levels(const Graph& graph, Rows* out) {
+void find_levels(const Graph& graph, RowLoops* out) {
   out->level.assign(graph.nodes.size(), 0);
   out->stage.assign(graph.nodes.size(), 0);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -29,7 +29,7 @@ void find_levels(const Graph& graph, Rows* out) {
   }
 }
 
-bool sort_outputs(const Graph& graph, const Axes& crossed, Rows* out) {
+bool sort_outputs(const Graph& graph, const Axes& crossed, RowLoops* out) {
   Axes all = crossed;
   for (const Node& node : graph.nodes) all = set_union(all, node.varies);
   std::vector<Axes> outputs;
@@ -102,7 +102,7 @@ std::map<int, int> moment_reductions(const Graph& graph) {
   return out;
 }
 
-bool analyse_rows(const Subject& subject, Rows* out) {
+bool analyse_rows(const Subject& subject, RowLoops* out) {
   const Graph& graph = subject.graph;
   const Axes* scanned = nullptr;
   int full_loads = 0;
@@ -141,7 +141,7 @@ bool analyse_rows(const Subject& subject, Rows* out) {
   return true;
 }
 
-int Rows::found_with(int reduction) const {
+int RowLoops::found_with(int reduction) const {
   for (const auto& pairs : {located, moments}) {
     if (auto pair = pairs.find(reduction); pair != pairs.end()) return pair->second;
   }

@@ -1,8 +1,8 @@
-// Few long rows: programs take a part of a row each.
+// The schedule for few long rows, in which each program takes a part of a row.
 //
-// Reductions, and scans, that depend on one another follow in stages. For each stage a kernel finds
-// the total over each part; every later kernel joins those totals, over all parts for a reduction,
-// over the parts before its own for a scan. A last kernel writes the results.
+// Reductions and scans that depend on one another follow in stages. For each stage a kernel finds
+// the total over each part. Every later kernel joins those totals: over all parts for a reduction,
+// over the earlier parts for a scan. A last kernel writes the results.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -14,7 +14,7 @@ namespace {
 
 class SplitRows {
  public:
-  SplitRows(const Subject& subject, const Rows& rows, const Tile& tile, int64_t splits)
+  SplitRows(const Subject& subject, const RowLoops& rows, const Tile& tile, int64_t splits)
       : subject_(subject), rows_(rows), graph_(subject.graph), tile_(tile), splits_(splits) {}
 
   Written write() {
@@ -172,7 +172,7 @@ class SplitRows {
   }
 
   const Subject& subject_;
-  const Rows& rows_;
+  const RowLoops& rows_;
   const Graph& graph_;
   const Tile tile_;
   const int64_t splits_;
@@ -182,7 +182,8 @@ class SplitRows {
 
 }  // namespace
 
-Written write_split(const Subject& subject, const Rows& rows, const Tile& tile, int64_t splits) {
+Written write_split(const Subject& subject, const RowLoops& rows, const Tile& tile,
+                    int64_t splits) {
   return SplitRows(subject, rows, tile, splits).write();
 }
 

@@ -18,8 +18,8 @@ int sliding_dim(const Convolution& conv, bool channels_inside) {
 
 namespace {
 
-// In steps of the input, where position k of the window of result r of a transposed dimension lies
-// from the place's: (r + padding - k * dilation) / stride, where that is whole.
+// Returns (r + padding - k * dilation) / stride if that is whole. In a transposed dimension this is
+// the distance of window position k of result r from the place's, in steps of the input.
 bool transposed_shift(const ConvDim& dim, int64_t r, int64_t k, int64_t* shift) {
   const int64_t from = r + dim.padding - k * dim.dilation;
   if (from % dim.stride != 0) return false;

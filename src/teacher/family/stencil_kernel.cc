@@ -67,7 +67,7 @@ class StencilKernel {
   // A number for each dimension: a position of the window, of the input, or a result of the place.
   using Tuple = std::vector<int64_t>;
 
-  // All tuples below `counts`, the last dimension fastest.
+  // Returns all tuples below `counts`, the last dimension fastest.
   static std::vector<Tuple> tuples(const Tuple& counts) {
     std::vector<Tuple> out = {{}};
     for (int64_t count : counts) {
@@ -165,7 +165,7 @@ class StencilKernel {
     const ConvDim& dim = conv_.dims[d];
     if (!read_by_any(d, j)) return {};
     At out{kernel_.unique(index_name("i", d) + "_" + std::to_string(j)), ""};
-    kernel_.line(out.index + " = " + index_name("first", d) + (j ? " + " + std::to_string(j) : ""));
+    kernel_.line(out.index, index_name("first", d) + Expr(j));
     const bool leaves = dim.leaves_input() || dim.transposed || slides_[d].results > 1;
     if (!leaves) return out;
     const std::string size =
@@ -219,7 +219,7 @@ class StencilKernel {
     body_.close_scope();
   }
 
-  // What follows one result of a place.
+  // Writes what follows one result of a place.
   void store_results(const Tuple& result, int64_t f, const std::vector<std::string>& sums) {
     body_.open_scope();
     bind_filter(f);
@@ -229,9 +229,9 @@ class StencilKernel {
       if (dim.out_size == 1) continue;
       std::string o = index_name("o", d);
       if (results > 1) {
-        const std::string base = o + " * " + std::to_string(results);
+        const Expr place = o;
         o = kernel_.unique(o + "_" + std::to_string(result[d]));
-        kernel_.line(o + " = " + base + (result[d] ? " + " + std::to_string(result[d]) : ""));
+        kernel_.line(o, place * results + result[d]);
       }
       if (dim.out_size % results != 0) {
         const std::string name =
@@ -248,7 +248,7 @@ class StencilKernel {
     body_.close_scope();
   }
 
-  // Places along a dimension, as host code.
+  // Returns the number of places along a dimension, as host code.
   std::string places_text(int d) const {
     const std::string size = size_text(graph_, conv_.dims[d].out);
     const int64_t results = slides_[d].results;
@@ -282,20 +282,21 @@ class StencilKernel {
         "n_cols", schedule_.channels_inside ? total_text(graph_, channels) : positions);
     kernel_.constexpr_parameter("BLOCK_R", std::to_string(schedule_.rows));
     kernel_.constexpr_parameter("BLOCK_C", std::to_string(schedule_.cols));
-    const char* wide = subject_.table.needs_int64() ? ".to(tl.int64)" : "";
+    const std::string wide = subject_.table.needs_int64() ? ".to(tl.int64)" : "";
     // Tiles of one row of tiles follow each other.
     const std::string tiles = kernel_.unique("tiles");
     kernel_.line(tiles + " = tl.cdiv(" + n_cols + ", BLOCK_C)");
-    kernel_.line(std::string("rows = ((tl.program_id(0) // ") + tiles + ")" + wide +
-                 " * BLOCK_R + tl.arange(0, BLOCK_R))[:, None]");
-    kernel_.line(std::string("cols = ((tl.program_id(0) % ") + tiles + ")" + wide +
-                 " * BLOCK_C + tl.arange(0, BLOCK_C))[None, :]");
+    const Expr program = "tl.program_id(0)";
+    const Expr row = (program / tiles).bracketed().with(wide) * "BLOCK_R" + "tl.arange(0, BLOCK_R)";
+    const Expr col = (program % tiles).bracketed().with(wide) * "BLOCK_C" + "tl.arange(0, BLOCK_C)";
+    kernel_.line("rows", row.with("[:, None]"));
+    kernel_.line("cols", col.with("[None, :]"));
     kernel_.line("row_mask = rows < " + n_rows);
     kernel_.line("col_mask = cols < " + n_cols);
     body_.set_mask(0, "row_mask");
     body_.set_mask(1, "col_mask");
     body_.unit_index = "rows";
-    std::string rest = "rows";
+    Expr rest = "rows";
     if (schedule_.channels_inside) {
       if (!channels.empty()) body_.bind_flat(channels, {"cols", 2}, "c");
       rest = place_positions("rows", !conv_.batch.empty());
@@ -305,18 +306,18 @@ class StencilKernel {
         const bool last = i == 0 && conv_.batch.empty();
         const std::string name = kernel_.unique("c" + std::to_string(i));
         if (last) {
-          kernel_.line(name + " = " + rest);
+          kernel_.line(name, rest);
         } else {
-          const std::string size = kernel_.scalar("channels", size_text(graph_, channels[i].axes));
-          kernel_.line(name + " = " + rest + " % " + size);
-          rest += " // " + size;
+          const Expr size = kernel_.scalar("channels", size_text(graph_, channels[i].axes));
+          kernel_.line(name, rest % size);
+          rest = rest / size;
         }
         body_.bind(channels[i], {name, 1});
       }
     }
     if (!conv_.batch.empty()) {
       const std::string b = kernel_.unique("b");
-      kernel_.line(b + " = " + rest);
+      kernel_.line(b, rest);
       body_.bind_flat(conv_.batch, {b, 1}, "b");
     }
     kernel_.launch({host_cdiv(n_rows, schedule_.rows) + " * " + host_cdiv(n_cols, schedule_.cols)},
@@ -324,8 +325,8 @@ class StencilKernel {
   }
 
   // Names the position along each dimension; returns what is left of the index.
-  std::string place_positions(const std::string& flat, bool more) {
-    std::string rest = flat;
+  Expr place_positions(const Expr& flat, bool more) {
+    Expr rest = flat;
     int outermost = 0;
     while (outermost < conv_.rank() && conv_.dims[outermost].out_size == 1) ++outermost;
     for (int d = conv_.rank(); d-- > 0;) {
@@ -333,13 +334,13 @@ class StencilKernel {
       if (dim.out_size == 1) continue;
       const std::string o = index_name("o", d);
       if (d == outermost && !more) {
-        kernel_.line(o + " = " + rest);
+        kernel_.line(o, rest);
       } else {
         const bool several = slides_[d].results > 1;
-        const std::string size =
+        const Expr size =
             kernel_.scalar(index_name(several ? "places_" : "out_", d), places_text(d));
-        kernel_.line(o + " = " + rest + " % " + size);
-        rest += " // " + size;
+        kernel_.line(o, rest % size);
+        rest = rest / size;
       }
       if (schedule_.together) continue;  // bound where they are stored
       body_.bind_flat(leaf_loops(graph_, dim.out), {o, position_dim()}, o);
@@ -354,7 +355,7 @@ class StencilKernel {
     return 1;
   }
 
-  // Loops over channels and window; how many were opened. Small windows are unrolled.
+  // Opens loops over channels and window; returns how many. Small windows are unrolled.
   int open_loops() {
     int depth = open_channels();
     const char* range = conv_.taps() <= 32 ? "tl.static_range" : "range";
@@ -399,11 +400,11 @@ class StencilKernel {
     const std::string k = dim.kernel_size > 1 ? index_name("k", d) : "";
     std::string condition;
     if (dim.transposed && dim.stride > 1) {
-      // A result is where the input position times the stride plus the tap times the dilation is.
-      // Of integer quotients and remainders in predicates ptxas (12.8 and 13.0, with -O0 not) gets
-      // some wrong, however they are written (bench/predicates.py), so the quotient is one of
-      // floats. Half a unit away from integers it is exact up to 2^21, but for being cut towards
-      // zero: negative numbers become no multiples by that.
+      // A result is at the input position times the stride plus the tap times the dilation.
+      // ptxas (12.8 and 13.0, but not with -O0) gets some integer quotients and remainders in
+      // predicates wrong, however they are written (bench/predicates.py). So this is a quotient of
+      // floats. Half a unit away from integers it is exact up to 2^21, except that it is cut
+      // towards zero: negative numbers become no multiples by that.
       if (dim.out_size > int64_t{1} << 21) throw Refusal{"too long for float32 positions"};
       const std::string s = std::to_string(dim.stride), multiple = index_name("multiple", d);
       kernel_.line(multiple + " = " + window_position(dim, o, k));
@@ -421,7 +422,7 @@ class StencilKernel {
     return condition + " & (" + i + " < " + size + ")";
   }
 
-  // The input there, 0 outside.
+  // Returns the input there, 0 outside.
   std::string input(int id, const std::string& inside) {
     const Node& node = graph_.nodes[id];
     bool masked = node.kind == NodeKind::kLoad && node.operands.empty();

@@ -92,7 +92,7 @@ TEST(Estimates, OfDirectSumsKnowWhatAReadCosts) {
   ASSERT_GT(seconds, 0);
   // A warp's threads read a sector each where channels lie between neighbouring positions.
   EXPECT_GT(direct_seconds(last, 0), 3 * seconds);
-  // What stands before is computed at every position of the window.
+  // What comes before the convolution is computed at every position of the window.
   EXPECT_GT(direct_seconds(plain, 20), 1.5 * seconds);
 }
 

@@ -217,8 +217,8 @@ class TwoStages {
                              {maximum}, DType::kFloat32));
   }
 
-  // sum of x - s or x + s for values s of the whole row, of which there may be several: x is summed
-  // relative to the tile's maximum where there is one, as s is about as large.
+  // Writes the sum of x - s or x + s for values s of the whole row, of which there may be several.
+  // x is summed relative to the tile's maximum if there is one, because s is about as large.
   int shifted(int id) {
     if (old_.nodes[id].reduce != ReduceOp::kSum || !is_floating(old_.nodes[id].dtype)) return -1;
     const DType dtype = old_.nodes[id].dtype;

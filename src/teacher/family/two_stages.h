@@ -1,7 +1,6 @@
-// Rows of a product that are wider than a tile, reduced in two stages: a program reduces the
-// columns of its own tile while they are in registers, and a later kernel joins what the tiles of a
-// row found. The product itself never reaches memory, which is what a loss over a large vocabulary
-// or a nearest neighbour is made of. A pure function.
+// Reduces rows of a product that are wider than a tile in two stages. A program reduces the columns
+// of its tile while they are in registers, and a later kernel joins what the tiles of a row found.
+// So the product never reaches memory, as in a loss over a large vocabulary or a nearest neighbour.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +10,11 @@
 
 namespace kw::teacher {
 
-// The graph with every reduction over a product's columns taken apart: one over tiles of `columns`
-// columns each (Graph::part), through scratch memory, and one over those. Nothing where the graph
-// has no such reductions, where something else needs the product, or where what a tile finds
-// depends on the whole row in a way that cannot be put right afterwards. Rows that one tile holds
-// make one part each.
+// Returns the graph with every reduction over a product's columns taken apart: one over tiles of
+// `columns` columns each (Graph::part), through scratch memory, and one over those. Returns nothing
+// if the graph has no such reductions or something else needs the product. It also returns nothing
+// if what a tile finds depends on the whole row in a way that cannot be put right afterwards. Rows
+// that one tile holds make one part each. A pure function.
 //
 //   sums, products, extrema   joined by themselves
 //   first positions           of the tiles that hold the extremum, the first
@@ -26,8 +25,8 @@ namespace kw::teacher {
 //   sum of (x - mean)^2       of a tile around its own mean; the join adds
 //                             count * (mean_t - mean)^2 (Chan, Golub and LeVeque, 1979)
 //
-// What is reduced over other axes (a norm in front of the product, a dot of single columns, a mean
-// over rows behind it) goes through scratch memory, to be written by itself.
+// Values reduced over other axes go through scratch memory, to be written by separate kernels. They
+// are a norm in front of the product, a dot of single columns, or a mean over rows after it.
 std::optional<Graph> in_two_stages(const Graph& graph, int64_t columns);
 
 }  // namespace kw::teacher

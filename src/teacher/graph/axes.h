@@ -1,9 +1,9 @@
 // Axes of a fragment's iteration space.
 //
 // Every dimension of every value is a list of axes, outermost first (none for a dimension of size
-// 1). Operators that walk two dimensions together unify them; a view that takes a dimension apart
-// splits its axis, everywhere at once. What is left in the end, the leaves, are the loops of the
-// fragment. A plain value: copy it to try a unification and throw the copy away.
+// 1). Operators that walk two dimensions together unify them. A view that takes a dimension apart
+// splits its axis, everywhere at once. The leaves that are left in the end are the loops of the
+// fragment. The table is a plain value: copy it to try a unification and throw the copy away.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class AxisTable {
   int64_t size(const Axes& axes) const;
   bool is_leaf(AxisId axis) const { return entries_[axis].parts.empty(); }
 
-  // The leaves that make up `axis` or `axes`, outermost first.
+  // Returns the leaves that make up `axis` or `axes`, outermost first.
   Axes leaves(AxisId axis) const;
   Axes leaves(const Axes& axes) const;
 
@@ -29,7 +29,7 @@ class AxisTable {
   void split(AxisId leaf, int64_t outer);
 
   // Makes two ways of writing one dimension the same loops, splitting where one side is finer.
-  // False when the sizes cannot be brought together; the table is then of no further use.
+  // Returns false if the sizes cannot be brought together; the table is then of no further use.
   bool unify(const Axes& a, const Axes& b);
 
  private:

@@ -14,8 +14,8 @@ std::string plus(int64_t n) {
   return n == 0 ? "" : (n > 0 ? " + " : " - ") + std::to_string(std::abs(n));
 }
 
-// The results' extents as host code over those of the operands, where that gives them: with
-// ceil_mode no window begins behind its operand.
+// Names the results' extents as host code over those of the operands, if that gives them: with
+// ceil_mode no window begins after its operand.
 void name_pooled(Graph& graph) {
   for (const PooledSize& pooled : graph.pooled) {
     const Axes in = graph.axes.leaves(pooled.in), out = graph.axes.leaves(pooled.out);
@@ -35,7 +35,7 @@ void name_pooled(Graph& graph) {
   }
 }
 
-// The result's extents as host code over those of input and kernel.
+// Names the result's extents as host code over those of input and kernel.
 void name_convolved(Graph& graph) {
   for (const Node& node : graph.nodes) {
     for (const ConvDim& w : node.conv) {
@@ -74,7 +74,7 @@ void name_derived(Graph& graph) {
   name_pooled(graph);  // of what was convolved
 }
 
-// Leaves whose sizes name_derived() may give.
+// Returns the leaves whose sizes name_derived() may give.
 std::set<AxisId> derived_leaves(const Graph& graph) {
   std::set<AxisId> out;
   auto add = [&](const Axes& leaves) {

@@ -84,7 +84,7 @@ std::vector<LeafStride> leaf_strides(const Graph& graph, const std::vector<Piece
 
 namespace {
 
-// Whether the first bracket closes at the end.
+// Returns whether the first bracket closes at the end.
 bool is_enclosed(const std::string& text) {
   int depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {

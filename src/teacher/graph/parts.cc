@@ -7,7 +7,7 @@
 namespace kw::teacher {
 namespace {
 
-// Nodes that the output's value is made of.
+// Returns the nodes that the output's value is made of.
 std::vector<bool> made_of(const Graph& graph, const Output& output) {
   std::vector<bool> out(graph.nodes.size(), false);
   out[output.node] = true;
@@ -100,7 +100,7 @@ std::vector<Graph> levels(const Graph& graph) {
       for (size_t k : waits[i]) level[i] = std::max(level[i], level[k] + 1);
     }
   }
-  // What is made element by element waits for a kernel that walks the same elements.
+  // Values made element by element wait for a kernel that walks the same elements.
   for (size_t i = 0; i < count; ++i) {
     const Output& own = graph.outputs[i];
     const std::vector<bool> needed = made_of(graph, own);

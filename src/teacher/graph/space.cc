@@ -53,8 +53,8 @@ bool AccessTable::needs_int64() const {
 
 namespace {
 
-// What an access with an index of its own reads: an estimate of how it moves along each leaf, and
-// at most the whole tensor.
+// Estimates what an access with a computed index reads: how it moves along each leaf, and at most
+// the whole tensor.
 void add_likely(const Graph& graph, const Node& node, const Value& value, Access& access) {
   if (node.gathered.empty()) return;
   for (size_t d = 0; d < value.shape.size(); ++d) {
@@ -168,7 +168,7 @@ std::vector<Loop> merged_loops(const Graph& graph, const AccessTable& table, Axe
   std::sort(leaves.begin(), leaves.end());
   std::stable_sort(leaves.begin(), leaves.end(), [&](AxisId a, AxisId b) {
     const auto ka = key(a), kb = key(b);
-    // Loops that only smaller accesses know stand outside.
+    // Loops that only smaller accesses know come first.
     return ka.first != kb.first ? ka.first > kb.first : ka.second > kb.second;
   });
   return joined_loops(graph, table, leaves);

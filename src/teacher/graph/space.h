@@ -21,7 +21,7 @@ struct Access {
   int input = -1;                   // that a load reads
   int64_t input_bytes = 0;          // of all of it
 
-  // Loads that make their own index: how it mostly moves. For the memory model alone.
+  // How the index of a load that computes it mostly moves. Only the memory model uses this.
   std::vector<LeafStride> likely;
 
   const LeafStride* find(AxisId leaf) const;
@@ -46,15 +46,16 @@ struct Loop {
 // Orders leaves by their stride in the largest access that has them (widest first), then merges
 // neighbours that every access walks as one.
 std::vector<Loop> merged_loops(const Graph& graph, const AccessTable& table, Axes leaves);
-// The same in the order given.
+// Does the same in the order given.
 std::vector<Loop> joined_loops(const Graph& graph, const AccessTable& table, const Axes& leaves);
 
-// Stride of a loop in an access: of its innermost leaf; null when the access does not vary with it.
+// Returns the stride of a loop in an access, which is that of its innermost leaf; null if the
+// access does not vary with it.
 const LeafStride* loop_stride(const Access& access, const Loop& loop);
-// Whether the access walks these loops (row-major), and no others, without a gap.
+// Returns whether the access walks these loops (row-major), and no others, without a gap.
 bool walks_contiguously(const Access& access, const std::vector<Loop>& loops);
 
-// The same for the memory model: also where the access makes its own index.
+// Returns the same for the memory model, also if the access computes its index.
 const LeafStride* likely_stride(const Access& access, const Loop& loop);
 
 int64_t total_size(const std::vector<Loop>& loops);

@@ -1,64 +1,24 @@
-// Sampling at positions that a tensor holds (grid_sample), and the positions of an affine map.
-#include <cmath>
-
-#include "teacher/lower/lowering.h"
+// Samples at positions that a tensor holds (grid_sample), and the positions of an affine map.
 #include "teacher/lower/sample.h"
 
 namespace kw::teacher {
 namespace {
-
-// What PyTorch's functions are told as numbers.
+// PyTorch passes these to its functions as numbers.
 enum Interpolation { kBilinear = 0, kNearest = 1, kBicubic = 2 };
 enum Padding { kZeros = 0, kBorder = 1, kReflection = 2 };
 
-}  // namespace
-
-bool Lowering::grids(const std::string& base) {
-  if (base.starts_with("aten.grid_sampler")) {
-    sampled_at_grid();
-  } else if (base == "aten.affine_grid_generator") {
-    affine_grid();
-  } else {
-    return false;
-  }
-  return true;
-}
-
-// input [N, C, spatial...], grid [N, result's spatial..., as many numbers], last dimension first.
-void Lowering::sampled_at_grid() {
-  const Tensor t = use(operand("input")), grid = operand("grid");
-  const int n = t.rank() - 2;
-  if (n < 2 || n > 3 || grid.rank() != n + 2) throw Refusal{"a grid of another rank"};
-  if (t.dtype != grid.dtype || dtype_bytes(t.dtype) < 4) throw Refusal{"a grid of half type"};
-  const auto how = static_cast<Interpolation>(integer("interpolation_mode", kBilinear));
-  if (how == kBicubic && n != 2) throw Refusal{"a bicubic grid of three dimensions"};
-  Tensor out = t;
-  std::vector<std::vector<Sample>> dims;
-  for (int i = 0; i < n; ++i) {
-    Tensor at = sliced(grid, n + 1, n - 1 - i, 1, 1);
-    at.dims.pop_back();
-    at = use(std::move(at));
-    dims.push_back(grid_samples(at.node, extent(t, 2 + i), t.dtype));
-    out.dims[0] = joined({t, at}, {0, 0});
-    out.dims[2 + i] = at.dims[1 + i];
-  }
-  out.node = sampled(t, dims, 0, {});
-  layouts_.push_back(out.axes());
-  set_result(0, std::move(out));
-}
-
-// The elements and weights along a dimension of `size`, for coordinates from -1 to 1.
-std::vector<Lowering::Sample> Lowering::grid_samples(int coordinate, int64_t size, DType type) {
-  const auto how = static_cast<Interpolation>(integer("interpolation_mode", kBilinear));
-  const auto padding = static_cast<Padding>(integer("padding_mode", kZeros));
-  const bool align = flag("align_corners", false);
+// Returns the elements and weights along a dimension of `size`, for coordinates from -1 to 1.
+std::vector<Sample> grid_samples(Builder& b, Call& call, int coordinate, int64_t size, DType type) {
+  const auto how = static_cast<Interpolation>(call.integer("interpolation_mode", kBilinear));
+  const auto padding = static_cast<Padding>(call.integer("padding_mode", kZeros));
+  const bool align = call.flag("align_corners", false);
   auto real = [&](const std::string& hint, const std::string& expression, std::vector<int> nodes) {
     std::vector<DType> types(nodes.size(), type);
-    return expression_node(hint, expression, std::move(nodes), std::move(types), type);
+    return expression_node(b, hint, expression, std::move(nodes), std::move(types), type);
   };
   auto number = [&](double value) { return literal(value, type); };
   const auto extent = static_cast<double>(size);
-  // A position outside becomes one inside, or one that no element has: also what no int can hold.
+  // Returns a position inside, or one that no element has; so becomes what no int can hold.
   auto padded = [&](int node) {
     if (padding == kReflection) {
       const double low = align ? 0 : -0.5, span = align ? extent - 1 : extent;
@@ -84,9 +44,9 @@ std::vector<Lowering::Sample> Lowering::grid_samples(int coordinate, int64_t siz
   auto element = [&](int whole, int weight) {
     Sample sample;
     sample.position.node =
-        expression_node("index", "{0}.to(tl.int32)", {whole}, {type}, DType::kInt32);
-    sample.position.guard =
-        condition_node("({0} >= 0) & ({0} < " + std::to_string(size) + ")", {sample.position.node});
+        expression_node(b, "index", "{0}.to(tl.int32)", {whole}, {type}, DType::kInt32);
+    sample.position.guard = condition_node(b, "({0} >= 0) & ({0} < " + std::to_string(size) + ")",
+                                           {sample.position.node});
     sample.weight = weight;
     return sample;
   };
@@ -109,15 +69,58 @@ std::vector<Lowering::Sample> Lowering::grid_samples(int coordinate, int64_t siz
   return out;
 }
 
-// theta [N, n, n + 1] times (x, y, ..., 1) for every place of the result.
-void Lowering::affine_grid() {
-  const Tensor theta = operand("theta");
-  const std::vector<int64_t>& shape = result_value().shape;
+// The input is [N, C, spatial...]. The grid is [N, result's spatial..., as many numbers], whose
+// numbers begin with the last dimension.
+void lower_grid_sampler(Builder& b, Call& call) {
+  const Tensor t = b.use(call.operand("input")), grid = call.operand("grid");
+  const int n = t.rank() - 2;
+  if (n < 2 || n > 3 || grid.rank() != n + 2) throw Refusal{"a grid of another rank"};
+  if (t.dtype != grid.dtype || dtype_bytes(t.dtype) < 4) throw Refusal{"a grid of half type"};
+  const auto how = static_cast<Interpolation>(call.integer("interpolation_mode", kBilinear));
+  if (how == kBicubic && n != 2) throw Refusal{"a bicubic grid of three dimensions"};
+  Tensor out = t;
+  std::vector<std::vector<Sample>> dims;
+  for (int i = 0; i < n; ++i) {
+    Tensor at = sliced(b, grid, n + 1, n - 1 - i, 1, 1);
+    at.dims.pop_back();
+    at = b.use(std::move(at));
+    dims.push_back(grid_samples(b, call, at.node, b.extent(t, 2 + i), t.dtype));
+    out.dims[0] = joined(b, call, {t, at}, {0, 0});
+    out.dims[2 + i] = at.dims[1 + i];
+  }
+  out.node = sampled(b, t, dims, 0, {});
+  b.note_layout(out.axes());
+  call.set_result(0, std::move(out));
+}
+
+// Returns numbers from -1 to 1 in `count` steps, as torch.linspace makes them; a scalar for one.
+Tensor coordinate(Builder& b, Call& call, int64_t count, DType type) {
+  const std::string name(triton_name(type));
+  if (count == 1) return b.constant("tl.full((), 0.0, " + name + ")", type);
+  const AxisId axis = b.loop_of(count);
+  const auto steps = static_cast<double>(count);
+  const double step =
+      type == DType::kFloat64 ? 2.0 / (steps - 1) : static_cast<float>(2.0 / (steps - 1));
+  std::string text = "tl.where({0} < " + std::to_string(count / 2) + ", -1.0 + " +
+                     literal(step, type) + " * {0}.to(" + name + "), 1.0 - " + literal(step, type) +
+                     " * (" + std::to_string(count - 1) + " - {0}).to(" + name + "))";
+  if (!call.flag("align_corners", false)) text += " * " + literal((steps - 1) / steps, type);
+  Tensor out;
+  out.dtype = type;
+  out.node = expression_node(b, "coordinate", text, {index_of(b, axis)}, {DType::kInt32}, type);
+  out.dims = {pieces_of(axis)};
+  return out;
+}
+
+// Gives theta [N, n, n + 1] times (x, y, ..., 1) for every place of the result.
+void lower_affine_grid_generator(Builder& b, Call& call) {
+  const Tensor theta = call.operand("theta");
+  const std::vector<int64_t>& shape = call.result_value().shape;
   const int n = static_cast<int>(shape.size()) - 2;
   if (theta.rank() != 3 || !is_floating(theta.dtype)) throw Refusal{"a map of another rank"};
   const DType type = register_type(theta.dtype);
   auto column = [&](int j) {  // [N, 1, ..., n]
-    Tensor out = sliced(theta, 2, j, 1, 1);
+    Tensor out = sliced(b, theta, 2, j, 1, 1);
     out.dims.pop_back();
     out.dims.insert(out.dims.begin() + 1, n, {});
     return out;
@@ -125,31 +128,23 @@ void Lowering::affine_grid() {
   Tensor sum = column(n);
   for (int j = 0; j < n; ++j) {
     const int dim = n - j;  // x comes last
-    Tensor place = coordinate(shape[dim], type);
+    Tensor place = coordinate(b, call, shape[dim], type);
     if (place.rank() == 1) place = aligned(std::move(place), n + 2, dim);
-    sum = pointwise("grid", "{0} * {1} + {2}", {column(j), std::move(place), std::move(sum)},
-                    theta.dtype);
+    sum = b.pointwise("grid", "{0} * {1} + {2}", {column(j), std::move(place), std::move(sum)},
+                      theta.dtype);
   }
-  set_result(0, std::move(sum));
+  call.set_result(0, std::move(sum));
 }
 
-// From -1 to 1 in `count` steps, as torch.linspace makes them; a number for one step.
-Tensor Lowering::coordinate(int64_t count, DType type) {
-  const std::string name(triton_name(type));
-  if (count == 1) return constant("tl.full((), 0.0, " + name + ")", type);
-  const AxisId axis = loop_of(count);
-  const auto steps = static_cast<double>(count);
-  const double step =
-      type == DType::kFloat64 ? 2.0 / (steps - 1) : static_cast<float>(2.0 / (steps - 1));
-  std::string text = "tl.where({0} < " + std::to_string(count / 2) + ", -1.0 + " +
-                     literal(step, type) + " * {0}.to(" + name + "), 1.0 - " + literal(step, type) +
-                     " * (" + std::to_string(count - 1) + " - {0}).to(" + name + "))";
-  if (!flag("align_corners", false)) text += " * " + literal((steps - 1) / steps, type);
-  Tensor out;
-  out.dtype = type;
-  out.node = expression_node("coordinate", text, {index_of(axis)}, {DType::kInt32}, type);
-  out.dims = {pieces_of(axis)};
-  return out;
-}
+constexpr LoweringRule kGridRules[] = {
+    {"aten.affine_grid_generator", lower_affine_grid_generator},
+    {"aten.grid_sampler", lower_grid_sampler},
+    {"aten.grid_sampler_2d", lower_grid_sampler},
+    {"aten.grid_sampler_3d", lower_grid_sampler},
+};
+
+}  // namespace
+
+std::span<const LoweringRule> grid_rules() { return kGridRules; }
 
 }  // namespace kw::teacher

@@ -1,51 +1,41 @@
 // Resampling (interpolate): every result element is a weighted sum of elements near its position,
 // one dimension at a time.
-#include <cmath>
 
-#include "teacher/lower/lowering.h"
+#include <algorithm>
+
 #include "teacher/lower/sample.h"
 
 namespace kw::teacher {
 
-bool Lowering::resampling() {
-  std::string name = call_->op.substr(0, call_->op.rfind('.'));
-  name = name.substr(name.find('.') + 1);
-  if (name.starts_with("_")) name.erase(0, 1);
-  if (!name.starts_with("upsample_") || name.ends_with("_aa")) return false;
-  name = name.substr(std::string("upsample_").size());
-  const int n = name.at(name.size() - 2) - '0';
-  const std::string how = name.substr(0, name.size() - 2);
-  const bool nearest = how == "nearest" || how == "nearest_exact";
-  if (!nearest && how != "linear" && how != "bilinear" && how != "trilinear" && how != "bicubic") {
-    return false;
+int sampled(Builder& b, const Tensor& t, const std::vector<std::vector<Sample>>& dims, size_t next,
+            const Positions& at, const std::vector<int>& guards) {
+  if (next == dims.size()) {
+    Tensor value = t;
+    value.node = substituted(b, t.node, at);
+    return selected(b, guards, std::move(value), "0.0").node;
   }
-  const Tensor t = use(operand("self"));
-  const std::vector<int64_t>& shape = result_value().shape;
-  if (n < 1 || n > 3 || t.rank() != n + 2) throw Refusal{"a resampling of another rank"};
-  if (!nearest && !is_floating(t.dtype)) throw Refusal{"an interpolation of integers"};
   const DType type = register_type(t.dtype);
-  const bool align = flag("align_corners", false);
-  const char* const names[] = {"scales_d", "scales_h", "scales_w"};
-  Tensor out = t;
-  std::vector<std::vector<Sample>> dims;
-  for (int i = 0; i < n; ++i) {
-    const int dim = 2 + i;
-    const int64_t size = extent(t, dim), count = shape.at(dim);
-    const AxisId axis = loop_of(count);
-    const double scale = number(n == 1 ? "scales" : names[3 - n + i], 0);
-    dims.push_back(samples(how, size, count, axis, scale, align, type));
-    out.dims[dim] = pieces_of(axis);
+  int sum = -1;
+  for (const Sample& sample : dims[next]) {
+    Positions more = at;
+    std::vector<int> all = guards;
+    if (sample.position.guard >= 0) all.push_back(sample.position.guard);
+    place(b, t, t.rank() - static_cast<int>(dims.size() - next), sample.position, more);
+    int value = sampled(b, t, dims, next + 1, more, all);
+    if (sample.weight < 0) return value;
+    sum = sum < 0 ? expression_node(b, "sampled", "{0} * {1}", {sample.weight, value}, {type, type},
+                                    type)
+                  : expression_node(b, "sampled", "{2} + {0} * {1}", {sample.weight, value, sum},
+                                    {type, type, type}, type);
   }
-  // The dimension of each entry of `dims` is found by its place.
-  out.node = sampled(t, dims, 0, {});
-  layouts_.push_back(out.axes());
-  set_result(0, std::move(out));
-  return true;
+  return sum;
 }
 
-// The elements and weights along one dimension, computed in fp32 (or fp64) as PyTorch does.
-std::vector<Lowering::Sample> Lowering::samples(const std::string& how, int64_t size, int64_t out,
-                                                AxisId axis, double given, bool align, DType type) {
+namespace {
+
+// Returns the elements and weights along one dimension, computed in fp32 or fp64 as in PyTorch.
+std::vector<Sample> samples(Builder& b, const std::string& how, int64_t size, int64_t out,
+                            AxisId axis, double given, bool align, DType type) {
   const bool wide = type == DType::kFloat64 && !how.starts_with("nearest");
   const bool corners = align && !how.starts_with("nearest");
   double scale = given > 0 ? 1.0 / given : static_cast<double>(size) / static_cast<double>(out);
@@ -63,11 +53,11 @@ std::vector<Lowering::Sample> Lowering::samples(const std::string& how, int64_t 
   auto real_node = [&](const std::string& hint, const std::string& expression,
                        std::vector<int> operands) {
     std::vector<DType> types(operands.size(), real);
-    return expression_node(hint, expression, std::move(operands), std::move(types), real);
+    return expression_node(b, hint, expression, std::move(operands), std::move(types), real);
   };
-  // Also for a single position: a number that is no literal, so that it can be converted.
+  // A single position is a tensor too, not a literal, so that it can be converted.
   const int place_of =
-      axis >= 0 ? index_of(axis) : integer_node("index", "tl.full((), 0, tl.int32)", {});
+      axis >= 0 ? index_of(b, axis) : integer_node(b, "index", "tl.full((), 0, tl.int32)", {});
   auto element = [&](int node) {
     Sample sample;
     sample.position.node = node;
@@ -79,7 +69,7 @@ std::vector<Lowering::Sample> Lowering::samples(const std::string& how, int64_t 
     if (size == out && given <= 0) return {element(place_of)};
     const std::string half = how == "nearest_exact" ? " + 0.5" : "";
     return {element(integer_node(
-        "nearest",
+        b, "nearest",
         "tl.minimum((({0}" + to_real + half + ") * " + factor + ").to(tl.int32), " + last + ")",
         {place_of}))};
   }
@@ -88,7 +78,8 @@ std::vector<Lowering::Sample> Lowering::samples(const std::string& how, int64_t 
   if (!corners && !cubic) source = "tl.maximum(" + source + ", 0.0)";
   const int at = real_node("source", source, {place_of});
   auto whole = [&](const std::string& expression, int node) {
-    return expression_node("index", expression, {node}, {graph_.nodes[node].dtype}, DType::kInt32);
+    return expression_node(b, "index", expression, {node}, {b.graph().nodes[node].dtype},
+                           DType::kInt32);
   };
   std::vector<Sample> out_samples;
   if (!cubic) {
@@ -111,31 +102,64 @@ std::vector<Lowering::Sample> Lowering::samples(const std::string& how, int64_t 
   return out_samples;
 }
 
-// The weighted sum over dimensions `next` and later, with the positions of those before it, and
-// conditions without which an element counts as 0.
-int Lowering::sampled(const Tensor& t, const std::vector<std::vector<Sample>>& dims, size_t next,
-                      const Positions& at, const std::vector<int>& guards) {
-  if (next == dims.size()) {
-    std::map<int, int> done;
-    Tensor value = t;
-    value.node = substituted(t.node, at, done);
-    return selected(guards, std::move(value), "0.0").node;
-  }
+// Gives the upsampling of `n` spatial dimensions by the rule `how` ("nearest", "bilinear", ...).
+void give_resampled(Builder& b, Call& call, const std::string& how, int n) {
+  const bool nearest = how.starts_with("nearest");
+  const Tensor t = b.use(call.operand("self"));
+  const std::vector<int64_t>& shape = call.result_value().shape;
+  if (n < 1 || n > 3 || t.rank() != n + 2) throw Refusal{"a resampling of another rank"};
+  if (!nearest && !is_floating(t.dtype)) throw Refusal{"an interpolation of integers"};
   const DType type = register_type(t.dtype);
-  int sum = -1;
-  for (const Sample& sample : dims[next]) {
-    Positions more = at;
-    std::vector<int> all = guards;
-    if (sample.position.guard >= 0) all.push_back(sample.position.guard);
-    place(t, t.rank() - static_cast<int>(dims.size() - next), sample.position, more);
-    int value = sampled(t, dims, next + 1, more, all);
-    if (sample.weight < 0) return value;
-    sum = sum < 0
-              ? expression_node("sampled", "{0} * {1}", {sample.weight, value}, {type, type}, type)
-              : expression_node("sampled", "{2} + {0} * {1}", {sample.weight, value, sum},
-                                {type, type, type}, type);
+  const bool align = call.flag("align_corners", false);
+  const char* const names[] = {"scales_d", "scales_h", "scales_w"};
+  Tensor out = t;
+  std::vector<std::vector<Sample>> dims;
+  for (int i = 0; i < n; ++i) {
+    const int dim = 2 + i;
+    const int64_t size = b.extent(t, dim), count = shape.at(dim);
+    const AxisId axis = b.loop_of(count);
+    const double scale = call.number(n == 1 ? "scales" : names[3 - n + i], 0);
+    dims.push_back(samples(b, how, size, count, axis, scale, align, type));
+    out.dims[dim] = pieces_of(axis);
   }
-  return sum;
+  // The dimension of each entry of `dims` is found by its place.
+  out.node = sampled(b, t, dims, 0, {});
+  b.note_layout(out.axes());
+  call.set_result(0, std::move(out));
 }
+
+template <int kDims>
+void lower_nearest(Builder& b, Call& call) {
+  give_resampled(b, call, "nearest", kDims);
+}
+
+template <int kDims>
+void lower_nearest_exact(Builder& b, Call& call) {
+  give_resampled(b, call, "nearest_exact", kDims);
+}
+
+template <int kDims>
+void lower_linear_resampling(Builder& b, Call& call) {
+  give_resampled(b, call, "linear", kDims);
+}
+
+void lower_bicubic(Builder& b, Call& call) { give_resampled(b, call, "bicubic", 2); }
+
+constexpr LoweringRule kResamplingRules[] = {
+    {"aten._upsample_nearest_exact1d", lower_nearest_exact<1>},
+    {"aten._upsample_nearest_exact2d", lower_nearest_exact<2>},
+    {"aten._upsample_nearest_exact3d", lower_nearest_exact<3>},
+    {"aten.upsample_bicubic2d", lower_bicubic},
+    {"aten.upsample_bilinear2d", lower_linear_resampling<2>},
+    {"aten.upsample_linear1d", lower_linear_resampling<1>},
+    {"aten.upsample_nearest1d", lower_nearest<1>},
+    {"aten.upsample_nearest2d", lower_nearest<2>},
+    {"aten.upsample_nearest3d", lower_nearest<3>},
+    {"aten.upsample_trilinear3d", lower_linear_resampling<3>},
+};
+
+}  // namespace
+
+std::span<const LoweringRule> resampling_rules() { return kResamplingRules; }
 
 }  // namespace kw::teacher

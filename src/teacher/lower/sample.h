@@ -1,21 +1,30 @@
-// Interpolation: one of the elements that a position is interpolated from.
+// Interpolation: the elements that a position is interpolated from, shared by resampling and grids.
 #pragma once
 
-#include "teacher/lower/lowering.h"
+#include <vector>
+
+#include "teacher/lower/rules.h"
 
 namespace kw::teacher {
 
-struct Lowering::Sample {
+// One of those elements.
+struct Sample {
   Position position;
   int weight = -1;  // node; -1: one
 };
 
-// Of the element before a position, of both sides of it, and behind; {0} is the distance from the
-// nearest element below (Keys' cubic convolution with a = -0.75, as PyTorch's).
+// The weights of the element before a position, of those on both sides of it, and of the one after;
+// {0} is the distance from the nearest element below. This is Keys' cubic convolution with
+// a = -0.75, as in PyTorch.
 inline constexpr const char* kCubicWeights[] = {
     "((-0.75 * ({0} + 1.0) + 3.75) * ({0} + 1.0) - 6.0) * ({0} + 1.0) + 3.0",
     "(1.25 * {0} - 2.25) * {0} * {0} + 1.0",
     "(1.25 * (1.0 - {0}) - 2.25) * (1.0 - {0}) * (1.0 - {0}) + 1.0",
     "((-0.75 * (2.0 - {0}) + 3.75) * (2.0 - {0}) - 6.0) * (2.0 - {0}) + 3.0"};
+
+// Returns the node of the weighted sum over dimensions `next` and later, with the positions `at` of
+// those before. An element counts as 0 unless the conditions `guards` hold.
+int sampled(Builder& b, const Tensor& t, const std::vector<std::vector<Sample>>& dims, size_t next,
+            const Positions& at, const std::vector<int>& guards = {});
 
 }  // namespace kw::teacher

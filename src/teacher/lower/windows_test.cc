@@ -16,7 +16,7 @@ size_t count(const std::string& text, const std::string& what) {
   return out;
 }
 
-// A pooled image, windows of `size` by `size`, in the kernel of the pointwise family.
+// Returns the pointwise family's kernel of a pooled image, with windows of `size` by `size`.
 std::string pooled(int64_t size, int64_t padding, DType type) {
   FragmentBuilder b;
   const ValueId x = b.input({64, 64, 32, 32}, type);
@@ -46,8 +46,8 @@ TEST(SmallWindows, AreLoopsOfConstants) {
   }
 }
 
-// Of functions that are long when written out, only few: 64 times two cosines, or the logarithm of
-// a softplus, of a tile took ptxas more than two minutes.
+// Functions that are long when written out are written out a few times only. 64 times two cosines
+// of a tile, or 64 logarithms of a softplus, took ptxas more than two minutes.
 TEST(SmallWindows, OfLongFunctionsAreWalked) {
   const auto loops = [](const std::string& op) {
     FragmentBuilder b;
@@ -68,8 +68,8 @@ TEST(SmallWindows, OfLongFunctionsAreWalked) {
   EXPECT_EQ(loops("aten.log1p.default"), 0u);
 }
 
-// Whether the far end is asked about hangs on the padding alone, not on what sizes leave over: the
-// last window of 31 elements by steps of 2 ends at the last one, padded or not.
+// The padding alone decides whether the kernel asks about the far end, not the sizes. The last
+// window of 31 elements by steps of 2 ends at the last element, padded or not.
 TEST(Windows, HaveBothGuardsOrNone) {
   const auto text = [](int64_t padding, int64_t size) {
     FragmentBuilder b;

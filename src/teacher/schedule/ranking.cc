@@ -16,9 +16,9 @@ std::string kind(const Choice& choice) {
   return choice.tiling.substr(0, choice.tiling.find(','));
 }
 
-// Estimates within a few percent are equal: there the fewer programs win, which is also what an
-// interpreter likes. The best of each kind that may well win stands before variations of the first,
-// as the model is a rough one and each proposal costs a measurement.
+// Estimates within a few percent are equal: among them the fewer programs win, which is also best
+// for an interpreter. The best of each kind that may well win comes before variations of the first,
+// because the model is rough and each proposal costs a measurement.
 void rank_by_estimate(std::vector<Choice>& choices) {
   auto bucket = [](const Choice& c) { return std::llround(std::log(c.seconds) / std::log(1.04)); };
   std::stable_sort(choices.begin(), choices.end(), [&](const Choice& a, const Choice& b) {
@@ -37,8 +37,8 @@ void rank_by_estimate(std::vector<Choice>& choices) {
   choices.insert(choices.end(), rest.begin(), rest.end());
 }
 
-// PyTorch's library may have computed this very convolution in TF32 or exactly, and TF32 is wrong
-// in the second case: the best of the exact ones is what to try next.
+// PyTorch's library may have computed this convolution in TF32 or exactly, and TF32 is wrong in the
+// second case. So the best of the exact choices comes next.
 void exact_second(std::vector<Choice>& choices) {
   if (choices.empty() || choices[0].precision != "tf32") return;
   const auto exact = std::find_if(choices.begin(), choices.end(),

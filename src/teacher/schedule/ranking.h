@@ -17,13 +17,13 @@ struct Knowledge {
   std::optional<int> first_name;
 };
 
-// Corrects the estimates and orders the choices, best first: schedules that were measured to be
-// fast in the shape class, those of `memory` before those of `table`, then by estimate. A table of
-// another device than the profile's is left alone.
+// Corrects the estimates and orders the choices, best first. Schedules that were measured to be
+// fast in the shape class come first, those of `memory` before those of `table`; the others follow
+// by estimate. A table of another device than the profile's is ignored.
 void rank(std::vector<Choice>& choices, const Knowledge& known, const DeviceProfile& profile);
 
-// Of ranked choices: the first ones and then, for the last `share` of `count`, others drawn at
-// random; what the estimates find hopeless is not drawn. More than `count` may be left.
+// Keeps the first of ranked choices and then, for the last `share` of `count`, others drawn at
+// random. Choices that the estimates find hopeless are not drawn. More than `count` may be left.
 void explore(std::vector<Choice>& choices, int count, double share, uint64_t seed);
 
 }  // namespace kw::teacher

@@ -1,6 +1,6 @@
-// What a schedule says of itself: its name, its kind, and numbers that a fitted model of its time
-// may use. Read from the plan's own words, so that a family adds nothing but its tiling text.
-// Pure functions.
+// The name and the kind of a schedule, and numbers that a fitted model of its time may use. They
+// are read from the plan's words, so that a family adds nothing but its tiling text. Pure
+// functions.
 #pragma once
 
 #include <map>

@@ -7,8 +7,8 @@
 
 #include "formats/base/error.h"
 #include "formats/base/sha256.h"
-#include "teacher/schedule/schedule.h"
 #include "formats/install.h"
+#include "teacher/schedule/schedule.h"
 
 namespace kw::teacher {
 

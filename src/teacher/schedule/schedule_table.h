@@ -1,7 +1,7 @@
-// What was measured of schedules on one device, as a file (docs/schedules.md): for a shape class
-// the schedules that were fastest, and for a family a fitted correction of its model of time.
+// Measurements of schedules on one device, as a file (docs/schedules.md). A shape class has the
+// schedules that were fastest, a family has a fitted correction of its model of time.
 //
-// A table is a value; an empty one changes nothing. Any thread.
+// A table is a value; an empty one changes nothing. Any thread may use it.
 #pragma once
 
 #include <filesystem>
@@ -28,16 +28,16 @@ class ScheduleTable {
   ScheduleTable() = default;
   // InputError with the path and the place when the file is missing or is no such table.
   static ScheduleTable read(const std::filesystem::path& path);
-  // The table of a device in a folder of tables, or else that of a device of its architecture whose
-  // profile is known; empty when there is neither. InputError when there is one that cannot be
-  // read, or that is another device's.
+  // Returns the table of a device in a folder of tables, or else that of a device of its
+  // architecture whose profile is known; empty if there is neither. InputError if there is one that
+  // cannot be read, or that is another device's.
   static ScheduleTable of_device(const std::filesystem::path& folder, const DeviceProfile& device);
 
-  // Whether it was measured on this device or on one of its architecture.
+  // Returns whether it was measured on this device or on one of its architecture.
   bool serves(const DeviceProfile& device) const;
   std::vector<FastSchedule> fastest(const std::string& family,
                                     const std::string& shape_class) const;
-  // What the model's estimate of a choice is to be multiplied with; 1 when nothing was fitted.
+  // Returns the factor for the model's estimate of a choice; 1 if nothing was fitted.
   double correction(const Choice& choice, const DeviceProfile& profile) const;
   // Changes with what the table says; empty for an empty table.
   const std::string& fingerprint() const { return fingerprint_; }
@@ -52,7 +52,7 @@ class ScheduleTable {
   std::map<std::string, Fit> fits_;  // by family
 };
 
-// The folder of tables that comes with the program.
+// Returns the folder of tables that comes with the program.
 std::filesystem::path default_schedule_folder();
 
 }  // namespace kw::teacher

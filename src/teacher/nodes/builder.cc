@@ -1,104 +1,140 @@
-// What every lowering is made of: reading arguments, and the few ways of making a node.
+#include "teacher/nodes/builder.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <iterator>
 #include <set>
 
-#include "teacher/lower/lowering.h"
-
 namespace kw::teacher {
 
-// ---- Arguments
-
-bool Lowering::present(std::string_view name) const {
-  const Arg* a = arg(name);
-  return a && !a->is_none();
+Axes Tensor::axes(int dim) const {
+  Axes out;
+  for (const Piece& piece : dims[dim]) out.push_back(piece.axis);
+  return out;
 }
 
-Tensor Lowering::operand(std::string_view name) {
-  const Arg* a = arg(name);
-  if (!a) throw Refusal{call_->op + " lacks " + std::string(name)};
-  return tensor(*a);
-}
-
-double Lowering::number(std::string_view name, double otherwise) const {
-  const Arg* a = arg(name);
-  if (!a || a->is_none()) return otherwise;
-  if (auto* i = std::get_if<int64_t>(&a->v)) return static_cast<double>(*i);
-  if (auto* f = std::get_if<double>(&a->v)) return *f;
-  if (auto* b = std::get_if<bool>(&a->v)) return *b;
-  throw Refusal{call_->op + ": " + std::string(name) + " is not a number"};
-}
-
-int64_t Lowering::integer(std::string_view name, int64_t otherwise) const {
-  const Arg* a = arg(name);
-  if (!a || a->is_none()) return otherwise;
-  if (auto* i = std::get_if<int64_t>(&a->v)) return *i;
-  throw Refusal{call_->op + ": " + std::string(name) + " is not an integer"};
-}
-
-bool Lowering::flag(std::string_view name, bool otherwise) const {
-  const Arg* a = arg(name);
-  if (!a || a->is_none()) return otherwise;
-  if (auto* b = std::get_if<bool>(&a->v)) return *b;
-  throw Refusal{call_->op + ": " + std::string(name) + " is not a flag"};
-}
-
-std::vector<int64_t> Lowering::integers(std::string_view name) const {
-  const Arg* a = arg(name);
-  std::vector<int64_t> out;
-  if (!a || a->is_none()) return out;
-  if (auto* one = std::get_if<int64_t>(&a->v)) return {*one};
-  const ArgList* list = std::get_if<ArgList>(&a->v);
-  if (!list) throw Refusal{call_->op + ": " + std::string(name) + " is not a list"};
-  for (const Arg& item : *list) {
-    const int64_t* i = std::get_if<int64_t>(&item.v);
-    if (!i) throw Refusal{call_->op + ": " + std::string(name) + " is not a list of integers"};
-    out.push_back(*i);
+Axes Tensor::axes() const {
+  Axes out;
+  for (int d = 0; d < rank(); ++d) {
+    for (const Piece& piece : dims[d]) out.push_back(piece.axis);
   }
   return out;
 }
 
-int Lowering::wrap(int64_t dim, int rank) const {
-  const int64_t limit = std::max(rank, 1);
-  if (dim < -limit || dim >= limit) throw Refusal{call_->op + ": dimension out of range"};
-  return static_cast<int>(dim < 0 ? dim + limit : dim);
+Builder::Builder(const Program& program, bool shared_uses, bool reductions_apart)
+    : shared_uses_(shared_uses), reductions_apart_(reductions_apart) {
+  graph_.program = program;
+  graph_.inputs = static_cast<int>(program.inputs.size());
 }
 
-// Dimensions to reduce; all of them when none are named.
-std::vector<int> Lowering::dims_argument(std::string_view name, int rank) const {
-  std::vector<int> out;
-  for (int64_t d : integers(name)) {
-    if (rank > 0) out.push_back(wrap(d, rank));
+Tensor Builder::fresh_clone(Tensor t) {
+  std::map<AxisId, AxisId> clones;
+  auto clone_of = [&](AxisId leaf) {
+    auto [it, is_new] = clones.emplace(leaf, 0);
+    if (is_new) it->second = graph_.axes.fresh(graph_.axes.size(leaf));
+    return it->second;
+  };
+  for (auto& dim : t.dims) {
+    std::vector<Piece> pieces;
+    for (const Piece& whole : dim) {
+      for (const Piece& piece : leaf_pieces(whole)) {
+        pieces.push_back({clone_of(piece.axis), piece.stride});
+      }
+    }
+    dim = std::move(pieces);
   }
-  if (out.empty()) {
-    for (int d = 0; d < rank; ++d) out.push_back(d);
+  name_clones(clones);
+  return t;
+}
+
+// One name from the arguments and one from each scratch memory are enough. Leaves that were unified
+// have several names, and each clone would double their number.
+void Builder::name_clones(const std::map<AxisId, AxisId>& clones) {
+  std::set<std::pair<Axes, int>> named;
+  const size_t count = graph_.origins.size();
+  for (size_t i = 0; i < count; ++i) {
+    const SizeOrigin origin = graph_.origins[i];
+    const Axes leaves = graph_.axes.leaves(origin.axes);
+    Axes mapped;
+    for (AxisId leaf : leaves) {
+      if (auto it = clones.find(leaf); it != clones.end()) mapped.push_back(it->second);
+    }
+    const int memory = origin.input < graph_.inputs ? -1 : origin.input;
+    if (mapped.empty() || mapped.size() != leaves.size()) continue;
+    if (!named.emplace(leaves, memory).second) continue;
+    graph_.origins.push_back({mapped, origin.input, origin.dim});
   }
-  std::sort(out.begin(), out.end());
+}
+
+Tensor Builder::use(Tensor t) {
+  if (t.node >= 0) return t;
+  if (t.input < 0) throw Refusal{"a value of no kind"};
+  if (!shared_uses_) t = fresh_clone(std::move(t));
+  Node load;
+  load.kind = NodeKind::kLoad;
+  load.dtype = register_type(t.dtype);
+  load.stored = t.dtype;
+  load.input = t.input;
+  for (const auto& dim : t.dims) load.pieces.insert(load.pieces.end(), dim.begin(), dim.end());
+  load.offset = t.offset;
+  t.node = add_node(std::move(load));
+  t.input = -1;
+  t.offset.clear();
+  note_layout(t.axes());
+  return t;
+}
+
+Output Builder::output_of(const Tensor& t, ValueId id) const {
+  const Value& value = graph_.program.values[id];
+  Output output{.node = t.node, .value = id, .holds = id};
+  for (int d = 0; d < t.rank(); ++d) {
+    if (value.shape[d] > 1 && value.strides[d] == 0) throw Refusal{"a result is expanded"};
+    for (size_t i = 0; i < t.dims[d].size(); ++i) {
+      Axes inner;
+      for (size_t j = i + 1; j < t.dims[d].size(); ++j) inner.push_back(t.dims[d][j].axis);
+      output.pieces.push_back({t.dims[d][i].axis, {d, 1, inner}});
+    }
+  }
+  return output;
+}
+
+bool Builder::consistent(const AxisTable& axes) const {
+  for (const Axes& layout : layouts_) {
+    if (!all_distinct(axes.leaves(layout))) return false;
+  }
+  return true;
+}
+
+std::vector<Piece> Builder::leaf_pieces(const Piece& piece) const {
+  std::vector<Piece> out;
+  const Axes leaves = graph_.axes.leaves(piece.axis);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    Stride stride = piece.stride;
+    stride.times.insert(stride.times.end(), leaves.begin() + static_cast<long>(i) + 1,
+                        leaves.end());
+    out.push_back({leaves[i], stride});
+  }
   return out;
 }
 
-const Value& Lowering::result_value(size_t index) const {
-  if (index >= call_->results.size() || call_->results[index] < 0) {
-    throw Refusal{call_->op + " has no such result"};
-  }
-  return program_.values[call_->results[index]];
+AxisId Builder::loop_of(int64_t size) {
+  if (size < 1) throw Refusal{"an empty tensor"};
+  return size > 1 ? graph_.axes.fresh(size) : -1;
 }
 
-// ---- Building blocks
+std::vector<Piece> pieces_of(AxisId axis) {
+  if (axis < 0) return {};
+  return {{axis, {}}};
+}
 
-int Lowering::add_node(Node node) {
+int Builder::add_node(Node node) {
   node.step = step_;
   graph_.nodes.push_back(std::move(node));
   return static_cast<int>(graph_.nodes.size()) - 1;
 }
 
-int64_t Lowering::extent(const Tensor& t, int dim) const { return graph_.axes.size(t.axes(dim)); }
-
-int64_t Lowering::numel(const Tensor& t) const { return graph_.axes.size(t.axes()); }
-
-std::string Lowering::literal(double value, DType dtype) const {
+std::string literal(double value, DType dtype) {
   if (dtype == DType::kBool) return value != 0 ? "True" : "False";
   if (!is_floating(dtype)) {
     if (value != std::floor(value) || std::abs(value) > 9e15) {
@@ -119,30 +155,20 @@ std::string Lowering::literal(double value, DType dtype) const {
     if (text.find_first_of(".e") == std::string::npos) text += ".0";
     if (value < 0 || (value == 0 && std::signbit(value))) text = "(" + text + ")";
   }
-  // A bare literal beside no fp64 tensor would be taken for fp32.
+  // A bare literal would be taken for fp32 if no operand is an fp64 tensor.
   if (dtype == DType::kFloat64) return "tl.full((), " + text + ", tl.float64)";
   return text;
 }
 
-std::string Lowering::literal(const Arg& a, DType dtype) const {
-  if (auto* i = std::get_if<int64_t>(&a.v)) {
-    if (is_integral(dtype)) return *i < 0 ? "(" + std::to_string(*i) + ")" : std::to_string(*i);
-    return literal(static_cast<double>(*i), dtype);
-  }
-  if (auto* f = std::get_if<double>(&a.v)) return literal(*f, dtype);
-  if (auto* b = std::get_if<bool>(&a.v)) return literal(*b ? 1.0 : 0.0, dtype);
-  throw Refusal{call_->op + ": a number was expected"};
-}
-
-Tensor Lowering::pointwise(const std::string& name, const std::string& expression,
-                           std::vector<Tensor> operands, DType dtype) {
+Tensor Builder::pointwise(const std::string& name, const std::string& expression,
+                          std::vector<Tensor> operands, DType dtype) {
   std::vector<DType> types(operands.size(), register_type(dtype));
   return pointwise(name, expression, std::move(operands), std::move(types), dtype);
 }
 
-Tensor Lowering::pointwise(const std::string& name, const std::string& expression,
-                           std::vector<Tensor> operands, std::vector<DType> operand_types,
-                           DType dtype) {
+Tensor Builder::pointwise(const std::string& name, const std::string& expression,
+                          std::vector<Tensor> operands, std::vector<DType> operand_types,
+                          DType dtype) {
   Node node;
   node.name = name;
   node.dtype = register_type(dtype);
@@ -173,18 +199,22 @@ Tensor Lowering::pointwise(const std::string& name, const std::string& expressio
     }
   }
   out.node = add_node(std::move(node));
-  layouts_.push_back(out.axes());
+  note_layout(out.axes());
   return out;
 }
 
-Tensor Lowering::constant(const std::string& text, DType dtype) {
+Tensor Builder::constant(const std::string& text, DType dtype) {
   return pointwise("constant", text, {}, dtype);
 }
 
-Tensor Lowering::reduce(const std::string& name, ReduceOp op, Tensor t,
-                        const std::vector<int>& dims, bool keepdim) {
+Tensor Builder::scalar(const std::string& text, DType dtype) {
+  return constant("tl.full((), " + text + ", " + std::string(triton_name(dtype)) + ")", dtype);
+}
+
+Tensor Builder::reduce(const std::string& name, ReduceOp op, Tensor t, const std::vector<int>& dims,
+                       bool keepdim) {
   t = use(std::move(t));
-  if (stored_.reductions) {
+  if (reductions_apart_) {
     const Axes before = reduced_in(t);
     std::vector<int> first, rest;
     for (int d : dims) {
@@ -220,7 +250,7 @@ Tensor Lowering::reduce(const std::string& name, ReduceOp op, Tensor t,
   return out;
 }
 
-Tensor Lowering::count(const Tensor& t, const std::vector<int>& dims) {
+Tensor Builder::count(const Tensor& t, const std::vector<int>& dims) {
   Node node;
   node.kind = NodeKind::kCount;
   node.name = "count";
@@ -235,8 +265,7 @@ Tensor Lowering::count(const Tensor& t, const std::vector<int>& dims) {
   return out;
 }
 
-// Row-major index over `dims` of t, as int64, of t's rank with the other dimensions broadcast.
-Tensor Lowering::index_along(const Tensor& t, const std::vector<int>& dims) {
+Tensor Builder::index_along(const Tensor& t, const std::vector<int>& dims) {
   Node node;
   node.kind = NodeKind::kIndex;
   node.name = "index";
@@ -259,13 +288,13 @@ Tensor Lowering::index_along(const Tensor& t, const std::vector<int>& dims) {
   return out;
 }
 
-// A value that one kernel stores and later ones read: what a single loop nest cannot hold, such as
-// a mean of values that are themselves means over another dimension.
-Tensor Lowering::materialized(Tensor t, const Value* like) {
+// One kernel stores the value and later ones read it. This is how a fragment is written that no
+// single loop nest can hold, such as a mean of values that are means over another dimension.
+Tensor Builder::materialized(Tensor t, const Value* like) {
   t = use(std::move(t));
   Value value;
   value.dtype = t.dtype;
-  value.storage = static_cast<int>(program_.values.size());  // no other has that many
+  value.storage = static_cast<int>(graph_.program.values.size());  // no other value has this one
   for (int d = 0; d < t.rank(); ++d) value.shape.push_back(extent(t, d));
   value.strides.assign(value.shape.size(), 1);
   for (size_t d = value.shape.size(); d-- > 1;) {
@@ -275,10 +304,10 @@ Tensor Lowering::materialized(Tensor t, const Value* like) {
   if (like && std::none_of(like->strides.begin(), like->strides.end(), repeats)) {
     value.strides = like->strides;
   }
-  program_.values.push_back(value);
-  program_.inputs.push_back(static_cast<ValueId>(program_.values.size()) - 1);
-  Output output = output_of(t, program_.inputs.back());
-  output.target = static_cast<int>(program_.inputs.size()) - 1;
+  graph_.program.values.push_back(value);
+  graph_.program.inputs.push_back(static_cast<ValueId>(graph_.program.values.size()) - 1);
+  Output output = output_of(t, graph_.program.inputs.back());
+  output.target = static_cast<int>(graph_.program.inputs.size()) - 1;
   output.holds = -1;
   t.input = output.target;
   t.node = -1;
@@ -288,8 +317,9 @@ Tensor Lowering::materialized(Tensor t, const Value* like) {
   return t;
 }
 
-// Axes that were reduced in what `t` is made of; none when a scan or a product is there too.
-Axes Lowering::reduced_in(const Tensor& t) const {
+// Returns the axes that were reduced in what `t` is made of; none if a scan or a product is among
+// it.
+Axes Builder::reduced_in(const Tensor& t) const {
   Axes out;
   std::set<int> made_of;
   if (t.node >= 0) made_of.insert(t.node);
@@ -307,24 +337,23 @@ Axes Lowering::reduced_in(const Tensor& t) const {
   return out;
 }
 
-// Only what has none of the axes that were reduced any more: it is small, and who reads it again
-// has little to read.
-Tensor Lowering::put_apart(Tensor t) {
-  const Axes reduced = stored_.reductions ? reduced_in(t) : Axes();
+// Only a value without the reduced axes is stored: it is small, so reading it again costs little.
+Tensor Builder::put_apart(Tensor t) {
+  const Axes reduced = reductions_apart_ ? reduced_in(t) : Axes();
   const bool left = set_intersection(reduced, sorted(graph_.axes.leaves(t.axes()))).empty();
   return reduced.empty() || !left ? t : materialized(std::move(t));
 }
 
-// sum(softmax(x), all) is the sum of each row's sum: rows that were reduced before come first, the
-// other dimensions from what they leave.
-Tensor Lowering::reduce_apart(const std::string& name, ReduceOp op, const Tensor& t,
-                              const std::vector<int>& first, const std::vector<int>& rest) {
+// Reduces in two steps: sum(softmax(x), all) is the sum of each row's sum. Rows that were reduced
+// before come first, then the other dimensions of what they leave.
+Tensor Builder::reduce_apart(const std::string& name, ReduceOp op, const Tensor& t,
+                             const std::vector<int>& first, const std::vector<int>& rest) {
   return reduce(name, op, put_apart(reduce(name, op, t, first, true)), rest, true);
 }
 
-// Half types are wider in registers than in memory. Where an operator jumps (comparisons,
-// truncation, the position of a maximum) it must see the value PyTorch would have stored.
-Tensor Lowering::as_stored(Tensor t) {
+// Half types are wider in registers than in memory. An operator with discontinuities (comparisons,
+// truncation, the position of a maximum) must see the value that PyTorch would have stored.
+Tensor Builder::as_stored(Tensor t) {
   t = use(std::move(t));
   if (register_type(t.dtype) == t.dtype) return t;
   if (graph_.nodes[t.node].kind == NodeKind::kLoad) return t;
@@ -332,7 +361,7 @@ Tensor Lowering::as_stored(Tensor t) {
   return pointwise("rounded", "{0}.to(" + name + ").to(tl.float32)", {t}, t.dtype);
 }
 
-Tensor Lowering::cast(const std::string& name, Tensor t, DType dtype) {
+Tensor Builder::cast(const std::string& name, Tensor t, DType dtype) {
   if (register_type(t.dtype) == register_type(dtype)) {
     t.dtype = t.input >= 0 ? t.dtype : dtype;  // a load keeps its own type in memory
     if (t.input >= 0 && t.dtype != dtype) {
