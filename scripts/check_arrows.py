@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent / "src"
 # rooms within it in the same order ("." is the folder itself), and one line on what is there.
 # Tests are free of the order of rooms.
 FOLDERS = {
-    "cli": (". support", "one file a subcommand (`NAME_command.cc`); flags that several share"),
+    "cli": (". synth support", "one file a subcommand (`NAME_command.cc`); flags that several share"),
     "report": ("synth . graph markup", "pages for a browser: of a search, of an evaluation, of synthesis"),
     "eval": ("collect run suite", "suites, runs of `kernelwright eval` and their metrics, rows collected from runs"),
     "search": (". cover form evaluate common", "forms, fragments, covers, the main job `optimize`"),
@@ -34,7 +34,7 @@ FOLDERS = {
     ),
     "model": (".", "decoders and sampling from them"),
     "runtime": (".", "the client of executors and its protocol"),
-    "worker": (". process native", "sandbox, zygote, jobs; their Python side is in `worker/`"),
+    "worker": ("services . process native", "sandbox, zygote, jobs; their Python side is in `worker/`"),
     "store": (".", "results by content address, in SQLite"),
     "program": ("python rewrite .", "Program and Task: checking, hashes, cutting, splicing, algebra, export, costs"),
     "ops": (".", "the one table of operators"),

@@ -13,7 +13,7 @@
 #include "policy/task_key.h"
 #include "policy/verl_row.h"
 #include "program/rewrite/transform.h"
-#include "worker/parquet.h"
+#include "worker/services/parquet.h"
 
 namespace kw {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "cli/commands.h"
 #include "cli/support/common.h"
-#include "cli/synth_augment.h"
-#include "cli/synth_file.h"
-#include "cli/synth_stats.h"
+#include "cli/synth/synth_augment.h"
+#include "cli/synth/synth_file.h"
+#include "cli/synth/synth_stats.h"
 #include "formats/base/error.h"
 #include "formats/base/read_file.h"
 #include "report/synth/synth_summary.h"

@@ -10,7 +10,7 @@
 #include "policy/chat/prompt.h"
 #include "policy/task_key.h"
 #include "program/python/step_writer.h"
-#include "worker/compile_server.h"
+#include "worker/services/compile_server.h"
 
 namespace kw {
 namespace {

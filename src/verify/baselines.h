@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "verify/verifier.h"
-#include "worker/compile_server.h"
+#include "worker/services/compile_server.h"
 
 namespace kw {
 

@@ -1,4 +1,4 @@
-#include "cli/synth_stats.h"
+#include "cli/synth/synth_stats.h"
 
 #include <chrono>
 #include <cstdio>

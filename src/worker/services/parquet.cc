@@ -1,4 +1,4 @@
-#include "worker/parquet.h"
+#include "worker/services/parquet.h"
 
 #include <chrono>
 #include <string>

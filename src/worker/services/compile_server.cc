@@ -1,4 +1,4 @@
-#include "worker/compile_server.h"
+#include "worker/services/compile_server.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // The process that runs torch.compile, when it dies: a real one, asked for what it does not know.
-#include "worker/compile_server.h"
+#include "worker/services/compile_server.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

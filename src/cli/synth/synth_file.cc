@@ -1,4 +1,4 @@
-#include "cli/synth_file.h"
+#include "cli/synth/synth_file.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,9 +1,9 @@
-#include "cli/synth_augment.h"
+#include "cli/synth/synth_augment.h"
 
 #include <cstdio>
 #include <fstream>
 
-#include "cli/synth_file.h"
+#include "cli/synth/synth_file.h"
 #include "formats/base/error.h"
 #include "formats/base/sha256.h"
 #include "program/task_json.h"
