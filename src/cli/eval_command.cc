@@ -336,10 +336,10 @@ Command add_eval(CLI::App& app) {
   auto flags = std::make_shared<EvalFlags>();
   app.add_option(
          "suite", flags->suites,
-         "model files (Model, get_inputs() and get_init_inputs(), as KernelBench has them), "
-         "folders of them, whose subfolders are levels, files of tasks (*.jsonl) as "
-         "kernelwright synth writes them, or of rows of KernelBench or KernelBook, and files with "
-         "an operator and a test of it, as TritonBench-T has them")
+         "what to write kernels for, in any of these forms. Model files have Model, get_inputs() "
+         "and get_init_inputs(), as KernelBench has them; subfolders of a folder are levels. "
+         "Files of tasks (*.jsonl) are those of kernelwright synth, or rows of KernelBench or "
+         "KernelBook. Other files have an operator and a test of it, as TritonBench-T has them")
       ->required();
   app.add_option("--class", flags->cls, "the class to write kernels for")->capture_default_str();
   app.add_flag("--twins", flags->twins, "of tasks, the models in small sizes");
@@ -347,9 +347,8 @@ Command add_eval(CLI::App& app) {
   CLI::Option* beside = app.add_option(
       "--beside", flags->beside,
       "judge another policy too: teacher, inductor, or the folder of a model (local, with the "
-      "flags given); references, equal programs and what they cost are shared; may be given "
-      "several times; "
-      "WHAT@N: N samples of it, and not --samples");
+      "flags given). Policies share references and equal programs. WHAT@N takes N samples of it "
+      "in place of --samples. May be given several times");
   beside->type_name("WHAT[@N]")->allow_extra_args(false);
   app.add_option("--samples", flags->samples, "proposals of each policy judged for each model")
       ->check(CLI::Range(1, kMostSamples))
@@ -383,25 +382,25 @@ Command add_eval(CLI::App& app) {
       ->capture_default_str();
   app.add_option(
       "--out", flags->out,
-      "folder of the run: its lines (lines.jsonl, unless --lines says otherwise), so that the same "
-      "command goes on, and what the policy wrote: <model>.<sample>.fragment.py (--policy replay "
-      "reads it); where it was accepted, <model>.<sample>.py stands for the model (verify it, "
-      "import it). kernelwright report makes a page of it. "
-      "With --beside in folders of it, one for each policy: 0 (--policy), 1 (the first --beside)");
+      "folder of the run: the same command goes on with it, and kernelwright report makes a page "
+      "of it. It has a line for each model (lines.jsonl) and what the policy wrote "
+      "(<model>.<sample>.fragment.py, which --policy replay reads). An accepted sample is also "
+      "there as <model>.<sample>.py, which takes the model's place. With --beside each policy has "
+      "a folder in it: 0 is --policy, 1 the first --beside");
   app.add_option(
       "--lines", flags->lines,
-      "file for each model's line, as --json prints it, where they are to lie elsewhere, or "
-      "nothing else is to be kept: the same command goes on from what a run that was ended has "
-      "left there, and its summary is of all models (of its shard)");
+      "file for the lines of the run, if they are to be elsewhere than in --out, or alone. A line "
+      "is what --json prints for a model. The same command goes on from these lines, and its "
+      "summary is of all models (of its shard)");
   app.add_option("--merge", flags->merge,
-                 "what other runs of the same command left with --lines, such as those of its "
-                 "shards: counts as judged, and is added to this run's; may be given several times")
+                 "the --lines of another run of the same command, such as a shard. They count as "
+                 "judged and are added to this run's. May be given several times")
       ->type_name("FILE")
       ->allow_extra_args(false);
   app.add_option("--shard", flags->shard,
-                 "judge each Nth model alone, from the Ith on (2/4): runs of all I, each with "
-                 "--lines of its own, share the work; then the command with --merge of these "
-                 "files, and without --shard, prints the summary of all")
+                 "judge only each Nth model, from the Ith on (2/4). Runs of all I share the work, "
+                 "each with separate --lines. Then the command with --merge of these files, and "
+                 "without --shard, prints the summary of all")
       ->type_name("I/N");
   app.add_option("--seed", flags->seed,
                  "seed of inputs and parameters (default: secret), and of what a policy draws at a "

@@ -214,15 +214,12 @@ int run_synth(const SynthFlags& flags) {
 Command add_synth(CLI::App& app) {
   auto flags = std::make_shared<SynthFlags>();
   app.description(
-      "Draw PyTorch programs to write kernels for (docs/synthesis.md): operators, what reads "
-      "what,\n"
-      "and sizes, each uniformly over what is possible. One JSON object a line, with the program "
-      "as\n"
-      "a model file and as one function. Programs that are no fair tasks (results that are not\n"
-      "finite, or always the same, or hang on the last bits, or not on every input) are drawn "
-      "anew:\n"
-      "each runs on the CPU in small sizes, its twin, and on a GPU as it is, too. A run that was\n"
-      "killed goes on where it was.\n\n"
+      "Draw PyTorch programs to write kernels for (docs/synthesis.md). Operators, wiring and\n"
+      "sizes are each drawn uniformly over what is possible. A line of the file is one program,\n"
+      "as a model file and as one function. A program is drawn again if it is no fair task: its\n"
+      "results are not finite, or always the same, or depend on the last bits, or ignore an\n"
+      "input. To find out, its twin (small sizes) runs on the CPU, and on a GPU the program\n"
+      "itself, too. A run that was killed goes on where it was.\n\n"
       "  kernelwright synth --level 5 --count 1000 --out tasks.jsonl\n"
       "  kernelwright synth --level 2 --window 2^24:2^28 --out small.jsonl     for training\n"
       "  kernelwright synth --level 5 --count 100000 --no-hygiene --out many.jsonl\n"
