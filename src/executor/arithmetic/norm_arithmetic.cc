@@ -67,7 +67,7 @@ std::optional<NormArithmetic> NormArithmetic::of(const Program& program, const A
   if (!layer && !group && !instance && !batch) return std::nullopt;
 
   NormArithmetic out;
-  out.input_ = norm_argument(step, "input");
+  out.input_ = value_argument(step, "input");
   if (out.input_ < 0 || step.results.empty() || step.results[0] < 0) return std::nullopt;
   const Value& input = program.values[out.input_];
   const Value& result = program.values[step.results[0]];
@@ -76,8 +76,8 @@ std::optional<NormArithmetic> NormArithmetic::of(const Program& program, const A
   const std::optional<double> eps = epsilon(step);
   if (input.numel() == 0 || !eps) return std::nullopt;
   out.eps_ = *eps;
-  out.weight_ = norm_argument(step, "weight");
-  out.bias_ = norm_argument(step, "bias");
+  out.weight_ = value_argument(step, "weight");
+  out.bias_ = value_argument(step, "bias");
 
   if (layer) {
     const size_t rank = normalized_rank(step, shape);

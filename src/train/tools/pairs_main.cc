@@ -17,7 +17,7 @@
 #include "train/judge/verifier_judge.h"
 #include "worker/jobs.h"
 
-namespace train {
+namespace kw::train {
 namespace {
 
 struct Flags {
@@ -127,10 +127,10 @@ int run(const Flags& flags) {
 
 }  // namespace
 
-}  // namespace train
+}  // namespace kw::train
 
 int main(int argc, char** argv) {
-  train::Flags flags;
+  kw::train::Flags flags;
   CLI::App app("Pairs of tasks and the teacher's answers, drawn from a seed");
   app.add_option("--count", flags.count, "programs")->capture_default_str();
   app.add_option("--first", flags.first, "number of the first program")->capture_default_str();
@@ -163,11 +163,11 @@ int main(int argc, char** argv) {
   app.add_option("--report", flags.report, "file for what was judged, and every failure");
   CLI11_PARSE(app, argc, argv);
   try {
-    return train::run(flags);
-  } catch (const InputError& error) {
+    return kw::train::run(flags);
+  } catch (const kw::InputError& error) {
     std::fprintf(stderr, "train_pairs: %s\n", error.what());
     return 2;
-  } catch (const EnvironmentError& error) {
+  } catch (const kw::EnvironmentError& error) {
     std::fprintf(stderr, "train_pairs: %s\n", error.what());
     return 3;
   }
