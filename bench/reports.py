@@ -59,34 +59,41 @@ class Run:
         self.words = list(map(str, words))
         self.command = list(map(str, [flags.kernelwright, "eval", *suite, *self.words, "--out", self.folder]))
         self.text = " ".join(["kernelwright eval", f"(the first {flags.count} of suites/level{{{flags.levels}}}.jsonl)", *self.words])
-        self.folder.mkdir(parents=True, exist_ok=True)
+        flags.runs.mkdir(parents=True, exist_ok=True)
+
+    def beside(self, what):
+        """A file of the run's that is not in its folder, which eval --out has to itself."""
+        return self.flags.runs / f"{self.name}.{what}"
 
     def lines(self, part):
-        return self.folder / f"part{part}.jsonl"
+        return self.beside(f"part{part}.jsonl")
+
+    def all_lines(self):
+        return sorted(self.flags.runs.glob(f"{self.name}.part*.jsonl"))
 
     def seconds(self):
-        path = self.folder / "seconds"
+        path = self.beside("seconds")
         return float(path.read_text()) if path.exists() else 0.0
 
     def shard(self, part, gpu, deadline):
         """Judges it, or as much of it as there is time for."""
         prefix, environment = part_of_host(gpu, self.flags.gpus)
-        others = [path for path in self.folder.glob("part*.jsonl") if path != self.lines(part)]
+        others = [path for path in self.all_lines() if path != self.lines(part)]
         command = [*prefix, *self.command, "--lines", self.lines(part), "--shard", f"{part}/{self.flags.gpus}",
                    *(word for other in others for word in ("--merge", other))]
         begun = time.monotonic()
         try:
-            with (self.folder / f"part{part}.log").open("a") as log:
+            with self.beside(f"part{part}.log").open("a") as log:
                 run_until(deadline, list(map(str, command)), stdout=log, stderr=log, env=environment, cwd=ROOT)
         except Ended:
             print(f"{self.name}, shard {part}: ended; goes on from its lines", flush=True)
         finally:
             with self.lock:
-                (self.folder / "seconds").write_text("%.1f" % (self.seconds() + time.monotonic() - begun))
+                self.beside("seconds").write_text("%.1f" % (self.seconds() + time.monotonic() - begun))
 
     def page(self):
         """Of all lines that there are; its metrics, or nothing where there is none."""
-        parts = sorted(self.folder.glob("part*.jsonl"))
+        parts = self.all_lines()
         texts = [path.read_text().splitlines(keepends=True) for path in parts]
         lines = [line for text in texts for line in text[1:] if line.endswith("\n")]
         if not lines:

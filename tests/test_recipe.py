@@ -312,14 +312,14 @@ def test_what_cannot_be_exported_is_said(tmp_path):
     recipe = write_recipe(tmp_path / "mine.toml", RECIPE)
     done = run("recipe", "export", recipe, "--to", "trl", "--out", tmp_path / "out")
     assert done.returncode == 2 and "trl" in done.stderr and "verl" in done.stderr
-    for out, says in ((tmp_path, "has something in it"), (recipe, "is a file"),
-                      (recipe / "below", "cannot be made")):
+    for out, says in ((tmp_path, "holds other files (mine.toml)"), (recipe, "is a file"),
+                      (recipe / "below", "there is no folder")):
         done = export(recipe, out)
         assert done.returncode == 2 and says in done.stderr, done.stderr
     (tmp_path / "locked").mkdir(mode=0o500)
     if not os.access(tmp_path / "locked", os.W_OK):  # root may write anywhere
         done = export(recipe, tmp_path / "locked")
-        assert done.returncode == 2 and "cannot be written" in done.stderr
+        assert done.returncode == 3 and "cannot write" in done.stderr
     for flags, says in ((["--tasks", "5"], "a batch has 6 tasks"),
                         (["--set", "rl.stepz=3"], "is rl.steps meant"),
                         (["--set", "rl.row=20"], "rl.row is 20"),

@@ -9,6 +9,7 @@
 #include "eval/suite/suite_models.h"
 #include "formats/base/error.h"
 #include "formats/base/scratch_folder.h"
+#include "formats/output.h"
 #include "policy/chat/conversation.h"
 #include "policy/task_key.h"
 #include "policy/verl_row.h"
@@ -98,6 +99,7 @@ int run_collect(const CollectFlags& flags) {
     throw InputError(flags.out + " has rows already: another --out");
   if (fs::exists(fs::path(flags.out) / kEvalLinesFile))
     throw InputError("--out " + flags.out + ": is a run; rows want a folder of their own");
+  check_out_folder(flags.out, kNewFolder);
   if (flags.verl) check_parquet();
   std::vector<EvalRun> runs;
   for (const std::string& path : flags.runs) {
@@ -109,7 +111,6 @@ int run_collect(const CollectFlags& flags) {
   Machine machine(flags.machine, flags.against);
   Keeper keeper(flags.keep, yields);
   hold_out(flags, machine, keeper);
-  fs::create_directories(flags.out);
   std::string rows, verl_rows;
   size_t tasks = 0, kept = 0;
   for (size_t begin = 0; begin < found.size(); begin += kAtOnce) {
@@ -143,13 +144,15 @@ int run_collect(const CollectFlags& flags) {
     std::fprintf(stderr, "collect: %zu of %zu models, %s\n", end, found.size(),
                  count_text(kept, "row").c_str());
   }
+  OutputFolder out(flags.out, kNewFolder);
   if (flags.verl && kept > 0) {
     const ScratchFolder scratch("kw-collect");
     write_file(scratch.path() / "rows.jsonl", verl_rows);
-    write_parquet(scratch.path() / "rows.jsonl", fs::absolute(flags.out) / "verl.parquet");
+    write_parquet(scratch.path() / "rows.jsonl", out.path() / "verl.parquet");
   }
-  write_file(fs::path(flags.out) / "yields.json", yields_json(yields).dump(1) + "\n");
-  write_file(fs::path(flags.out) / "rows.jsonl", rows);  // the last: a folder that has it is whole
+  write_file(out.path() / "yields.json", yields_json(yields).dump(1) + "\n");
+  write_file(out.path() / "rows.jsonl", rows);
+  out.keep();
   for (const auto& [route, yield] : yields) {
     const auto counted = [](int64_t count, const char* noun) {
       return count_text(static_cast<size_t>(count), noun);
@@ -183,11 +186,11 @@ Command add_collect(CLI::App& app) {
   app.add_option("--alike", flags->keep.alike,
                  "two answers to a task are not both kept where they share so much of their runs "
                  "of five tokens")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(real_number(0, 1))
       ->capture_default_str();
   app.add_option("--known-text", flags->keep.known_text,
                  "with --against, a model whose runs of thirteen tokens are known to so much")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(real_number(0, 1))
       ->capture_default_str();
   app.add_flag(
       "--hybrids", flags->hybrids,

@@ -197,7 +197,7 @@ Probe probe_store() {
   try {
     const Store store(default_store_path());
     if (!store.fault().empty()) throw EnvironmentError(store.fault());
-  } catch (const EnvironmentError& error) {
+  } catch (const std::exception& error) {
     probe.state = Probe::State::kBroken;
     probe.detail = error.what();
     probe.fix = "remove it, or set KERNELWRIGHT_STORE to a writable place";

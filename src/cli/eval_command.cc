@@ -21,6 +21,8 @@
 #include "formats/base/error.h"
 #include "formats/base/scratch_folder.h"
 #include "formats/base/sha256.h"
+#include "formats/exit_code.h"
+#include "formats/output.h"
 #include "verify/baselines.h"
 
 namespace kw {
@@ -201,6 +203,7 @@ void check_out(const EvalFlags& flags, const std::vector<SuiteModel>& models) {
     throw InputError("--out " + flags.out + ": lies in " + suite +
                      ", and what is written there would be models of that suite");
   }
+  check_run_folder(out, kEvalLinesFile);
   std::map<std::string, std::string> files;
   for (const SuiteModel& model : models) {
     const auto [known, added] = files.emplace(model.name, model.request.file);
@@ -234,9 +237,7 @@ void open_lines(const EvalFlags& flags, Machine& machine, const std::vector<Suit
   const Json question =
       asked_of(flags, models, judged, asked, machine.profile, machine.pool.versions());
   if (!flags.out.empty()) {
-    std::error_code error;
-    fs::create_directories(flags.out, error);
-    if (error) throw InputError("--out " + flags.out + ": cannot be made: " + error.message());
+    make_folder(flags.out);
   }
   std::vector<std::string> labels;
   for (const JudgedPolicy& each : judged) labels.push_back(each.label);
@@ -291,6 +292,7 @@ void resume_session(EvalSession& session, std::optional<EvalLines>& lines) {
 }
 
 int run_eval(const EvalFlags& flags) {
+  if (!flags.search.empty()) parse_seconds("--search", flags.search);
   const std::vector<SuiteFile> suite = suite_files(flags.suites);
   std::vector<std::string> files;
   for (const SuiteFile& file : suite) files.push_back(file.path);
@@ -358,7 +360,7 @@ Command add_eval(CLI::App& app) {
   add_schedules_flag(app, flags->schedules);
   app.add_option("--explore", flags->explore,
                  "share of the samples drawn at random from beyond the policy's best guesses")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(real_number(0, 1))
       ->capture_default_str();
   CLI::Option* side_by_side = app.add_flag(
       "--side-by-side", flags->side_by_side,
@@ -402,28 +404,32 @@ Command add_eval(CLI::App& app) {
                  "each with separate --lines. Then the command with --merge of these files, and "
                  "without --shard, prints the summary of all")
       ->type_name("I/N");
-  app.add_option("--seed", flags->seed,
-                 "seed of inputs and parameters (default: secret), and of what a policy draws at a "
-                 "temperature (default: 0)");
+  add_seed_flag(app, flags->seed,
+                "seed of inputs and parameters (default: secret), and of what a policy draws at a "
+                "temperature (default: 0)");
   app.add_option(
          "--build-timeout", flags->build_timeout,
          "seconds that compiling a sample may take before it counts as hung; recording one: "
          "as many, 60 at most")
-      ->check(CLI::Range(0.1, 86400.0))
+      ->check(real_number(0.1, 86400))
       ->capture_default_str();
   app.add_option("--trial-timeout", flags->trial_timeout,
                  "seconds that a trial of a sample may take before it counts as hung")
-      ->check(CLI::Range(0.1, 86400.0))
+      ->check(real_number(0.1, 86400))
       ->capture_default_str();
   app.add_option("--interval-width", flags->width,
                  "stop timing a sample once the speedup's 95 % interval is so wide, relative to "
                  "it, or after 30 rounds or 30 ms, as batches do with 0.03; 0: 50 rounds")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(real_number(0, 1))
       ->capture_default_str();
   app.add_flag("--no-time", flags->no_time, "judge only");
   app.add_flag("--json", flags->json,
                "print one line of JSON for each model as soon as it is judged, and one for all of "
                "them; with --beside, of each policy");
+  flags->machine.limit_flags = {{"record", "--build-timeout"},
+                                {"slice", "--build-timeout"},
+                                {"compile", "--build-timeout"},
+                                {"trial", "--trial-timeout"}};
   flags->machine.add_to(app);
   flags->machine.add_executors_to(app);
   app.footer(

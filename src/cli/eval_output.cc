@@ -6,6 +6,8 @@
 #include "cli/support/common.h"
 #include "cli/support/policy_flags.h"
 #include "eval/run/eval_summary.h"
+#include "formats/exit_code.h"
+#include "formats/output.h"
 
 namespace kw {
 namespace {
@@ -34,14 +36,13 @@ void print_result(const SuiteResult& result, const std::string& label) {
   const std::string whose = label.empty() ? "" : label + "  ";
   std::printf("%s%-10s  %s  %s\n", whose.c_str(), result.outcome().c_str(), result.model.c_str(),
               detail.c_str());
-  std::fflush(stdout);
 }
 
 }  // namespace
 
 void EvalOutput::write(const SuiteResult& result, const SuiteModel& model, const fs::path& folder) {
   const std::string stem = model.name + ".";
-  fs::create_directories((folder / stem).parent_path());
+  make_folder((folder / stem).parent_path());
   write_file(folder / (stem + "reference.py"), model.request.text);
   for (size_t k = 0; k < result.samples.size(); ++k) {
     const SuiteSample& sample = result.samples[k];
@@ -53,10 +54,11 @@ void EvalOutput::write(const SuiteResult& result, const SuiteModel& model, const
 
 void EvalOutput::show(const SuiteResult& result, const Json& line, const std::string& label) {
   if (json_) {
-    std::cout << line.dump() << std::endl;
+    std::cout << line.dump() << "\n";
   } else {
     print_result(result, label);
   }
+  flush_stdout();
 }
 
 void print_summary(const JudgedPolicy& judged, const PolicySummary& summary,

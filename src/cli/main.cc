@@ -8,7 +8,27 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "formats/base/error.h"
+#include "formats/exit_code.h"
+
+namespace {
+
+// The exit code of what a command does, unless it or its output fails.
+int ended(const std::function<int()>& command) {
+  try {
+    const int code = command();
+    kw::flush_stdout();
+    return code;
+  } catch (const std::exception& error) {
+    const kw::Failure failure = kw::failure_of(error);
+    std::cerr << "error: " << failure.message << "\n";
+    if (failure.code == kw::kMachinesFault) {
+      std::cerr << "(kernelwright doctor shows what works here)\n";
+    }
+    return failure.code;
+  }
+}
+
+}  // namespace
 
 namespace {
 
@@ -41,6 +61,12 @@ constexpr Subcommand kSubcommands[] = {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
+  if (const int code = ended([] {
+        kw::open_standard_streams();
+        return kw::kDone;
+      })) {
+    return code;
+  }
   CLI::App app(
       "Kernelwright turns PyTorch programs into verified, faster Triton programs.\n\n"
       "  kernelwright optimize model.py          a faster model.py, with proof\n"
@@ -59,10 +85,8 @@ int main(int argc, char** argv) {
   }
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
-  } catch (const CLI::CallForVersion& version) {
-    return app.exit(version);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return ended([&] { return app.exit(asked); });
   } catch (const CLI::ParseError& error) {
     const bool known = std::ranges::any_of(kSubcommands, [&](const Subcommand& each) {
       return argc > 1 && std::string_view(each.name) == argv[1];
@@ -82,18 +106,10 @@ int main(int argc, char** argv) {
   }
   for (const auto& [sub, command] : commands) {
     if (!sub->parsed()) continue;
-    try {
+    return ended([&command] {
+      kw::check_folders();
       return command();
-    } catch (const kw::InputError& error) {
-      std::cerr << "error: " << error.what() << "\n";
-      return 2;
-    } catch (const kw::EnvironmentError& error) {
-      std::cerr << "error: " << error.what() << "\n(kernelwright doctor shows what works here)\n";
-      return 3;
-    } catch (const std::exception& error) {
-      std::cerr << "internal error: " << error.what() << "\n";
-      return 3;
-    }
+    });
   }
-  return 2;
+  return kw::kUsersMistake;
 }

@@ -125,6 +125,7 @@ int run_optimize(const OptimizeFlags& flags) {
       request_for_file(flags.model, flags.cls, flags.machine.set, machine.profile);
   prepare_result_folder(folder);
   const std::string backend = flags.machine.chosen_backend();
+  const auto schedules = schedule_table(flags.schedules, machine.profile, backend);
   options.measure = backend == "cuda";
   ScratchFolder scratch;
   std::optional<Baselines> baselines;  // they start now, and are ready when the search ends
@@ -141,9 +142,8 @@ int run_optimize(const OptimizeFlags& flags) {
   }
   StoredSchedules memory(store, versions);
   flags.policy.refuse_unused();
-  const std::unique_ptr<Policy> policy = flags.policy.make(
-      {.schedules = schedule_table(flags.schedules, machine.profile, backend), .memory = &memory},
-      backend);
+  const std::unique_ptr<Policy> policy =
+      flags.policy.make({.schedules = schedules, .memory = &memory}, backend);
   policy->prepare();
   OptimizeResult result;
   {
@@ -208,7 +208,7 @@ Command add_optimize(CLI::App& app) {
       app, flags->coverage,
       "hybrid: PyTorch keeps what it is faster at; pure: none is left that computes, be it slower");
   add_schedules_flag(app, flags->schedules);
-  app.add_option("--seed", flags->seed, "seed of inputs and parameters (default: secret)");
+  add_seed_flag(app, flags->seed, "seed of inputs and parameters (default: secret)");
   app.add_flag("--no-baseline", flags->no_baseline, "do not compare with torch.compile");
   app.add_flag("--json", flags->json, "print one JSON object");
   flags->machine.add_to(app);

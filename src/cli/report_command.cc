@@ -9,7 +9,9 @@
 #include "eval/run/eval_run.h"
 #include "eval/run/eval_summary.h"
 #include "formats/base/error.h"
+#include "formats/output.h"
 #include "report/eval_page.h"
+#include "report/html.h"
 
 namespace kw {
 namespace {
@@ -67,17 +69,17 @@ int run_report(const ReportFlags& flags) {
                         : fs::is_directory(flags.run)
                             ? page_in(flags.run)
                             : fs::path(flags.run).replace_extension(".html");
-  if (page.has_parent_path() && !fs::is_directory(page.parent_path())) {
-    throw InputError("--out " + page.string() + ": there is no folder " +
-                     page.parent_path().string());
-  }
   check_is_no_run("--out", page, flags);
-  if (!flags.csv.empty()) check_is_no_run("--csv", flags.csv, flags);
+  check_out_file(page, kPageFile);
+  if (!flags.csv.empty()) {
+    check_is_no_run("--csv", flags.csv, flags);
+    check_out_file(flags.csv, kSampleTable);
+  }
   std::vector<PolicyPair> pairs;
   for (const std::string& text : flags.pairs) pairs.push_back(pair_of(text, run, *against));
   const EvalReport report = report_on(std::move(run), against, pairs);
-  write_file(page, eval_page(report, !flags.no_sources));
-  if (!flags.csv.empty()) write_file(flags.csv, eval_csv(report.run));
+  write_file(page, eval_page(report, !flags.no_sources), kPageFile);
+  if (!flags.csv.empty()) write_file(flags.csv, eval_csv(report.run), kSampleTable);
   std::cout << (flags.json ? to_json(report).dump() + "\n" : report_text(report)) << std::flush;
   std::fprintf(stderr, "%s\n", page.c_str());
   return 0;

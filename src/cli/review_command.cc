@@ -16,6 +16,7 @@
 #include "formats/base/error.h"
 #include "formats/base/on_threads.h"
 #include "formats/base/read_file.h"
+#include "formats/output.h"
 #include "policy/chat/reviewer.h"
 
 namespace kw {
@@ -56,9 +57,14 @@ std::vector<Open> open_samples(const EvalRun& run, const Opinions& known,
 
 // Removes an unfinished last line, which a run that was killed may have left.
 void drop_cut_line(const fs::path& path) {
+  check_out_file(path);
   if (!fs::exists(path)) return;
-  const std::string text = read_file(path);
-  if (!text.empty() && !text.ends_with('\n')) fs::resize_file(path, text.rfind('\n') + 1);
+  const std::string text = read_file(path, kMostLines);
+  const size_t whole = text.rfind('\n') + 1;  // 0 when there is no whole line
+  if (!is_cut_line(std::string_view(text).substr(whole), {R"({"candidate":)"})) {
+    throw InputError(path.string() + ": does not end in an opinion; mend or remove it");
+  }
+  fs::resize_file(path, whole);
 }
 
 int run_review(ReviewFlags flags) {
@@ -145,9 +151,9 @@ Command add_review(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--prompt-price", chat.prompt_price,
                  "price of a million tokens of questions, for the cost that is shown")
-      ->check(CLI::NonNegativeNumber);
+      ->check(real_number(0, 1e9));
   app.add_option("--completion-price", chat.completion_price, "and of answers")
-      ->check(CLI::NonNegativeNumber);
+      ->check(real_number(0, 1e9));
   app.add_flag("--json", flags->json, "print one object, in place of text");
   app.footer(
       "Opinions are kept in RUN/opinions.jsonl: the same command goes on, and asks again where\n"

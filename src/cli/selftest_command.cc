@@ -5,6 +5,8 @@
 
 #include "cli/commands.h"
 #include "cli/support/common.h"
+#include "formats/base/error.h"
+#include "formats/exit_code.h"
 #include "formats/install.h"
 #include "verify/corpus/selftest.h"
 
@@ -61,6 +63,10 @@ void print_table(const char* title, const char* by, const std::map<std::string, 
 }
 
 int run_selftest(const SelftestFlags& flags) {
+  if (flags.part > flags.parts) {
+    throw InputError("--part " + std::to_string(flags.part) + ": --parts is " +
+                     std::to_string(flags.parts));
+  }
   std::vector<CorpusCase> cases = read_corpus({flags.places.begin(), flags.places.end()});
   std::erase_if(cases, [&](const CorpusCase& test) {
     return !flags.family.empty() && test.family != flags.family;
@@ -83,7 +89,7 @@ int run_selftest(const SelftestFlags& flags) {
     (test.attack ? attacks : honest)[test.family].add(result);
     if (test.attack) stages[std::string(stage_name(test.stage))].add(result);
     if (flags.json) {
-      std::cout << to_json(result).dump() << std::endl;
+      std::cout << to_json(result).dump() << "\n";
     } else if (!surprise.empty()) {
       std::printf("%s: %s\n", test.path.c_str(), surprise.c_str());
     } else if (flags.verbose) {
@@ -91,7 +97,7 @@ int run_selftest(const SelftestFlags& flags) {
                   result.judged ? "as labelled" : "not to be judged on this backend",
                   result.seconds);
     }
-    std::fflush(stdout);
+    flush_stdout();
   }
   if (!flags.json) {
     print_table("attacks", "family", attacks, true);
@@ -115,7 +121,7 @@ Command add_selftest(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   app.add_option("--parts", flags->parts, "parts that run apart")->check(CLI::PositiveNumber);
   add_trials_flag(app, flags->trials);
-  app.add_option("--seed", flags->seed, "seed of inputs and parameters (default: secret)");
+  add_seed_flag(app, flags->seed, "seed of inputs and parameters (default: secret)");
   app.add_flag("--verbose", flags->verbose, "a line for each case");
   app.add_flag("--json", flags->json, "print one line of JSON for each case");
   flags->machine.add_to(app);

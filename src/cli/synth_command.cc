@@ -150,7 +150,7 @@ void write_examined(const Drawing& drawing, const MachineFlags& machine_flags, u
 
 // Tasks that are there, examined on other inputs.
 int check(const SynthFlags& flags) {
-  const std::vector<StoredTask> tasks = read_tasks(read_file(flags.check), flags.check);
+  const std::vector<StoredTask> tasks = read_tasks(read_file(flags.check, kMostLines), flags.check);
   const bool full_size = flags.machine.chosen_backend() == "cuda";
   Machine machine(flags.machine, {});
   machine.executor.hello();
@@ -229,9 +229,9 @@ Command add_synth(CLI::App& app) {
       ->check(CLI::Range(1, 40))
       ->capture_default_str();
   app.add_option("--count", flags->count, "programs")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40))
+      ->check(whole_number(1, uint64_t{1} << 40))
       ->capture_default_str();
-  app.add_option("--seed", flags->seed, "other programs")->capture_default_str();
+  add_seed_flag(app, flags->seed, "other programs")->capture_default_str();
   app.add_option("--dtype", flags->dtype, "of all tensors: float32, float16 or bfloat16")
       ->check(CLI::IsMember({"float32", "float16", "bfloat16"}))
       ->capture_default_str();

@@ -9,6 +9,7 @@
 #include "cli/verify_batch.h"
 #include "formats/base/error.h"
 #include "formats/base/scratch_folder.h"
+#include "formats/exit_code.h"
 #include "verify/baselines.h"
 #include "worker/model_file.h"
 
@@ -92,11 +93,12 @@ void print(const Verdict& verdict, const std::string& file, bool several, bool j
   if (json) {
     Json out = to_json(verdict);
     if (several) out["candidate"] = file;
-    std::cout << out.dump(several ? -1 : 1) << std::endl;
-    return;
+    std::cout << out.dump(several ? -1 : 1) << "\n";
+  } else {
+    if (several) std::printf("%s: ", file.c_str());
+    print_verdict(verdict);
   }
-  if (several) std::printf("%s: ", file.c_str());
-  print_verdict(verdict);
+  flush_stdout();  // the next verdict may take minutes
 }
 
 VerifyOptions options_of(const VerifyFlags& flags) {
@@ -229,12 +231,12 @@ Command add_verify(CLI::App& app) {
       ->check(CLI::IsMember({"calibrated", "kernelbench"}))
       ->capture_default_str();
   add_coverage_flag(app, flags->coverage);
-  app.add_option("--seed", flags->seed, "seed of inputs and parameters (default: secret)");
+  add_seed_flag(app, flags->seed, "seed of inputs and parameters (default: secret)");
   app.add_option("--interval-width", flags->width,
                  "stop timing once the speedup's 95 % interval is so wide, relative to it (in a "
                  "batch also after 30 rounds or 30 ms); 0: 50 rounds always (default: 0.03 in a "
                  "batch, else 0)")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(real_number(0, 1));
   app.add_flag("--no-time", flags->no_time, "judge only");
   auto* baseline =
       app.add_option("--baseline", flags->baselines,
@@ -246,6 +248,7 @@ Command add_verify(CLI::App& app) {
   app.add_flag("--no-baseline", flags->no_baseline, "do not compare with torch.compile")
       ->excludes(baseline);
   app.add_flag("--json", flags->json, "print the verdict as JSON; of several, a line each");
+  flags->machine.limit_flags = {{"record", "--record-timeout"}, {"trial", "--trial-timeout"}};
   flags->machine.add_to(app);
   flags->machine.add_executors_to(app);
   app.footer(

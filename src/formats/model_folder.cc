@@ -52,6 +52,7 @@ fs::path base_of(const fs::path& folder, const AdapterConfig& config) {
 
 // The hash of a file, through those of its parts, so that shards of gigabytes are never held.
 std::string hash_of(const fs::path& path) {
+  check_in_file(path);
   std::ifstream in(path, std::ios::binary);
   std::string part(8 << 20, '\0'), hashes;
   do {

@@ -136,6 +136,7 @@ struct SafetensorsFile::Mapping {
   uint64_t bytes = 0;
 
   explicit Mapping(const fs::path& path) {
+    check_in_file(path);  // opening a FIFO waits for another process
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     struct stat about {};
     if (file < 0 || fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {

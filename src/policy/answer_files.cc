@@ -4,7 +4,6 @@
 #include <map>
 #include <mutex>
 #include <set>
-#include <sstream>
 
 #include "formats/base/error.h"
 #include "formats/base/read_file.h"
@@ -80,20 +79,18 @@ class Folder {
       if (end == ".py" && files.contains(fragment.replace_extension(".fragment.py"))) return;
     }
     const auto [task, sample] = split_name(name.generic_string());
-    add(task, sample, {read_file(file), end == ".py"}, file.string());
+    add(task, sample, {read_file(file, kMostSource), end == ".py"}, file.string());
   }
 
   void read_lines(const fs::path& file) {
-    std::istringstream lines(read_file(file));
-    int number = 0;
-    for (std::string line; std::getline(lines, line);) {
-      ++number;
+    LineReader lines(file);
+    for (std::string line; lines.next(line);) {
       if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-      const std::string place = file.string() + ":" + std::to_string(number);
+      const std::string place = lines.place();
       const Json json = parse_json(line, place);
       const JsonReader in(json, place);
       // Lines of `eval --out`, opinions on them and rows made of them are no answers.
-      if (number == 1 && (in.has("eval") || in.has("judge") || in.has("messages"))) return;
+      if (lines.number() == 1 && (in.has("eval") || in.has("judge") || in.has("messages"))) return;
       const std::string& task = in.at("task").string();
       const auto known = tasks_.find(task);
       const int64_t next = known == tasks_.end() ? 0 : known->second.rbegin()->first + 1;

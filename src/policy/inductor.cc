@@ -87,7 +87,11 @@ Proposal Inductor::ask(const Task& task, std::chrono::seconds patience) {
     out.fault = error.what();
     return out;
   }
+  const auto end = std::chrono::steady_clock::now() + patience;
   out.fault = server_.ask(std::move(request), std::max(patience, std::chrono::seconds(1)));
+  if (!out.fault.empty() && std::chrono::steady_clock::now() >= end) {
+    out.fault += " (--policy-timeout)";
+  }
   out.unanswered = !out.fault.empty();  // Inductor's answer is then unknown
   if (out.unanswered) return out;
   const Json answer = Json::parse(read_file(file));

@@ -20,9 +20,9 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr double kTemperature = 0.8;
-constexpr std::chrono::milliseconds kLookAtServer{
-    100};  // between two questions whether it is wanted
-constexpr char kStillReading[] = "the deadline came while the model was read";
+// Between two questions whether an answer is still wanted.
+constexpr std::chrono::milliseconds kLookAtServer{100};
+constexpr char kStillReading[] = "the deadline came while the model was read (--policy-timeout)";
 
 // Counts the seconds in which some caller waited for an answer; overlaps count once.
 class BusyTime {

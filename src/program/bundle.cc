@@ -1,17 +1,14 @@
 // Tasks as frames and as folders on disk (declared in task_json.h).
-#include <fstream>
-#include <sstream>
-
 #include "formats/base/error.h"
+#include "formats/base/read_file.h"
 #include "formats/base/sha256.h"
+#include "formats/output.h"
 #include "program/task_json.h"
 
 namespace kw {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr uintmax_t kMaxFileBytes = uintmax_t{64} << 20;
 
 // Content by hash of every file a task refers to, with the suffix it has in a bundle.
 std::map<std::string, std::pair<std::string, const char*>> task_files(const Task& task) {
@@ -22,25 +19,6 @@ std::map<std::string, std::pair<std::string, const char*>> task_files(const Task
       files[sha256_hex(kernel.compiled->cubin)] = {kernel.compiled->cubin, ".cubin"};
   }
   return files;
-}
-
-void write_file(const fs::path& path, const std::string& content) {
-  std::ofstream out(path, std::ios::binary);
-  out.write(content.data(), static_cast<std::streamsize>(content.size()));
-  out.flush();
-  if (!out) throw EnvironmentError("cannot write " + path.string() + ": disk full or read-only?");
-}
-
-std::string read_file(const fs::path& path) {
-  std::error_code error;
-  const uintmax_t bytes = fs::file_size(path, error);
-  if (error) throw InputError("cannot read " + path.string() + ": " + error.message());
-  if (bytes > kMaxFileBytes) throw InputError(path.string() + ": larger than 64 MiB");
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) throw InputError("cannot read " + path.string());
-  return std::move(text).str();
 }
 
 }  // namespace
@@ -68,26 +46,22 @@ Task task_from_frame(const Frame& frame) {
   return task_from_json(in.at("task"), &files);
 }
 
+bool is_in_bundle(const fs::path& inside) {
+  if (inside == "program.json" || inside == "kernels") return true;
+  const std::string hash = inside.stem().string(), end = inside.extension().string();
+  return inside.parent_path() == "kernels" && hash.size() == 64 &&
+         hash.find_first_not_of("0123456789abcdef") == std::string::npos &&
+         (end == ".py" || end == ".cubin");
+}
+
 void write_bundle(const Task& task, const fs::path& folder) {
-  const fs::path partial = folder.string() + ".partial";
-  try {
-    fs::remove_all(partial);
-    fs::create_directories(partial / "kernels");
-    write_file(partial / "program.json", to_json(task).dump(1) + "\n");
-    for (const auto& [hash, file] : task_files(task)) {
-      write_file(partial / "kernels" / (hash + file.second), file.first);
-    }
-    fs::remove_all(folder);
-    fs::rename(partial, folder);
-  } catch (const fs::filesystem_error& error) {
-    std::error_code ignored;
-    fs::remove_all(partial, ignored);
-    throw EnvironmentError("cannot write " + folder.string() + ": " + error.code().message());
-  } catch (const EnvironmentError&) {
-    std::error_code ignored;
-    fs::remove_all(partial, ignored);
-    throw;
+  OutputFolder out(folder, kBundleFolder);
+  make_folder(out.path() / "kernels");
+  write_file(out.path() / "program.json", to_json(task).dump(1) + "\n");
+  for (const auto& [hash, file] : task_files(task)) {
+    write_file(out.path() / "kernels" / (hash + file.second), file.first);
   }
+  out.keep();
 }
 
 Task read_bundle(const fs::path& folder) {

@@ -544,6 +544,11 @@ TEST(Bundle, RoundTripAndDamage) {
     break;
   }
   EXPECT_THROW(read_bundle(folder), InputError);
+  write_bundle(task, folder);  // over one that is damaged
+  EXPECT_EQ(read_bundle(folder), task);
+  std::ofstream(folder / "kernels" / "thesis.py") << "mine";
+  EXPECT_THROW(write_bundle(task, folder), InputError);
+  EXPECT_TRUE(std::filesystem::exists(folder / "kernels" / "thesis.py"));
   std::filesystem::remove_all(folder);
   EXPECT_THROW(read_bundle(folder), InputError);
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "formats/frame.h"
+#include "formats/output.h"
 #include "program/program.h"
 
 namespace kw {
@@ -28,8 +29,11 @@ Task task_from_json(const JsonReader& in, const std::map<std::string, std::strin
 Frame task_to_frame(const Task& task);
 Task task_from_frame(const Frame& frame);
 
-// Writes a bundle folder (whole or not at all: a temporary folder is renamed into place).
-// EnvironmentError when the disk refuses.
+// Whether a bundle has a file or folder of this path.
+bool is_in_bundle(const std::filesystem::path& inside);
+inline constexpr FolderKind kBundleFolder = {"bundle", "program.json", "\"kernelwright.task\"",
+                                             is_in_bundle};
+// Writes a bundle as formats/output.h does: whole or not at all, and over nothing but a bundle.
 void write_bundle(const Task& task, const std::filesystem::path& folder);
 // Reads one, checks every hash and the structure (check.h). InputError on any fault.
 Task read_bundle(const std::filesystem::path& folder);

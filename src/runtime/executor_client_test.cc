@@ -516,6 +516,7 @@ TEST_F(ExecutorClientOnProcesses, NobodyWaitsForAGreeting) {
 TEST_F(ExecutorClientOnProcesses, WhatIsLateIsTriedAgainAlone) {
   ExecutorConfig settings = config();
   settings.processes = 2;
+  settings.limit_flag = "--trial-timeout";
   ExecutorClient client(settings);
   const int id = client.load(Task());
   EXPECT_EQ(client.trial(request(id, 11), milliseconds(1000)).status,
@@ -524,6 +525,7 @@ TEST_F(ExecutorClientOnProcesses, WhatIsLateIsTriedAgainAlone) {
   const TrialReport report = client.trial(request(id, 2), milliseconds(300));
   EXPECT_EQ(report.status, ReplyStatus::kDied);
   EXPECT_NE(report.message.find("in time"), std::string::npos) << report.message;
+  EXPECT_TRUE(report.message.ends_with(" (--trial-timeout)")) << report.message;
   std::vector<ReplyStatus> statuses;
   client.trials({request(id, 0), request(id, 2), request(id, 0)}, milliseconds(300),
                 [&](size_t i, const TrialReport& each) {

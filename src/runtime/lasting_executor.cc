@@ -119,7 +119,9 @@ std::optional<LastingExecutor::Fault> LastingExecutor::attempt(const Asked& aske
       status = read(JsonReader(reply, "reply"));
     }
   } catch (const ExecutorDied& death) {
-    fault = {died(death.what()), death.killed, death.late};
+    const bool named = death.late && !config_.limit_flag.empty();
+    fault = {died(death.what() + (named ? " (" + config_.limit_flag + ")" : std::string())),
+             death.killed, death.late};
   } catch (const InputError& error) {
     fault = {died(std::string("the executor's answer is not valid: ") + error.what())};
   }

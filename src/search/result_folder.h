@@ -12,8 +12,8 @@ namespace kw {
 // anything but an earlier result, EnvironmentError if it cannot be written.
 void prepare_result_folder(const std::filesystem::path& folder);
 
-// Writes the result and the report's text into `folder`, whole or not at all. Throws
-// EnvironmentError if the disk refuses.
+// Writes the result and the report's text into `folder`, as formats/output.h does: whole or not at
+// all, and over nothing but an earlier result. Throws EnvironmentError if the disk refuses.
 void write_result(const OptimizeResult& result, const std::string& report_html,
                   const std::filesystem::path& folder);
 

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "formats/base/error.h"
+#include "formats/base/read_file.h"
 #include "formats/base/sha256.h"
 
 namespace kw {
@@ -50,6 +51,12 @@ int execute_patiently(sqlite3* db, const char* sql) {
 
 Store::Store(const fs::path& path) : path_(path) {
   std::error_code ignored;
+  const fs::file_type type = fs::status(path, ignored).type();
+  if (type != fs::file_type::regular && fs::exists(fs::file_status(type))) {
+    throw InputError(path.string() + ": is " + name_of(type) +
+                     ", where a store's file was expected (--store PATH or KERNELWRIGHT_STORE "
+                     "names another place)");
+  }
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), ignored);
   constexpr const char* kSchema =
       "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"

@@ -135,9 +135,12 @@ TEST_F(StoreTest, APlaceWhereNoneCanBeIsRefusedWithItsPath) {
   try {
     Store store(folder_);
     FAIL();
-  } catch (const EnvironmentError& error) {
-    EXPECT_NE(std::string(error.what()).find(folder_.string()), std::string::npos);
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find(folder_.string() + ": is a folder"),
+              std::string::npos);
   }
+  EXPECT_THROW(Store("/dev/null"), InputError);
+  EXPECT_THROW(Store("/proc/kernelwright/s.sqlite"), EnvironmentError);
 }
 
 // A disk that is full from here on.

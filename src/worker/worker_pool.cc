@@ -37,6 +37,7 @@ constexpr int kChunksAtOnce = 64;  // so that one talkative child does not starv
 struct Running {
   uint64_t id = 0;
   milliseconds allowance{0};
+  std::string limit_flag;  // of WorkerConfig
   UniqueFd socket;
   FrameWriter request;
   FrameParser reply;
@@ -210,6 +211,12 @@ class WorkerPool::Impl {
     }
   }
 
+  // " (--record-timeout)", empty where no flag limits such jobs.
+  std::string limit_flag(const Job& job) const {
+    const auto flag = config_.limit_flags.find(job.request.json.value("kind", ""));
+    return flag == config_.limit_flags.end() ? "" : " (" + flag->second + ")";
+  }
+
   void begin(uint64_t id, const Job& job) {
     auto [ours, theirs] = socket_pair(SOCK_STREAM);
     set_nonblocking(ours.get());
@@ -217,6 +224,7 @@ class WorkerPool::Impl {
     limits.bytes = std::max(limits.bytes, config_.reply_bytes);
     running_.push_back(Running{.id = id,
                                .allowance = job.deadline,
+                               .limit_flag = limit_flag(job),
                                .socket = std::move(ours),
                                .request = FrameWriter(job.request, job.fds),
                                .reply = FrameParser(limits),
@@ -340,8 +348,9 @@ class WorkerPool::Impl {
         return;
       }
       finish(job, job->closed ? ending(Status::kKilled, "closed its socket without an answer")
-                              : ending(Status::kTimeout,
-                                       "took longer than " + seconds_text(job->allowance)));
+                              : ending(Status::kTimeout, "took longer than " +
+                                                             seconds_text(job->allowance) +
+                                                             job->limit_flag));
     }
   }
 

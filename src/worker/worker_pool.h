@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -31,6 +32,8 @@ struct WorkerConfig {
   uint64_t reply_bytes = uint64_t{256} << 20;  // more is a flood
   uint64_t memory_bytes = uint64_t{8} << 30;   // address space of a job
   bool sandbox = true;                         // false only by the user's explicit flag
+  // The user's flags that limit a job's time, by its kind ("record", "compile"), for messages.
+  std::map<std::string, std::string> limit_flags;
 };
 
 // Returns `asked` or, if that is 0, one thread for each core that this process may use.

@@ -249,7 +249,9 @@ TEST_F(WorkerPoolOnProcesses, EveryMisbehaviourIsAResult) {
 }
 
 TEST_F(WorkerPoolOnProcesses, DeadlinesKillTheChild) {
-  WorkerPool pool(config());
+  WorkerConfig settings = config();
+  settings.limit_flags = {{"record", "--record-timeout"}};
+  WorkerPool pool(settings);
   int fds[2];
   ASSERT_EQ(::pipe2(fds, O_CLOEXEC), 0);
   UniqueFd reading(fds[0]), writing(fds[1]);
@@ -259,6 +261,9 @@ TEST_F(WorkerPoolOnProcesses, DeadlinesKillTheChild) {
   const JobResult result = pool.next();
   EXPECT_EQ(result.status, Status::kTimeout);
   EXPECT_EQ(result.message, "took longer than 0.2 s");
+  const Json recording = {{"do", "hang"}, {"kind", "record"}};
+  EXPECT_EQ(pool.run(job(recording, milliseconds(200))).message,
+            "took longer than 0.2 s (--record-timeout)");
   EXPECT_GE(result.seconds, 0.19);
   writing.reset();
   pollfd entry{reading.get(), POLLIN, 0};  // ends when the child's copy is gone

@@ -6,7 +6,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <iostream>
 
 #include "formats/base/error.h"
@@ -64,6 +63,10 @@ SessionConfig MachineFlags::session_config(const std::vector<std::string>& files
   SessionConfig config = default_session_config(profile(), chosen_backend());
   config.executor.processes = executors;
   config.workers.sandbox = !no_sandbox;
+  config.workers.limit_flags = limit_flags;
+  if (const auto flag = limit_flags.find("trial"); flag != limit_flags.end()) {
+    config.executor.limit_flag = flag->second;
+  }
   for (const std::string& file : files) {
     if (file.empty()) throw InputError("a file's name is empty");
     config.workers.visible.push_back(fs::absolute(file).parent_path().string());
@@ -71,27 +74,6 @@ SessionConfig MachineFlags::session_config(const std::vector<std::string>& files
   return config;
 }
 
-double parse_seconds(const std::string& flag, const std::string& text) {
-  size_t used = 0;
-  double value = -1;
-  try {
-    value = std::stod(text, &used);
-  } catch (const std::exception&) {
-    // It is no number: `value` is then refused below, with what is expected.
-  }
-  const std::string unit = text.substr(used);
-  if (unit == "m") value *= 60;
-  if (unit == "h") value *= 3600;
-  if (!(value > 0) || (unit != "" && unit != "s" && unit != "m" && unit != "h")) {
-    throw InputError(flag + " " + text + ": expected a time such as 60s, 5m or 1h");
-  }
-  return value;
-}
-
-void write_file(const fs::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  if (!file.flush()) throw EnvironmentError("cannot write " + path.string());
 }
 
 void add_trials_flag(CLI::App& app, int& value) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/support/flag_checks.h"
 #include "runtime/session.h"
 #include "teacher/schedule/schedule_table.h"
 #include "verify/verifier.h"
@@ -23,6 +24,8 @@ struct MachineFlags {
   std::vector<std::string> set;
   bool no_sandbox = false;
   int executors = 1;
+  // The command's flags that limit time, by what they limit (WorkerConfig, and "trial").
+  std::map<std::string, std::string> limit_flags;
 
   void add_to(CLI::App& app);
   // Adds all but --set, for commands that read no model file.
@@ -44,13 +47,6 @@ struct Machine : Session {
   Machine(const MachineFlags& flags, const std::vector<std::string>& files)
       : Session(flags.session_config(files)) {}
 };
-
-// Returns the seconds of a user's "60s", "5m" or "1h". Throws InputError with the flag's name if it
-// is no such time.
-double parse_seconds(const std::string& flag, const std::string& text);
-
-// Writes a file. Throws EnvironmentError with the path if it cannot be written.
-void write_file(const std::filesystem::path& path, const std::string& text);
 
 // Adds --schedules: a folder of tables of schedules (docs/schedules.md), "none", or "" for the
 // folder that comes with the program.

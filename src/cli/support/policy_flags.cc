@@ -7,6 +7,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "cli/support/flag_checks.h"
 #include "formats/base/error.h"
 #include "policy/answer_files.h"
 #include "policy/inductor.h"
@@ -76,9 +77,9 @@ void PolicyFlags::add_to(CLI::App& app) {
   add("--temperature", openai.temperature,
       "openai, local: of the draw of an answer's words (local: 0.8, and 0, the likeliest answer, "
       "where one sample is asked for; openai: the endpoint's)")
-      ->check(CLI::Range(0.0, 10.0));
+      ->check(real_number(0, 10));
   add("--top-p", openai.top_p, "openai, local: share of the likeliest words that are drawn from")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(real_number(0, 1));
   add("--max-tokens", openai.max_tokens,
       "openai, local: of one answer; 0: the endpoint's limit, the model's context")
       ->check(CLI::Range(0, 1 << 30))
@@ -96,9 +97,9 @@ void PolicyFlags::add_to(CLI::App& app) {
       ->capture_default_str();
   add("--prompt-price", openai.prompt_price,
       "openai: price of a million tokens of questions, for the cost that is shown")
-      ->check(CLI::NonNegativeNumber);
+      ->check(real_number(0, 1e9));
   add("--completion-price", openai.completion_price, "openai: and of answers")
-      ->check(CLI::NonNegativeNumber);
+      ->check(real_number(0, 1e9));
 }
 
 PolicyFlags PolicyFlags::with(const std::string& what) const {

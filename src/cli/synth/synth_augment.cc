@@ -1,11 +1,12 @@
 #include "cli/synth/synth_augment.h"
 
 #include <cstdio>
-#include <fstream>
 
 #include "cli/synth/synth_file.h"
 #include "formats/base/error.h"
+#include "formats/base/read_file.h"
 #include "formats/base/sha256.h"
+#include "formats/output.h"
 #include "program/task_json.h"
 #include "synth/augment.h"
 #include "worker/model_file.h"
@@ -60,27 +61,26 @@ class Rows {
   };
   Before before(const std::string& path) const {
     Before found;
-    std::ifstream in(path);
-    if (!in || !fs::is_regular_file(path)) return found;
+    if (!fs::exists(path)) return found;
+    LineReader lines(path);
     const FileLock lock(path);
     uintmax_t bytes = 0;
-    for (std::string line; std::getline(in, line) && !in.eof(); ++found.rows) {
+    for (std::string line; lines.next(line) && lines.is_whole(); ++found.rows) {
       const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
       const auto is = [&](const char* member, const Json& value) {
         return json.is_object() && json.contains(member) && json[member] == value;
       };
       const bool ours = is("of", of_) && is("seed", seed_) && is("hygiene", hygiene_);
       if (!ours) {
-        throw InputError(path + ":" + std::to_string(found.rows + 1) +
+        throw InputError(lines.place() +
                          ": is no task of this model, these constants and this seed; choose "
                          "another --out");
       }
-      const JsonReader row(json, path + ":" + std::to_string(found.rows + 1));
+      const JsonReader row(json, lines.place());
       found.next = static_cast<uint64_t>(row.at("proposal").integer()) + 1;
       found.shapes.insert(row.at("shapes").string());
       bytes += line.size() + 1;
     }
-    in.close();
     if (found.rows == 0 && !is_cut_row(path)) {
       throw InputError(path + ": holds no tasks; choose another --out");
     }
@@ -98,7 +98,7 @@ class Rows {
 
 int synth_augment(const std::string& model, const std::string& out, uint64_t count, uint64_t seed,
                   bool hygiene, const MachineFlags& flags) {
-  if (fs::is_directory(out)) throw InputError(out + ": is a folder");
+  check_out_file(out);
   Machine machine(flags, {model});
   const RecordRequest request = request_for_file(model, "Model", flags.set, machine.profile);
   const AugmentOptions options{request.file, request.text, seed, hygiene};

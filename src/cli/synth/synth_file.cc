@@ -9,7 +9,9 @@
 #include <iterator>
 
 #include "formats/base/error.h"
+#include "formats/base/read_file.h"
 #include "formats/json.h"
+#include "formats/output.h"
 #include "synth/task_row.h"
 
 namespace kw {
@@ -58,20 +60,17 @@ uintmax_t size_of(const fs::path& file) {
 }  // namespace
 
 bool is_cut_row(const fs::path& file) {
-  std::ifstream in(file);
   std::string line;
-  std::getline(in, line);
+  LineReader(file).next(line);
   if (Json::accept(line)) return false;  // nothing is cut off
   // Members are in the order of their names.
-  constexpr std::string_view kStarts[] = {R"({"constants":)", R"({"dtype":)"};
-  return line.empty() || std::any_of(std::begin(kStarts), std::end(kStarts), [&](auto start) {
-           return line.starts_with(start) || start.starts_with(line);
-         });
+  return is_cut_line(line, {R"({"constants":)", R"({"dtype":)"});
 }
 
 uint64_t rows_before(const fs::path& file, const Drawing& drawing, uint64_t count) {
-  std::ifstream in(file);
-  if (!in || !fs::is_regular_file(file)) return 0;
+  check_out_file(file);
+  if (!fs::exists(file)) return 0;
+  LineReader lines(file);
   const FileLock lock(file);
   const auto other = [&] {
     return InputError(file.string() +
@@ -80,10 +79,10 @@ uint64_t rows_before(const fs::path& file, const Drawing& drawing, uint64_t coun
   std::string line, first, last;
   uint64_t rows = 0;
   uintmax_t bytes = 0;
-  while (std::getline(in, line) && !in.eof()) {  // a last line without its end is not whole
+  while (lines.next(line) && lines.is_whole()) {  // a last line without its end is not whole
     if (rows++ == 0) first = line;
     if (!line.starts_with('{') || !line.ends_with('}')) {
-      throw InputError(file.string() + ":" + std::to_string(rows) +
+      throw InputError(lines.place() +
                        ": is no task; mend or remove the file, or choose another --out");
     }
     bytes += line.size() + 1;

@@ -1,10 +1,11 @@
 #include "eval/run/eval_lines.h"
 
 #include <chrono>
-#include <iterator>
 
 #include "eval/run/eval_run.h"
 #include "formats/base/error.h"
+#include "formats/base/read_file.h"
+#include "formats/output.h"
 
 namespace kw {
 namespace {
@@ -33,13 +34,12 @@ InputError no_lines(const Named& named) {
 // Returns the text up to its last complete line. If there is none, the text may only be the
 // beginning of a first line, left by a run that was stopped.
 std::string whole_lines(const Named& named, const std::string& first) {
-  std::ifstream in(named.file);
-  if (!in || !fs::is_regular_file(named.file)) {
-    throw InputError(named.text() + ": cannot be read");
-  }
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const std::string text = read_file(named.file, kMostLines);
   const size_t last = text.rfind('\n');
-  if (last == std::string::npos && !first.starts_with(text)) throw no_lines(named);
+  const bool is_cut = last == std::string::npos
+                          ? first.starts_with(text)
+                          : is_cut_line(std::string_view(text).substr(last + 1), {"{\""});
+  if (!is_cut) throw no_lines(named);
   return text.substr(0, last + 1);  // npos + 1 is 0
 }
 
@@ -66,6 +66,7 @@ std::map<Key, Json> lines_of(const Named& named, const std::string& text, const 
 void claim_folder(const fs::path& folder, const Json& asked) {
   const fs::path file = folder / kEvalLinesFile;
   const std::string first = first_line(asked);
+  check_out_file(file);
   std::ofstream out(file, std::ios::app);
   if (!out) throw EnvironmentError("cannot write " + file.string());
   const FileLock lock(file, kClaimPatience);  // shards of one run may come at once
@@ -79,7 +80,12 @@ void claim_folder(const fs::path& folder, const Json& asked) {
 
 EvalLines::EvalLines(const char* flag, const fs::path& file, const Json& asked,
                      std::vector<std::string> labels)
-    : file_(file), asked_(asked), first_(first_line(asked)), labels_(std::move(labels)) {
+    : file_(file),
+      asked_(asked),
+      first_(first_line(asked)),
+      labels_(std::move(labels)),
+      was_there_(fs::exists(file)) {
+  check_out_file(file_);
   out_.open(file_, std::ios::app);
   if (!out_) throw EnvironmentError("cannot write " + file_.string());
   lock_.emplace(file_);
@@ -92,7 +98,7 @@ EvalLines::EvalLines(const char* flag, const fs::path& file, const Json& asked,
 
 EvalLines::~EvalLines() {
   std::error_code ignored;
-  if (!begun_ && fs::file_size(file_, ignored) == 0) fs::remove(file_, ignored);
+  if (!begun_ && !was_there_ && fs::file_size(file_, ignored) == 0) fs::remove(file_, ignored);
 }
 
 void EvalLines::merge(const fs::path& given) {
@@ -117,11 +123,15 @@ std::optional<std::vector<Json>> EvalLines::of(const std::string& model) const {
   return out;
 }
 
-void EvalLines::add(const Json& line) {
+void EvalLines::begin() {
   // The first line is written with the first model's, so that a command that fails before leaves
   // nothing.
   if (!begun_) put(first_);
   begun_ = true;
+}
+
+void EvalLines::add(const Json& line) {
+  begin();
   put(line.dump());
   known_[key_of(line)] = line;
 }

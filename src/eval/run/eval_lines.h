@@ -30,13 +30,14 @@ class EvalLines {
             std::vector<std::string> labels);
 
   const std::filesystem::path& file() const { return file_; }
-  ~EvalLines();  // leaves no file without a line
+  ~EvalLines();  // leaves no new file without a line
   EvalLines(const EvalLines&) = delete;
   EvalLines& operator=(const EvalLines&) = delete;
 
   // Returns the lines of a model in the order of the labels. Returns nothing if one is missing, or
   // one was not judged and not merged.
   std::optional<std::vector<Json>> of(const std::string& model) const;
+  void begin();  // writes the first line, if it is not there
   void add(const Json& line);
   // Adds the models of another file, or of a folder of --out, that this one lacks or has not
   // judged. Their lines count unchanged, as in one run of all models. Throws InputError if that run
@@ -52,7 +53,8 @@ class EvalLines {
   const std::vector<std::string> labels_;
   std::map<std::pair<std::string, std::string>, Json> known_;  // by model and label
   std::set<std::pair<std::string, std::string>> merged_;
-  bool begun_ = false;  // whether the first line is written
+  const bool was_there_;  // before this run
+  bool begun_ = false;    // whether the first line is written
   std::ofstream out_;
   std::optional<FileLock> lock_;
 };

@@ -116,7 +116,7 @@ EvalRun read_eval_run(const fs::path& path) {
     throw InputError(path.string() + ": has no " + kEvalLinesFile +
                      "; a run is a folder that eval --out left, or a file of eval --lines");
   }
-  EvalLinesText text = parse_eval_lines(read_file(file), file.string());
+  EvalLinesText text = parse_eval_lines(read_file(file, kMostLines), file.string());
   if (text.asked.is_null()) throw InputError(file.string() + ": is no file of eval's lines");
   if (text.lines.empty())
     throw InputError(file.string() + ": has no models yet (of a run with --lines, name that file)");
@@ -159,7 +159,7 @@ std::optional<std::string> kept_file(const EvalRun& run, const Json& line, const
       *real.lexically_relative(fs::canonical(run.folder)).begin() == "..") {
     return {};
   }
-  return read_file(file);
+  return read_file(file, kMostSource);
 }
 
 std::string policy_name(const EvalRun& run, const std::string& label) {

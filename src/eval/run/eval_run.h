@@ -9,6 +9,7 @@
 
 #include "eval/run/metrics.h"
 #include "formats/json.h"
+#include "formats/output.h"
 
 namespace kw {
 
@@ -69,5 +70,6 @@ std::vector<TaskAnswers> answers_of(const EvalRun& run, const std::string& label
 // Returns a table (RFC 4180, with a header): a row for each sample, and one for a model without
 // any.
 std::string eval_csv(const EvalRun& run);
+inline constexpr FileKind kSampleTable = {"table of samples", "model,level,policy,model_outcome,"};
 
 }  // namespace kw

@@ -87,6 +87,7 @@ void EvalSession::take(const SuiteResult& result, size_t place, EvalSink& sink) 
   Json line = to_json(result);
   if (!own.label.empty()) line["label"] = own.label;
   if (!model.level.empty()) line["level"] = model.level;
+  if (lines_) lines_->begin();  // what marks the folder as this run's is there before its files
   if (!options_.out.empty()) {
     sink.write(result, model, own.folder);
     const std::filesystem::path files = own.folder.lexically_relative(options_.out) / model.name;

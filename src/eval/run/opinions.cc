@@ -72,7 +72,7 @@ Opinions read_opinions(const EvalRun& run) {
   const fs::path file = run.folder / kOpinionsFile;
   if (run.folder.empty() || !fs::exists(file)) return out;
   const std::map<SampleKey, std::string> digests = digests_of(run);
-  const std::string text = read_file(file);
+  const std::string text = read_file(file, kMostLines);
   size_t number = 0;
   for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
     const std::string place = file.string() + ":" + std::to_string(++number);

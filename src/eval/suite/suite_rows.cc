@@ -117,7 +117,7 @@ std::vector<SuiteModel> models_of_rows(const SuiteFile& file, const SuiteFormat&
   RecordRequest common;
   common.cls = format.cls;
   common.profile = profile;
-  const std::string text = read_file(file.path);
+  const std::string text = read_file(file.path, kMostLines);
   const size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
   const Json first =
       Json::parse(text.substr(begin, text.find('\n', begin) - begin), nullptr, false);

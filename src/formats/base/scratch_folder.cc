@@ -26,8 +26,15 @@ Folders& folders() {
 
 }  // namespace
 
+fs::path temporary_folder() {
+  std::error_code none;
+  fs::path folder = fs::temp_directory_path(none);
+  if (none) throw EnvironmentError("TMPDIR is no folder that can be used: " + none.message());
+  return folder;
+}
+
 ScratchFolder::ScratchFolder(const std::string& name) {
-  std::string pattern = (fs::temp_directory_path() / (name + "-XXXXXX")).string();
+  std::string pattern = (temporary_folder() / (name + "-XXXXXX")).string();
   const std::lock_guard lock(folders().mutex);
   if (!::mkdtemp(pattern.data())) {
     throw EnvironmentError(pattern + ": cannot be made: " + std::strerror(errno));

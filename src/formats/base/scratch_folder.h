@@ -6,6 +6,10 @@
 
 namespace kw {
 
+// Returns the system's folder for temporary files ($TMPDIR, else /tmp). EnvironmentError when it
+// cannot be used.
+std::filesystem::path temporary_folder();
+
 // A new folder under the system's temporary one; goes with its owner.
 class ScratchFolder {
  public:

@@ -127,6 +127,7 @@ std::optional<ChatReply> ChatClient::ask(const Prompt& prompt, std::optional<dou
   const TimePoint start = clock_->now();
   Try last;
   last.fault = "the deadline came before its turn";
+  bool late = true;
   std::mt19937_64 random(seed);
   int tries = 0;
   if (slots_.acquire(deadline - start, wanted)) {
@@ -137,18 +138,21 @@ std::optional<ChatReply> ChatClient::ask(const Prompt& prompt, std::optional<dou
     for (;; ++tries) {
       if (!wanted()) return {};
       last = try_once(body, deadline, wanted);
+      late = clock_->now() >= deadline;
       if (last.fault.empty() || !last.again || tries == options_.retries) break;
       const double draw = static_cast<double>(random() >> 11) * 0x1p-53;
       const auto wait = std::chrono::duration_cast<TimePoint::duration>(
           std::chrono::duration<double>(retry_seconds(tries, draw, last.retry_after)));
       if (clock_->now() + wait >= deadline) {
         last.fault += "; the deadline comes before another try";
+        late = true;
         break;
       }
       clock_->sleep_until(clock_->now() + wait, wanted);
     }
   }
   if (!last.fault.empty() && !wanted()) return {};
+  if (late && !last.fault.empty()) last.fault += " (" + options_.flags + "-timeout)";
   if (last.unreached && !served_) {
     throw EnvironmentError(options_.url + ": " + last.fault + " (is the server up?)");
   }

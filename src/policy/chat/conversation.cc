@@ -77,16 +77,11 @@ std::string conversation_line(const Conversation& row, Json about) {
 }
 
 std::vector<Conversation> read_conversations(const std::filesystem::path& path) {
-  const std::string text = read_file(path);
+  LineReader lines(path);
   std::vector<Conversation> out;
-  size_t number = 0;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = std::string_view(text).substr(at, end - at);
-    at = end + 1;
-    ++number;
+  for (std::string line; lines.next(line);) {
     if (line.empty()) continue;
-    const std::string place = path.string() + ", line " + std::to_string(number);
+    const std::string place = path.string() + ", line " + std::to_string(lines.number());
     const Json row = parse_json(line, place);
     out.push_back(read_row(JsonReader(row, place)));
   }

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 
 #include "formats/base/error.h"
+#include "formats/base/read_file.h"
 #include "formats/base/sha256.h"
 #include "formats/install.h"
 #include "teacher/schedule/schedule.h"
@@ -15,9 +14,7 @@ namespace kw::teacher {
 namespace fs = std::filesystem;
 
 ScheduleTable ScheduleTable::read(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  if (!file) throw InputError(path.string() + ": cannot be read (does it exist?)");
+  const std::string text = read_file(path);
   const Json document = parse_json(text, path.string());
   const JsonReader in(document, path.string());
   if (in.at("format").string() != "kernelwright.schedules") {

@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPrefix = "checkpoint-";
+constexpr const char* kState = "state.json";
 
 std::optional<int64_t> step_of(const fs::path& folder) {
   const std::string name = folder.filename().string();
@@ -70,13 +71,14 @@ void write_checkpoint_of_run(const fs::path& run, int64_t step, const Transforme
     optimizer.save_model(model, half / "model");
     write_text(half / "model" / "tokenizer.json", tokenizer_json);
     optimizer.save(half / "adam.safetensors");
-    write_text(half / "state.json", state.dump(1) + "\n");
+    write_text(half / kState, state.dump(1) + "\n");
     ::sync();
     fs::remove_all(whole);
     fs::rename(half, whole);
     const std::vector<int64_t> steps = steps_in(run);
     for (size_t i = 0; i + static_cast<size_t>(keep) < steps.size(); ++i) {
-      fs::remove_all(run / (kPrefix + std::to_string(steps[i])));
+      const fs::path older = run / (kPrefix + std::to_string(steps[i]));
+      if (fs::exists(older / kState)) fs::remove_all(older);  // else it is none of ours
     }
   } catch (const fs::filesystem_error& error) {
     throw EnvironmentError(error.what());
@@ -90,7 +92,7 @@ std::optional<FoundCheckpoint> last_checkpoint(const fs::path& run) {
     out.step = steps.back();
     out.folder = run / (kPrefix + std::to_string(out.step));
     try {
-      out.state = parse_json(read_file(out.folder / "state.json"), "state.json");
+      out.state = parse_json(read_file(out.folder / kState), "state.json");
       check_whole(out);
       return out;
     } catch (const InputError& error) {

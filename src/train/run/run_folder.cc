@@ -4,12 +4,15 @@
 #include <set>
 
 #include "formats/base/error.h"
+#include "formats/output.h"
 
 namespace kw::train {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr const char* kLock = ".lock";  // marks the folder as a run's, too
 
 // Returns whether a run may go on with another value of this setting: it changes no result so far.
 // A run may be evaluated more often, use other cores, or be made longer.
@@ -33,14 +36,11 @@ bool may_change(const std::string& key) {
 
 RunFolder::RunFolder(fs::path folder, const Settings& settings, std::string start)
     : folder_(std::move(folder)), settings_(settings), start_(std::move(start)) {
-  std::error_code refused;
-  fs::create_directories(folder_, refused);
-  if (refused) {
-    throw InputError(folder_.string() + ": cannot be the folder of a run: " + refused.message());
-  }
-  const fs::path lock = folder_ / ".lock";
-  std::ofstream(lock, std::ios::app).flush();
-  lock_.emplace(lock);
+  if (!last_checkpoint(folder_)) check_run_folder(folder_, kLock);
+  make_folder(folder_);
+  check_out_file(folder_ / kLock);
+  std::ofstream(folder_ / kLock, std::ios::app).flush();
+  lock_.emplace(folder_ / kLock);
   from_ = last_checkpoint(folder_);
   if (from_) check_same();
 }

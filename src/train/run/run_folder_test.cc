@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "formats/base/error.h"
 #include "train/run/test_run.h"
 #include "train/step/adamw.h"
@@ -59,6 +61,26 @@ TEST_F(RunFolders, GoOnWithTheSameSettingsFromTheSameModel) {
   EXPECT_NE(refusal("of a model")
                 .find("begun with --set sft.rate=0.5, and now there is --set sft.rate=0.25;"),
             std::string::npos);
+}
+
+TEST_F(RunFolders, HoldNothingButTheirRun) {
+  fs::create_directories(path_);
+  std::ofstream(path_ / "log.jsonl") << "mine";
+  EXPECT_NE(refusal("").find("holds other files (log.jsonl)"), std::string::npos);
+  EXPECT_EQ(fs::file_size(path_ / "log.jsonl"), 4u);
+  fs::remove(path_ / "log.jsonl");
+  EXPECT_EQ(refusal(""), "");
+}
+
+TEST_F(RunFolders, AFolderThatOnlyHasTheNameOfACheckpointStays) {
+  const Transformer model = tiny_model(40);
+  AdamW adam(model.parameters(), {});
+  const RunFolder run(path_, settings_, "");
+  fs::create_directories(path_ / "checkpoint-1");
+  std::ofstream(path_ / "checkpoint-1" / "thesis.tex") << "mine";
+  for (int64_t step = 2; step < 6; ++step) run.keep(step, model, "{}", adam, Json::object());
+  EXPECT_TRUE(fs::exists(path_ / "checkpoint-1" / "thesis.tex"));
+  EXPECT_FALSE(fs::exists(path_ / "checkpoint-2"));
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ Lessons lessons_of_pairs(const SftConfig& config, const AnswerFormat& format,
 Lessons lessons_of_rows(const SftConfig& config, const AnswerFormat& format) {
   std::vector<Conversation> rows = read_conversations(config.rows);
   Lessons out;
-  out.rows = sha256_hex(read_file(config.rows));
+  out.rows = sha256_hex(read_file(config.rows, UINTMAX_MAX));  // they have been read
   for (const Conversation& row : hold_out(rows, static_cast<size_t>(config.validation))) {
     out.hold_out(format.example(row.prompt, row.plan, row.code), config.row);
   }

@@ -9,6 +9,7 @@
 
 #include "formats/base/error.h"
 #include "formats/json.h"
+#include "formats/output.h"
 #include "policy/chat/conversation.h"
 #include "runtime/session.h"
 #include "synth/hygiene.h"
@@ -19,6 +20,9 @@
 
 namespace kw::train {
 namespace {
+
+constexpr kw::FileKind kRows = {"file of conversations", R"("messages":)"};
+constexpr kw::FileKind kReport = {"report on pairs", R"("cells_all_right":)"};
 
 struct Flags {
   PairOptions pairs;
@@ -53,9 +57,7 @@ class Checking {
                  static_cast<long long>(found.not_judged), static_cast<long long>(found.unfair),
                  found.cells.size());
     if (flags_.report.empty()) return;
-    std::ofstream file(flags_.report, std::ios::trunc);
-    file << to_json(found).dump(1) << "\n";
-    if (!file.flush()) throw EnvironmentError("cannot write " + flags_.report);
+    write_file(flags_.report, to_json(found).dump(1) + "\n", kReport);
   }
   // Returns 1 if some are wrong, 4 if some or all were not judged, else 0.
   int exit_code() const {
@@ -97,7 +99,11 @@ int run(const Flags& flags) {
   }
   PairSource source(options, session.pool, session.profile);
   std::ofstream file;
-  if (!flags.out.empty()) file.open(flags.out, std::ios::trunc);
+  if (!flags.report.empty()) kw::check_out_file(flags.report, kReport);
+  if (!flags.out.empty()) {
+    kw::check_out_file(flags.out, kRows);
+    file.open(flags.out, std::ios::trunc);
+  }
   std::optional<Checking> checking;
   if (!flags.check.empty()) checking.emplace(flags, session);
   const uint64_t end = flags.first + flags.count;

@@ -12,7 +12,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TomlFile read_toml(const fs::path& path) { return parse_toml(read_file(path), path.string()); }
+TomlFile read_toml(const fs::path& path) {
+  return parse_toml(read_file(path, kMostSource), path.string());
+}
 
 // Returns the kind of run. It is read first, as it decides which keys exist.
 std::string kind_of(const TomlFile& file) {

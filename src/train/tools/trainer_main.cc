@@ -11,6 +11,7 @@
 #include <cstdio>
 
 #include "formats/base/error.h"
+#include "formats/exit_code.h"
 #include "train/serve/serve.h"
 #include "train/tools/live_view.h"
 #include "train/tools/run.h"
@@ -129,18 +130,23 @@ int main(int argc, char** argv) {
                      : export_one->parsed() ? "export"
                                             : "kernelwright-trainer";
   try {
-    if (train->parsed()) return kw::train::run_train(training);
-    if (export_one->parsed()) return kw::train::run_export(exporting);
-    kw::train::serve(serving, 0);
-    return 0;
-  } catch (const kw::InputError& error) {
-    std::fprintf(stderr, "%s: %s\n", name, error.what());
-    return 2;
+    kw::check_folders();
+    int code = kw::kDone;
+    if (train->parsed()) {
+      code = kw::train::run_train(training);
+    } else if (export_one->parsed()) {
+      code = kw::train::run_export(exporting);
+    } else {
+      kw::train::serve(serving, 0);
+    }
+    kw::flush_stdout();
+    return code;
   } catch (const c10::Error& error) {  // out of memory, mostly
     std::fprintf(stderr, "%s: %s\n", name, error.what_without_backtrace());
-    return 3;
+    return kw::kMachinesFault;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: %s\n", name, error.what());
-    return 3;
+    const kw::Failure failure = kw::failure_of(error);
+    std::fprintf(stderr, "%s: %s\n", name, failure.message.c_str());
+    return failure.code;
   }
 }

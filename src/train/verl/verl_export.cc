@@ -8,6 +8,7 @@
 #include "formats/base/read_file.h"
 #include "formats/install.h"
 #include "formats/model_folder.h"
+#include "formats/output.h"
 #include "policy/verl_row.h"
 #include "runtime/session.h"
 #include "train/step/placement.h"
@@ -27,7 +28,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 exec python3 -m verl.trainer.main_ppo --config-path "$here" --config-name verl "$@"
 )sh";
 
-// A file that throws EnvironmentError if it cannot be written.
+// A file of any length, a row at a time. It throws EnvironmentError if it cannot be written.
 class OutFile {
  public:
   explicit OutFile(fs::path path) : path_(std::move(path)), file_(path_, std::ios::binary) {
@@ -50,21 +51,6 @@ class OutFile {
   const fs::path path_;
   std::ofstream file_;
 };
-
-void make_folder(const fs::path& out) {
-  std::error_code refused;
-  if (fs::exists(out, refused) && !fs::is_directory(out, refused)) {
-    throw InputError(out.string() + ": is a file; --out is a folder");
-  }
-  fs::create_directories(out, refused);
-  if (refused) throw InputError(out.string() + ": cannot be made: " + refused.message());
-  if (!fs::is_empty(out)) {
-    throw InputError(out.string() + ": has something in it; give another folder, or remove it");
-  }
-  const fs::path probe = out / "verl.yaml";
-  if (!std::ofstream(probe)) throw InputError(out.string() + ": cannot be written to");
-  fs::remove(probe);
-}
 
 // Returns the number of tasks: `asked`, or as many as the run would read.
 int64_t tasks_of(const RlConfig& config, int64_t asked) {
@@ -96,16 +82,17 @@ class Exporter {
         progress_(progress),
         out_(fs::absolute(what.out).lexically_normal()),
         tasks_(tasks_of(config, what.tasks)),
-        record_(settings.record()) {}
+        record_(settings.record()),
+        made_(what.out, kNewFolder) {}
 
   void go() {
-    make_folder(out_);
     draw();
     write_config();
     write_reward();
     write_text("run.sh", kRun);
-    fs::permissions(out_ / "run.sh", fs::perms::owner_exec, fs::perm_options::add);
+    fs::permissions(made_.path() / "run.sh", fs::perms::owner_exec, fs::perm_options::add);
     write_text("README.md", readme());
+    made_.keep();
     tell();
   }
 
@@ -125,7 +112,7 @@ class Exporter {
 
   void write_tasks(const std::string& name, Split split, int64_t count,
                    const VerlDrawing& drawing) {
-    OutFile file(out_ / (name + ".jsonl"));
+    OutFile file(made_.path() / (name + ".jsonl"));
     int64_t done = 0;
     draw_verl_tasks(config_, split, static_cast<size_t>(count), drawing, [&](const VerlTask& task) {
       file << row_of(task, name, done++).dump() << "\n";
@@ -142,9 +129,7 @@ class Exporter {
   }
 
   void write_text(const std::string& name, const std::string& text) const {
-    OutFile file(out_ / name);
-    file << text;
-    file.close();
+    write_file(made_.path() / name, text);
   }
 
   // ---- verl.yaml
@@ -340,6 +325,7 @@ in a row are an exception.
   const fs::path out_;
   const int64_t tasks_;
   const Json record_;
+  OutputFolder made_;  // takes the place of out_ when it is whole
   std::chrono::steady_clock::time_point said_ = std::chrono::steady_clock::now();
 };
 

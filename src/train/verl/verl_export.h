@@ -15,9 +15,9 @@ struct VerlExport {
   int64_t tasks = 0;      // tasks to learn from; 0: as many as the recipe's run would read
 };
 
-// Writes the folder, and reports which settings have no place in verl. Throws InputError, before
-// anything is drawn, for an objective that verl lacks or a folder that is not empty or not
-// writable.
+// Writes the folder, whole or not at all (formats/output.h), and reports which settings have no
+// place in verl. Throws InputError, before anything is drawn, for an objective that verl lacks or a
+// folder that has something in it.
 void export_to_verl(const RlConfig& config, const Settings& settings, const VerlExport& what,
                     const RunProgress& progress);
 

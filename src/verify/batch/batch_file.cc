@@ -2,24 +2,16 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <set>
-#include <sstream>
 
 #include "formats/base/error.h"
+#include "formats/base/read_file.h"
+#include "formats/output.h"
 
 namespace kw {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  if (!file || fs::is_directory(path)) throw InputError(path.string() + ": cannot be read");
-  return text;
-}
 
 // The module called `name` in a line: a path, or under `name`_text the text itself.
 RecordRequest module_of(const JsonReader& line, const std::string& name, const std::string& where,
@@ -36,7 +28,7 @@ RecordRequest module_of(const JsonReader& line, const std::string& name, const s
   }
   const fs::path path = folder / line.at(name).string();
   try {
-    request.text = read_file(path);
+    request.text = read_file(path, kMostSource);
   } catch (const InputError& error) {
     line.fail(error.what());
   }
@@ -68,17 +60,16 @@ BatchItem item_of(const JsonReader& line, const std::string& where, const fs::pa
 
 std::vector<BatchItem> read_batch(const fs::path& path, const DeviceProfile& profile,
                                   const std::string& settings) {
-  std::istringstream lines(read_file(path));
+  LineReader lines(path);
   std::vector<BatchItem> items;
   std::set<std::string> ids;
-  std::string line;
-  for (int number = 1; std::getline(lines, line); ++number) {
+  for (std::string line; lines.next(line);) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const std::string where = path.string() + ":" + std::to_string(number);
+    const std::string where = lines.place();
     const Json json = parse_json(line, where);
     const JsonReader in(json, where);
     BatchItem item = item_of(in, where, path.parent_path());
-    item.id = in.has("id") ? in.at("id").string() : std::to_string(number);
+    item.id = in.has("id") ? in.at("id").string() : std::to_string(lines.number());
     item.reference.profile = item.candidate.profile = profile;
     item.settings = settings;
     if (!ids.insert(item.id).second) in.fail("another line has the id " + item.id + " too");
@@ -92,15 +83,14 @@ BatchResults::BatchResults(const fs::path& path, const std::vector<BatchItem>& i
     : path_(path) {
   std::map<std::string, std::string> digests;
   for (const BatchItem& item : items) digests[item.id] = item.digest();
-  if (fs::is_regular_file(path)) {
-    const std::string text = read_file(path);
-    const size_t whole = text.rfind('\n') + 1;  // 0 when there is no whole line
-    std::istringstream lines(text.substr(0, whole));
+  check_out_file(path);
+  if (fs::exists(path)) {
+    LineReader lines(path);
+    uintmax_t whole = 0;  // bytes of whole lines
     std::string line;
-    for (int number = 1; std::getline(lines, line); ++number) {
-      const std::string where = path.string() + ":" + std::to_string(number);
-      const Json json = parse_json(line, where);
-      const JsonReader in(json, where);
+    for (; lines.next(line) && lines.is_whole(); whole += line.size() + 1) {
+      const Json json = parse_json(line, lines.place());
+      const JsonReader in(json, lines.place());
       const std::string id = in.at("id").string();
       const auto found = digests.find(id);
       if (found == digests.end() || found->second != in.at("digest").string()) {
@@ -110,7 +100,10 @@ BatchResults::BatchResults(const fs::path& path, const std::vector<BatchItem>& i
       }
       done_[id] = in.has("fault") ? "fault" : in.at("outcome").string();
     }
-    if (whole < text.size()) fs::resize_file(path, whole);
+    if (!is_cut_line(line, {R"({"degenerate":)", R"({"digest":)"})) {
+      throw InputError(path.string() + ": does not end in a result; choose another --out");
+    }
+    fs::resize_file(path, whole);
   }
   file_.reset(std::fopen(path.c_str(), "a"));
   if (!file_) throw EnvironmentError(path.string() + ": " + std::strerror(errno));

@@ -1,13 +1,12 @@
 #include "verify/corpus/corpus.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <sstream>
 
 #include "formats/base/error.h"
+#include "formats/base/read_file.h"
 
 namespace kw {
 namespace {
@@ -170,10 +169,7 @@ std::vector<CorpusCase> read_corpus(const std::vector<fs::path>& places) {
   std::sort(files.begin(), files.end());
   std::vector<CorpusCase> out;
   for (const fs::path& path : files) {
-    std::ifstream file(path, std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    if (!file) throw InputError(path.string() + ": cannot be read");
-    out.push_back(parse_corpus_case(path, text));
+    out.push_back(parse_corpus_case(path, read_file(path, kMostSource)));
   }
   return out;
 }

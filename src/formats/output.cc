@@ -1,0 +1,242 @@
+#include "formats/output.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "formats/base/error.h"
+#include "formats/base/read_file.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const fs::path& path, int error) {
+  const bool full = error == ENOSPC || error == EDQUOT;
+  throw EnvironmentError("cannot write " + path.string() + ": " + std::strerror(error) +
+                         (full ? " (is the disk full?)" : ""));
+}
+
+// Where `path` leads: absolute, links followed, without a "/" at its end.
+fs::path place_of(const fs::path& path) {
+  if (path.empty()) throw InputError("the name of what is to be written is empty");
+  std::error_code error;
+  fs::path place = fs::absolute(path, error);
+  if (!error) place = fs::weakly_canonical(place, error);
+  if (error == std::errc::too_many_symbolic_link_levels || error == std::errc::filename_too_long) {
+    throw InputError(path.string() + ": " + error.message());
+  }
+  if (error) refuse(path, error.value());
+  return place.has_filename() ? place : place.parent_path();
+}
+
+fs::file_type type_of(const fs::path& place) {
+  std::error_code error;
+  const fs::file_type type = fs::symlink_status(place, error).type();
+  if (type == fs::file_type::none) refuse(place, error.value());
+  // place_of() has followed links, but for those that lead to nothing.
+  if (type == fs::file_type::symlink) throw InputError(place.string() + ": is a link to nothing");
+  return type;
+}
+
+// Whether the file has the text. Files may be larger than memory.
+bool contains(const fs::path& file, std::string_view text) {
+  std::ifstream in(file, std::ios::binary);
+  std::string part(1 << 20, '\0'), seen;
+  while (in) {
+    in.read(part.data(), static_cast<std::streamsize>(part.size()));
+    seen.append(part, 0, static_cast<size_t>(in.gcount()));
+    if (seen.find(text) != std::string::npos) return true;
+    seen.erase(0, seen.size() - std::min(seen.size(), text.size() - 1));
+  }
+  return false;
+}
+
+// A name in `folder` that no other process chooses at the same time.
+fs::path temporary_name(const fs::path& folder) {
+  static std::atomic<int> count = 0;
+  return folder / (".kernelwright-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
+}
+
+// `check_out_file` for a file whose place is known.
+void check_file(const fs::path& given, const fs::path& place, const FileKind& kind) {
+  std::error_code ignored;
+  if (!fs::is_directory(place.parent_path(), ignored)) {
+    throw InputError(given.string() + ": there is no folder " + place.parent_path().string());
+  }
+  const fs::file_type type = type_of(place);
+  if (type == fs::file_type::not_found) return;
+  if (type != fs::file_type::regular) {
+    throw InputError(given.string() + ": is " + name_of(type) + ", where a file was expected");
+  }
+  if (kind.mark.empty() || fs::is_empty(place, ignored) || contains(place, kind.mark)) return;
+  throw InputError(given.string() + ": is there, and is no " + std::string(kind.what) +
+                   "; choose another name");
+}
+
+// Throws InputError where something else than a folder is there. Whether nothing is.
+bool is_new(const fs::path& given, const fs::path& place) {
+  const fs::file_type type = type_of(place);
+  if (type == fs::file_type::not_found || type == fs::file_type::directory) {
+    return type == fs::file_type::not_found;
+  }
+  throw InputError(given.string() + ": is " + name_of(type) + ", where a folder was expected");
+}
+
+// Throws InputError unless the folder may be replaced.
+void check_folder(const fs::path& given, const fs::path& place, const FolderKind& kind) {
+  if (is_new(given, place)) return;
+  std::error_code gone;
+  if (fs::equivalent(place, fs::current_path(gone), gone)) {
+    throw InputError(given.string() + ": is the working folder, which cannot be replaced");
+  }
+  if (::access(place.c_str(), W_OK) != 0) refuse(given, errno);
+  if (fs::is_empty(place)) return;
+  const std::string another = "; choose another --out, new or empty";
+  const std::string earlier =
+      kind.writes ? " or with an earlier " + std::string(kind.what) + " alone" : "";
+  for (const auto& entry : fs::recursive_directory_iterator(place)) {  // follows no links
+    const fs::path inside = entry.path().lexically_relative(place);
+    const fs::file_type found = entry.symlink_status().type();
+    const bool plain = found == fs::file_type::regular || found == fs::file_type::directory;
+    if (plain && kind.writes && kind.writes(inside)) continue;
+    throw InputError(given.string() + ": holds other files (" + inside.string() + ")" + another +
+                     earlier);
+  }
+  if (contains(place / kind.file, kind.mark)) return;
+  throw InputError(given.string() + ": has no " + std::string(kind.file) + " of a " +
+                   std::string(kind.what) + another + earlier);
+}
+
+// A new file under a temporary name; it is removed unless it was put in its place.
+class TemporaryFile {
+ public:
+  TemporaryFile(const fs::path& given, const fs::path& place) : given_(given), place_(place) {
+    do {
+      path_ = temporary_name(place.parent_path());
+      file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (file_ < 0 && errno == EEXIST);
+    if (file_ < 0) refuse(given_, errno);
+  }
+  ~TemporaryFile() {
+    if (file_ >= 0) ::close(file_);
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  void write(std::string_view bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t count = ::write(file_, bytes.data(), bytes.size());
+      if (count < 0 && errno != EINTR) refuse(given_, errno);
+      if (count > 0) bytes.remove_prefix(static_cast<size_t>(count));
+    }
+  }
+  void put() {
+    if (::fsync(file_) != 0 && errno != EINVAL) refuse(given_, errno);  // EINVAL: it knows no sync
+    if (::close(std::exchange(file_, -1)) != 0) refuse(given_, errno);
+    if (::rename(path_.c_str(), place_.c_str()) != 0) refuse(given_, errno);
+    path_.clear();
+  }
+
+ private:
+  const fs::path &given_, &place_;
+  fs::path path_;
+  int file_ = -1;
+};
+
+}  // namespace
+
+void check_out_file(const fs::path& path, const FileKind& kind) {
+  check_file(path, place_of(path), kind);
+}
+
+void write_file(const fs::path& path, std::string_view bytes, const FileKind& kind) {
+  const fs::path place = place_of(path);
+  check_file(path, place, kind);
+  TemporaryFile file(path, place);
+  file.write(bytes);
+  file.put();
+}
+
+void make_folder(const fs::path& folder) {
+  const fs::path place = place_of(folder);
+  if (!is_new(folder, place)) return;
+  std::error_code refused;
+  fs::create_directories(place, refused);
+  if (refused == std::errc::not_a_directory) {
+    throw InputError(folder.string() + ": is to be in a file, where a folder was expected");
+  }
+  if (refused) refuse(folder, refused.value());
+}
+
+void check_run_folder(const fs::path& folder, const std::string& mark) {
+  const fs::path place = place_of(folder);
+  if (is_new(folder, place)) return;
+  std::error_code ignored;
+  if (fs::exists(place / mark, ignored)) return;
+  for (const auto& entry : fs::directory_iterator(place)) {
+    throw InputError(folder.string() + ": holds other files (" + entry.path().filename().string() +
+                     ") and no run to go on with; choose another --out, new or empty");
+  }
+}
+
+bool is_cut_line(std::string_view text, std::initializer_list<std::string_view> starts) {
+  return std::ranges::any_of(starts, [&](std::string_view start) {
+    return text.starts_with(start) || start.starts_with(text);
+  });
+}
+
+OutputFolder::OutputFolder(const fs::path& target, const FolderKind& kind)
+    : given_(target), target_(place_of(target)), kind_(kind) {
+  try {
+    check_folder(given_, target_, kind_);
+    make_folder(target_.parent_path());
+    do {
+      path_ = temporary_name(target_.parent_path());
+    } while (!fs::create_directory(path_));
+  } catch (const fs::filesystem_error& error) {
+    refuse(given_, error.code().value());
+  }
+}
+
+void check_out_folder(const fs::path& target, const FolderKind& kind) {
+  const OutputFolder probe(target, kind);
+}
+
+OutputFolder::~OutputFolder() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+void OutputFolder::keep() {
+  try {
+    check_folder(given_, target_, kind_);
+    if (!fs::exists(target_)) {
+      fs::rename(path_, target_);
+      path_.clear();
+      return;
+    }
+    // The earlier one steps aside first, so that it is there again if the new one cannot come.
+    const fs::path earlier = temporary_name(target_.parent_path());
+    fs::rename(target_, earlier);
+    std::error_code refused;
+    fs::rename(path_, target_, refused);
+    if (refused) {
+      fs::rename(earlier, target_);
+      refuse(given_, refused.value());
+    }
+    path_ = earlier;  // its owner removes it
+  } catch (const fs::filesystem_error& error) {
+    refuse(given_, error.code().value());
+  }
+}
+
+}  // namespace kw
