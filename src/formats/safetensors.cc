@@ -137,7 +137,7 @@ struct SafetensorsFile::Mapping {
 
   explicit Mapping(const fs::path& path) {
     check_in_file(path);  // opening a FIFO waits for another process
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     struct stat about {};
     if (file < 0 || fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
       if (file >= 0) close(file);

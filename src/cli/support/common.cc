@@ -74,8 +74,6 @@ SessionConfig MachineFlags::session_config(const std::vector<std::string>& files
   return config;
 }
 
-}
-
 void add_trials_flag(CLI::App& app, int& value) {
   app.add_option(
          "--trials", value,

@@ -81,7 +81,7 @@ class TrialTest : public testing::TestWithParam<bool> {
         << report.difference;
     EXPECT_FALSE(report.passes_zeros || report.passes_stale);
     EXPECT_TRUE(report.difference.empty()) << report.difference;
-    EXPECT_TRUE(report.fault.empty());
+    EXPECT_EQ(report.fault, Side::kNone);
   }
   FakeBackend backend_;
 };

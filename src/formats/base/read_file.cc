@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
   throw InputError(what + ": is larger than " + std::to_string(most >> 20) + " MiB");
 }
 
-std::ifstream open(const fs::path& path) {
+std::ifstream open_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw InputError(path.string() + ": cannot be read: " + std::strerror(errno));
   return in;
@@ -45,7 +45,7 @@ void check_in_file(const fs::path& path, uintmax_t most) {
 
 std::string read_file(const fs::path& path, uintmax_t most) {
   check_in_file(path, most);
-  std::ifstream in = open(path);
+  std::ifstream in = open_file(path);
   std::error_code unknown;
   const uintmax_t bytes = fs::file_size(path, unknown);
   std::string text;
@@ -64,7 +64,7 @@ std::string read_file(const fs::path& path, uintmax_t most) {
 
 LineReader::LineReader(const fs::path& path) : path_(path) {
   check_in_file(path);
-  in_ = open(path);
+  in_ = open_file(path);
 }
 
 bool LineReader::next(std::string& line) {
