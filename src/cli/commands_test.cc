@@ -68,7 +68,7 @@ class CommandLine : public testing::Test {
 
 TEST_F(CommandLine, EveryCommandHasHelp) {
   for (Add add : {add_doctor, add_optimize, add_verify, add_record, add_eval, add_report,
-                  add_collect, add_judge, add_selftest, add_synth, add_train, add_recipe}) {
+                  add_collect, add_review, add_selftest, add_synth, add_train, add_recipe}) {
     EXPECT_THROW(Parsed(add, "--help"), CLI::CallForHelp);
     EXPECT_THROW(Parsed(add, "--no-such-flag"), CLI::ParseError);
   }
@@ -79,7 +79,7 @@ TEST_F(CommandLine, WhatIsRequiredIsAskedFor) {
       {add_optimize, ""},   {add_record, ""},
       {add_eval, ""},       {add_report, ""},
       {add_collect, "run"}, {add_collect, "--out rows"},
-      {add_judge, "run"},   {add_judge, "run --judge-url http://localhost"},
+      {add_review, "run"},   {add_review, "run --review-url http://localhost"},
       {add_recipe, ""},     {add_recipe, "export recipe.toml --to verl"},
   };
   for (const auto& [add, arguments] : rows) {
@@ -108,7 +108,7 @@ TEST_F(CommandLine, ValuesOutsideOfTheirRangeAreRefused) {
       {add_eval, "m.py --build-timeout 0"},
       {add_collect, "run --out rows --answers 0"},
       {add_collect, "run --out rows --alike -0.5"},
-      {add_judge, "run --judge-url u --judge-model m --concurrency 0"},
+      {add_review, "run --review-url u --review-model m --concurrency 0"},
       {add_selftest, "--part 0"},
       {add_synth, "--level 41"},
       {add_synth, "--count 0"},
@@ -200,7 +200,7 @@ TEST_F(CommandLine, EvalRefusesWhatItCannotWriteOrFind) {
 TEST_F(CommandLine, RunsThatAreNoneAreRefused) {
   expect_refused(add_report, in("missing"), "missing");
   expect_refused(add_collect, in("missing") + " --out " + in("rows"), "missing");
-  expect_refused(add_judge, in("missing") + " --judge-url u --judge-model m", "missing");
+  expect_refused(add_review, in("missing") + " --review-url u --review-model m", "missing");
   write_text_to(in("rows/rows.jsonl"), "{}\n");
   expect_refused(add_collect, "run --out " + in("rows"), "has rows already");
 }

@@ -10,6 +10,7 @@
 #include "cli/support/common.h"
 #include "formats/base/error.h"
 #include "formats/install.h"
+#include "net/http.h"
 #include "store/store.h"
 
 namespace kw {
@@ -204,6 +205,14 @@ Probe probe_store() {
   }
   return probe;
 }
+Probe probe_requests() {
+  try {
+    return {"requests to models", Probe::State::kWorks, http_library(), ""};
+  } catch (const EnvironmentError& error) {
+    return {"requests to models", Probe::State::kDegraded, error.what(),
+            "needed by the policies openai and local, and by the functional judge"};
+  }
+}
 
 int run_doctor(const MachineFlags& flags, bool json) {
   Machine machine(flags, {});
@@ -213,6 +222,7 @@ int run_doctor(const MachineFlags& flags, bool json) {
     for (Probe& p : probe_path(machine, flags.chosen_backend())) probes.push_back(std::move(p));
   }
   probes.push_back(probe_store());
+  probes.push_back(probe_requests());
   if (flags.chosen_backend() == "cpu") {
     probes.push_back({"GPU", Probe::State::kDegraded, "none found",
                       "kernels are judged by an interpreter and times are modelled"});

@@ -1,276 +1,210 @@
 #include "net/http.h"
 
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
 
-#include <cerrno>
-#include <condition_variable>
-#include <cstring>
-#include <mutex>
-#include <optional>
-#include <thread>
-#include <vector>
-
-#include "net/tls.h"
-#include "worker/process/unique_fd.h"
+#include "formats/base/error.h"
+#include "net/curl.h"
 
 namespace kw {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
 
 // While nothing comes it is asked so often whether something is still wanted.
-constexpr std::chrono::milliseconds kLook{100};
+constexpr milliseconds kLook{100};
+constexpr size_t kMostHeaderBytes = 64 << 10;
+constexpr curl_off_t kLongestRetryAfter = 3600;
+constexpr char kTooLate[] = "the deadline came";
 
-// Ends a request of which no more is wanted; caught in post(), as is Failure.
-struct Unwanted {};
+template <class T, class Free>
+std::unique_ptr<T, Free> owned(T* what, Free free) {
+  if (!what) throw EnvironmentError("libcurl has no memory");
+  return {what, free};
+}
 
-// What ends a request early.
-struct Failure {
-  std::string reason;
-  bool late = false;
+// A request under way, for libcurl's callbacks.
+struct Transfer {
+  const HttpTransport::Take& take;
+  CURL* const easy;
+  HttpHead head;
+  size_t header_bytes = 0;
+  bool wanted = true;
+  std::exception_ptr thrown;  // by `take`: none may pass through libcurl
 };
 
-[[noreturn]] void too_late() { throw Failure{"the deadline came", true}; }
+void read_head(Transfer& transfer) {
+  long status = 0;
+  const char* type = nullptr;
+  curl_off_t wait = 0;
+  curl().easy_getinfo(transfer.easy, CURLINFO_RESPONSE_CODE, &status);
+  curl().easy_getinfo(transfer.easy, CURLINFO_CONTENT_TYPE, &type);
+  curl().easy_getinfo(transfer.easy, CURLINFO_RETRY_AFTER, &wait);
+  transfer.head.status = static_cast<int>(status);
+  if (type) transfer.head.content_type = type;
+  if (wait > 0) transfer.head.retry_after = static_cast<double>(std::min(wait, kLongestRetryAfter));
+}
 
-std::string error_text() { return std::strerror(errno); }
-
-struct Address {
-  sockaddr_storage bytes{};
-  socklen_t length = 0;
-};
-
-struct Lookup {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool done = false;
-  int error = 0;
-  std::vector<Address> found;
-};
-
-void look_up(const std::string& host, int port, Lookup& out) {
-  addrinfo hints{}, *list = nullptr;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV;
-  const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &list);
-  const std::lock_guard lock(out.mutex);
-  out.error = error;
-  for (addrinfo* at = list; !error && at; at = at->ai_next) {
-    Address& address = out.found.emplace_back();
-    address.length = at->ai_addrlen;
-    std::memcpy(&address.bytes, at->ai_addr, at->ai_addrlen);
+void hand_on(Transfer& transfer, std::string_view bytes) {
+  try {
+    transfer.wanted = transfer.take(transfer.head, bytes);
+  } catch (...) {
+    transfer.thrown = std::current_exception();
+    transfer.wanted = false;
   }
-  if (!error) ::freeaddrinfo(list);
-  out.done = true;
-  out.changed.notify_all();
 }
 
-// Names are looked up by a thread of their own, as nothing ends getaddrinfo early; one that comes
-// too late finds nobody waiting.
-std::vector<Address> addresses_of(const Url& url, Clock::time_point deadline) {
-  const auto lookup = std::make_shared<Lookup>();
-  std::thread([lookup, host = url.host, port = url.port] {
-    look_up(host, port, *lookup);
-  }).detach();
-  std::unique_lock lock(lookup->mutex);
-  if (!lookup->changed.wait_until(lock, deadline, [&] { return lookup->done; })) too_late();
-  if (lookup->error) {
-    throw Failure{url.host + " is not found: " + ::gai_strerror(lookup->error)};
-  }
-  return lookup->found;
+// What is not taken whole ends the transfer.
+size_t on_header(const char*, size_t size, size_t count, void* data) {
+  auto& transfer = *static_cast<Transfer*>(data);
+  transfer.header_bytes += size * count;
+  return transfer.header_bytes > kMostHeaderBytes ? 0 : size * count;
 }
 
-// Of a socket in the file system.
-Address address_of(const std::string& path) {
-  sockaddr_un name{};
-  if (path.size() >= sizeof(name.sun_path)) throw Failure{path + " is too long for a socket"};
-  name.sun_family = AF_UNIX;
-  path.copy(name.sun_path, path.size());
-  Address out;
-  out.length = sizeof(name);
-  std::memcpy(&out.bytes, &name, sizeof(name));
-  return out;
+size_t on_body(const char* bytes, size_t size, size_t count, void* data) {
+  auto& transfer = *static_cast<Transfer*>(data);
+  if (transfer.head.status == 0) read_head(transfer);
+  hand_on(transfer, {bytes, size * count});
+  return transfer.wanted ? size * count : 0;
 }
 
-class Connection {
+// The hosts that are asked without a proxy: those of $no_proxy, and this machine.
+std::string hosts_without_proxy() {
+  const char* given = std::getenv("no_proxy");
+  if (!given) given = std::getenv("NO_PROXY");
+  const std::string hosts = given ? given : "";
+  return hosts == "*" ? hosts : hosts + ",localhost,127.0.0.1,::1";
+}
+
+std::string fault_of(const Transfer& transfer, CURLcode code, const std::string& words) {
+  const std::string text = words.empty() ? curl().easy_strerror(code) : words;
+  if (code == CURLE_OK) return "";
+  if (transfer.header_bytes > kMostHeaderBytes) return "its headers are too long";
+  if (code == CURLE_PEER_FAILED_VERIFICATION) return "its certificate is not accepted: " + text;
+  return text;
+}
+
+class CurlTransport : public HttpTransport {
  public:
-  // `wanted` is asked while nothing can be sent or received; Unwanted where it is not.
-  Connection(const Url& url, const std::vector<Address>& addresses, Clock::time_point deadline,
-             const std::function<bool()>& wanted)
-      : deadline_(deadline), wanted_(wanted) {
-    open(url, addresses);
-    if (url.tls) {
-      tls_.emplace(url.host);
-      shake_hands();
-    }
-  }
+  explicit CurlTransport(std::string path) : path_(std::move(path)) { curl(); }
 
-  void send(std::string_view plain) {
-    if (!tls_) return send_all(plain);
-    if (tls_->write(plain) != TlsSession::State::kReady) throw Failure{tls_->fault()};
-    send_all(tls_->to_send());
-  }
-
-  // Appends what comes next; false at the end.
-  bool receive(std::string& plain) {
-    if (!tls_) return receive_some(plain);
-    for (const size_t before = plain.size(); plain.size() == before;) {
-      const TlsSession::State state = tls_->read(plain);
-      send_all(tls_->to_send());
-      if (plain.size() > before) return true;
-      if (state == TlsSession::State::kEnded) return false;
-      if (state == TlsSession::State::kFailed) throw Failure{tls_->fault()};
-      std::string cipher;
-      if (!receive_some(cipher)) return false;
-      tls_->received(cipher);
-    }
-    return true;
+  HttpResult post(const std::string& url, const HttpHeaders& headers, const std::string& body,
+                  Clock::time_point deadline, const Take& take) override {
+    const Curl& lib = curl();
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+    if (left <= milliseconds(0)) return {{}, kTooLate, true};
+    const auto lines = lines_of(headers);
+    char words[CURL_ERROR_SIZE] = "";
+    const auto multi = owned(lib.multi_init(), lib.multi_cleanup);
+    const auto easy = owned(lib.easy_init(), lib.easy_cleanup);
+    Transfer transfer{take, easy.get()};
+    const auto set = [&](CURLoption option, auto value) {
+      lib.easy_setopt(easy.get(), option, value);
+    };
+    set(CURLOPT_URL, url.c_str());
+    set(CURLOPT_HTTPHEADER, lines.get());
+    set(CURLOPT_POSTFIELDS, body.data());
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
+    set(CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
+    set(CURLOPT_TIMEOUT_MS, static_cast<long>(left.count()));
+    set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(left.count()));
+    set(CURLOPT_NOSIGNAL, 1L);
+    set(CURLOPT_ERRORBUFFER, words);
+    set(CURLOPT_HEADERFUNCTION, on_header);
+    set(CURLOPT_HEADERDATA, &transfer);
+    set(CURLOPT_WRITEFUNCTION, on_body);
+    set(CURLOPT_WRITEDATA, &transfer);
+    set_route(set);
+    set_trust(set);
+#if LIBCURL_VERSION_NUM >= 0x075700
+    set(CURLOPT_QUICK_EXIT, 1L);  // a name that is still looked up is not waited for
+#endif
+    const CURLcode code = run(multi.get(), transfer);
+    if (transfer.thrown) std::rethrow_exception(transfer.thrown);
+    if (transfer.head.status == 0) read_head(transfer);
+    if (!transfer.wanted) return {transfer.head, "", false};
+    // The machine's TCP has timeouts too, and libcurl's clock counts whole milliseconds.
+    const bool late = code == CURLE_OPERATION_TIMEDOUT && Clock::now() + kLook >= deadline;
+    return {transfer.head, late ? kTooLate : fault_of(transfer, code, words), late};
   }
 
  private:
-  void open(const Url& url, const std::vector<Address>& addresses) {
-    std::string reason;
-    for (const Address& address : addresses) {
-      socket_ = UniqueFd(
-          ::socket(address.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-      const auto* name = reinterpret_cast<const sockaddr*>(&address.bytes);
-      if (socket_.get() < 0) {
-        reason = error_text();
-        continue;
-      }
-      int error = ::connect(socket_.get(), name, address.length) == 0 ? 0 : errno;
-      if (error == EINPROGRESS) {
-        wait(POLLOUT);
-        socklen_t size = sizeof(error);
-        ::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-      }
-      if (error == 0) {
-        const int on = 1;
-        ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-        return;
-      }
-      reason = std::strerror(error);
-    }
-    throw Failure{"cannot connect to " + url.host + ":" + std::to_string(url.port) + ": " + reason};
+  using Lines = std::unique_ptr<curl_slist, decltype(Curl::slist_free_all)>;
+  static Lines lines_of(const HttpHeaders& headers) {
+    Lines lines(nullptr, curl().slist_free_all);
+    const auto add = [&](const std::string& line) {
+      curl_slist* whole = curl().slist_append(lines.get(), line.c_str());
+      if (!whole) throw EnvironmentError("libcurl has no memory");
+      (void)lines.release();
+      lines.reset(whole);
+    };
+    add("Connection: close");
+    add("Expect:");  // else long bodies wait for the other side's "100 Continue"
+    for (const auto& [name, value] : headers) add(name + ": " + value);
+    return lines;
   }
 
-  void shake_hands() {
-    for (;;) {
-      const TlsSession::State state = tls_->handshake();
-      send_all(tls_->to_send());
-      if (state == TlsSession::State::kReady) return;
-      if (state != TlsSession::State::kWantsMore) throw Failure{tls_->fault()};
-      std::string cipher;
-      if (!receive_some(cipher)) throw Failure{"TLS: the connection ended in its handshake"};
-      tls_->received(cipher);
+  template <class Set>
+  void set_route(const Set& set) const {
+    if (path_.empty()) {
+      set(CURLOPT_NOPROXY, hosts_without_proxy().c_str());
+    } else {
+      set(CURLOPT_UNIX_SOCKET_PATH, path_.c_str());
+      set(CURLOPT_PROXY, "");
     }
   }
 
-  void wait(short events) {
-    for (;;) {
-      const auto left = deadline_ - Clock::now();
-      if (left <= Clock::duration::zero()) too_late();
-      const auto ms = std::min(std::chrono::ceil<std::chrono::milliseconds>(left), kLook);
-      pollfd entry{socket_.get(), events, 0};
-      const int ready = ::poll(&entry, 1, static_cast<int>(ms.count()));
-      if (ready > 0) return;
-      if (ready == 0 && !wanted_()) throw Unwanted{};
-      if (ready < 0 && errno != EINTR) throw Failure{"poll: " + error_text()};
-    }
+  // The machine's authorities, unless these variables say otherwise, as they do to OpenSSL.
+  template <class Set>
+  static void set_trust(const Set& set) {
+    set(CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});
+    if (const char* file = std::getenv("SSL_CERT_FILE")) set(CURLOPT_CAINFO, file);
+    if (const char* folder = std::getenv("SSL_CERT_DIR")) set(CURLOPT_CAPATH, folder);
   }
 
-  void send_all(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t n = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (n > 0) {
-        bytes.remove_prefix(static_cast<size_t>(n));
-      } else if (errno == EAGAIN || errno == EINTR) {
-        wait(POLLOUT);
-      } else {
-        throw Failure{"the connection broke: " + error_text()};
-      }
+  // Until the transfer is over, or not wanted any more.
+  static CURLcode run(CURLM* multi, Transfer& transfer) {
+    const Curl& lib = curl();
+    lib.multi_add_handle(multi, transfer.easy);
+    for (int running = 1; transfer.wanted;) {
+      if (lib.multi_perform(multi, &running) != CURLM_OK || running == 0) break;
+      int ready = 0;
+      lib.multi_poll(multi, nullptr, 0, static_cast<int>(kLook.count()), &ready);
+      if (ready == 0) hand_on(transfer, "");
     }
+    int left = 0;
+    const CURLMsg* message = lib.multi_info_read(multi, &left);
+    return message ? message->data.result : CURLE_FAILED_INIT;
   }
 
-  bool receive_some(std::string& out) {
-    char bytes[16 << 10];
-    for (;;) {
-      // A stream that never pauses ends by the clock too.
-      if (Clock::now() >= deadline_) too_late();
-      const ssize_t n = ::recv(socket_.get(), bytes, sizeof(bytes), 0);
-      if (n > 0) out.append(bytes, static_cast<size_t>(n));
-      if (n >= 0) return n > 0;
-      if (errno != EAGAIN && errno != EINTR) {
-        throw Failure{"the connection broke: " + error_text()};
-      }
-      wait(POLLIN);
-    }
-  }
-
-  const Clock::time_point deadline_;
-  const std::function<bool()>& wanted_;
-  UniqueFd socket_;
-  std::optional<TlsSession> tls_;
-};
-
-void read_head(const ResponseReader& reader, HttpHead& out) {
-  out.status = reader.status();
-  if (const std::string* type = reader.header("content-type")) out.content_type = *type;
-  if (const std::string* wait = reader.header("retry-after")) out.retry_after = *wait;
-}
-
-class SocketTransport : public HttpTransport {
- public:
-  explicit SocketTransport(std::string path) : path_(std::move(path)) {}
-
-  HttpResult post(const Url& url, const HttpHeaders& headers, const std::string& body,
-                  Clock::time_point deadline,
-                  const std::function<bool(const HttpHead&, std::string_view)>& take) override {
-    HttpResult out;
-    ResponseReader reader;
-    const std::function<bool()> wanted = [&] { return take(out.head, ""); };
-    try {
-      Connection connection(
-          url, path_.empty() ? addresses_of(url, deadline) : std::vector{address_of(path_)},
-          deadline, wanted);
-      connection.send(post_text(url, headers, body));
-      bool more = true;
-      while (more) {
-        std::string bytes, piece;
-        if (!connection.receive(bytes)) {
-          reader.close();
-          more = false;
-        } else {
-          more = reader.feed(bytes, piece);
-        }
-        if (out.head.status == 0 && reader.status() != 0) read_head(reader, out.head);
-        if (!piece.empty() && !take(out.head, piece)) return out;
-      }
-      out.fault = reader.fault();
-    } catch (const Unwanted&) {
-    } catch (const Failure& failure) {
-      out.fault = failure.reason;
-      out.late = failure.late;
-    }
-    return out;
-  }
-
- private:
   const std::string path_;  // of a Unix-domain socket; empty: the addresses of the host
 };
 
 }  // namespace
 
+std::string checked_url(const std::string& text) {
+  const Curl& lib = curl();
+  const auto url = owned(lib.url(), lib.url_cleanup);
+  const CURLUcode code = lib.url_set(url.get(), CURLUPART_URL, text.c_str(), CURLU_DISALLOW_USER);
+  if (code == CURLUE_USER_NOT_ALLOWED) throw InputError("the address names a user");
+  char* whole = nullptr;
+  if (code == CURLUE_OK) lib.url_get(url.get(), CURLUPART_URL, &whole, 0);
+  const std::string out = whole ? whole : "";
+  lib.free(whole);
+  if (out.starts_with("http://") || out.starts_with("https://")) return out;
+  throw InputError(text + ": not an address; expected http://HOST[:PORT][/PATH] or https://...");
+}
+
 std::unique_ptr<HttpTransport> make_socket_transport() {
-  return std::make_unique<SocketTransport>("");
+  return std::make_unique<CurlTransport>("");
 }
 
 std::unique_ptr<HttpTransport> make_unix_transport(const std::string& path) {
-  return std::make_unique<SocketTransport>(path);
+  return std::make_unique<CurlTransport>(path);
 }
+
+std::string http_library() { return curl().version(); }
 
 }  // namespace kw

@@ -1,20 +1,29 @@
 // HTTP to the end of a deadline: a POST whose response is handed on as it comes. HttpTransport is
-// the seam for tests; sockets are the real one. Any thread, each request its own connection.
+// the seam for tests; the real one is libcurl (curl.h). Any thread, each request its own
+// connection.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-
-#include "net/http_message.h"
+#include <utility>
+#include <vector>
 
 namespace kw {
 
+// Returns `text` as libcurl writes an http:// or https:// address, with a path. Throws InputError
+// for anything else, names and passwords among it, and EnvironmentError without libcurl.
+std::string checked_url(const std::string& text);
+
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
 struct HttpHead {
   int status = 0;
-  std::string content_type, retry_after;
+  std::string content_type;
+  std::optional<double> retry_after;  // seconds, at most an hour
 };
 
 struct HttpResult {
@@ -25,18 +34,23 @@ struct HttpResult {
 
 class HttpTransport {
  public:
+  // Is given the pieces of a response.
+  using Take = std::function<bool(const HttpHead&, std::string_view)>;
+
   virtual ~HttpTransport() = default;
   // `take` is given each piece of the body, and now and then an empty one while nothing comes (the
-  // head's status is 0 before there is one). It returns false when it wants no more: the rest is
+  // head's status is 0 before there is a body). It returns false when it wants no more: the rest is
   // not waited for, and the result has no fault. Never throws what the other side is to blame for.
-  virtual HttpResult post(const Url& url, const HttpHeaders& headers, const std::string& body,
-                          std::chrono::steady_clock::time_point deadline,
-                          const std::function<bool(const HttpHead&, std::string_view)>& take) = 0;
+  virtual HttpResult post(const std::string& url, const HttpHeaders& headers,
+                          const std::string& body, std::chrono::steady_clock::time_point deadline,
+                          const Take& take) = 0;
 };
 
-// EnvironmentError from post() when an https:// address meets a machine without OpenSSL.
+// Both throw EnvironmentError without libcurl. The second one sends every request to the
+// Unix-domain socket at `path`.
 std::unique_ptr<HttpTransport> make_socket_transport();
-// Whatever the address: to the Unix-domain socket at `path`.
 std::unique_ptr<HttpTransport> make_unix_transport(const std::string& path);
+// Returns the name and version of the machine's libcurl. Throws EnvironmentError without one.
+std::string http_library();
 
 }  // namespace kw

@@ -1,7 +1,6 @@
 #include "net/retry.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 namespace kw {
@@ -14,14 +13,6 @@ bool may_pass(int status) {
 double retry_seconds(int retry, double draw, const std::optional<double>& retry_after) {
   const double whole = std::min(60.0, std::exp2(std::clamp(retry, 0, 10)));
   return std::max(retry_after.value_or(0), whole * (1 - 0.5 * std::clamp(draw, 0.0, 1.0)));
-}
-
-std::optional<double> retry_after_seconds(const std::string& header) {
-  double out = 0;
-  const char* end = header.data() + header.size();
-  const auto [stop, error] = std::from_chars(header.data(), end, out);
-  if (error != std::errc() || stop != end || !(out >= 0)) return {};
-  return std::min(out, 3600.0);
 }
 
 }  // namespace kw

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 namespace kw {
 
@@ -13,7 +12,5 @@ bool may_pass(int status);
 // takes off at most a half so that many that failed together do not come back together; but not
 // before the endpoint's own `retry_after`.
 double retry_seconds(int retry, double draw, const std::optional<double>& retry_after);
-// Of a Retry-After header, in seconds; nothing for dates and for what is none. At most an hour.
-std::optional<double> retry_after_seconds(const std::string& header);
 
 }  // namespace kw

@@ -81,9 +81,8 @@ class ServerTransport : public HttpTransport {
  public:
   explicit ServerTransport(ModelServer& server)
       : server_(server), socket_(make_unix_transport(server.socket_path())) {}
-  HttpResult post(const Url& url, const HttpHeaders& headers, const std::string& body,
-                  Clock::time_point deadline,
-                  const std::function<bool(const HttpHead&, std::string_view)>& take) override {
+  HttpResult post(const std::string& url, const HttpHeaders& headers, const std::string& body,
+                  Clock::time_point deadline, const Take& take) override {
     while (!server_.wait_until_ready(std::min(deadline, Clock::now() + kLookAtServer))) {
       if (Clock::now() >= deadline) return {{}, kStillReading, true};
       if (!take({}, "")) return {};

@@ -5,7 +5,7 @@
 
 #include "formats/base/error.h"
 #include "formats/base/scratch_folder.h"
-#include "search/optimize.h"
+#include "search/result_folder.h"
 
 namespace kw {
 namespace {

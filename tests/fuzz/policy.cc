@@ -1,12 +1,11 @@
-// What models and their endpoints say: answers, streams of them, HTTP responses.
+// What models and their endpoints say: answers, and streams of them.
 #include <algorithm>
 #include <string>
 
 #include "fuzz.h"
-#include "net/http_message.h"
 #include "policy/chat/chat_stream.h"
-#include "policy/chat/prompt.h"
 #include "policy/chat/reviewer.h"
+#include "policy/chat/prompt.h"
 
 namespace kw {
 namespace {
@@ -41,29 +40,6 @@ void check_chat(std::string_view text, bool streams) {
   must(is_utf8(whole.text) && is_utf8(whole.finish_reason) && is_utf8(whole.fault), "it is text");
 }
 
-std::string body_of(std::string_view text, size_t step, bool& done) {
-  ResponseReader reader;
-  std::string body;
-  bool more = true;
-  while (more && !text.empty()) {
-    more = reader.feed(text.substr(0, step), body);
-    text.remove_prefix(std::min(step, text.size()));
-  }
-  if (more) reader.close();
-  done = reader.done();
-  must(done == reader.fault().empty(), "whole or at fault");
-  return body;
-}
-
-void check_http(std::string_view text) {
-  bool whole = false, pieces = false;
-  must(body_of(text, std::max<size_t>(text.size(), 1), whole) ==
-           body_of(text, text.size() / 64 + 1, pieces),
-       "the same body in pieces");
-  must(whole == pieces, "the same end in pieces");
-  parsed([&] { return parse_url(std::string(text)); });
-}
-
 }  // namespace
 }  // namespace kw
 
@@ -73,6 +49,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   kw::check_opinion(text);
   kw::check_chat(text, true);
   kw::check_chat(text, false);
-  kw::check_http(text);
   return 0;
 }

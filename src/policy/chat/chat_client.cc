@@ -25,13 +25,13 @@ class SteadyClock : public RetryClock {
 
 // Returns the address of chat completions under an API's address. An address without a path is a
 // server's.
-Url endpoint_of(const std::string& text) {
-  Url url = parse_url(text);
-  if (url.path.find_first_of("?#") != std::string::npos) return url;
-  while (url.path.ends_with('/')) url.path.pop_back();
-  if (url.path.ends_with("/chat/completions")) return url;
-  url.path += (url.path.empty() ? "/v1" : "") + std::string("/chat/completions");
-  return url;
+std::string endpoint_of(const std::string& text) {
+  std::string url = checked_url(text);
+  if (url.find_first_of("?#") != std::string::npos) return url;
+  while (url.ends_with('/')) url.pop_back();
+  if (url.ends_with("/chat/completions")) return url;
+  const bool has_path = url.find('/', url.find("://") + 3) != std::string::npos;
+  return url + (has_path ? "" : "/v1") + "/chat/completions";
 }
 
 // Returns whether a body is a web page, which some servers send to any request.
@@ -205,7 +205,7 @@ ChatClient::Try ChatClient::judged(const HttpResult& result, ChatReader* reader,
     }
     refuse(status, out.fault);
     out.again = may_pass(status);
-    out.retry_after = retry_after_seconds(result.head.retry_after);
+    out.retry_after = result.head.retry_after;
     return out;
   }
   const bool whole = reader && reader->finish(!result.fault.empty());

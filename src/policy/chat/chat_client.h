@@ -99,7 +99,7 @@ class ChatClient {
   void refuse(int status, const std::string& reason);
 
   const ChatOptions options_;
-  const Url url_;
+  const std::string url_;
   const std::unique_ptr<HttpTransport> transport_;
   const std::unique_ptr<RetryClock> clock_;
   Slots slots_;

@@ -33,9 +33,8 @@ class Endpoint : public HttpTransport {
   using Deadlines = std::set<std::chrono::steady_clock::time_point>;
   Endpoint(std::vector<std::string>& asked, Deadlines& deadlines, int status)
       : asked_(asked), deadlines_(deadlines), status_(status) {}
-  HttpResult post(const Url&, const HttpHeaders&, const std::string& body,
-                  std::chrono::steady_clock::time_point deadline,
-                  const std::function<bool(const HttpHead&, std::string_view)>& take) override {
+  HttpResult post(const std::string&, const HttpHeaders&, const std::string& body,
+                  std::chrono::steady_clock::time_point deadline, const Take& take) override {
     const Json question =
         Json::parse(Json::parse(body).at("messages").at(1).at("content").get<std::string>());
     const std::string candidate = question.at("candidate");
@@ -55,7 +54,7 @@ class Endpoint : public HttpTransport {
                           {{{"message", {{"content", mumbles ? "well" : opinion.dump()}}},
                             {"finish_reason", "stop"}}}},
                          {"usage", {{"prompt_tokens", 1}, {"completion_tokens", 1}}}};
-    const HttpHead head = {status_, "application/json", ""};
+    const HttpHead head = {status_, "application/json", {}};
     if (!take(head, answer.dump())) return {head, "", false};
     return {head, "", false};
   }

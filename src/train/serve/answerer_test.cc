@@ -191,8 +191,8 @@ TEST_F(Answering, NeedsAModelThatAnswersTasks) {
 
 // A request over the socket; status 0 when nobody answers.
 HttpResult post(const std::string& socket, const std::string& body, std::string& text) {
-  return make_unix_transport(socket)->post(parse_url("http://localhost/v1/chat/completions"), {},
-                                           body, steady_clock::now() + seconds(60),
+  return make_unix_transport(socket)->post("http://localhost/v1/chat/completions", {}, body,
+                                           steady_clock::now() + seconds(60),
                                            [&](const HttpHead&, std::string_view bytes) {
                                              text += bytes;
                                              return true;

@@ -1,22 +1,26 @@
 #include "train/serve/chat_server.h"
 
+#include <httplib.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
 #include "formats/base/error.h"
-#include "net/http_request.h"
 #include "worker/process/channel.h"
 
 namespace kw::train {
 namespace {
 
+constexpr char kPath[] = "/v1/chat/completions";
 constexpr char kJson[] = "application/json", kEvents[] = "text/event-stream";
+constexpr size_t kMostHeaderBytes = 64 << 10;
 constexpr std::chrono::milliseconds kDrainPatience{2000};
 
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& why) {
@@ -42,40 +46,76 @@ UniqueFd listen_at(const std::filesystem::path& path) {
   return out;
 }
 
-// One connection under a deadline; it ends early if `stop` becomes readable.
-class Wire {
+// One connection, as cpp-httplib reads and writes it. A request has a deadline and a bound on its
+// bytes, and each piece of the response has a deadline. All ends early when `stop` becomes
+// readable.
+class Connection : public httplib::Stream {
  public:
-  Wire(int socket, int stop, Deadline deadline)
-      : socket_(socket), stop_(stop), deadline_(deadline) {}
+  Connection(int socket, int stop, const ChatServerOptions& options)
+      : socket_(socket),
+        stop_(stop),
+        patience_(options.patience),
+        deadline_(deadline_in(options.patience)),
+        left_(options.most_body + kMostHeaderBytes) {}
 
-  // Appends the next bytes; returns false at the end of the connection, for any reason.
-  bool receive(std::string& out) {
-    char bytes[16 << 10];
-    while (wait(POLLIN)) {
-      const ssize_t n = ::recv(socket_, bytes, sizeof bytes, 0);
-      if (n > 0) out.append(bytes, static_cast<size_t>(n));
-      if (n >= 0) return n > 0;
-      if (errno != EAGAIN && errno != EINTR) return false;
+  // Whether the client waits: one that has only finished its request does.
+  bool is_wanted() const {
+    pollfd entry = {socket_, 0, 0};
+    return ::poll(&entry, 1, 0) <= 0 || !(entry.revents & (POLLHUP | POLLERR));
+  }
+
+  // Passes over what still comes, for a while: a client that still sends would not read the
+  // response if the connection broke.
+  void drain() {
+    ::shutdown(socket_, SHUT_WR);
+    const Deadline deadline = deadline_in(kDrainPatience);
+    while (wait(POLLIN, deadline) && ::recv(socket_, buffer_.data(), buffer_.size(), 0) > 0) {
+    }
+  }
+
+  ssize_t read(char* out, size_t size) override {
+    if (unread_.empty() && !receive()) return ended_ ? 0 : -1;
+    const size_t length = unread_.copy(out, size);
+    unread_.remove_prefix(length);
+    return static_cast<ssize_t>(length);
+  }
+
+  ssize_t write(const char* bytes, size_t size) override {
+    const Deadline deadline = deadline_in(patience_);
+    for (size_t sent = 0; sent < size;) {
+      if (!wait(POLLOUT, deadline)) return -1;
+      const ssize_t n = ::send(socket_, bytes + sent, size - sent, MSG_NOSIGNAL);
+      if (n < 0 && errno != EAGAIN && errno != EINTR) return -1;
+      sent += static_cast<size_t>(std::max<ssize_t>(n, 0));
+    }
+    return static_cast<ssize_t>(size);
+  }
+
+  bool is_readable() const override { return true; }
+  bool is_writable() const override { return is_wanted(); }
+  socket_t socket() const override { return socket_; }
+  void get_remote_ip_and_port(std::string&, int&) const override {}
+  void get_local_ip_and_port(std::string&, int&) const override {}
+
+ private:
+  // Fills unread_. False at the end, and when no more is taken.
+  bool receive() {
+    while (left_ > 0 && wait(POLLIN, deadline_)) {
+      const ssize_t n = ::recv(socket_, buffer_.data(), std::min(left_, buffer_.size()), 0);
+      if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+      ended_ = n == 0;
+      if (n <= 0) return false;
+      left_ -= static_cast<size_t>(n);
+      unread_ = {buffer_.data(), static_cast<size_t>(n)};
+      return true;
     }
     return false;
   }
 
-  void send(std::string_view bytes) {
-    while (!bytes.empty() && wait(POLLOUT)) {
-      const ssize_t n = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (n >= 0) {
-        bytes.remove_prefix(static_cast<size_t>(n));
-      } else if (errno != EAGAIN && errno != EINTR) {
-        return;
-      }
-    }
-  }
-
- private:
-  bool wait(short events) const {
-    while (std::chrono::steady_clock::now() < deadline_) {
+  bool wait(short events, Deadline deadline) const {
+    while (std::chrono::steady_clock::now() < deadline) {
       pollfd entries[] = {{socket_, events, 0}, {stop_, POLLIN, 0}};
-      if (::poll(entries, 2, poll_timeout(deadline_)) < 0 && errno != EINTR) return false;
+      if (::poll(entries, 2, poll_timeout(deadline)) < 0 && errno != EINTR) return false;
       if (entries[1].revents) return false;
       if (entries[0].revents) return true;
     }
@@ -83,7 +123,98 @@ class Wire {
   }
 
   const int socket_, stop_;
-  const Deadline deadline_;
+  const std::chrono::milliseconds patience_;
+  const Deadline deadline_;  // of the request
+  size_t left_;              // bytes that may still be read
+  std::array<char, 16 << 10> buffer_;
+  std::string_view unread_;  // of buffer_
+  bool ended_ = false;
+};
+
+void say(httplib::Response& response, int status, std::string_view message) {
+  response.status = status;
+  response.set_content(chat_error_body(message), kJson);
+}
+
+// cpp-httplib's reading, routing and writing, without its sockets (docs/libraries.md says why). One
+// thread.
+class Http : public httplib::Server {
+ public:
+  Http(const ChatServer::Answer& answer, const ChatServerOptions& options) : answer_(answer) {
+    set_payload_max_length(options.most_body);
+    set_pre_routing_handler([](const httplib::Request& request, httplib::Response& response) {
+      return refuse(request, response) ? HandlerResponse::Handled : HandlerResponse::Unhandled;
+    });
+    Post(kPath, [this](const httplib::Request& request, httplib::Response& response) {
+      respond(request.body, response);
+    });
+    set_error_handler(
+        [most = options.most_body](const httplib::Request&, httplib::Response& response) {
+          if (!response.body.empty()) return;
+          say(response, response.status,
+              response.status == 413 ? "the body is longer than " + std::to_string(most) + " bytes"
+                                     : "this is no request of HTTP/1.1");
+        });
+  }
+
+  // Whether there was a request, and its response has gone.
+  bool serve(Connection& connection) {
+    connection_ = &connection;
+    try {
+      return process(*this, connection);
+    } catch (const std::exception&) {  // no memory
+      return false;
+    }
+  }
+
+ private:
+  // Whether the request is refused before its body is read. Bodies that are compressed have no
+  // bound, and without a length they end with the connection.
+  static bool refuse(const httplib::Request& request, httplib::Response& response) {
+    if (request.method != "POST" || request.path != kPath) {
+      say(response, 404, "there is nothing but POST " + std::string(kPath));
+    } else if (request.has_header("Content-Encoding")) {
+      say(response, 415, "the body is compressed");
+    } else if (!request.has_header("Content-Length") && !request.has_header("Transfer-Encoding")) {
+      say(response, 411, "a body with a Content-Length is expected");
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  void respond(const std::string& body, httplib::Response& response) const {
+    try {
+      const ChatRequest request = parse_chat_request(body);
+      const ChatCompletion completion =
+          answer_(request, [this] { return connection_->is_wanted(); });
+      response.status = 200;
+      response.set_content(completion_body(completion, request.stream),
+                           request.stream ? kEvents : kJson);
+    } catch (const InputError& error) {
+      say(response, 400, error.what());
+    } catch (const EnvironmentError& error) {
+      say(response, 503, error.what());
+    } catch (const std::exception& error) {
+      say(response, 500, error.what());
+    }
+  }
+
+  // Later versions ask for the addresses of both ends. Ranges are passed over: a few bytes of them
+  // would ask for a thousand times the answer.
+  template <class Self>
+  static bool process(Self& self, Connection& connection) {
+    const auto whole = [](httplib::Request& request) { request.ranges.clear(); };
+    bool closed = false;
+    if constexpr (requires { self.process_request(connection, true, closed, whole); }) {
+      return self.process_request(connection, true, closed, whole);
+    } else {
+      return self.process_request(connection, "", 0, "", 0, true, closed, whole);
+    }
+  }
+
+  const ChatServer::Answer& answer_;
+  Connection* connection_ = nullptr;
 };
 
 }  // namespace
@@ -105,63 +236,20 @@ ChatServer::~ChatServer() {
   std::filesystem::remove(path_, ignored);
 }
 
-void ChatServer::live() {
+void ChatServer::live() const {
+  Http http(answer_, options_);
   while (true) {
     pollfd entries[] = {{listener_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
     ::poll(entries, 2, -1);
     if (entries[1].revents) return;
-    const UniqueFd connection(
+    const UniqueFd socket(
         ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (connection) {
-      serve(connection.get());
+    if (socket) {
+      Connection connection(socket.get(), stop_.get(), options_);
+      if (http.serve(connection)) connection.drain();
     } else if (errno == EMFILE || errno == ENFILE) {
       ::poll(&entries[1], 1, 100);  // until some other thread has closed its own
     }                               // or another thread was faster
-  }
-}
-
-void ChatServer::serve(int connection) const {
-  RequestReader reader(options_.most_body);
-  Wire in(connection, stop_.get(), deadline_in(options_.patience));
-  for (bool more = true; more;) {
-    std::string bytes;
-    if (!in.receive(bytes)) return;
-    more = reader.feed(bytes);
-  }
-  const auto wanted = [&] {  // a client that has only finished its request still waits
-    pollfd entry = {connection, 0, 0};
-    return ::poll(&entry, 1, 0) <= 0 || !(entry.revents & (POLLHUP | POLLERR));
-  };
-  const std::string reply = reader.done()
-                                ? reply_to(reader.method(), reader.target(), reader.body(), wanted)
-                                : response_text(400, kJson, chat_error_body(reader.fault()));
-  Wire(connection, stop_.get(), deadline_in(options_.patience)).send(reply);
-  ::shutdown(connection, SHUT_WR);
-  // A client that is still sending would not read the reply if the connection broke.
-  Wire rest(connection, stop_.get(), deadline_in(kDrainPatience));
-  for (std::string ignored; rest.receive(ignored);) ignored.clear();
-}
-
-std::string ChatServer::reply_to(const std::string& method, const std::string& target,
-                                 const std::string& body,
-                                 const std::function<bool()>& wanted) const {
-  const auto fault = [](int status, std::string_view message) {
-    return response_text(status, kJson, chat_error_body(message));
-  };
-  try {
-    if (method != "POST" || target != "/v1/chat/completions") {
-      return fault(404, "there is nothing but POST /v1/chat/completions");
-    }
-    const ChatRequest request = parse_chat_request(body);
-    const ChatCompletion completion = answer_(request, wanted);
-    return response_text(200, request.stream ? kEvents : kJson,
-                         completion_body(completion, request.stream));
-  } catch (const InputError& error) {
-    return fault(400, error.what());
-  } catch (const EnvironmentError& error) {
-    return fault(503, error.what());
-  } catch (const std::exception& error) {
-    return fault(500, error.what());
   }
 }
 

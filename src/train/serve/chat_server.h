@@ -1,6 +1,6 @@
-// Answers POST /v1/chat/completions on a Unix-domain socket. Each thread serves one connection at a
-// time. A client may send anything: bytes that are no request get status 400 and an object with an
-// error, and no input ends the server. Torch-free.
+// Answers POST /v1/chat/completions on a Unix-domain socket: threads that each serve one connection
+// at a time. A client may send anything. What is no request is answered with a status of 400 to 415
+// and an object with an error, and nothing that comes ends the server. Torch-free.
 #pragma once
 
 #include <chrono>
@@ -15,29 +15,26 @@
 namespace kw::train {
 
 struct ChatServerOptions {
-  int connections = 64;                       // served at once; others wait
+  int connections = 64;                       // at once; others wait to be taken
   size_t most_body = 4 << 20;                 // bytes of a request's body
-  std::chrono::milliseconds patience{30000};  // for receiving a request, and for sending its reply
+  std::chrono::milliseconds patience{30000};  // for a request to come, and for its reply to go
 };
 
 class ChatServer {
  public:
-  // Answers a request; called by many threads. `wanted` tells whether the client still waits.
-  // InputError becomes status 400, EnvironmentError 503, any other exception 500.
+  // Called by many threads, with a way to ask whether the client still waits. InputError: 400,
+  // EnvironmentError: 503, anything else: 500.
   using Answer =
       std::function<ChatCompletion(const ChatRequest&, const std::function<bool()>& wanted)>;
 
-  // Accepts connections from now on, of this user alone. Throws EnvironmentError if `socket` exists
-  // already, or the machine refuses it.
+  // Takes connections from now on, of this user alone. EnvironmentError when there is something at
+  // `socket` already, or the machine refuses it.
   ChatServer(std::filesystem::path socket, Answer answer, ChatServerOptions options = {});
-  // Closes connections, waits for answers under way, and removes the socket.
+  // Breaks connections off, but waits for answers under way; removes the socket.
   ~ChatServer();
 
  private:
-  void live();
-  void serve(int connection) const;
-  std::string reply_to(const std::string& method, const std::string& target,
-                       const std::string& body, const std::function<bool()>& wanted) const;
+  void live() const;
 
   const std::filesystem::path path_;
   const Answer answer_;

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <future>
 #include <latch>
+#include <random>
 
 #include "formats/base/error.h"
 #include "net/http.h"
@@ -39,7 +40,7 @@ Answered ask(const std::string& socket, const std::string& body,
   Answered out;
   std::string text;
   const HttpResult result = make_unix_transport(socket)->post(
-      parse_url("http://localhost" + path), {}, body, steady_clock::now() + seconds(60),
+      "http://localhost" + path, {}, body, steady_clock::now() + seconds(60),
       [&](const HttpHead&, std::string_view bytes) {
         text += bytes;
         return true;
@@ -73,6 +74,12 @@ std::string raw(const std::string& path, const std::string& bytes) {
   return out;
 }
 
+constexpr char kStart[] = "POST /v1/chat/completions HTTP/1.1\r\n";
+
+std::string with_length(const std::string& body) {
+  return kStart + ("Content-Length: " + std::to_string(body.size())) + "\r\n\r\n" + body;
+}
+
 class Chat : public ::testing::Test {
  protected:
   std::string path() const { return (folder_.path() / "socket").string(); }
@@ -92,9 +99,8 @@ TEST_F(Chat, AsksWhetherTheClientIsThere) {
     }
     return echo(request, wanted);
   });
-  const std::string body = R"({"messages": [{"role": "user", "content": "leaves"}]})";
-  const std::string request = "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: " +
-                              std::to_string(body.size()) + "\r\n\r\n" + body;
+  const std::string request =
+      with_length(R"({"messages": [{"role": "user", "content": "leaves"}]})");
   {
     const UniqueFd client = connect_to(path());
     ASSERT_EQ(::send(client.get(), request.data(), request.size(), MSG_NOSIGNAL),
@@ -133,27 +139,100 @@ TEST_F(Chat, BadRequestsAreToldAndTheNextIsServed) {
   options.connections = 1;
   options.most_body = 1000;
   const ChatServer server(path(), echo, options);
-  const std::string start = "POST /v1/chat/completions HTTP/1.1\r\nContent-Length: ";
-  const std::string bad[] = {
-      "\r\n",
-      "SSH-2.0-what\r\n\r\n",
-      start + "4\r\n\r\n{\"a\"",
-      start + "1001\r\n\r\n" + std::string(1001, 'x'),
-      start + "2000000\r\n\r\n" + std::string(2000000, 'x'),
-      start + "2\r\nTransfer-Encoding: chunked\r\n\r\n{}",
-      start + "1000\r\n\r\n" + std::string(1000, '['),
+  const std::string start = kStart;
+  std::string ranges = "Range: bytes=0-0";
+  while (ranges.size() < 8000) ranges += ",0-0";
+  const std::pair<std::string, const char*> bad[] = {
+      {"\r\n", "400"},
+      {"SSH-2.0-what\r\n\r\n", "400"},
+      {"POST /\r\n\r\n", "400"},
+      {start + "Content-Length: 9\r\n\r\n1", "400"},  // half of one
+      {start + "Content-Length: 0\r\n\r\n", "400"},
+      {with_length("{\"a\""), "400"},
+      {with_length(std::string(1000, '[')), "400"},
+      {start + "Transfer-Encoding: chunked\r\n\r\n{}", "400"},
+      {start + "A: " + std::string(100000, 'x') + "\r\n\r\n", "400"},
+      {start + ranges + "\r\nContent-Length: 2\r\n\r\n{}", "400"},
+      {start + "\r\n{}", "411"},
+      {with_length(std::string(1001, 'x')), "413"},
+      {with_length(std::string(2000000, 'x')), "413"},
+      {start + "Content-Length: -1\r\n\r\n{}", "4"},
+      {"POST /" + std::string(10000, 'x') + " HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", "414"},
+      {start + "Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}", "415"},
   };
-  for (const std::string& bytes : bad) {
+  for (const auto& [bytes, status] : bad) {
     const std::string reply = raw(path(), bytes);
-    EXPECT_TRUE(reply.starts_with("HTTP/1.1 400 ")) << bytes.substr(0, 60) << ": " << reply;
+    EXPECT_TRUE(reply.starts_with(std::string("HTTP/1.1 ") + status))
+        << bytes.substr(0, 100) << ": " << reply;
     EXPECT_NE(reply.find("{\"error\":{\"message\":\""), std::string::npos) << reply;
   }
-  EXPECT_EQ(raw(path(), ""), "");                    // whoever sends no request
-  EXPECT_EQ(raw(path(), start + "9\r\n\r\n1"), "");  // or half of one
+  EXPECT_EQ(raw(path(), ""), "");  // whoever sends no request
   { const UniqueFd gone = connect_to(path()); }
   EXPECT_EQ(ask(path(), kBody, "/v1/models").status, 404);
   EXPECT_TRUE(raw(path(), "GET /v1/chat/completions HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
   EXPECT_EQ(ask(path(), "{}").status, 400);
+  EXPECT_EQ(ask(path(), kBody).reply.text, "of a task");
+}
+
+TEST_F(Chat, BodiesMayComeInChunks) {
+  const ChatServer server(path(), echo);
+  char length[32];
+  std::snprintf(length, sizeof length, "%zx\r\n", std::string(kBody).size());
+  const std::string reply = raw(path(), kStart + std::string("Transfer-Encoding: chunked\r\n\r\n") +
+                                            length + kBody + "\r\n0\r\n\r\n");
+  EXPECT_TRUE(reply.starts_with("HTTP/1.1 200")) << reply;
+  EXPECT_NE(reply.find("of a task"), std::string::npos) << reply;
+}
+
+// Headers and chunks that never end are bounded, and so is what dribbles in.
+TEST_F(Chat, WhatNeverEndsIsEnded) {
+  ChatServerOptions options;
+  options.connections = 1;
+  options.most_body = 1000;
+  std::optional<ChatServer> server(std::in_place, path(), echo, options);
+  for (const std::string& endless : {std::string("A: b\r\n"), std::string("5\r\nhello\r\n")}) {
+    std::string bytes = kStart;
+    if (endless.starts_with("5")) bytes += "Transfer-Encoding: chunked\r\n\r\n";
+    while (bytes.size() < 200000) bytes += endless;
+    const UniqueFd socket = connect_to(path());
+    const auto start = steady_clock::now();
+    EXPECT_EQ(::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+    char reply[12] = "";
+    EXPECT_EQ(::recv(socket.get(), reply, sizeof reply, MSG_WAITALL),
+              static_cast<ssize_t>(sizeof reply));
+    EXPECT_EQ(std::string(reply, sizeof reply), "HTTP/1.1 400");
+    EXPECT_LT(steady_clock::now() - start, seconds(20));  // less than its patience
+  }
+  server.reset();
+  options.patience = milliseconds(50);
+  server.emplace(path(), echo, options);
+  const UniqueFd socket = connect_to(path());
+  const auto start = steady_clock::now();
+  while (::send(socket.get(), "P", 1, MSG_NOSIGNAL) == 1) {
+    ASSERT_LT(steady_clock::now() - start, seconds(60));
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(ask(path(), kBody).reply.text, "of a task");
+}
+
+TEST_F(Chat, StandsAnything) {
+  ChatServerOptions options;
+  options.connections = 1;
+  const ChatServer server(path(), echo, options);
+  std::string good = with_length(kBody);
+  good.insert(std::size(kStart) - 1,
+              "Host: h\r\nRange: bytes=0-9\r\nExpect: 100-continue\r\n"
+              "Content-Type: a/b; boundary=c\r\nAccept-Encoding: gzip\r\n");
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; ++round) {
+    std::string text = good;
+    for (int i = std::uniform_int_distribution<int>(0, 4)(random); i > 0; --i) {
+      text[random() % text.size()] = static_cast<char>(random());
+    }
+    const std::string reply = raw(path(), text);
+    EXPECT_TRUE(reply.empty() || reply.starts_with("HTTP/1.1 ")) << text;
+  }
   EXPECT_EQ(ask(path(), kBody).reply.text, "of a task");
 }
 
