@@ -24,9 +24,7 @@ PAGE_LIMITS = 20, 0.03
 COMMENT_LIMITS = 18, 0.05
 GENERATED = {"docs/operators.md", "docs/cli.md"}  # by a script
 # Pages that nobody has rewritten yet. A page that passes the limits has to leave this list.
-LEFT_ALONE = {"docs/%s.md" % name for name in (
-    "architecture judge learning metrics numerics performance policies recording sandbox schedules synthesis "
-    "timing formats/batch formats/conversations formats/corpus formats/eval formats/protocol formats/verdict").split()}
+LEFT_ALONE = {"docs/recording.md"}
 AVOID = re.compile(r"\b(hangs? on|hung on|anew|whoever|stands? (?!for\b|in for\b)|stood)\b", re.I)
 ABBREVIATION = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|Fig|No|resp|approx)\.$")
 

@@ -79,7 +79,7 @@ TEST_F(CommandLine, WhatIsRequiredIsAskedFor) {
       {add_optimize, ""},   {add_record, ""},
       {add_eval, ""},       {add_report, ""},
       {add_collect, "run"}, {add_collect, "--out rows"},
-      {add_review, "run"},   {add_review, "run --review-url http://localhost"},
+      {add_review, "run"},  {add_review, "run --review-url http://localhost"},
       {add_recipe, ""},     {add_recipe, "export recipe.toml --to verl"},
   };
   for (const auto& [add, arguments] : rows) {

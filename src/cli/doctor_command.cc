@@ -210,7 +210,7 @@ Probe probe_requests() {
     return {"requests to models", Probe::State::kWorks, http_library(), ""};
   } catch (const EnvironmentError& error) {
     return {"requests to models", Probe::State::kDegraded, error.what(),
-            "needed by the policies openai and local, and by the functional judge"};
+            "needed by the policies openai and local, and by review"};
   }
 }
 

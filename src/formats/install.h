@@ -17,7 +17,8 @@ std::filesystem::path built(const std::string& name);
 // Returns the value of an environment variable, or `otherwise` if it is unset or empty.
 std::string environment_or(const char* variable, const std::string& otherwise);
 
-// Returns the interpreter of workers: $KERNELWRIGHT_PYTHON, or the one that the build was made with.
+// Returns the interpreter of workers: $KERNELWRIGHT_PYTHON, or the one that the build was made
+// with.
 std::string worker_python();
 
 }  // namespace kw

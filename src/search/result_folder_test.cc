@@ -1,3 +1,5 @@
+#include "search/result_folder.h"
+
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -5,7 +7,6 @@
 
 #include "formats/base/error.h"
 #include "formats/base/scratch_folder.h"
-#include "search/result_folder.h"
 
 namespace kw {
 namespace {

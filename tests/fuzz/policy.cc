@@ -4,8 +4,8 @@
 
 #include "fuzz.h"
 #include "policy/chat/chat_stream.h"
-#include "policy/chat/reviewer.h"
 #include "policy/chat/prompt.h"
+#include "policy/chat/reviewer.h"
 
 namespace kw {
 namespace {

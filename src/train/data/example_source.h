@@ -49,8 +49,8 @@ class RowExamples : public ExampleSource {
   const uint64_t size_, seed_;
 };
 
-// Takes at least `count` rows out of `rows` and returns them. All rows of a prompt stay together, and
-// the choice of prompts depends on their texts alone. Throws InputError if no row is left.
+// Takes at least `count` rows out of `rows` and returns them. All rows of a prompt stay together,
+// and the choice of prompts depends on their texts alone. Throws InputError if no row is left.
 std::vector<Conversation> hold_out(std::vector<Conversation>& rows, size_t count);
 
 }  // namespace kw::train

@@ -64,9 +64,9 @@ ObjectiveResult clipped_objective(const std::vector<Group>& groups,
                                   const std::vector<std::vector<double>>& rewards,
                                   const ClippedOptions& options);
 
-// Computes TritonRL's hierarchical objective: plan_weight * J_plan + J_code. Each part is the objective
-// above over the plan's or the code's tokens, with rewards of speed for plans and correctness for
-// code.
+// Computes TritonRL's hierarchical objective: plan_weight * J_plan + J_code. Each part is the
+// objective above over the plan's or the code's tokens, with rewards of speed for plans and
+// correctness for code.
 ObjectiveResult hierarchical_objective(const std::vector<Group>& groups,
                                        const std::vector<std::vector<double>>& plan_rewards,
                                        const std::vector<std::vector<double>>& code_rewards,
@@ -77,8 +77,8 @@ struct DrpoOptions {
   bool learn_from_all_right = false;  // false: such groups give nothing, as published
 };
 
-// Computes DRPO (Li et al., arXiv:2510.04474, with DRTriton's rewards). S+ are the right answers of a
-// group and S- the others; s is the mean log-probability of an answer's tokens. The loss is
+// Computes DRPO (Li et al., arXiv:2510.04474, with DRTriton's rewards). S+ are the right answers of
+// a group and S- the others; s is the mean log-probability of an answer's tokens. The loss is
 //   L = -sum over S+ of omega s + temperature * log(mean over S- of exp(s / temperature)),
 // with omega = softmax over S+ of log(t_ref / t_cand) / sharpness. Groups of one kind give 0 and
 // count in the mean over groups. The penalty's gradient is `penalty` * max(KL - allowed, 0) * grad
