@@ -12,6 +12,8 @@ set(KW_PRECOMPILED <algorithm> <chrono> <filesystem> <functional> <map> <memory>
 function(kw_together target)
   if(KW_UNITY GREATER 1)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${KW_UNITY})
+    # It warns of anonymous namespaces in what is included, and all files are included here.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
 endfunction()
 
