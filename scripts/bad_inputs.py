@@ -354,7 +354,7 @@ def read_kinds():
     add("report {}/x.jsonl", "x.jsonl", "1024 MiB", leave=("a folder", "a socket"))
     add("collect {}/x.jsonl --out {}/rows --backend cpu", "x.jsonl", "1024 MiB",
         leave=("a folder", "a socket", "a link to itself"))
-    add("judge {}/x.jsonl --judge-url http://localhost:1/v1 --judge-model m", "x.jsonl", "1024 MiB",
+    add("review {}/x.jsonl --review-url http://localhost:1/v1 --review-model m", "x.jsonl", "1024 MiB",
         leave=("a folder", "a socket", "a link to itself"))
     add("synth --check {}/x.jsonl --backend cpu", "x.jsonl", "1024 MiB", leave=("a socket",))
     add("synth --stats {}/x.jsonl", "x.jsonl", "64 MiB", leave=("a socket",))
@@ -483,7 +483,7 @@ def written_kinds():
         ("a folder with a checkpoint of another's", lambda path: mine(path / "checkpoint-3" / "thesis.tex"),
          "checkpoint-3"),
     ])
-    add_folder("recipe export {}/rl.toml --to verl", make=lambda folder: shutil.copy(
+    add_folder("recipe export {}/rl.toml --to verl --set rl.objective=grpo", make=lambda folder: shutil.copy(
         ROOT / "recipes/tiny-tritonrl.toml", folder / "rl.toml"))
     return kinds
 
@@ -553,12 +553,12 @@ def flag_kinds():
         ("--known-text nan", "--known-text"), ("--answers 0", "--answers"), ("--variants 0", "--variants"),
         ("--against {}/nowhere", "nowhere"), make=lambda folder: put_run(folder / "run"))
     add("collect {}/run", ("", "--out"), make=lambda folder: put_run(folder / "run"))
-    judge = "judge {}/run --judge-url %s --judge-model m"
-    add(judge % "http://localhost:1/v1", ("--judge-timeout 0", "--judge-timeout"), ("--concurrency 0", "--concurrency"),
-        ("--prompt-price nan", "--prompt-price"), ("--judge-retries 101", "--judge-retries"),
+    review = "review {}/run --review-url %s --review-model m"
+    add(review % "http://localhost:1/v1", ("--review-timeout 0", "--review-timeout"), ("--concurrency 0", "--concurrency"),
+        ("--prompt-price nan", "--prompt-price"), ("--review-retries 101", "--review-retries"),
         make=lambda folder: put_run(folder / "run"))
-    add(judge % "nonsense", ("", "nonsense"), make=lambda folder: put_run(folder / "run"))
-    add("judge {}/run", ("", "--judge-url"), make=lambda folder: put_run(folder / "run"))
+    add(review % "nonsense", ("", "nonsense"), make=lambda folder: put_run(folder / "run"))
+    add("review {}/run", ("", "--review-url"), make=lambda folder: put_run(folder / "run"))
     add("selftest --backend cpu", *seeds[:1], ("--part 0", "--part"), ("--part 3 --parts 2", "--part 3"),
         ("--parts -1", "--parts"), ("--trials 0", "--trials"), ("{}/nowhere", "nowhere"))
     add("train", ("", "a recipe and --out"), ("{}/recipe.toml", "a recipe and --out"), ("--settings x", "x"),
@@ -570,7 +570,7 @@ def flag_kinds():
         ("{}/recipe.toml --out {}/o --set model.tokenizer={}/nowhere", "nowhere"),
         ("{}/recipe.toml --out {}/o --set data.rows={}/model.py", "model.py"),
         ("{}/recipe.toml --out {}/o --set model.init={}/nowhere", "nowhere"))
-    add("recipe", ("", "subcommand"), ("import", "import"), ("export {}/recipe.toml --out {}/o", "--to"),
+    add("recipe", ("", "subcommand"), ("import", "subcommand"), ("export {}/recipe.toml --out {}/o", "--to"),
         ("export {}/recipe.toml --to trl --out {}/o", "trl"), ("export {}/recipe.toml --to verl", "--out"),
         ("export {}/recipe.toml --to verl --out {}/o --tasks 0", "--tasks"),
         ("export {}/recipe.toml --to verl --out {}/o --tasks -1", "--tasks"),
@@ -720,14 +720,15 @@ PROGRAM = os.environ.get("KERNELWRIGHT_BINARY") or os.path.join(
 
 
 def main():
-    global PROGRAM
+    global PROGRAM, SECONDS
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default=PROGRAM, help="the binary")
     parser.add_argument("--only", default="", help="kinds whose name has these words (a regular expression)")
     parser.add_argument("--cheap", action="store_true", help="those that start no process with torch")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="that a command may take")
     parser.add_argument("--list", action="store_true", help="say which there are, and run none")
     flags = parser.parse_args()
-    PROGRAM = os.path.abspath(flags.program)
+    PROGRAM, SECONDS = os.path.abspath(flags.program), flags.seconds
     kinds = [kind for kind in all_kinds() if re.search(flags.only, kind.name) and not (flags.cheap and kind.workers)]
     misses, most, by_command = 0, 0, {}
     with tempfile.TemporaryDirectory(prefix="kw-bad-") as base:

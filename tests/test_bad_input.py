@@ -34,7 +34,7 @@ def test_there_are_many_kinds_over_all_commands():
     names = [kind.name + kind.command for kind in kinds]
     assert len(set(names)) == len(names) >= 150
     commands = {kind.command.split()[0] for kind in kinds if kind.command}
-    assert commands >= {"optimize", "verify", "record", "synth", "eval", "report", "collect", "judge", "train", "recipe",
+    assert commands >= {"optimize", "verify", "record", "synth", "eval", "report", "collect", "review", "train", "recipe",
                         "selftest", "doctor"}
 
 

@@ -313,7 +313,7 @@ def test_what_cannot_be_exported_is_said(tmp_path):
     done = run("recipe", "export", recipe, "--to", "trl", "--out", tmp_path / "out")
     assert done.returncode == 2 and "trl" in done.stderr and "verl" in done.stderr
     for out, says in ((tmp_path, "holds other files (mine.toml)"), (recipe, "is a file"),
-                      (recipe / "below", "there is no folder")):
+                      (recipe / "below", "is a file, where a folder was expected")):
         done = export(recipe, out)
         assert done.returncode == 2 and says in done.stderr, done.stderr
     (tmp_path / "locked").mkdir(mode=0o500)

@@ -194,7 +194,7 @@ def test_what_is_no_opinion_is_counted_apart_and_asked_again(judged, answer):
     assert found["no_opinion"] == 4 and found["agreement"] is None
     assert "review: no opinion on 4 of 4 samples: " in process.stderr  # and why
     with (judged / "opinions.jsonl").open("a") as file:
-        file.write('{"model": "cut o')  # by a kill
+        file.write('{"candidate":"cut o')  # by a kill
     process, asked = review(judged, honest)
     assert len(asked) == 4 and agreement(process)["no_opinion"] == 0
 

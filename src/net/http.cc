@@ -205,6 +205,9 @@ std::unique_ptr<HttpTransport> make_unix_transport(const std::string& path) {
   return std::make_unique<CurlTransport>(path);
 }
 
-std::string http_library() { return curl().version(); }
+std::string http_library() {
+  const std::string all = curl().version();  // then come libraries that requests here do not use
+  return all.substr(0, all.find(' ', all.find(' ') + 1));
+}
 
 }  // namespace kw

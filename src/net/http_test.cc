@@ -118,6 +118,12 @@ TEST(Curl, SaysWhatIsMissing) {
   }
 }
 
+TEST(Curl, SaysWhichItIs) {
+  const std::string found = http_library();
+  EXPECT_TRUE(found.starts_with("libcurl/")) << found;
+  EXPECT_LE(std::count(found.begin(), found.end(), ' '), 1) << found;
+}
+
 TEST(CheckedUrl, TakesAddresses) {
   EXPECT_EQ(checked_url("https://api.example.test:8443/v1/x?y=1"),
             "https://api.example.test:8443/v1/x?y=1");

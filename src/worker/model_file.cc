@@ -32,7 +32,7 @@ RecordRequest request_for_file(const std::filesystem::path& path, const std::str
                                const std::vector<std::string>& settings,
                                const DeviceProfile& profile) {
   RecordRequest request;
-  request.text = read_file(path);
+  request.text = read_file(path, kMostSource);
   if (request.text.starts_with("\xEF\xBB\xBF")) request.text.erase(0, 3);  // a byte order mark
   request.file = path.string();
   request.folder = std::filesystem::absolute(path).parent_path();

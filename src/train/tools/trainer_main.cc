@@ -108,6 +108,7 @@ void add_serve(CLI::App& app, ServeOptions& options) {
 }  // namespace kw::train
 
 int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that is gone is told (flush_stdout)
   CLI::App app("Trains models, and answers for them", "kernelwright-trainer");
   app.require_subcommand(1);
   kw::train::TrainFlags training;
