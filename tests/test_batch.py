@@ -128,7 +128,7 @@ def test_a_run_that_was_killed_goes_on(tmp_path):
     before = out.read_text()
     assert 2 <= before.count("\n") < len(candidates)
     with out.open("a") as file:
-        file.write('{"id": "7", "outc')  # as if the end had come in the middle of a line
+        file.write('{"degenerate":false,"dig')  # as if the end had come in the middle of a line
     process = run(*arguments)
     assert process.returncode == 0, process.stderr
     after = out.read_text()

@@ -273,7 +273,7 @@ def test_tasks_are_not_written_over(tmp_path):
 @pytest.mark.parametrize("flags, says", [
     (["--stats", "nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
     (["--stats", "{tmp}"], "is a folder"),
-    (["--stats", "{tmp}/tasks.jsonl", "--out", "{tmp}/no/page.html"], "page.html: cannot be written"),
+    (["--stats", "{tmp}/tasks.jsonl", "--out", "{tmp}/no/page.html"], "page.html: there is no folder"),
     (["--stats", "{tmp}/tasks.jsonl", "--check", "{tmp}/tasks.jsonl"], "excludes"),
 ])
 def test_mistakes_are_named(tmp_path, flags, says):
