@@ -1,5 +1,5 @@
 """Checks which folders of src/ include which, where torch's headers may be included, that no two
-headers of one program define a type of the same name, and that no folder is overfull.
+headers of one program define a type of the same name, and that no folder or class is overfull.
 
     scripts/check_arrows.py            prints what is wrong; exit 1 if anything is
     scripts/check_arrows.py --table    prints the table of folders, as the documents have it
@@ -50,8 +50,13 @@ APART = [
     {"train", "search"},
 ]
 MOST_FILES = 25  # directly in one folder
+MOST_METHODS = 40  # in one class
 TORCH_FOLDERS = ("executor/", "worker/native/", "model/", "train/")
 TORCH_HEADER = re.compile(r"(ATen|c10|torch|caffe2)/")
+CLASS = re.compile(r"\b(?:class|struct)\s+([\w:]+)(?:\s+final)?\s*(?::[^;{]*)?\{")
+NOT_CODE = re.compile(r'R"(\w*)\(.*?\)\1"|//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|^\s*#[^\n]*', re.S | re.M)
+# Other declarations, and what follows braces in a constructor's list.
+NO_METHOD = re.compile(r"(using|friend|static_assert|class|struct|enum|typedef)\b|,")
 DEFINITION = re.compile(r"^(?:struct|class) (\w+)(?: final)?(?: :.*)?\s*\{")
 # The executor is a program of its own, without these.
 NOT_IN_EXECUTOR = set(ORDER[:ORDER.index("executor")]) | {"store"}
@@ -105,6 +110,39 @@ def check_rooms(root):
     for stem, folders in sorted(names.items()):
         if len(set(folders)) > 1:
             yield f"src/: {stem} is in {' and '.join(sorted(set(folders)))}: one name, one meaning"
+
+
+def members(text, begin):
+    """The declarations of a class whose body begins at `begin`, without the bodies of functions."""
+    depth, member = 0, ""
+    for c in text[begin:]:
+        if depth == 0 and c in ";{}":
+            yield re.sub(r"^\s*((public|private|protected)\s*:\s*)*", "", member)
+            member = ""
+        elif depth == 0:
+            member += c
+        depth += (c == "{") - (c == "}")
+        if depth < 0:
+            return
+
+
+def methods(text):
+    """(name, number of functions that it declares) of each class in a C++ file."""
+    text = NOT_CODE.sub(" ", text)
+    for match in CLASS.finditer(text):
+        found = [each for each in members(text, match.end())
+                 if "(" in re.sub(r"operator[^\w(]+", "f", each).split("=")[0]
+                 and not NO_METHOD.match(each)]
+        yield match[1], len(found)
+
+
+def check_classes(root):
+    for file in sorted(root.rglob("*.*")):
+        if file.suffix in (".h", ".cc"):
+            for name, count in methods(file.read_text()):
+                if count > MOST_METHODS:
+                    yield (f"src/{file.relative_to(root)}: {name} has {count} functions; at most "
+                           f"{MOST_METHODS} are in one class")
 
 
 def included(root, folder):
@@ -168,7 +206,7 @@ def main():
             if complaint:
                 print(f"src/{path}:{number}: {complaint}")
                 complaints += 1
-    for complaint in [*check_names(root), *check_rooms(root)]:
+    for complaint in [*check_names(root), *check_rooms(root), *check_classes(root)]:
         print(complaint)
         complaints += 1
     return 1 if complaints else 0

@@ -350,7 +350,8 @@ def test_the_batch_goes_on_after_kernels_that_break_the_device(tmp_path):
 
 
 @pytest.mark.parametrize("victim", ["zygote.py --socket", "kernelwright-executor"])
-def test_the_batch_survives_the_death_of(tmp_path, victim):
+def test_the_batch_survives_the_death_of(tmp_path, victim, monkeypatch):
+    monkeypatch.delenv("KERNELWRIGHT_ZYGOTE", raising=False)  # one of its own, to be killed
     candidates = {str(i): KERNEL.format(result="tl.sin(x) + x + 0.0 * %d" % i) for i in range(6)}
     batch = write(tmp_path, [line(name, text) for name, text in candidates.items()])
     out = tmp_path / "batch.jsonl.results.jsonl"

@@ -34,7 +34,8 @@ void print_result(const SuiteResult& result, const std::string& label) {
   }
   if (shown && shown->speedup_eager) detail += ", " + speedup_text(*shown->speedup_eager);
   const std::string whose = label.empty() ? "" : label + "  ";
-  std::printf("%s%-10s  %s  %s\n", whose.c_str(), result.outcome().c_str(), result.model.c_str(),
+  std::printf("%s%-10s  %s  %s\n", whose.c_str(),
+              std::string(outcome_name(result.outcome())).c_str(), result.model.c_str(),
               detail.c_str());
 }
 

@@ -36,7 +36,7 @@ std::string busy_text(const std::map<std::string, double>& busy, double seconds)
 class BatchProgress {
  public:
   BatchProgress(size_t total, size_t before) : total_(total), before_(before), done_(before) {}
-  void add(const std::string& outcome) {
+  void add(BatchOutcome outcome) {
     ++counts_[outcome];
     ++done_;
     if (!line_.is_due(done_ == total_)) return;
@@ -47,7 +47,8 @@ class BatchProgress {
   std::string counts() const {
     std::string out;
     for (const auto& [outcome, count] : counts_) {
-      out += (out.empty() ? "" : ", ") + std::to_string(count) + " " + outcome;
+      out += (out.empty() ? "" : ", ") + std::to_string(count) + " " +
+             std::string(outcome_name(outcome));
     }
     return out;
   }
@@ -59,14 +60,10 @@ class BatchProgress {
  private:
   const size_t total_, before_;
   size_t done_;
-  std::map<std::string, size_t> counts_;
+  std::map<BatchOutcome, size_t> counts_;
   const Clock::time_point start_ = Clock::now();
   PacedLine line_;
 };
-
-std::string outcome_of(const BatchResult& result) {
-  return result.fault.empty() ? std::string(outcome_name(result.verdict.outcome)) : "fault";
-}
 
 }  // namespace
 
@@ -77,7 +74,7 @@ int run_batch(const BatchFlags& flags, const MachineFlags& machine_flags, Verify
   std::vector<BatchItem> items = read_batch(flags.file, config.profile, settings);
   const std::string out = flags.out.empty() ? flags.file + ".results.jsonl" : flags.out;
   BatchResults results(out, items);
-  std::map<std::string, size_t> outcomes;
+  std::map<BatchOutcome, size_t> outcomes;
   for (const auto& [id, outcome] : results.done()) ++outcomes[outcome];
   const size_t total = items.size(), before = results.done().size();
   std::erase_if(items, [&](const BatchItem& item) { return results.done().contains(item.id); });
@@ -99,8 +96,8 @@ int run_batch(const BatchFlags& flags, const MachineFlags& machine_flags, Verify
     verify_batch(items, crew, session.executor, session.profile, options,
                  [&](const BatchResult& result) {
                    results.append(result);
-                   ++outcomes[outcome_of(result)];
-                   progress.add(outcome_of(result));
+                   ++outcomes[result.outcome()];
+                   progress.add(result.outcome());
                  });
     if (!items.empty()) {
       std::printf("%.1f verdicts/s, %s\n", progress.rate(),
@@ -108,10 +105,11 @@ int run_batch(const BatchFlags& flags, const MachineFlags& machine_flags, Verify
     }
   }
   for (const auto& [outcome, count] : outcomes) {
-    std::printf("%7zu %s\n", count, outcome.c_str());
+    std::printf("%7zu %s\n", count, std::string(outcome_name(outcome)).c_str());
   }
   std::printf("%s\n", out.c_str());
-  return outcomes.contains("fault") ? 2 : outcomes.contains("not judged") ? 4 : 0;
+  if (outcomes.contains(BatchOutcome::kFault)) return 2;
+  return outcomes.contains(BatchOutcome::kNotJudged) ? 4 : 0;
 }
 
 }  // namespace kw

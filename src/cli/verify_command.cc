@@ -65,7 +65,7 @@ void print_verdict(const Verdict& verdict) {
   }
   for (const ConfigurationResult& result : verdict.configurations) {
     std::printf("  %s in %s: %s", result.kernel.c_str(), result.configuration.c_str(),
-                result.outcome.c_str());
+                std::string(outcome_name(result.outcome)).c_str());
     if (result.device_ms > 0) std::printf(", %.4f ms", result.device_ms);
     std::printf("%s\n", result.chosen ? " *" : "");
   }

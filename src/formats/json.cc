@@ -167,6 +167,12 @@ const std::string& JsonReader::string() const {
   return json_->get_ref<const std::string&>();
 }
 
+size_t JsonReader::one_of(std::span<const std::string_view> names) const {
+  const auto found = std::ranges::find(names, string());
+  if (found == names.end()) fail("unknown name \"" + shortened(string()) + "\"");
+  return static_cast<size_t>(found - names.begin());
+}
+
 std::vector<int64_t> JsonReader::integers() const {
   std::vector<int64_t> out;
   for (const JsonReader& item : items()) out.push_back(item.integer());

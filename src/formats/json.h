@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,7 @@ class JsonReader {
   int64_t integer(int64_t low, int64_t high) const;  // both inclusive
   double number() const;
   const std::string& string() const;
+  size_t one_of(std::span<const std::string_view> names) const;  // the index of the string
   std::vector<int64_t> integers() const;
 
   [[noreturn]] void fail(const std::string& message) const;

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "formats/base/error.h"
@@ -18,10 +20,46 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The folders that are being made: temporary path -> the path that a caller gave. Messages name
+// the given one, as nobody finds the temporary one later.
+class FoldersInTheMaking {
+ public:
+  void add(const fs::path& temporary, const fs::path& given) {
+    const std::lock_guard lock(mutex_);
+    given_[temporary] = given;
+  }
+  void remove(const fs::path& temporary) {
+    const std::lock_guard lock(mutex_);
+    given_.erase(temporary);
+  }
+  fs::path name(fs::path path) {
+    const std::lock_guard lock(mutex_);
+    for (bool inside = true; inside;) {  // again: a bundle is made within a result's folder
+      inside = false;
+      for (const auto& [temporary, given] : given_) {
+        const fs::path rest = path.lexically_relative(temporary);
+        if (rest.empty() || *rest.begin() == "..") continue;
+        path = rest == "." ? given : given / rest;
+        inside = true;
+      }
+    }
+    return path;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<fs::path, fs::path> given_;
+};
+
+FoldersInTheMaking& in_the_making() {
+  static FoldersInTheMaking folders;
+  return folders;
+}
+
 [[noreturn]] void refuse(const fs::path& path, int error) {
   const bool full = error == ENOSPC || error == EDQUOT;
-  throw EnvironmentError("cannot write " + path.string() + ": " + std::strerror(error) +
-                         (full ? " (is the disk full?)" : ""));
+  throw EnvironmentError("cannot write " + in_the_making().name(path).string() + ": " +
+                         std::strerror(error) + (full ? " (is the disk full?)" : ""));
 }
 
 // Where `path` leads: absolute, links followed, without a "/" at its end.
@@ -202,6 +240,8 @@ OutputFolder::OutputFolder(const fs::path& target, const FolderKind& kind)
     do {
       path_ = temporary_name(target_.parent_path());
     } while (!fs::create_directory(path_));
+    temporary_ = path_;
+    in_the_making().add(temporary_, given_);
   } catch (const fs::filesystem_error& error) {
     refuse(given_, error.code().value());
   }
@@ -212,6 +252,7 @@ void check_out_folder(const fs::path& target, const FolderKind& kind) {
 }
 
 OutputFolder::~OutputFolder() {
+  in_the_making().remove(temporary_);
   std::error_code ignored;
   if (!path_.empty()) fs::remove_all(path_, ignored);
 }

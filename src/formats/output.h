@@ -67,7 +67,8 @@ class OutputFolder {
  private:
   const std::filesystem::path given_, target_;
   const FolderKind kind_;
-  std::filesystem::path path_;
+  std::filesystem::path path_;       // what the destructor removes
+  std::filesystem::path temporary_;  // where it was made
 };
 
 // Returns whether the end of a file, which has no newline, may be what a killed run left of a line.

@@ -1,9 +1,11 @@
 #include "formats/output.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -134,6 +136,24 @@ TEST_F(Output, AFullDiskIsTheMachinesFault) {
   EXPECT_THROW(write_file("/proc/kernelwright", "x"), EnvironmentError);
   EXPECT_THROW(write_pair("/proc/kernelwright"), EnvironmentError);
   EXPECT_THROW(make_folder("/proc/kernelwright"), EnvironmentError);
+}
+
+TEST_F(Output, AMessageNamesTheFolderThatWasAskedFor) {
+  const OutputFolder out(path_ / "x", kPair);
+  const OutputFolder inner(out.path() / "inner", kPair);
+  ::signal(SIGXFSZ, SIG_IGN);
+  rlimit usual = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &usual), 0);
+  const rlimit small = {4, usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  std::string message;
+  try {
+    write_file(inner.path() / "a", "more than four bytes");
+  } catch (const EnvironmentError& error) {
+    message = error.what();
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &usual), 0);
+  EXPECT_EQ(message, "cannot write " + (path_ / "x/inner/a").string() + ": File too large");
 }
 
 TEST_F(Output, AFolderIsWrittenAndReplaced) {

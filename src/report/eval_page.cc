@@ -377,10 +377,10 @@ void Page::write_reasons() {
     const std::string policy = policy_name(run_, line.value("label", ""));
     for (const Json& sample : line.at("samples")) {
       ++totals[policy];
-      const std::string outcome = string_at(sample, "outcome");
-      if (outcome == "accepted") continue;
+      const Verdict::Outcome outcome = outcome_of(sample);
+      if (outcome == Verdict::Outcome::kAccepted) continue;
       const std::string stage = string_at(sample, "rejected_at");
-      ++counts[{policy, stage.empty() ? outcome : stage,
+      ++counts[{policy, stage.empty() ? std::string(outcome_name(outcome)) : stage,
                 string_at(sample, "reason").substr(0, kLongestReason)}];
     }
   }
@@ -453,7 +453,8 @@ void Page::write_models() {
 }
 
 void Page::write_model(const Json& line) {
-  const std::string outcome = string_at(line, "outcome"), model = string_at(line, "model"),
+  const ModelOutcome outcome = model_outcome_from_json(JsonReader(line, "line").at("outcome"));
+  const std::string model = string_at(line, "model"),
                     policy = policy_name(run_, line.value("label", ""));
   const Json& samples = line.at("samples");
   std::string reasons = string_at(line, "reason"), found = model + " " + reasons;
@@ -462,20 +463,21 @@ void Page::write_model(const Json& line) {
     right += is_right(sample);
     const std::string reason = string_at(sample, "reason");
     found += " " + reason;
-    if (reasons.empty() && outcome != "verified") reasons = reason;
+    if (reasons.empty() && outcome != ModelOutcome::kVerified) reasons = reason;
   }
   for (char& c : found) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const auto details = out_.element("details", {{"class", "model"},
-                                                {"data-outcome", outcome},
-                                                {"data-level", string_at(line, "level")},
-                                                {"data-policy", policy},
-                                                {"data-text", found}});
+  const auto details =
+      out_.element("details", {{"class", "model"},
+                               {"data-outcome", std::string(outcome_name(outcome))},
+                               {"data-level", string_at(line, "level")},
+                               {"data-policy", policy},
+                               {"data-text", found}});
   {
     const auto summary = out_.element("summary");
-    out_.leaf("span", outcome,
-              {{"class", "badge" + std::string(outcome == "verified"   ? " good"
-                                               : outcome == "rejected" ? " bad"
-                                                                       : "")}});
+    out_.leaf("span", outcome_name(outcome),
+              {{"class", outcome == ModelOutcome::kVerified   ? "badge good"
+                         : outcome == ModelOutcome::kRejected ? "badge bad"
+                                                              : "badge"}});
     out_.leaf("span", model);
     out_.leaf("span", run_.labels.size() > 1 ? policy : string_at(line, "level"),
               {{"class", "quiet"}});

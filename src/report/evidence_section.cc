@@ -181,10 +181,10 @@ void write_configurations(Markup& out, const std::vector<ConfigurationResult>& c
     out.leaf("td", result.kernel, {{"class", "strong"}});
     out.leaf("td", result.configuration + (result.chosen ? " (chosen)" : ""));
     {
-      const bool good = result.outcome == outcome_name(Verdict::Outcome::kAccepted);
-      const bool bad = result.outcome == outcome_name(Verdict::Outcome::kRejected);
+      const bool good = result.outcome == ConfigurationResult::Outcome::kAccepted;
+      const bool bad = result.outcome == ConfigurationResult::Outcome::kRejected;
       const auto cell = out.element("td");
-      out.leaf("span", result.outcome,
+      out.leaf("span", outcome_name(result.outcome),
                {{"class", good  ? "badge good"
                           : bad ? "badge bad"
                                 : "badge"}});

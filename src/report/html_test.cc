@@ -88,10 +88,13 @@ OptimizeResult sample(const std::function<std::string(const std::string&)>& deco
                                 {{"variation", "up"}, {"skipped", decorate("not finite")}}};
   r.verdict.stages = {compile, coverage, correct};
   r.verdict.configurations = {
-      {decorate("silu_mul"), decorate("BLOCK=128"), "accepted", "", errors, 0.5, false},
-      {"silu_mul", "BLOCK=256", "accepted", "", errors, 0.4, true},
-      {"silu_mul", "BLOCK=512", "rejected", decorate("off by two"), errors, 0, false},
-      {"silu_mul", "BLOCK=8192", "cannot run", decorate("too large"), Json(), 0, false}};
+      {decorate("silu_mul"), decorate("BLOCK=128"), ConfigurationResult::Outcome::kAccepted, "",
+       errors, 0.5, false},
+      {"silu_mul", "BLOCK=256", ConfigurationResult::Outcome::kAccepted, "", errors, 0.4, true},
+      {"silu_mul", "BLOCK=512", ConfigurationResult::Outcome::kRejected, decorate("off by two"),
+       errors, 0, false},
+      {"silu_mul", "BLOCK=8192", ConfigurationResult::Outcome::kCannotRun, decorate("too large"),
+       Json(), 0, false}};
   return r;
 }
 

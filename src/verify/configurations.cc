@@ -135,6 +135,20 @@ std::vector<int> fastest(const std::vector<Attempt>& attempts, const BuiltTask& 
   return choice;
 }
 
+ConfigurationResult::Outcome outcome_of(const Attempt& attempt) {
+  using Of = ConfigurationResult::Outcome;
+  if (attempt.cannot_run) return Of::kCannotRun;
+  switch (attempt.verdict.outcome) {
+    case Verdict::Outcome::kAccepted:
+      return Of::kAccepted;
+    case Verdict::Outcome::kRejected:
+      return Of::kRejected;
+    case Verdict::Outcome::kNotJudged:
+      break;
+  }
+  return Of::kNotJudged;
+}
+
 std::vector<ConfigurationResult> results(const std::vector<Attempt>& attempts,
                                          const BuiltTask& built, const std::vector<int>& chosen) {
   std::vector<ConfigurationResult> out;
@@ -144,11 +158,9 @@ std::vector<ConfigurationResult> results(const std::vector<Attempt>& attempts,
       const Attempt* attempt = attempt_of(attempts, t, static_cast<int>(c));
       if (!attempt) continue;  // the candidate was rejected before its turn
       const Verdict& verdict = attempt->verdict;
-      out.push_back(
-          {tuning.kernel, tuning.configurations[c],
-           attempt->cannot_run ? "cannot run" : std::string(outcome_name(verdict.outcome)),
-           verdict.reason, nearest_errors(verdict), device_ms(verdict),
-           !chosen.empty() && chosen[t] == static_cast<int>(c)});
+      out.push_back({tuning.kernel, tuning.configurations[c], outcome_of(*attempt), verdict.reason,
+                     nearest_errors(verdict), device_ms(verdict),
+                     !chosen.empty() && chosen[t] == static_cast<int>(c)});
     }
   }
   return out;

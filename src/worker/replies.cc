@@ -7,6 +7,7 @@
 namespace kw {
 namespace {
 
+constexpr std::string_view kStatuses[] = {"ok", "refused", "failed"};  // as in JobResult::Status
 constexpr std::string_view kRefusalCodes[] = {
     "syntax",       "missing",     "raised",        "host-read", "operator", "option",
     "address",      "compile-api", "hidden-launch", "survives",  "varies",   "lazy",
@@ -47,24 +48,14 @@ std::vector<SandboxLayer> layers_from_json(const JsonReader& in) {
 JobResult result_from_reply(Frame frame) {
   JobResult result;
   const JsonReader in(frame.json, "reply");
-  const std::string status = in.at("status").string();
-  if (status == "ok") {
-    result.status = JobResult::Status::kOk;
+  result.status = static_cast<JobResult::Status>(in.at("status").one_of(kStatuses));
+  if (result.status == JobResult::Status::kOk) {
     result.reply = std::move(frame);
     return result;
   }
   result.message = one_line(in.at("message").string(), 2000);
-  if (status == "failed") {
-    result.status = JobResult::Status::kFailed;
-    return result;
-  }
-  if (status != "refused") in.at("status").fail("unknown status");
-  result.status = JobResult::Status::kRefused;
-  result.code = in.at("code").string();
-  if (std::find(std::begin(kRefusalCodes), std::end(kRefusalCodes), result.code) ==
-      std::end(kRefusalCodes)) {
-    in.at("code").fail("unknown code");
-  }
+  if (result.status == JobResult::Status::kFailed) return result;
+  result.code = kRefusalCodes[in.at("code").one_of(kRefusalCodes)];
   if (!in.at("file").is_null()) result.file = one_line(in.at("file").string());
   if (!in.at("line").is_null()) {
     result.line = static_cast<int>(in.at("line").integer(0, INT32_MAX));

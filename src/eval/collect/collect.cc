@@ -27,8 +27,9 @@ std::string class_of(const EvalRun& run) {
 
 // Returns why an answer was not accepted in full.
 std::string fault_of(const Json& sample) {
-  const std::string outcome = sample.at("outcome");
-  if (outcome != "rejected") return outcome == "accepted" ? "judged by one trial" : outcome;
+  const Verdict::Outcome outcome = outcome_of(sample);
+  if (outcome == Verdict::Outcome::kAccepted) return "judged by one trial";
+  if (outcome == Verdict::Outcome::kNotJudged) return std::string(outcome_name(outcome));
   const std::string stage = string_at(sample, "rejected_at");
   return "rejected: " + (stage.empty() ? "?" : stage);
 }
@@ -75,7 +76,7 @@ std::vector<FoundTask> find_answers(const std::vector<EvalRun>& runs, Yields& yi
       }
       for (size_t i = 0; i < samples.size(); ++i) {
         const Json& sample = samples[i];
-        const bool judged = sample.at("outcome") != "not judged";
+        const bool judged = outcome_of(sample) != Verdict::Outcome::kNotJudged;
         const bool right = verdict_of(sample) == true;
         task.judged += judged;
         task.right += right;

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "eval/run/eval_run.h"
+#include "eval/suite/suite.h"
 #include "formats/base/error.h"
 #include "formats/base/read_file.h"
 #include "formats/output.h"
@@ -18,7 +19,10 @@ constexpr std::chrono::seconds kClaimPatience{5};  // while another shard writes
 
 Key key_of(const Json& line) { return {line.at("model"), line.value("label", "")}; }
 
-bool is_judged(const Json& line) { return line.value("outcome", "") != "not judged"; }
+bool is_judged(const Json& line) {
+  return model_outcome_from_json(JsonReader(line, "line").at("outcome")) !=
+         ModelOutcome::kNotJudged;
+}
 
 // A file of lines, and the flag that named it.
 struct Named {

@@ -95,7 +95,8 @@ EvalLinesText parse_eval_lines(const std::string& text, const std::string& what)
       const JsonReader in(line, "line");
       in.at("model").string();
       if (in.has("label")) in.at("label").string();
-      for (const JsonReader& sample : in.at("samples").items()) sample.at("outcome").string();
+      for (const JsonReader& sample : in.at("samples").items())
+        (void)outcome_from_json(sample.at("outcome"));
       (void)answers_of(in);
     } catch (const InputError& error) {
       throw InputError(place + ": is no line of a model (" + error.what() + ")");
@@ -169,11 +170,15 @@ std::string policy_name(const EvalRun& run, const std::string& label) {
   return is_named ? labels[0].get<std::string>() : "the policy";
 }
 
+Verdict::Outcome outcome_of(const Json& sample) {
+  return outcome_from_json(JsonReader(sample, "sample").at("outcome"));
+}
+
 std::optional<bool> verdict_of(const Json& sample) {
-  const std::string outcome = string_at(sample, "outcome");
-  if (outcome == "rejected") return false;
-  if (outcome == "accepted" && sample.value("in_full", Json()) == true) return true;
-  return {};
+  const Verdict::Outcome outcome = outcome_of(sample);
+  if (outcome == Verdict::Outcome::kRejected) return false;
+  const bool in_full = sample.value("in_full", Json()) == true;
+  return outcome == Verdict::Outcome::kAccepted && in_full ? std::optional(true) : std::nullopt;
 }
 
 MetricsOptions metrics_options(const EvalRun& run) {

@@ -10,6 +10,7 @@
 #include "eval/run/metrics.h"
 #include "formats/json.h"
 #include "formats/output.h"
+#include "verify/verdict/verdict.h"
 
 namespace kw {
 
@@ -48,6 +49,8 @@ std::optional<std::string> kept_file(const EvalRun& run, const Json& line, const
 // Returns the name of the policy with this label for people. For a run's only policy it is the
 // label that the policy would have together with others.
 std::string policy_name(const EvalRun& run, const std::string& label);
+
+Verdict::Outcome outcome_of(const Json& sample);  // InputError
 
 // Returns whether a sample was judged right in full. Returns nothing if it was not judged, or only
 // had a first look.

@@ -6,7 +6,8 @@ namespace kw {
 namespace {
 
 AnswerOutcome answer_of(const JsonReader& sample) {
-  const bool accepted = sample.at("outcome").string() == "accepted";
+  const Verdict::Outcome outcome = outcome_from_json(sample.at("outcome"));
+  const bool accepted = outcome == Verdict::Outcome::kAccepted;
   const bool in_full = accepted && sample.at("in_full").boolean();
   std::optional<Stage> rejected_at;
   if (const JsonReader at = sample.at("rejected_at"); !at.is_null()) {
@@ -16,7 +17,7 @@ AnswerOutcome answer_of(const JsonReader& sample) {
     return accepted || (rejected_at && *rejected_at > stage);
   };
   AnswerOutcome out;
-  out.judged = sample.at("outcome").string() == "rejected" || in_full;
+  out.judged = outcome == Verdict::Outcome::kRejected || in_full;
   out.valid = passed(Stage::kRecord);
   out.compiled = passed(Stage::kCompile);
   out.correct = in_full;
@@ -95,13 +96,14 @@ MetricsOptions metrics_options(const SuiteOptions& options, size_t policy) {
 
 TaskAnswers answers_of(const JsonReader& line) {
   TaskAnswers out{line.at("model").string(), {}, {}};
-  const std::string& outcome = line.at("outcome").string();
-  if (outcome == "unusable") {
+  const ModelOutcome outcome = model_outcome_from_json(line.at("outcome"));
+  if (outcome == ModelOutcome::kUnusable) {
     if (line.has("fault") && !line.at("fault").is_null()) out.unusable = line.at("fault").string();
     if (out.unusable.empty()) out.unusable = "other";
     return out;
   }
-  if (outcome == "not judged" && !line.at("reason").string().empty()) {  // it was not recorded
+  if (outcome == ModelOutcome::kNotJudged &&
+      !line.at("reason").string().empty()) {  // it was not recorded
     out.answers = {{.judged = false}};
     return out;
   }

@@ -67,7 +67,17 @@ bool any(const std::vector<SuiteSample>& samples, Verdict::Outcome outcome) {
                      [&](const SuiteSample& sample) { return sample.verdict.outcome == outcome; });
 }
 
+constexpr std::string_view kModelOutcomes[] = {"verified", "rejected", "not judged", "refused",
+                                               "unusable"};
+
 }  // namespace
+
+std::string_view outcome_name(ModelOutcome outcome) {
+  return kModelOutcomes[static_cast<int>(outcome)];
+}
+ModelOutcome model_outcome_from_json(const JsonReader& in) {
+  return static_cast<ModelOutcome>(in.one_of(kModelOutcomes));
+}
 
 bool SuiteResult::verified() const {
   return std::any_of(samples.begin(), samples.end(), [](const SuiteSample& sample) {
@@ -75,11 +85,12 @@ bool SuiteResult::verified() const {
   });
 }
 
-std::string SuiteResult::outcome() const {
-  if (!fault.empty()) return is_workers_fault ? "not judged" : "unusable";
-  if (samples.empty()) return "refused";
-  if (verified()) return "verified";
-  return any(samples, Verdict::Outcome::kNotJudged) ? "not judged" : "rejected";
+ModelOutcome SuiteResult::outcome() const {
+  if (!fault.empty()) return is_workers_fault ? ModelOutcome::kNotJudged : ModelOutcome::kUnusable;
+  if (samples.empty()) return ModelOutcome::kRefused;
+  if (verified()) return ModelOutcome::kVerified;
+  return any(samples, Verdict::Outcome::kNotJudged) ? ModelOutcome::kNotJudged
+                                                    : ModelOutcome::kRejected;
 }
 
 namespace {
@@ -119,7 +130,7 @@ Json to_json(const SuiteSample& sample) {
 Json to_json(const SuiteResult& result) {
   Json out = {{"model", result.model},
               {"task", result.task.empty() ? Json() : Json(result.task)},
-              {"outcome", result.outcome()},
+              {"outcome", outcome_name(result.outcome())},
               {"reason", result.fault.empty() ? result.refusal : result.fault},
               {"fault", result.fault_code.empty() ? Json() : Json(result.fault_code)},
               {"eager_ms", milliseconds(result.eager_ms)},

@@ -52,6 +52,13 @@ struct SuiteSample {
   double device_ms = 0;  // 0: not timed
 };
 
+// What became of a model. Not judged: no sample was accepted and some were not judged, or the model
+// was not recorded by a fault that is not its own. Refused: the policy wrote nothing. Unusable: the
+// model file has a fault.
+enum class ModelOutcome { kVerified, kRejected, kNotJudged, kRefused, kUnusable };
+std::string_view outcome_name(ModelOutcome outcome);
+ModelOutcome model_outcome_from_json(const JsonReader& in);  // its name; InputError
+
 // One policy's samples for one model.
 struct SuiteResult {
   size_t policy = 0, place = 0;   // indices in the suite's policies and models
@@ -71,10 +78,7 @@ struct SuiteResult {
 
   // Returns whether some sample was accepted in full.
   bool verified() const;
-  // Returns "verified", "rejected", "not judged", "refused" or "unusable". "not judged": no sample
-  // was accepted and some were not judged, or the model was not recorded by a fault that is not its
-  // own. "unusable": the model file has a fault.
-  std::string outcome() const;
+  ModelOutcome outcome() const;
 };
 
 Json to_json(const SuiteResult& result);  // docs/formats/eval.md

@@ -149,16 +149,16 @@ TEST_F(SuiteOfPoliciesOnProcesses, ResultsComeWhenTheirLastSampleIsJudged) {
   ASSERT_EQ(results.size(), 4u);
   EXPECT_EQ(outcomes(results[0]), "a.py 1");
   EXPECT_EQ(outcomes(results[1]), "b.py 1");
-  EXPECT_EQ(results[0].outcome(), "refused");
-  EXPECT_EQ(results[2].outcome(), "verified");
+  EXPECT_EQ(results[0].outcome(), ModelOutcome::kRefused);
+  EXPECT_EQ(results[2].outcome(), ModelOutcome::kVerified);
 }
 
 TEST(SuiteResult, AWorkersFaultIsNotTheModels) {
   SuiteResult result;
   result.fault = "model.py: was killed by SIGKILL, probably because memory ran out";
-  EXPECT_EQ(result.outcome(), "unusable");
+  EXPECT_EQ(result.outcome(), ModelOutcome::kUnusable);
   result.is_workers_fault = true;
-  EXPECT_EQ(result.outcome(), "not judged");
+  EXPECT_EQ(result.outcome(), ModelOutcome::kNotJudged);
 }
 
 }  // namespace

@@ -228,6 +228,18 @@ std::string BatchItem::digest() const {
   return sha256_hex(reference_digest(*this) + request_digest(candidate) + settings);
 }
 
+std::string_view outcome_name(BatchOutcome outcome) {
+  return outcome == BatchOutcome::kFault ? "fault"
+                                         : outcome_name(static_cast<Verdict::Outcome>(outcome));
+}
+BatchOutcome BatchResult::outcome() const {
+  return fault.empty() ? static_cast<BatchOutcome>(verdict.outcome) : BatchOutcome::kFault;
+}
+BatchOutcome batch_outcome_from_json(const JsonReader& in) {
+  return in.has("fault") ? BatchOutcome::kFault
+                         : static_cast<BatchOutcome>(outcome_from_json(in.at("outcome")));
+}
+
 void verify_batch(const std::vector<BatchItem>& items, JudgingCrew& crew, ExecutorClient& executor,
                   const DeviceProfile& profile, const VerifyOptions& options,
                   const std::function<void(const BatchResult&)>& done) {

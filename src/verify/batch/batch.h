@@ -32,6 +32,10 @@ struct BatchItem {
   std::string digest() const;
 };
 
+// As of a verdict, or a fault of the reference: nothing can be judged with it.
+enum class BatchOutcome { kAccepted, kRejected, kNotJudged, kFault };
+std::string_view outcome_name(BatchOutcome outcome);
+
 struct BatchResult {
   const BatchItem* item = nullptr;
   Verdict verdict;
@@ -40,7 +44,10 @@ struct BatchResult {
   std::string same_as;  // id of the item whose verdict this is; empty: its own
   double seconds = 0;   // wall time from the start of its recording to its verdict
   double finished = 0;  // from the start of the batch
+
+  BatchOutcome outcome() const;
 };
+BatchOutcome batch_outcome_from_json(const JsonReader& in);  // of a result; InputError
 
 Json to_json(const BatchResult& result);
 

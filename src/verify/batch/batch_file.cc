@@ -98,7 +98,7 @@ BatchResults::BatchResults(const fs::path& path, const std::vector<BatchItem>& i
                 " belongs to another batch, or was made with other flags; remove the file, or "
                 "choose another one (--out)");
       }
-      done_[id] = in.has("fault") ? "fault" : in.at("outcome").string();
+      done_[id] = batch_outcome_from_json(in);
     }
     if (!is_cut_line(line, {R"({"degenerate":)", R"({"digest":)"})) {
       throw InputError(path.string() + ": does not end in a result; choose another --out");

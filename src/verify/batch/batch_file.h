@@ -24,8 +24,8 @@ class BatchResults {
   // cannot be written.
   BatchResults(const std::filesystem::path& path, const std::vector<BatchItem>& items);
 
-  // Id to outcome ("accepted", ..., "fault") of what was there.
-  const std::map<std::string, std::string>& done() const { return done_; }
+  // The outcomes of what was there, by id.
+  const std::map<std::string, BatchOutcome>& done() const { return done_; }
   // On disk when it returns. EnvironmentError when it cannot be written.
   void append(const BatchResult& result);
 
@@ -34,7 +34,7 @@ class BatchResults {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
   std::filesystem::path path_;
-  std::map<std::string, std::string> done_;
+  std::map<std::string, BatchOutcome> done_;
   std::unique_ptr<std::FILE, Close> file_;
 };
 

@@ -5,19 +5,13 @@ namespace {
 
 constexpr std::string_view kStages[] = {"load", "record", "compile", "coverage", "correct", "time"};
 constexpr std::string_view kOutcomes[] = {"accepted", "rejected", "not judged"};
-
-template <size_t N>
-int index_of(const std::string_view (&names)[N], const JsonReader& in) {
-  for (size_t i = 0; i < N; ++i) {
-    if (names[i] == in.string()) return static_cast<int>(i);
-  }
-  in.fail("unknown name \"" + in.string() + "\"");
-}
+constexpr std::string_view kConfigurationOutcomes[] = {"accepted", "rejected", "not judged",
+                                                       "cannot run"};
 
 Json to_json(const ConfigurationResult& result) {
   return {{"kernel", result.kernel},
           {"configuration", result.configuration},
-          {"outcome", result.outcome},
+          {"outcome", outcome_name(result.outcome)},
           {"reason", result.reason},
           {"errors", result.errors},
           {"device_ms", result.device_ms > 0 ? Json(result.device_ms) : Json()},
@@ -25,18 +19,28 @@ Json to_json(const ConfigurationResult& result) {
 }
 
 ConfigurationResult configuration_from_json(const JsonReader& in) {
-  return {in.at("kernel").string(),  in.at("configuration").string(),
-          in.at("outcome").string(), in.at("reason").string(),
-          in.at("errors").raw(),     in.at("device_ms").is_null() ? 0 : in.at("device_ms").number(),
-          in.at("chosen").boolean()};
+  return {
+      in.at("kernel").string(),
+      in.at("configuration").string(),
+      static_cast<ConfigurationResult::Outcome>(in.at("outcome").one_of(kConfigurationOutcomes)),
+      in.at("reason").string(),
+      in.at("errors").raw(),
+      in.at("device_ms").is_null() ? 0 : in.at("device_ms").number(),
+      in.at("chosen").boolean()};
 }
 
 }  // namespace
 
 std::string_view stage_name(Stage stage) { return kStages[static_cast<int>(stage)]; }
-Stage stage_from_json(const JsonReader& in) { return static_cast<Stage>(index_of(kStages, in)); }
+Stage stage_from_json(const JsonReader& in) { return static_cast<Stage>(in.one_of(kStages)); }
 std::string_view outcome_name(Verdict::Outcome outcome) {
   return kOutcomes[static_cast<int>(outcome)];
+}
+std::string_view outcome_name(ConfigurationResult::Outcome outcome) {
+  return kConfigurationOutcomes[static_cast<int>(outcome)];
+}
+Verdict::Outcome outcome_from_json(const JsonReader& in) {
+  return static_cast<Verdict::Outcome>(in.one_of(kOutcomes));
 }
 
 std::map<std::string, double> phase_seconds(const Verdict& verdict) {
@@ -93,9 +97,9 @@ Json to_json(const Verdict& verdict) {
 Verdict verdict_from_json(const JsonReader& in) {
   if (in.at("format").string() != "kernelwright.verdict") in.at("format").fail("not a verdict");
   Verdict verdict;
-  verdict.outcome = static_cast<Verdict::Outcome>(index_of(kOutcomes, in.at("outcome")));
+  verdict.outcome = outcome_from_json(in.at("outcome"));
   if (!in.at("rejected_at").is_null()) {
-    verdict.rejected_at = static_cast<Stage>(index_of(kStages, in.at("rejected_at")));
+    verdict.rejected_at = stage_from_json(in.at("rejected_at"));
   }
   verdict.reason = in.at("reason").string();
   verdict.share = in.at("share").number();
@@ -106,7 +110,7 @@ Verdict verdict_from_json(const JsonReader& in) {
   verdict.environment = in.at("environment").raw();
   for (const JsonReader& item : in.at("stages").items()) {
     StageResult stage;
-    stage.stage = static_cast<Stage>(index_of(kStages, item.at("stage")));
+    stage.stage = stage_from_json(item.at("stage"));
     stage.passed = item.at("passed").boolean();
     stage.reason = item.at("reason").string();
     stage.seconds = item.at("seconds").number();

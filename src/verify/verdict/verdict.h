@@ -29,8 +29,10 @@ struct Interval {
 
 // One configuration of an autotuned kernel, judged with the others in a configuration that works.
 struct ConfigurationResult {
+  // As of a verdict, or the device cannot run it: Triton's autotuner passes over it.
+  enum class Outcome { kAccepted, kRejected, kNotJudged, kCannotRun };
   std::string kernel, configuration;
-  std::string outcome;  // as of a verdict, or "cannot run": Triton's autotuner passes over it
+  Outcome outcome = Outcome::kNotJudged;
   std::string reason;
   Json errors;           // of the output nearest to its bound; null when it was not run
   double device_ms = 0;  // 0: not timed
@@ -53,6 +55,8 @@ struct Verdict {
 };
 
 std::string_view outcome_name(Verdict::Outcome outcome);
+std::string_view outcome_name(ConfigurationResult::Outcome outcome);
+Verdict::Outcome outcome_from_json(const JsonReader& in);  // its name; InputError
 
 // The executor's seconds by phase of trials and timing, as the evidence has them, summed.
 std::map<std::string, double> phase_seconds(const Verdict& verdict);
