@@ -62,6 +62,22 @@ function(kw_tool name)
   add_dependencies(tools ${name})
 endfunction()
 
+# Appends the libraries of ours that `target` is linked with, itself included.
+function(kw_own_libraries target out)
+  set(found ${${out}})
+  if(target MATCHES "^kw_" AND NOT target IN_LIST found)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "STATIC_LIBRARY")
+      list(APPEND found ${target})
+    endif()
+    get_target_property(below ${target} INTERFACE_LINK_LIBRARIES)
+    foreach(each ${below})
+      kw_own_libraries(${each} found)
+    endforeach()
+  endif()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
 function(kw_test folder)
   cmake_parse_arguments(ARG "TORCH" "" "" ${ARGN})
   file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*_test.cc)
@@ -71,8 +87,18 @@ function(kw_test folder)
   add_executable(${folder}_test EXCLUDE_FROM_ALL ${tests})
   target_link_libraries(${folder}_test PRIVATE kw_${folder} kw_gtest)
   target_compile_definitions(${folder}_test PRIVATE KW_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  # Tests are compiled far more often than they take time to run.
+  # Tests are compiled far more often than they take time to run. What they share with the product,
+  # such as functions of std::vector, is taken from whom the linker sees first: from the product,
+  # where it is optimized.
   target_compile_options(${folder}_test PRIVATE -O0)
+  set(libraries)
+  kw_own_libraries(kw_${folder} libraries)
+  if(libraries)
+    list(TRANSFORM libraries REPLACE "(.+)" "$<TARGET_FILE:\\1>")
+    list(JOIN libraries "," libraries)
+    target_link_options(${folder}_test PRIVATE
+      "LINKER:--whole-archive,${libraries},--no-whole-archive")
+  endif()
   if(folder STREQUAL "executor")
     target_precompile_headers(executor_test PRIVATE ${CMAKE_SOURCE_DIR}/src/executor/aten/aten.h
       <gtest/gtest.h>)

@@ -513,19 +513,31 @@ def test_output_folder_with_other_files(tmp_path):
     assert (tmp_path / "thesis.tex").read_text() == "mine"
 
 
-# In namespaces of its own, where anybody may mount: a small disk at the first argument.
-SMALL_DISK = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
-              'mount -t tmpfs -o size=8k none "$0" && "$@"; code=$?; ls -A "$0"; exit $code']
+def on_a_disk(disk, size, commands='"$@"'):
+    """What to put before a command so that `disk` is a disk of that size, whose files are listed
+    at the end. Anybody may mount in namespaces of their own."""
+    disk.mkdir()
+    prefix = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+              f'mount -t tmpfs -o size={size} none "$0" && {commands}; code=$?; ls -A "$0"; exit $code',
+              str(disk)]
+    if subprocess.run([*prefix, "true"], capture_output=True).returncode != 0:
+        pytest.skip("mounting needs user namespaces")
+    return prefix
+
+
+def test_a_mount_point_may_be_the_out_folder(tmp_path):
+    disk = tmp_path / "disk"
+    prefix = on_a_disk(disk, "4m", '"$@" && "$@"')  # the second one replaces the first one's
+    process = run("record", MODELS / "attention_only.py", "--out", disk, prefix=prefix)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.splitlines()[-2:] == ["kernels", "program.json"]
 
 
 def test_full_disk(tmp_path):
     disk = tmp_path / "disk"
-    disk.mkdir()
-    if subprocess.run([*SMALL_DISK, str(disk), "true"], capture_output=True).returncode != 0:
-        pytest.skip("mounting needs user namespaces")
     process = run("optimize", MODELS / "attention_only.py", "--backend", "cpu", "--out",
                   disk / "out", "--store", tmp_path / "store.sqlite",
-                  prefix=[*SMALL_DISK, str(disk)])
+                  prefix=on_a_disk(disk, "8k"))
     left = process.stdout
     process.stdout = ""
     message = message_of(process, 3)

@@ -36,7 +36,7 @@ std::vector<JobOutcome<BuiltTask>> recorded(Machine& machine,
                                             const std::vector<SuiteModel>& models) {
   std::vector<RecordRequest> requests;
   for (const SuiteModel& model : models) requests.push_back(model.request);
-  return build_tasks(machine.pool, requests, kRecordDeadline);
+  return build_tasks(machine.pool, requests, build_within(kRecordDeadline));
 }
 
 void hold_out(const CollectFlags& flags, Machine& machine, Keeper& keeper) {
@@ -124,7 +124,7 @@ int run_collect(const CollectFlags& flags) {
       request.profile = machine.profile;
       requests.push_back(std::move(request));
     }
-    const auto built = build_tasks(machine.pool, requests, kRecordDeadline);
+    const auto built = build_tasks(machine.pool, requests, build_within(kRecordDeadline));
     for (size_t i = begin; i < end; ++i) {
       const auto& outcome = built[i - begin];
       if (!outcome.value) {

@@ -157,7 +157,7 @@ std::vector<Probe> probe_path(Machine& machine, const std::string& backend) {
         for (int i = 0; i < 3; ++i) {
           const auto built =
               build_task(machine.pool, request_for_text(kModel, "Model", machine.profile),
-                         std::chrono::minutes(1));
+                         build_within(std::chrono::minutes(1)));
           if (built.fault) throw EnvironmentError(built.fault->text());
           best = std::min(best, built.value->record_seconds);
         }
@@ -169,7 +169,7 @@ std::vector<Probe> probe_path(Machine& machine, const std::string& backend) {
       [&] {
         const auto built =
             build_task(machine.pool, request_for_text(kCandidate, "ModelNew", machine.profile),
-                       std::chrono::minutes(2));
+                       build_within(std::chrono::minutes(2)));
         if (built.fault) throw EnvironmentError(built.fault->text());
         std::snprintf(text, sizeof(text), "%.2f s for one kernel", built.value->compile_seconds);
         return std::string(text);

@@ -38,7 +38,7 @@ int run_record(const RecordFlags& flags) {
   Machine machine(flags.machine, {flags.file});
   const RecordRequest request =
       request_for_file(flags.file, flags.cls, flags.machine.set, machine.profile);
-  const auto built = build_task(machine.pool, request, std::chrono::seconds(120));
+  const auto built = build_task(machine.pool, request, build_within(std::chrono::seconds(120)));
   if (built.fault) throw_fault(*built.fault);
   // The first record of a worker pays for what later ones share; --repeat shows the rest.
   std::vector<double> seconds, wall;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -19,6 +20,11 @@ namespace kw {
 namespace {
 
 namespace fs = std::filesystem;
+
+bool is_in(const fs::path& path, const fs::path& folder) {
+  const fs::path rest = path.lexically_relative(folder);
+  return !rest.empty() && *rest.begin() != "..";
+}
 
 // The folders that are being made: temporary path -> the path that a caller gave. Messages name
 // the given one, as nobody finds the temporary one later.
@@ -34,14 +40,11 @@ class FoldersInTheMaking {
   }
   fs::path name(fs::path path) {
     const std::lock_guard lock(mutex_);
-    for (bool inside = true; inside;) {  // again: a bundle is made within a result's folder
-      inside = false;
-      for (const auto& [temporary, given] : given_) {
-        const fs::path rest = path.lexically_relative(temporary);
-        if (rest.empty() || *rest.begin() == "..") continue;
-        path = rest == "." ? given : given / rest;
-        inside = true;
-      }
+    // From the last: a folder that is made within another one has the longer path.
+    for (auto each = given_.rbegin(); each != given_.rend(); ++each) {
+      const auto& [temporary, given] = *each;
+      if (!is_in(path, temporary)) continue;
+      path = path == temporary ? given : given / path.lexically_relative(temporary);
     }
     return path;
   }
@@ -97,7 +100,7 @@ bool contains(const fs::path& file, std::string_view text) {
   return false;
 }
 
-// A name in `folder` that no other process chooses at the same time.
+// Returns a name in `folder` that no other process chooses at the same time.
 fs::path temporary_name(const fs::path& folder) {
   static std::atomic<int> count = 0;
   return folder / (".kernelwright-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
@@ -128,12 +131,13 @@ bool is_new(const fs::path& given, const fs::path& place) {
   throw InputError(given.string() + ": is " + name_of(type) + ", where a folder was expected");
 }
 
-// Throws InputError unless the folder may be replaced.
-void check_folder(const fs::path& given, const fs::path& place, const FolderKind& kind) {
+// Throws InputError unless the folder may be replaced. `temporary`: what is made in it now.
+void check_folder(const fs::path& given, const fs::path& place, const FolderKind& kind,
+                  const fs::path& temporary = {}) {
   if (is_new(given, place)) return;
   std::error_code gone;
-  if (fs::equivalent(place, fs::current_path(gone), gone)) {
-    throw InputError(given.string() + ": is the working folder, which cannot be replaced");
+  if (is_in(fs::current_path(gone), place)) {
+    throw InputError(given.string() + ": is, or holds, the working folder, which is not replaced");
   }
   if (::access(place.c_str(), W_OK) != 0) refuse(given, errno);
   if (fs::is_empty(place)) return;
@@ -141,6 +145,7 @@ void check_folder(const fs::path& given, const fs::path& place, const FolderKind
   const std::string earlier =
       kind.writes ? " or with an earlier " + std::string(kind.what) + " alone" : "";
   for (const auto& entry : fs::recursive_directory_iterator(place)) {  // follows no links
+    if (is_in(entry.path(), temporary)) continue;
     const fs::path inside = entry.path().lexically_relative(place);
     const fs::file_type found = entry.symlink_status().type();
     const bool plain = found == fs::file_type::regular || found == fs::file_type::directory;
@@ -232,14 +237,26 @@ bool is_cut_line(std::string_view text, std::initializer_list<std::string_view> 
   });
 }
 
+namespace {
+
+fs::path new_folder_in(const fs::path& folder) {
+  fs::path path;
+  do {
+    path = temporary_name(folder);
+  } while (!fs::create_directory(path));
+  return path;
+}
+
+}  // namespace
+
 OutputFolder::OutputFolder(const fs::path& target, const FolderKind& kind)
     : given_(target), target_(place_of(target)), kind_(kind) {
   try {
     check_folder(given_, target_, kind_);
     make_folder(target_.parent_path());
-    do {
-      path_ = temporary_name(target_.parent_path());
-    } while (!fs::create_directory(path_));
+    const bool only_inside =
+        fs::exists(target_) && ::access(target_.parent_path().c_str(), W_OK) != 0;
+    path_ = new_folder_in(only_inside ? target_ : target_.parent_path());
     temporary_ = path_;
     in_the_making().add(temporary_, given_);
   } catch (const fs::filesystem_error& error) {
@@ -258,26 +275,42 @@ OutputFolder::~OutputFolder() {
 }
 
 void OutputFolder::keep() {
+  // What took hours is not lost because it cannot be put in its place.
+  const std::string left = "; what was to be there is in " + path_.string();
   try {
-    check_folder(given_, target_, kind_);
+    check_folder(given_, target_, kind_, path_);
     if (!fs::exists(target_)) {
       fs::rename(path_, target_);
       path_.clear();
-      return;
-    }
-    // The earlier one steps aside first, so that it is there again if the new one cannot come.
-    const fs::path earlier = temporary_name(target_.parent_path());
-    fs::rename(target_, earlier);
-    std::error_code refused;
-    fs::rename(path_, target_, refused);
-    if (refused) {
-      fs::rename(earlier, target_);
-      refuse(given_, refused.value());
-    }
-    path_ = earlier;  // its owner removes it
+    } else if (is_in(path_, target_) || ::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD,
+                                                    target_.c_str(), RENAME_EXCHANGE) != 0) {
+      fill_target();
+    }  // else path_ is now the earlier one
+  } catch (const InputError& error) {
+    path_.clear();
+    throw InputError(error.what() + left);
   } catch (const fs::filesystem_error& error) {
-    refuse(given_, error.code().value());
+    path_.clear();
+    throw EnvironmentError("cannot write " + given_.string() + ": " + error.code().message() +
+                           left);
   }
+}
+
+// Puts the new files into a folder that cannot be renamed: a mount point, or one in a folder that
+// may not be changed. They are copied first, so that a full disk leaves the earlier ones.
+void OutputFolder::fill_target() {
+  fs::path inside = path_;
+  if (!is_in(path_, target_)) {
+    inside = new_folder_in(target_);
+    fs::copy(path_, inside, fs::copy_options::recursive);
+  }
+  for (const auto& entry : fs::directory_iterator(target_)) {
+    if (entry.path() != inside) fs::remove_all(entry.path());
+  }
+  for (const auto& entry : fs::directory_iterator(inside)) {
+    fs::rename(entry.path(), target_ / entry.path().filename());
+  }
+  fs::remove(inside);
 }
 
 }  // namespace kw

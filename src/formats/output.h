@@ -2,10 +2,11 @@
 // not made here.
 //
 // A result is made under a temporary name (.kernelwright-PID-N) in the folder that it is for, and
-// renamed into its place once it is whole. It replaces an earlier result of the same kind and
-// nothing else: other files, folders with other files, devices, FIFOs and sockets are refused with
-// an InputError that names them. Links are followed to the place that they name, never out of a
-// folder that is replaced. Functions may run on any thread.
+// renamed into its place once it is whole; a folder that cannot be renamed (a mount point) is
+// filled file by file. It replaces an earlier result of the same kind and nothing else: other
+// files, folders with other files, devices, FIFOs and sockets are refused with an InputError that
+// names them. Links are followed to the place that they name, never out of a folder that is
+// replaced. Functions may run on any thread.
 #pragma once
 
 #include <filesystem>
@@ -61,14 +62,17 @@ class OutputFolder {
 
   // Where its files are written until keep().
   const std::filesystem::path& path() const { return path_; }
-  // Takes the place of what is at the target, after the same check. Once.
+  // Takes the place of what is at the target, after the same check. Once. If that fails, the folder
+  // stays where it is, and the message names it.
   void keep();
 
  private:
+  void fill_target();
   const std::filesystem::path given_, target_;
   const FolderKind kind_;
-  std::filesystem::path path_;       // what the destructor removes
-  std::filesystem::path temporary_;  // where it was made
+  // What the destructor removes: the new folder, or the one that it has replaced.
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;  // where the new one was made
 };
 
 // Returns whether the end of a file, which has no newline, may be what a killed run left of a line.

@@ -247,14 +247,28 @@ TEST_F(Output, WhatComesMeanwhileStaysToo) {
   OutputFolder out(path_ / "x", kPair);
   fs::create_directory(path_ / "x");
   put(path_ / "x" / "thesis.tex", "mine");
-  EXPECT_THROW(out.keep(), InputError);
+  put(out.path() / "a", "made by a test");
+  const fs::path made = out.path();
+  std::string said;
+  try {
+    out.keep();
+  } catch (const InputError& error) {
+    said = error.what();
+  }
+  EXPECT_NE(said.find("thesis.tex"), std::string::npos) << said;
+  EXPECT_NE(said.find(made.string()), std::string::npos) << said;
   EXPECT_EQ(text_of(path_ / "x" / "thesis.tex"), "mine");
+  EXPECT_EQ(text_of(made / "a"), "made by a test");
 }
 
 TEST_F(Output, TheWorkingFolderIsNotReplaced) {
   const fs::path before = fs::current_path();
   fs::current_path(path_);
   EXPECT_NE(refusal_of_folder(".").find("working folder"), std::string::npos);
+  fs::current_path(before);
+  write_pair(path_ / "x");
+  fs::current_path(path_ / "x" / "b");
+  EXPECT_NE(refusal_of_folder("..").find("working folder"), std::string::npos);
   fs::current_path(before);
 }
 

@@ -260,7 +260,7 @@ class Optimizer::Run {
   std::optional<Task> record(const Task& form) {
     try {
       const RecordRequest request = request_for(export_python(form, request_.text));
-      auto built = build_task(owner_.pool_, request, options_.verify.record_deadline);
+      auto built = build_task(owner_.pool_, request, build_plan(options_.verify));
       if (built.fault) return std::nullopt;
       Task out = canonical(built.value->task);
       out.source = reference_.task.source;

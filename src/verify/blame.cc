@@ -40,7 +40,7 @@ bool workers_work(Workers& workers, const DeviceProfile& profile) {
   request.file = "plain.py";
   request.cls = "ModelNew";
   request.profile = profile;
-  return build_task(workers, request, kPatience).value.has_value();
+  return build_task(workers, request, build_within(kPatience)).value.has_value();
 }
 
 }  // namespace
@@ -54,9 +54,9 @@ JobFault blamed(Workers& workers, const DeviceProfile& profile, JobFault fault) 
 }
 
 JobOutcome<BuiltTask> build_and_blame(Workers& workers, const RecordRequest& request,
-                                      std::chrono::milliseconds deadline) {
-  CandidateBuild build(request,
-                       {.record_deadline = deadline, .compile_deadline = deadline, .attempts = 2});
+                                      BuildPlan plan) {
+  plan.attempts = 2;
+  CandidateBuild build(request, plan);
   run_build(workers, build);
   auto outcome = std::move(build).outcome();
   if (outcome.fault) outcome.fault = blamed(workers, request.profile, std::move(*outcome.fault));

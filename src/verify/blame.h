@@ -15,8 +15,8 @@ namespace kw {
 // if no worker starts at all.
 JobFault blamed(Workers& workers, const DeviceProfile& profile, JobFault fault);
 
-// Builds a task with a job repeated, once, whose worker failed, and then says who is to blame.
+// Builds a task, repeating once a job whose worker failed, and then says who is to blame.
 JobOutcome<BuiltTask> build_and_blame(Workers& workers, const RecordRequest& request,
-                                      std::chrono::milliseconds deadline);
+                                      BuildPlan plan);
 
 }  // namespace kw

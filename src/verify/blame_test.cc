@@ -31,7 +31,8 @@ TEST(Blame, IsTheProgramsWhereAPlainOneIsBuilt) {
     return request.at("kind") == "record" ? recorded_result({fake_kernel(64)})
                                           : compiled_result(request);
   });
-  const auto outcome = build_and_blame(workers, failing_request(), std::chrono::milliseconds(1000));
+  const auto outcome =
+      build_and_blame(workers, failing_request(), build_within(std::chrono::seconds(1)));
   ASSERT_TRUE(outcome.fault);
   EXPECT_EQ(outcome.fault->status, Status::kRefused);
   EXPECT_EQ(outcome.fault->code, "failed");
@@ -41,7 +42,8 @@ TEST(Blame, IsTheProgramsWhereAPlainOneIsBuilt) {
 TEST(Blame, IsTheMachinesWhereNoneIs) {
   FakeWorkers workers =
       fails_beside([](const Json&) { return failed_result(Status::kFailed, "no processes left"); });
-  const auto outcome = build_and_blame(workers, failing_request(), std::chrono::milliseconds(1000));
+  const auto outcome =
+      build_and_blame(workers, failing_request(), build_within(std::chrono::seconds(1)));
   ASSERT_TRUE(outcome.fault);
   EXPECT_EQ(outcome.fault->status, Status::kFailed);
   EXPECT_NE(outcome.fault->message.find("out of memory"), std::string::npos);

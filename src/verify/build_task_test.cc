@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kBuildWait{120000};
+constexpr BuildPlan kBuildWait{milliseconds(120000), milliseconds(120000)};
 
 constexpr const char* kScaleModel = R"(import torch
 import triton
@@ -114,7 +114,7 @@ TEST(BuildTaskOnProcesses, RecordsAndCompilesWithTheRealWorker) {
     EXPECT_EQ(job_status_name(outcome.fault->status), "killed") << outcome.fault->text();
   }
   const auto endless =
-      build_task(pool, scale_request("while True:\n    pass\n"), milliseconds(300));
+      build_task(pool, scale_request("while True:\n    pass\n"), build_within(milliseconds(300)));
   ASSERT_TRUE(endless.fault.has_value());
   EXPECT_EQ(job_status_name(endless.fault->status), "timeout") << endless.fault->text();
   EXPECT_EQ(endless.fault->text().substr(0, 10), "model.py: ");

@@ -158,15 +158,14 @@ void run_build(Workers& workers, CandidateBuild& build, BuildStage stage) {
 
 std::vector<JobOutcome<BuiltTask>> build_tasks(Workers& workers,
                                                const std::vector<RecordRequest>& requests,
-                                               std::chrono::milliseconds deadline) {
+                                               const BuildPlan& plan) {
   std::vector<CandidateBuild> builds;
   std::map<uint64_t, size_t> under_way;  // job id -> build
   const auto submit = [&](size_t i) {
     if (auto job = builds[i].next()) under_way[workers.submit(std::move(*job))] = i;
   };
   for (size_t i = 0; i < requests.size(); ++i) {
-    builds.emplace_back(requests[i],
-                        BuildPlan{.record_deadline = deadline, .compile_deadline = deadline});
+    builds.emplace_back(requests[i], plan);
     submit(i);
   }
   while (!under_way.empty()) {
@@ -181,8 +180,8 @@ std::vector<JobOutcome<BuiltTask>> build_tasks(Workers& workers,
 }
 
 JobOutcome<BuiltTask> build_task(Workers& workers, const RecordRequest& request,
-                                 std::chrono::milliseconds deadline) {
-  return std::move(build_tasks(workers, {request}, deadline)[0]);
+                                 const BuildPlan& plan) {
+  return std::move(build_tasks(workers, {request}, plan)[0]);
 }
 
 }  // namespace kw

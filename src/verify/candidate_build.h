@@ -25,6 +25,8 @@ struct BuildPlan {
   // How often a job runs whose worker fails: the memory that ran out may have been another's.
   int attempts = 1;
 };
+// Returns a plan in which each job has the same time.
+inline BuildPlan build_within(std::chrono::milliseconds deadline) { return {deadline, deadline}; }
 
 class CandidateBuild {
  public:
@@ -75,13 +77,12 @@ class CandidateBuild {
 // Runs a build up to `stage`, or to its end. No other job may be under way.
 void run_build(Workers& workers, CandidateBuild& build, BuildStage stage = BuildStage::kDone);
 
-// Records and compiles, each in a fresh child, without a cache and without repeating a job.
-// `deadline` is each job's own. Outcomes are in the order of `requests`; as many jobs run at once
-// as the workers allow. No other job may be under way.
+// Records and compiles, each in a fresh child. Outcomes are in the order of `requests`; as many
+// jobs run at once as the workers allow. No other job may be under way.
 std::vector<JobOutcome<BuiltTask>> build_tasks(Workers& workers,
                                                const std::vector<RecordRequest>& requests,
-                                               std::chrono::milliseconds deadline);
+                                               const BuildPlan& plan);
 JobOutcome<BuiltTask> build_task(Workers& workers, const RecordRequest& request,
-                                 std::chrono::milliseconds deadline);
+                                 const BuildPlan& plan);
 
 }  // namespace kw

@@ -192,7 +192,7 @@ TEST(BuildTasks, DriveManyToTheirEnds) {
   });
   const auto outcomes =
       build_tasks(workers, {a_request(), a_request("bad"), a_request("caf\xE9\n"), a_request()},
-                  std::chrono::milliseconds(1000));
+                  build_within(std::chrono::milliseconds(1000)));
   ASSERT_EQ(outcomes.size(), 4u);
   EXPECT_TRUE(outcomes[0].value && outcomes[3].value);
   EXPECT_EQ(outcomes[1].fault->code, "raised");

@@ -53,21 +53,11 @@ std::string label(const std::vector<Tuning>& tunings, const std::vector<int>& ch
   return out;
 }
 
-void fail(Verdict& verdict, const JobFault& fault) {
-  const Verdict failed = unbuilt(fault);
-  const Stage stage = failed.rejected_at.value_or(Stage::kCompile);
-  std::erase_if(verdict.stages, [&](const StageResult& s) { return s.stage >= stage; });
-  verdict.stages.push_back({stage, false, failed.reason, Json::object(), 0});
-  verdict.outcome = failed.outcome;
-  verdict.rejected_at = failed.rejected_at;
-  verdict.reason = failed.reason;
-}
-
 // Takes what a build gave. The verdict stands already when there is no task to judge.
 void take(JobOutcome<BuiltTask>& outcome, const std::vector<Tuning>& tunings, Attempt& attempt) {
   if (outcome.fault) {
     attempt.cannot_run = outcome.fault->cannot_run();
-    fail(attempt.verdict, *outcome.fault);
+    end_unbuilt(attempt.verdict, *outcome.fault);
   } else if (outcome.value->tunings != tunings) {
     attempt.verdict.outcome = Verdict::Outcome::kRejected;
     attempt.verdict.rejected_at = Stage::kRecord;
@@ -79,12 +69,6 @@ void take(JobOutcome<BuiltTask>& outcome, const std::vector<Tuning>& tunings, At
       attempt.verdict.stages.back() = compiled_stage(*attempt.task, outcome.value->compile_seconds);
     }
   }
-}
-
-const StageResult* find_stage(const Verdict& verdict, Stage stage) {
-  const auto found = std::find_if(verdict.stages.begin(), verdict.stages.end(),
-                                  [&](const StageResult& s) { return s.stage == stage; });
-  return found == verdict.stages.end() ? nullptr : &*found;
 }
 
 // The errors of the output, of all trials, that used up most of what is allowed. Null without any.
@@ -225,10 +209,10 @@ class ConfigurationJudge {
       attempt.verdict = before;
       if (!attempt.task) requests.push_back(request_with(attempt.choice));
     }
-    auto outcomes = build_tasks(workers_, requests, options_.compile_deadline);
+    auto outcomes = build_tasks(workers_, requests, build_plan(options_));
     for (size_t i = 0; i < outcomes.size(); ++i) {
       if (outcomes[i].fault && is_workers_fault(*outcomes[i].fault)) {
-        outcomes[i] = build_and_blame(workers_, requests[i], options_.compile_deadline);
+        outcomes[i] = build_and_blame(workers_, requests[i], build_plan(options_));
       }
       take(outcomes[i], built_.tunings, attempts_[i + 1]);
     }
@@ -266,7 +250,7 @@ class ConfigurationJudge {
       }
     }
     if (!attempt.task) {
-      auto outcome = build_and_blame(workers_, request_with(choice), options_.compile_deadline);
+      auto outcome = build_and_blame(workers_, request_with(choice), build_plan(options_));
       take(outcome, built_.tunings, attempt);
     }
     if (attempt.task) {

@@ -134,10 +134,9 @@ std::optional<std::string> tried(Executor& executor, const LoadedPair& tasks, bo
 
 }  // namespace
 
-Stage stage_of_code(const std::string& code) {
-  if (code == "syntax" || code == "missing") return Stage::kLoad;
-  if (code == "slice" || code == "compile" || code == "resources") return Stage::kCompile;
-  return Stage::kRecord;
+Stage stage_of(const JobFault& fault) {
+  if (fault.code == "syntax" || fault.code == "missing") return Stage::kLoad;
+  return fault.job == "slice" || fault.job == "compile" ? Stage::kCompile : Stage::kRecord;
 }
 
 bool is_workers_fault(const JobFault& fault) { return fault.status == JobResult::Status::kFailed; }
@@ -152,8 +151,12 @@ uint64_t secret_seed() {
   return (uint64_t{device()} << 20) ^ device();  // well inside what generators take as a seed
 }
 
+BuildPlan build_plan(const VerifyOptions& options) {
+  return {.record_deadline = options.record_deadline, .compile_deadline = options.compile_deadline};
+}
+
 Reference Verifier::prepare(const RecordRequest& request, const VerifyOptions& options) {
-  JobOutcome<BuiltTask> built = build_and_blame(workers_, request, options.record_deadline);
+  JobOutcome<BuiltTask> built = build_and_blame(workers_, request, build_plan(options));
   if (built.fault) throw_fault(*built.fault);
   Reference reference = prepare(canonical(built.value->task));
   reference.record_seconds = built.value->record_seconds;
@@ -172,14 +175,14 @@ bool Verifier::build(const RecordRequest& request, const VerifyOptions& options,
   if (request.text.find("triton") == std::string::npos && !options.without.contains("share")) {
     return finish_stage(verdict, {Stage::kLoad, false, no_kernel_reason(request)});
   }
-  CandidateBuild build(request, {.record_deadline = options.record_deadline,
-                                 .compile_deadline = options.compile_deadline,
-                                 .cache = &cache_,
-                                 .attempts = 2});
+  BuildPlan plan = build_plan(options);
+  plan.cache = &cache_;
+  plan.attempts = 2;
+  CandidateBuild build(request, plan);
   Clock::time_point start = Clock::now();
   run_build(workers_, build, BuildStage::kSlice);
   StageResult record{Stage::kRecord, true, "", Json::object(), since(start)};
-  if (!check_build(build, record, verdict)) return false;
+  if (!check_build(build, record.seconds, verdict)) return false;
   record.evidence = {{"steps", build.recorded()->task.forward.steps.size()},
                      {"kernels", build.recorded()->task.kernels.size()},
                      {"worker_seconds", build.recorded()->seconds}};
@@ -193,28 +196,18 @@ bool Verifier::build(const RecordRequest& request, const VerifyOptions& options,
     start = Clock::now();
     run_build(workers_, build);
   }
-  const StageResult compile{Stage::kCompile, true, "", Json::object(), since(start)};
-  if (!check_build(build, compile, verdict)) return false;
+  const double compile_seconds = since(start);
+  if (!check_build(build, compile_seconds, verdict)) return false;
   out = *std::move(build).outcome().value;
   out.task = canonical(out.task);
-  return finish_stage(verdict, compiled_stage(out.task, compile.seconds));
+  return finish_stage(verdict, compiled_stage(out.task, compile_seconds));
 }
 
-// Returns whether the build goes on. If it has a fault, appends the stage that the fault belongs
-// to: `stage`, or load in place of record.
-bool Verifier::check_build(const CandidateBuild& build, StageResult stage, Verdict& verdict) {
+// Returns whether the build goes on. If it has a fault, that ends the verdict.
+bool Verifier::check_build(const CandidateBuild& build, double seconds, Verdict& verdict) {
   if (!build.fault()) return true;
-  const JobFault fault = blamed(workers_, profile_, *build.fault());
-  if (is_workers_fault(fault)) return not_judged(verdict, std::move(stage), fault.text());
-  if (stage.stage == Stage::kRecord) {
-    if (stage_of_code(fault.code) == Stage::kLoad) {
-      return finish_stage(verdict, {Stage::kLoad, false, fault.text()});
-    }
-    finish_stage(verdict, {Stage::kLoad, true});
-  }
-  stage.passed = false;
-  stage.reason = fault.text();
-  return finish_stage(verdict, std::move(stage));
+  end_unbuilt(verdict, blamed(workers_, profile_, *build.fault()), seconds);
+  return false;
 }
 
 Verdict Verifier::verify(const Reference& reference, RecordRequest request,
@@ -376,13 +369,18 @@ std::string time_fault(const TimeReport& report, size_t place, double floor_ms,
          std::to_string(floor_ms) + " ms";
 }
 
-Verdict unbuilt(const JobFault& fault) {
-  Verdict verdict;
-  verdict.reason = fault.text();
-  if (is_workers_fault(fault)) return verdict;
-  verdict.outcome = Verdict::Outcome::kRejected;
-  verdict.rejected_at = stage_of_code(fault.code);
-  return verdict;
+void end_unbuilt(Verdict& verdict, const JobFault& fault, double seconds) {
+  const Stage stage = stage_of(fault);
+  std::erase_if(verdict.stages, [&](const StageResult& earlier) { return earlier.stage >= stage; });
+  for (const Stage passed : {Stage::kLoad, Stage::kRecord}) {
+    if (passed < stage && !find_stage(verdict, passed)) finish_stage(verdict, {passed, true});
+  }
+  StageResult failed{stage, false, fault.text(), Json::object(), seconds};
+  if (is_workers_fault(fault)) {
+    not_judged(verdict, std::move(failed), fault.text());
+  } else {
+    finish_stage(verdict, std::move(failed));
+  }
 }
 
 StageResult compiled_stage(const Task& task, double seconds) {

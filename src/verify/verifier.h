@@ -22,8 +22,9 @@
 
 namespace kw {
 
-// Returns the stage that a worker's refusal belongs to, by its code (docs/formats/protocol.md).
-Stage stage_of_code(const std::string& code);
+// Returns the stage that a fault of a build belongs to: that of its job, or load if the file has no
+// such class or is no Python (codes: docs/formats/protocol.md).
+Stage stage_of(const JobFault& fault);
 // Returns whether the worker is at fault, so that nothing can be said of the program.
 bool is_workers_fault(const JobFault& fault);
 // A fault of the user's file, with its code (JobFault::code).
@@ -40,6 +41,9 @@ class FileFault : public InputError {
 
 // Returns a seed from the system's generator.
 uint64_t secret_seed();
+
+// Returns the deadlines of a build.
+BuildPlan build_plan(const VerifyOptions& options);
 
 // A reference that was built and checked; `id` is its task in the executor.
 struct Reference {
@@ -92,7 +96,7 @@ class Verifier {
                    const VerifyOptions& options, BuiltTask& built, Verdict& verdict);
 
  private:
-  bool check_build(const CandidateBuild& build, StageResult stage, Verdict& verdict);
+  bool check_build(const CandidateBuild& build, double seconds, Verdict& verdict);
   bool check_coverage(const Reference& reference, const Task& candidate,
                       const VerifyOptions& options, const std::vector<int>& idle, Verdict& verdict);
   bool check_correct(const Reference& reference, const Task& candidate, int candidate_id,
@@ -111,9 +115,9 @@ class Verifier {
 std::string time_fault(const TimeReport& report, size_t place, double floor_ms,
                        const CheckNames& without = {});
 
-// Returns the verdict on a candidate whose build ended in `fault`: rejected, or not judged if the
-// worker is at fault. It has no stages.
-Verdict unbuilt(const JobFault& fault);
+// Ends the verdict on a candidate whose build ended in `fault`: rejected at the fault's stage, or
+// not judged if the worker is at fault. Stages from there on that an earlier build had passed go.
+void end_unbuilt(Verdict& verdict, const JobFault& fault, double seconds = 0);
 
 // Returns the compile stage of a compiled task; its evidence lists the kernels.
 StageResult compiled_stage(const Task& task, double seconds);

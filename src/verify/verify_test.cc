@@ -293,6 +293,50 @@ TEST(Verdict, JsonRoundTrip) {
   EXPECT_EQ(to_json(verdict_from_json(JsonReader(json, ""))), json);
 }
 
+JobFault fault(const char* job, const char* code = "",
+               JobResult::Status status = JobResult::Status::kRefused) {
+  return {.status = status, .code = code, .message = "no", .job = job};
+}
+
+TEST(Verdict, ABuildEndsItAtTheStageOfItsJob) {
+  using Status = JobResult::Status;
+  const auto ended = [](const JobFault& fault) {
+    Verdict verdict;
+    end_unbuilt(verdict, fault);
+    return verdict.rejected_at;
+  };
+  EXPECT_EQ(ended(fault("", "syntax")), Stage::kLoad);
+  EXPECT_EQ(ended(fault("record", "missing")), Stage::kLoad);
+  EXPECT_EQ(ended(fault("record", "operator")), Stage::kRecord);
+  EXPECT_EQ(ended(fault("record", "", Status::kTimeout)), Stage::kRecord);
+  EXPECT_EQ(ended(fault("slice", "slice")), Stage::kCompile);
+  EXPECT_EQ(ended(fault("compile", "", Status::kTimeout)), Stage::kCompile);
+  EXPECT_EQ(ended(fault("compile", "", Status::kKilled)), Stage::kCompile);
+  EXPECT_EQ(ended(fault("compile", "", Status::kFailed)), std::nullopt);
+}
+
+// A build that starts again with other configurations may fail where it had passed before.
+TEST(Verdict, StagesAfterTheOneThatFailsAreNotThere) {
+  Verdict verdict;
+  verdict.stages = {{Stage::kLoad, true}, {Stage::kRecord, true}, {Stage::kCompile, true}};
+  end_unbuilt(verdict, fault("record", "operator"), 2.5);
+  ASSERT_EQ(verdict.stages.size(), 2u);
+  EXPECT_TRUE(verdict.stages[0].passed);
+  EXPECT_EQ(verdict.stages[1].stage, Stage::kRecord);
+  EXPECT_FALSE(verdict.stages[1].passed);
+  EXPECT_EQ(verdict.stages[1].seconds, 2.5);
+  EXPECT_EQ(verdict.outcome, Verdict::Outcome::kRejected);
+  EXPECT_EQ(verdict.reason, "no");
+}
+
+TEST(Verdict, AWorkersFaultIsNotTheCandidates) {
+  Verdict verdict;
+  end_unbuilt(verdict, fault("compile", "", JobResult::Status::kFailed));
+  EXPECT_EQ(verdict.outcome, Verdict::Outcome::kNotJudged);
+  ASSERT_EQ(verdict.stages.size(), 3u);
+  EXPECT_EQ(verdict.stages[2].stage, Stage::kCompile);
+}
+
 TEST(Floor, OutputsMustBeWritten) {
   DeviceProfile profile;
   profile.bytes_per_second = 1e9;

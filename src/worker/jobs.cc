@@ -14,16 +14,17 @@ namespace {
 using Status = JobResult::Status;
 
 // A job that ended without an answer names no file.
-JobFault fault_of(const JobResult& result, const RecordRequest& request) {
-  return {result.status, result.code, result.message,
-          result.file.empty() ? request.file : result.file, result.line};
+JobFault fault_of(const JobResult& result, const char* job, const RecordRequest& request) {
+  return {result.status,  result.code,
+          result.message, result.file.empty() ? request.file : result.file,
+          result.line,    job};
 }
 
 // Runs `parse` on a good reply; whatever is wrong with it becomes a fault.
 template <class T, class Parse>
 JobOutcome<T> outcome_of(const JobResult& result, const char* job, const RecordRequest& request,
                          Parse parse) {
-  if (!result.ok()) return {std::nullopt, fault_of(result, request)};
+  if (!result.ok()) return {std::nullopt, fault_of(result, job, request)};
   try {
     return {parse(JsonReader(result.reply.json, "reply")), std::nullopt};
   } catch (const InputError& error) {
@@ -122,11 +123,14 @@ std::optional<JobFault> resources_fault(const Task& task, const RecordRequest& r
   for (const Kernel& kernel : task.kernels) {
     const int64_t available = request.profile.shared_per_block;
     if (kernel.compiled->shared <= available) continue;
-    return JobFault{Status::kRefused, "resources",
+    return JobFault{Status::kRefused,
+                    "resources",
                     "kernel " + kernel.name + " needs " + std::to_string(kernel.compiled->shared) +
                         " bytes of shared memory; " + request.profile.name + " has " +
                         std::to_string(available),
-                    request.file, 0};
+                    request.file,
+                    0,
+                    "compile"};
   }
   return std::nullopt;
 }
@@ -134,9 +138,12 @@ std::optional<JobFault> resources_fault(const Task& task, const RecordRequest& r
 }  // namespace
 
 JobFault invalid_answer(const char* job, const std::string& what, const RecordRequest& request) {
-  return {Status::kFailed, "",
+  return {Status::kFailed,
+          "",
           std::string("the worker's answer to ") + job + " is not valid: " + one_line(what),
-          request.file, 0};
+          request.file,
+          0,
+          job};
 }
 
 std::string JobFault::text() const {
@@ -214,7 +221,7 @@ void take_own(const JobResult& result, const std::vector<RecordRequest>& request
   const auto all_fail = [&](const JobFault& fault) {
     for (size_t i = begin; i < end; ++i) out[i].fault = fault;
   };
-  if (!result.ok()) return all_fail(fault_of(result, requests[begin]));
+  if (!result.ok()) return all_fail(fault_of(result, "record_own", requests[begin]));
   try {
     const auto replies = JsonReader(result.reply.json, "reply").at("replies").items();
     if (replies.size() != end - begin) throw InputError("not a reply for each text");

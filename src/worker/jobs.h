@@ -49,6 +49,7 @@ struct JobFault {
   JobResult::Status status;
   std::string code, message, file;
   int line = 0;
+  std::string job;  // "record", "slice", "compile", ...; empty before the first
   // "file.py:12: message [code]"
   std::string text() const;
   // Returns whether a kernel compiles, but not for this device. Triton's autotuner passes over such

@@ -290,10 +290,10 @@ void Suite::judge_in_rounds(std::vector<Asked>& batch, const SuiteOptions& optio
 }
 
 std::vector<JobOutcome<BuiltTask>> Suite::built_by_crew(const std::vector<RecordRequest>& requests,
-                                                        std::chrono::milliseconds deadline) {
+                                                        const BuildPlan& plan) {
   std::vector<JobOutcome<BuiltTask>> out(requests.size());
   crew_.run(requests.size(), [&](WorkerPool& pool, size_t i) {
-    out[i] = std::move(build_tasks(pool, {requests[i]}, deadline).front());
+    out[i] = std::move(build_tasks(pool, {requests[i]}, plan).front());
   });
   return out;
 }
@@ -302,8 +302,8 @@ std::vector<JobOutcome<BuiltTask>> Suite::built_by_crew(const std::vector<Record
 std::vector<Suite::Model> Suite::record(const std::vector<RecordRequest>& requests, size_t first,
                                         size_t last) {
   const auto from = requests.begin() + static_cast<long>(first);
-  std::vector<JobOutcome<BuiltTask>> references = built_by_crew(
-      {from, requests.begin() + static_cast<long>(last)}, VerifyOptions().record_deadline);
+  std::vector<JobOutcome<BuiltTask>> references =
+      built_by_crew({from, requests.begin() + static_cast<long>(last)}, build_plan({}));
   std::vector<Model> out;
   for (size_t i = 0; i < references.size(); ++i) {
     Model& model = out.emplace_back();
@@ -348,12 +348,11 @@ size_t Suite::build(std::vector<Asked>& batch, size_t first, size_t last,
       places.emplace_back(&asked, k);
     }
   }
-  std::vector<JobOutcome<BuiltTask>> built =
-      built_by_crew(proposals, options.verify.compile_deadline);
+  std::vector<JobOutcome<BuiltTask>> built = built_by_crew(proposals, build_plan(options.verify));
   for (size_t i = 0; i < places.size(); ++i) {
     auto& [asked, k] = places[i];
     if (built[i].fault) {
-      asked->result.samples[k].verdict = unbuilt(*built[i].fault);
+      end_unbuilt(asked->result.samples[k].verdict, *built[i].fault);
     } else {
       built[i].value->task = canonical(built[i].value->task);
       asked->built[k] = {std::move(proposals[i]), std::move(*built[i].value)};

@@ -99,7 +99,7 @@ class Suite {
   struct Model;  // a recorded model
   struct Asked;  // one policy's samples for a model, on their way
   std::vector<JobOutcome<BuiltTask>> built_by_crew(const std::vector<RecordRequest>& requests,
-                                                   std::chrono::milliseconds deadline);
+                                                   const BuildPlan& plan);
   std::vector<Model> record(const std::vector<RecordRequest>& requests, size_t first, size_t last);
   std::vector<Asked> ask(std::vector<Model>& models, const SuiteOptions& options);
   void propose(std::vector<Asked>& batch, size_t policy, const SuiteOptions& options);

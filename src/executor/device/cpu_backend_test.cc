@@ -159,16 +159,15 @@ TEST_F(CpuBackendOnProcesses, WritingToAnInputIsSeen) {
   EXPECT_EQ(scale.difference, "scale was overwritten");
 }
 
-TEST(CpuBackendOnProcesses, DescribesItselfAndItsPeak) {
-  auto backend = make_cpu_backend({default_worker_config()});
-  const Json about = backend->describe();
+TEST_F(CpuBackendOnProcesses, DescribesItselfAndItsPeak) {
+  const Json about = backend_->describe();
   EXPECT_EQ(about["backend"], "cpu");
   EXPECT_GT(about["total_memory"].get<int64_t>(), int64_t{1} << 28);
-  backend->reset_peak_bytes();
-  const int64_t before = backend->peak_bytes();
+  backend_->reset_peak_bytes();
+  const int64_t before = backend_->peak_bytes();
   // Much more than what the heap may still hold of earlier tests.
   { const at::Tensor big = at::ones({int64_t{1} << 27}); }
-  EXPECT_GE(backend->peak_bytes(), before + (int64_t{256} << 20));
+  EXPECT_GE(backend_->peak_bytes(), before + (int64_t{256} << 20));
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ class FormTest : public testing::Test {
     return [this](const Task& form) -> std::optional<Task> {
       RecordRequest again = request(export_python(form, text_));
       again.cls = "ModelNew";
-      auto built = build_task(machine_->pool, again, std::chrono::milliseconds(60000));
+      auto built = build_task(machine_->pool, again, {});
       if (built.fault) return std::nullopt;
       Task out = canonical(built.value->task);
       out.source = reference_.task.source;
@@ -51,7 +51,7 @@ class FormTest : public testing::Test {
       request.candidate = id;
       request.variation = variation;
       const TrialReport report =
-          machine_->executor.trial(request, std::chrono::milliseconds(60000));
+          machine_->executor.trial(request, {});
       ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message << "\n" << text_;
       EXPECT_EQ(report.difference, "") << text_;
       for (const OutputErrors& errors : report.outputs) {

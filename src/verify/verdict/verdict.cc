@@ -43,6 +43,12 @@ Verdict::Outcome outcome_from_json(const JsonReader& in) {
   return static_cast<Verdict::Outcome>(in.one_of(kOutcomes));
 }
 
+const StageResult* find_stage(const Verdict& verdict, Stage stage) {
+  const auto found = std::find_if(verdict.stages.begin(), verdict.stages.end(),
+                                  [&](const StageResult& s) { return s.stage == stage; });
+  return found == verdict.stages.end() ? nullptr : &*found;
+}
+
 std::map<std::string, double> phase_seconds(const Verdict& verdict) {
   std::map<std::string, double> out;
   const auto add = [&out](const Json& part) {

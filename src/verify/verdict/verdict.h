@@ -54,6 +54,8 @@ struct Verdict {
   Json environment = Json::object();  // backend, device, versions, sandbox layers
 };
 
+// Returns the result of a stage that the verdict came to, else null.
+const StageResult* find_stage(const Verdict& verdict, Stage stage);
 std::string_view outcome_name(Verdict::Outcome outcome);
 std::string_view outcome_name(ConfigurationResult::Outcome outcome);
 Verdict::Outcome outcome_from_json(const JsonReader& in);  // its name; InputError
