@@ -39,7 +39,7 @@ target_compile_definitions(kw_utf8proc INTERFACE UTF8PROC_STATIC)
 find_library(KW_UTF8PROC_LIBRARY NAMES libutf8proc.a utf8proc REQUIRED)
 target_link_libraries(kw_utf8proc INTERFACE ${KW_UTF8PROC_LIBRARY})
 
-# Loaded when it is first used (src/policy/curl.h): hosts that make no requests need none.
+# Loaded when it is first used (src/net/curl.h): hosts that make no requests need none.
 kw_header_library(kw_curl curl/curl.h libcurl4-openssl-dev)
 target_link_libraries(kw_curl INTERFACE ${CMAKE_DL_LIBS})
 

@@ -34,3 +34,19 @@ lines](none.md)
         (12, "this page has no heading #nope"),
         (13, "there is no ../outside.md"),
     ]
+
+
+def test_paths_in_code_of_pages_and_in_comments_are_there(tmp_path):
+    there = check_links.known(["src/ops/operator.h", "worker/tape.py"])
+    page, source = tmp_path / "page.md", tmp_path / "x.cc"
+    page.write_text("""src/none.h is no code; `src/ops/operator.h`, `src/ops/operator`, `src/ops/`, `operator.h`
+`python worker/tape.py`, `worker/NAME.py`, `src/*/x_test.cc`, `optimized.py`
+`src/operator.h`, `python worker/tapes.py --all`, `operators.h`
+""")
+    source.write_text('#include "worker/none.h"  // src/ops/operator.h\n// (worker/tapes.py).\n')
+    assert list(check_links.lost_paths(page, there)) == [
+        (3, "there is no src/operator.h"),
+        (3, "there is no worker/tapes.py"),
+        (3, "there is no operators.h"),
+    ]
+    assert list(check_links.lost_paths(source, there)) == [(2, "there is no worker/tapes.py")]

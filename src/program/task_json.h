@@ -35,7 +35,7 @@ inline constexpr FolderKind kBundleFolder = {"bundle", "program.json", "\"kernel
                                              is_in_bundle};
 // Writes a bundle as formats/output.h does: whole or not at all, and over nothing but a bundle.
 void write_bundle(const Task& task, const std::filesystem::path& folder);
-// Reads one, checks every hash and the structure (check.h). InputError on any fault.
+// Reads one and checks every hash and the structure (check_task). Throws InputError on any fault.
 Task read_bundle(const std::filesystem::path& folder);
 
 // Whether `text` can stand in Python as a name (in ASCII).
