@@ -1,9 +1,9 @@
 """The `adapt` job: a file with an operator and a test of it in, a model file out.
 
-TritonBench-T has its tasks so: a PyTorch function, and below it functions `test...` that call it. The
-calls that these make become the model: `forward` makes all of them, in their order, on the tensors
-that they were made with, which get_inputs() has the tests make anew; other arguments stand in the text
-as they were. What the tests make of the results is left out.
+TritonBench-T has tasks of this form: a PyTorch function, and below it functions `test...` that call it.
+Their calls become the model: `forward` makes all of them, in their order, on the same tensors.
+get_inputs() runs the tests again for these tensors. Other arguments are in the text as they were. What
+the tests do with the results is left out.
 """
 
 import ast

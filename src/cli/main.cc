@@ -28,10 +28,6 @@ int ended(const std::function<int()>& command) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 struct Subcommand {
   const char* name;
   const char* description;

@@ -34,8 +34,8 @@ struct VerifyFlags {
   MachineFlags machine;
 };
 
-// Against torch.compile's other modes; what the device's clock says of the times.
-void print_further(const Verdict& verdict) {
+// Prints the speedups over torch.compile's other modes, and how many rounds were throttled.
+void print_other_modes_and_throttling(const Verdict& verdict) {
   if (verdict.stages.empty()) return;
   const Json& times = verdict.stages.back().evidence;
   for (const char* mode : {kMaxAutotune, kReduceOverhead}) {
@@ -77,7 +77,7 @@ void print_verdict(const Verdict& verdict) {
   if (verdict.speedup_compile) {
     std::printf("  %s of torch.compile's speed\n", speedup_text(*verdict.speedup_compile).c_str());
   }
-  print_further(verdict);
+  print_other_modes_and_throttling(verdict);
   if (verdict.environment.value("backend", "") == "cpu") {
     std::printf("  judged without a GPU: races would not show, nothing is timed\n");
   }

@@ -35,14 +35,14 @@ enum class Recording { kWhole, kDecompose };
 // Error budgets of the verdict, docs/numerics.md.
 enum class Numerics {
   kExact,
-  kRound,    // to the nearest integer: jumps in the middle of two, where near ties fall either way
+  kRound,    // to the nearest integer: jumps halfway between two, where near ties go either way
   kCut,      // floor, ceil, trunc: jumps at integers
   kCompare,  // jumps where `self` is `other`, or 0 where there is no other
   kPointwise,
-  kExponential,  // of large arguments, whose rounding the results multiply
-  kNearOne,      // so, and the usual formula takes small results from numbers near one
+  kExponential,  // of large arguments: a result multiplies the rounding of its argument
+  kNearOne,      // like kExponential; the usual formula for small results subtracts numbers near one
   kReduction,
-  kChoice,     // of integer results: where in `self` something stands; near ties fall either way
+  kChoice,     // of integer results: an index into `self`; near ties go either way
   kAnyChoice,  // the same where PyTorch promises no order of equal elements
   kMatmul,
   kAttention
@@ -57,40 +57,40 @@ struct OperatorRow {
   double flops;  // per element of the larger of operands and result; for kMatmul per
                  // multiply-add
   // kPointwise: the Triton expression, with {arg} for operands and scalars by schema name. Operands
-  // are tl tensors already converted to the compute type (fp32 for half types), the result is
-  // converted to the result's dtype by the emitter. Empty where the teacher has no expression.
+  // are tl tensors already converted to the compute type (fp32 for half types). The emitter converts
+  // the result to its dtype. Empty where a rule (teacher/lower/rules.h) writes it, or nothing does.
   std::string_view triton;
-  // Integers in, integers out, the same in any order of sums: what a trial on integers asks of all
-  // operators of a program. Not where a result depends on ties, or on which side of a threshold a
-  // rounding falls.
+  // Integers give integers, the same in any order of sums. A trial on integers needs this of all
+  // operators of a program. False if a result depends on ties, or on the side of a threshold to
+  // which something is rounded.
   bool integers = false;
-  // Of a fused operator: the steps that a program without it takes, by the names of their operators
-  // less "aten.", each over the largest tensor of the call (of a product: over its result; of
-  // attention: its scores; of a recurrent network: its gates; of distances: all differences).
-  // ".Scalar" stands where the second operand is small. What is longest in use counts
-  // (spelled_cost.h).
+  // For costs only (program/spelled_cost.h): the steps that a program without a fused operator takes,
+  // as names of operators without "aten.". Each step runs over the largest tensor of the call. For
+  // products this is the result, for attention the scores, for recurrent networks the gates, and for
+  // distances all differences. ".Scalar" says that the second operand is small. If an operator
+  // has several forms, the longest one in use counts.
   std::string_view steps = {};
-  // The arguments whose elements PyTorch asserts to be probabilities: on a GPU the device asserts
-  // it, and is lost to the process where it is not so.
+  // The arguments whose elements PyTorch asserts to be probabilities. On a GPU the device asserts
+  // it, and a failure costs the process its device.
   std::string_view probabilities = {};
-  // The argument that must be in order along its last dimension: PyTorch does not look, and what it
-  // gives otherwise means nothing.
+  // The argument that must be sorted along its last dimension. PyTorch does not check it, and its
+  // results mean nothing otherwise.
   std::string_view in_order = {};
 };
 
 std::span<const OperatorRow> operator_table();
 const OperatorRow* find_operator(std::string_view name);  // nullptr when outside the table
 
-// The row that says what an operator computes and what that costs: of one that works in place that
-// of the operator without the underscore, where there is one ("aten.addmm_.default":
-// "aten.addmm.default").
+// Returns the row that says what an operator computes and what that costs. For an operator that
+// works in place it is the row of the name without the underscore, if the table has it
+// ("aten.addmm.default" for "aten.addmm_.default").
 const OperatorRow& work_row(const OperatorRow& row);
 
 std::string_view op_class_name(OpClass cls);
 std::string_view recorded_name(Recording recorded);
 
-// True of operators that tell NaN or infinities from numbers, which PyTorch names after them, and
-// of those that prefer numbers.
+// Returns whether an operator tells NaN or infinities from numbers, as isnan does, or prefers
+// numbers to them.
 bool asks_what_is_finite(const OperatorRow& row);
 
 // True for classes that do arithmetic (coverage counts them as work left to PyTorch).

@@ -1,5 +1,10 @@
-// The rows. A row that decomposes stands here so that the recorder knows it may; names outside the
-// table are decomposed where PyTorch can and refused otherwise.
+// The rows. Their columns are those of OperatorRow, in its order: name, schema, class, how it is
+// recorded, error budget, flops an element, Triton expression; then, if there is more to say,
+// whether integers stay integers, the steps that a fused operator replaces, the arguments that are
+// probabilities, and the argument that must be sorted.
+//
+// A row with Recording::kDecompose tells the recorder to take the operator apart. Names outside the
+// table are taken apart too, or refused if PyTorch cannot do that.
 #include "ops/operator.h"
 
 namespace kw {

@@ -374,7 +374,7 @@ Json to_json(const ExamineReport& report) {
                               {"nonfinite", output.nonfinite},
                               {"rms", number_to_json(output.rms)},
                               {"largest", number_to_json(output.largest)},
-                              {"anew", number_to_json(output.anew)},
+                              {"redrawn_change", number_to_json(output.redrawn_change)},
                               {"error", number_to_json(output.error)},
                               {"neighbour", number_to_json(output.neighbour)}});
   }
@@ -394,7 +394,7 @@ ExamineReport examine_report_from_json(const JsonReader& in) {
     output.nonfinite = each.at("nonfinite").integer(0, INT64_MAX);
     output.rms = number_from_json(each.at("rms"));
     output.largest = number_from_json(each.at("largest"));
-    output.anew = number_from_json(each.at("anew"));
+    output.redrawn_change = number_from_json(each.at("redrawn_change"));
     output.error = number_from_json(each.at("error"));
     output.neighbour = number_from_json(each.at("neighbour"));
   }

@@ -54,7 +54,7 @@ struct Varied {
   Variation variation = Variation::kPlain;
   int only = -1;
   std::vector<int> fixed;
-  bool neighbours = false;  // changes what the reference runs on; the draw stays the same
+  bool neighbours = false;  // of what the reference runs on; the draw stays the same
   auto operator<=>(const Varied&) const = default;
 };
 // Task id, seed and variation. They decide what a reference gives in a trial, so that it is the
@@ -74,7 +74,8 @@ struct TrialRequest {
   bool second_call = true;
   // Fresh memory holds numbers, like memory that was used before, instead of poison.
   bool used_memory = false;
-  // The reference's error is at least its error on inputs that are a unit in the last place off.
+  // Neighbours are inputs that are about a unit in the last place off. If true, the reference is run
+  // on some of them too, and its error is at least its error there.
   bool neighbours = false;
   // False: accesses just outside of a buffer are ignored. For selftest.
   bool guards = true;
@@ -216,9 +217,9 @@ struct ExaminedOutput {
   int64_t elements = 0;
   int64_t nonfinite = 0;        // in the task's own precision or in fp64
   double rms = 0, largest = 0;  // in fp64, absolute
-  double anew = 0;              // the change when everything it reads is drawn again
+  double redrawn_change = 0;    // when everything it reads is drawn again
   double error = 0;             // own precision against fp64, relative RMS
-  double neighbour = 0;  // the change when all of that is off by about a unit in the last place
+  double neighbour = 0;  // the change when all that it reads is about a unit in the last place off
 };
 
 struct ExamineReport : Reply {

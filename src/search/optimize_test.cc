@@ -149,7 +149,7 @@ class SameNames : public Policy {
   const std::unique_ptr<Policy> teacher_ = make_teacher();
 };
 
-// Models number their kernels anew in each answer.
+// Models number their kernels from the start in each answer.
 TEST_F(MeasuredOnProcesses, FragmentsMayUseTheSameNames) {
   OptimizeOptions options;
   options.budget_seconds = 120;

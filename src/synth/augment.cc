@@ -14,7 +14,7 @@ constexpr int64_t kSmall = 16;       // kernels, strides, groups
 constexpr int64_t kMostOfTwo = 64;   // divisors that are kept
 constexpr double kMostFactor = 2.0;  // as a power of two
 
-int64_t drawn_anew(int64_t value, Random& random) {
+int64_t drawn_again(int64_t value, Random& random) {
   if (value < 1) return value;
   if (value < kSmall) {
     const int64_t others[] = {value + 1, value * 2, std::max<int64_t>(value - 1, 1),
@@ -41,7 +41,7 @@ std::vector<ModelConstant> propose(const std::vector<ModelConstant>& constants, 
   const uint64_t at_least = random.below(constants.size());
   for (size_t i = 0; i < proposed.size(); ++i) {
     if (random.below(2) == 0 || i == at_least) {
-      proposed[i].value = drawn_anew(proposed[i].value, random);
+      proposed[i].value = drawn_again(proposed[i].value, random);
     }
   }
   return proposed;

@@ -81,9 +81,9 @@ Hygiene judge_hygiene(const ExamineReport& report, const Task& task) {
     }
   }
   for (size_t i = 0; i < report.outputs.size(); ++i) {
-    const double anew = report.outputs[i].anew;
-    if (!(anew >= kLeastShare)) {
-      return {Flaw::kConstant, output(i) + " changes by " + percent(anew) + " on other inputs"};
+    const double change = report.outputs[i].redrawn_change;
+    if (!(change >= kLeastShare)) {
+      return {Flaw::kConstant, output(i) + " changes by " + percent(change) + " on other inputs"};
     }
   }
   const double most = most_error(task);

@@ -29,7 +29,7 @@ ExamineReport clean() {
                      .elements = 100,
                      .rms = 1,
                      .largest = 3,
-                     .anew = 1.4,
+                     .redrawn_change = 1.4,
                      .error = 1e-7,
                      .neighbour = 1e-6}};
   report.changes = {{1}, {0.5}};
@@ -51,7 +51,7 @@ TEST(Hygiene, EachFlawIsNamed) {
   const auto nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(flaw([](auto& r) { r.status = ReplyStatus::kFailed; }).flaw, Flaw::kDoesNotRun);
   EXPECT_EQ(flaw([](auto& r) { r.outputs[0].nonfinite = 1; }).flaw, Flaw::kNotFinite);
-  EXPECT_EQ(flaw([](auto& r) { r.outputs[0].anew = 0.015; }).flaw, Flaw::kConstant);
+  EXPECT_EQ(flaw([](auto& r) { r.outputs[0].redrawn_change = 0.015; }).flaw, Flaw::kConstant);
   EXPECT_EQ(flaw([](auto& r) { r.outputs[0].error = 2e-3; }).flaw, Flaw::kUnstable);
   EXPECT_EQ(flaw([](auto& r) { r.outputs[0].neighbour = 2e-3; }).flaw, Flaw::kUnstable);
   EXPECT_EQ(flaw([&](auto& r) { r.outputs[0].neighbour = nan; }).flaw, Flaw::kUnstable);

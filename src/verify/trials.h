@@ -41,8 +41,9 @@ class TrialJudge {
   // inputs as it draws them.
   std::string add(const TrialRequest& request, TrialReport report);
   // Returns whether only the size of errors is against the candidate, and by so little that the
-  // reference's luck may explain it. Then add() and together() have to be called again, with trials
-  // on perturbed inputs.
+  // reference's luck may explain it. Then the trials are run once more by a new TrialJudge, with
+  // TrialRequest::neighbours: the reference's error is then at least its error on neighbouring
+  // inputs, which are about a unit in the last place off.
   bool in_doubt() const { return in_doubt_; }
   // Returns whether the last trial said nothing.
   bool said_nothing() const { return said_nothing_; }

@@ -52,6 +52,14 @@ struct Reference {
   double record_seconds = 0;
 };
 
+// Which function runs which stages (docs/stages.md):
+//
+//   prepare      builds the reference and loads it into the executor: no stage
+//   build        load, record, compile
+//   judge        coverage, correct, time, of one Program
+//   judge_built  these for each configuration of an autotuned candidate (configurations.cc);
+//                without autotuned kernels, judge
+//   verify       all: build, then judge_built
 class Verifier {
  public:
   // `cache` is asked before a kernel is compiled; without one the verifier has a separate cache.

@@ -45,7 +45,8 @@ class Examination {
   }
   void compare_with_oracle(at::Device device, ExamineReport& report);
   void move_all(ExamineReport& report);
-  void draw_anew(ExamineReport& report);
+  // Draws everything again, and each tensor alone: redrawn_change and `changes`.
+  void draw_again(ExamineReport& report);
 
   LoadedTask& task_;
   const Draw drawn_;
@@ -86,7 +87,7 @@ void Examination::move_all(ExamineReport& report) {
   }
 }
 
-void Examination::draw_anew(ExamineReport& report) {
+void Examination::draw_again(ExamineReport& report) {
   // Constants, which are the same for any seed, become other numbers.
   const Draw other = task_.draw(other_seed_, {.variation = Variation::kAffine});
   const auto changes = [&](const Draw& draw) {
@@ -96,7 +97,7 @@ void Examination::draw_anew(ExamineReport& report) {
     return changes;
   };
   const std::vector<double> all = changes(other);
-  for (size_t i = 0; i < all.size(); ++i) report.outputs[i].anew = all[i];
+  for (size_t i = 0; i < all.size(); ++i) report.outputs[i].redrawn_change = all[i];
   for (size_t i = 0; i < drawn_.state.size(); ++i) {
     Draw one = drawn_;
     one.state[i] = other.state[i];
@@ -116,7 +117,7 @@ ExamineReport Examination::run(at::Device device) {
   outputs_ = run(drawn_);
   compare_with_oracle(device, report);
   move_all(report);
-  draw_anew(report);
+  draw_again(report);
   return report;
 }
 

@@ -49,7 +49,7 @@ TEST(Examine, ASum) {
   EXPECT_EQ(output.elements, kExamined);
   EXPECT_EQ(output.nonfinite, 0);
   EXPECT_NEAR(output.rms, std::sqrt(2), 0.1);
-  EXPECT_NEAR(output.anew, std::sqrt(2), 0.1);
+  EXPECT_NEAR(output.redrawn_change, std::sqrt(2), 0.1);
   EXPECT_GT(output.error, 0x1p-27);
   EXPECT_LT(output.error, 0x1p-23);
   EXPECT_GT(output.neighbour, 0x1p-26);
@@ -88,7 +88,7 @@ TEST(Examine, WhatAmplifiesItsInputIsUnstable) {
 TEST(Examine, AResultThatIsAlwaysTheSame) {
   const ExamineReport report = examined(task_of({mul(0, 0.0, 2), add(2, 3.0, 3)}, 4));
   EXPECT_NEAR(report.outputs[0].rms, 3, 1e-12);
-  EXPECT_EQ(report.outputs[0].anew, 0);
+  EXPECT_EQ(report.outputs[0].redrawn_change, 0);
   EXPECT_EQ(report.changes[0][0], 0);
 }
 
@@ -113,7 +113,7 @@ TEST(Examine, AnswersOfComparisons) {
                        {kExamined}, "bool"));
   EXPECT_NEAR(report.changes[0][0], 1.0 / 3, 0.03);
   EXPECT_LT(report.outputs[0].error, 1e-2);
-  EXPECT_NEAR(report.outputs[0].anew, 0.5, 0.05);
+  EXPECT_NEAR(report.outputs[0].redrawn_change, 0.5, 0.05);
 }
 
 // What a program overwrites is the same for each of its runs.

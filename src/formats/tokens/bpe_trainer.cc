@@ -187,7 +187,7 @@ class Joiner {
       open_.pop();
       const auto found = pairs_.find(top.pair);
       if (found == pairs_.end()) continue;
-      if (found->second.count != top.count) {  // it fell meanwhile; rises were entered anew
+      if (found->second.count != top.count) {  // it fell meanwhile; rises were entered again
         if (found->second.count < top.count) open_.push({found->second.count, top.pair});
         continue;
       }

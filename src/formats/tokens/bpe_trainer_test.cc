@@ -1,6 +1,6 @@
-// Training against a plain trainer written here, which counts all pairs anew for each merge; what
-// is trained reads and writes any text, keeps digits apart, and gives the tokens that Hugging
-// Face's tokenizers gives (scripts/make_bpe_vectors.py).
+// Compares training with a plain trainer written here, which counts all pairs again for each merge.
+// What is trained reads and writes any text and keeps digits apart. It gives the same tokens as
+// Hugging Face's tokenizers (scripts/make_bpe_vectors.py).
 #include "formats/tokens/bpe_trainer.h"
 
 #include <gtest/gtest.h>

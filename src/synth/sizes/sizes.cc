@@ -362,8 +362,8 @@ void Sizes::equal_floors(SizeId a, SizeId b) {
 
 void Sizes::equal(SizeId a, SizeId b) {
   if (solved_ == Solved::kContradiction) return;
-  // Children may have been replaced since: written anew, equal sizes are one.
-  const auto anew = [&](SizeId x) {
+  // Children may have been replaced since: equal sizes become one when they are written again.
+  const auto rewritten = [&](SizeId x) {
     x = resolve(x);
     const Node node = nodes_[x];
     if (node.kind == Kind::kAffine) return affine(node.a, node.add, node.div, node.mul, node.plus);
@@ -377,8 +377,8 @@ void Sizes::equal(SizeId a, SizeId b) {
     }
     return x;
   };
-  a = anew(a);
-  b = anew(b);
+  a = rewritten(a);
+  b = rewritten(b);
   if (a == b) return;
   const auto kind = [&](SizeId x) { return nodes_[x].kind; };
   if (kind(a) == Kind::kConstant) std::swap(a, b);

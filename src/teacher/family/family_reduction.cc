@@ -3,8 +3,8 @@
 //   persistent  A program holds whole rows in registers, and each value is loaded once.
 //   looped      Rows are walked in blocks: once for each level of reductions that depend on one
 //               another, and once more to write results of full size. Scans are carried along.
-//   online      Softmax is written like this, with maximum and sum of exponentials found in one
-//               walk.
+//   online      A looped softmax that finds maximum and sum of exponentials in one walk, for rows
+//               too long to be held. Rows that fit registers are written as persistent.
 //   split       For few long rows, each program takes a part of a row (split_rows.cc).
 #include <algorithm>
 #include <cmath>

@@ -63,7 +63,8 @@ enum class NodeKind {
   kConvolution,
   kWindow
 };
-// kMax and kMin skip NaN, kMaximum and kMinimum return it if there is one.
+// kMax and kMin skip NaN, as tl.max does, and are for values without NaN or whose NaN shows anyway.
+// kMaximum and kMinimum return NaN if there is one, as PyTorch's amax and max do.
 enum class ReduceOp { kSum, kMax, kMin, kProd, kMaximum, kMinimum, kLogAddExp };
 
 // One spatial dimension of a convolution: position `out` of the result reads position
@@ -83,7 +84,7 @@ struct ConvDim {
 struct Node {
   NodeKind kind = NodeKind::kPointwise;
   DType dtype = DType::kFloat32;  // of the registers
-  std::string name;               // hint for the variable's name
+  std::string name;               // hint for the kernel's variable; two nodes may have the same
   int step = -1;                  // of the fragment, which it belongs to
   ValueId value = -1;             // of the fragment, the first that it is; -1: it is part of one
   std::vector<int> operands;

@@ -64,6 +64,8 @@ class Builder {
   // Gives clones of leaves the names of the sizes of those leaves.
   void name_clones(const std::map<AxisId, AxisId>& clones);
 
+  // Everywhere `name` is a hint for the name of the kernel's variable, and need not be unique.
+  //
   // Returns `expression` over the operands {0} {1} ..., which are converted to `dtype` first (or
   // each to its operand type) and broadcast together.
   Tensor pointwise(const std::string& name, const std::string& expression,

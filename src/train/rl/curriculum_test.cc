@@ -57,7 +57,7 @@ TEST(Curriculum, EndsWhereTheBoundRisesNoMore) {
   EXPECT_EQ(curriculum.take({50, 200}), Step::kStays);
   EXPECT_EQ(curriculum.take({50, 200}), Step::kStays);
   EXPECT_EQ(curriculum.take({40, 200}), Step::kStays);
-  EXPECT_EQ(curriculum.take({60, 200}), Step::kStays);  // a gain: it is waited anew
+  EXPECT_EQ(curriculum.take({60, 200}), Step::kStays);  // a gain: the wait begins again
   EXPECT_EQ(curriculum.take({60, 200}), Step::kStays);
   EXPECT_EQ(curriculum.take({55, 200}), Step::kStays);
   EXPECT_FALSE(curriculum.ended());

@@ -248,8 +248,8 @@ TEST_F(RlRunsOnProcesses, WriteTheNextBatchWhileOneIsJudged) {
   EXPECT_EQ(log("again", "rl").size(), 4u);
 }
 
-// A worker dies with the thread that started it: were tasks drawn by many, it might be started anew
-// for each of them.
+// A worker dies with the thread that started it: if many threads drew tasks, it might be started
+// again for each of them.
 TEST_F(RlRunsOnProcesses, DrawAllTasksOnOneThread) {
   for (const bool overlap : {false, true}) {
     RlConfig config = small_config();

@@ -298,7 +298,7 @@ in a row are an exception.
   than the recipe's `data.longest_prompt`, which counts the task's text alone.
 - Advantages are divided by the standard deviation of a sample (n - 1), not of the group (n).
 - The rate rises from 0: verl's first batch of a warm-up teaches nothing.
-- Ratios are against log-probabilities that verl computes anew, not against those of sampling.
+- Ratios are against log-probabilities that verl computes again, not against those of sampling.
 - Decay is of all weights, norms and biases too.
 - An answer that was not judged stays in its group.
 
