@@ -314,8 +314,8 @@ def cpsat() -> str:
     seeds = [row["other_seeds"] for row in runs["rows"]]
     models = [row["models"] for row in runs["rows"]]
     environment, loads = runs["environment"], [row["load_before"] for row in runs["rows"]]
-    lines += ["", "Of free sizes that may be 64 things or more, the sampler's are the least or the most in %s, "
-              "CP-SAT's in %s; %d seeds, on %d programs of each row, give %.1f different answers in the mean. "
+    lines += ["", "Free sizes with 64 or more possible values: the sampler draws the least or the largest for %s of them, "
+              "CP-SAT for %s. %d seeds, on %d programs of each row, give %.1f different answers in the mean. "
               "%d models fixed at the sampler's draw have an answer, and %d fixed at wrong sizes none. "
               "Skeletons that the sampler gave up before these programs: %d." % (
                   ends(row["sampler"]["free_sizes_at_an_end"] for row in runs["rows"]),

@@ -12,18 +12,19 @@ import math
 DTYPES = {"float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8",
           "bool"}
 MAX_CONSTANT = 4096  # elements of a constant tensor
-MAX_EXTENT = 1 << 40  # elements that a tensor spans, and MAX_RANK dimensions: what reads tasks
-MAX_RANK = 16         # takes no more
+# The reader of tasks (src/program) refuses larger tensors.
+MAX_EXTENT = 1 << 40  # elements that a tensor spans
+MAX_RANK = 16         # dimensions
 
 
 def tensor_key(tensor):
-    """What the tensor looks at: (storage, dtype, shape, strides, offset)."""
+    """Returns what memory the tensor shows, and how: (storage, dtype, shape, strides, offset)."""
     return (tensor.untyped_storage()._cdata, tensor.dtype, tuple(tensor.shape), tensor.stride(),
             tensor.storage_offset())
 
 
 def spans_too_much(tensor):
-    """Whether no memory holds it: recording makes nothing, and would not notice."""
+    """Returns whether no memory could hold the tensor. Recording allocates nothing, and would not notice."""
     sizes, strides = tensor.shape, tensor.stride()
     last = tensor.storage_offset() + sum(max(n - 1, 0) * step for n, step in zip(sizes, strides))
     return max(last, math.prod(max(n, 1) for n in sizes), *strides, 0) > MAX_EXTENT

@@ -38,10 +38,11 @@ std::optional<ModelConstant> constant_of(const std::string& line) {
   return ModelConstant{found.str(1), *value};
 }
 
-// Goes through lines; knows which begin inside of a string of three quotes.
+// Reads a file line by line, and keeps track of strings in triple quotes: a line that begins inside
+// one has no constant.
 class Lines {
  public:
-  // The constant that a line of code is.
+  // Returns the constant that the next line of the file defines, if it defines one.
   std::optional<ModelConstant> constant(const std::string& line) {
     const bool inside = !quotes_.empty();
     for (size_t at = 0; at < line.size();) {

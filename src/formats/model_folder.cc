@@ -40,10 +40,10 @@ void refuse_variants(const JsonReader& in) {
   }
 }
 
-// Where an adapter says that its base is.
+// Returns the folder of an adapter's base. Throws InputError if it is not where the adapter says.
 fs::path base_of(const fs::path& folder, const AdapterConfig& config) {
-  const fs::path beside = folder / config.base;  // what is absolute stays so
-  std::error_code none;                          // of names that no folder can have, too
+  const fs::path beside = folder / config.base;  // config.base itself if it is absolute
+  std::error_code none;                          // so that no name throws
   if (fs::is_directory(beside, none)) return beside;
   if (fs::is_directory(config.base, none)) return config.base;
   throw InputError((folder / kAdapterConfig).string() + ": is for " + config.base +

@@ -1,6 +1,7 @@
 // A model on disk: a Hugging Face folder, or the folder of an adapter (LoRA, Hu et al.,
-// arXiv:2106.09685) as PEFT writes it (https://huggingface.co/docs/peft, adapter_config.json and
-// adapter_model.safetensors), which names the model that it is for. Torch-free.
+// arXiv:2106.09685). PEFT writes such a folder (https://huggingface.co/docs/peft). It has an
+// adapter_config.json, which names the model that it is for, and an adapter_model.safetensors.
+// Torch-free.
 #pragma once
 
 #include <cstdint>
@@ -26,25 +27,28 @@ struct AdapterConfig {
   double scale() const { return alpha / static_cast<double>(rank); }
 };
 
-// The text of an adapter_config.json. InputError names what is missing or not supported.
+// Parses the text of an adapter_config.json. Throws InputError, which names what is missing or not
+// supported.
 AdapterConfig parse_adapter_config(std::string_view json, const std::string& name);
-// `modules`: ends of the names of what has factors, "q_proj".
+// Returns an adapter_config.json. `modules`: the ends of the names of the weights that have
+// factors, as "q_proj".
 Json to_json(const AdapterConfig& config, const std::vector<std::string>& modules);
 
 struct ModelFolder {
   std::filesystem::path base;                    // with config.json
-  std::optional<std::filesystem::path> adapter;  // to it
-  std::filesystem::path tokenizer;               // tokenizer.json: the adapter's own, if it has one
+  std::optional<std::filesystem::path> adapter;  // to that model, if one was given
+  std::filesystem::path tokenizer;  // tokenizer.json: the adapter's, if it has one, or the base's
 };
-// Follows an adapter to what it is for: a relative path is from the adapter's folder, or else from
-// the working directory. InputError where there is none, or an adapter again. Whether the base has
-// a model is not looked at.
+// Returns the parts of a model, given its folder or that of an adapter to it. A relative path to
+// the base is from the adapter's folder, or else from the working directory. Throws InputError if
+// there is no such folder, or if it is an adapter's again. Does not check that the base holds a
+// model.
 ModelFolder find_model(const std::filesystem::path& folder);
-// A folder's files that are a model's or an adapter's: configuration, weights, tokenizer. In the
-// order of their names; none where there is no folder.
+// Returns those files of a folder that are a model's or an adapter's: configuration, weights,
+// tokenizer. They are ordered by name. There are none if there is no folder.
 std::vector<std::filesystem::path> model_files(const std::filesystem::path& folder);
-// Changes with any byte of the model's files: configuration, weights, tokenizer, and the adapter's.
-// Reads all of them. EnvironmentError where one cannot be read.
+// Returns a hash of all files of the model and of its adapter, which it reads. Throws
+// EnvironmentError if it cannot read one.
 std::string fingerprint(const ModelFolder& model);
 
 }  // namespace kw

@@ -40,7 +40,7 @@ enum class Numerics {
   kCompare,  // jumps where `self` is `other`, or 0 where there is no other
   kPointwise,
   kExponential,  // of large arguments: a result multiplies the rounding of its argument
-  kNearOne,      // like kExponential; the usual formula for small results subtracts numbers near one
+  kNearOne,      // like kExponential; usual formulas take small results from numbers near one
   kReduction,
   kChoice,     // of integer results: an index into `self`; near ties go either way
   kAnyChoice,  // the same where PyTorch promises no order of equal elements
@@ -57,18 +57,19 @@ struct OperatorRow {
   double flops;  // per element of the larger of operands and result; for kMatmul per
                  // multiply-add
   // kPointwise: the Triton expression, with {arg} for operands and scalars by schema name. Operands
-  // are tl tensors already converted to the compute type (fp32 for half types). The emitter converts
-  // the result to its dtype. Empty where a rule (teacher/lower/rules.h) writes it, or nothing does.
+  // are tl tensors already converted to the compute type (fp32 for half types). The emitter
+  // converts the result to its dtype. Empty where a rule (teacher/lower/rules.h) writes it, or
+  // nothing does.
   std::string_view triton;
   // Integers give integers, the same in any order of sums. A trial on integers needs this of all
   // operators of a program. False if a result depends on ties, or on the side of a threshold to
   // which something is rounded.
   bool integers = false;
-  // For costs only (program/spelled_cost.h): the steps that a program without a fused operator takes,
-  // as names of operators without "aten.". Each step runs over the largest tensor of the call. For
-  // products this is the result, for attention the scores, for recurrent networks the gates, and for
-  // distances all differences. ".Scalar" says that the second operand is small. If an operator
-  // has several forms, the longest one in use counts.
+  // For costs only (program/spelled_cost.h): the steps that a program without a fused operator
+  // takes, as names of operators without "aten.". Each step runs over the largest tensor of the
+  // call. For products this is the result, for attention the scores, for recurrent networks the
+  // gates, and for distances all differences. ".Scalar" says that the second operand is small. If
+  // an operator has several forms, the longest one in use counts.
   std::string_view steps = {};
   // The arguments whose elements PyTorch asserts to be probabilities. On a GPU the device asserts
   // it, and a failure costs the process its device.

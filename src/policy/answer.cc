@@ -161,7 +161,8 @@ std::optional<std::string> without_thoughts(string_view text) {
       out.clear();
     }
     begin = close + kClose.size();
-    // Looked for again only when it was passed: an answer may be nothing but </think>.
+    // <think> is searched for again only after it was passed, so that an answer of many </think>
+    // does not take quadratic time.
     if (open < begin) open = text.find(kOpen, begin);
   }
   if (open != string_view::npos) return {};

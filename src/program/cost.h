@@ -1,5 +1,5 @@
-// Floating-point operations and memory traffic of aten steps: the physical work that coverage
-// shares and rooflines are made of. Source of the per-operator constants: src/ops table.
+// Floating-point operations and memory traffic of aten steps. Coverage's shares and rooflines are
+// computed from them. The constants of each operator are in the operator table (src/ops).
 #pragma once
 
 #include "program/program.h"

@@ -1,15 +1,15 @@
-// What a step costs where nothing is fused: an operator that does the work of several (attention,
-// a norm, a loss, a bias within a product) costs what these do one after the other, each with its
-// pass over memory. Coverage prices programs so, that a fused operator of PyTorch's is worth the
-// steps of a reference that it replaces. Source of the steps: src/ops table, `steps`.
+// What a step costs if nothing is fused. An operator that does the work of several (attention, a
+// norm, a loss, a product with a bias) then costs as much as these one after the other, each with
+// its pass over memory. Coverage uses these prices: a fused operator counts like the steps that it
+// replaces in a reference. The steps are in the column `steps` of the operator table (src/ops).
 #pragma once
 
 #include "program/cost.h"
 
 namespace kw {
 
-// At least step_cost. With `products` a matrix product or convolution is spelled out too: all
-// multiplications to memory, then their sums.
+// Returns that cost, which is at least step_cost. With `products` a matrix product or convolution
+// is taken apart too: all products of numbers are written to memory, and then summed.
 Cost spelled_cost(const Program& program, const Step& step, bool products);
 
 // Whether a program has products of its own (matrix products, convolutions, attention, recurrent

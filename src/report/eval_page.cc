@@ -36,7 +36,7 @@ constexpr std::string_view kStyle = R"css(
 .diff .gap { color: var(--quiet); }
 )css";
 
-// Rows are hidden that do not match; nothing is read from the page but what stands in data-*.
+// Hides the rows that do not match. The script reads nothing of the page but its data-* attributes.
 constexpr std::string_view kScript = R"js(
 (() => {
   const models = [...document.querySelectorAll('.model')];

@@ -8,11 +8,15 @@
 
 namespace kw {
 
-// Metrics of each policy and level, comparisons, pass@k, what each layer removes, opinions of a
-// reviewer, what samples were rejected for, each model's speedup with its interval, and
-// each sample: its verdict's reason, its source, and how the model's file with it in place differs
-// from the model's file (where the run's folder has them). `with_sources`: false leaves out what
-// was written, which is most of a page. All text from the run is escaped.
+// Returns the page of a run, with all text from the run escaped. It has
+//
+// - metrics of each policy and level, comparisons and pass@k,
+// - what each layer removes, why samples were rejected, and opinions of a reviewer,
+// - each model's speedup with its interval,
+// - each sample: the reason of its verdict, its source, and the difference that it makes to the
+//   model's file, if the run's folder has them.
+//
+// Without `with_sources` it leaves out what was written, which is most of a page.
 std::string eval_page(const EvalReport& report, bool with_sources = true);
 
 }  // namespace kw

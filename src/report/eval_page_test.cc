@@ -251,7 +251,7 @@ TEST(RunComparison, AModelThatIsAnotherProgramIsLeftOutOnce) {
   EXPECT_EQ(found.at(0).left_out, 1u);
 }
 
-// One policy alone has no label; what it is stands in what was asked.
+// A policy that was judged alone has no label. Its name is in the first line, among the settings.
 TEST(RunComparison, APolicyAloneIsTheOneOfItsName) {
   const ScratchFolder several, alone;
   std::vector<Json> lines;
@@ -302,7 +302,7 @@ TEST(RunComparison, FurtherPoliciesAreComparedWithTheFirst) {
     EXPECT_EQ(samples.size(), 2u);
   }
   written(folder, lines);
-  // Lines of what was refused come first, whoever was asked first.
+  // Lines of refused models come first, in whatever order the policies were asked.
   const fs::path file = folder.path() / kEvalLinesFile;
   std::string text = read_file(file);
   Json first = kFirst;

@@ -237,7 +237,7 @@ void ExecutorClient::trials(const std::vector<TrialRequest>& requests, milliseco
 }
 
 TimeReport ExecutorClient::time(const TimeRequest& request, milliseconds deadline) {
-  // The others too, which nobody else touches now.
+  // Settles the other executors too. This call has the device alone, so no thread uses them now.
   const auto settle_all = [this] {
     for (const auto& served : served_) served->executor->settle();
   };

@@ -74,8 +74,8 @@ struct TrialRequest {
   bool second_call = true;
   // Fresh memory holds numbers, like memory that was used before, instead of poison.
   bool used_memory = false;
-  // Neighbours are inputs that are about a unit in the last place off. If true, the reference is run
-  // on some of them too, and its error is at least its error there.
+  // Neighbours are inputs that are about a unit in the last place off. If true, the reference is
+  // run on some of them too, and its error is at least its error there.
   bool neighbours = false;
   // False: accesses just outside of a buffer are ignored. For selftest.
   bool guards = true;

@@ -31,10 +31,11 @@ struct FormTime {
 struct Finalist {
   std::string form;
   size_t fragments = 0;
-  // Of the whole, timed with the others; 0 if there were none, or times are modelled.
+  // Of the whole program, timed together with the other finalists; 0 if there were no others, or if
+  // times are modelled.
   double seconds = 0;
-  // Why it was not taken, and why it could not be timed with the others if that failed. Empty for
-  // the one that was taken after all had been timed.
+  // Why it was not taken, or why it could not be timed with the others. Empty for the finalist that
+  // was timed with the others and taken.
   std::string reason;
 };
 

@@ -114,8 +114,8 @@ TEST(Trials, HaveOtherParametersWhereThereAreAny) {
   EXPECT_EQ(count_of(Variation::kAffine, planned(task)), 0);
 }
 
-// Which of many zeros is the largest nobody says: such outputs are not judged there. What 0/0 is as
-// an integer may be an index out of bounds.
+// Any of many equal zeros may be the largest, so outputs that are indices are not judged there. And
+// 0/0, converted to an integer, may be an index out of bounds.
 TEST(Trials, HaveNoZerosWhereNumbersAreConvertedToIntegers) {
   const auto zeros = [](const char* op, DType made, bool alone = false) {
     Task task = with_outputs({1000});

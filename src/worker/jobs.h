@@ -13,7 +13,7 @@
 
 namespace kw {
 
-// What to record. `text` is the file's content (so that what is judged cannot change underfoot).
+// What to record. `text` is the file's content, so that later changes of the file have no effect.
 struct RecordRequest {
   std::string text;
   std::string file;              // display name

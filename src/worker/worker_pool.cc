@@ -176,7 +176,7 @@ class WorkerPool::Impl {
   };
   using Iterator = std::list<Running>::iterator;
 
-  // While the owner does something else nobody reads what jobs say: that is not their time.
+  // Moves all deadlines by a pause in which the owner did something else and did not read replies.
   void forgive(Clock::duration pause) {
     for (Running& job : running_) {
       if (job.deadline != kNoDeadline) job.deadline += pause;

@@ -74,10 +74,10 @@ class SharedZygote {
 
 class WorkerPool : public Workers {
  public:
-  // With `shared`, which has the same configuration, zygotes are copies of that one.
+  // With `shared`, whose configuration must be the same, each zygote is forked from the shared one.
   explicit WorkerPool(WorkerConfig config, SharedZygote* shared = nullptr);
-  // Uses a zygote that another process lent (SharedZygote::lend) and whose configuration is the
-  // same. If that one is gone, starts a separate one.
+  // Uses a zygote that another process lent (SharedZygote::lend), which must have the same
+  // configuration. If the lent one ends, the pool starts a zygote of this process.
   WorkerPool(WorkerConfig config, UniqueFd lent);
   ~WorkerPool() override;
   WorkerPool(const WorkerPool&) = delete;

@@ -39,8 +39,9 @@ at::Tensor without_repeats(at::Tensor tensor) {
   return overlaps(tensor.sizes(), tensor.strides()) ? whole_storages({tensor}).at(0) : tensor;
 }
 
-// Returns floating inputs and views that can be changed along their dimensions, because no element
-// is in two of them.
+// Returns the floating inputs as views in which every element occurs once, and in one view only.
+// They can therefore be changed along their dimensions. An input that shares elements with an
+// earlier one is left out.
 std::vector<at::Tensor> floating_inputs(const std::vector<at::Tensor>& inputs) {
   std::map<const void*, std::vector<at::Tensor>> by_storage;
   std::vector<at::Tensor> out;

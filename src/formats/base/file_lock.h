@@ -6,8 +6,8 @@
 
 namespace kw {
 
-// While it is there no other run has one of the file, which has to be there. InputError where
-// another has it, and has it still when `patience` is over.
+// An exclusive lock of a file, which must exist. It is held until the object is destroyed. The
+// constructor throws InputError if another run still holds the lock when `patience` is over.
 class FileLock {
  public:
   explicit FileLock(const std::filesystem::path& file, std::chrono::milliseconds patience = {});

@@ -1,8 +1,10 @@
-// Byte-level BPE as the files of Hugging Face's tokenizers describe it (GPT-2, Llama 3, Qwen2,
-// Qwen3): special tokens are cut out first, the rest is normalised (NFC or not at all), split by a
-// regular expression, and in each piece bytes are joined, the pair of the lowest rank first
-// (Sennrich, Haddow and Birch, arXiv:1508.07909). Files come from strangers; what is not supported
-// is refused by name. Immutable once made: any thread.
+// Byte-level BPE (Sennrich, Haddow and Birch, arXiv:1508.07909) as the files of Hugging Face's
+// tokenizers describe it, for GPT-2, Llama 3, Qwen2 and Qwen3.
+//
+// Special tokens are cut out first. The rest is normalised (NFC or not at all) and split by a
+// regular expression. In each piece bytes are joined, the pair of the lowest rank first. A file is
+// hostile input, and what is not supported in it is refused by name. Immutable once made: any
+// thread.
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,8 @@
 namespace kw {
 namespace {
 
-// Whether an argument is the number, string or None that was recorded: `==` alone is no test of
-// that, as True == 1, and a tensor answers with a tensor.
+// Returns the Python condition that an argument is the number, string or None that was recorded. It
+// tests the type too: True == 1 holds, and `==` on a tensor gives a tensor.
 std::string literal_check(const Json& literal, const std::string& path) {
   if (literal.is_null() || literal.is_boolean()) return path + " is " + python_literal(literal);
   const bool special = literal.is_object();  // {"f": "inf"}

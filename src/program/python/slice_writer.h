@@ -11,13 +11,15 @@
 
 namespace kw {
 
-// Kernels that were written apart, and the module that they come to stand in, may mean different
-// things by one name. A slice stands at the module's level where that gives no name two meanings,
-// else in a function of its own, whose functions the module calls otherwise: the kernels' own names
-// and sources stay, and are what a recording of the module has.
+// Puts slices (the source of kernels with what it needs) into one module, although slices and
+// module may mean different things by one name.
+//
+// A slice is written at the module's level if no name then has two meanings. Otherwise it is
+// written in a separate function, and the module calls that slice's functions by other names. The
+// kernels' names and sources stay the same, and a recording of the module has them.
 class SliceWriter {
  public:
-  // `before`: what stands in the module before the slices, as Python.
+  // `before`: the module's Python before the slices.
   explicit SliceWriter(const std::string& before);
 
   // Adds the kernel's slice, once. Its name, and those of functions among its constants, become

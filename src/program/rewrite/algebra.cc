@@ -93,9 +93,11 @@ std::string Rewrite::fold_after() {
   return kind_of_affine(forward().steps[second_]) + " folded into " + kind(*map);
 }
 
-// (x s) W + b = x (s W) + b. An addend stays: (x + t) W = x W + t W, but where t takes away what x
-// is large by (a mean, say), two large products would be subtracted, and no state that trials draw
-// need be like the one that a user loads.
+// Folds a factor before a map into its weight: (x s) W + b = x (s W) + b.
+//
+// An addend before a map is not folded, although (x + t) W = x W + t W. If t subtracts most of x,
+// as a mean does, two large products would be subtracted. Trials might not show that error, because
+// the state that they draw may differ from the one that a user loads.
 std::string Rewrite::fold_before() {
   const auto map = map_at(second_);
   if (!map) return {};
@@ -288,8 +290,8 @@ bool makes_one_value(const Step& step, const std::map<ValueId, std::vector<int>>
          std::all_of(made.begin() + 1, made.end(), [&](ValueId id) { return !readers.count(id); });
 }
 
-// The step that reads what step `i` makes, when nobody else can tell that the value between them is
-// gone: it is no result and is read once (views of it and writes to it read it too). -1 otherwise.
+// Returns the only step that reads the result of step `i`; -1 if there are others, or if the value
+// is an output. Views of the value and writes to it count as reads.
 int only_reader(const Task& task, int i) {
   const Program& forward = task.forward;
   std::map<ValueId, std::vector<int>> readers;

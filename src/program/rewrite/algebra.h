@@ -1,12 +1,17 @@
 // Cheaper programs that are equal in real arithmetic, so in float64 up to rounding.
 //
-// Rules look at a step and the only reader of its result. Linear maps (products and convolutions
-// with constant weights) take up factors beside them and addends behind them, batch norms in
-// evaluation among these; two in a row become one; means, sums and average pools over what a map
-// does not mix move in front of it, those over its result's features into its weight. New weights
-// are made in `derive` (weights.h). A rule applies where the value between the two steps is float32
-// and seen by nobody else, the weights follow from state that forward does not write, and forward
-// gets cheaper by cost.h: neither more operations nor more bytes, and less of one.
+// A rule looks at a step and the only reader of its result. A linear map is a product or
+// convolution with constant weights; new weights are made in `derive` (weights.h).
+//
+// - A factor before or after a map, and an addend after it, go into its weights. Batch norms in
+//   evaluation are such factors and addends.
+// - Two maps in a row become one.
+// - A mean, sum or average pool over dimensions that a map does not mix moves before it. One over
+//   the features of the map's result goes into its weight.
+//
+// A rule applies on three conditions. The value between the two steps is float32 and has no other
+// reader. The weights follow from state that forward does not write. And forward gets cheaper by
+// cost.h: neither more operations nor more bytes, and less of one.
 #pragma once
 
 #include <optional>

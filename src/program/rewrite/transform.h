@@ -32,18 +32,18 @@ Task canonical(const Task& task);
 std::string canonical_hash(const Task& task);
 std::string structure_hash(const Task& task);
 
-// The fragment of `task` made of the forward steps `steps` (ascending indices, convex): a Task
-// without state whose `forward` takes the values that flow in (parameters among them) and returns
-// those that flow out (used by other steps or by the outputs), and whose `inputs` is everything
-// that makes the values that flow in: init, derive, inputs and the forward steps before them.
-// `in_values` / `out_values` are the original forward's value ids, in the order of the fragment's
-// arguments and results. So a fragment is verified on values that really flow there.
+// A part of a task's forward steps, as a Task without state. Its `forward` takes the values that
+// flow in, parameters among them. It returns those that flow out, to other steps or to the outputs.
+// Its `inputs` runs init, derive, inputs and the earlier forward steps, so that a fragment is
+// verified on values that really flow there. `in_values` and `out_values` are ids in the original
+// forward, in the order of the fragment's arguments and results.
 struct Fragment {
   Task task;
   std::vector<int> steps;
   std::vector<ValueId> in_values;
   std::vector<ValueId> out_values;
 };
+// Returns the fragment of the forward steps `steps`: ascending indices of a convex set.
 Fragment cut(const Task& task, const std::vector<int>& steps);
 // The whole forward program as one fragment. InputError where no step makes its result.
 Fragment cut_whole(const Task& task);
@@ -64,8 +64,8 @@ bool is_convex(const std::vector<std::vector<int>>& dependencies, const std::vec
 std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& shape);
 // A new value like `value`, in memory of its own; nothing defines it yet.
 ValueId add_value(Program& program, Value value);
-// Makes a value of `derive` an output of it and returns the input of forward that it becomes, which
-// stands behind the derived ones there are.
+// Makes a value of `derive` an output of it. Returns the input of forward that it becomes, which
+// follows the inputs that are derived already.
 ValueId add_derived(Task& task, ValueId derive_value);
 
 // Replaces the steps of each fragment by its replacement's forward steps (a Task recorded with the

@@ -282,8 +282,8 @@ std::pair<double, double> Layering::free_range(int vertex) const {
           at + 1 < layer.size() ? vertices_[layer[at + 1]].x - room(layer[at + 1]) : kFar};
 }
 
-// Least squares spreads a detour over many small steps, where a reader would rather see a straight
-// line with one: the bends of a long edge are lined up for as long as they have room to be.
+// Lines up the bends of each long edge as far as there is room. Least squares spreads a detour over
+// many small steps, but a straight line with one step is easier to read.
 void Layering::straighten_bends() {
   for (const std::vector<int>& path : paths_) {
     size_t start = 0;

@@ -1,6 +1,8 @@
-// place_graph() of program_graph.h: a layered drawing in two levels. Each frame is laid out on its
-// own, with ports on its upper and lower sides where values enter and leave; then frames and free
-// boxes are laid out among each other, and the pieces of each edge are joined at the ports.
+// place_graph() of program_graph.h: a layered drawing in two levels.
+//
+// First each frame is laid out alone. It has ports on its upper and lower sides, where values enter
+// and leave. Then frames and the boxes outside of frames are laid out together, and the pieces of
+// each edge are joined at the ports.
 #include <algorithm>
 #include <map>
 #include <set>

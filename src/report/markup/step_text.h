@@ -1,4 +1,4 @@
-// How a program's values and steps read to people. Plain text; whoever shows it escapes it.
+// A program's values and steps as plain text for people. The caller must escape it.
 #pragma once
 
 #include <string>

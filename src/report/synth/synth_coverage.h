@@ -65,16 +65,17 @@ class SynthCoverage {
   Histogram ranks, sizes;                 // of each tensor; of each of its dims: floor(log2)
   Histogram largest;                      // elements of the largest tensor: floor(log2)
   Histogram flops;                        // floor(log2), or kNoFlops
-  // In the window by logarithm; -1 and kWindowParts: outside of it. Of programs with FLOPs.
+  // Of programs with FLOPs: where in the window, by logarithm; -1 and kWindowParts: outside of it.
   Histogram position;
 
   int64_t examined = 0;                     // programs of rows that were examined, taken or not
   std::map<std::string, int64_t> rejected;  // of those, by flaw
 
-  // Operators that are meant: CSP-DAG's, which are the first, where no other one occurs; else all.
+  // Returns how many operators the rows may use. It is CSP-DAG's, which come first, if no other
+  // operator occurs, and all otherwise.
   size_t operators_meant() const;
   int64_t structures() const { return static_cast<int64_t>(rows_of_structure_.size()); }
-  // Those of the most rows first.
+  // Returns those with the most rows first.
   std::vector<RepeatedStructure> most_repeated(size_t most) const;
 
  private:

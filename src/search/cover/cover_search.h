@@ -111,13 +111,13 @@ class CoverSearch {
     std::optional<Kernels> best;
     std::vector<Attempt> attempts;
   };
-  // How far times are believed that are not settled, from least to most hopeful.
+  // What a search assumes about guessed times, from the least to the most hopeful.
   enum class Trust {
-    kKnown,      // evaluated fragments only; an untimed one counts as very slow
-    kExpected,   // guesses as they are
+    kKnown,      // counts evaluated fragments only; an untimed one counts as very slow
+    kExpected,   // guesses are right
     kHopeful,    // guesses are a bit too high
-    kDeepening,  // so are the times of fragments that few schedules were tried for
-    kBold,       // guesses are much too high
+    kDeepening,  // as kHopeful, and fragments with few schedules tried can become faster
+    kBold,       // as kDeepening, and guesses are much too high
   };
   struct Factors;
   static Factors factors_of(Trust trust);

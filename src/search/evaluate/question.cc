@@ -186,9 +186,10 @@ class Rewriting {
     program_.steps.insert(program_.steps.begin(), views.begin(), views.end());
   }
 
-  // The question's arguments, as expressions of the fragment's.
+  // Returns the question's arguments, as Python expressions of the fragment's arguments.
   const std::vector<std::string>& arguments() const { return arguments_; }
-  // The fragment's results, as calls of a method on the question's; empty if they are the same.
+  // Returns the method call that turns the question's result into the fragment's; empty if they are
+  // the same.
   const std::string& back() const { return back_; }
 
  private:

@@ -67,11 +67,10 @@ const PowerTable& SizeProposal::table(size_t size, int tilt) const {
   return PowerTable::of(sources_[size].low > 1 ? 2 : 1, tilt + (by_log() ? 8 : 0));
 }
 
-// For any weights of the bounds: the product of all bounds, each to its weight, is no less than
-// that of what they bound, and so, for every assignment, than the product of all size^tilt, where a
-// size's tilt is the sum of the weights of the bounds that it is in, times its degree there. The
-// weights make proposals likely to be taken: they minimise top times the sum over all proposals of
-// size^-tilt, in steps of an eighth.
+// Chooses a weight for each bound. A size's tilt is the sum, over bounds, of weight times the
+// size's degree in the bound. For any weights and every assignment, the product of all size^tilt is
+// at most top, the product of all bound^weight. The weights minimise top times the sum over all
+// proposals of size^-tilt, in steps of an eighth, so that proposals are likely to be taken.
 void SizeProposal::choose_weights() {
   const std::vector<SizeProblem::Free>& free = problem_->free();
   const size_t count = free.size();
@@ -161,7 +160,7 @@ void SizeProposal::choose_weights() {
   }
 }
 
-// Of what a bound is on, without one size.
+// Returns the product that a bound is on, without the size `but`.
 double SizeProposal::product(const Bound& bound, int but, const std::vector<int64_t>& slots) const {
   double product = 1;
   for (size_t i = 0; i < bound.degree.size(); ++i) {
@@ -171,7 +170,7 @@ double SizeProposal::product(const Bound& bound, int but, const std::vector<int6
   return product;
 }
 
-// The sizes that come last; their numbers of choices go into the weight.
+// Draws the sizes that come last, and multiplies `weight` by their numbers of choices.
 bool SizeProposal::draw_last(std::vector<int64_t>& slots, double& weight, Random& random) const {
   for (const Last& last : last_) {
     int64_t low = sources_[last.size].low, high = sources_[last.size].high;

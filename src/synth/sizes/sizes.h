@@ -1,12 +1,17 @@
 // The sizes of a skeleton's tensors as expressions of its free dimensions.
 //
-// A size is a constant, a variable, mul * floor((x + add) / div) + plus, a sum (cat), or
-// stride * x + offset + r with a remainder 0 <= r < stride of its own: what a window reads, written
-// in terms of what it gives, so that every output size has exactly as many inputs as it has. All
-// are monotone in the variables. Rules say which sizes are equal; a variable is then replaced by
-// what it equals, so that any assignment of the variables that are left, within `checks`, is one of
-// the skeleton, and each of the skeleton's is one of those (docs/synthesis.md). One skeleton, one
-// thread.
+// A size is one of these, all monotone in the variables:
+//
+//   a constant
+//   a variable
+//   mul * floor((x + add) / div) + plus
+//   a + b                    what a cat gives
+//   stride * x + offset + r  what a window reads to give x; r is a variable, 0 <= r < stride
+//
+// In the last form inputs and pairs (x, r) correspond one to one. Rules say which sizes are equal,
+// and then a variable is replaced by what it equals. The assignments of the variables that are
+// left, within `checks`, correspond one to one to those of the skeleton (docs/synthesis.md). For
+// one skeleton and one thread.
 #pragma once
 
 #include <cstddef>

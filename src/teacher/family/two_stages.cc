@@ -197,7 +197,7 @@ class TwoStages {
                                           {copy_.add(std::move(index)), count}, DType::kInt32));
   }
 
-  // The maximum of x, where tiles have found theirs; null where nobody asked.
+  // Returns the maximum of x that the tiles have found; null if no reduction asks for it.
   const Begun* maximum_of(int x) const {
     for (const auto& [top, begun] : begun_) {
       const Node& node = old_.nodes[top];
@@ -207,8 +207,8 @@ class TwoStages {
     return nullptr;
   }
 
-  // A maximum made finite, so that a tile of nothing but infinities has something to be relative
-  // to.
+  // Returns the maximum as a finite number, so that what is relative to it is no NaN in a tile of
+  // nothing but infinities.
   int finite(int maximum) {
     return copy_.add(
         GraphCopy::pointwise("top",

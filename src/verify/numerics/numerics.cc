@@ -11,15 +11,18 @@ namespace kw {
 namespace {
 
 constexpr double kRmsFactor = 4, kWorstFactor = 8;
-// Of what near ties change: a candidate may be unsure of more elements than are near by rounding.
+// Factor on the change by near ties: other elements may be near a tie for a candidate, and more of
+// them.
 constexpr double kNearFactor = 1.5;
-// Of one trial of few elements: two errors of one distribution rarely differ by so much.
+// Factor for one trial of few elements. Two errors of one distribution rarely differ by so much.
 constexpr double kGrossFactor = 256;
-// A correctly rounded result is off by at most half a unit in its last place: 0.29 of one RMS when
-// the error is uniform. The floors let a few roundings pass where the reference had the luck of
-// none (an exact copy, a single operation), and where results are computed in their own precision
-// also what usual formulas lose beside special functions: exp(x) - 1 for expm1, 2 sigmoid(2x) - 1
-// for tanh, exp(p log x) for pow. Half types are rounded once, from float32.
+// What a candidate's error may be although the reference's is smaller. A correctly rounded result
+// is off by at most half a unit in its last place. If the error is uniform, its RMS is 0.29 units.
+//
+// The floors let a few roundings pass when the reference has none by luck, as in an exact copy.
+// Half types are rounded once, from float32. Other results are computed in their own precision. For
+// these the floor also allows what usual formulas lose against special functions: exp(x) - 1 for
+// expm1, 2 sigmoid(2x) - 1 for tanh, exp(p log x) for pow.
 struct Floor {
   double rms, worst;  // units in the last place
 };
