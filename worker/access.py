@@ -2,9 +2,9 @@
 
 Each value carries the set of pointer arguments that it may be derived from, through arithmetic,
 casts, loops and branches, to a fixed point. Loads read what their pointer may be derived from,
-stores write it, atomics do both. Always too large, never too small: an access through a pointer of
-unknown origin, an operation that this file does not know and inline assembly that touches memory
-count as reads and writes of every pointer.
+stores write it, atomics do both. The sets may be too
+large, but never too small. Some things count as reads and writes of every pointer: an access through
+a pointer of unknown origin, an unknown operation, and inline assembly that touches memory.
 """
 
 import re

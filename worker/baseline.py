@@ -4,8 +4,8 @@ compile_server.py.
     {"task": "package", "out": PATH of the package, "source": model file, "folder": where it lies,
      "class": "Model", "state": names of each entry, "inputs": indices or [], "max_autotune": false}
 
-A package is a function of forward's inputs, state first, then the arguments' tensors (or of some of
-them, in an order that is asked for), so that the executor can feed it the very tensors it feeds the
+A package is a function of forward's inputs: the state first, then the arguments' tensors. A request may
+ask for some of them only, in an order of its choice. So the executor can feed it the same tensors as the
 other programs. Files with the package's stem belong to the request.
 """
 

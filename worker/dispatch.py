@@ -171,8 +171,8 @@ class Recorder(TorchDispatchMode):
     # -- dispatch -------------------------------------------------------------------------------
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        """An operator that fails here could work in use, and the other way round: where a program is
-        called as by its user, no error of an operator is one to go on from."""
+        """Runs an operator. One that fails here could work in use, and the other way round. So if the
+        program is called as its user would call it, an operator's error ends the recording."""
         try:
             return self._dispatch(func, args, kwargs or {})
         except Exception as error:

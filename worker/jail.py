@@ -1,9 +1,10 @@
 """The inner layers of a worker's sandbox, put on by each child before it touches its job.
 
 The zygote already runs inside the namespaces that the supervisor made. enter() adds what is per
-job: private folders for temporary files and shared memory, resource limits, no inherited descriptor
-but the job's socket, no core dumps, no ptrace, no capabilities and no way back to them. restrict()
-adds what depends on the kind of job: the files that it may touch, the system calls that it may make.
+job: private folders for temporary files and shared memory, and resource limits. It leaves no inherited
+descriptor but the job's socket, no core dumps, no ptrace, no capabilities and no way to get them back.
+restrict() adds what depends on the kind of job: the files that it may touch, the system calls that it
+may make.
 Every layer is tried and reported as {"name", "active", "detail"}; which layers a verdict demands is
 the supervisor's decision.
 
@@ -186,10 +187,10 @@ def _grants(folders, programs):
 
 
 def restrict(folders=(), programs=()):
-    """The last layers; returns what was found. From here on the job reads its interpreter, the
-    system's libraries and `folders`, writes nowhere but in TMPDIR, and starts nothing but
-    `programs` (files, or folders of them); system calls that none needs fail. After enter(), which
-    rules out new privileges."""
+    """Adds the last layers and returns which are active. From here on the job reads only its
+    interpreter, the system's libraries and `folders`. It writes nowhere but in TMPDIR, and starts
+    nothing but `programs` (files, or folders of them). System calls that no job needs fail. It is
+    called after enter(), which rules out new privileges."""
     if not restricted:
         names = [*(name for name, _ in landlock.LAYERS), "system calls"]
         return [{"name": name, "active": False, "detail": "switched off"} for name in names]

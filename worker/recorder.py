@@ -1,10 +1,11 @@
 """The `record` job: a file with a model in, the Task of docs/formats/task.md out.
 
-There is no data: tensors are fake, only their metadata exists, so nothing that is recorded can
-depend on values. The model is constructed outside inference mode and called three times, of which
-the second counts: what that finds left over from the first belongs to `derive` if it follows from the
-state alone, and is refused otherwise; the third must do the same again. A reference is called in
-inference mode, a candidate without it the first and the third time (docs/recording.md).
+There is no data: tensors are fake, and only their metadata exists. So nothing that is recorded can
+depend on values. The model is constructed outside inference mode and called three times.
+
+The second call counts. What it finds left over from the first belongs to `derive` if it follows from
+the state alone, and is refused otherwise. The third call must do the same again. A reference is called
+in inference mode, a candidate without it the first and the third time (docs/recording.md).
 """
 
 import collections

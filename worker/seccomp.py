@@ -1,14 +1,17 @@
 """seccomp: the system calls that a job may make; all others are answered with an error.
 
-The list is what jobs of each kind were seen to use, and what is harmless beside it, so that another
-torch, triton or glibc finds what it needs: files (which Landlock and the mounts guard), memory,
-threads, clocks, and sending over the socket that is there. It has no sockets, no mounts, no
-namespaces, no tracing, no keys, no bpf, no io_uring, and no processes of its own but where a job
-starts programs: the limit on processes does not bind root, and a bomb of them keeps the cores busy
-long after it was killed. A call that is not on it fails with EPERM;
-one from 424 on, that Linux 5.1 and later have, with ENOSYS as on the older kernels that every libc
-gets along with (glibc tries clone first as clone3, whose flags a filter cannot see). Nothing is
-killed: what fails says so in its own words.
+The list has the calls that jobs of each kind were seen to use. It also has similar harmless calls,
+which another torch, triton or glibc may need. These are calls for files (which Landlock and the mounts
+guard), memory, threads and clocks, and for sending over the socket that is there.
+
+There are no sockets, mounts, namespaces, tracing, keys, bpf or io_uring. A job may start processes only
+if it is to start programs. The limit on processes does not bind root, and a fork bomb keeps the cores
+busy long after it was killed.
+
+A call that is not on the list fails with EPERM. Calls from 424 on, which Linux 5.1 and later have, fail
+with ENOSYS, as they do on older kernels, which every libc supports. One of them is clone3: glibc tries
+it before clone, and a filter cannot see its flags. Nothing is killed: what fails says so in its own
+words.
 
 x86-64 only. The calls of its two other interfaces, i386 and x32, are refused like unknown ones.
 """

@@ -2,9 +2,9 @@
 
 Works on text alone, in a process that never ran the file. A slice is a Python module whose
 statements are imports, constants made of literals, and `@triton.jit` functions without default
-values other than literals. Names in bodies resolve to Triton's language, to libdevice, to functions
-of the slice or to a few builtins, and attributes to public names, so compiling a slice runs no
-Python of its author's. The bindings come from the recorder and are as little trusted as the file:
+values other than literals. Names in bodies resolve to Triton's language, libdevice, functions of the
+slice or a few builtins. Attributes resolve to public names. So compiling a slice runs no Python of its
+author's. The bindings come from the recorder and are as little trusted as the file:
 everything in them is checked.
 
 Slicing is idempotent: a file that holds a slice's functions as they are gives the slice again.

@@ -2,7 +2,7 @@
 
 TTIR is what Triton makes of a kernel's source before it looks at a GPU: typed tensor operations in
 SSA form with structured control flow. access.py asks it what a kernel reads and writes, machine.py
-runs it. The text is Triton's own, of a slice that has been checked: the reader need not be a
+runs it. The text is Triton's own, of a slice that has been checked. So the reader need not be a
 validator, but an operation that it cannot take apart is an error, never a guess.
 """
 

@@ -4,10 +4,10 @@ Nothing is timed while recording, so the request chooses. A **tuning** is one au
 one key: Triton chooses a configuration for each. They are numbered in the order in which they first
 have several configurations to choose from, after the kernel's own pruning.
 
-What is recorded around a launch is what Triton itself does around the launch that counts: the
-tuner's pre_hook (reset_to_zero or the user's own, told `reset_only`) once for each key, before the
-first such launch, and the configuration's pre_hook always. restore_value and post_hook belong to
-the timing runs, of which a recording has none.
+What is recorded around a launch is what Triton does around a launch in the chosen configuration. The
+tuner's pre_hook (reset_to_zero or the user's, with `reset_only`) runs once for each key, before the
+first such launch. The configuration's pre_hook always runs. restore_value and post_hook belong to the
+timing runs, of which a recording has none.
 """
 
 from triton.runtime.autotuner import Config

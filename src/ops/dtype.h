@@ -26,8 +26,9 @@ bool is_floating(DType dtype);
 bool is_integral(DType dtype);               // bool excluded
 std::string_view triton_dtype(DType dtype);  // "fp32", "i1" for bool
 double dtype_eps(DType dtype);               // unit in the last place of 1; 0 for integers
-// What is less may be zero on a device that flushes it: the least normal number of the type that
-// kernels compute in. 0 for float16, which they compute in float32, and for integers.
+// Returns the least normal number of the type that kernels compute in. A device that flushes
+// subnormals takes smaller numbers for zero. 0 for float16, which kernels compute in float32, and
+// for integers.
 double flushed_below(DType dtype);
 DType promote(DType a, DType b);  // torch.promote_types for tensors of equal rank class
 

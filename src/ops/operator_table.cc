@@ -1,7 +1,10 @@
-// The rows. Their columns are those of OperatorRow, in its order: name, schema, class, how it is
-// recorded, error budget, flops an element, Triton expression; then, if there is more to say,
-// whether integers stay integers, the steps that a fused operator replaces, the arguments that are
-// probabilities, and the argument that must be sorted.
+// The rows. Their columns are the members of OperatorRow (operator.h), in this order:
+//
+//   name, schema
+//   class, how it is recorded, error budget, flops for each element
+//   Triton expression
+//   if needed: integers give integers, steps that a fused operator replaces, arguments that are
+//              probabilities, argument that must be sorted
 //
 // A row with Recording::kDecompose tells the recorder to take the operator apart. Names outside the
 // table are taken apart too, or refused if PyTorch cannot do that.

@@ -27,7 +27,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kExitPatience{5000};
 // A server that had accepted requests is started again this many times in a row, each time after a
-// longer pause, as other users of a device may take its memory for a while. A server that ran for
+// longer pause. Other users of a device may take its memory for a while. A server that ran for
 // longer than kSteady resets the count.
 constexpr int kRestarts = 3;
 constexpr milliseconds kPause{1000}, kSteady{60000};

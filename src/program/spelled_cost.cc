@@ -122,8 +122,9 @@ Cost beside_products(const Program& program, const AtenCall& call, const Operato
   return cost_of_steps(row.steps, result);
 }
 
-// What the steps of a fused operator run over: as a rule its largest tensor, of distances the
-// difference of each two points in each coordinate, of bags all rows that they take.
+// Returns what the steps of a fused operator run over. Usually this is its largest tensor. For
+// distances it is the differences of all pairs of points in each coordinate. For bags it is all
+// rows that they take.
 Pass pass_of_steps(const Program& program, const AtenCall& call, const Value& largest) {
   const Pass pass = pass_over(largest);
   if (is_given(call, "x1")) {

@@ -25,8 +25,8 @@ struct ExecutorConfig {
   int gpu = -1;  // index among the GPUs that this process may see; -1: the first
   std::chrono::milliseconds start_deadline{60000};
   std::string limit_flag;  // the user's flag that limits a request's time, for messages
-  // The cpu backend's interpreter is a copy of this one (of the same Python and sandbox), which
-  // outlives the process; null: it imports torch and triton itself.
+  // The cpu backend's interpreter is a copy of this zygote, which has the same Python and sandbox
+  // and outlives the process. If null, the interpreter imports torch and triton itself.
   SharedZygote* workers = nullptr;
 };
 

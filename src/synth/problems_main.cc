@@ -1,6 +1,6 @@
-// Draws programs as `kernelwright synth` does and prints, a JSON object a line, what their sizes
-// had to satisfy and how long drawing took: for bench/synth_cpsat.py, and for whoever checks the
-// sampler from outside.
+// Draws programs as `kernelwright synth` does. For each it prints, as one line of JSON, what the
+// sizes had to satisfy and how long drawing took. bench/synth_cpsat.py and other checks of the
+// sampler from outside read it.
 //
 //   synth_problems --level 5 --count 100 [--seed 1] [--window LOW:HIGH]
 //

@@ -50,8 +50,9 @@ Coverage coverage(const Task& reference, const Task& candidate,
     if (is_computing(step)) out.aten_left.push_back(std::get<AtenCall>(step).op);
   }
   if (out.launches_alive == 0) return out;
-  // Priced as recorded alone, one fused operator would do many steps of the reference for the price
-  // of one; spelled out alone, few cheap steps would do what one operator of the reference does.
+  // Both prices count, and the smaller share is taken. By the price of recorded steps alone, a
+  // fused operator would do many steps of the reference for the price of one. By the price of
+  // unfused steps alone, few cheap steps would do what one operator of the reference does.
   const bool products = !has_products(reference.forward);
   out.flops_share = out.bytes_share = 1;
   for (const StepPrice& price :

@@ -42,7 +42,7 @@ class TrialJudge {
   std::string add(const TrialRequest& request, TrialReport report);
   // Returns whether only the size of errors is against the candidate, and by so little that the
   // reference's luck may explain it. Then the trials are run once more by a new TrialJudge, with
-  // TrialRequest::neighbours: the reference's error is then at least its error on neighbouring
+  // TrialRequest::neighbours. With it the reference's error is at least its error on neighbouring
   // inputs, which are about a unit in the last place off.
   bool in_doubt() const { return in_doubt_; }
   // Returns whether the last trial said nothing.

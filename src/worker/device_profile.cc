@@ -10,13 +10,16 @@
 
 #include "formats/base/error.h"
 
-// Sources. Counts and sizes: what the driver reports for the device (H200) and the "Technical
+// Sources.
+//
+// Counts and sizes are what the driver reports for the H200. The others are from the "Technical
 // Specifications per Compute Capability" of NVIDIA's CUDA programming guide: 227 KiB of shared
-// memory a block on 9.0, 163 KiB on 8.0, 65536 registers an SM. Rates "measured" are this project's
-// on one H200: a large copy; bf16 matmul. Other rates are NVIDIA's data sheets (H200, H100 SXM5,
-// A100 SXM4 80 GB), dense, i.e. half of the figures given with sparsity; where the H200's measured
-// rate stands below its data sheet, the same fraction is taken of the others' data sheets.
-// Launch gaps are estimates.
+// memory a block on 9.0, 163 KiB on 8.0, 65536 registers an SM.
+//
+// "Measured" rates are this project's on one H200: a large copy, and a bf16 matmul. Other rates are
+// from NVIDIA's data sheets (H200, H100 SXM5, A100 SXM4 80 GB). They are dense, which is half of
+// the figures given with sparsity. If the H200's measured rate is below its data sheet, the other
+// devices get the same fraction of theirs. Launch gaps are estimates.
 
 namespace kw {
 namespace {

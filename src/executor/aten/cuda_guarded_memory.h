@@ -13,8 +13,8 @@ struct ByteRange {
   int64_t count;
 };
 
-// Sets `broken`, one bool on the device, if a byte at an even address is not the lower one of
-// `pattern`, or a byte at an odd address is not the upper one. Runs in stream order. Returns false
+// Sets `broken`, one bool on the device, if a byte of the ranges differs from `pattern`. Its lower
+// byte belongs at even addresses, its upper byte at odd ones. Runs in stream order. Returns false
 // if the kernel cannot be compiled.
 bool note_overwritten_on_cuda(const std::vector<ByteRange>& ranges, int16_t pattern,
                               const at::Tensor& broken);

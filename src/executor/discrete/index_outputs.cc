@@ -67,11 +67,11 @@ std::optional<DiscreteOutput> find_index_output(const Program& program, size_t p
   return DiscreteOutput{position, self->value(), dimension(*call, *row), {}, {}, any_of_equal};
 }
 
-// Returns how far off elements of magnitudes `sizes` may be: the row's worst error, or its worst
-// relative error if that is less, because a large element in the row makes small ones no less
-// exact. The result is at least a few units in the last place, and at least what may be flushed to
-// zero. `tolerance` has four numbers a row, in this order: worst error, worst relative error,
-// units in the last place, what may be flushed.
+// Returns how far off elements of magnitudes `sizes` may be. This is the row's worst error, or its
+// worst relative error if that allows less: a large element in the row does not make small ones
+// less exact. The result is at least a few units in the last place, and at least what may be
+// flushed to zero. `tolerance` has four numbers a row, in this order: worst error, worst relative
+// error, units in the last place, what may be flushed.
 at::Tensor allowed(const at::Tensor& tolerance, const at::Tensor& sizes) {
   const auto of_row = [&](int64_t i) { return tolerance.narrow(-1, i, 1); };
   const at::Tensor errors =

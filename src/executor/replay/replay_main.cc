@@ -9,10 +9,11 @@
 //   {"task": Task, "source": text}
 //     -> {"python": the task as exported source, "hash": its canonical hash}
 //
-// `inputs` holds the bytes of each storage that the Program's inputs look at, in the order of their
-// numbers; `outputs` receives the elements of each output, then of each input that was overwritten,
-// in row-major order. Values in the reply are as PyTorch laid them out, whatever was recorded.
-// Programs with launches are refused. The files and lines come from the caller, who is trusted.
+// `inputs` holds the bytes of each storage that the Program's inputs are views of, in the order of
+// storage numbers. `outputs` receives the elements of each output in row-major order, and then
+// those of each input that was overwritten. Values in the reply have PyTorch's layout, which may
+// differ from the recorded one. Programs with launches are refused. The files and lines come from
+// the caller, who is trusted.
 #include <algorithm>
 #include <fstream>
 #include <iostream>

@@ -1,12 +1,12 @@
-// Makes the tokenizer.json of a byte-level BPE from a corpus, for Tokenizer and for Hugging Face's
-// tokenizers alike (Sennrich, Haddow and Birch, arXiv:1508.07909): all 256 bytes are tokens, then
-// the most frequent pair of neighbours becomes one, again and again. Meant for Python and Triton
-// source.
+// Makes the tokenizer.json of a byte-level BPE (Sennrich, Haddow and Birch, arXiv:1508.07909) from
+// a corpus of Python and Triton source. Tokenizer and Hugging Face's tokenizers read it. All 256
+// bytes are tokens at first. Then, again and again, the most frequent pair of neighbours becomes a
+// token.
 //
-// Digits are never joined with anything: a number is read digit by digit, but for listed ones (64,
-// 1024, float32) that are one token wherever they stand by themselves. Merges would not do that:
-// those of 1024 would join digits of 11024 too. So the file splits the text at listed ones first,
-// and has them as whole pieces ("ignore_merges").
+// Digits are never joined with anything, so a number is read digit by digit. Listed numbers and
+// words with digits (64, 1024, float32) are one token if they are not a part of a longer one.
+// Merges would not do that: those of 1024 would join digits of 11024 too. So the file splits the
+// text at the listed ones first, and has them as whole pieces ("ignore_merges").
 //
 // The result is the same on any machine, and does not depend on the order of the texts. One thread.
 #pragma once

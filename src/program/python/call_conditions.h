@@ -8,8 +8,9 @@
 
 namespace kw {
 
-// For each leaf {"in": k} of an argument tree the Python expression that reaches it, from `path`;
-// `checks` collects what literals and containers must be, each after those of what it stands in.
+// Sets leaves[k], for each leaf {"in": k} of an argument tree, to the Python expression that
+// reaches it from `path`. Appends to `checks` what literals and containers must be. The checks of a
+// container come before those of its items.
 void argument_leaves(const Json& tree, const std::string& path, std::vector<std::string>& leaves,
                      std::vector<std::string>& checks);
 

@@ -13,9 +13,10 @@ namespace kw {
 // call). Dataflow over step_reads / step_writes and storages; index by step.
 std::vector<bool> live_steps(const Program& program, const std::vector<Kernel>& kernels);
 
-// What values come from, by storages: the steps that make or write one that counts, all storages
-// that these use, and how many bytes they read and make. Random steps count as others do: without
-// those that stand aside, the generator gives the rest other numbers.
+// What values come from. A storage counts if the values are in it, or if a step that counts uses
+// it. A step counts if it makes or writes a storage that counts. `bytes` is what these steps read
+// and make. All random steps count: without one of them, the generator gives the others other
+// numbers.
 struct Lineage {
   std::vector<bool> steps, storages;  // by step; by storage number
   double bytes = 0;
@@ -51,9 +52,9 @@ Fragment cut_whole(const Task& task);
 // state. Prompts have its text, and models are told apart by its hashes. InputError as above.
 Task asked_program(const Task& recorded);
 
-// For each step, the earlier steps that must stay before it: those that make what it uses, and
-// those that read or write a storage that it writes (or write one it reads). Random steps keep
-// their order among themselves.
+// Returns, for each step, the earlier steps that must stay before it. These are the steps that make
+// what it uses, those that read or write a storage that it writes, and those that write a storage
+// that it reads. Random steps keep their order among themselves.
 std::vector<std::vector<int>> step_dependencies(const Program& program,
                                                 const std::vector<Kernel>& kernels);
 
@@ -68,17 +69,18 @@ ValueId add_value(Program& program, Value value);
 // follows the inputs that are derived already.
 ValueId add_derived(Task& task, ValueId derive_value);
 
-// Replaces the steps of each fragment by its replacement's forward steps (a Task recorded with the
-// fragment's values as arguments, so forward inputs = in_values in order, no state). Fragments must
-// be disjoint. Steps are ordered topologically; InputError when two fragments depend on each other.
+// Replaces the steps of each fragment by its replacement's forward steps. A replacement is a Task
+// without state that was recorded with the fragment's values as arguments, so its forward inputs
+// are `in_values` in order. Fragments must be disjoint. Steps are ordered topologically. Throws
+// InputError if two fragments depend on each other.
 struct Replacement {
   Fragment fragment;
   Task task;
 };
 Task splice(const Task& task, const std::vector<Replacement>& replacements);
-// Why `replacement` cannot stand for the fragment's steps: another number of values, or a result of
-// another dtype, shape, strides or offset than the steps around it were recorded with. Empty when
-// it can.
+// Returns why `replacement` cannot replace the fragment's steps, or an empty text. It may have
+// another number of values, or a result whose dtype, shape, strides or offset are not those that
+// the other steps were recorded with.
 std::string replacement_fault(const Fragment& fragment, const Task& replacement);
 
 }  // namespace kw

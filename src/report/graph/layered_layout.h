@@ -1,9 +1,9 @@
 // Layered drawing of a directed acyclic graph, top to bottom (Sugiyama, Tagawa and Toda, 1981).
 //
-// Nodes get layers by longest path; edges that skip layers run through points of their own in
-// between; the order within layers is found by sweeps that reduce crossings; horizontal positions
-// are the least-squares ones that keep that order. Edges move sideways only between layers, so that
-// none passes through a box. A pure function: equal arguments give equal drawings. Units: pixels.
+// Nodes get layers by longest path. An edge that skips layers gets a bend in each of them. Sweeps
+// that reduce crossings find the order within layers, and horizontal positions are the
+// least-squares ones that keep that order. Edges move sideways only between layers, so that none
+// passes through a box. A pure function: equal arguments give equal drawings. Units: pixels.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
-// Evaluates fragments: asks the policy for proposals, builds them in parallel, judges them on the
-// values that flow through the program there, and times them against the PyTorch steps that they
-// would replace.
+// Evaluates fragments. It asks the policy for proposals, builds them in parallel, and judges them
+// on the values that flow through the program there. Then it times them against the PyTorch steps
+// that they would replace.
 #pragma once
 
 #include <map>

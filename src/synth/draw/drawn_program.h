@@ -29,8 +29,8 @@ struct SynthOptions {
   DimsLimits limits;
   std::vector<const SynthOperator*> operators = pointers(csp_dag_operators());
   std::optional<Split> split;  // only programs of this split, from level 2 on
-  // Words are not drawn: they go through all operators (level 1) or all ordered pairs (level 2),
-  // which are shuffled again for each cycle.
+  // Words are not drawn. They cycle through all operators (level 1) or all ordered pairs (level 2),
+  // in a new random order each cycle.
   bool cover = false;
 };
 
@@ -39,8 +39,8 @@ struct SynthCounts {
   int64_t words = 0, words_without_ranks = 0;
   int64_t skeletons = 0, contradictions = 0, empty = 0;
   int64_t of_other_splits = 0;  // programs
-  // Given up without a proof that there are no sizes: sizes that must agree and could not be
-  // solved, draws whose tries were used up, and words none of whose skeletons had sizes. All other
+  // Given up without a proof that there are no sizes. These are equations between sizes that could
+  // not be solved, draws without tries left, and words none of whose skeletons had sizes. All other
   // rejections are exact.
   int64_t unsolved = 0, timed_out = 0, words_given_up = 0;
   int64_t tries = 0;

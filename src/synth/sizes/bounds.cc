@@ -139,8 +139,9 @@ struct Power {
   double least = 1, most = 0;  // of the monomial, in the box and below all bounds
 };
 
-// The most FLOPs that these can have together in so much memory beside the least of all, where all
-// but the least of one is left out (-1: of none): most FLOPs for each element first.
+// Returns the most FLOPs that these can have together. All have at least their least, and share the
+// memory `left` for more, those with the most FLOPs for each element first. `without` gets no more
+// than its least (-1: no such power).
 double most_flops(const std::vector<Power>& by_yield, double left, int without) {
   double flops = 0;
   for (size_t i = 0; i < by_yield.size(); ++i) {

@@ -59,9 +59,9 @@ double DimsSpace::reach(const Part& part, size_t size) const {
   return portable_log2(static_cast<double>(high) / static_cast<double>(low)) * degrees;
 }
 
-// The part that most is proposed from, in two, by the size that goes furthest in it: each then has
-// bounds of its own, and what cannot reach the window is left out. A part that cannot be divided
-// is given the window's lower end once, and stays.
+// Divides the part with the most proposals in two, by the size with the largest range in it. Each
+// half then gets separate bounds, and a half that cannot reach the window is left out. A part that
+// cannot be divided is given the window's lower end once, and stays.
 void DimsSpace::divide() {
   const auto less = [](const Part& a, const Part& b) {
     return (a.whole ? 0 : a.mass) < (b.whole ? 0 : b.mass);

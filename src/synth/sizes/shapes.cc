@@ -46,9 +46,10 @@ void Shaper::take_as(const Operand& operand, const Shape& wanted, Role role) {
   for (size_t d = 0; d < wanted.size(); ++d) sizes().equal(shape[d], wanted[d]);
 }
 
-// Aligned at the last dim. A new operand has what its mask says: a one, or what the other has
-// there, or, where that has no dim or is known to be one, a size of its own. Two results must agree
-// where neither is known to be one.
+// Broadcasts two operands, aligned at the last dim. The mask of a new operand says of each dim
+// whether it is one. If it is not, the dim is as large as the other operand's. It is a separate
+// variable if the other has no such dim, or has a one there. Two results must agree in dims where
+// neither is known to be one.
 Shape Shaper::broadcast() {
   const Operands& operands = step_->operands;
   const bool both_new = operands[0].step < 0 && operands[1].step < 0;

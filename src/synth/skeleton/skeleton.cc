@@ -164,10 +164,11 @@ size_t SkeletonSpace::index(const Histogram& results) {
   return at;
 }
 
-// States in order, each with the places of the five that one more result leads to: in sums of first
-// parts, one more of rank r raises those from r on by one. Along the sums of the first part and of
-// the first two the numbers of results of rank 1, 2 and 3 change, by one each, so that ways are
-// polynomials in them. States that no choices lead to keep their zeros.
+// Counts the ways of one step for all states. A state is given by the sums s1 to s4 of its numbers
+// of results, sk being those of rank 1 to k. One more result of rank r raises the sums from r on by
+// one, so each state leads to five others. Along s1 and s2 the numbers of results of rank 1, 2 and
+// 3 change by one each, so that ways are polynomials in s1 and s2. States that no choices lead to
+// keep their zeros.
 void SkeletonSpace::count_step(int step, int readable, const Histogram& least,
                                const Histogram& most) {
   const std::vector<Term>& terms = feeding(*word_[step]).terms;

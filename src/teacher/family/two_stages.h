@@ -16,7 +16,9 @@ namespace kw::teacher {
 // if what a tile finds depends on the whole row in a way that cannot be put right afterwards. Rows
 // that one tile holds make one part each. A pure function.
 //
-//   sums, products, extrema   joined by themselves
+// How each kind of reduction is joined:
+//
+//   sums, products, extrema   by the same reduction
 //   first positions           of the tiles that hold the extremum, the first
 //   sum of exp(x - s)         of a tile relative to its own maximum s_t; the join weighs by
 //                             exp(s_t - s) (Milakov and Gimelshein, arXiv:1805.02867)

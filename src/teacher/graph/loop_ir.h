@@ -109,9 +109,9 @@ struct Node {
   std::vector<ConvDim> conv;  // kConvolution
 };
 
-// A tensor that kernels write: a result of the fragment, the new contents of an argument that the
-// fragment overwrites, or scratch memory that a later kernel reads as one of its inputs. A later
-// kernel may read a result as well.
+// A tensor that kernels write. It is a result of the fragment, the new contents of an argument that
+// the fragment overwrites, or scratch memory. A later kernel reads scratch memory as one of its
+// inputs, and may read a result too.
 struct Output {
   int node = -1;
   ValueId value = -1;         // of Graph::program
