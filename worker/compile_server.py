@@ -1,4 +1,4 @@
-"""torch.compile, for whoever may run what is compiled with the GPU.
+"""torch.compile, for callers that may run what is compiled with the GPU.
 
     python compile_server.py --device cuda|cpu --socket FD --parallel N
 
@@ -68,7 +68,7 @@ def import_everything():
     for name in (*_WANTED_LATER, *_submodules(serialized)):
         try:
             importlib.import_module(name)
-        except Exception:  # whoever needs it says so
+        except Exception:  # the code that needs it says so
             pass
 
 

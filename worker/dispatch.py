@@ -100,7 +100,7 @@ class Recorder(TorchDispatchMode):
         return self.tapes[-1]
 
     def refuse(self, code, message):
-        """Raises. The first refusal stands, whatever the code under recording does with it."""
+        """Raises Refused. The first refusal counts, even if the code under recording catches it."""
         if code in self.without:
             return None
         if self.refusal is None:

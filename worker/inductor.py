@@ -5,13 +5,13 @@ once, and what Inductor wrote for it becomes a module (inductor_source.py).
      "calls": what it calls: ["torch.relu", ".view"],
      "inputs": [{"dtype": "float32", "shape": [2, 3], "strides": [3, 1], "offset": 0}, ...]}
 
-PATH gets {"plan", "source", "fault"} in JSON; the fault says in one line why there is no candidate in what
-Inductor wrote, else it is empty.
+PATH gets {"plan", "source", "fault"} in JSON. The fault says in one line why there is no candidate in what
+Inductor wrote. It is empty if there is one.
 
 A task's text (task_text() in src/policy/chat/prompt.h) is written from a recorded program. A recording is hostile,
-so its text is run only where it is one function that calls the program's operators, and nothing else. On a CPU,
-Inductor writes the same kind of text, but nothing is launched: each kernel stands in the first configuration
-that would be tried.
+so its text is run only if it is one function that calls the program's operators, and nothing else. On a CPU,
+Inductor writes the same kind of text, but nothing is launched. So each kernel has the first configuration that
+would be tried.
 """
 
 import ast
@@ -95,7 +95,7 @@ class _Check(ast.NodeVisitor):
             raise NotUnderstood("a task's text has torch for a value")
 
     def visit_Attribute(self, node):
-        """A type, a layout or a memory format: what else stands behind a point is called."""
+        """Takes a dtype, a layout or a memory format. Other attributes are only called."""
         import torch
         owner, _, member = ast.unparse(node).rpartition(".")
         if owner != "torch" or not isinstance(getattr(torch, member, None),

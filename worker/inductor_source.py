@@ -151,7 +151,7 @@ class _Renamed(ast.NodeTransformer):
 
 
 def _drop_unused(function):
-    """Assignments to names that nobody reads; nothing that is assigned so has an effect of its own."""
+    """Drops assignments to names that are never read. What is assigned to them has no effect."""
     while True:
         read = {node.id for node in ast.walk(function)
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
@@ -290,7 +290,7 @@ class _Wrapper:
             raise NotUnderstood(f"`{ast.unparse(call.func)}` is not what was launched there")
         if launch.kernel not in self._kernels:
             raise NotUnderstood(f"kernel {launch.kernel} has no text")
-        # Parameters in order, but for those that the configuration has; a grid may stand behind them.
+        # Parameters in order, without those of the configuration; a grid may follow them.
         every = self._kernels[launch.kernel].functions[-1].args.args
         constants = [each.arg for each in every if each.annotation is not None]
         missing = [name for name in constants if name not in launch.constants]

@@ -1,9 +1,9 @@
 """Landlock: a process gives up all files but those named to it, TCP, and signals to others.
 
-The kernel checks every path that is opened from then on against rules that hang on inodes, whatever
-the mounts and permissions say; descriptors that are open already stay as they are. What a kernel
-knows of it is told by its ABI number: files by 2, TCP by 4, signals and abstract sockets by 6. Of
-no use is 1: it refuses every rename from one folder to another, and Triton's cache lives by them.
+From then on the kernel checks every path that is opened against rules for inodes, in addition to mounts
+and permissions. Descriptors that are open already stay as they are. The ABI number says what a kernel
+supports: files from 2 on, TCP from 4, signals and abstract sockets from 6. ABI 1 is of no use, because
+it refuses every rename from one folder to another, and Triton's cache needs them.
 
 Constants are of linux/landlock.h; the system's header may be older than its kernel.
 """

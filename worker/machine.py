@@ -377,8 +377,8 @@ class Machine:
         return [np.broadcast_to(v, (inner.count,)).reshape(shape) for v in results]
 
     def scan(self, op, env):
-        """Each element takes in what stands 1, 2, 4, ... before it: as deep a tree as a GPU's, so
-        as exact a sum."""
+        """Combines each element with the one 1, 2, 4, ... before it. The tree is as deep as a GPU's, so
+        that sums are as exact."""
         axis = int(op.attribute(r"axis = (\d+)")) + 1
         backwards = op.attribute(r"reverse = (\w+)") == "true"
         values = list(np.broadcast_arrays(*(env[name] for name in op.operands)))

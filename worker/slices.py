@@ -31,8 +31,8 @@ def parameter_names(kernel):
 
 
 def parameter_paths(kernel):
-    """For each of `params`, its place among the function's parameters: (2,), or (2, 0) in a
-    tuple. None for the shape and strides of a host tensor descriptor, which stand behind it."""
+    """Returns, for each of `params`, its place among the function's parameters: (2,), or (2, 0) in a
+    tuple. It is None for the shape and strides of a host tensor descriptor, which follow it."""
     order = {name: index for index, name in enumerate(parameter_names(kernel))}
     described = {p["name"] for p in kernel["params"] if p["type"].startswith("tensordesc<")}
     all_paths = []

@@ -21,7 +21,7 @@ from torch.utils._device import _device_constructors
 
 try:  # before any file can import it: its ways in are closed below
     import torch.utils.cpp_extension
-except ImportError:  # it needs setuptools; without them nobody can import it
+except ImportError:  # it needs setuptools; without them no file can import it
     pass
 
 _LIBRARIES = tuple(os.path.join(os.path.dirname(module.__file__), "")

@@ -49,7 +49,7 @@ class Value:
 
 
 class Call:
-    """An operator call. Values stand in `args` as Value objects, lists nested as in the call."""
+    """An operator call. Values are in `args` as Value objects, with lists nested as in the call."""
 
     def __init__(self, op, args, results, mutated):
         self.op, self.args, self.results, self.mutated = op, args, results, mutated

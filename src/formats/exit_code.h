@@ -13,7 +13,7 @@ struct Failure {
   ExitCode code;
   std::string message;
 };
-// Returns what an exception that nobody caught means for the user.
+// Returns what an uncaught exception means for the user.
 Failure failure_of(const std::exception& error);
 
 // Opens /dev/null in the place of closed standard streams, so that no file that is opened later

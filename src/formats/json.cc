@@ -32,7 +32,7 @@ void check_depth(std::string_view text, std::string_view what) {
   }
 }
 
-// A key as it stands in a message, whole characters of UTF-8.
+// Returns a key as messages show it, cut between characters of UTF-8.
 std::string shortened(const std::string& key) {
   constexpr size_t kLongest = 60;
   if (key.size() <= kLongest) return key;

@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 // Parses `text`; InputError names `what` and the byte where it went wrong.
 Json parse_json(std::string_view text, std::string_view what);
 
-// Whether `text` can stand in a JSON document as it is.
+// Returns whether `text` is UTF-8, as text in a JSON document must be.
 bool is_utf8(std::string_view text);
 
 class JsonReader {

@@ -13,12 +13,12 @@ struct ModelConstant {
   int64_t value = 0;
 };
 
-// In the order of the file; of a name that stands there twice, the last value. Values that 64 bits
-// do not hold are none.
+// Returns the constants in the order of the file. A name that is defined twice has its last value.
+// Values that do not fit 64 bits are left out.
 std::vector<ModelConstant> model_constants(const std::string& text);
 
-// The text with `NAME = value` for each line that has the constant; line numbers stay. False where
-// there is none.
+// Writes `NAME = value` in each line that defines the constant; line numbers stay. Returns false if
+// no line does.
 bool set_model_constant(std::string& text, const ModelConstant& constant);
 
 }  // namespace kw

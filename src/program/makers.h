@@ -5,19 +5,20 @@
 
 namespace kw {
 
-// The operator that makes `id`; null of an input, and of what a launch makes.
+// Returns the operator that makes `id`; null for an input, and for what a launch makes.
 const AtenCall* maker_of(const Program& program, ValueId id);
 
-// The values that `call` is given, those in lists too.
+// Returns the values that `call` is given, including those in lists.
 std::vector<ValueId> operands_of(const AtenCall& call);
 
-// Whether arithmetic stands behind a value: it is no input, nor a view or copy of one.
+// Returns whether a value is computed by arithmetic. An input, or a view or copy of one, is not.
 bool is_computed(const Program& program, ValueId id);
 
-// Whether random numbers stand behind a value.
+// Returns whether a value is made from random numbers.
 bool is_drawn(const Program& program, ValueId id);
 
-// What has the same elements in the same order: a view between two contiguous tensors.
+// Returns the value that `id` is a view of, with the same elements in the same order: both are
+// contiguous. Without such a view it is `id`.
 ValueId behind_views(const Program& program, ValueId id);
 
 // Whether an operator in place, or any launch, may change `id` after it was made.

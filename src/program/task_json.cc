@@ -200,7 +200,8 @@ Json arg_to_json(const Arg& arg) {
 
 namespace {
 
-// One of those that there are: such a name stands in Python source as it is (step_writer.cc).
+// Reads a name, which must be a known one, because it is written into Python source unchanged
+// (step_writer.cc).
 std::string known_name(const JsonReader& in, std::initializer_list<std::string_view> known) {
   const std::string& name = in.string();
   if (std::find(known.begin(), known.end(), name) == known.end()) in.fail("unknown name");

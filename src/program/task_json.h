@@ -38,7 +38,7 @@ void write_bundle(const Task& task, const std::filesystem::path& folder);
 // Reads one and checks every hash and the structure (check_task). Throws InputError on any fault.
 Task read_bundle(const std::filesystem::path& folder);
 
-// Whether `text` can stand in Python as a name (in ASCII).
+// Returns whether `text` is a name in Python, of ASCII characters alone.
 bool is_identifier(std::string_view text);
 
 // Structural soundness: numbering, definition before use, storages, kernel indices, argument

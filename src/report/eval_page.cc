@@ -203,7 +203,7 @@ void Page::write_top() {
   std::string flags;
   const Json given = run_.asked.value("flags", Json::object());
   for (const auto& [flag, values] : given.items()) {
-    if (flag.starts_with("-")) flags += " " + flag;  // else it is what stands without one
+    if (flag.starts_with("-")) flags += " " + flag;  // else it is a positional argument
     if (!values.is_array()) continue;
     for (const Json& value : values) {
       flags += " " + (value.is_string() ? value.get<std::string>() : value.dump());

@@ -254,7 +254,7 @@ void write_timing(Markup& out, const ReportContext& c, const StageResult& stage)
   write_speedup(out, c.result.verdict.speedup_compile, "Speedup over torch.compile");
 }
 
-// Stands in for write_timing when the result was not timed as a whole.
+// Replaces write_timing if the result was not timed as a whole.
 void write_estimate(Markup& out, const ReportContext& c) {
   out.leaf("h3", "Time", {{"id", "time"}});
   {

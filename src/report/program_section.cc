@@ -10,7 +10,7 @@
 namespace kw {
 namespace {
 
-constexpr size_t kMostDrawn = 600;  // a larger graph helps nobody
+constexpr size_t kMostDrawn = 600;  // a larger graph is of no use to a reader
 constexpr size_t kMostBars = 60;
 
 std::vector<GraphGroup> frames(const ReportContext& c) {

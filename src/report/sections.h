@@ -1,4 +1,4 @@
-// The parts of the report page, in the order they stand, and what they share.
+// The parts of the report page, in their order on the page, and what they share.
 #pragma once
 
 #include <string>
@@ -42,8 +42,8 @@ void write_attempts(Markup& out, const ReportContext& context);   // rejected, a
 void write_sources(Markup& out, const ReportContext& context);    // optimized.py, the user's file
 void write_environment(Markup& out, const ReportContext& context);
 
-// The page's <head>: `title` and the style sheet, with `more_style` of ours after it. Nothing runs
-// on the page but the text of `script`, a constant of ours that stands in it as <script>.
+// Writes the page's <head>: `title`, the style sheet and `more_style` after it. Nothing runs on the
+// page but `script`, which is a constant of the program and becomes its <script>.
 void write_head(Markup& out, const std::string& title, std::string_view more_style = "",
                 std::string_view script = "");
 // One figure with what it means under it.
@@ -59,7 +59,7 @@ class Card {
  private:
   Markup::Scope scope_;
 };
-// "measured", or "modelled, not measured": stands wherever a time does.
+// Writes "measured", or "modelled, not measured", which accompanies every time.
 void write_origin(Markup& out, bool measured);
 // A cell with bars below one another; lengths from 0 to 1.
 struct Bar {

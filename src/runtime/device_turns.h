@@ -23,7 +23,7 @@ class DeviceTurns {
   explicit DeviceTurns(std::chrono::milliseconds patience = std::chrono::seconds(4))
       : patience_(patience) {}
 
-  // The caller's turn lasts until this is destroyed. One made without an end is nobody's turn.
+  // The caller's turn lasts until this is destroyed. One made without an end is no turn.
   class Turn {
    public:
     explicit Turn(std::function<void()> end = {}) : end_(std::move(end)) {}
@@ -37,9 +37,9 @@ class DeviceTurns {
     std::function<void()> end_;
   };
 
-  // Both wait for their turn. Turns of one process are alone together, as it does one thing at a
-  // time; others join them until somebody has waited too long. Those are then served in the order
-  // in which they lost their patience, and nobody passes them.
+  // Both wait for their turn. Turns of one process may be alone at the same time, as it does one
+  // thing at a time. Others join them until a caller has waited too long. Such callers are then
+  // served first, in the order in which their patience ended.
   Turn together();
   Turn alone(size_t process);
 

@@ -50,7 +50,7 @@ void LastingExecutor::trials(const std::vector<TrialRequest>& requests, size_t f
     std::function<void()> work;
     ~AtTheEnd() { work(); }
   };
-  // Nobody waits for an answer that is dropped, but others may wait for the executor.
+  // No caller waits for an answer that is dropped, but others may wait for the executor.
   milliseconds longest{0};
   const AtTheEnd drop{[&] { drop_answer(deadline_in(std::min(wait, 20 * longest + kPatience))); }};
   Json text = to_json(requests.at(first)), next;

@@ -69,7 +69,7 @@ Store::Store(const fs::path& path) : path_(path) {
   if (open) return;
   const int code = sqlite3_errcode(db_);
   fault_ = fault_text("open");
-  if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) return;  // damaged: nobody's work ends
+  if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) return;  // damaged: the run goes on
   sqlite3_close(db_);
   throw EnvironmentError(fault_);
 }

@@ -1,10 +1,11 @@
 // Results that outlive a run: JSON values and files by content address, in SQLite.
 //
-// Opened read-write and created when missing. What is there and is no file is an InputError, and a
-// place where none can be made is an EnvironmentError, both with the path. One that is damaged, at
-// once or later, or whose disk is full, ends nobody's work: from then on it holds nothing and takes
-// nothing, and fault() says why. The file is left as it is: it may be somebody's own, named by
-// mistake. Safe between processes (SQLite's locking); one thread each.
+// A store is opened read-write, and created if it is missing. The constructor throws InputError if
+// the path is no file, and EnvironmentError if no file can be made there; both name the path.
+//
+// A damaged store, or a full disk, does not end a run. From then on the store holds nothing and
+// takes nothing, and fault() says why. The file is left as it is: it may be another file of the
+// user's, named by mistake. Safe between processes (SQLite's locking); one thread each.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Which flaw a report tells of; and that what is drawn at an index hangs on no examination.
+// Which flaw a report tells of; and that what is drawn at an index depends on no examination.
 #include "synth/hygiene.h"
 
 #include <gtest/gtest.h>

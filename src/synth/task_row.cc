@@ -23,7 +23,7 @@ Json steps_to_json(const SynthProgram& program, const std::vector<std::string>& 
   return steps;
 }
 
-// What hangs on sizes.
+// Returns the members of a row that depend on sizes.
 Json sized_to_json(const SynthProgram& program, const std::vector<std::string>& names) {
   Json tensors = Json::object();
   for (size_t i = 0; i < names.size(); ++i) tensors[names[i]] = program.shapes[i];

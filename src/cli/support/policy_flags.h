@@ -43,7 +43,7 @@ struct PolicyFlags {
   std::unique_ptr<Policy> make_own() const;
 };
 
-// What answers cost, one line for people; empty where nobody was asked (`costs` is null).
+// Returns what answers cost, as one line for people; empty if no model was asked (`costs` is null).
 std::string costs_text(const std::string& whose, const Json& costs);
 std::string costs_text(const Policy& policy);
 

@@ -34,7 +34,7 @@ class Guards {
  public:
   explicit Guards(at::Device device, int16_t pattern = kPoison)
       : device_(device), pattern_(pattern) {}
-  // Returns guards whose buffers are overwritten once nobody holds them. Later kernels may find
+  // Returns guards whose buffers are overwritten once no tensor holds them. Later kernels may find
   // freed memory, and answers in place are in copies of inputs.
   static Guards overwriting(at::Device device) {
     Guards out(device);
@@ -46,7 +46,7 @@ class Guards {
   at::Tensor empty(at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType type);
   // Copies tensors, with one buffer for each distinct storage, so that aliases stay aliases.
   std::vector<at::Tensor> copy(const std::vector<at::Tensor>& tensors);
-  // Checks buffers that nobody holds any more and frees them.
+  // Checks the buffers that no tensor holds any more, and frees them.
   void sweep();
   // Returns true if no guard byte of any buffer made so far has changed. Waits for the device.
   bool intact();

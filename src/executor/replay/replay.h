@@ -138,7 +138,7 @@ class Replay {
   void define(int index, ValueId id, at::Tensor tensor, Run& run);
   void release(ValueId id, Run& run);
   void overwrite(const at::Tensor& tensor, const Run& run) const;
-  // Overwrites what a failed run left. Throws NotJudged where that fails and nobody knows yet
+  // Overwrites what a failed run left. Throws NotJudged if that fails and it is not known yet
   // whether the device is lost.
   void overwrite_all(Run& run) const;
 

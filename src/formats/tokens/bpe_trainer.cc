@@ -169,9 +169,10 @@ std::string without_merges(const BpeOptions& options) {
   return file_of(first_tokens(options), {}, options);
 }
 
-// All pieces as one list of places, each with a token and its neighbours in its piece; a joined
-// token stands in the place of its left part. Pairs keep the places where they were seen: some do
-// not hold any more when they are used, which is checked then, so that nothing has to be searched.
+// Holds all pieces as one list of places, each with a token and its neighbours in its piece. A
+// joined token is in the place of its left part. Each pair keeps the places where it was seen, so
+// that nothing has to be searched. Some places do not have the pair any more, which is checked on
+// use.
 class Joiner {
  public:
   Joiner(const PieceCounts::Map& pieces, const BpeOptions& options)

@@ -102,7 +102,7 @@ std::string other_sharing(const Task& task, const StepWriter& writer) {
   }
   for (size_t b = state + derived; b < forward.inputs.size(); ++b) {
     for (size_t a = 0; a < b; ++a) {
-      if (a >= state && a < state + derived) continue;  // nobody else's memory
+      if (a >= state && a < state + derived) continue;  // derived: not an argument's memory
       const ValueId x = forward.inputs[a], y = forward.inputs[b];
       const int one = forward.values[x].storage, other = forward.values[y].storage;
       if (one == other || !(written.count(one) || written.count(other))) continue;

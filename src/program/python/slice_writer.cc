@@ -10,11 +10,12 @@ namespace {
 
 std::set<std::string> taken_in(const std::string& before) {
   std::set<std::string> out = names_in(before);
-  out.insert({"torch", "warnings", "ModelNew"});  // what is written behind the kernels uses
+  out.insert({"torch", "warnings", "ModelNew"});  // what is written after the kernels uses these
   return out;
 }
 
-// A function that stands there in the same words may have other decorators; an import is one.
+// Returns whether `line` is an import that the module has too. A function with the same text would
+// not do, as it may have other decorators.
 bool is_import_of(const std::string& python, const std::string& line) {
   return (line.starts_with("import ") || line.starts_with("from ")) &&
          ("\n" + python).find("\n" + line) != std::string::npos;
@@ -28,7 +29,7 @@ std::string indented(const std::string& text) {
   return out;
 }
 
-// {"function": "name"} wherever it stands in a constexpr.
+// Renames the function in every {"function": "name"} of a constexpr.
 void rename_functions(Json& literal, const std::map<std::string, std::string>& names) {
   if (literal.is_object() && literal.contains("function")) {
     const auto found = names.find(literal["function"].get<std::string>());

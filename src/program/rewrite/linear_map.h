@@ -8,8 +8,8 @@
 
 namespace kw {
 
-// linear, matmul, mm, addmm, or a convolution, transposed or not, on float32: result = input times
-// weight, plus bias. Features stand in dimension `channel` of input and result alike.
+// A linear, matmul, mm or addmm, or a convolution, transposed or not, on float32: result = input
+// times weight, plus bias. Dimension `channel` of input and of result holds the features.
 struct LinearMap {
   AtenCall call;
   ValueId input = -1, result = -1;

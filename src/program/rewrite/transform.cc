@@ -84,8 +84,8 @@ Json erase_sizes(const Json& json) {
   return json;
 }
 
-// Derived tensors in the order in which forward first uses them, without those that it does not
-// use: which stands first means nothing, and replacing steps by fragments changes it.
+// Puts derived tensors in the order in which forward first uses them, and drops unused ones. Their
+// order means nothing, and replacing steps by fragments changes it.
 void order_derived(Task& task) {
   Program& forward = task.forward;
   const size_t states = task.state.size(), count = task.derive.outputs.size();

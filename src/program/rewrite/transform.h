@@ -58,7 +58,7 @@ Task asked_program(const Task& recorded);
 std::vector<std::vector<int>> step_dependencies(const Program& program,
                                                 const std::vector<Kernel>& kernels);
 
-// True when no dependency path leaves the set and comes back.
+// Returns whether no dependency path leaves the set and comes back.
 bool is_convex(const std::vector<std::vector<int>>& dependencies, const std::vector<int>& steps);
 
 // Strides of a dense tensor with the last dimension innermost.

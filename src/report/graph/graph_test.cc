@@ -52,7 +52,7 @@ void expect_no_overlap(const ProgramGraph& graph) {
     for (size_t j = 0; j < i; ++j) {
       EXPECT_FALSE(overlap(box, with_tabs(graph.nodes[j]))) << "boxes " << j << " and " << i;
     }
-    double right = 0;  // tabs stand side by side under their box
+    double right = 0;  // tabs are side by side under their box
     for (const GraphTab& tab : graph.nodes[i].tabs) {
       EXPECT_GE(tab.x, right);
       right = tab.x + tab.width;

@@ -1,4 +1,4 @@
-// Charts as inline SVG: columns over a scale, and a table of counts as shades. Exact numbers stand
+// Charts as inline SVG: columns over a scale, and a table of counts as shades. Exact numbers are
 // in the tooltips. Classes are kChartStyle's, which a page adds to its style sheet.
 #pragma once
 

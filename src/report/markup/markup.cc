@@ -32,8 +32,8 @@ CodePoint decode(std::string_view text) {
   return {value, length};
 }
 
-// Marks that change the order or the width of what stands around them, so that source can look
-// other than it is.
+// Returns whether a character changes the order or the width of the text around it. Such characters
+// make source look different from what it is.
 bool is_deceptive(uint32_t c) {
   return (c >= 0x200B && c <= 0x200F) || (c >= 0x202A && c <= 0x202E) ||
          (c >= 0x2066 && c <= 0x2069) || c == 0x061C || c == 0xFEFF;

@@ -41,7 +41,7 @@ class Markup {
   // An element without content: <meta ... />, <rect ... />.
   void empty(std::string_view tag, const Attributes& attributes = {});
   void text(std::string_view text);
-  // Markup as it stands; for constants of ours alone.
+  // Appends markup without escaping it; for constants of the program only.
   void trusted(std::string_view markup) { out_ += markup; }
 
   // The document so far. Every scope must have ended.

@@ -47,7 +47,7 @@ class Painter {
     return from;
   }
 
-  // Where the quote stands when a string begins here (after at most two letters of prefix).
+  // Returns the place of the quote if a string begins here (after at most two letters of prefix).
   size_t string_start() const {
     size_t i = at_;
     while (i < text_.size() && i < at_ + 2 &&

@@ -111,7 +111,7 @@ class Sampler {
   std::optional<DimsSpace> dims_;
 };
 
-// Keeps what is in the window, whose low end hangs on what can be reached.
+// Keeps what is in the window, whose low end depends on what can be reached.
 void apply_window(Space& space, const Sampler& sampler, double low, double high) {
   double most = 0;
   for (const auto& [outcome, flops] : space.flops) most = std::max(most, flops);

@@ -71,7 +71,7 @@ class Sizes {
   const Node& node(SizeId x) const { return nodes_[x]; }
   const Variable& variable_of(SizeId x) const { return variables_[nodes_[x].plus]; }
   const std::vector<Check>& checks() const { return checks_; }
-  // Resolved variables that a size hangs on.
+  // Appends the resolved variables that a size depends on.
   void roots(SizeId x, std::vector<SizeId>& found) const;
 
  private:

@@ -54,7 +54,8 @@ class KernelText {
   std::string name() const;
   void rename(const std::string& name) { given_name_ = name; }
   std::string source() const;
-  // Returns one statement of host code. Scalars are passed by name, so that nobody has to count.
+  // Returns one statement of host code. Scalars are passed by name, so that their order does not
+  // matter.
   std::string call() const;
   const std::vector<std::pair<std::string, std::string>>& locals() const { return locals_; }
   const std::map<std::string, std::string>& helpers() const { return helpers_; }  // name: source

@@ -45,7 +45,7 @@ void lower_arange(Builder& b, Call& call) {
                                  {DType::kInt32}, result.dtype));
 }
 
-// The contents of memory that nobody wrote are unknown, so zeros are as good as any.
+// The contents of memory that was never written are unknown, so zeros are as good as any.
 constexpr LoweringRule kFactoryRules[] = {
     {"aten.empty.memory_format", lower_zeros},
     {"aten.empty_like.default", lower_zeros},

@@ -78,7 +78,7 @@ class _Gathered:
             try:
                 scores = await asyncio.to_thread(
                     compute_scores, *map(list, zip(*(item for item, _ in taken))))
-            except Exception as error:  # pylint: disable=broad-except; whoever asked gets it
+            except Exception as error:  # pylint: disable=broad-except; the caller gets it
                 scores = [error] * len(taken)
             for (_, future), score in zip(taken, scores):
                 if future.cancelled():

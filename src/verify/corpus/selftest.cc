@@ -10,7 +10,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What host code is held to first: with it alone, nothing that stands behind it would be tried.
+// The check that host code meets first. A candidate that further checks reject is also judged
+// without this one, as the others are not tried otherwise.
 constexpr std::string_view kSurroundings = "surroundings";
 
 std::string described(const Verdict& verdict) {

@@ -50,8 +50,8 @@ Interval bootstrap(const std::vector<double>& values, const Statistic& statistic
   std::mt19937_64 random(options.seed);
   std::vector<double> drawn(values.size()), found;
   for (int i = 0; i < options.resamples; ++i) {
-    // The standard's distributions differ from library to library; a remainder of 64 bits does not,
-    // and favours nobody that could be seen.
+    // The standard's distributions differ from library to library, and a remainder of 64 bits does
+    // not. Its bias is too small to be seen.
     for (double& value : drawn) value = values[random() % values.size()];
     found.push_back(statistic(drawn));
   }

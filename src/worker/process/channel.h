@@ -27,7 +27,7 @@ int poll_timeout(Deadline deadline);
 
 enum class ChannelStatus {
   kOk,
-  kTimeout,  // the deadline passed; the stream may stand in the middle of a frame
+  kTimeout,  // the deadline passed; the stream may be in the middle of a frame
   kClosed,   // the peer closed its end (kOk first for every frame that came whole)
   kBroken,   // the bytes are no frame, or larger than the limits
 };
