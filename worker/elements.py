@@ -1,8 +1,8 @@
 """Element types of TTIR as numpy arrays, and elementwise operations on them.
 
-Half types live in registers as float32 and are rounded after each operation, which for +, -, *, /
-and sqrt gives exactly the half operation's result (float32 has more than twice the bits). Memory
-holds them in their own width.
+Half types are in registers as float32 and are rounded after each operation. For +, -, *, / and sqrt
+this gives exactly the half operation's result, as float32 has more than twice the bits. Memory holds
+them in their own width.
 """
 
 import numpy as np
@@ -85,8 +85,8 @@ def _on_unsigned(operation):
 
 
 def _divides(operation):
-    """An integer division. By zero the device's answer is unspecified; here all bits are set, so that
-    whoever relies on it goes wrong."""
+    """Returns an integer division. A device's result of a division by zero is unspecified. Here all
+    its bits are set, so that a kernel that relies on it goes wrong."""
     def run(a, b):
         return np.where(b == 0, ~np.zeros_like(a), operation(a, b))
     return run

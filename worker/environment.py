@@ -41,8 +41,8 @@ def merge(total, pieces, types):
 
 
 class Elements(Env):
-    """Of a combine region, which runs on each element of an array as an instance of its own. What
-    stands outside of the region is one value for all elements of an instance."""
+    """The environment of a combine region, which runs on each element of an array as a separate
+    instance. What is outside of the region is one value for all elements of an instance."""
 
     def __missing__(self, name):
         value = self.parent[name]

@@ -2,8 +2,8 @@
 
 Inductor's output is a module too: kernels as strings, with decorators that tune and launch them, and a
 function `call` that allocates and launches. Here the kernels become plain @triton.jit functions in the
-configuration that was chosen, with those of PyTorch's helper functions that they call, and `call` becomes
-the forward method of `ModelNew`. Text in, text out: nothing of it is run.
+configuration that was chosen, together with PyTorch's helper functions that they call. `call` becomes the
+forward method of `ModelNew`. Text in, text out: nothing of it is run.
 """
 
 import ast

@@ -77,8 +77,9 @@ def _map(fd, buffer):
 
 
 def launch_arguments(kernel, request):
-    """What the TTIR takes for a launch's `args` on `buffers`. Rewritten to a pointer, a host descriptor becomes the pointer, shape,
-    strides and a flag for each way to pad or round, before the shape and strides that follow it."""
+    """Returns the TTIR's arguments for a launch's `args` on `buffers`. A host descriptor that was
+    rewritten to a pointer becomes that pointer, shape, strides and a flag for each way to pad or round.
+    The shape and strides that follow a descriptor come after these."""
     params = [p for p in kernel["params"] if p["type"] != "constexpr"]
     given = [_argument(arg, p["type"], request["buffers"])
              for arg, p in zip(request["args"], params)]

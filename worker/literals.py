@@ -1,7 +1,7 @@
 """Values that follow from the program's text alone: literals, ranges, fills and arithmetic on them.
 
-A constructor may read such a value on the host (`[r.item() for r in torch.linspace(0, 0.1, 12)]`):
-no data is involved, so it can be had without a device by running its few steps for real.
+A constructor may read such a value on the host (`[r.item() for r in torch.linspace(0, 0.1, 12)]`).
+It depends on no data, so running its few steps for real gives it without a device.
 """
 
 import torch

@@ -1,14 +1,14 @@
 """Runs one launch of a kernel on the CPU: TTIR over numpy, many program instances at a time.
 
-Triton's own interpreter runs one instance at a time and knows neither bfloat16 nor libdevice; this
+Triton's own interpreter runs one instance at a time and knows neither bfloat16 nor libdevice. This
 one runs what the compiler would lower, a hundred times faster.
 
 Every value is an array whose first dimension counts program instances (1 when all agree). Where the
 instances part ways (branches, loops of different length) each side runs on those that take it. The
-instances of a batch run in lock step, so they see each other's stores only between operations; a
+instances of a batch run in lock step, so they see each other's stores only between operations. A
 kernel that takes turns through atomics runs one instance at a time. A device runs instances in any
-order: here every other one and the last come first, so that a kernel shows which counts on another
-order.
+order. Here every other one and the last come first, so that a kernel that relies on another order
+fails.
 
 Every access to memory is checked (memory.py).
 """

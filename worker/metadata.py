@@ -1,9 +1,9 @@
 """Results of operators whose metadata is known at once.
 
 FakeTensorMode finds them out by running PyTorch's own reference code on meta tensors, at 0.3 to 3 ms
-for each new shape; a fake tensor made here takes 10 us. And where CUDA's kernels differ from that
-code (attention, LSTM) what is made here is CUDA's. Each function takes a maker of fake tensors and
-the operator's arguments and gives its result, or None to let FakeTensorMode look (and complain).
+for each new shape. A fake tensor made here takes 10 us. If CUDA's kernels differ from that code
+(attention, LSTM), the results here are CUDA's. Each function takes a maker of fake tensors and the
+operator's arguments. It returns the operator's result, or None to leave it to FakeTensorMode.
 """
 
 import torch

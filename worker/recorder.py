@@ -270,9 +270,9 @@ class Recording:
         return steps, values
 
     def _launches_on_inputs(self, input_storages, kept):
-        """The warm-up's launches on tensors that depend on the inputs. Of what is `kept` for the
-        next call they only read: a launch that changes it is found out by the trial, and what it
-        would have filled is refused here."""
+        """Returns the warm-up's launches on tensors that depend on the inputs. They are taken to read
+        only what is `kept` for the next call. If one changes it, the trial shows it. If a kept tensor
+        would have been filled by one, it is refused here."""
         tainted, launches = set(input_storages), set()
         for step in self.warm.steps:
             written = {v.storage for v in [*step.results, *step.may_write()] if v is not None}
@@ -285,9 +285,9 @@ class Recording:
         return launches
 
     def _check_stable(self, result, tape, derived, results):
-        """A third call, in another mode where a candidate is called, must do what the second did: find
-        the same left-overs, and nothing of what that one knew in them. What launches leave there is
-        judged by a trial that calls twice."""
+        """Checks that the third call does what the second did. A candidate is called in another mode
+        for it. It must find the same left-overs, which may hold nothing that the second call knew. A
+        trial that calls twice judges what launches leave there."""
         if derived:
             self._check_overwritten({key[0]: key for key in derived})
         before = self.forward.steps[:self.work]

@@ -4,7 +4,7 @@
 class Refused(BaseException):
     """The job's source cannot be taken. `code` is one of docs/formats/protocol.md.
 
-    A BaseException, so that a candidate's own `except Exception` does not swallow it; the recorder
+    It is a BaseException, so that a candidate's `except Exception` does not swallow it. The recorder
     also remembers the first one raised, so swallowing it by `except BaseException` is no way out.
     """
 

@@ -1,6 +1,11 @@
 // The subcommands: each registers its flags on a CLI11 app and returns what to run. A command's
-// result is the process's exit code (0 done; 1 rejected, or nothing gained where that is failure;
-// 2 the user's mistake; 3 the machine's fault; 4 not judged).
+// result is the process's exit code (docs/exit-codes.md):
+//
+//   0  done
+//   1  rejected, or nothing gained where that is failure
+//   2  the user's mistake
+//   3  the machine's fault
+//   4  not judged
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -192,8 +192,8 @@ Json asked_of(const EvalFlags& flags, const std::vector<SuiteModel>& models,
           {"models", sha256_hex(texts.dump())}};
 }
 
-// Throws InputError if --out lies in a folder of the suite, whose models its files would be the
-// next time, or if two models would have files of one name.
+// Throws InputError if --out is in a folder of the suite, because its files would be models of the
+// suite the next time. Also throws it if two models would have files of one name.
 void check_out(const EvalFlags& flags, const std::vector<SuiteModel>& models) {
   const fs::path out = fs::weakly_canonical(fs::absolute(flags.out) / "");
   for (const std::string& suite : flags.suites) {

@@ -1,5 +1,5 @@
-// Integer constants at the top level of a model file, `NAME = 123` or `NAME = 4 * 512`, each on a
-// line of its own: the convention by which model files name their sizes.
+// Integer constants at the top level of a model file, such as `NAME = 123` or `NAME = 4 * 512`,
+// each on a separate line. By this convention model files name their sizes.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// Tensors in safetensors files (https://huggingface.co/docs/safetensors): eight bytes that say how
-// long the header is, a header of JSON, and the elements of all tensors, one behind the other
-// without gaps. Files come from strangers: what does not add up is refused before anything is read
-// by it.
+// Tensors in safetensors files (https://huggingface.co/docs/safetensors). A file has eight bytes
+// that say how long the header is, a header of JSON, and the elements of all tensors without gaps.
+// Files are hostile input: if a header does not add up, it is refused before anything is read by
+// it.
 //
 // A checkpoint is a folder with model.safetensors, or with model.safetensors.index.json and the
 // shards that it names. Files are mapped: what is not read costs no memory.

@@ -451,7 +451,7 @@ TEST(Cost, CountsMultiplyAddsInPlace) {
   }
 }
 
-// Tuples and descriptors, flat in a launch, stand in its text as the kernel takes them.
+// Tuples and descriptors are flat in a launch, and in its text have the form that the kernel takes.
 TEST(Export, LaunchArgumentsTakeTheirFormAgain) {
   Task task;
   task.source = {"model.py", "Model", "any", {"x"}};

@@ -75,8 +75,8 @@ Cost cost_of_steps(std::string_view steps, const Pass& pass) {
   return total;
 }
 
-// A recurrent network step by step in time: its weights are read in each, and half of the rows of
-// its matrices are gates (the other half meets the state).
+// Returns the cost of a recurrent network's time steps. Each step reads the weights. Half of the
+// rows of its matrices are gates, because the other half is for the state.
 Cost recurrent_steps(const Program& program, const AtenCall& call, const OperatorRow& row,
                      const Value& input) {
   const size_t time_dim = is_set(call, "batch_first") ? 1 : 0;

@@ -474,7 +474,8 @@ TEST_F(ExecutorClientOnProcesses, CandidatesOfOneReferenceTakeTurns) {
   }
 }
 
-// What waits to be alone keeps nobody from beginning: here two trials that wait for each other.
+// A request that waits to be alone keeps no other from beginning: here two trials wait for each
+// other.
 TEST_F(ExecutorClientOnProcesses, WhoWaitsToBeAloneHoldsUpNobody) {
   ExecutorConfig settings = config();
   settings.processes = 2;

@@ -1,13 +1,15 @@
-// Says whether the domains and shape rules allow one call on operands of given shapes, and what its
-// result's shape is then: for tests that ask PyTorch the same (tests/test_synth_domain.py).
+// Says whether the domains and shape rules allow one call on operands of given shapes, and if so,
+// the result's shape. tests/test_synth_domain.py asks PyTorch the same.
 //
 //   synth_allows < CALLS.jsonl
 //
-// A line: {"operator": "Conv2d", "shapes": [[1, 3, 8, 8], [4, 3, 3, 3]], "parameters": {"stride":
-// 2,
-// ...}}. Parameters are all of the operator's: those of its call, and "affine" and "normalized";
-// "index" is the shape of its own indices.
-// The answer's line: the result's shape, or null.
+// A line:
+//
+//   {"operator": "Conv2d", "shapes": [[1, 3, 8, 8], [4, 3, 3, 3]],
+//    "parameters": {"stride": 2, ...}}
+//
+// Parameters are all of the operator's: those of its call, and "affine" and "normalized". "index"
+// is the shape of the operator's indices. The answer's line is the result's shape, or null.
 #include <iostream>
 
 #include "formats/base/error.h"

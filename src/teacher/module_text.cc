@@ -106,8 +106,9 @@ size_t last_bracket(const std::string& statement) {
   return open.empty() ? found : std::string::npos;
 }
 
-// One statement of forward(), broken at 98 columns: the arguments of the call that it ends in after
-// commas, any other expression, in parentheses of its own, before its operators.
+// Returns one statement of forward(), broken at 98 columns. If it ends in a call, it is broken
+// after commas between arguments. Any other expression is put in parentheses and broken before
+// operators.
 std::string wrapped(std::string statement) {
   constexpr size_t kWidth = 98;
   const std::string indent(8, ' ');

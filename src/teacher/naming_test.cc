@@ -45,8 +45,8 @@ std::vector<std::string> cut_list(std::string& text, size_t open) {
   return out;
 }
 
-// Parameters stand in the order of their names, and names differ: here they stand in the order in
-// which the function's body has them first. Launches say how many arguments they pass.
+// Puts parameters into the order in which the function's body uses them first. In the source they
+// are in the order of their names, and names differ. Launches say how many arguments they pass.
 std::string in_order_of_use(std::string function) {
   const size_t open = function.find('(');
   if (open == std::string::npos) return function;
@@ -67,7 +67,7 @@ std::string in_order_of_use(std::string function) {
   return function.insert(open + 1, list);
 }
 
-// A source without comments, from function to function, as words and what stands between.
+// A source without comments, from function to function, as words and the characters between them.
 std::vector<std::vector<std::string>> functions_of(const std::string& source) {
   static const std::regex comment("#[^\n]*"), spaces("\\s+"), word("\\.?\\w+|[^\\w]");
   std::vector<std::vector<std::string>> out(1);
@@ -237,7 +237,7 @@ TEST(Naming, MemoryIsCalledAsTheValueThatItHolds) {
   EXPECT_TRUE(matches(made[0].plan + source, "\\b(?:out|x)\\d+").empty()) << source;
 }
 
-// Not a scan's indices, which nobody asked for.
+// A scan's indices are not listed if nothing reads them.
 TEST(Naming, ValuesAreThoseThatKernelsCompute) {
   FragmentBuilder b;
   const ValueId x = b.input({64, 128});
@@ -253,7 +253,7 @@ TEST(Naming, ValuesAreThoseThatKernelsCompute) {
 
 size_t number_of(const std::string& name) { return std::stoul(name.substr(1)); }
 
-// Of every program: each stored value stands in the first line and has one line of its own; lines
+// Of every program: each stored value is in the first line and has one separate line; lines
 // are in the order of the task, unless one reads what the other stores; what a part reads and does
 // not compute is an argument or stored before.
 TEST(Plan, BeginsWithWhatPartsHandOn) {

@@ -25,8 +25,8 @@ struct WorkerConfig {
   std::string python;               // interpreter with torch and triton
   std::string worker_dir;           // folder of zygote.py
   std::string fake_device_library;  // libkw_fake_cuda_device.so; empty when torch has CUDA built in
-  // Folders below /tmp that jobs must see (the folder of the user's model); the interpreter's own
-  // prefix, worker_dir and the guard's folder always are.
+  // Folders below /tmp that jobs must see, such as that of the user's model. Jobs always see the
+  // interpreter's prefix, worker_dir and the guard's folder.
   std::vector<std::string> visible;
   int parallel = 2;                            // children at once
   uint64_t reply_bytes = uint64_t{256} << 20;  // more is a flood

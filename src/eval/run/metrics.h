@@ -91,8 +91,8 @@ struct Metrics {
   std::optional<Estimate> solved;         // share of tasks with a correct answer; none: no tasks
   size_t degenerate = 0;                  // tasks that some answer's verdict calls degenerate
   std::optional<Estimate> solved_others;  // the share among all other tasks
-  // By KernelBench's rule alone: answers that pass, those of them that are not correct, and the
-  // share of tasks with an answer that passes.
+  // By KernelBench's rule alone: how many answers pass, and how many of these are not correct. Then
+  // the share of tasks with an answer that passes.
   size_t allclose = 0, allclose_not_correct = 0;
   std::optional<Estimate> solved_allclose;
   // Triton share of correct answers: mean over tasks that have one of the mean over their answers.
@@ -109,9 +109,9 @@ struct Metrics {
 // <= n and 1 <= k <= n.
 double pass_at_k(int n, int c, int k);
 
-// Computes the metrics. Throws InputError if k is below 1, or a correct answer's speedup has a
-// number that is not finite, an estimate not above 0 or an end below 0. A speedup of 0 or without
-// bound is a broken clock, not a fast answer.
+// Computes the metrics. Throws InputError if k is below 1. Also throws it if a correct answer's
+// speedup has a number that is not finite, an estimate not above 0, or an end below 0. A speedup of
+// 0 or without bound is a broken clock, not a fast answer.
 Metrics measure(const std::vector<TaskAnswers>& tasks, const MetricsOptions& options = {});
 Json to_json(const Metrics& metrics);  // docs/formats/eval.md
 

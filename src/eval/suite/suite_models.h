@@ -18,8 +18,9 @@ namespace kw {
 struct SuiteModel {
   RecordRequest request;  // its `file` is the name that is shown, and unique in the suite
   std::string original;   // the text as it was read
-  // The name of files that are written for it: a file's path in its folder without ending
-  // ("level1/23_softmax"), or a row's id, or "level1/23_softmax". It is relative, without "..".
+  // The name of files that are written for it, relative and without "..". For a file it is the path
+  // in the suite's folder without ending, for a row its id, or level and name
+  // ("level1/23_softmax").
   std::string name;
   std::string level;  // the subfolder, or the row's level as "level1"; "" if there is none
   std::optional<FunctionForm> function;  // for an operator with tests: the form of answers

@@ -20,11 +20,11 @@ struct Comparison {
   int64_t different = 0;  // elements with other bits
   int64_t nonfinite = 0;  // elements of which one is NaN or infinite, and the other not the same
   double allclose_worst = 0;  // max of |g - e| / (1e-2 + 1e-2 |e|) over elements finite in both
-  // For each dimension a tensor [4, size] on the host. For each cross-section its rows are the
-  // squared errors of `got`, those of `expected`, the oracle's squares, and the number of elements,
-  // over elements that are finite in all three. Cross-sections of a vector are stretches of
-  // vector_step(size) elements. Empty unless asked for, if `got` has the bits of `expected`, and
-  // for scalars.
+  // For each dimension a tensor [4, size] on the host, with a column for each cross-section. Its
+  // rows are the squared errors of `got`, those of `expected`, the oracle's squares, and the number
+  // of elements. Elements that are not finite in all three are left out. Cross-sections of a vector
+  // are stretches of vector_step(size) elements. Empty unless asked for, if `got` has the bits of
+  // `expected`, and for scalars.
   std::vector<at::Tensor> sections;
 };
 

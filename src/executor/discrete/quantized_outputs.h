@@ -13,9 +13,9 @@ namespace kw::exec {
 // element by element.
 std::optional<DiscreteOutput> find_quantized_output(const Program& program, size_t position);
 
-// Returns how far from a discontinuity an element may be to count as a near tie: eight times the
-// worst difference of `reference` and `oracle`, both the numbers that were rounded. Has the shape
-// of `oracle`. Zero if no earlier operation rounded.
+// Returns how far from a discontinuity an element may be to count as a near tie. This is eight
+// times the worst difference of `reference` and `oracle`, which are the numbers before rounding.
+// Has the shape of `oracle`. Zero if no earlier operation rounded.
 at::Tensor quantized_tolerance(Discontinuity discontinuity, const at::Tensor& reference,
                                const at::Tensor& oracle);
 

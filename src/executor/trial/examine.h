@@ -1,6 +1,6 @@
-// Examines a task alone, without any candidate (protocol.h, ExamineReport): its results in its own
-// precision and in fp64, on perturbed inputs, and with one tensor at a time drawn again. For one
-// thread.
+// Examines a task alone, without any candidate (protocol.h, ExamineReport). It looks at the results
+// in the task's precision and in fp64, on perturbed inputs, and with one tensor at a time drawn
+// again. For one thread.
 #pragma once
 
 #include "executor/aten/backend.h"

@@ -1,5 +1,5 @@
-// Files that a user names. What each may have is limited, and is checked before anything is read:
-// a device or a disk's image, named by mistake, neither fills the memory nor takes forever.
+// Files that a user names. Their sizes are limited and checked before anything is read. So a device
+// or a disk's image that is named by mistake neither fills the memory nor takes forever.
 #pragma once
 
 #include <cstdint>

@@ -36,9 +36,10 @@ struct BpeOptions {
   int size = 4096;  // tokens in all: bytes, listed ones, joined ones, special ones
   std::vector<std::string> specials = {"<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|plan|>",
                                        "<|code|>"};
-  // Each of ASCII letters, digits and underscores, with a digit, of two characters at least. What
-  // is digits alone is a token between other characters than digits (the 16 of x16, not of 160);
-  // what has letters, between other characters than letters, digits and underscores.
+  // The listed ones. Each has two characters at least, which are ASCII letters, digits and
+  // underscores, one of them a digit. Digits alone are a token if no digit is next to them (the 16
+  // of x16, not of 160). One with letters is a token if no letter, digit or underscore is next to
+  // it.
   std::vector<std::string> whole = source_numbers();
   // Perl's regular expressions, as tokenizers (Oniguruma) and PCRE2 both read them.
   std::string pattern = kSourcePattern;

@@ -202,7 +202,7 @@ TEST(BpeTrainer, ListedNumbersAreOneTokenWhereTheyStandAlone) {
   EXPECT_EQ(tokens_of("17"), (Words{"1", "7"}));
   EXPECT_EQ(tokens_of("float32"), Words{"float32"});
   EXPECT_EQ(tokens_of("(int64)"), (Words{"(", "int64", ")"}));
-  // Part of a longer word: no type. Where digits stand alone they are a listed number still.
+  // Part of a longer word: no type. Its digits are still a listed number.
   const Words longer = tokens_of("bfloat32"), part = tokens_of("float32x");
   for (const Words& words : {longer, part}) {
     EXPECT_FALSE(std::count(words.begin(), words.end(), "float32"));

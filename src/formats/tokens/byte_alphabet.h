@@ -1,6 +1,6 @@
-// How the files of byte-level tokenizers spell bytes, as GPT-2 did first: printable bytes stand for
-// themselves, the others, in order, for the characters from 256 on, so that a space is "Ġ". Pure
-// functions: any thread.
+// How the files of byte-level tokenizers spell bytes, as GPT-2 did first. A printable byte is
+// spelled as itself. The others, in order, are the characters from 256 on, so that a space is "Ġ".
+// Pure functions: any thread.
 #pragma once
 
 #include <optional>

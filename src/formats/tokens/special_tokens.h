@@ -8,10 +8,10 @@
 
 namespace kw {
 
-// The text with those of `tokens` that it lacks as special tokens behind its last one, as Hugging
-// Face's tokenizers read them; the same text where it lacks none. `rows`: of the embedding that the
-// ids are for, which models often have more of than tokens. `name`: for messages. InputError where
-// the text is no tokenizer, or no row is left.
+// Returns the text of a tokenizer with the missing ones of `tokens` added as special tokens after
+// its last token, as Hugging Face's tokenizers read them. If none is missing, the text stays the
+// same. `rows`: of the embedding for these ids, of which a model often has more than tokens.
+// `name`: for messages. Throws InputError if the text is no tokenizer, or if no row is left.
 std::string with_special_tokens(const std::string& json, const std::string& name,
                                 const std::vector<std::string>& tokens, int64_t rows);
 

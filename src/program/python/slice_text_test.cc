@@ -29,7 +29,7 @@ TEST(SliceText, IsTakenApart) {
   EXPECT_EQ(definitions(slice), expected);
 }
 
-// What looks like a function's begin in a string is none, and names stand behind any blanks.
+// Text in a string may look like the start of a function. Any blanks may come before a name.
 TEST(SliceText, FunctionsMayBeLaidOutInAnyWay) {
   const std::string odd =
       "@triton.jit\ndef  a (x):\n    r\"\"\"Like\n\n@triton.jit\ndef b(x): ...\n\\\"\"\"\"\n"

@@ -77,7 +77,7 @@ TEST(SliceWriter, ImportsMeanSomethingToo) {
   EXPECT_EQ(called(writer, c), "_kw_2_exp");
 }
 
-// What stands there before goes on meaning what it did.
+// The module's text before the slices keeps its meaning.
 TEST(SliceWriter, TheModulesOwnNamesStay) {
   const auto in = [](const std::string& before) {
     SliceWriter writer(before);

@@ -100,8 +100,8 @@ bool read_convolution(const Program& forward, LinearMap& map) {
   return true;
 }
 
-// The weight as [groups, a, b, window], so that input and output features have dimensions of their
-// own: (a, b) is (out, in), or (in, out) of a transposed convolution.
+// Returns the weight's shape as [groups, a, b, window], in which input and output features are
+// separate dimensions. (a, b) is (out, in), or (in, out) for a transposed convolution.
 std::vector<int64_t> grouped_shape(const LinearMap& map, const std::vector<int64_t>& shape) {
   std::vector<int64_t> out = {map.groups, shape[0] / map.groups, shape[1]};
   out.insert(out.end(), shape.begin() + 2, shape.end());

@@ -22,12 +22,12 @@ class WeightMaker {
  public:
   explicit WeightMaker(Task& task);
 
-  // Whether a float32 value of forward follows from state alone, by views and arithmetic, and no
-  // step of forward writes what it looks at.
+  // Returns whether a float32 value of forward follows from state alone, by views and arithmetic,
+  // and no step of forward writes to its memory.
   bool is_constant(ValueId forward_value) const;
-  // Whether a change of running statistics shows: batch norm in training updates them behind
-  // PyTorch's version counters, which exported files go by, but nn.BatchNorm counts its batches
-  // beside them.
+  // Returns whether a change of running statistics shows. Exported files look at PyTorch's version
+  // counters, which batch norm in training does not raise when it updates them. But nn.BatchNorm
+  // counts its batches in another buffer.
   bool is_counted(ValueId running_mean) const;
   // A constant of forward as a contiguous float64 value of derive.
   ValueId load(ValueId forward_value);

@@ -254,9 +254,10 @@ CoverSearch::Cover CoverSearch::smallest_with(const std::vector<int>& steps) con
   return {out.begin(), out.end()};
 }
 
-// Asks the policy about every step that no fragment with right kernels contains: about the smallest
-// fragments with the step, first for its best answer, then for a few, then for many. A policy that
-// draws its answers is asked again with other seeds. Returns whether no such step is left.
+// Asks the policy about every step that no fragment with right kernels contains. It asks about the
+// smallest fragments with the step: first for the best answer, then for a few, then for many. A
+// policy that draws its answers is asked again with other seeds. Returns whether no such step is
+// left.
 bool CoverSearch::write_all(const SearchLimit& limit) {
   const bool draws = policy_.draws();
   // A single answer may be the likeliest one for every seed, so at least two are drawn.

@@ -1,9 +1,9 @@
 // Searches for the fastest way to run one program as fragments and single PyTorch steps.
 //
-// A CoverSearch owns a form of the program, what is known of the time of every step, and the
-// fragments that the policy can write; it borrows the policy and the evaluator. Times are in
-// seconds: measured times come from the device, the others from the roofline of the device profile.
-// Used by one thread.
+// A CoverSearch owns a form of the program, the known times of its steps, and the fragments that
+// the policy can write. It borrows the policy and the evaluator. Times are in seconds. Measured
+// times come from the device, the others from the roofline of the device profile. Used by one
+// thread.
 #pragma once
 
 #include <functional>

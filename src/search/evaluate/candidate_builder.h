@@ -1,6 +1,6 @@
-// Builds candidate sources with a pool's workers: each source is recorded, and compiled as soon as
-// its recording is back, so that recording and compiling of different sources overlap. Borrows the
-// pool, which may have no other jobs meanwhile. Used by one thread.
+// Builds candidate sources with a pool's workers. Each source is recorded, and then compiled at
+// once, so that recording and compiling of different sources overlap. Borrows the pool, which may
+// have no other jobs meanwhile. Used by one thread.
 #pragma once
 
 #include <chrono>

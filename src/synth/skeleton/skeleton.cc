@@ -6,8 +6,8 @@
 namespace kw {
 namespace {
 
-// A way to feed an operator: operands by rank, each a result or a new tensor, and how many
-// skeletons that is for each choice of results: masks times parameters.
+// A way to feed an operator: the ranks of its operands, and which of them are new tensors. `ways`
+// is the number of skeletons for each choice of results, which is masks times parameters.
 struct Pattern {
   int a = 0, b = 0;  // ranks; b is 0 where there is one operand
   bool a_new = false, b_new = false;
@@ -28,8 +28,9 @@ struct Feeding {
   std::vector<Term> terms;            // of `later`
 };
 
-// Masks of new operands: beside a result each dim is one or not; of two new ones each dim that both
-// have is large in both, or in one of them.
+// Returns the number of masks of new operands. If the other operand is a result, each dim of the
+// new one is one or not. If both are new, each dim that both have is large in both or in one of
+// them.
 double masks(const SynthOperator& op, const Pattern& pattern) {
   if (op.domain != Domain::kBinary) return 1;
   if (pattern.a_new && pattern.b_new) return std::pow(3.0, std::min(pattern.a, pattern.b));
@@ -151,8 +152,8 @@ Word draw_word(int length, const std::vector<const SynthOperator*>& operators, R
   return word;
 }
 
-// Compositions of m into five parts, by the sums of their first parts: sums do not fall, so they
-// are subsets of four out of m + 4 (the combinatorial number system).
+// Returns the place of a composition of m into five parts. The sums of its first one to four parts
+// do not fall, so they are a subset of four out of m + 4 (the combinatorial number system).
 size_t SkeletonSpace::index(const Histogram& results) {
   const auto& choose = binomials().of;
   size_t at = 0;

@@ -19,8 +19,8 @@ namespace kw {
 struct Operand {
   int step = -1;  // the step whose result it is; -1: a new tensor
   int rank = 0;
-  // For a new tensor that is one of two operands in kBinary: a bit for each dim, the last dim being
-  // bit 0, that says whether the dim is larger than one. The other dims have size one.
+  // For a new tensor that is one of two operands in kBinary: which dims are larger than one. Bit 0
+  // is the last dim. The other dims have size one.
   uint32_t mask = 0;
 };
 

@@ -92,9 +92,9 @@ struct GemmSide {
 bool is_loaded(const Node& node);
 // Returns the bytes of shared memory that a tile's walk along `contracted` takes for one side. The
 // dot takes operands of half types that are loads from where they are fetched to, `stages` at a
-// time. All others go through registers: one stage less is fetched, and what the dot is given has
-// separate memory of `parts` tiles (tf32x3: 2; 0: the dot takes it from registers). This was found
-// by what Triton 3.6 and 3.7 make of such kernels for sm_90; tests/test_teacher.py compares.
+// time. All others go through registers. Then one stage less is fetched, and the dot's operands
+// have separate memory of `parts` tiles (tf32x3: 2; 0: the dot takes them from registers). Triton
+// 3.6 and 3.7 do so for sm_90, and tests/test_teacher.py compares.
 int64_t gemm_shared_bytes(const Graph& graph, const GemmSide& side, const Axes& contracted,
                           const GemmTile& tile, DType operand, int parts);
 

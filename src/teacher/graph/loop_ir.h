@@ -156,8 +156,8 @@ struct Graph {
   std::vector<SizeOrigin> origins;          // what size_text is made from (extents.h)
   std::vector<PooledSize> pooled;
   std::vector<std::string> notes;  // one line a fused operator, for comments
-  // A product's reductions over columns are over tiles of `part_columns` of them each, which this
-  // axis counts (two_stages.h); -1: over whole rows.
+  // A product's reductions are over tiles of `part_columns` columns, and this axis counts the tiles
+  // (two_stages.h); -1: over whole rows.
   AxisId part = -1;
   int64_t part_columns = 0;
 };

@@ -13,9 +13,9 @@ struct Sample {
   int weight = -1;  // node; -1: one
 };
 
-// The weights of the element before a position, of those on both sides of it, and of the one after;
-// {0} is the distance from the nearest element below. This is Keys' cubic convolution with
-// a = -0.75, as in PyTorch.
+// The weights of the four elements around a position, in order. {0} is the distance from the
+// nearest element below, which is the second. This is Keys' cubic convolution with a = -0.75, as in
+// PyTorch.
 inline constexpr const char* kCubicWeights[] = {
     "((-0.75 * ({0} + 1.0) + 3.75) * ({0} + 1.0) - 6.0) * ({0} + 1.0) + 3.0",
     "(1.25 * {0} - 2.25) * {0} * {0} + 1.0",

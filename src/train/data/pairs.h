@@ -1,8 +1,7 @@
-// Pairs to learn from before there is any reward: tasks' texts of programs drawn from a seed, and
-// the teacher's answers to them, the plan followed by the code. Programs are of the training split.
-// The names of results and of kernels start at the same random number, so that the model learns to
-// copy names. A seed gives the same pairs on any machine, in any order and by any number of
-// threads.
+// Pairs to learn from before there is any reward. A pair is the task's text of a program drawn from
+// a seed, and the teacher's answer: a plan and then code. Programs are of the training split. The
+// names of results and of kernels start at the same random number, so that the model learns to copy
+// names. A seed gives the same pairs on any machine, in any order and by any number of threads.
 #pragma once
 
 #include <cstdint>

@@ -14,8 +14,9 @@
 
 namespace kw::train {
 
-// Returns the cell that a pair is an example of: its operators, and the family and kind of tiling
-// of each part without numbers, such as "Conv2d, ReLU | convolution tf#x# taps BLOCK_M=# ...".
+// Returns the cell that a pair is an example of. It has the operators, and the family and kind of
+// tiling of each part, without numbers, such as "Conv2d, ReLU | convolution tf#x# taps BLOCK_M=#
+// ...".
 std::string cell_of(const Pair& pair);
 
 struct PairVerdicts {

@@ -33,9 +33,9 @@ struct ProgramOptions {
   int threads = 0;              // threads that draw; 0: one for each core
 };
 
-// Throws InputError if some level has programs in some window never, or too seldom to draw those of
-// the split, as far as some seconds of draws can tell. A run would otherwise find out later, after
-// minutes of draws, when its curriculum reaches that level.
+// Throws InputError if programs of some level and window do not exist, or are too rare to draw
+// those of the split. Some seconds of draws decide that. A run would otherwise find out later,
+// after minutes of draws, when its curriculum reaches that level.
 void check_drawable(const ProgramOptions& options);
 
 // Returns how programs of one level and window are drawn. Those of one operator are in every split.

@@ -59,7 +59,7 @@ TEST(Replicas, WorkTogetherEachOnAModelOfItsOwn) {
   EXPECT_EQ(calls, 1);
 }
 
-// Whoever fails: the others are waited for, as they use what the caller owns.
+// If one fails, the others are waited for, as they use what the caller owns.
 TEST(Replicas, AFailureIsToldWhenAllAreDone) {
   const Transformer model = tiny_model(40);
   Replicas models(model, 3);

@@ -75,7 +75,7 @@ TEST(Sft, PartsAddUp) {
   }
 }
 
-// A few texts are learned by heart, but not what stands before the answers.
+// A few texts are learned by heart, but not the text before the answers.
 TEST(Sft, LearnsAnswersByHeart) {
   const Transformer model = tiny_model(40);
   std::vector<Example> examples = some_examples(6, 10);

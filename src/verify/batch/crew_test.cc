@@ -63,7 +63,7 @@ TEST(JudgingCrewOnProcesses, EndsAtTheFirstFailureAndGoesOnAfterwards) {
   EXPECT_EQ(after, 5);
 }
 
-// All workers are copies of one; whoever ends that one ends them all, and others are started.
+// All workers are copies of one; ending that one ends them all, and others are started.
 TEST(JudgingCrewOnProcesses, WorkersAreReplaced) {
   JudgingCrew crew(default_worker_config(), 2);
   // Jobs that a child refused: the others were lost with their zygote.

@@ -1,7 +1,7 @@
-// Intervals of what was seen on some tasks and is claimed of all such tasks: of shares, of means
-// and of other statistics, of the difference between two policies. Tasks, not answers, are drawn
-// again: answers to one task depend on each other. Pure functions: any thread. Numbers are the same
-// on any machine but for the last digit of exp and log.
+// Intervals for what was seen on some tasks and is claimed of all such tasks. They are for shares,
+// means and other statistics, and for the difference between two policies. Resampling draws tasks,
+// not answers, because answers to one task depend on each other. Pure functions: any thread.
+// Numbers are the same on any machine but for the last digit of exp and log.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,7 @@
 
 namespace kw {
 
-// Returns the share `hits` / `count`, 0 <= hits <= count, count >= 1, with the score interval of
-// Wilson
+// Returns the share `hits` / `count`, 0 <= hits <= count, count >= 1, with Wilson's score interval
 // ("Probable inference, the law of succession, and statistical inference", 1927). The interval has
 // all shares that a two-sided test by the normal approximation does not reject. It is never empty:
 // 20 of 20 reads [0.84, 1] at 0.95.
@@ -34,9 +33,9 @@ using Statistic = std::function<double(const std::vector<double>&)>;
 double mean(const std::vector<double>& values);
 double geometric_mean(const std::vector<double>& values);  // of values above 0
 
-// The statistic of the values with the percentile interval of the bootstrap (Efron and Tibshirani,
-// An Introduction to the Bootstrap, 1993, chapter 13). At least one value; of values that are all
-// the same the interval is of no width, and of few it is too narrow.
+// Returns the statistic of the values with the percentile interval of the bootstrap (Efron and
+// Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13). Needs at least one value. If all
+// values are the same, the interval has no width. For few values it is too narrow.
 Interval bootstrap(const std::vector<double>& values, const Statistic& statistic,
                    const BootstrapOptions& options = {});
 

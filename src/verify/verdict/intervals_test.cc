@@ -135,7 +135,7 @@ TEST(Intervals, PairedIntervalsHoldTheDifferenceAndAreNarrower) {
     single_width += single.upper - single.lower;
     return difference.lower <= 0.125 && 0.125 <= difference.upper;
   });
-  EXPECT_GT(found, 0.95 - four_deviations(0.95, kRuns));  // what nobody saw widens it a little
+  EXPECT_GT(found, 0.95 - four_deviations(0.95, kRuns));  // the added pairs widen it a little
   EXPECT_LT(paired_width, 0.6 * single_width);
 }
 
