@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether intervals of speedups mean what they say: ten tasks, each timed anew by several executors.
+"""Whether intervals of speedups mean what they say: ten tasks, each timed again by several executors.
 
     bench/intervals.py KERNELWRIGHT --out intervals.json [--runs 5]
 

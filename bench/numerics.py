@@ -6,7 +6,7 @@
 On a GPU, products run in Triton in each precision of its dot; elsewhere operands are rounded to that
 precision and multiplied in float32. Sums, norms and exponentials are PyTorch's float32 in the order
 that a kernel takes. `rms` is RMS(error) / RMS(exact), `worst` is max |error| / RMS(exact), over all
-elements of a result whose operands are drawn anew from a fixed seed.
+elements of a result whose operands are drawn again from a fixed seed.
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
     python3 bench/verdicts.py BINARY RESULT_FOLDER... [--backend cpu] --out bench/cpu/verdicts.json
 
-The file is written anew after each folder, so that a run cut short leaves what it has measured.
+The file is written again after each folder, so that a run cut short leaves what it has measured.
 
 Time of each stage and of the whole command (process start, executor and worker start included),
 the largest resident process, peak memory of the trials on the device, Triton share; and the median

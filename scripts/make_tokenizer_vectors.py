@@ -58,7 +58,7 @@ def main():
     (out / "tokenizer.json").write_text(json.dumps(whole, separators=(",", ":")) + "\n")
     (out / "vectors.json").write_text(json.dumps(vectors, separators=(",", ":")) + "\n")
     small = Tokenizer.from_file(str(out / "tokenizer.json"))
-    added = [token["content"] for token in whole["added_tokens"]]  # tokenizers numbers these anew
+    added = [token["content"] for token in whole["added_tokens"]]  # tokenizers gives these other numbers
     for each in vectors:
         found = small.encode(each["text"], add_special_tokens=False).ids
         assert found == each["ids"] or any(token in each["text"] for token in added), each

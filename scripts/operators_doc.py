@@ -126,7 +126,7 @@ def document():
         "can, and refused by name where it cannot. What is recorded is what PyTorch runs on CUDA.", "",
         "Numerics is the class of the error budget ([numerics.md](numerics.md)). Flops are for each",
         "element of the larger of operands and result, for matrix products and convolutions for each",
-        "multiply-add. \"+ integers\" beside the class: integers in give integers out, and a trial relies on",
+        "multiply-add. \"+ integers\" after the class: integers in give integers out, and a trial relies on",
         "that. Teacher is the kernel family that writes it, or why there is none: it writes",
         "%d, or all that they are taken apart into."
         % sum(row["recorded"] == "Decompose" or unwritten(row) is None for row in table),
@@ -148,7 +148,7 @@ def document():
                 teacher(row), synthesis(row, calls, patterns, of_class)))
     lines += ["", "## Fused operators", "",
               "The steps that a program without the operator takes: what it is worth in Triton's share",
-              "([verdict.md](formats/verdict.md)). Names that stand here too are made of steps themselves.",
+              "([verdict.md](formats/verdict.md)). Names that are in this table too are made of steps themselves.",
               "", "| operator | steps |", "|---|---|"]
     lines += ["| %s | %s |" % (short(row["name"]), " ".join(map(short, row["steps"].split())))
               for row in table if row["steps"]]

@@ -54,7 +54,7 @@ struct Varied {
   Variation variation = Variation::kPlain;
   int only = -1;
   std::vector<int> fixed;
-  bool neighbours = false;  // of what the reference runs on; the draw stays the same
+  bool neighbours = false;  // the reference runs on these too; the draw stays the same
   auto operator<=>(const Varied&) const = default;
 };
 // Task id, seed and variation. They decide what a reference gives in a trial, so that it is the
