@@ -1,6 +1,6 @@
-// What a step costs if nothing is fused. An operator that does the work of several (attention, a
-// norm, a loss, a product with a bias) then costs as much as these one after the other, each with
-// its pass over memory. Coverage uses these prices: a fused operator counts like the steps that it
+// What a step costs if nothing is fused. Some operators do the work of several: attention, a norm,
+// a loss, a product with a bias. They then cost as much as those one after the other, each with its
+// pass over memory. Coverage uses these prices: a fused operator counts like the steps that it
 // replaces in a reference. The steps are in the column `steps` of the operator table (src/ops).
 #pragma once
 

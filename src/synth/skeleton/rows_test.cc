@@ -21,7 +21,7 @@ TEST(SynthRows, EveryCallIsMadeOfRowsThatAreThere) {
     }
   }
   EXPECT_EQ(find_synth_operator("NoSuch"), nullptr);
-  EXPECT_EQ(csp_dag_operators().size(), 61u);  // DESIGN.md lists them
+  EXPECT_EQ(csp_dag_operators().size(), 61u);  // docs/synthesis.md
 }
 
 TEST(SynthRows, EveryRowIsDrawnOrHasAReason) {
