@@ -1,14 +1,14 @@
 """When the labelled cases were last judged whole, and what judged them.
 
-    python tests/corpora_record.py --tool build/kernelwright    judges every case; if none is a
-                                                                surprise, keeps the record
+    .venv/bin/python tests/corpora_record.py [--build build]
 
-A change to a case, or to what judges cases, makes the record stale: `make test` then judges every
+It builds and judges every case; if none is a surprise, it keeps the record. A change to a case, or to what judges cases, makes the record stale: `make test` then judges every
 case again, and not one for each family and check alone.
 """
 
 import argparse
 import hashlib
+import importlib.metadata
 import json
 import pathlib
 import subprocess
@@ -18,15 +18,17 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 CORPORA = ROOT / "tests/corpora"
 RECORD = ROOT / "bench/cpu/corpora.json"
 JUDGES = ["src/formats", "src/ops", "src/program", "src/worker", "src/runtime", "src/verify", "src/executor",
-          "worker", "tests/corpora"]
-SOURCES = {".h", ".cc", ".py"}
+          "src/cli/support", "src/cli/selftest_command.cc", "worker", "tests/corpora", "cmake", "CMakeLists.txt"]
+SOURCES = {".h", ".cc", ".py", ".cmake", ".txt"}
 
 
 def fingerprint():
-    """A hash of all files that a verdict on a case depends on, C++ tests left out."""
+    """A hash of all that a verdict on a case depends on: sources without C++ tests, and versions."""
     total = hashlib.sha256()
-    for folder in JUDGES:
-        for path in sorted((ROOT / folder).rglob("*")):
+    for package in ("torch", "triton"):
+        total.update(importlib.metadata.version(package).encode() + b"\0")
+    for name in JUDGES:
+        for path in sorted([ROOT / name, *(ROOT / name).rglob("*")]):
             if path.suffix in SOURCES and not path.name.endswith("_test.cc"):
                 total.update(path.relative_to(ROOT).as_posix().encode() + b"\0")
                 total.update(hashlib.sha256(path.read_bytes()).digest())
@@ -58,10 +60,11 @@ def sample(seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tool", required=True, help="the kernelwright to judge with")
+    parser.add_argument("--build", default="build", type=pathlib.Path, help="its folder")
     options = parser.parse_args()
     before = fingerprint()
-    command = [options.tool, "selftest", str(CORPORA), "--backend", "cpu", "--json"]
+    subprocess.run(["make", "-C", ROOT, "build", f"BUILD={options.build}"], check=True)
+    command = [ROOT / options.build / "kernelwright", "selftest", CORPORA, "--backend", "cpu", "--json"]
     process = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     results = [json.loads(line) for line in process.stdout.splitlines()]
     surprises = [result["case"] for result in results if result["surprise"]]
@@ -72,7 +75,7 @@ def main():
         print("the sources changed meanwhile: no record is kept")
         return 1
     RECORD.write_text(json.dumps({
-        "command": "python tests/corpora_record.py --tool build/kernelwright",
+        "command": "python tests/corpora_record.py",
         "fingerprint": before,
         "cases": len(results),
         "seconds": round(sum(result["seconds"] for result in results), 1),
