@@ -1,6 +1,7 @@
 #include "formats/output.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "formats/base/error.h"
@@ -114,9 +116,8 @@ void check_file(const fs::path& given, const fs::path& place, const FileKind& ki
   }
   const fs::file_type type = type_of(place);
   if (type == fs::file_type::not_found) return;
-  if (type != fs::file_type::regular) {
-    throw InputError(given.string() + ": is " + name_of(type) + ", where a file was expected");
-  }
+  if (type != fs::file_type::regular) refuse_type(given, type, "a file");
+  if (::access(place.c_str(), W_OK) != 0) refuse(given, errno);
   if (kind.mark.empty() || fs::is_empty(place, ignored) || contains(place, kind.mark)) return;
   throw InputError(given.string() + ": is there, and is no " + std::string(kind.what) +
                    "; choose another name");
@@ -128,7 +129,7 @@ bool is_new(const fs::path& given, const fs::path& place) {
   if (type == fs::file_type::not_found || type == fs::file_type::directory) {
     return type == fs::file_type::not_found;
   }
-  throw InputError(given.string() + ": is " + name_of(type) + ", where a folder was expected");
+  refuse_type(given, type, "a folder");
 }
 
 // Throws InputError unless the folder may be replaced. `temporary`: what is made in it now.
@@ -158,13 +159,16 @@ void check_folder(const fs::path& given, const fs::path& place, const FolderKind
                    std::string(kind.what) + another + earlier);
 }
 
-// A new file under a temporary name; it is removed unless it was put in its place.
+// A new file under a temporary name, with the permissions of the file that it replaces. It is
+// removed unless it was put in its place.
 class TemporaryFile {
  public:
   TemporaryFile(const fs::path& given, const fs::path& place) : given_(given), place_(place) {
+    struct stat earlier = {};
+    if (::stat(place.c_str(), &earlier) == 0) mode_ = earlier.st_mode & 0777;
     do {
       path_ = temporary_name(place.parent_path());
-      file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_.value_or(0666));
     } while (file_ < 0 && errno == EEXIST);
     if (file_ < 0) refuse(given_, errno);
   }
@@ -183,6 +187,7 @@ class TemporaryFile {
     }
   }
   void put() {
+    if (mode_ && ::fchmod(file_, *mode_) != 0) refuse(given_, errno);   // all of it: umask
     if (::fsync(file_) != 0 && errno != EINVAL) refuse(given_, errno);  // EINVAL: it knows no sync
     if (::close(std::exchange(file_, -1)) != 0) refuse(given_, errno);
     if (::rename(path_.c_str(), place_.c_str()) != 0) refuse(given_, errno);
@@ -191,6 +196,7 @@ class TemporaryFile {
 
  private:
   const fs::path &given_, &place_;
+  std::optional<mode_t> mode_;  // of the file that is replaced
   fs::path path_;
   int file_ = -1;
 };

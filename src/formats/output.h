@@ -34,10 +34,12 @@ struct FolderKind {
 inline constexpr FolderKind kNewFolder = {"", "", "", nullptr};
 
 // Throws InputError unless a file of this kind may be written at `path`. Its folder must exist, and
-// what is there may only be an empty file or an earlier one of this kind.
+// what is there may only be an empty file or an earlier one of this kind. Throws EnvironmentError
+// if the user may not write the file that is there.
 void check_out_file(const std::filesystem::path& path, const FileKind& kind = {});
 
-// Writes a whole file after the same check. EnvironmentError when the disk refuses.
+// Writes a whole file after the same check. A file that is replaced keeps its permissions. Throws
+// EnvironmentError if the disk refuses, or the user may not write the file that is there.
 void write_file(const std::filesystem::path& path, std::string_view bytes,
                 const FileKind& kind = {});
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -84,6 +85,34 @@ TEST_F(Output, AFileIsWrittenAndReplaced) {
   const mode_t mask = ::umask(0);
   ::umask(mask);
   EXPECT_EQ(static_cast<mode_t>(fs::status(path_ / "x").permissions()), 0666 & ~mask);
+}
+
+TEST_F(Output, AFileKeepsItsPermissions) {
+  put(path_ / "x", "old");
+  for (const mode_t mode : {0600, 0666, 0640}) {  // fewer and more than the mask leaves
+    ASSERT_EQ(::chmod((path_ / "x").c_str(), mode), 0);
+    write_file(path_ / "x", "new");
+    EXPECT_EQ(static_cast<mode_t>(fs::status(path_ / "x").permissions()), mode);
+  }
+}
+
+TEST_F(Output, AFileThatMayNotBeWrittenStays) {
+  put(path_ / "x", "mine");
+  fs::permissions(path_, fs::perms::all);
+  fs::permissions(path_ / "x", fs::perms::owner_read | fs::perms::others_read);
+  const auto write = [&] {
+    constexpr uid_t kNobody = 65534;
+    if (::geteuid() == 0 && ::setuid(kNobody) != 0) ::_exit(1);  // root may write any file
+    try {
+      write_file(path_ / "x", "new");
+    } catch (const EnvironmentError& error) {
+      std::fputs(error.what(), stderr);
+      ::_exit(3);
+    }
+    ::_exit(0);
+  };
+  EXPECT_EXIT(write(), testing::ExitedWithCode(3), "cannot write .*/x: Permission denied");
+  EXPECT_EQ(text_of(path_ / "x"), "mine");
 }
 
 TEST_F(Output, AFileOfAnotherKindStays) {

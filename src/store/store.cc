@@ -53,9 +53,8 @@ Store::Store(const fs::path& path) : path_(path) {
   std::error_code ignored;
   const fs::file_type type = fs::status(path, ignored).type();
   if (type != fs::file_type::regular && fs::exists(fs::file_status(type))) {
-    throw InputError(path.string() + ": is " + name_of(type) +
-                     ", where a store's file was expected (--store PATH or KERNELWRIGHT_STORE "
-                     "names another place)");
+    refuse_type(path, type, "a store's file",
+                " (--store PATH or KERNELWRIGHT_STORE names another place)");
   }
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), ignored);
   constexpr const char* kSchema =

@@ -21,6 +21,27 @@ std::ifstream open_file(const fs::path& path) {
   return in;
 }
 
+// Returns what people call a thing of this type.
+std::string name_of(fs::file_type type) {
+  switch (type) {
+    case fs::file_type::regular:
+      return "a file";
+    case fs::file_type::directory:
+      return "a folder";
+    case fs::file_type::symlink:
+      return "a link";
+    case fs::file_type::fifo:
+      return "a FIFO";
+    case fs::file_type::socket:
+      return "a socket";
+    case fs::file_type::block:
+    case fs::file_type::character:
+      return "a device";
+    default:
+      return "of no known kind";
+  }
+}
+
 }  // namespace
 
 void check_in_file(const fs::path& path, uintmax_t most) {
@@ -35,10 +56,7 @@ void check_in_file(const fs::path& path, uintmax_t most) {
   if (status.type() == fs::file_type::none) {
     throw InputError(path.string() + ": cannot be read: " + error.message());
   }
-  if (status.type() != fs::file_type::regular) {
-    throw InputError(path.string() + ": is " + name_of(status.type()) +
-                     ", where a file was expected");
-  }
+  if (status.type() != fs::file_type::regular) refuse_type(path, status.type(), "a file");
   const uintmax_t bytes = fs::file_size(path, error);
   if (!error && bytes > most) refuse_size(path.string(), most);
 }
@@ -73,9 +91,13 @@ bool LineReader::next(std::string& line) {
   std::streambuf& bytes = *in_.rdbuf();
   constexpr int kEnd = std::streambuf::traits_type::eof();
   int byte = kEnd;
-  while ((byte = bytes.sbumpc()) != kEnd && byte != '\n') {
-    if (line.size() == kMostDocument) refuse_size(place(), kMostDocument);
-    line += static_cast<char>(byte);
+  try {
+    while ((byte = bytes.sbumpc()) != kEnd && byte != '\n') {
+      if (line.size() == kMostDocument) refuse_size(place(), kMostDocument);
+      line += static_cast<char>(byte);
+    }
+  } catch (const std::ios_base::failure& failure) {
+    throw EnvironmentError(place() + ": cannot be read: " + failure.code().message());
   }
   whole_ = byte == '\n';
   return whole_ || !line.empty();
@@ -83,24 +105,10 @@ bool LineReader::next(std::string& line) {
 
 std::string LineReader::place() const { return path_.string() + ":" + std::to_string(number_); }
 
-std::string name_of(fs::file_type type) {
-  switch (type) {
-    case fs::file_type::regular:
-      return "a file";
-    case fs::file_type::directory:
-      return "a folder";
-    case fs::file_type::symlink:
-      return "a link";
-    case fs::file_type::fifo:
-      return "a FIFO";
-    case fs::file_type::socket:
-      return "a socket";
-    case fs::file_type::block:
-    case fs::file_type::character:
-      return "a device";
-    default:
-      return "of no known kind";
-  }
+void refuse_type(const fs::path& path, fs::file_type found, const std::string& wanted,
+                 const std::string& advice) {
+  throw InputError(path.string() + ": is " + name_of(found) + ", where " + wanted +
+                   " was expected" + advice);
 }
 
 }  // namespace kw

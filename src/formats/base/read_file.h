@@ -42,7 +42,8 @@ class LineReader {
   bool whole_ = true;
 };
 
-// Returns what people call a thing of this type: "a folder", "a FIFO", "a device".
-std::string name_of(std::filesystem::file_type type);
+// Throws InputError: "PATH: is a FIFO, where a file was expected", and the advice.
+[[noreturn]] void refuse_type(const std::filesystem::path& path, std::filesystem::file_type found,
+                              const std::string& wanted, const std::string& advice = "");
 
 }  // namespace kw

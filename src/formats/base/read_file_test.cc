@@ -98,6 +98,17 @@ TEST_F(ReadFile, ComesInLinesToo) {
   EXPECT_EQ(lines.number(), 2);
 }
 
+TEST_F(ReadFile, ADiskThatFailsIsTheMachinesFault) {
+  LineReader lines("/proc/self/mem");  // nothing is mapped at its beginning
+  std::string line, message;
+  try {
+    lines.next(line);
+  } catch (const EnvironmentError& error) {
+    message = error.what();
+  }
+  EXPECT_EQ(message, "/proc/self/mem:1: cannot be read: Input/output error");
+}
+
 TEST_F(ReadFile, ALineHasALimit) {
   LineReader lines(put_size("large", uintmax_t{1} << 40));
   std::string line;
