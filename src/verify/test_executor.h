@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "formats/base/error.h"
 #include "runtime/executor.h"
 
 namespace kw {
@@ -29,6 +30,7 @@ class FakeExecutor : public Executor {
   std::string backend = "cpu";
   TrialReport trial_report = right();
   TimeReport time_report;
+  bool restarts = true;  // trials() and time() throw if not
   std::vector<TrialRequest> tried;
   std::map<int, Task> loaded;  // and not unloaded
 
@@ -40,16 +42,24 @@ class FakeExecutor : public Executor {
   void unload(int id) override { loaded.erase(id); }
   void trials(const std::vector<TrialRequest>& requests, std::chrono::milliseconds,
               const TakeReport& take) override {
+    check_running();
     for (size_t i = 0; i < requests.size(); ++i) {
       tried.push_back(requests[i]);
       if (!take(i, trial_report)) return;
     }
   }
-  TimeReport time(const TimeRequest&, std::chrono::milliseconds) override { return time_report; }
+  TimeReport time(const TimeRequest&, std::chrono::milliseconds) override {
+    check_running();
+    return time_report;
+  }
   ExamineReport examine(const ExamineRequest&, std::chrono::milliseconds) override { return {}; }
   size_t processes() const override { return 1; }
 
  private:
+  void check_running() const {
+    if (!restarts) throw EnvironmentError("the executor does not start");
+  }
+
   int last_id_ = 0;
 };
 

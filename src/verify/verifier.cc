@@ -23,6 +23,22 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// A candidate that the executor has as long as this is there, also if a trial throws.
+class HeldTask {
+ public:
+  HeldTask(Executor& executor, const Task& candidate)
+      : executor_(executor), id_(executor.load(candidate)) {}
+  ~HeldTask() { executor_.unload(id_); }
+  HeldTask(const HeldTask&) = delete;
+  HeldTask& operator=(const HeldTask&) = delete;
+
+  int id() const { return id_; }
+
+ private:
+  Executor& executor_;
+  const int id_;
+};
+
 // Appends a stage; a failed one rejects the candidate. Returns `passed`.
 bool finish_stage(Verdict& verdict, StageResult stage) {
   if (!stage.passed) {
@@ -230,16 +246,15 @@ void Verifier::judge(const Reference& reference, const Task& candidate,
     verdict.environment["sandbox"][layer.name] = layer.active;
   }
   if (!check_coverage(reference, candidate, options, {}, verdict)) return;
-  const int id = executor_.load(candidate);
+  const HeldTask held(executor_, candidate);
   std::vector<int> idle;
-  bool accepted = check_correct(reference, candidate, id, options, verdict, idle);
+  bool accepted = check_correct(reference, candidate, held.id(), options, verdict, idle);
   // Launches that turned out to change nothing earn no share.
   if (accepted && !idle.empty()) {
     accepted = check_coverage(reference, candidate, options, idle, verdict);
   }
-  if (accepted && options.time) accepted = check_time(reference, id, options, verdict);
+  if (accepted && options.time) accepted = check_time(reference, held.id(), options, verdict);
   if (accepted) verdict.outcome = Verdict::Outcome::kAccepted;
-  executor_.unload(id);
 }
 
 bool Verifier::is_correct(const Reference& reference, const Task& candidate,
@@ -248,10 +263,8 @@ bool Verifier::is_correct(const Reference& reference, const Task& candidate,
   options.noop_checks = false;  // there may be no launches
   Verdict verdict;
   std::vector<int> idle;
-  const int id = executor_.load(candidate);
-  const bool correct = check_correct(reference, candidate, id, options, verdict, idle);
-  executor_.unload(id);
-  return correct;
+  const HeldTask held(executor_, candidate);
+  return check_correct(reference, candidate, held.id(), options, verdict, idle);
 }
 
 bool Verifier::check_coverage(const Reference& reference, const Task& candidate,

@@ -71,6 +71,16 @@ TEST_F(Verifying, WhatIsRightIsAcceptedAndUnloaded) {
   EXPECT_EQ(executor_.loaded.size(), 1u);  // the reference
 }
 
+TEST_F(Verifying, WhatCannotBeTriedIsUnloadedToo) {
+  executor_.restarts = false;
+  EXPECT_THROW(judged(plain_), EnvironmentError);
+  EXPECT_EQ(executor_.loaded.size(), 1u);  // the reference
+  Verifier verifier(workers_, executor_, profile_);
+  const Reference reference = verifier.prepare(relu_by_pytorch());
+  EXPECT_THROW(verifier.is_correct(reference, relu_by_a_kernel(), plain_), EnvironmentError);
+  EXPECT_EQ(executor_.loaded.size(), 2u);  // two references
+}
+
 TEST_F(Verifying, AWrongTrialRejectsAndEndsTheTrials) {
   executor_.trial_report.outputs[0].candidate_rms = 1e-2;
   const Verdict verdict = judged(plain_);
