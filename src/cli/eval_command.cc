@@ -39,7 +39,7 @@ struct EvalFlags {
   bool json = false, no_time = false, side_by_side = false, until_accepted = false,
        baseline = false, twins = false;
   double explore = 0, width = 0, build_timeout = 120, trial_timeout = 300;
-  uint64_t seed = 0;
+  std::optional<uint64_t> seed;
   PolicyFlags policy;
   MachineFlags machine;
   Json given;  // flags, as they were given
@@ -74,10 +74,10 @@ SuiteOptions suite_options(const EvalFlags& flags) {
   for (const std::string& what : flags.beside) {
     options.samples.push_back(beside_of(what, flags).samples);
   }
-  options.seed = flags.seed;
+  options.seed = flags.seed.value_or(0);
   options.verify.trials = flags.trials;
   options.verify.pure = flags.coverage == "pure";
-  options.verify.seed = flags.seed ? flags.seed : secret_seed();
+  options.verify.seed = seed_or_secret(flags.seed);
   options.verify.time = flags.machine.chosen_backend() == "cuda" && !flags.no_time;
   options.verify.width = flags.width;
   if (flags.width > 0) time_for_rewards(options.verify);
@@ -404,9 +404,8 @@ Command add_eval(CLI::App& app) {
                  "each with separate --lines. Then the command with --merge of these files, and "
                  "without --shard, prints the summary of all")
       ->type_name("I/N");
-  add_seed_flag(app, flags->seed,
-                "seed of inputs and parameters (default: secret), and of what a policy draws at a "
-                "temperature (default: 0)");
+  add_judging_seed_flag(app, flags->seed,
+                        ", and of what a policy draws at a temperature (default: 0)");
   app.add_option(
          "--build-timeout", flags->build_timeout,
          "seconds that compiling a sample may take before it counts as hung; recording one: "

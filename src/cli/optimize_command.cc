@@ -35,7 +35,7 @@ struct OptimizeFlags {
   int proposals = 2;
   std::string form;
   bool json = false, no_baseline = false;
-  uint64_t seed = 0;
+  std::optional<uint64_t> seed;
   PolicyFlags policy;
   MachineFlags machine;
 };
@@ -117,7 +117,7 @@ int run_optimize(const OptimizeFlags& flags) {
   options.budget_seconds = parse_seconds("--budget", flags.budget);
   options.proposals = flags.proposals;
   options.form = flags.form;
-  options.verify.seed = flags.seed ? flags.seed : secret_seed();
+  options.verify.seed = seed_or_secret(flags.seed);
   options.verify.pure = flags.coverage == "pure";
   const std::filesystem::path folder = flags.out.empty() ? default_folder(flags.model) : flags.out;
   Machine machine(flags.machine, {flags.model});
@@ -208,7 +208,7 @@ Command add_optimize(CLI::App& app) {
       app, flags->coverage,
       "hybrid: PyTorch keeps what it is faster at; pure: none is left that computes, be it slower");
   add_schedules_flag(app, flags->schedules);
-  add_seed_flag(app, flags->seed, "seed of inputs and parameters (default: secret)");
+  add_judging_seed_flag(app, flags->seed);
   app.add_flag("--no-baseline", flags->no_baseline, "do not compare with torch.compile");
   app.add_flag("--json", flags->json, "print one JSON object");
   flags->machine.add_to(app);

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <iostream>
 #include <map>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/support/common.h"
@@ -18,7 +19,7 @@ struct SelftestFlags {
   std::string family;
   int trials = 0, part = 1, parts = 1;
   bool json = false, verbose = false;
-  uint64_t seed = 0;
+  std::optional<uint64_t> seed;
   MachineFlags machine;
 };
 
@@ -74,7 +75,7 @@ int run_selftest(const SelftestFlags& flags) {
   Machine machine(flags.machine, {});
   VerifyOptions options;
   options.trials = flags.trials;
-  options.seed = flags.seed ? flags.seed : secret_seed();
+  options.seed = seed_or_secret(flags.seed);
   machine.executor.hello();
   SelfTest selftest(machine.pool, machine.executor, machine.profile);
   std::map<std::string, Tally> attacks, stages, honest;
@@ -121,7 +122,7 @@ Command add_selftest(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   app.add_option("--parts", flags->parts, "parts that run apart")->check(CLI::PositiveNumber);
   add_trials_flag(app, flags->trials);
-  add_seed_flag(app, flags->seed, "seed of inputs and parameters (default: secret)");
+  add_judging_seed_flag(app, flags->seed);
   app.add_flag("--verbose", flags->verbose, "a line for each case");
   app.add_flag("--json", flags->json, "print one line of JSON for each case");
   flags->machine.add_to(app);

@@ -28,7 +28,7 @@ struct VerifyFlags {
   int trials = 0, trial_timeout = 300, record_timeout = 60;
   std::vector<std::string> baselines = {kDefault};
   bool json = false, no_time = false, no_baseline = false;
-  uint64_t seed = 0;
+  std::optional<uint64_t> seed;
   double width = -1;  // not given
   BatchFlags batch;
   MachineFlags machine;
@@ -109,7 +109,7 @@ VerifyOptions options_of(const VerifyFlags& flags) {
   options.tolerance =
       flags.tolerance == "kernelbench" ? Tolerance::kKernelBench : Tolerance::kCalibrated;
   options.pure = flags.coverage == "pure";
-  options.seed = flags.seed ? flags.seed : secret_seed();
+  options.seed = seed_or_secret(flags.seed);
   options.width = flags.width;
   options.time = flags.machine.chosen_backend() == "cuda" && !flags.no_time;
   return options;
@@ -124,7 +124,7 @@ std::string settings_of(const VerifyFlags& flags) {
                {"trials", flags.trials},
                {"interval_width", flags.width},
                {"time", !flags.no_time},
-               {"seed", flags.seed}})
+               {"seed", flags.seed ? Json(*flags.seed) : Json()}})
       .dump();
 }
 
@@ -231,7 +231,7 @@ Command add_verify(CLI::App& app) {
       ->check(CLI::IsMember({"calibrated", "kernelbench"}))
       ->capture_default_str();
   add_coverage_flag(app, flags->coverage);
-  add_seed_flag(app, flags->seed, "seed of inputs and parameters (default: secret)");
+  add_judging_seed_flag(app, flags->seed);
   app.add_option("--interval-width", flags->width,
                  "stop timing once the speedup's 95 % interval is so wide, relative to it (in a "
                  "batch also after 30 rounds or 30 ms); 0: 50 rounds always (default: 0.03 in a "

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "formats/base/error.h"
+#include "verify/verifier.h"
 
 namespace kw {
 namespace {
@@ -47,6 +48,18 @@ CLI::Validator real_number(double low, double high) {
 
 CLI::Option* add_seed_flag(CLI::App& app, uint64_t& value, const char* help) {
   return app.add_option("--seed", value, help)->check(whole_number(0, UINT64_MAX));
+}
+
+CLI::Option* add_judging_seed_flag(CLI::App& app, std::optional<uint64_t>& value,
+                                   const std::string& more) {
+  return app
+      .add_option("--seed", value,
+                  "seed of inputs and parameters (default: secret, another in each run)" + more)
+      ->check(whole_number(0, UINT64_MAX));
+}
+
+uint64_t seed_or_secret(const std::optional<uint64_t>& given) {
+  return given ? *given : secret_seed();
 }
 
 double parse_seconds(const std::string& flag, const std::string& text) {

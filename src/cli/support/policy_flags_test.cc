@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "cli/support/common.h"
 #include "formats/base/error.h"
 #include "formats/base/scratch_folder.h"
@@ -65,6 +67,21 @@ TEST(ParseSeconds, TimesHaveAUnitOrNone) {
   for (const char* wrong : {"", "s", "0", "-5s", "5x", "5sm", "nan"}) {
     EXPECT_THROW(parse_seconds("--budget", wrong), InputError) << wrong;
   }
+}
+
+TEST(JudgingSeed, NoneIsSecretAndZeroIsASeed) {
+  const auto parsed = [](const std::string& arguments) {
+    std::optional<uint64_t> seed;
+    CLI::App app("test");
+    add_judging_seed_flag(app, seed);
+    app.parse(arguments, false);
+    return seed;
+  };
+  EXPECT_EQ(seed_or_secret(parsed("--seed 0")), 0u);
+  EXPECT_EQ(seed_or_secret(parsed("--seed 18446744073709551615")), UINT64_MAX);
+  EXPECT_FALSE(parsed(""));
+  EXPECT_NE(seed_or_secret(parsed("")), seed_or_secret(parsed("")));
+  EXPECT_THROW(parsed("--seed -1"), CLI::ValidationError);
 }
 
 TEST(MachineFlags, TheDeviceIsTheOneNamed) {
