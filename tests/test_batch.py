@@ -3,6 +3,7 @@
 import concurrent.futures
 import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import signal
@@ -137,6 +138,17 @@ def test_a_run_that_was_killed_goes_on(tmp_path):
     again = run(*arguments)
     assert again.returncode == 0
     assert out.read_text() == after
+
+
+def test_two_runs_do_not_write_one_file(tmp_path):
+    """The other run is in the middle of a line, which the second one must not take for a killed run's."""
+    out = tmp_path / "batch.jsonl.results.jsonl"
+    out.write_text('{"degenerate":false,"dig')
+    with out.open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        process = run("verify", "--backend", "cpu", "--batch", write(tmp_path, [line("a", NO_KERNEL)]))
+    assert process.returncode == 2 and "another run writes it" in process.stderr
+    assert out.read_text() == '{"degenerate":false,"dig'
 
 
 def test_results_of_another_batch_stay(tmp_path):

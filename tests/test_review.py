@@ -1,5 +1,6 @@
 """`kernelwright review`: a model's opinion on samples of a run, by an endpoint that the test writes."""
 
+import fcntl
 import json
 import re
 
@@ -197,6 +198,16 @@ def test_what_is_no_opinion_is_counted_apart_and_asked_again(judged, answer):
         file.write('{"candidate":"cut o')  # by a kill
     process, asked = review(judged, honest)
     assert len(asked) == 4 and agreement(process)["no_opinion"] == 0
+
+
+def test_two_reviews_do_not_write_one_file(judged):
+    """The other review is in the middle of a line, which the second one must not take for a killed one's."""
+    (judged / "opinions.jsonl").write_text('{"candidate":"un')
+    with (judged / "opinions.jsonl").open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        process, asked = review(judged, honest)
+    assert process.returncode == 2 and "another run writes it" in process.stderr and not asked
+    assert (judged / "opinions.jsonl").read_text() == '{"candidate":"un'
 
 
 def test_an_endpoint_that_refuses_says_why(judged):

@@ -1,7 +1,6 @@
 // kernelwright review RUN --review-url URL --review-model NAME
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <mutex>
@@ -13,9 +12,9 @@
 #include "cli/support/policy_flags.h"
 #include "cli/support/progress.h"
 #include "eval/run/opinions.h"
+#include "formats/appended_lines.h"
 #include "formats/base/error.h"
 #include "formats/base/on_threads.h"
-#include "formats/base/read_file.h"
 #include "formats/output.h"
 #include "policy/chat/reviewer.h"
 
@@ -56,15 +55,12 @@ std::vector<Open> open_samples(const EvalRun& run, const Opinions& known,
 }
 
 // Removes an unfinished last line, which a run that was killed may have left.
-void drop_cut_line(const fs::path& path) {
-  check_out_file(path);
-  if (!fs::exists(path)) return;
-  const std::string text = read_file(path, kMostLines);
-  const size_t whole = text.rfind('\n') + 1;  // 0 when there is no whole line
-  if (!is_cut_line(std::string_view(text).substr(whole), {R"({"candidate":)"})) {
-    throw InputError(path.string() + ": does not end in an opinion; mend or remove it");
+void drop_cut_line(AppendedLines& file) {
+  const LinesEnd end = read_whole_lines(file.file(), [](const std::string&, const LineReader&) {});
+  if (!is_cut_line(end.rest, {R"({"candidate":)"})) {
+    throw InputError(file.file().string() + ": does not end in an opinion; mend or remove it");
   }
-  fs::resize_file(path, whole);
+  file.cut(end.bytes);
 }
 
 int run_review(ReviewFlags flags) {
@@ -76,11 +72,11 @@ int run_review(ReviewFlags flags) {
   if (const char* key = std::getenv(flags.key_env.c_str())) flags.chat.key = key;
   flags.chat.flags = "--review";
   Reviewer reviewer(flags.chat, make_socket_transport(), make_steady_clock());
+  const fs::path path = run.folder / kOpinionsFile;
+  AppendedLines file(path);
   Opinions opinions = read_opinions(run);
   const std::vector<Open> open = open_samples(run, opinions, flags.chat.model);
-  const fs::path path = run.folder / kOpinionsFile;
-  drop_cut_line(path);
-  std::ofstream file(path, std::ios::app | std::ios::binary);
+  drop_cut_line(file);
   std::mutex mutex;
   size_t done = 0;
   std::map<std::string, size_t> faults;
@@ -92,8 +88,7 @@ int run_review(ReviewFlags flags) {
   on_threads(flags.chat.concurrency, open.size(), [&](size_t i) {
     Opinion opinion = reviewer.review(open[i].reference, open[i].candidate, reviewer.deadline());
     const std::lock_guard lock(mutex);
-    file << opinion_line(open[i].key, opinion, open[i].candidate) << std::flush;
-    if (!file) throw EnvironmentError("cannot write " + path.string());
+    file.append(opinion_line(open[i].key, opinion, open[i].candidate));
     if (!opinion.fault.empty()) ++faults[opinion.fault];
     const auto known = opinions.find(open[i].key);
     if (opinion.fault.empty() || known == opinions.end() || !known->second.fault.empty()) {

@@ -197,8 +197,9 @@ int run_synth(const SynthFlags& flags) {
     const auto [low, high] = window(flags.twin, "--twin");
     drawing.hygiene = {low, high, flags.machine.chosen_backend() == "cuda"};
   }
-  const uint64_t before = rows_before(flags.out, drawing, flags.count);
-  RowWriter rows(flags.out, before, flags.count);
+  AppendedLines file(flags.out);
+  const uint64_t before = rows_before(file, drawing, flags.count);
+  RowWriter rows(file, before, flags.count);
   if (before == flags.count) {
     rows.finish();
   } else if (flags.no_hygiene) {

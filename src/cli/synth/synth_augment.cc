@@ -4,7 +4,6 @@
 
 #include "cli/synth/synth_file.h"
 #include "formats/base/error.h"
-#include "formats/base/read_file.h"
 #include "formats/base/sha256.h"
 #include "formats/output.h"
 #include "program/task_json.h"
@@ -53,19 +52,15 @@ class Rows {
     return row.dump();
   }
 
-  // What the file holds of this run: its rows, their shapes, and the proposal after the last.
-  // Whatever a killed run left of a last line is cut off.
+  // What the file has of this run: its rows, their shapes, and the proposal after the last.
   struct Before {
     uint64_t rows = 0, next = 0;
     std::set<std::string> shapes;
   };
-  Before before(const std::string& path) const {
+  // Removes what a killed run left of one more row, too.
+  Before before(AppendedLines& file) const {
     Before found;
-    if (!fs::exists(path)) return found;
-    LineReader lines(path);
-    const FileLock lock(path);
-    uintmax_t bytes = 0;
-    for (std::string line; lines.next(line) && lines.is_whole(); ++found.rows) {
+    const auto take = [&](const std::string& line, const LineReader& lines) {
       const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
       const auto is = [&](const char* member, const Json& value) {
         return json.is_object() && json.contains(member) && json[member] == value;
@@ -79,12 +74,13 @@ class Rows {
       const JsonReader row(json, lines.place());
       found.next = static_cast<uint64_t>(row.at("proposal").integer()) + 1;
       found.shapes.insert(row.at("shapes").string());
-      bytes += line.size() + 1;
+      ++found.rows;
+    };
+    const LinesEnd end = read_whole_lines(file.file(), take);
+    if (found.rows == 0 && !is_cut_row(end.rest)) {
+      throw InputError(file.file().string() + ": holds no tasks; choose another --out");
     }
-    if (found.rows == 0 && !is_cut_row(path)) {
-      throw InputError(path + ": holds no tasks; choose another --out");
-    }
-    fs::resize_file(path, bytes);
+    file.cut(end.bytes);
     return found;
   }
 
@@ -103,7 +99,8 @@ int synth_augment(const std::string& model, const std::string& out, uint64_t cou
   const RecordRequest request = request_for_file(model, "Model", flags.set, machine.profile);
   const AugmentOptions options{request.file, request.text, seed, hygiene};
   const Rows rows(model, options);
-  Rows::Before before = rows.before(out);
+  AppendedLines file(out);
+  Rows::Before before = rows.before(file);
   if (before.rows >= count) {
     std::printf("%llu tasks are there already\n", static_cast<unsigned long long>(before.rows));
     return 0;
@@ -111,7 +108,7 @@ int synth_augment(const std::string& model, const std::string& out, uint64_t cou
   machine.executor.hello();
   Examiner examiner(machine.pool, machine.executor, machine.profile);
   Augmenter augmenter(options, examiner);
-  RowWriter writer(out, before.rows, count);
+  RowWriter writer(file, before.rows, count);
   Json rejected = Json::array();
   uint64_t done = before.rows, in_vain = 0;
   for (uint64_t next = before.next; done < count && in_vain < kMostInVain;) {

@@ -3,12 +3,10 @@
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
 
-#include "formats/base/file_lock.h"
+#include "formats/appended_lines.h"
 #include "synth/task_source.h"
 
 namespace kw {
@@ -21,35 +19,31 @@ struct Drawing {
 
 SynthTask draw_unexamined(const Synthesiser& synthesiser, uint64_t index, SynthCounts& counts);
 
-// Rows that `file` holds already; what a killed run left of a last line is cut off. InputError
-// where it holds anything else than the first rows of this run.
-uint64_t rows_before(const std::filesystem::path& file, const Drawing& drawing, uint64_t count);
+// Returns how many rows the file has already, and removes what a killed run left of one more.
+// Throws InputError if the file has anything else than the first rows of this run.
+uint64_t rows_before(AppendedLines& file, const Drawing& drawing, uint64_t count);
 
-// Of a file without a whole line: whether it may be what a killed run left of its first row.
-bool is_cut_row(const std::filesystem::path& file);
+// Returns whether the text of a file without a whole line may be what a killed run left of its
+// first row.
+bool is_cut_row(const std::string& text);
 
 // Appends rows to the file, and says now and then how far it is.
 class RowWriter {
  public:
-  RowWriter(std::string path, uint64_t before, uint64_t count);
+  RowWriter(AppendedLines& file, uint64_t before, uint64_t count);
 
-  // EnvironmentError when it cannot be written, InputError when another run does.
+  // Appends a row. Throws EnvironmentError if it cannot be written.
   void write(const std::string& row);
-  // All is on its way to the disk, and how many there are is printed.
-  void finish();
+  // Prints how many rows there are.
+  void finish() const;
 
  private:
   using Clock = std::chrono::steady_clock;
-  void open();
-  [[noreturn]] void fail() const;
 
-  const std::string path_;
+  AppendedLines& file_;
   const uint64_t before_;
   uint64_t done_;
   const uint64_t count_;
-  std::ofstream out_;
-  const uintmax_t size_;  // of the file before this run
-  std::optional<FileLock> lock_;
   const Clock::time_point start_ = Clock::now();
   Clock::time_point shown_ = start_;
 };

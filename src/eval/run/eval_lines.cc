@@ -38,13 +38,13 @@ InputError no_lines(const Named& named) {
 // Returns the text up to its last complete line. If there is none, the text may only be the
 // beginning of a first line, left by a run that was stopped.
 std::string whole_lines(const Named& named, const std::string& first) {
-  const std::string text = read_file(named.file, kMostLines);
-  const size_t last = text.rfind('\n');
-  const bool is_cut = last == std::string::npos
-                          ? first.starts_with(text)
-                          : is_cut_line(std::string_view(text).substr(last + 1), {"{\""});
+  check_in_file(named.file, kMostLines);
+  std::string text;
+  const auto keep = [&](const std::string& line, const LineReader&) { (text += line) += '\n'; };
+  const std::string rest = read_whole_lines(named.file, keep).rest;
+  const bool is_cut = text.empty() ? first.starts_with(rest) : is_cut_line(rest, {"{\""});
   if (!is_cut) throw no_lines(named);
-  return text.substr(0, last + 1);  // npos + 1 is 0
+  return text;
 }
 
 // Returns the first line, which states what the run is asked.
@@ -70,39 +70,23 @@ std::map<Key, Json> lines_of(const Named& named, const std::string& text, const 
 void claim_folder(const fs::path& folder, const Json& asked) {
   const fs::path file = folder / kEvalLinesFile;
   const std::string first = first_line(asked);
-  check_out_file(file);
-  std::ofstream out(file, std::ios::app);
-  if (!out) throw EnvironmentError("cannot write " + file.string());
-  const FileLock lock(file, kClaimPatience);  // shards of one run may come at once
+  AppendedLines lines(file, kClaimPatience);  // shards of one run may come at once
   const Named named{"--out", file};
   const std::string text = whole_lines(named, first);
   lines_of(named, text, asked);
   if (!text.empty()) return;
-  fs::resize_file(file, 0);
-  if (!(out << first << std::endl)) throw EnvironmentError("cannot write " + file.string());
+  lines.cut(0);
+  lines.append(first);
 }
 
 EvalLines::EvalLines(const char* flag, const fs::path& file, const Json& asked,
                      std::vector<std::string> labels)
-    : file_(file),
-      asked_(asked),
-      first_(first_line(asked)),
-      labels_(std::move(labels)),
-      was_there_(fs::exists(file)) {
-  check_out_file(file_);
-  out_.open(file_, std::ios::app);
-  if (!out_) throw EnvironmentError("cannot write " + file_.string());
-  lock_.emplace(file_);
-  const Named named{flag, file_};
+    : file_(file), asked_(asked), first_(first_line(asked)), labels_(std::move(labels)) {
+  const Named named{flag, file};
   const std::string text = whole_lines(named, first_);
   known_ = lines_of(named, text, asked_);
-  fs::resize_file(file_, text.size());
+  file_.cut(text.size());
   begun_ = !text.empty();
-}
-
-EvalLines::~EvalLines() {
-  std::error_code ignored;
-  if (!begun_ && !was_there_ && fs::file_size(file_, ignored) == 0) fs::remove(file_, ignored);
 }
 
 void EvalLines::merge(const fs::path& given) {
@@ -130,18 +114,14 @@ std::optional<std::vector<Json>> EvalLines::of(const std::string& model) const {
 void EvalLines::begin() {
   // The first line is written with the first model's, so that a command that fails before leaves
   // nothing.
-  if (!begun_) put(first_);
+  if (!begun_) file_.append(first_);
   begun_ = true;
 }
 
 void EvalLines::add(const Json& line) {
   begin();
-  put(line.dump());
+  file_.append(line.dump());
   known_[key_of(line)] = line;
-}
-
-void EvalLines::put(const std::string& line) {
-  if (!(out_ << line << std::endl)) throw EnvironmentError("cannot write " + file_.string());
 }
 
 }  // namespace kw

@@ -4,14 +4,13 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "formats/base/file_lock.h"
+#include "formats/appended_lines.h"
 #include "formats/json.h"
 
 namespace kw {
@@ -29,10 +28,7 @@ class EvalLines {
   EvalLines(const char* flag, const std::filesystem::path& file, const Json& asked,
             std::vector<std::string> labels);
 
-  const std::filesystem::path& file() const { return file_; }
-  ~EvalLines();  // leaves no new file without a line
-  EvalLines(const EvalLines&) = delete;
-  EvalLines& operator=(const EvalLines&) = delete;
+  const std::filesystem::path& file() const { return file_.file(); }
 
   // Returns the lines of a model in the order of the labels. Returns nothing if one is missing, or
   // one was not judged and not merged.
@@ -45,18 +41,13 @@ class EvalLines {
   void merge(const std::filesystem::path& given);
 
  private:
-  void put(const std::string& line);
-
-  const std::filesystem::path file_;
+  AppendedLines file_;
   const Json asked_;
   const std::string first_;  // the line that states asked_
   const std::vector<std::string> labels_;
   std::map<std::pair<std::string, std::string>, Json> known_;  // by model and label
   std::set<std::pair<std::string, std::string>> merged_;
-  const bool was_there_;  // before this run
-  bool begun_ = false;    // whether the first line is written
-  std::ofstream out_;
-  std::optional<FileLock> lock_;
+  bool begun_ = false;  // whether the first line is written
 };
 
 }  // namespace kw

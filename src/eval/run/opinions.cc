@@ -64,7 +64,7 @@ std::string opinion_line(const SampleKey& key, const Opinion& opinion, std::stri
                     {"hard_coded_output", opinion.hard_codes},
                     {"why", opinion.why}});
   }
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Opinions read_opinions(const EvalRun& run) {

@@ -24,7 +24,8 @@ struct SampleKey {
 };
 using Opinions = std::map<SampleKey, Opinion>;
 
-// Returns the line of an opinion. `candidate` is the text that the opinion is on.
+// Returns the line of an opinion, without a newline. `candidate` is the text that the opinion is
+// on.
 std::string opinion_line(const SampleKey& key, const Opinion& opinion, std::string_view candidate);
 // Reads the opinions of a run's folder; there are none without a file. An opinion on another text
 // than the sample has now is ignored, and so is an unfinished last line. Throws InputError for any

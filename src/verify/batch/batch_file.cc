@@ -1,7 +1,5 @@
 #include "verify/batch/batch_file.h"
 
-#include <cerrno>
-#include <cstring>
 #include <set>
 
 #include "formats/base/error.h"
@@ -80,42 +78,28 @@ std::vector<BatchItem> read_batch(const fs::path& path, const DeviceProfile& pro
 }
 
 BatchResults::BatchResults(const fs::path& path, const std::vector<BatchItem>& items)
-    : path_(path) {
+    : file_(path) {
   std::map<std::string, std::string> digests;
   for (const BatchItem& item : items) digests[item.id] = item.digest();
-  check_out_file(path);
-  if (fs::exists(path)) {
-    LineReader lines(path);
-    uintmax_t whole = 0;  // bytes of whole lines
-    std::string line;
-    for (; lines.next(line) && lines.is_whole(); whole += line.size() + 1) {
-      const Json json = parse_json(line, lines.place());
-      const JsonReader in(json, lines.place());
-      const std::string id = in.at("id").string();
-      const auto found = digests.find(id);
-      if (found == digests.end() || found->second != in.at("digest").string()) {
-        in.fail("the result of " + id +
-                " belongs to another batch, or was made with other flags; remove the file, or "
-                "choose another one (--out)");
-      }
-      done_[id] = batch_outcome_from_json(in);
+  const auto take = [&](const std::string& line, const LineReader& lines) {
+    const Json json = parse_json(line, lines.place());
+    const JsonReader in(json, lines.place());
+    const std::string id = in.at("id").string();
+    const auto found = digests.find(id);
+    if (found == digests.end() || found->second != in.at("digest").string()) {
+      in.fail("the result of " + id +
+              " belongs to another batch, or was made with other flags; remove the file, or "
+              "choose another one (--out)");
     }
-    if (!is_cut_line(line, {R"({"degenerate":)", R"({"digest":)"})) {
-      throw InputError(path.string() + ": does not end in a result; choose another --out");
-    }
-    fs::resize_file(path, whole);
+    done_[id] = batch_outcome_from_json(in);
+  };
+  const LinesEnd end = read_whole_lines(path, take);
+  if (!is_cut_line(end.rest, {R"({"degenerate":)", R"({"digest":)"})) {
+    throw InputError(path.string() + ": does not end in a result; choose another --out");
   }
-  file_.reset(std::fopen(path.c_str(), "a"));
-  if (!file_) throw EnvironmentError(path.string() + ": " + std::strerror(errno));
+  file_.cut(end.bytes);
 }
 
-void BatchResults::append(const BatchResult& result) {
-  const std::string line = to_json(result).dump() + "\n";
-  if (std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size() ||
-      std::fflush(file_.get()) != 0) {
-    throw EnvironmentError(path_.string() + ": " + std::strerror(errno) +
-                           "; what is there is whole, and the same command goes on with the rest");
-  }
-}
+void BatchResults::append(const BatchResult& result) { file_.append(to_json(result).dump()); }
 
 }  // namespace kw
