@@ -69,7 +69,7 @@ double cover_seconds(const OptimizeResult& result);
 
 class Optimizer {
  public:
-  Optimizer(WorkerPool& pool, ExecutorClient& executor, Policy& policy, Store& store,
+  Optimizer(WorkerPool& pool, Executor& executor, Policy& policy, Store& store,
             const DeviceProfile& profile, ProgressSink progress)
       : pool_(pool),
         executor_(executor),
@@ -86,7 +86,7 @@ class Optimizer {
  private:
   class Run;
   WorkerPool& pool_;
-  ExecutorClient& executor_;
+  Executor& executor_;
   Policy& policy_;
   Store& store_;
   const DeviceProfile& profile_;

@@ -38,7 +38,7 @@ Hygiene judge_hygiene(const ExamineReport& report, const Task& task);
 // Records model files and has the executor examine them. Borrows all. Used by one thread.
 class Examiner {
  public:
-  Examiner(WorkerPool& pool, ExecutorClient& executor, const DeviceProfile& profile)
+  Examiner(WorkerPool& pool, Executor& executor, const DeviceProfile& profile)
       : pool_(pool), executor_(executor), profile_(profile) {}
 
   struct Model {
@@ -61,7 +61,7 @@ class Examiner {
 
  private:
   WorkerPool& pool_;
-  ExecutorClient& executor_;
+  Executor& executor_;
   const DeviceProfile& profile_;
 };
 

@@ -31,8 +31,7 @@ void count_line(const Json& line, size_t place, JudgedPolicy& judged) {
 
 EvalSession::EvalSession(EvalSessionOptions options, const std::vector<SuiteModel>& models,
                          std::vector<size_t> places, std::vector<JudgedPolicy> policies,
-                         const DeviceProfile& profile, ExecutorClient& executor,
-                         SharedZygote& zygote)
+                         const DeviceProfile& profile, Executor& executor, SharedZygote& zygote)
     : options_(std::move(options)),
       models_(models),
       places_(std::move(places)),

@@ -61,7 +61,7 @@ class EvalSession {
   // `models` is the whole suite, and `places` says which of them this run judges.
   EvalSession(EvalSessionOptions options, const std::vector<SuiteModel>& models,
               std::vector<size_t> places, std::vector<JudgedPolicy> policies,
-              const DeviceProfile& profile, ExecutorClient& executor, SharedZygote& zygote);
+              const DeviceProfile& profile, Executor& executor, SharedZygote& zygote);
 
   // Counts the models whose lines are there already; judge() leaves them out. The lines of the
   // others will be added to `lines`. Returns the number of models counted.
@@ -90,7 +90,7 @@ class EvalSession {
   const size_t model_count_;
   std::vector<JudgedPolicy> policies_;
   const DeviceProfile& profile_;
-  ExecutorClient& executor_;
+  Executor& executor_;
   SharedZygote& zygote_;
   EvalLines* lines_ = nullptr;
   size_t resumed_ = 0;                    // models

@@ -424,7 +424,7 @@ void Suite::propose(Asked& asked, const SuiteOptions& options) {
   if (asked.result.samples.empty()) asked.result.refusal = policy.refusal(task, profile_);
 }
 
-void Suite::judge(WorkerPool& pool, Asked& asked, size_t first, const SuiteOptions& options) {
+void Suite::judge(Workers& workers, Asked& asked, size_t first, const SuiteOptions& options) {
   const auto from = asked.built.begin() + static_cast<long>(std::min(first, asked.built.size()));
   const bool anything =
       std::any_of(from, asked.built.end(), [](const auto& task) { return task.has_value(); });
@@ -432,7 +432,7 @@ void Suite::judge(WorkerPool& pool, Asked& asked, size_t first, const SuiteOptio
   const Clock::time_point start = Clock::now();
   VerifyOptions verify = options.verify;
   verify.compiled_package = asked.model->package;
-  Verifier verifier(pool, executor_, profile_);
+  Verifier verifier(workers, executor_, profile_);
   const Reference reference = verifier.prepare(asked.model->fragment.task);
   asked.result.floor_ms = 1e3 * physical_floor(reference.task, profile_);
   try {

@@ -85,7 +85,7 @@ Json to_json(const SuiteResult& result);  // docs/formats/eval.md
 
 class Suite {
  public:
-  Suite(JudgingCrew& crew, ExecutorClient& executor, std::vector<Policy*> policies,
+  Suite(JudgingCrew& crew, Executor& executor, std::vector<Policy*> policies,
         const DeviceProfile& profile)
       : crew_(crew), executor_(executor), policies_(std::move(policies)), profile_(profile) {}
 
@@ -114,7 +114,7 @@ class Suite {
   void judge_in_rounds(std::vector<Asked>& batch, const SuiteOptions& options,
                        const std::function<void(const SuiteResult&)>& done);
   size_t build(std::vector<Asked>& batch, size_t first, size_t last, const SuiteOptions& options);
-  void judge(WorkerPool& pool, Asked& asked, size_t first, const SuiteOptions& options);
+  void judge(Workers& workers, Asked& asked, size_t first, const SuiteOptions& options);
   void judge_one(Verifier& verifier, Asked& asked, size_t k, const Reference& reference,
                  const VerifyOptions& options);
   void judge_side_by_side(Verifier& verifier, Asked& asked, const Reference& reference,
@@ -123,7 +123,7 @@ class Suite {
             const VerifyOptions& options);
 
   JudgingCrew& crew_;
-  ExecutorClient& executor_;
+  Executor& executor_;
   const std::vector<Policy*> policies_;
   const DeviceProfile& profile_;
 };

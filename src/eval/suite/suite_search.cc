@@ -74,9 +74,9 @@ std::string whole_hash(const Task& reference) {
 
 }  // namespace
 
-void search_suite(const std::vector<RecordRequest>& models, JudgingCrew& crew,
-                  ExecutorClient& executor, Policy& policy, const DeviceProfile& profile,
-                  const OptimizeOptions& options, const std::filesystem::path& store,
+void search_suite(const std::vector<RecordRequest>& models, JudgingCrew& crew, Executor& executor,
+                  Policy& policy, const DeviceProfile& profile, const OptimizeOptions& options,
+                  const std::filesystem::path& store,
                   const std::function<void(const SuiteResult&)>& done) {
   Unlearning shared(policy);
   std::mutex mutex;  // guards `done`

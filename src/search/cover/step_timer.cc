@@ -26,7 +26,7 @@ int64_t bytes_alive(const Program& program) {
   return bytes;
 }
 
-bool time_together(ExecutorClient& executor, const Task& program, const std::vector<int>& steps,
+bool time_together(Executor& executor, const Task& program, const std::vector<int>& steps,
                    const VerifyOptions& options, double seconds, std::map<int, double>& out) {
   TimeRequest request;
   for (int step : steps) request.tasks.push_back(executor.load(cut(program, {step}).task));
@@ -44,7 +44,7 @@ bool time_together(ExecutorClient& executor, const Task& program, const std::vec
 
 }  // namespace
 
-std::map<int, double> time_steps(ExecutorClient& executor, const Task& program,
+std::map<int, double> time_steps(Executor& executor, const Task& program,
                                  const VerifyOptions& options, double seconds,
                                  const SearchLimit& limit) {
   const auto end = std::chrono::steady_clock::now() +

@@ -43,7 +43,7 @@ void too_late(EvaluationResult& found, size_t attempt) {
 
 }  // namespace
 
-FragmentEvaluator::FragmentEvaluator(WorkerPool& pool, ExecutorClient& executor, Policy& policy,
+FragmentEvaluator::FragmentEvaluator(WorkerPool& pool, Executor& executor, Policy& policy,
                                      Store& store, const DeviceProfile& profile,
                                      const OptimizeOptions& options, PhaseClock& clock)
     : pool_(pool),

@@ -20,7 +20,7 @@ namespace kw {
 
 class FragmentEvaluator : public Evaluator {
  public:
-  FragmentEvaluator(WorkerPool& pool, ExecutorClient& executor, Policy& policy, Store& store,
+  FragmentEvaluator(WorkerPool& pool, Executor& executor, Policy& policy, Store& store,
                     const DeviceProfile& profile, const OptimizeOptions& options,
                     PhaseClock& clock);
 
@@ -76,7 +76,7 @@ class FragmentEvaluator : public Evaluator {
   void remember(const FragmentJob& job);
 
   WorkerPool& pool_;
-  ExecutorClient& executor_;
+  Executor& executor_;
   Policy& policy_;
   Store& store_;
   const DeviceProfile& profile_;

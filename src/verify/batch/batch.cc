@@ -63,9 +63,8 @@ struct KnownProgram {
 
 class BatchRun {
  public:
-  BatchRun(const std::vector<BatchItem>& items, ExecutorClient& executor,
-           const DeviceProfile& profile, const VerifyOptions& options,
-           const std::function<void(const BatchResult&)>& done)
+  BatchRun(const std::vector<BatchItem>& items, Executor& executor, const DeviceProfile& profile,
+           const VerifyOptions& options, const std::function<void(const BatchResult&)>& done)
       : executor_(executor), profile_(profile), options_(options), done_(done) {
     plan(items);
   }
@@ -210,7 +209,7 @@ class BatchRun {
   }
 
   const Clock::time_point start_ = Clock::now();
-  ExecutorClient& executor_;
+  Executor& executor_;
   const DeviceProfile& profile_;
   const VerifyOptions& options_;
   const std::function<void(const BatchResult&)>& done_;
@@ -240,7 +239,7 @@ BatchOutcome batch_outcome_from_json(const JsonReader& in) {
                          : static_cast<BatchOutcome>(outcome_from_json(in.at("outcome")));
 }
 
-void verify_batch(const std::vector<BatchItem>& items, JudgingCrew& crew, ExecutorClient& executor,
+void verify_batch(const std::vector<BatchItem>& items, JudgingCrew& crew, Executor& executor,
                   const DeviceProfile& profile, const VerifyOptions& options,
                   const std::function<void(const BatchResult&)>& done) {
   BatchRun(items, executor, profile, options, done).run(crew);

@@ -53,7 +53,7 @@ Json to_json(const BatchResult& result);
 
 // Calls `done` with each result as it comes, in no order, from one thread at a time. Throws
 // EnvironmentError if the machine is at fault; the remaining items then have no result.
-void verify_batch(const std::vector<BatchItem>& items, JudgingCrew& crew, ExecutorClient& executor,
+void verify_batch(const std::vector<BatchItem>& items, JudgingCrew& crew, Executor& executor,
                   const DeviceProfile& profile, const VerifyOptions& options,
                   const std::function<void(const BatchResult&)>& done);
 

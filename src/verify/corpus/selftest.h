@@ -29,14 +29,14 @@ struct SelfTestResult {
 
 class SelfTest {
  public:
-  SelfTest(WorkerPool& pool, ExecutorClient& executor, const DeviceProfile& profile)
-      : executor_(executor), profile_(profile), verifier_(pool, executor, profile) {}
+  SelfTest(Workers& workers, Executor& executor, const DeviceProfile& profile)
+      : executor_(executor), profile_(profile), verifier_(workers, executor, profile) {}
 
   // Judges one case. EnvironmentError when the machine is at fault.
   SelfTestResult run(const CorpusCase& test, VerifyOptions options);
 
  private:
-  ExecutorClient& executor_;
+  Executor& executor_;
   const DeviceProfile& profile_;
   Verifier verifier_;
 };
