@@ -2,8 +2,6 @@
 
 #include <dlfcn.h>
 
-#include <csignal>
-
 #include "formats/base/error.h"
 
 namespace kw {
@@ -32,9 +30,6 @@ Curl load_curl(std::initializer_list<const char*> names) {
   if (out.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
     throw EnvironmentError("libcurl does not start");
   }
-  // Older versions let OpenSSL write to the socket itself. If the other side has closed it, that
-  // raises this signal.
-  std::signal(SIGPIPE, SIG_IGN);
   return out;
 }
 

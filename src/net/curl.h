@@ -1,6 +1,9 @@
 // The machine's own libcurl, loaded when a request is first prepared. A host without it runs
 // everything that makes no requests, and building needs curl's headers alone. Its TLS is as current
 // as the machine keeps it. Any thread.
+//
+// Its users' programs ignore SIGPIPE: older versions let OpenSSL write to the socket itself, which
+// raises this signal if the other side has closed it.
 #pragma once
 
 #include <curl/curl.h>

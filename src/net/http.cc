@@ -6,6 +6,7 @@
 
 #include "formats/base/error.h"
 #include "net/curl.h"
+#include "net/retry.h"
 
 namespace kw {
 namespace {
@@ -57,10 +58,15 @@ void hand_on(Transfer& transfer, std::string_view bytes) {
 }
 
 // What is not taken whole ends the transfer.
-size_t on_header(const char*, size_t size, size_t count, void* data) {
+size_t on_header(const char* bytes, size_t size, size_t count, void* data) {
   auto& transfer = *static_cast<Transfer*>(data);
-  transfer.header_bytes += size * count;
-  return transfer.header_bytes > kMostHeaderBytes ? 0 : size * count;
+  const std::string_view line(bytes, size * count);
+  transfer.header_bytes += line.size();
+  if (line == "\r\n" || line == "\n") {
+    read_head(transfer);
+    if (transfer.head.status < 200) transfer.head = {};  // "100 Continue": another head follows
+  }
+  return transfer.header_bytes > kMostHeaderBytes ? 0 : line.size();
 }
 
 size_t on_body(const char* bytes, size_t size, size_t count, void* data) {
@@ -78,17 +84,43 @@ std::string hosts_without_proxy() {
   return hosts == "*" ? hosts : hosts + ",localhost,127.0.0.1,::1";
 }
 
+// Returns the status with which a proxy refused to open a connection; 0: none did.
+int refusal_of_proxy(const Transfer& transfer) {
+  long status = 0;
+  curl().easy_getinfo(transfer.easy, CURLINFO_HTTP_CONNECTCODE, &status);
+  return transfer.head.status == 0 && status / 100 != 2 ? static_cast<int>(status) : 0;
+}
+
 std::string fault_of(const Transfer& transfer, CURLcode code, const std::string& words) {
   const std::string text = words.empty() ? curl().easy_strerror(code) : words;
   if (code == CURLE_OK) return "";
+  if (const int status = refusal_of_proxy(transfer)) {
+    return "the proxy answers " + std::to_string(status);
+  }
   if (transfer.header_bytes > kMostHeaderBytes) return "its headers are too long";
   if (code == CURLE_PEER_FAILED_VERIFICATION) return "its certificate is not accepted: " + text;
   return text;
 }
 
+bool is_permanent(const Transfer& transfer, CURLcode code) {
+  const int refusal = refusal_of_proxy(transfer);
+  return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CONNECT_ERROR ||
+         code == CURLE_SSL_CACERT_BADFILE || code == CURLE_SSL_CIPHER ||
+         code == CURLE_UNSUPPORTED_PROTOCOL || (refusal != 0 && !may_pass(refusal));
+}
+
+bool is_connected(const Transfer& transfer) {
+  double seconds = 0;  // until the request could be sent
+  curl().easy_getinfo(transfer.easy, CURLINFO_PRETRANSFER_TIME, &seconds);
+  return seconds > 0;
+}
+
 class CurlTransport : public HttpTransport {
  public:
-  explicit CurlTransport(std::string path) : path_(std::move(path)) { curl(); }
+  CurlTransport(std::string path, milliseconds connect_patience)
+      : path_(std::move(path)), connect_patience_(connect_patience) {
+    curl();
+  }
 
   HttpResult post(const std::string& url, const HttpHeaders& headers, const std::string& body,
                   Clock::time_point deadline, const Take& take) override {
@@ -109,7 +141,7 @@ class CurlTransport : public HttpTransport {
     set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
     set(CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
     set(CURLOPT_TIMEOUT_MS, static_cast<long>(left.count()));
-    set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(left.count()));
+    set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(std::min(left, connect_patience_).count()));
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_ERRORBUFFER, words);
     set(CURLOPT_HEADERFUNCTION, on_header);
@@ -127,7 +159,8 @@ class CurlTransport : public HttpTransport {
     if (!transfer.wanted) return {transfer.head, "", false};
     // The machine's TCP has timeouts too, and libcurl's clock counts whole milliseconds.
     const bool late = code == CURLE_OPERATION_TIMEDOUT && Clock::now() + kLook >= deadline;
-    return {transfer.head, late ? kTooLate : fault_of(transfer, code, words), late};
+    return {transfer.head, late ? kTooLate : fault_of(transfer, code, words), late,
+            is_permanent(transfer, code), is_connected(transfer)};
   }
 
  private:
@@ -180,6 +213,7 @@ class CurlTransport : public HttpTransport {
   }
 
   const std::string path_;  // of a Unix-domain socket; empty: the addresses of the host
+  const milliseconds connect_patience_;
 };
 
 }  // namespace
@@ -197,12 +231,12 @@ std::string checked_url(const std::string& text) {
   throw InputError(text + ": not an address; expected http://HOST[:PORT][/PATH] or https://...");
 }
 
-std::unique_ptr<HttpTransport> make_socket_transport() {
-  return std::make_unique<CurlTransport>("");
+std::unique_ptr<HttpTransport> make_socket_transport(milliseconds connect_patience) {
+  return std::make_unique<CurlTransport>("", connect_patience);
 }
 
 std::unique_ptr<HttpTransport> make_unix_transport(const std::string& path) {
-  return std::make_unique<CurlTransport>(path);
+  return std::make_unique<CurlTransport>(path, kConnectPatience);
 }
 
 std::string http_library() {

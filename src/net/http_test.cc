@@ -37,12 +37,14 @@ void wait_for_end(int socket) {
   }
 }
 
-// A server on this machine that gives each request to `serve`, and closes its connection then.
+// A server on this machine that gives each request to `serve`, and closes its connection then. It
+// reads a request up to `end`; the bodies here are "{}".
 class Server {
  public:
   using Serve = std::function<void(int socket, const std::string& request)>;
 
-  explicit Server(Serve serve) : serve_(std::move(serve)) {
+  explicit Server(Serve serve, std::string end = "\r\n\r\n{}")
+      : serve_(std::move(serve)), end_(std::move(end)) {
     sockaddr_in name{};
     name.sin_family = AF_INET;
     name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -67,8 +69,7 @@ class Server {
       if (!connection) return;
       std::string request;
       char byte = 0;
-      // Bodies here are "{}".
-      while (!request.ends_with("\r\n\r\n{}") && ::recv(connection.get(), &byte, 1, 0) == 1) {
+      while (!request.ends_with(end_) && ::recv(connection.get(), &byte, 1, 0) == 1) {
         request += byte;
       }
       serve_(connection.get(), request);
@@ -76,6 +77,7 @@ class Server {
   }
 
   const Serve serve_;
+  const std::string end_;
   const UniqueFd listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   int port_ = 0;
   std::thread thread_;
@@ -273,6 +275,79 @@ TEST(HttpTransport, SaysThatNobodyListens) {
   EXPECT_EQ(found.result.head.status, 0);
   EXPECT_FALSE(found.result.late);
   EXPECT_NE(found.fault().find("connect"), std::string::npos) << found.fault();
+  EXPECT_FALSE(found.result.permanent);
+  EXPECT_FALSE(found.result.connected);
+}
+
+// A socket whose queue of connections is full, to which the kernel drops further packets.
+class Silent {
+ public:
+  Silent() {
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof name;
+    auto* address = reinterpret_cast<sockaddr*>(&name);
+    EXPECT_EQ(::bind(listener_.get(), address, size), 0);
+    EXPECT_EQ(::listen(listener_.get(), 0), 0);
+    EXPECT_EQ(::getsockname(listener_.get(), address, &size), 0);
+    url_ = "http://127.0.0.1:" + std::to_string(ntohs(name.sin_port)) + "/";
+    for (int i = 0; i < 4; ++i) {
+      waiting_.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      ::connect(waiting_.back().get(), address, size);
+    }
+  }
+  const std::string& url() const { return url_; }
+
+ private:
+  const UniqueFd listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  std::vector<UniqueFd> waiting_;
+  std::string url_;
+};
+
+TEST(HttpTransport, AConnectionThatIsNotMadeIsNotTheDeadline) {
+  const Silent silent;
+  const auto taker = [](const HttpHead&, std::string_view) { return true; };
+  const Clock::time_point begin = Clock::now();
+  HttpResult found = make_socket_transport(milliseconds(300))
+                         ->post(silent.url(), {}, "{}", begin + seconds(60), taker);
+  EXPECT_LT(Clock::now() - begin, seconds(30));
+  EXPECT_NE(found.fault, "");
+  EXPECT_FALSE(found.late);
+  EXPECT_FALSE(found.connected);
+  found = make_socket_transport()->post(silent.url(), {}, "{}", Clock::now() + milliseconds(300),
+                                        taker);
+  EXPECT_TRUE(found.late);
+  EXPECT_FALSE(found.connected);
+}
+
+TEST(HttpTransport, AHeadIsGivenBeforeItsBody) {
+  const Server server([&](int socket, const std::string&) {
+    send_all(socket, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 503 Busy\r\nContent-Length: 9\r\n\r\n");
+    wait_for_end(socket);
+  });
+  const HttpResult found =
+      make_socket_transport()->post(server.url(), {}, "{}", Clock::now() + seconds(60),
+                                    [](const HttpHead& head, std::string_view bytes) {
+                                      EXPECT_EQ(bytes, "");
+                                      return head.status == 0;
+                                    });
+  EXPECT_EQ(found.head.status, 503);
+  EXPECT_EQ(found.fault, "");
+  EXPECT_TRUE(found.connected);
+}
+
+TEST(HttpTransport, AServerThatKnowsNoTlsIsAPermanentFault) {
+  const Server server(
+      [&](int socket, const std::string&) {
+        send_all(socket, "HTTP/1.1 400 Bad Request\r\n\r\n");
+        wait_for_end(socket);
+      },
+      "");
+  const Read found = post("https" + server.url().substr(4));
+  EXPECT_NE(found.fault(), "");
+  EXPECT_TRUE(found.result.permanent);
+  EXPECT_FALSE(found.result.late);
 }
 
 // The environment of this process, for a while.
@@ -305,6 +380,21 @@ TEST(HttpTransport, GoesThroughAProxyButNotToThisMachine) {
                                       [](const HttpHead&, std::string_view) { return true; });
   EXPECT_NE(found.fault, "");
   EXPECT_EQ(seen, "");
+}
+
+TEST(HttpTransport, AProxyThatRefusesIsNamed) {
+  for (const auto& [status, permanent] : {std::pair{"407", true}, std::pair{"503", false}}) {
+    const Server proxy(
+        [&](int socket, const std::string&) {
+          send_all(socket, std::string("HTTP/1.1 ") + status + " No\r\nContent-Length: 0\r\n\r\n");
+        },
+        "\r\n\r\n");
+    const Variable variable("https_proxy", proxy.url());
+    const Read found = post("https://nowhere.test/a");
+    EXPECT_EQ(found.fault(), std::string("the proxy answers ") + status);
+    EXPECT_EQ(found.result.head.status, 0);
+    EXPECT_EQ(found.result.permanent, permanent);
+  }
 }
 
 TEST(HttpTransport, WhatIsNotWantedAnyMoreIsNotWaitedFor) {

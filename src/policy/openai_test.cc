@@ -64,7 +64,7 @@ struct Scripted {
   HttpHead head;
   std::vector<std::string> pieces;
   std::string fault;
-  bool late = false;
+  bool late = false, permanent = false, connected = true;
 };
 
 class FakeTransport : public HttpTransport {
@@ -84,7 +84,7 @@ class FakeTransport : public HttpTransport {
     for (const std::string& piece : scripted.pieces) {
       if (!take(scripted.head, piece)) return {scripted.head, "", false};
     }
-    return {scripted.head, scripted.fault, scripted.late};
+    return {scripted.head, scripted.fault, scripted.late, scripted.permanent, scripted.connected};
   }
   std::vector<std::string> bodies;
   std::map<std::string, std::string> sent;
@@ -210,6 +210,86 @@ TEST(OpenAi, WaitsForNothingBeyondTheDeadline) {
   });
   EXPECT_EQ(late.transport->bodies.size(), 1u);
   EXPECT_TRUE(late.proposals.at(0).unanswered);
+}
+
+TEST(OpenAi, ARefusalWhoseBodyStallsIsTriedAgain) {
+  // A transport that reports nothing for an hour, unless it is told to stop.
+  class Stalling : public HttpTransport {
+   public:
+    explicit Stalling(FakeClock& clock) : clock_(clock) {}
+    HttpResult post(const std::string&, const HttpHeaders&, const std::string&,
+                    std::chrono::steady_clock::time_point, const Take& take) override {
+      if (++tries > 1) {
+        const Scripted last = says(kAnswer);
+        take(last.head, last.pieces[0]);
+        return {last.head, "", false};
+      }
+      const HttpHead head{503, "", {}};
+      for (int second = 0; second < 3600; ++second) {
+        if (!take(head, "")) return {head, "", false};
+        clock_.sleep_until(clock_.now() + seconds(1), [] { return true; });
+      }
+      return {head, "the deadline came", true};
+    }
+    int tries = 0;
+
+   private:
+    FakeClock& clock_;
+  };
+  auto clock = std::make_unique<FakeClock>();
+  auto transport = std::make_unique<Stalling>(*clock);
+  const Stalling& stalling = *transport;
+  OpenAiOptions options;
+  options.url = "http://host/v1/";
+  options.model = "m";
+  const auto start = clock->now();
+  FakeClock& time = *clock;
+  const auto policy = make_openai(options, std::move(transport), std::move(clock));
+  const auto proposals =
+      policy->propose(teacher::softmax_task(4, 8), teacher::profile(), 1, 5, start + seconds(1000));
+  EXPECT_EQ(stalling.tries, 2);
+  EXPECT_EQ(proposals.at(0).fault, "");
+  EXPECT_LT(time.now() - start, seconds(20));
+}
+
+// Returns what ends the run, and how often it was tried before.
+std::pair<std::string, size_t> unreached(const Scripted& first, const Scripted& then) {
+  size_t tries = 0;
+  OpenAiOptions options;
+  options.retries = 1;
+  try {
+    ask([&](size_t n) { return tries = n + 1, n == 0 ? first : then; }, 1, options);
+  } catch (const EnvironmentError& error) {
+    return {error.what(), tries};
+  }
+  return {"", tries};
+}
+
+TEST(OpenAi, AnEndpointThatIsNeverReachedEndsTheRun) {
+  const Scripted no_connection = {{}, {}, "no connection", false, false, false};
+  const Scripted late = {{}, {}, "the deadline came", true, false, false};
+  for (const Scripted& last : {no_connection, late}) {
+    const auto [fault, tries] = unreached(no_connection, last);
+    EXPECT_EQ(tries, 2u);
+    EXPECT_NE(fault.find("is the server up?"), std::string::npos) << fault;
+  }
+  // A server that has begun to take requests is up, and slow.
+  const Scripted slow = {{}, {}, "the deadline came", true};
+  EXPECT_EQ(unreached(no_connection, slow), (std::pair{std::string(), size_t{2}}));
+}
+
+TEST(OpenAi, AWrongSetupIsToldAtOnce) {
+  const Scripted wrong = {{}, {}, "its certificate is not accepted", false, true, false};
+  const auto [fault, tries] = unreached(wrong, wrong);
+  EXPECT_EQ(tries, 1u);
+  EXPECT_NE(fault.find("certificate"), std::string::npos) << fault;
+  EXPECT_EQ(fault.find("is the server up?"), std::string::npos) << fault;
+  // What has served is tried again: a handshake may also break with its connection.
+  OpenAiOptions options;
+  options.concurrency = 1;
+  const Asked asked = ask([&](size_t n) { return n == 1 ? wrong : says(kAnswer); }, 2, options);
+  EXPECT_EQ(asked.transport->bodies.size(), 3u);
+  EXPECT_EQ(asked.proposals.at(1).fault, "");
 }
 
 TEST(OpenAi, ABrokenStreamIsAskedForAgainWithTheSameSeed) {

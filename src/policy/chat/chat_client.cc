@@ -14,6 +14,8 @@ namespace {
 
 // The time between two questions whether an answer is still wanted.
 constexpr std::chrono::milliseconds kLook{100};
+// A refusal's body is worth no more than this: its status says whether to try again.
+constexpr std::chrono::seconds kRefusalPatience{5};
 
 class SteadyClock : public RetryClock {
  public:
@@ -127,7 +129,7 @@ std::optional<ChatReply> ChatClient::ask(const Prompt& prompt, std::optional<dou
   const TimePoint start = clock_->now();
   Try last;
   last.fault = "the deadline came before its turn";
-  bool late = true;
+  bool late = true, unreached = false;
   std::mt19937_64 random(seed);
   int tries = 0;
   if (slots_.acquire(deadline - start, wanted)) {
@@ -138,6 +140,8 @@ std::optional<ChatReply> ChatClient::ask(const Prompt& prompt, std::optional<dou
     for (;; ++tries) {
       if (!wanted()) return {};
       last = try_once(body, deadline, wanted);
+      // A deadline that ends yet another wait for a connection does not change the verdict.
+      unreached = last.unreached || (unreached && !last.connected);
       late = clock_->now() >= deadline;
       if (last.fault.empty() || !last.again || tries == options_.retries) break;
       const double draw = static_cast<double>(random() >> 11) * 0x1p-53;
@@ -153,8 +157,9 @@ std::optional<ChatReply> ChatClient::ask(const Prompt& prompt, std::optional<dou
   }
   if (!last.fault.empty() && !wanted()) return {};
   if (late && !last.fault.empty()) last.fault += " (" + options_.flags + "-timeout)";
-  if (last.unreached && !served_) {
-    throw EnvironmentError(options_.url + ": " + last.fault + " (is the server up?)");
+  if (unreached && !served_) {
+    throw EnvironmentError(options_.url + ": " + last.fault +
+                           (last.permanent ? "" : " (is the server up?)"));
   }
   last.reply.fault = last.fault;
   const std::lock_guard lock(mutex_);
@@ -173,14 +178,17 @@ ChatClient::Try ChatClient::try_once(const std::string& body, TimePoint deadline
   if (!options_.key.empty()) headers.emplace_back("Authorization", "Bearer " + options_.key);
   std::optional<ChatReader> reader;
   std::string refusal;  // the start of a body that is not an answer
+  std::optional<TimePoint> refused;
   const HttpResult result = transport_->post(
       url_, headers, body, deadline, [&](const HttpHead& head, std::string_view bytes) {
         if (!wanted()) return false;
-        if (bytes.empty()) return true;
-        if (head.status != 200) {
+        if (head.status != 0 && head.status != 200) {
+          if (!refused) refused = clock_->now();
+          if (clock_->now() >= *refused + kRefusalPatience) return false;
           refusal += bytes.substr(0, 4096 - std::min<size_t>(refusal.size(), 4096));
           return refusal.size() < 4096;
         }
+        if (bytes.empty()) return true;
         if (!reader) reader.emplace(!head.content_type.starts_with("application/json"));
         return reader->feed(bytes);
       });
@@ -224,8 +232,10 @@ ChatClient::Try ChatClient::judged(const HttpResult& result, ChatReader* reader,
   out.fault = !result.fault.empty() ? fit_to_show(result.fault, options_.key)
               : reader              ? "the answer broke off"
                                     : "the answer is empty";
-  out.again = !result.late;
+  out.permanent = result.permanent && !served_;  // a setup that has served once is right
+  out.again = !result.late && !out.permanent;
   out.unreached = status == 0 && !result.late;
+  out.connected = result.connected;
   return out;
 }
 

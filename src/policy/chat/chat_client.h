@@ -87,6 +87,7 @@ class ChatClient {
     std::string fault;
     bool again = false;      // another try may succeed
     bool unreached = false;  // no response came, for another reason than the deadline
+    bool connected = true, permanent = false;  // as HttpResult has them
     std::optional<double> retry_after;
   };
   struct Counters {
