@@ -35,7 +35,9 @@ int run_zygote(const ZygoteFlags& flags) {
 
 Command add_zygote(CLI::App& app) {
   auto flags = std::make_shared<ZygoteFlags>();
-  app.add_option("--socket", flags->socket, "where commands find it; must not exist")->required();
+  app.add_option("--socket", flags->socket,
+                 "where commands find it; a socket that nobody listens at is replaced")
+      ->required();
   app.add_option("--visible", flags->visible,
                  "folders below /tmp that model files are in; others there are hidden");
   app.add_flag("--no-sandbox", flags->no_sandbox,

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "formats/base/scratch_folder.h"
 #include "formats/install.h"
 #include "worker/process/process.h"
+#include "worker/process/sockets.h"
 
 namespace kw {
 namespace {
@@ -38,7 +38,7 @@ constexpr std::string_view kSays = "kernelwright-trainer: ";
 class SocketFolder {
  public:
   SocketFolder() {
-    if (socket().size() >= sizeof(sockaddr_un::sun_path)) {
+    if (!unix_address(socket())) {
       throw EnvironmentError(socket() + " is too long for a socket: set TMPDIR to a shorter path");
     }
   }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -365,15 +366,24 @@ class WorkerPool::Impl {
   Clock::time_point served_ = Clock::now();  // when jobs were last looked after
 };
 
-SharedZygote::SharedZygote(WorkerConfig config) : config_(std::move(config)) {}
+SharedZygote::SharedZygote(WorkerConfig config, bool borrows)
+    : config_(std::move(config)), borrows_(borrows) {}
 SharedZygote::~SharedZygote() = default;
 
 std::shared_ptr<Zygote> SharedZygote::original() {
   const std::lock_guard lock(mutex_);
   if (!original_) {
     const std::string kept = environment_or("KERNELWRIGHT_ZYGOTE", "");
-    if (!kept.empty()) original_ = borrow_zygote(kept, config_);
-    if (original_) return original_;
+    if (borrows_ && !kept.empty()) {
+      std::string why;
+      original_ = borrow_zygote(kept, config_, &why);
+      if (original_) return original_;
+      if (!why.empty()) {
+        std::fprintf(stderr, "a new interpreter is started, as the zygote at %s refuses: %s\n",
+                     kept.c_str(), why.c_str());
+        borrows_ = false;  // it would refuse again
+      }
+    }
     original_ = thread_.begin([&] { return std::make_shared<Zygote>(config_); }).get();
   }
   return original_;

@@ -46,11 +46,12 @@ class Zygote;
 
 // A zygote that serves no jobs: those of several pools are copies of it, so that torch is imported
 // once for all of them. Started with the first; one that has died is started again. If
-// $KERNELWRIGHT_ZYGOTE names the socket of a ZygoteKeeper, it is borrowed there. Any thread;
-// outlives its pools.
+// $KERNELWRIGHT_ZYGOTE names the socket of a ZygoteKeeper, it is borrowed there. If the keeper
+// refuses, its reason is printed once. Any thread; outlives its pools.
 class SharedZygote {
  public:
-  explicit SharedZygote(WorkerConfig config);
+  // A keeper does not borrow: the variable may name its own socket.
+  explicit SharedZygote(WorkerConfig config, bool borrows = true);
   ~SharedZygote();
   // EnvironmentError as WorkerPool::start() has it.
   std::unique_ptr<Zygote> copy();
@@ -68,6 +69,7 @@ class SharedZygote {
 
   const WorkerConfig config_;
   std::mutex mutex_;
+  bool borrows_;
   std::shared_ptr<Zygote> original_;
   WorkThread thread_;  // a process ends with the thread that started it; last
 };

@@ -19,9 +19,9 @@ namespace kw {
 
 class ZygoteKeeper {
  public:
-  // Starts the zygote and listens at `socket`, which must not exist. Borrowers whose files are
-  // below /tmp see the folders of `config.visible` and no others. EnvironmentError when either
-  // fails.
+  // Starts the zygote and listens at `socket`. A socket that nobody listens at is replaced, and
+  // anything else there is an EnvironmentError, as is a zygote that does not start. Borrowers whose
+  // files are below /tmp see the folders of `config.visible` and no others.
   ZygoteKeeper(const WorkerConfig& config, std::filesystem::path socket);
   ~ZygoteKeeper();  // removes the socket
   ZygoteKeeper(const ZygoteKeeper&) = delete;
@@ -32,7 +32,6 @@ class ZygoteKeeper {
 
  private:
   void answer(int connection);
-  void remove_socket();
 
   const WorkerConfig config_;
   const std::filesystem::path path_;
@@ -40,8 +39,10 @@ class ZygoteKeeper {
   UniqueFd listener_;
 };
 
-// Returns a copy of the zygote that is kept at `socket`. Returns nothing when nobody answers there,
-// or when that zygote has another interpreter or sandbox, or does not see the folders of `config`.
-std::unique_ptr<Zygote> borrow_zygote(const std::string& socket, const WorkerConfig& config);
+// Returns a copy of the zygote that this user keeps at `socket`. Returns nothing when nobody
+// answers there, or when that zygote has another interpreter or sandbox, or does not see the
+// folders of `config`; the keeper's reason is then in `why`.
+std::unique_ptr<Zygote> borrow_zygote(const std::string& socket, const WorkerConfig& config,
+                                      std::string* why = nullptr);
 
 }  // namespace kw

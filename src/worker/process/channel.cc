@@ -11,22 +11,12 @@
 #include <cstring>
 
 #include "formats/base/error.h"
+#include "worker/process/sockets.h"
 
 namespace kw {
 namespace {
 
 constexpr size_t kChunk = size_t{256} << 10;
-
-// Waits for `events` on `fd`; false when the deadline passed first.
-bool wait_for(int fd, short events, Deadline deadline) {
-  for (;;) {
-    pollfd entry{fd, events, 0};
-    int ready = ::poll(&entry, 1, poll_timeout(deadline));
-    if (ready > 0) return true;
-    if (ready == 0) return false;
-    if (errno != EINTR) throw EnvironmentError(std::string("poll: ") + std::strerror(errno));
-  }
-}
 
 bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
