@@ -5,7 +5,6 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +12,7 @@
 #include <cstring>
 
 #include "formats/base/error.h"
-#include "worker/process/channel.h"
+#include "worker/process/sockets.h"
 
 namespace kw::train {
 namespace {
@@ -29,12 +28,10 @@ constexpr std::chrono::milliseconds kDrainPatience{2000};
 
 UniqueFd listen_at(const std::filesystem::path& path) {
   const std::string text = path.string();
-  sockaddr_un name{};
-  name.sun_family = AF_UNIX;
-  if (text.size() >= sizeof(name.sun_path)) refuse(path, "is too long for a socket");
-  text.copy(name.sun_path, text.size());
+  const std::optional<sockaddr_un> name = unix_address(text);
+  if (!name) refuse(path, "is empty or too long for a socket");
   UniqueFd out(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!out || ::bind(out.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)) != 0) {
+  if (!out || ::bind(out.get(), reinterpret_cast<const sockaddr*>(&*name), sizeof(*name)) != 0) {
     refuse(path, std::string("cannot be made a socket: ") + std::strerror(errno));
   }
   // Nobody can connect before it listens.
@@ -112,14 +109,10 @@ class Connection : public httplib::Stream {
     return false;
   }
 
+  // What is ready after the deadline is not taken: a client might send a byte at a time for ever.
   bool wait(short events, Deadline deadline) const {
-    while (std::chrono::steady_clock::now() < deadline) {
-      pollfd entries[] = {{socket_, events, 0}, {stop_, POLLIN, 0}};
-      if (::poll(entries, 2, poll_timeout(deadline)) < 0 && errno != EINTR) return false;
-      if (entries[1].revents) return false;
-      if (entries[0].revents) return true;
-    }
-    return false;
+    return std::chrono::steady_clock::now() < deadline &&
+           wait_for(socket_, events, deadline, stop_);
   }
 
   const int socket_, stop_;
@@ -157,13 +150,11 @@ class Http : public httplib::Server {
         });
   }
 
-  // Whether there was a request, and its response has gone.
-  bool serve(Connection& connection) {
+  void serve(Connection& connection) {
     connection_ = &connection;
     try {
-      return process(*this, connection);
+      if (process(*this, connection)) connection.drain();
     } catch (const std::exception&) {  // no memory
-      return false;
     }
   }
 
@@ -201,10 +192,14 @@ class Http : public httplib::Server {
   }
 
   // Later versions ask for the addresses of both ends. Ranges are passed over: a few bytes of them
-  // would ask for a thousand times the answer.
+  // would ask for a thousand times the answer. So is the content type, as the body is read as JSON
+  // in any case: cpp-httplib takes forms apart, and limits them to 8192 bytes.
   template <class Self>
   static bool process(Self& self, Connection& connection) {
-    const auto whole = [](httplib::Request& request) { request.ranges.clear(); };
+    const auto whole = [](httplib::Request& request) {
+      request.ranges.clear();
+      request.headers.erase("Content-Type");
+    };
     bool closed = false;
     if constexpr (requires { self.process_request(connection, true, closed, whole); }) {
       return self.process_request(connection, true, closed, whole);
@@ -225,10 +220,19 @@ ChatServer::ChatServer(std::filesystem::path socket, Answer answer, ChatServerOp
       options_(options),
       listener_(listen_at(path_)),
       stop_(::eventfd(0, EFD_CLOEXEC)) {
-  for (int i = 0; i < options_.connections; ++i) threads_.emplace_back([this] { live(); });
+  try {
+    for (int i = 0; i < options_.connections; ++i) threads_.emplace_back([this] { live(); });
+  } catch (const std::exception& error) {  // too many threads for this machine
+    const size_t started = threads_.size();
+    end();
+    refuse(path_, "cannot be served by " + std::to_string(options_.connections) +
+                      " threads: after " + std::to_string(started) + ", " + error.what());
+  }
 }
 
-ChatServer::~ChatServer() {
+ChatServer::~ChatServer() { end(); }
+
+void ChatServer::end() {
   const uint64_t one = 1;
   (void)!::write(stop_.get(), &one, sizeof one);
   for (std::thread& thread : threads_) thread.join();
@@ -246,7 +250,7 @@ void ChatServer::live() const {
         ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket) {
       Connection connection(socket.get(), stop_.get(), options_);
-      if (http.serve(connection)) connection.drain();
+      http.serve(connection);
     } else if (errno == EMFILE || errno == ENFILE) {
       ::poll(&entries[1], 1, 100);  // until some other thread has closed its own
     }                               // or another thread was faster

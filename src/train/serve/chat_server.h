@@ -28,12 +28,13 @@ class ChatServer {
       std::function<ChatCompletion(const ChatRequest&, const std::function<bool()>& wanted)>;
 
   // Takes connections from now on, of this user alone. EnvironmentError when there is something at
-  // `socket` already, or the machine refuses it.
+  // `socket` already, or the machine refuses it or the threads.
   ChatServer(std::filesystem::path socket, Answer answer, ChatServerOptions options = {});
   // Breaks connections off, but waits for answers under way; removes the socket.
   ~ChatServer();
 
  private:
+  void end();
   void live() const;
 
   const std::filesystem::path path_;

@@ -2,11 +2,14 @@
 #include "train/serve/chat_server.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <future>
 #include <latch>
 #include <random>
@@ -174,6 +177,21 @@ TEST_F(Chat, BadRequestsAreToldAndTheNextIsServed) {
   EXPECT_EQ(ask(path(), kBody).reply.text, "of a task");
 }
 
+// A body is JSON whatever its type says; `curl -d` calls it a form.
+TEST_F(Chat, TheContentTypeDoesNotMatter) {
+  const ChatServer server(path(), echo);
+  const std::string body =
+      R"({"messages": [{"role": "user", "content": ")" + std::string(20000, 'x') + R"("}]})";
+  for (const char* type : {"application/json", "application/x-www-form-urlencoded", "text/plain",
+                           "multipart/form-data; boundary=b"}) {
+    const std::string reply =
+        raw(path(), std::string(kStart) + "Content-Type: " + type +
+                        "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+    EXPECT_TRUE(reply.starts_with("HTTP/1.1 200")) << type << ": " << reply.substr(0, 300);
+    EXPECT_NE(reply.find("of xxx"), std::string::npos) << type;
+  }
+}
+
 TEST_F(Chat, BodiesMayComeInChunks) {
   const ChatServer server(path(), echo);
   char length[32];
@@ -292,6 +310,30 @@ TEST_F(Chat, TheEndBreaksConnectionsOffAndRemovesTheSocket) {
   EXPECT_FALSE(std::filesystem::exists(path()));
   char byte = 0;
   EXPECT_EQ(::recv(silent.get(), &byte, 1, 0), 0);
+}
+
+// Exits with 3 if the server says that there are too few threads, and leaves nothing.
+[[noreturn]] void serve_without_memory_for_threads(const std::string& path) {
+  long pages = 0;
+  if (FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%ld", &pages) != 1) std::_Exit(1);
+    std::fclose(file);
+  }
+  const auto bytes = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE)) + (rlim_t{300} << 20);
+  const rlimit limit{bytes, bytes};
+  ::setrlimit(RLIMIT_AS, &limit);
+  ChatServerOptions options;
+  options.connections = 100000;
+  try {
+    const ChatServer server(path, echo, options);
+  } catch (const EnvironmentError&) {
+    std::_Exit(std::filesystem::exists(path) ? 2 : 3);
+  }
+  std::_Exit(0);
+}
+
+TEST_F(Chat, TooFewThreadsAreTheMachinesFault) {
+  EXPECT_EXIT(serve_without_memory_for_threads(path()), ::testing::ExitedWithCode(3), "");
 }
 
 TEST_F(Chat, TakesNoPathThatIsTaken) {

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
@@ -13,6 +14,10 @@
 
 namespace kw::train {
 namespace {
+
+// Each connection is a thread. Requests wait for a row, so that a free one finds the next there,
+// and a few more come and go.
+constexpr int64_t kMostWaiting = 256, kSpare = 8;
 
 // Returns a descriptor that is readable when a signal to end has come. Blocks the signals for this
 // thread and those that it starts.
@@ -43,14 +48,15 @@ void wait_for_end(int input, int signals, const Answerer& answerer) {
 }  // namespace
 
 void serve(const ServeOptions& options, int input) {
-  ::signal(SIGPIPE, SIG_IGN);  // comes from a stderr that nobody reads any more
   const UniqueFd signals = end_signals();
   Answerer answerer(options.model, options.answers);
-  const ChatServer server(options.socket,
-                          [&](const ChatRequest& request, const std::function<bool()>& wanted) {
-                            return answerer.answer(request, wanted);
-                          },
-                          {.connections = static_cast<int>(2 * options.answers.rows + 8)});
+  const ChatServer server(
+      options.socket,
+      [&](const ChatRequest& request, const std::function<bool()>& wanted) {
+        return answerer.answer(request, wanted);
+      },
+      {.connections = static_cast<int>(options.answers.rows +
+                                       std::min(options.answers.rows, kMostWaiting) + kSpare)});
   // The server waits for its answers, so they end first.
   struct Stop {
     Answerer& answerer;

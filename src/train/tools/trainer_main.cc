@@ -92,7 +92,7 @@ void add_serve(CLI::App& app, ServeOptions& options) {
   app.add_option("--model", options.model, "Hugging Face folder with tokenizer.json")->required();
   app.add_option("--socket", options.socket, "where to listen: a path that is free")->required();
   app.add_option("--rows", options.answers.rows, "answers that are drawn at once")
-      ->check(CLI::Range(1, 4096))
+      ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   app.add_option("--context", options.answers.context,
                  "tokens of a task and its answer (default: the model's, at most 8192)")
