@@ -19,9 +19,9 @@
 #include "eval/suite/suite.h"
 #include "eval/suite/suite_models.h"
 #include "formats/base/error.h"
+#include "formats/base/exit_code.h"
 #include "formats/base/scratch_folder.h"
 #include "formats/base/sha256.h"
-#include "formats/exit_code.h"
 #include "formats/output.h"
 #include "verify/baselines.h"
 

@@ -6,7 +6,7 @@
 #include "cli/support/common.h"
 #include "cli/support/policy_flags.h"
 #include "eval/run/eval_summary.h"
-#include "formats/exit_code.h"
+#include "formats/base/exit_code.h"
 #include "formats/output.h"
 
 namespace kw {

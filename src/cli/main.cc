@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "formats/exit_code.h"
+#include "formats/base/exit_code.h"
 
 namespace {
 

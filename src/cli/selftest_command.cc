@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/support/common.h"
 #include "formats/base/error.h"
-#include "formats/exit_code.h"
+#include "formats/base/exit_code.h"
 #include "formats/install.h"
 #include "verify/corpus/selftest.h"
 

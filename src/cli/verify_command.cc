@@ -8,8 +8,8 @@
 #include "cli/support/common.h"
 #include "cli/verify_batch.h"
 #include "formats/base/error.h"
+#include "formats/base/exit_code.h"
 #include "formats/base/scratch_folder.h"
-#include "formats/exit_code.h"
 #include "verify/baselines.h"
 #include "worker/model_file.h"
 

@@ -117,7 +117,8 @@ std::vector<Examiner::Examined> Examiner::examine(const std::vector<Model>& mode
     request.file = model.file;
     request.profile = profile_;
   }
-  std::vector<JobOutcome<BuiltTask>> recorded = build_tasks(pool_, requests, build_within(kRecordDeadline));
+  std::vector<JobOutcome<BuiltTask>> recorded =
+      build_tasks(pool_, requests, build_within(kRecordDeadline));
   std::vector<Examined> examined(models.size());
   for (size_t i = 0; i < models.size(); ++i) {
     if (const auto& fault = recorded[i].fault) {

@@ -11,7 +11,7 @@
 #include <cstdio>
 
 #include "formats/base/error.h"
-#include "formats/exit_code.h"
+#include "formats/base/exit_code.h"
 #include "train/serve/serve.h"
 #include "train/tools/live_view.h"
 #include "train/tools/run.h"

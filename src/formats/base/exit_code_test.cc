@@ -1,4 +1,4 @@
-#include "formats/exit_code.h"
+#include "formats/base/exit_code.h"
 
 #include <gtest/gtest.h>
 
