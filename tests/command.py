@@ -84,9 +84,15 @@ def commit():
 ALL_TESTS = os.environ.get("KW_TESTS") == "all"
 
 
+def third(cases):
+    """The cases that are tested of many of a kind: a third that the commit chooses, or all of them."""
+    cases = list(cases)
+    return cases if ALL_TESTS else cases[commit() % 3::3]
+
+
 def tail(count):
-    """Which of `count` random draws are tested: a third that the commit chooses, or all of them."""
-    return [i for i in range(count) if ALL_TESTS or i % 3 == commit() % 3]
+    """Which of `count` random draws are tested."""
+    return third(range(count))
 
 
 def has_gpu():

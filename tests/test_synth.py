@@ -9,7 +9,7 @@ import time
 import pytest
 import torch
 
-from command import ROOT, binary, run
+from command import ALL_TESTS, ROOT, binary, run, third
 
 
 def draw(path, *flags):
@@ -134,7 +134,7 @@ def test_the_same_flags_give_the_same_bytes(tmp_path):
 
 def test_the_published_window(tmp_path):
     """Its lower end is halved until a program reaches it, and no further."""
-    flags = ("--level", 1, "--count", 150, "--window")
+    flags = ("--level", 1, "--count", 150 if ALL_TESTS else 50, "--window")
     halved = set()
     for row in draw(tmp_path / "published.jsonl", *flags, "published"):
         low, high = row["window"]
@@ -386,7 +386,7 @@ def test_suites_are_whole():
         assert {row["split"] for row in rows} == ({None} if level == 1 else {"test"})
         words = {tuple(step["operator"] for step in row["steps"]) for row in rows}
         assert len(words) >= least
-        for row in rows:
+        for row in third(rows):
             assert shapes_in_pytorch(row) == row["tensors"]
             assert shapes_in_pytorch(row["twin"]) == row["twin"]["tensors"]
             assert row["twin"]["flops"] <= 2 ** 28

@@ -12,7 +12,7 @@ import teacher_copies
 import teacher_oracle as oracle
 import teacher_products
 import teacher_rows
-from command import tail
+from command import tail, third
 
 EMIT = os.environ.get("KERNELWRIGHT_TEACHER_EMIT",
                       os.path.join(os.environ.get("KW_BUILD_DIR", os.path.join(oracle.ROOT, "build")),
@@ -107,14 +107,14 @@ def test_all_sources_are_python():
                  teacher_rows.fragments() + teacher_copies.fixed_fragments() +
                  teacher_convolutions.fixed_fragments() + teacher_products.fragments())
     written = 0
-    for fragment in fragments:
+    for fragment in third(fragments):
         tensors = [spec.make(None) for spec in fragment.inputs]
         task = oracle.record(fragment.source(), "Model", tensors, teacher.operators)["task"]
         for proposal in teacher.propose(oracle.as_fragment(task))["proposals"]:
             tree = ast.parse(proposal["source"])
             assert isinstance(tree.body[-1], ast.ClassDef), fragment.name
             written += 1
-    assert written > 1000
+    assert written > 300
 
 
 @pytest.mark.parametrize("divisor", ["0.7", "-0.7", "a1"])
