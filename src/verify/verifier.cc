@@ -385,15 +385,15 @@ std::string time_fault(const TimeReport& report, size_t place, double floor_ms,
 void end_unbuilt(Verdict& verdict, const JobFault& fault, double seconds) {
   const Stage stage = stage_of(fault);
   std::erase_if(verdict.stages, [&](const StageResult& earlier) { return earlier.stage >= stage; });
-  for (const Stage passed : {Stage::kLoad, Stage::kRecord}) {
-    if (passed < stage && !find_stage(verdict, passed)) finish_stage(verdict, {passed, true});
-  }
   StageResult failed{stage, false, fault.text(), Json::object(), seconds};
   if (is_workers_fault(fault)) {
     not_judged(verdict, std::move(failed), fault.text());
-  } else {
-    finish_stage(verdict, std::move(failed));
+    return;
   }
+  for (const Stage passed : {Stage::kLoad, Stage::kRecord}) {
+    if (passed < stage && !find_stage(verdict, passed)) finish_stage(verdict, {passed, true});
+  }
+  finish_stage(verdict, std::move(failed));
 }
 
 StageResult compiled_stage(const Task& task, double seconds) {

@@ -50,7 +50,7 @@ class FormTest : public testing::Test {
       request.reference = reference_.id;
       request.candidate = id;
       request.variation = variation;
-      const TrialReport report = machine_->executor.trial(request, {});
+      const TrialReport report = machine_->executor.trial(request, std::chrono::minutes(1));
       ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message << "\n" << text_;
       EXPECT_EQ(report.difference, "") << text_;
       for (const OutputErrors& errors : report.outputs) {
