@@ -42,6 +42,14 @@ def optimized(tmp_path_factory, store):
     return folder, json.loads(process.stdout)
 
 
+def test_a_result_does_not_replace_its_own_model(optimized):
+    folder, _ = optimized
+    before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    process = run("optimize", folder / "optimized.py", "--backend", "cpu", "--out", folder)
+    assert process.returncode == 2 and "choose another --out" in process.stderr
+    assert {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()} == before
+
+
 def load_module(path):
     spec = importlib.util.spec_from_file_location(path.stem + "_under_test", path)
     module = importlib.util.module_from_spec(spec)

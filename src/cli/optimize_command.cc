@@ -123,7 +123,7 @@ int run_optimize(const OptimizeFlags& flags) {
   Machine machine(flags.machine, {flags.model});
   const RecordRequest request =
       request_for_file(flags.model, flags.cls, flags.machine.set, machine.profile);
-  prepare_result_folder(folder);
+  prepare_result_folder(folder, flags.model);
   const std::string backend = flags.machine.chosen_backend();
   const auto schedules = schedule_table(flags.schedules, machine.profile, backend);
   options.measure = backend == "cuda";

@@ -1,5 +1,6 @@
 #include "search/result_folder.h"
 
+#include "formats/base/error.h"
 #include "formats/output.h"
 #include "program/task_json.h"
 
@@ -23,7 +24,15 @@ constexpr FolderKind kResultFolder = {"result of optimize", "bundle/program.json
 
 }  // namespace
 
-void prepare_result_folder(const fs::path& folder) { check_out_folder(folder, kResultFolder); }
+void prepare_result_folder(const fs::path& folder, const fs::path& model) {
+  check_out_folder(folder, kResultFolder);
+  const fs::path inside =
+      fs::weakly_canonical(model).lexically_relative(fs::weakly_canonical(folder));
+  if (!inside.empty() && *inside.begin() != "..") {
+    throw InputError(model.string() + ": is in " + folder.string() +
+                     ", which the result would replace; choose another --out");
+  }
+}
 
 void write_result(const OptimizeResult& result, const std::string& report_html,
                   const fs::path& folder) {

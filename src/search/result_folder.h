@@ -9,8 +9,9 @@
 namespace kw {
 
 // Checks early, before the work, that a result can be written. Throws InputError if `folder` holds
-// anything but an earlier result, EnvironmentError if it cannot be written.
-void prepare_result_folder(const std::filesystem::path& folder);
+// anything but an earlier result or if the model file is in it, EnvironmentError if it cannot be
+// written.
+void prepare_result_folder(const std::filesystem::path& folder, const std::filesystem::path& model);
 
 // Writes the result and the report's text into `folder`, as formats/output.h does: whole or not at
 // all, and over nothing but an earlier result. Throws EnvironmentError if the disk refuses.

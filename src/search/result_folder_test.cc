@@ -25,20 +25,20 @@ TEST(ResultFolder, ReplacesAnEarlierResultAndNothingElse) {
   const std::set<std::string> whole = {"bundle", "optimized.py", "report.html", "verdict.json"};
   OptimizeResult result;
   result.python = "first";
-  prepare_result_folder(out);
+  prepare_result_folder(out, "model.py");
   EXPECT_FALSE(fs::exists(out));
   write_result(result, "page", out);
   EXPECT_EQ(names_in(out), whole);
   fs::create_directory(out / "__pycache__");  // as an import leaves it
   std::ofstream(out / "__pycache__" / "optimized.cpython-312.pyc") << "code";
   result.python = "second, and longer";
-  prepare_result_folder(out);
+  prepare_result_folder(out, "model.py");
   write_result(result, "page", out);
   EXPECT_EQ(names_in(out), whole);
   EXPECT_EQ(fs::file_size(out / "optimized.py"), result.python.size());
   for (const char* other : {"notes.txt", "bundle/notes.txt", "bundle/kernels/notes.py"}) {
     std::ofstream(out / other) << "mine";
-    EXPECT_THROW(prepare_result_folder(out), InputError) << other;
+    EXPECT_THROW(prepare_result_folder(out, "model.py"), InputError) << other;
     EXPECT_THROW(write_result(result, "page", out), InputError) << other;
     EXPECT_EQ(fs::file_size(out / other), 4u);
     fs::remove(out / other);
