@@ -37,6 +37,19 @@ void wait_for_end(int socket) {
   }
 }
 
+// Lets a socket listen at a free port of this machine. Returns its address.
+sockaddr_in listen_on(int listener, int queue) {
+  sockaddr_in name{};
+  name.sin_family = AF_INET;
+  name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof name;
+  auto* address = reinterpret_cast<sockaddr*>(&name);
+  EXPECT_EQ(::bind(listener, address, size), 0);
+  EXPECT_EQ(::listen(listener, queue), 0);
+  EXPECT_EQ(::getsockname(listener, address, &size), 0);
+  return name;
+}
+
 // A server on this machine that gives each request to `serve`, and closes its connection then. It
 // reads a request up to `end`; the bodies here are "{}".
 class Server {
@@ -45,15 +58,7 @@ class Server {
 
   explicit Server(Serve serve, std::string end = "\r\n\r\n{}")
       : serve_(std::move(serve)), end_(std::move(end)) {
-    sockaddr_in name{};
-    name.sin_family = AF_INET;
-    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof name;
-    auto* address = reinterpret_cast<sockaddr*>(&name);
-    EXPECT_EQ(::bind(listener_.get(), address, size), 0);
-    EXPECT_EQ(::listen(listener_.get(), 64), 0);
-    EXPECT_EQ(::getsockname(listener_.get(), address, &size), 0);
-    port_ = ntohs(name.sin_port);
+    port_ = ntohs(listen_on(listener_.get(), 64).sin_port);
     thread_ = std::thread([this] { live(); });
   }
   ~Server() {
@@ -283,18 +288,11 @@ TEST(HttpTransport, SaysThatNobodyListens) {
 class Silent {
  public:
   Silent() {
-    sockaddr_in name{};
-    name.sin_family = AF_INET;
-    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof name;
-    auto* address = reinterpret_cast<sockaddr*>(&name);
-    EXPECT_EQ(::bind(listener_.get(), address, size), 0);
-    EXPECT_EQ(::listen(listener_.get(), 0), 0);
-    EXPECT_EQ(::getsockname(listener_.get(), address, &size), 0);
+    const sockaddr_in name = listen_on(listener_.get(), 0);
     url_ = "http://127.0.0.1:" + std::to_string(ntohs(name.sin_port)) + "/";
     for (int i = 0; i < 4; ++i) {
       waiting_.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-      ::connect(waiting_.back().get(), address, size);
+      ::connect(waiting_.back().get(), reinterpret_cast<const sockaddr*>(&name), sizeof name);
     }
   }
   const std::string& url() const { return url_; }

@@ -31,8 +31,8 @@ struct FormTime {
 struct Finalist {
   std::string form;
   size_t fragments = 0;
-  // Of the whole program, timed together with the other finalists; 0 if there were no others, or if
-  // times are modelled.
+  // The measured time of the whole program. It is 0 if there were no other finalists to time it
+  // with, or if times are modelled.
   double seconds = 0;
   // Why it was not taken, or why it could not be timed with the others. Empty for the finalist that
   // was timed with the others and taken.

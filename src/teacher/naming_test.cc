@@ -253,9 +253,9 @@ TEST(Naming, ValuesAreThoseThatKernelsCompute) {
 
 size_t number_of(const std::string& name) { return std::stoul(name.substr(1)); }
 
-// Of every program: each stored value is in the first line and has one separate line; lines
-// are in the order of the task, unless one reads what the other stores; what a part reads and does
-// not compute is an argument or stored before.
+// In every program, each stored value is in the first line and has one separate line. Lines are in
+// the order of the task, unless one reads what the other stores. What a part reads and does not
+// compute is an argument or was stored before.
 TEST(Plan, BeginsWithWhatPartsHandOn) {
   size_t lines_seen = 0, in_order = 0;
   for (const Task& task : suite_tasks("5")) {

@@ -65,7 +65,8 @@ class SynthCoverage {
   Histogram ranks, sizes;                 // of each tensor; of each of its dims: floor(log2)
   Histogram largest;                      // elements of the largest tensor: floor(log2)
   Histogram flops;                        // floor(log2), or kNoFlops
-  // Of programs with FLOPs: where in the window, by logarithm; -1 and kWindowParts: outside of it.
+  // The place of each program's FLOPs in the window, by logarithm. -1 is below the window,
+  // kWindowParts above it. Programs without FLOPs are left out.
   Histogram position;
 
   int64_t examined = 0;                     // programs of rows that were examined, taken or not
