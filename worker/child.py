@@ -27,7 +27,8 @@ def restrict(message):
     """The layers that depend on the job: only the files and programs that this kind needs."""
     kind, folder = message.get("kind"), message.get("folder")
     if kind in ("record", "adapt") and folder:
-        return jail.restrict(folders=[folder])
+        import loading
+        return jail.restrict(folders=[loading.package_root(os.path.abspath(folder))])
     if kind == "compile":
         import compiler
         return jail.restrict(programs=[compiler.PROGRAMS])

@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 
 import literals
 from metadata import Shortcuts
-from refusal import Refused, one_line
+from refusal import Refused
 from tape import (DTYPES, MAX_CONSTANT, MAX_RANK, Call, Tape, Value, number_to_json,
                   spans_too_much, tensor_key)
 
@@ -73,19 +73,19 @@ def _name(func):
 
 class Recorder(TorchDispatchMode):
     """`operators`: name -> "whole" or "decompose". `file` locates the user's lines. `without`:
-    codes that are not refused, for the self-test: the program is told nothing and goes on. `index`: of
-    the device."""
+    codes that are not refused, for the self-test: the program is told nothing and goes on."""
 
-    def __init__(self, operators, file, fake_mode, without=(), index=0):
+    def __init__(self, operators, file, fake_mode, without=()):
         super().__init__()
         self.without = frozenset(without)
-        self.shortcuts = Shortcuts(fake_mode, index)
+        self.shortcuts = Shortcuts(fake_mode)
         self.operators = operators
         self.file = file
         self.tapes = []
         self.refusal = None
         self.called = None  # the operator that is being taken apart, as the program called it
-        self.used = False   # whether the program is called as by its user, on the device
+        self.bodies = Bodies()
+        self.asked = set()  # names of the device's properties that the program read
         self.kept = []      # what tensors are known by: no storage or id is used twice
         self.constants = {}  # key or id -> real tensor whose values are known
 
@@ -137,7 +137,7 @@ class Recorder(TorchDispatchMode):
         return None
 
     def keep(self, tensor):
-        """The storage alone of a fake tensor: how long objects live is seen by weak references."""
+        """Of a fake tensor its storage alone is kept, by which it is known."""
         self.kept.append(tensor.untyped_storage() if isinstance(tensor, FakeTensor) else tensor)
 
     def define(self, tensor):
@@ -171,17 +171,7 @@ class Recorder(TorchDispatchMode):
     # -- dispatch -------------------------------------------------------------------------------
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        """Runs an operator. One that fails here could work in use, and the other way round. So if the
-        program is called as its user would call it, an operator's error ends the recording."""
-        try:
-            return self._dispatch(func, args, kwargs or {})
-        except Exception as error:
-            if self.used:
-                self.refuse("raised", "forward raised %s" % one_line(error))
-            raise
-
-    def _dispatch(self, func, args, kwargs):
-        name = _name(func)
+        kwargs, name = kwargs or {}, _name(func)
         if name in _SILENT:
             return self._silent(func, name, args, kwargs)
         if name in _HOST_READS:
@@ -189,7 +179,7 @@ class Recorder(TorchDispatchMode):
         if name == "aten.set_.source_Tensor" and tensor_key(args[0]) == tensor_key(args[1]):
             return args[0]  # torch.nn.utils.parametrize does that
         if func.namespace not in _OWN_NAMESPACES:
-            self.refuse("hidden-launch", "custom operator %s hides what it launches" % name)
+            return self._custom(func, name, args, kwargs)
         if name == "aten._to_copy.default":
             result = self._move_constant(args[0], kwargs)
             if result is not None:
@@ -202,6 +192,19 @@ class Recorder(TorchDispatchMode):
             return self._decompose(func, name, args, kwargs)
         finally:
             self.called = called
+
+    def _custom(self, func, name, args, kwargs):
+        """An operator of a library or of the file. Without tensors it is a question, which is asked.
+        A body in Python is called like any function, so that what it does is recorded."""
+        if not _has_tensors(func):
+            with _disable_current_modes():
+                return func(*args, **kwargs)
+        body = self.bodies.of(func)
+        if body is None:
+            self.refuse("hidden-launch", "custom operator %s hides what it launches" % name)
+            return self.refuse("operator", "operator %s is not supported" % name)
+        with self:
+            return body(*args, **kwargs)
 
     def _silent(self, func, name, args, kwargs):
         result = func(*args, **kwargs)
@@ -393,6 +396,37 @@ class Recorder(TorchDispatchMode):
         if isinstance(arg, torch.Generator):
             self.refuse("unsupported", "a random generator of the program's own")
         return self.refuse("unsupported", "an argument of type %s" % type(arg).__name__)
+
+
+class Bodies:
+    """The Python functions that custom operators were registered with while recording."""
+
+    _KEYS = ("CUDA", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
+
+    def __init__(self):
+        self.known = {}  # (namespace::name, dispatch key) -> function
+
+    def noting(self, register):
+        """torch.library.Library.impl, which is told where each function belongs."""
+        def impl(library, op_name, fn, dispatch_key="", **options):
+            register(library, op_name, fn, dispatch_key, **options)
+            name = op_name if isinstance(op_name, str) else op_name.name()
+            name = name if "::" in name else "%s::%s" % (library.ns, name)
+            key = dispatch_key or library.dispatch_key or self._KEYS[-1]
+            if not options.get("with_keyset"):
+                self.known[name, getattr(key, "name", key)] = fn
+        return impl
+
+    def of(self, func):
+        """The body that would run on the device, or None when it is no Python."""
+        return next((self.known[func.name(), key] for key in self._KEYS
+                     if (func.name(), key) in self.known), None)
+
+
+@functools.lru_cache(maxsize=None)
+def _has_tensors(func):
+    schema = func._schema
+    return any("Tensor" in str(part.type) for part in [*schema.arguments, *schema.returns])
 
 
 _OF_A_TENSOR = {"dtype", "layout", "device", "pin_memory"}  # what a tensor that is given has

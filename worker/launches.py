@@ -8,6 +8,7 @@ first line, with the globals that each one uses as Bindings.
 import ast
 import builtins
 import contextlib
+import functools
 import operator
 import textwrap
 import types
@@ -22,7 +23,8 @@ from triton.runtime.driver import driver
 from triton.runtime.jit import JITFunction, KernelInterface
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from loading import source_lines
+from loading import definitions, source_lines
+from slicer import MODULES
 from tape import Launch, number_to_json, values_in
 
 ALLOWED_OPTIONS = {"num_warps", "num_ctas", "num_stages", "maxnreg", "enable_fp_fusion",
@@ -35,15 +37,36 @@ _HOOKS = ("launch_enter_hook", "launch_exit_hook", "kernel_load_start_hook", "ke
 GRID_LIMITS = (2 ** 31 - 1, 65535, 65535)  # CUDA's
 
 
+# Triton's names of properties that PyTorch has other names for.
+_TORCH_NAMES = {"max_shared_mem": "shared_memory_per_block_optin",
+                "max_num_regs": "regs_per_multiprocessor",
+                "multiprocessor_count": "multi_processor_count", "warpSize": "warp_size"}
+
+
+class _Answers(dict):
+    """Properties of a device. `asked` is told the names that are read."""
+
+    def __init__(self, properties, asked):
+        super().__init__(properties)
+        self._asked = asked
+
+    def __getitem__(self, name):
+        self._asked.add(_TORCH_NAMES.get(name, name))
+        return super().__getitem__(name)
+
+    def get(self, name, default=None):
+        return self[name] if name in self else default
+
+
 class _Utils:
-    def __init__(self, profile):
-        self.profile = profile
+    def __init__(self, profile, asked):
+        self.profile, self.asked = profile, asked
 
     def get_device_properties(self, device):
-        return {"max_shared_mem": int(self.profile.get("shared_per_block", 0)),
+        return _Answers({"max_shared_mem": int(self.profile.get("shared_per_block", 0)),
                 "max_num_regs": int(self.profile.get("registers_per_sm", 65536)),
                 "multiprocessor_count": int(self.profile.get("sms", 1)), "warpSize": 32,
-                "sm_clock_rate": 1980000, "mem_clock_rate": 3201000, "mem_bus_width": 6144}
+                "sm_clock_rate": 1980000, "mem_clock_rate": 3201000, "mem_bus_width": 6144}, self.asked)
 
     def load_binary(self, *args):
         raise RuntimeError("there is no device to load a kernel on")
@@ -56,7 +79,7 @@ class RecordingDriver(DriverBase):
         super().__init__()
         self.recorder = recorder
         self.arch = int(profile.get("arch", "sm_90")[3:])
-        self.utils = _Utils(profile)
+        self.utils = _Utils(profile, recorder.asked if recorder is not None else set())
 
     @classmethod
     def is_active(cls):
@@ -80,7 +103,7 @@ class RecordingDriver(DriverBase):
         raise RuntimeError("nothing is timed while recording")
 
     def get_current_device(self):
-        return self.recorder.shortcuts.device.index if self.recorder is not None else 0
+        return 0
 
     def set_current_device(self, device):
         pass
@@ -89,6 +112,7 @@ class RecordingDriver(DriverBase):
         return 0
 
     def get_device_capability(self, device=0):
+        self.utils.asked.add("capability")
         return divmod(self.arch, 10)
 
     def get_empty_cache_for_benchmark(self):
@@ -128,6 +152,7 @@ class Launches:
         self.driver = RecordingDriver(profile, recorder)
         self.kernels = []
         self.names = {}  # of a function's code: what it takes from outside
+        self.parsed = {}  # file -> the functions in it, by first line
         self.compared = set()  # (function, text) whose text is the file's
         self.globals = {}  # of a function: the globals that Triton would have compiled in
 
@@ -173,6 +198,8 @@ class Launches:
                          for path, found in attrs.items() if found},
                "options": self.options(kernel, options),
                "function": entry, "functions": functions.listed}
+        if functions.sources:
+            raw["sources"] = functions.sources
         if raw not in self.kernels:
             self.kernels.append(raw)
         return _RecordedKernel(self, self.kernels.index(raw), arguments)
@@ -264,16 +291,20 @@ class Launches:
         return int(value)
 
     def free_names(self, code):
-        """Names that a function of the file takes from outside, builtins among them."""
+        """Names that a function takes from outside, builtins among them."""
         if code not in self.names:
             self.names[code] = _free_names(self.definition(code))
         return self.names[code]
 
     def definition(self, code):
-        found = self.file.definitions.get(code.co_firstlineno)
+        filename = code.co_filename
+        if filename not in self.parsed:
+            text = self.file.text_of(filename)
+            self.parsed[filename] = definitions(text, filename) if text else {}
+        found = self.parsed[filename].get(code.co_firstlineno)
         if found is None or found.name != code.co_name:
-            self.recorder.refuse("unsupported", "the text of kernel %s is not in the file"
-                                 % code.co_name)
+            self.recorder.refuse("unsupported", "the text of kernel %s is not in %s"
+                                 % (code.co_name, self.file.shown(filename)))
         return found
 
     def check_text(self, kernel, function):
@@ -283,7 +314,8 @@ class Launches:
             return
         self.compared.add((function, kernel.src))
         found = self.definition(function.__code__)
-        lines = source_lines(self.file.source)[found.lineno - 1:found.end_lineno]
+        lines = source_lines(self.file.text_of(function.__code__.co_filename))
+        lines = lines[found.lineno - 1:found.end_lineno]
         if _meaning(kernel.src) != _meaning(textwrap.dedent("".join(lines))):
             self.recorder.refuse("unsupported", "kernel %s has another text than the file shows"
                                  % function.__qualname__)
@@ -304,6 +336,7 @@ class Functions:
         self.launches = launches
         self.listed = []
         self.indices = {}
+        self.sources = {}  # file -> its text, of functions of other files than the candidate's
 
     def refuse(self, message):
         self.launches.recorder.refuse("unsupported", message)
@@ -316,17 +349,19 @@ class Functions:
         if function in self.indices:
             return self.indices[function]
         code = function.__code__
-        if code.co_filename != self.launches.file.name:
-            self.refuse("kernel %s is not defined in %s" % (function.__qualname__,
-                                                            self.launches.file.name))
+        file = self.launches.file
         self.launches.check_text(kernel, function)
         index = self.indices[function] = len(self.listed)
         entry = {"name": function.__qualname__, "line": code.co_firstlineno, "globals": {}}
+        if code.co_filename != file.name:
+            entry["file"] = file.shown(code.co_filename)
+            self.sources[entry["file"]] = file.text_of(code.co_filename)
         self.listed.append(entry)
         scope = _scope(function)
         for name in sorted(self.launches.free_names(code)):
             if name in scope and (name in function.__globals__ or not hasattr(builtins, name)):
-                entry["globals"][name] = self.binding(name, scope[name])
+                members = functools.partial(_members, self.launches.definition(code), name)
+                entry["globals"][name] = self.binding(name, scope[name], members)
         self.launches.check_globals(function, entry["globals"])
         return index
 
@@ -347,9 +382,13 @@ class Functions:
             return number_to_json(value)
         return self.refuse("a constexpr argument of type %s" % type(value).__name__)
 
-    def binding(self, name, value):
+    def binding(self, name, value, members=None):
+        """`members` gives what a function uses of a module, as lists of names."""
         if isinstance(value, types.ModuleType):
-            return {"module": value.__name__}
+            if value.__name__ in MODULES or members is None:
+                return {"module": value.__name__}
+            return {"members": {".".join(path): self.binding(".".join((name, *path)), what)
+                                for path, what in _reached(value, members())}}
         if isinstance(value, tl.constexpr):
             if isinstance(value.value, tl.dtype):
                 return {"dtype": value.value.name}
@@ -359,7 +398,7 @@ class Functions:
             return {"dtype": value.name}
         if _is_literal(value):
             return number_to_json(value)
-        where = _public_name(value)
+        where = _name_in_language(value)
         if where is not None:
             return {"attribute": where}
         if isinstance(value, KernelInterface):
@@ -396,10 +435,40 @@ def _free_names(definition):
         for node in ast.walk(statement):
             if isinstance(node, ast.Name):
                 (read if isinstance(node.ctx, ast.Load) else local).add(node.id)
-    annotations = [a.annotation for a in arguments.posonlyargs + arguments.args if a.annotation]
-    for annotation in annotations:
-        read |= {n.id for n in ast.walk(annotation) if isinstance(n, ast.Name)}
-    return read - local
+    parameters = arguments.posonlyargs + arguments.args + arguments.kwonlyargs
+    outside = [*(a.annotation for a in parameters), definition.returns, *arguments.defaults,
+               *arguments.kw_defaults]
+    given = {node.id for part in outside if part is not None for node in ast.walk(part)
+             if isinstance(node, ast.Name)}
+    return (read - local) | given
+
+
+def _members(definition, name):
+    """What a function uses of a module that it knows as `name`: [["f"], ["part", "g"]]."""
+    found = set()
+    for node in ast.walk(definition):
+        path = []
+        while isinstance(node, ast.Attribute):
+            path.insert(0, node.attr)
+            node = node.value
+        if path and isinstance(node, ast.Name) and node.id == name:
+            found.add(tuple(path))
+    return sorted(found)
+
+
+def _reached(module, paths):
+    """(path, value) of what is no module, as far down each path as there are modules."""
+    found = {}
+    for path in paths:
+        value, taken = module, []
+        for part in path:
+            if not isinstance(value, types.ModuleType):
+                break
+            value = getattr(value, part, None)
+            taken.append(part)
+        if not isinstance(value, types.ModuleType):
+            found[tuple(taken)] = value
+    return found.items()
 
 
 def _meaning(text):
@@ -410,17 +479,18 @@ def _meaning(text):
         return text
 
 
-def _public_name(value):
+_PLACES = ("triton.language", "triton.language.math", "triton.language.extra.libdevice",
+           "triton.language.extra.cuda.libdevice", "triton.language.extra.cuda", "triton",
+           "triton.language.standard")
+
+
+def _name_in_language(value):
     """`triton.language.exp` and the like for a member of Triton's language."""
     module = getattr(value, "__module__", None) or ""
     if not module.startswith("triton"):
         return None
     name = getattr(value, "__name__", "")
-    for place in ("triton.language", "triton.language.math", "triton.language.extra.libdevice",
-                  "triton.language.extra.cuda.libdevice", "triton"):
-        owner = triton
-        for part in place.split(".")[1:]:
-            owner = getattr(owner, part, None)
-        if getattr(owner, name, None) is value:
+    for place in _PLACES:
+        if getattr(MODULES[place], name, None) is value:
             return place + "." + name
     return None

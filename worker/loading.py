@@ -1,16 +1,38 @@
 """Reading the user's file: parse, execute as a module, find the user's lines."""
 
 import ast
+import contextlib
+import importlib.machinery
+import importlib.util
 import io
+import keyword
 import linecache
 import os
 import sys
 import types
 
-import host_code
 from refusal import Refused, one_line
 
 MODULE_NAME = "_kernelwright_source"
+WORKER_DIR = os.path.dirname(os.path.abspath(__file__))
+
+_WORKERS = frozenset(name[:-3] for name in os.listdir(WORKER_DIR) if name.endswith(".py"))
+
+
+@contextlib.contextmanager
+def plain_process():
+    """While the user's code runs: the worker's modules do not come before the user's modules of the
+    same names, and the command line is not the worker's."""
+    saved = sys.argv, sys.path[:]
+    hidden = {name: sys.modules.pop(name) for name in _WORKERS
+              if os.path.dirname(getattr(sys.modules.get(name), "__file__", None) or "") == WORKER_DIR}
+    sys.argv = [""]
+    sys.path[:] = [path for path in sys.path if path != WORKER_DIR]
+    try:
+        yield
+    finally:
+        sys.argv, sys.path[:] = saved
+        sys.modules.update(hidden)
 
 
 def source_lines(source):
@@ -45,31 +67,61 @@ class UserFile:
     it imports."""
 
     def __init__(self, source, name, folder, module_name=MODULE_NAME):
-        self.module_name = module_name  # what the file finds in __name__
+        self.module_name = module_name  # if the file has no name to be imported by
         self.source, self.name = source, name
         self.folder = os.path.join(os.path.abspath(folder), "") if folder else None
         self.module = None
-        self.definitions = {}  # first line, decorators included -> ast.FunctionDef
+        self.texts = {}  # file -> its text, of the files that kernels are in
 
-    def execute(self, surroundings=None):
-        """Runs the file; with `surroundings`, as host code that asks before it looks."""
+    def execute(self):
+        """Imports the file: as a module of its folder, or of the package that the folder is in, if
+        that is what its own imports need."""
         tree = parse(self.source, self.name)
-        for node in _definitions(tree):
-            first = min(part.lineno for part in (node, *node.decorator_list))
-            self.definitions[first] = node
         # Triton reads the source of a kernel through linecache; an entry without a time stamp is
         # never looked up on disk.
-        linecache.cache[self.name] = (len(self.source), None, source_lines(self.source), self.name)
+        path = self._path()
+        for known_as in {self.name, path}:
+            linecache.cache[known_as] = (len(self.source), None, source_lines(self.source), known_as)
+        self.texts[self.name] = self.source
         if self.folder and self.folder.rstrip(os.sep) not in sys.path:
             sys.path.insert(0, self.folder.rstrip(os.sep))
-        self.module = types.ModuleType(self.module_name)
-        self.module.__file__ = self.name
-        sys.modules[self.module_name] = self.module
-        if surroundings is not None:
-            tree = host_code.mediated(parse(self.source, self.name), surroundings.names,
-                                      surroundings.refuse)
-            self.module.__dict__["__builtins__"] = surroundings.builtins()
-        exec(compile(tree, self.name, "exec", dont_inherit=True), self.module.__dict__)
+        finder = _Finder(self, compile(tree, self.name, "exec", dont_inherit=True), path)
+        name = self._own_name(path)
+        if self.folder and _is_relative(tree):
+            package, finder.packages = _package(self.folder.rstrip(os.sep))
+            name = package + "." + name
+        finder.name = name
+        sys.modules.pop(name, None)  # of an earlier recording
+        sys.meta_path.insert(0, finder)
+        try:
+            importlib.import_module(name)
+        finally:
+            sys.meta_path.remove(finder)
+
+    def _path(self):
+        return os.path.join(self.folder, os.path.basename(self.name)) if self.folder else self.name
+
+    def _own_name(self, path):
+        """The name by which other modules of the folder would import the file, if it lies there."""
+        stem = os.path.splitext(os.path.basename(path))[0]
+        if not self.folder or not _is_name(stem) or stem in sys.modules:
+            return self.module_name
+        try:
+            with open(path, encoding="utf-8") as there:
+                return stem if there.read() == self.source else self.module_name
+        except (OSError, ValueError):
+            return self.module_name
+
+    def text_of(self, filename):
+        """The text of a file that a kernel is in, or None."""
+        if filename not in self.texts:
+            self.texts[filename] = "".join(linecache.getlines(filename)) or None
+        return self.texts[filename]
+
+    def shown(self, filename):
+        """What messages call a file."""
+        own = self.folder and filename.startswith(self.folder)
+        return filename[len(self.folder):] if own else filename
 
     def get(self, name):
         try:
@@ -108,3 +160,71 @@ class UserFile:
                 found = (self.name, traceback.tb_lineno)
             traceback = traceback.tb_next
         return found
+
+
+def definitions(text, file):
+    """First line, decorators included -> the function that begins there."""
+    return {min(part.lineno for part in (node, *node.decorator_list)): node
+            for node in _definitions(parse(text, file))}
+
+
+def _is_name(text):
+    return text.isidentifier() and not keyword.iskeyword(text) \
+        and text not in sys.stdlib_module_names
+
+
+def _is_relative(tree):
+    return any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree))
+
+
+def package_root(folder):
+    """The outermost folder of the package that `folder` is in, or `folder` itself."""
+    while os.path.exists(os.path.join(folder, "__init__.py")):
+        parent = os.path.dirname(folder)
+        if not os.path.exists(os.path.join(parent, "__init__.py")):
+            break
+        folder = parent
+    return folder
+
+
+def _package(folder):
+    """The name of the package that a folder is, and what the finder must know: name -> folder of
+    the outermost one."""
+    root = package_root(folder)
+    inner = os.path.relpath(folder, root).split(os.sep) if folder != root else []
+    top = os.path.basename(root)
+    known = sys.modules.get(top)
+    if not _is_name(top) or known is not None and root not in getattr(known, "__path__", ()):
+        top = MODULE_NAME + "_package"
+    return ".".join([top, *inner]), {top: root}
+
+
+class _Finder:
+    """Finds a user's file by the name that it has, with the text that was given, and its package."""
+
+    def __init__(self, file, code, path):
+        self.file, self.code, self.path = file, code, path
+        self.name, self.packages = None, {}
+
+    def find_spec(self, name, path=None, target=None):
+        if name == self.name:
+            spec = importlib.machinery.ModuleSpec(name, self, origin=self.path)
+            spec.has_location = True
+            return spec
+        root = self.packages.get(name)
+        if root is None:
+            return None
+        first = os.path.join(root, "__init__.py")
+        if os.path.exists(first):
+            return importlib.util.spec_from_file_location(
+                name, first, submodule_search_locations=[root])
+        spec = importlib.machinery.ModuleSpec(name, None, is_package=True)
+        spec.submodule_search_locations = [root]
+        return spec
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        self.file.module = module
+        exec(self.code, module.__dict__)

@@ -16,11 +16,11 @@ _NUMBERS = (int, float, bool, type(None))
 
 
 class Shortcuts:
-    """The results that are known at once, as fake tensors of one FakeTensorMode on one device."""
+    """The results that are known at once, as fake tensors of one FakeTensorMode."""
 
-    def __init__(self, fake_mode, index=0):
+    def __init__(self, fake_mode):
         self.fake_mode = fake_mode
-        self.device = torch.device("cuda", index)
+        self.device = torch.device("cuda", 0)
 
     def result(self, name, args, kwargs):
         function = _SHORTCUTS.get(name)

@@ -4,29 +4,25 @@ There is no data: tensors are fake, and only their metadata exists. So nothing t
 depend on values. The model is constructed outside inference mode and called three times.
 
 The second call counts. What it finds left over from the first belongs to `derive` if it follows from
-the state alone, and is refused otherwise. The third call must do the same again. A reference is called
-in inference mode, a candidate without it the first and the third time (docs/recording.md).
+the state alone, and is refused otherwise. The third call must do the same again. The recorder does not
+defend itself against the file: the Program is what is judged (docs/recording.md).
 """
 
 import collections
 import contextlib
 import dataclasses
 import inspect
-import os
 import sys
 import time
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
-import elsewhere
-import flags
 import standins
 from dispatch import Recorder
 from launches import Launches
-from loading import MODULE_NAME, UserFile
+from loading import MODULE_NAME, UserFile, plain_process
 from refusal import Refused, one_line
-from surroundings import Surroundings
 from state import collect_state
 from tape import Launch, Value, number_to_json, tensor_key
 from training import TrainingReads
@@ -40,20 +36,17 @@ def record(request):
     started = time.perf_counter()
     recording = Recording(request)
     task = recording.run()
-    if recording.surroundings and "varies" not in recording.recorder.without:
-        elsewhere.check(recording, task, lambda **changes: Recording(request, **changes))
     return {"status": "ok", "task": task, "kernels": recording.launches.kernels,
-            "tunings": recording.tunings.listed, "seconds": time.perf_counter() - started,
+            "tunings": recording.tunings.listed, "asked_device": sorted(recording.recorder.asked),
+            "seconds": time.perf_counter() - started,
             "warnings": recording.warnings}
 
 
 class Recording:
-    def __init__(self, request, versions=None, index=0, flags=()):
-        """In another process: `versions(is_input)` gives the next tensor's version, `index` of which
-        device everything is on, `flags` which of PyTorch's have another value."""
-        self.request, self.versions, self.index, self.flags = request, versions, index, flags
+    def __init__(self, request):
+        self.request = request
         self.file = UserFile(request["source"], request.get("file") or "model.py",
-                             request.get("folder"), _module_name(request))
+                             request.get("folder"))
         # A candidate is called with the reference's inputs: they come from the reference's file.
         self.harness = self.file
         if request.get("harness"):
@@ -63,12 +56,9 @@ class Recording:
         self.profile = request.get("profile") or {}
         self.fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
         self.recorder = Recorder(request.get("operators") or {}, self.file, self.fake_mode,
-                                 request.get("without") or (), index)
+                                 request.get("without") or ())
         self.tunings = Tunings(self.recorder, request.get("configurations") or [])
         self.launches = Launches(self.recorder, self.file, self.profile, self.tunings)
-        self.surroundings = None  # a reference is its user's own
-        if self.harness is not self.file and "surroundings" not in self.recorder.without:
-            self.surroundings = Surroundings(self.file, self.recorder)
         self.warnings = []
 
     def run(self):
@@ -76,27 +66,23 @@ class Recording:
         torch.backends.mha.set_fastpath_enabled(False)
         before = _numerics_flags()
         try:
-            with flags.kept(self.flags):
-                with self.installed():
-                    task = self._phases()
-                for name, value in _numerics_flags().items():
-                    if value != before[name]:
-                        self.warnings.append("the file sets %s: a recording keeps PyTorch's default "
-                                             "(%s)" % (name, before[name]))
-                return task
+            with self.installed():
+                task = self._phases()
+            for name, value in _numerics_flags().items():
+                if value != before[name]:
+                    self.warnings.append("the file sets %s: a recording keeps PyTorch's default "
+                                         "(%s)" % (name, before[name]))
+            return task
         finally:
             torch.backends.mha.set_fastpath_enabled(fast_path)
 
     @contextlib.contextmanager
     def installed(self):
         """Around the user's code: tensors are fake, and what is done to them goes to the recorder."""
-        with self.fake_mode, standins.patched(self.profile, self.recorder, self.index), \
-                self.launches.installed(), standins.OneDevice(self.recorder, self.index), \
-                self._plain_process(), self.recorder:
+        with self.fake_mode, standins.patched(self.profile, self.recorder), \
+                self.launches.installed(), standins.OneDevice(self.recorder), \
+                plain_process(), self.recorder:
             yield
-
-    def _plain_process(self):
-        return self.surroundings.installed() if self.surroundings else contextlib.nullcontext()
 
     # -- the phases -----------------------------------------------------------------------------
 
@@ -106,30 +92,22 @@ class Recording:
             recorder.start("harness")  # apart, so that it draws nothing from init's generator
             self.user("the reference's file", self.harness.execute)
         self.init = recorder.start("init")
-        with self._leaves("loading the file", but="the default dtype"):
-            self.user("the file", lambda: self.file.execute(self.surroundings))
-        with self._leaves("constructing the model"):
-            model = self._construct()
+        self.user("the file", self.file.execute)
+        model = self._construct()
         self.state = collect_state(model, recorder)
-        if self.versions:
-            self._set_versions([*model.parameters(), *model.buffers()]
-                               if isinstance(model, torch.nn.Module) else [], is_input=False)
 
         self.inputs = recorder.start("inputs")
         self._begin()
         arguments = self._arguments()
         leaves = []
         trees = [self._tree(a, leaves, "in", "get_inputs") for a in arguments]
-        if self.versions:
-            self._set_versions(leaves, is_input=True)
         outputs = [recorder.value(t) for t in leaves]
         self.input_keys = [v.key for v in outputs]
 
         self.warm = recorder.start("warm")
-        other_mode = _no_grad if self.surroundings else torch.inference_mode
         with TrainingReads(model) as training_reads:
             if "survives" not in recorder.without:
-                self._call(model, arguments, other_mode)
+                self._call(model, arguments)
             self.forward = recorder.start("forward")
             result = self._call(model, arguments)
         self.mode = training_reads.mode()
@@ -142,7 +120,7 @@ class Recording:
         derived = self._derived()
         if "survives" not in recorder.without:
             again = recorder.start("again")
-            self._check_stable(self._call(model, arguments, other_mode), again, derived, results)
+            self._check_stable(self._call(model, arguments), again, derived, results)
         return self._task(model, trees, outputs, result_tree, results, derived)
 
     def user(self, what, run):
@@ -162,19 +140,6 @@ class Recording:
         if self.recorder.refusal is not None:
             raise self.recorder.refusal
         return value
-
-    @contextlib.contextmanager
-    def _leaves(self, what, but=None):
-        """Around what a candidate does: PyTorch's own state must be the same after it."""
-        before = flags.left()
-        yield
-        if self.surroundings:
-            self.surroundings.check_left({k: v for k, v in before.items() if k != but}, what)
-
-    def _set_versions(self, tensors, is_input):
-        counted = tuple(tensor for tensor in tensors if not tensor.is_inference())
-        torch._C._autograd._unsafe_set_version_counter(
-            counted, tuple(self.versions(is_input) for _ in counted))
 
     def _construct(self):
         name = self.request.get("class") or "Model"
@@ -209,21 +174,17 @@ class Recording:
         for entry in self.state:
             self.recorder.tape.add_input(entry["key"])
 
-    def _call(self, model, arguments, mode=torch.inference_mode):
+    def _call(self, model, arguments):
         """Calls forward on the tape that has just started."""
         self._begin()
         for key in self.input_keys:
             self.recorder.tape.add_input(key)
 
         def call():
-            with mode(), self._leaves("forward"):
+            with torch.inference_mode():
                 return model(*arguments)
 
-        self.recorder.used = self.surroundings is not None
-        try:
-            return self.user("forward", call)
-        finally:
-            self.recorder.used = False
+        return self.user("forward", call)
 
     # -- what outlives a call -------------------------------------------------------------------
 
@@ -285,9 +246,9 @@ class Recording:
         return launches
 
     def _check_stable(self, result, tape, derived, results):
-        """Checks that the third call does what the second did. A candidate is called in another mode
-        for it. It must find the same left-overs, which may hold nothing that the second call knew. A
-        trial that calls twice judges what launches leave there."""
+        """Checks that the third call does what the second did: the file has one meaning. It must find
+        the same left-overs, which may hold nothing that the second call knew. A trial that calls twice
+        judges what launches leave there."""
         if derived:
             self._check_overwritten({key[0]: key for key in derived})
         before = self.forward.steps[:self.work]
@@ -298,7 +259,7 @@ class Recording:
         if again - known != set(derived):
             raise Refused("survives", "each call leaves another tensor behind for the next",
                           self.file.name, None)
-        if self.surroundings:
+        if self.harness is not self.file:
             self._check_same_program(result, tape, again | known, results)
 
     def _check_same_program(self, result, tape, keys, results):
@@ -442,21 +403,6 @@ def _fields(value):
     if isinstance(value, tuple) and hasattr(type(value), "_fields"):
         return dict(zip(type(value)._fields, value))
     return None
-
-
-@contextlib.contextmanager
-def _no_grad():
-    """torch.no_grad(), in which operators arrive whole, as in inference mode: autograd is passed by
-    and takes none apart."""
-    with torch.no_grad(), torch._C._AutoDispatchBelowAutograd():
-        yield
-
-
-def _module_name(request):
-    """A candidate's module has the name that a user would import it by."""
-    stem = os.path.splitext(os.path.basename(request.get("file") or ""))[0]
-    usable = request.get("harness") and stem.isidentifier() and stem not in sys.modules
-    return stem if usable else MODULE_NAME
 
 
 # Operators that write to all of their first argument and read nothing there.

@@ -1,5 +1,8 @@
 """Slices: the text of a kernel and of the functions it calls, and nothing else that runs.
 
+What a kernel names by way of a module of the user's, or under another name than its own, it names
+plainly in the slice: `helpers.f` becomes `f`.
+
 Works on text alone, in a process that never ran the file. A slice is a Python module whose
 statements are imports, constants made of literals, and `@triton.jit` functions without default
 values other than literals. Names in bodies resolve to Triton's language, libdevice, functions of the
@@ -11,6 +14,7 @@ Slicing is idempotent: a file that holds a slice's functions as they are gives t
 """
 
 import ast
+import builtins
 import difflib
 import math
 import textwrap
@@ -19,18 +23,22 @@ import unicodedata
 import triton
 import triton.language as tl
 from triton.language.extra import libdevice
+from triton.language.extra import cuda
 from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.compiler.code_generator import CodeGenerator
-from triton.runtime.jit import JITFunction
+from triton.runtime.jit import ConstexprFunction, JITFunction
 
 from loading import source_lines
 from refusal import Refused
 
 MODULES = {"triton": triton, "triton.language": tl, "triton.language.math": tl.math,
            "triton.language.extra.libdevice": libdevice,
-           "triton.language.extra.cuda.libdevice": cuda_libdevice}
+           "triton.language.extra.cuda.libdevice": cuda_libdevice,
+           "triton.language.core": tl.core, "triton.language.standard": tl.standard}
 BUILTINS = {"range", "min", "max", "len", "int", "float", "bool", "tuple", "isinstance", "list",
             "True", "False", "None"}
+EXCEPTIONS = {name for name, value in vars(builtins).items()
+              if isinstance(value, type) and issubclass(value, Exception)}
 # What Triton finds under a name that no value has (yet), getattr among them.
 _NEVER_LOCAL = set(CodeGenerator.builtin_namespace) - BUILTINS
 _FROM_TRITON = {"language", "cdiv", "next_power_of_2"}
@@ -40,7 +48,7 @@ MAX_FUNCTIONS = 256
 
 _STATEMENTS = (ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Assign, ast.AugAssign,
                ast.AnnAssign, ast.For, ast.While, ast.If, ast.Expr, ast.Pass, ast.Break,
-               ast.Continue, ast.Assert)
+               ast.Continue, ast.Assert, ast.Raise)
 _EXPRESSIONS = (ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Compare, ast.Call, ast.Constant,
                 ast.Attribute, ast.Subscript, ast.Name, ast.List, ast.Tuple, ast.Slice, ast.Starred,
                 ast.keyword, ast.JoinedStr, ast.FormattedValue, ast.ListComp, ast.comprehension,
@@ -65,27 +73,35 @@ class Slicer:
 
     def __init__(self, source, file):
         self.file = file
-        self.lines = source_lines(source)
+        self.lines = {}  # file -> its lines
+        self.functions = {}
+        self.alone = {}  # function of a file -> the function parsed from its text alone
+        self.texts = {}  # function of `alone` -> its text
+        self._add(None, source)
+
+    def _add(self, file, source):
+        """Adds a file that kernels are in: None is the one that the slicer was made for."""
+        shown = file or self.file
+        if not isinstance(source, str):
+            raise Refused("slice", "a file without a text", shown)
+        self.lines[file] = source_lines(source)
         try:
             tree = ast.parse(source)
         except (SyntaxError, ValueError, RecursionError) as error:
-            raise Refused("syntax", str(error), file, getattr(error, "lineno", None)) from None
-        self.functions = {}
-        self.alone = {}  # function of the file -> the function parsed from its text alone
-        self.texts = {}  # function of `alone` -> its text
-        self._index(tree, "")
+            raise Refused("syntax", str(error), shown, getattr(error, "lineno", None)) from None
+        self._index(tree, "", file)
 
-    def _index(self, node, prefix):
-        """Functions by (qualified name, first line of their decorators)."""
+    def _index(self, node, prefix, file):
+        """Functions by (file, qualified name, first line of their decorators)."""
         for child in ast.iter_child_nodes(node):
             inner = prefix
             if isinstance(child, ast.FunctionDef):
                 first = min([child.lineno] + [d.lineno for d in child.decorator_list])
-                self.functions[prefix + child.name, first] = child
+                self.functions[file, prefix + child.name, first] = child
                 inner = prefix + child.name + ".<locals>."
             elif isinstance(child, ast.ClassDef):
                 inner = prefix + child.name + "."
-            self._index(child, inner)
+            self._index(child, inner, file)
 
     def slice(self, raw):
         """The slice's text for a Raw kernel."""
@@ -97,8 +113,10 @@ class Slicer:
                              % (raw["name"], node.name), node)
             bodies[node.name] = node
         names = set(bodies)
-        for index, (entry, node) in enumerate(entries):
-            bindings = self._bindings(entry, node, entries)
+        for entry, node in entries:
+            bindings, renamed = self._bindings(entry, node, entries)
+            if renamed:
+                node = bodies[node.name] = self._renamed(node, renamed)
             _Check(self, node, bindings, names).run()
             for name, text in bindings.items():
                 if header.setdefault(name, text) != text:
@@ -119,7 +137,8 @@ class Slicer:
         return {node.name: node.lineno for _, node in self._entries(raw)}
 
     def _refuse(self, message, node=None):
-        raise Refused("slice", message, self.file, getattr(node, "lineno", None))
+        raise Refused("slice", message, getattr(node, "file", None) or self.file,
+                      getattr(node, "lineno", None))
 
     def _entries(self, raw):
         functions = raw.get("functions")
@@ -127,13 +146,19 @@ class Slicer:
             self._refuse("a kernel without functions")
         if type(raw.get("function")) is not int or not 0 <= raw["function"] < len(functions):
             self._refuse("a kernel that names no function of its own")
+        sources = raw.get("sources") or {}
+        if not isinstance(sources, dict):
+            self._refuse("a kernel whose files are no texts")
+        for file in sources.keys() - self.lines.keys():
+            self._add(file, sources[file])
         entries = []
         for entry in functions:
-            node = self.functions.get((entry.get("name"), entry.get("line")))
+            file = entry.get("file")
+            node = self.functions.get((file, entry.get("name"), entry.get("line")))
             if node is None:
-                self._refuse("there is no function %s on line %s"
-                             % (entry.get("name"), entry.get("line")))
-            entries.append((entry, self._alone(node)))
+                self._refuse("there is no function %s on line %s of %s"
+                             % (entry.get("name"), entry.get("line"), file or self.file))
+            entries.append((entry, self._alone(node, file)))
         return entries
 
     def _check_kernel(self, node, raw):
@@ -145,11 +170,11 @@ class Slicer:
         if names != list(dict.fromkeys(recorded)) or node.name != raw["name"]:
             self._refuse("kernel %s was recorded with other parameters" % node.name, node)
 
-    def _alone(self, node):
+    def _alone(self, node, file):
         """A function of the file, parsed from its text alone: the text is what will be compiled, so
         its own tree is what must be checked."""
         if node not in self.alone:
-            lines = self.lines[node.lineno - 1 : node.end_lineno]
+            lines = self.lines[file][node.lineno - 1 : node.end_lineno]
             text = textwrap.dedent("\n".join(line.rstrip() for line in lines))
             try:
                 found = ast.parse(text).body
@@ -160,19 +185,45 @@ class Slicer:
                     or found[0].name != node.name:
                 self._refuse("function %s shares its lines with other code" % node.name, node)
             ast.increment_lineno(found[0], node.lineno - 1)
+            for part in ast.walk(found[0]):
+                part.file = file  # for messages
             self.alone[node] = found[0]
             self.texts[found[0]] = text
         return self.alone[node]
 
+    def _renamed(self, node, renamed):
+        """A function of `alone` with plain names in place of others: ("helpers", "f") -> "f"."""
+        lines = self.texts[node].encode().split(b"\n")
+        places = sorted(((part.lineno - node.lineno, part.col_offset, part.end_lineno - node.lineno,
+                          part.end_col_offset, renamed[path])
+                         for part, path in _named(node) if path in renamed), reverse=True)
+        for first, begin, last, end, name in places:
+            lines[first:last + 1] = [lines[first][:begin] + name.encode() + lines[last][end:]]
+        text = b"\n".join(lines).decode()
+        found = ast.parse(text).body[0]
+        ast.increment_lineno(found, node.lineno - 1)
+        for part in ast.walk(found):
+            part.file = node.file
+        self.texts[found] = text
+        return found
+
     # -- bindings -------------------------------------------------------------------------------
 
     def _bindings(self, entry, node, entries):
-        """name -> the header line that binds it, "" for a function of the slice."""
+        """(name -> the header line that binds it, "" for a function of the slice; what has another
+        name there: ("helpers", "f") -> "f")."""
         given = entry.get("globals")
         if not isinstance(given, dict):
             self._refuse("a function without its globals", node)
-        result = {}
-        for name, binding in given.items():
+        result, renamed = {}, {}
+        taken = _local_names(node) | set(given)
+        for path, binding in _paths(given):
+            name = self._plain_name(path, binding, taken, entries)
+            if path != (name,):
+                renamed[path] = name
+                if name in _local_names(node) or name in given and given[name] != binding:
+                    self._refuse("%s is %s in the slice, where %s is something else"
+                                 % (".".join(path), name, name), node)
             if not name.isidentifier() or name.startswith("__") or name in BUILTINS \
                     or unicodedata.normalize("NFKC", name) != name:  # as Python would read it
                 self._refuse("a global cannot be called %r" % name, node)
@@ -180,7 +231,17 @@ class Slicer:
             if name in ("tl", "triton") and result[name] not in (
                     "import triton", "import triton.language as tl"):
                 self._refuse("%s must mean Triton's own module" % name, node)
-        return result
+        return result, renamed
+
+    @staticmethod
+    def _plain_name(path, binding, taken, entries):
+        """What the slice calls a global that the file reaches by these names."""
+        what = binding.get("function") if isinstance(binding, dict) else None
+        if type(what) is int and 0 <= what < len(entries):
+            return entries[what][1].name
+        if len(path) == 1:
+            return path[0]
+        return path[-1] if path[-1] not in taken else "_".join(path)
 
     def _binding(self, name, binding, node, entries):
         if _is_literal(binding):
@@ -192,9 +253,6 @@ class Slicer:
             if kind == "constexpr" and (_is_literal(what) or isinstance(what, dict)):
                 return "%s = tl.constexpr(%s)" % (name, _literal(what))
             if kind == "function" and type(what) is int and 0 <= what < len(entries):
-                if entries[what][1].name != name:
-                    self._refuse("function %s is used under the name %s"
-                                 % (entries[what][1].name, name), node)
                 return ""
             if kind == "dtype" and isinstance(what, str):
                 return "%s = tl.%s" % (name, dtype_name(what))
@@ -217,6 +275,37 @@ def _import_module(name, module):
     if name == "tl" or not parent:
         return "import %s%s" % (module, "" if name == module else " as " + name)
     return "from %s import %s%s" % (parent, last, "" if name == last else " as " + name)
+
+
+def _paths(given):
+    """(names, binding) of what a function takes from outside: ("helpers", "f") by way of a module."""
+    for name, binding in given.items():
+        members = binding.get("members") if isinstance(binding, dict) else None
+        if not isinstance(members, dict):
+            yield (name,), binding
+            continue
+        for path, inner in members.items():
+            yield (name, *path.split(".")), inner
+
+
+def _named(node):
+    """(expression, names) of each name and each chain of attributes that begins with one: a, a.b."""
+    for part in ast.walk(node):
+        path, inner = [], part
+        while isinstance(inner, ast.Attribute):
+            path.insert(0, inner.attr)
+            inner = inner.value
+        if isinstance(inner, ast.Name):
+            yield part, (inner.id, *path)
+
+
+def _local_names(node):
+    """Names of a function's parameters, and those that it assigns."""
+    arguments = node.args
+    names = {a.arg for a in arguments.posonlyargs + arguments.args + arguments.kwonlyargs
+             + [a for a in (arguments.vararg, arguments.kwarg) if a]}
+    return names | {inner.id for inner in ast.walk(node)
+                    if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)}
 
 
 def _is_literal(value):
@@ -256,27 +345,32 @@ def _why_not(module, node):
 def allowed_member(module, name):
     """Whether a kernel may name `module.name`: Triton's own functions and types, no helpers of the
     compiler and no modules that Triton happens to import."""
-    if name.startswith("_") or name in _FORBIDDEN_MEMBERS:
+    if name.startswith("__") or name in _FORBIDDEN_MEMBERS:
         return False
     if module is triton:
         return name in _FROM_TRITON
     if (module is tl and name == "extra") or (module is _EXTRA and name == "cuda"):
         return True
     value = getattr(module, name, None)
+    if name.startswith("_"):  # of Triton's own functions, some of which libraries use
+        return isinstance(value, (JITFunction, ConstexprFunction)) and _is_of_language(value)
     if value in (tl.math, libdevice, cuda_libdevice):
         return True
     if isinstance(value, (tl.dtype, JITFunction)):
         return True
     if isinstance(value, type):
         return value in (tl.constexpr, tl.tensor, tl.dtype, tl.pointer_type, tl.block_type,
-                         tl.tuple, tl.PropagateNan, tl.range, tl.static_range)
+                         tl.tensor_descriptor, tl.tuple, tl.PropagateNan, tl.range, tl.static_range)
     if value is None or not callable(value):
         return False
-    origin = getattr(value, "__module__", "") or ""
-    return origin.startswith("triton.language") and (
-        tl.core.is_builtin(value) or type(value).__name__ in ("InterpretedFunction",
-                                                              "ConstexprFunction")
-        or origin.endswith("libdevice"))
+    return _is_of_language(value) and (
+        tl.core.is_builtin(value) or isinstance(value, ConstexprFunction)
+        or type(value).__name__ == "InterpretedFunction"
+        or value.__module__.endswith("libdevice"))
+
+
+def _is_of_language(value):
+    return (getattr(value, "__module__", "") or "").startswith("triton.language")
 
 
 _SPECIAL_FLOATS = {"%sfloat('%s')" % (sign, name) for sign in ("", "-", "+")
@@ -289,12 +383,7 @@ class _Check(ast.NodeVisitor):
     def __init__(self, slicer, node, bindings, functions):
         self.slicer, self.node, self.bindings = slicer, node, bindings
         self.functions = functions
-        arguments = node.args
-        self.local = {a.arg for a in arguments.posonlyargs + arguments.args + arguments.kwonlyargs
-                      + [a for a in (arguments.vararg, arguments.kwarg) if a]}
-        for inner in ast.walk(node):
-            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                self.local.add(inner.id)
+        self.local = _local_names(node)
 
     def refuse(self, message, node):
         self.slicer._refuse("%s, in kernel function %s" % (message, self.node.name), node)
@@ -302,7 +391,7 @@ class _Check(ast.NodeVisitor):
     def run(self):
         arguments = self.node.args
         for default in arguments.defaults + [d for d in arguments.kw_defaults if d]:
-            if ast.unparse(default) in _SPECIAL_FLOATS:
+            if ast.unparse(default) in _SPECIAL_FLOATS or self.is_constant(default):
                 continue
             try:
                 ast.literal_eval(default)
@@ -316,6 +405,14 @@ class _Check(ast.NodeVisitor):
             self.annotation(self.node.returns)
         for statement in self.node.body:
             self.visit(statement)
+
+    def is_constant(self, node):
+        """Whether an expression outside of the body names a constant of the slice, or a dtype."""
+        if isinstance(node, ast.Name):
+            return self.bindings.get(node.id, "").startswith(node.id + " = ")
+        module = self.module(node.value) if isinstance(node, ast.Attribute) else None
+        return module is not None and allowed_member(module, node.attr) \
+            and isinstance(getattr(module, node.attr, None), tl.dtype)
 
     def annotation(self, node):
         if not isinstance(node, (ast.Constant, ast.Name, ast.Attribute)):
@@ -357,6 +454,13 @@ class _Check(ast.NodeVisitor):
         return (node.attr == "get_int_dtype" and isinstance(node.value, ast.Attribute)
                 and node.value.attr == "core" and self.module(node.value.value) is tl)
 
+    def visit_Raise(self, node):
+        """What is raised names exceptions. Triton compiles none of it: it may only be where constants
+        rule it out."""
+        known, self.local = self.local, self.local | EXCEPTIONS
+        self.generic_visit(node)
+        self.local = known
+
     def visit_keyword(self, node):
         if node.arg is None:
             self.refuse("** in a call", node.value)
@@ -378,11 +482,20 @@ class _Check(ast.NodeVisitor):
                 return tl.math
             if owner is tl and node.attr == "extra":
                 return _EXTRA
-            if owner is _EXTRA and node.attr == "libdevice":
-                return libdevice
+            if owner is tl and node.attr in ("core", "standard"):
+                return getattr(tl, node.attr)
+            if owner in (_EXTRA, _CUDA) and node.attr == "libdevice":
+                return owner.libdevice
             if owner is _EXTRA and node.attr == "cuda":
-                return _EXTRA
+                return _CUDA
         return None
+
+
+class _Cuda:
+    """triton.language.extra.cuda as kernels may see it: no clocks and no numbers of processors."""
+    libdevice = cuda_libdevice
+    gdc_wait, gdc_launch_dependents = cuda.gdc_wait, cuda.gdc_launch_dependents
+    num_threads, num_warps = cuda.num_threads, cuda.num_warps
 
 
 class _Extra:
@@ -390,5 +503,5 @@ class _Extra:
     libdevice = libdevice
 
 
-_EXTRA = _Extra()
-MODULES.setdefault("triton.language.extra", _EXTRA)
+_EXTRA, _CUDA = _Extra, _Cuda
+MODULES["triton.language.extra"], MODULES["triton.language.extra.cuda"] = _EXTRA, _CUDA

@@ -1,5 +1,6 @@
 """Stand-ins for the GPU that is not there: torch.cuda's questions answered from a device profile,
-and the ways out of a recording (compilers, streams, addresses, host copies) closed by name.
+and the ways out of a recording (CUDA graphs, addresses, host copies) closed by name. Where PyTorch
+has a class there is a class, so that real files can be imported and run.
 
 patched() installs them for the length of a `with`. They go in after FakeTensorMode is entered: it
 asks torch.cuda.is_available() itself and must hear the truth.
@@ -18,6 +19,8 @@ from torch._prims_common import suggest_memory_format
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
+
+import streams
 
 try:  # before any file can import it: its ways in are closed below
     import torch.utils.cpp_extension
@@ -51,12 +54,12 @@ def _asked_by_library(depth=2):
 
 class OneDevice(TorchFunctionMode):
     """Factories make their tensors on the device, and "cuda" means that one without asking a
-    driver which is current; so does device 0, whichever it is."""
+    driver which is current; so does device 0."""
 
-    def __init__(self, recorder, index=0):
+    def __init__(self, recorder):
         super().__init__()
         self.recorder = recorder
-        self.device = torch.device("cuda", index)
+        self.device = streams.DEVICE
         self.constructors = _device_constructors()
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -65,9 +68,6 @@ class OneDevice(TorchFunctionMode):
         if device is not None:
             kwargs["device"] = self._the_one(device)
         elif func in self.constructors:
-            if self.recorder.used and self.recorder.called is None:
-                self.recorder.refuse("surroundings", "a tensor is made without device=: on the CPU "
-                                     "where the program is used")
             kwargs["device"] = self.device
         elif func is torch.Tensor.to and len(args) > 1:
             args = (args[0], self._the_one(args[1]), *args[2:])
@@ -85,52 +85,20 @@ class OneDevice(TorchFunctionMode):
         return self.device
 
 
-class _NullContext:
-    """torch.cuda.device(...) and its like."""
-
-    def __init__(self, *args, **kwargs):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        return False
-
-
-class _OpenOperator:
-    """A custom operator whose body is called like any function."""
-
-    def __init__(self, body):
-        self.body = body
-
-    def __call__(self, *args, **kwargs):
-        return self.body(*args, **kwargs)
-
-    def __getattr__(self, name):  # register_fake and its like, as decorators
-        return lambda *args, **kwargs: args[0] if args and callable(args[0]) else lambda f: f
-
-
-class _NullStream(_NullContext):
-    cuda_stream = 0
-    device_index = 0
-    stream_id = 0
-
-    def synchronize(self):
-        pass
-
-    def query(self):
-        return True
-
-
 class _Properties(types.SimpleNamespace):
-    """What a device can do."""
+    """What a device can do. `_asked` is told the names that are read."""
+
+    def __getattribute__(self, name):
+        value = super().__getattribute__(name)
+        if not name.startswith("_"):
+            super().__getattribute__("_asked").add(name)
+        return value
 
 
-def device_properties(profile):
+def device_properties(profile, asked):
     major, minor = divmod(int(profile.get("arch", "sm_90")[3:]), 10)
     return _Properties(
-        name=profile.get("name", ""), major=major, minor=minor,
+        _asked=asked, name=profile.get("name", ""), major=major, minor=minor,
         total_memory=int(profile.get("memory_bytes", 0)),
         multi_processor_count=int(profile.get("sms", 1)),
         L2_cache_size=int(profile.get("l2_bytes", 0)),
@@ -138,55 +106,123 @@ def device_properties(profile):
         shared_memory_per_block=49152,
         shared_memory_per_block_optin=int(profile.get("shared_per_block", 0)),
         shared_memory_per_multiprocessor=int(profile.get("shared_per_block", 0)) + 1024,
-        max_threads_per_multi_processor=2048, warp_size=32, is_integrated=0, is_multi_gpu_board=0,
-        gcnArchName="")
+        max_threads_per_multi_processor=2048, max_threads_per_block=1024, warp_size=32,
+        is_integrated=0, is_multi_gpu_board=0, gcnArchName="")
 
 
-def _cuda(profile, recorder, index):
-    properties = device_properties(profile)
-    capability, here = (properties.major, properties.minor), "cuda:%d" % index
+# CUDA's version, where PyTorch was built without: that of PyTorch's packages.
+_CUDA_VERSION, _CUDNN_VERSION = torch.version.cuda or "12.8", 91002
 
-    def refuse(code, what, instead=_NullContext):
-        def refused(*args, **kwargs):
-            recorder.refuse(code, what + " cannot be recorded")
-            return instead()
-        return refused
 
-    def of_device(answer):
+def _cuda(profile, recorder):
+    """What torch.cuda answers, and torch.accelerator: (owner, name, value)."""
+    properties = device_properties(profile, recorder.asked)
+    with_names = device_properties(profile, set())  # its own questions do not count
+    capability, total = (with_names.major, with_names.minor), with_names.total_memory
+
+    def check_device(device):
         """There is one device: asking for another would fail in use."""
+        if device not in (None, 0, -1) and str(device) not in ("cuda", "cuda:0"):
+            recorder.refuse("unsupported", "a second device (%s)" % (device,))
+
+    def of_device(answer, what=None):
         def asked(device=None):
-            if device not in (None, 0, index) and str(device) not in ("cuda", "cuda:0", here):
-                recorder.refuse("unsupported", "a second device (%s)" % (device,))
+            check_device(device)
+            if what is not None:
+                recorder.asked.add(what)
             return answer
         return asked
 
-    total = properties.total_memory
-    return {
+    def asked_for(what, answer):
+        def asked(*args, **kwargs):
+            recorder.asked.add(what)
+            return answer
+        return asked
+
+    def exchange(device):
+        check_device(device)
+        return -1 if device < 0 else 0
+
+    ordering, in_torch = streams.stand_ins(recorder, check_device)
+    in_cuda = {
         "is_available": lambda: True, "is_initialized": lambda: True, "init": lambda: None,
         "_lazy_init": lambda: None, "_lazy_call": lambda *args, **kwargs: None,
-        "device_count": lambda: 1, "current_device": lambda: index, "set_device": of_device(None),
-        "get_device_name": of_device(properties.name),
-        "get_device_capability": of_device(capability),
+        "device_count": lambda: 1, "current_device": lambda: 0, "set_device": of_device(None),
+        "_exchange_device": exchange, "_maybe_exchange_device": exchange,
+        "get_device_name": of_device(with_names.name, "name"),
+        "get_device_capability": of_device(capability, "capability"),
         "get_device_properties": of_device(properties),
-        "is_bf16_supported": lambda including_emulation=True: capability >= (8, 0),
-        "get_arch_list": lambda: ["sm_%d%d" % capability],
-        "synchronize": of_device(None), "empty_cache": lambda: None,
-        "mem_get_info": lambda device=None: (total, total),
-        "memory_allocated": lambda device=None: 0, "max_memory_allocated": lambda device=None: 0,
-        "memory_reserved": lambda device=None: 0,
-        "reset_peak_memory_stats": lambda device=None: None,
-        "device": _NullContext, "device_of": _NullContext,
-        "current_stream": of_device(_NullStream()),
-        "default_stream": of_device(_NullStream()),
-        "manual_seed": lambda seed: None, "manual_seed_all": lambda seed: None,
-        "Stream": refuse("hidden-launch", "a stream of the program's own", _NullStream),
-        "stream": refuse("hidden-launch", "work on another stream"),
-        "ExternalStream": refuse("hidden-launch", "a stream of the program's own", _NullStream),
-        "Event": refuse("unsupported", "a CUDA event"),
-        "CUDAGraph": refuse("compile-api", "a CUDA graph"),
-        "graph": refuse("compile-api", "a CUDA graph"),
-        "make_graphed_callables": refuse("compile-api", "a CUDA graph"),
-    }
+        "is_bf16_supported": asked_for("capability", capability >= (8, 0)),
+        "is_tf32_supported": asked_for("capability", capability >= (8, 0)),
+        "get_arch_list": asked_for("capability", ["sm_%d%d" % capability]),
+        "synchronize": of_device(None), "empty_cache": lambda: None, "ipc_collect": lambda: None,
+        "mem_get_info": of_device((total, total), "total_memory"),
+        "reset_peak_memory_stats": of_device(None), "memory_stats": lambda device=None: {},
+        **{name: lambda device=None: 0 for name in (
+            "memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")},
+        "manual_seed": lambda seed: None, "manual_seed_all": lambda seed: None, **ordering}
+    changes = [(torch.cuda, name, value) for name, value in in_cuda.items()]
+    changes += [(owner, name, ordering[name]) for owner, names in (
+        (torch.cuda.streams, ("Stream", "ExternalStream", "Event")),
+        (torch.cuda.graphs, ("CUDAGraph", "graph", "make_graphed_callables", "graph_pool_handle",
+                             "is_current_stream_capturing"))) for name in names]
+    changes += [(torch, name, value) for name, value in in_torch.items()]
+    changes += [(torch.accelerator, name, value) for name, value in {
+        "is_available": lambda: True, "device_count": lambda: 1, "synchronize": of_device(None),
+        "current_accelerator": lambda check_available=False: torch.device("cuda"),
+        "current_device_index": lambda: 0, "current_device_idx": lambda: 0,
+        "set_device_index": of_device(None), "set_device_idx": of_device(None),
+        "current_stream": ordering["current_stream"], "set_stream": ordering["set_stream"],
+    }.items()]
+    return changes + [
+        (torch.version, "cuda", _CUDA_VERSION),
+        (torch.backends.cuda, "is_built", lambda: True),
+        (torch.backends.cudnn, "is_available", lambda: True),
+        (torch.backends.cudnn, "version", lambda: _CUDNN_VERSION),
+        # What PyTorch's own compiler writes into the files that it makes.
+        (torch._C, "_cuda_getCurrentRawStream", lambda device: 0),
+        (torch._C, "_cuda_getDevice", lambda: 0),
+        (torch._C._dynamo.guards, "_empty_strided_cuda", _empty_strided),
+        (torch._C._dynamo.guards, "_reinterpret_tensor", _reinterpret)]
+
+
+def _empty_strided(size, stride, dtype):
+    return torch.empty_strided(size, stride, dtype=dtype, device="cuda")
+
+
+def _reinterpret(tensor, size, stride, offset_increment=0):
+    return torch.as_strided(tensor, size, stride, tensor.storage_offset() + offset_increment)
+
+
+class _Compiled(torch.nn.Module):
+    """What torch.compile makes of a module: a module around it, which is called in its place."""
+
+    def __init__(self, module):
+        super().__init__()
+        self._orig_mod = module
+
+    def forward(self, *args, **kwargs):
+        return self._orig_mod(*args, **kwargs)
+
+    def __getattr__(self, name):
+        if name == "_orig_mod":
+            return self._modules["_orig_mod"]
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(self._orig_mod, name)
+
+
+def _compile(model=None, **options):
+    """torch.compile: the compiled program does what the program does, which is recorded."""
+    if model is None:
+        return lambda given: _compile(given, **options)
+    return _Compiled(model) if isinstance(model, torch.nn.Module) else model
+
+
+def _uncompiled(fn=None, *args, **options):
+    """torch.compiler.disable and its like, of which PyTorch's own imports its compiler."""
+    return (lambda given: given) if fn is None else fn
 
 
 def _tensor_methods(recorder, addresses):
@@ -307,20 +343,13 @@ def _convolution_format(of_torch):
 
 
 @contextlib.contextmanager
-def patched(profile, recorder, index=0):
-    """Installs every stand-in, of the device `index`; takes them all out again."""
+def patched(profile, recorder):
+    """Installs every stand-in; takes them all out again."""
     addresses = Addresses()
-
-    def refuse_compiler(name):
-        def refused(what=None, *args, **kwargs):
-            recorder.refuse("compile-api", "%s cannot be recorded: give the program itself" % name)
-            return (lambda function: function) if what is None else what
-        return refused
 
     def refuse_custom(name):
         def refused(*args, **kwargs):
             recorder.refuse("hidden-launch", "%s hides what it launches" % name)
-            return _OpenOperator
         return refused
 
     def storage_address(storage):
@@ -329,7 +358,7 @@ def patched(profile, recorder, index=0):
         return 0
 
     methods, data_ptr = _tensor_methods(recorder, addresses)
-    changes = [(torch.cuda, name, value) for name, value in _cuda(profile, recorder, index).items()]
+    changes = _cuda(profile, recorder)
     changes += [(torch.Tensor, name, value) for name, value in methods.items()]
     changes += [
         (FakeTensor, "data_ptr", data_ptr),
@@ -345,23 +374,16 @@ def patched(profile, recorder, index=0):
           for name in ("mark", "range_push", "range_pop")],
         (torch.autograd.profiler.record_function, "__enter__", lambda mark: mark),
         (torch.autograd.profiler.record_function, "__exit__", lambda mark, *exception: None),
-        (torch, "compile", refuse_compiler("torch.compile")),
-        (torch.nn.Module, "compile", refuse_compiler("Module.compile")),
-        (torch.library, "custom_op", refuse_custom("torch.library.custom_op")),
-        (torch.library, "define", refuse_custom("torch.library.define")),
-        (torch.library, "impl", refuse_custom("torch.library.impl")),
+        (torch, "compile", _compile),
+        (torch.nn.Module, "compile", lambda module, *args, **options: None),
+        (torch.compiler, "disable", _uncompiled), (torch.compiler, "allow_in_graph", _uncompiled),
+        (torch.library.Library, "impl", recorder.bodies.noting(torch.library.Library.impl)),
     ]
     cpp_extension = sys.modules.get("torch.utils.cpp_extension")
     if cpp_extension is not None:
         changes += [(cpp_extension, name, refuse_custom("torch.utils.cpp_extension." + name))
                     for name in ("load", "load_inline")]
 
-    def triton_op(name, fn=None, **options):
-        """The body of such an operator is the file's own Python and launches in the open."""
-        return _OpenOperator if fn is None else _OpenOperator(fn)
-
-    changes += [(torch.library, "triton_op", triton_op),
-                (torch.library, "wrap_triton", lambda kernel: kernel)]
     saved, missing = [], object()
     try:
         for owner, name, value in changes:

@@ -26,14 +26,6 @@ class TrainingReads:
             module.__dict__.setdefault("training", flag)
 
     @staticmethod
-    def put_back(module):
-        """For a program that looks at all that a module holds."""
-        watching = TrainingReads.watching
-        if watching is not None and id(module) in watching.flags:
-            watching.read = True
-            module.__dict__["training"] = watching.flags[id(module)][1]
-
-    @staticmethod
     def look_up(module, name):
         watching = TrainingReads.watching
         if name == "training" and watching is not None and id(module) in watching.flags:

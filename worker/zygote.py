@@ -54,6 +54,8 @@ def import_everything(fake_cuda_device):
     import interpreter
     import recorder
     recorder.warm_up()
+    import torch._inductor.runtime.triton_heuristics  # noqa: F401  much of it is there by now
+    import torch._inductor.runtime.triton_helpers  # noqa: F401  kernels call it
     compiler.warm_up()
     interpreter.warm_up()
     gc.collect()
