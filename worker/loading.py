@@ -12,6 +12,7 @@ import sys
 import types
 
 from refusal import Refused, one_line
+from types_seen import file_builtins
 
 MODULE_NAME = "_kernelwright_source"
 WORKER_DIR = os.path.dirname(os.path.abspath(__file__))
@@ -227,4 +228,5 @@ class _Finder:
 
     def exec_module(self, module):
         self.file.module = module
+        module.__dict__["__builtins__"] = file_builtins()
         exec(self.code, module.__dict__)

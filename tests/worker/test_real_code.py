@@ -76,6 +76,14 @@ ANSWERED = {
     "Config": ("answer = Config({'BLOCK': 1}).num_warps == 4",
                "from triton.runtime.autotuner import Config"),
     "class pattern": "answer = False\nmatch x:\n    case torch.Tensor():\n        answer = True",
+    "types": "answer = type(x) is torch.Tensor and type(self.scale) is nn.Parameter\n"
+             "answer = answer and type(x + 1).__name__ == 'Tensor'\n"
+             "answer = answer and type(int) is type and isinstance(nn.Module, type)\n"
+             "answer = answer and type('A', (nn.Module,), {}).__name__ == 'A' and issubclass(type, object)",
+    "metaclasses": ("answer = type(A) is Meta and A().value == 3 and Abstract.__name__ == 'Abstract'",
+                    "import abc\nclass Meta(type):\n    pass\nclass A(metaclass=Meta):\n    value = 3\n"
+                    "Abstract = type('Abstract', (abc.ABC,), {})\n"
+                    "def f(kind: type[int] | None = None):\n    return kind"),
     "private of torch": ("answer = get_raw_stream(0) == 0\n"
                          "assert_size_stride(x, (4, 8), (8, 1))\n"
                          "y = torch._C._dynamo.guards._empty_strided_cuda((4, 8), (8, 1), torch.float32)\n"
