@@ -8,6 +8,7 @@ import sys
 import tempfile
 import traceback
 
+import companion
 import frames
 import jail
 from refusal import Refused, one_line
@@ -46,6 +47,8 @@ def serve(job_fd, limits, own_pid_namespace):
     layers = confine(job_fd, limits, own_pid_namespace)
     sock = socket.socket(fileno=job_fd)
     message, _, fds = frames.receive(sock)
+    if companion.is_wanted(message):
+        message["companion"] = companion.start(job_fd)
     layers += restrict(message)
     try:
         reply, blobs = run(message, fds)

@@ -24,6 +24,7 @@ from triton.runtime.jit import JITFunction, KernelInterface
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from loading import definitions, source_lines
+from refusal import Refused
 from slicer import MODULES
 from tape import Launch, number_to_json, values_in
 
@@ -56,6 +57,11 @@ class _Answers(dict):
 
     def get(self, name, default=None):
         return self[name] if name in self else default
+
+
+# Of a compiled kernel, what Triton's metadata and docs/formats/task.md call by one name.
+_METADATA = ("shared", "num_warps", "num_ctas", "global_scratch_size", "global_scratch_align",
+             "profile_scratch_size", "profile_scratch_align", "launch_pdl", "launch_cooperative_grid")
 
 
 class _Utils:
@@ -123,12 +129,34 @@ class RecordingDriver(DriverBase):
 
 
 class _RecordedKernel:
-    """What JITFunction.run launches: hands the launch to the recorder."""
+    """What JITFunction.run launches: hands the launch to the recorder. What a compiled kernel tells of
+    itself the compiler is asked for."""
 
-    function = packed_metadata = None
+    function = packed_metadata = module = None
 
     def __init__(self, launches, kernel, arguments):
         self._launches, self._kernel, self._arguments = launches, kernel, arguments
+        self.name = launches.kernels[kernel]["name"]
+
+    def _init_handles(self):
+        pass
+
+    def __getitem__(self, grid):
+        def run(*args, stream=None):
+            self.run(*grid, *[1] * (3 - len(grid)), stream, None, None, None, None, None, *args)
+        return run
+
+    n_regs = property(lambda kernel: kernel._compiled("n_regs")["registers"])
+    n_spills = property(lambda kernel: kernel._compiled("n_spills")["spills"])
+
+    @property
+    def metadata(self):
+        found = self._compiled("metadata")
+        given = {name: found[name] for name in _METADATA}
+        return types.SimpleNamespace(name=found["symbol"], **given)
+
+    def _compiled(self, what):
+        return self._launches.compiled(self._kernel, what)
 
     def launch_metadata(self, grid, stream, *args):
         return None
@@ -139,16 +167,18 @@ class _RecordedKernel:
     def __getattr__(self, name):
         if name == "result":  # triton 3.6 asks whether the kernel is a future
             raise AttributeError(name)
-        # n_regs, asm, metadata: a compiled kernel's, and nothing is compiled here.
-        self._launches.recorder.refuse(
-            "unsupported", "the program reads %r of a compiled kernel" % name)
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._launches.refuse_secret(name)
 
 
 class Launches:
     """The launches of one recording. `kernels` holds Raw kernels, equal ones once."""
 
-    def __init__(self, recorder, file, profile, tunings):
+    def __init__(self, recorder, file, profile, tunings, compile_one=None):
+        """`compile_one(raw)` gives what the compiler says of a Raw kernel, if there is one to ask."""
         self.recorder, self.file, self.tunings = recorder, file, tunings
+        self.compile_one, self.told = compile_one, {}
         self.driver = RecordingDriver(profile, recorder)
         self.kernels = []
         self.names = {}  # of a function's code: what it takes from outside
@@ -203,6 +233,20 @@ class Launches:
         if raw not in self.kernels:
             self.kernels.append(raw)
         return _RecordedKernel(self, self.kernels.index(raw), arguments)
+
+    def compiled(self, kernel, what):
+        """What the compiler says of a kernel, by index."""
+        if self.compile_one is None:
+            self.refuse_secret(what)
+        if kernel not in self.told:
+            try:
+                self.told[kernel] = self.compile_one(self.kernels[kernel])
+            except Refused as refusal:
+                self.recorder.refuse(refusal.code, refusal.message)
+        return self.told[kernel]
+
+    def refuse_secret(self, name):
+        self.recorder.refuse("unsupported", "the program reads %r of a compiled kernel" % name)
 
     def check_hooks(self):
         runtime = triton.knobs.runtime

@@ -18,6 +18,7 @@ import time
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
+import companion
 import standins
 from dispatch import Recorder
 from launches import Launches
@@ -58,8 +59,12 @@ class Recording:
         self.recorder = Recorder(request.get("operators") or {}, self.file, self.fake_mode,
                                  request.get("without") or ())
         self.tunings = Tunings(self.recorder, request.get("configurations") or [])
-        self.launches = Launches(self.recorder, self.file, self.profile, self.tunings)
+        self.launches = Launches(self.recorder, self.file, self.profile, self.tunings,
+                                 self._compiled if request.get("companion") else None)
         self.warnings = []
+
+    def _compiled(self, raw):
+        return companion.compiled(self.request["companion"], self.request, raw)
 
     def run(self):
         fast_path = torch.backends.mha.get_fastpath_enabled()

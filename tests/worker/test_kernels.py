@@ -247,12 +247,18 @@ HOSTILE = {
     "walrus": "    y = (z := 1)\n",
     "extern library": "    y = tl.extern_elementwise('a', '/tmp/evil.bc', [x], {}, True)\n",
     "exec": "    exec('1')\n",
+    "a call in what is raised": "    raise open('/etc/passwd')\n",
+    "an exception that is caught nowhere": "    y = ValueError\n",
+    "Python's own exception": "    raise SystemExit(1)\n",
+    "a builder of the language": "    y = tl.core.builtin(x)\n",
+    "a private function of the compiler": "    y = tl.core._unwrap_if_constexpr(x)\n",
+    "a clock": "    y = tl.extra.cuda.globaltimer()\n",
 }
 
 
-def raw_kernel(line, bindings, constexprs):
+def raw_kernel(line, bindings, constexprs, name="f"):
     params = [{"name": "x", "type": "*fp32"}]
-    params += [{"name": "f", "type": "constexpr"}] * len(constexprs)
+    params += [{"name": name, "type": "constexpr"}] * len(constexprs)
     return {"name": "kernel", "params": params, "constexprs": constexprs,
             "attrs": {}, "options": {}, "function": 0,
             "functions": [{"name": "kernel", "line": line, "globals": bindings}]}
@@ -262,12 +268,12 @@ TRITON = {"tl": {"module": "triton.language"}, "triton": {"module": "triton"}}
 
 
 def compile_body(client, body, bindings=TRITON, head="@triton.jit\ndef kernel(x):\n",
-                 constexprs={}):
+                 constexprs={}, name="f"):
     source = head + body + "    tl.store(x, 1.0)\n"
     line = next(i for i, text in enumerate(source.split("\n"), 1) if text.startswith("@")
                 or text.startswith("def other"))
     reply, _ = client.run({"kind": "compile", "source": source, "file": "m.py", "arch": "sm_90",
-                           "kernels": [raw_kernel(line, bindings, constexprs)]})
+                           "kernels": [raw_kernel(line, bindings, constexprs, name)]})
     return reply
 
 
@@ -281,6 +287,42 @@ def test_a_type_may_be_named_by_its_width(client):
             "    y = bits.to(tl.float32, bitcast=True)\n")
     reply = compile_body(client, body)
     assert reply["status"] == "ok", reply
+
+
+EVERY = {**TRITON, "core": {"module": "triton.language.core"}, "LIMIT": {"constexpr": 7},
+         "_log2": {"attribute": "triton.language.standard._log2"}}
+
+# What kernels of public libraries say.
+REAL = {
+    "raise where constants rule it out":
+        "    if LIMIT > 8:\n        raise NotImplementedError(f'no {LIMIT}')\n",
+    "raise from": "    if LIMIT > 8:\n        raise ValueError('no') from None\n",
+    "a kind of argument": "    tl.static_assert(not isinstance(x, tl.tensor_descriptor))\n",
+    "the language by the module that defines it": "    y = core.reshape(core.full((4, 4), 0, core.int32), (16,))\n",
+    "the language by two names": "    y = tl.core.arange(0, 4) + tl.standard.sum(tl.zeros((4,), tl.int32))\n",
+    "a private function of the language": "    tl.static_assert(_log2(8) == 3)\n",
+    "dependent launches": "    tl.extra.cuda.gdc_wait()\n    tl.extra.cuda.gdc_launch_dependents()\n",
+    "the size of a program": "    y = tl.extra.cuda.num_warps() + tl.extra.cuda.num_threads()\n",
+    "inline assembly": "    y = tl.inline_asm_elementwise('mov.b32 $0, $1;', '=r,r', [tl.load(x)], dtype=tl.float32,\n"
+                       "                                  is_pure=True, pack=1)\n",
+}
+
+
+@pytest.mark.parametrize("name", sorted(REAL))
+def test_bodies_of_real_kernels(name, client):
+    reply = compile_body(client, REAL[name], EVERY)
+    assert reply["status"] == "ok", reply
+
+
+@pytest.mark.parametrize("head", [
+    "@triton.jit\ndef kernel(x, n: tl.constexpr = LIMIT):\n",
+    "@triton.jit\ndef kernel(x, *, n: tl.constexpr = LIMIT):\n",
+    "@triton.jit\ndef kernel(x, n: tl.constexpr = tl.float32):\n"])
+def test_a_default_may_be_a_constant(head, client):
+    value = {"dtype": "fp32"} if "float32" in head else 7
+    reply = compile_body(client, "", EVERY, head=head, constexprs={"1": value}, name="n")
+    assert reply["status"] == "ok", reply
+    assert "LIMIT = tl.constexpr(7)" in reply["kernels"][0]["slice"]
 
 
 @pytest.mark.parametrize("name", sorted(HOSTILE))
@@ -302,6 +344,9 @@ def test_a_misspelled_name_is_told_from_one_that_is_forbidden(client):
 @pytest.mark.parametrize("binding", [
     {"module": "os"}, {"module": "triton.runtime.driver"}, {"attribute": "os.system"},
     {"attribute": "triton.language.core"}, {"attribute": "triton.language.extern_elementwise"},
+    {"attribute": "triton.language.core._unwrap_if_constexpr"}, {"attribute": "triton.language.core.builtin"},
+    {"members": {"f": {"module": "os"}}}, {"members": {"f": {"attribute": "os.system"}}}, {"members": 3},
+    {"members": {"f": {"members": {"g": {"constexpr": 1}}}}}, {"members": {"__a": {"constexpr": 1}}},
     {"constexpr": {"a": 1}}, {"constexpr": [1]}, {"dtype": "fp33"}, {"function": 7},
     {"function": -1}, {"what": 1}, [1], {}, {"constexpr": 1, "dtype": "fp32"}])
 def test_bindings_are_not_believed(binding, client):

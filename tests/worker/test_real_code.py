@@ -293,3 +293,47 @@ answer = answer and torch.cuda.get_device_capability() == (9, 0) and p.L2_cache_
 def test_a_file_that_says_another_thing_in_its_third_call_has_no_meaning(client, tools):
     reply = record(client, tools, candidate("self.n = getattr(self, 'n', 0) + 1\nanswer = self.n < 3"))
     assert (reply["status"], reply.get("code")) == ("refused", "varies"), reply
+
+
+# As in Triton's tutorial on softmax: the grid has as many programs as fit on the device at once, and
+# the compiled kernel itself is called.
+OCCUPANCY = """
+k = kernel.warmup(x, self.scale, x, x.numel(), BLOCK=32, num_warps=2, grid=(1,))
+k._init_handles()
+p = triton.runtime.driver.active.utils.get_device_properties(x.device.index)
+fit = p["max_num_regs"] // (k.n_regs * p["warpSize"] * k.metadata.num_warps)
+if k.metadata.shared:
+    fit = min(fit, p["max_shared_mem"] // k.metadata.shared)
+y = torch.empty_like(x)
+k[(fit, 1, 1)](x, self.scale, y, x.numel(), 32)
+assert k.n_spills == 0
+return y
+"""
+
+
+def test_the_compiler_is_asked_for_registers(client, tools):
+    source = candidate(OCCUPANCY + "answer = True")
+    reply = record(client, tools, source)
+    assert reply["status"] == "ok", reply
+    built, _ = client.run({"kind": "compile", "source": source, "file": "candidate.py",
+                           "arch": "sm_90", "kernels": reply["kernels"]})
+    compiled = built["kernels"][0]["kernel"]["compiled"]
+    launch, = [step for step in reply["task"]["forward"]["steps"] if "launch" in step]
+    assert compiled["shared"] == 0 and compiled["num_warps"] == 2
+    assert launch["grid"] == [65536 // (compiled["registers"] * 32 * 2), 1, 1]
+    assert len(launch["args"]) == 4
+
+
+def test_the_file_itself_still_starts_no_programs(client, tools):
+    body = """
+import os, subprocess
+for start in (os.fork, lambda: subprocess.run(["/bin/true"])):
+    try:
+        start()
+        raise SystemExit("it started")
+    except OSError:
+        pass
+answer = kernel.warmup(x, self.scale, x, x.numel(), BLOCK=32, grid=(1,)).n_regs > 0
+"""
+    reply = record(client, tools, candidate(body))
+    assert reply["status"] == "ok", reply

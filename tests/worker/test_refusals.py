@@ -192,8 +192,11 @@ def get_inputs():
     "pointer as number": ("address", KERNEL % "kernel[(1,)](x, y.data_ptr(), 64, BLOCK=64)"
                           "  # HERE"),
     "compiled kernel's secrets": (
-        "unsupported", KERNEL % "k = kernel.warmup(x, y, 64, BLOCK=64, grid=(1,)); k.n_regs"
+        "unsupported", KERNEL % "k = kernel.warmup(x, y, 64, BLOCK=64, grid=(1,)); k.asm"
         "  # HERE"),
+    "what the compiler says of a kernel that it refuses": (
+        "compile", (KERNEL % "kernel.warmup(x, y, 64, BLOCK=64, grid=(1,)).n_regs  # HERE").replace(
+            "    i = tl", "    tl.arange(0, 3)\n    i = tl")),
     "what a kernel wrote": ("host-read", KERNEL % "f = torch.tensor([0.0] * 64, device=x.device); "
                             "kernel[(1,)](x, f, 64, BLOCK=64); f[0].item()  # HERE"),
     "what an operator wrote": ("host-read", forward(
