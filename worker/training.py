@@ -4,8 +4,7 @@ import torch
 
 
 class TrainingReads:
-    """Whether forward asks a module if it is in training mode. The flags are taken out of the
-    modules for the length of a call, so that asking for one goes through Module.__getattr__."""
+    """Notes whether forward asks a module of the model if it is in training mode."""
 
     watching = None
 
@@ -14,24 +13,12 @@ class TrainingReads:
         self.read = False
 
     def __enter__(self):
-        modules = self.model.modules() if self.model is not None else ()
-        self.flags = {id(module): (module, module.__dict__.pop("training"))
-                      for module in modules if "training" in module.__dict__}
+        self.modules = set(map(id, self.model.modules())) if self.model is not None else set()
         TrainingReads.watching = self
         return self
 
     def __exit__(self, *exception):
         TrainingReads.watching = None
-        for module, flag in self.flags.values():
-            module.__dict__.setdefault("training", flag)
-
-    @staticmethod
-    def look_up(module, name):
-        watching = TrainingReads.watching
-        if name == "training" and watching is not None and id(module) in watching.flags:
-            watching.read = True
-            return watching.flags[id(module)][1]
-        return _module_attribute(module, name)
 
     def mode(self):
         if not self.read:
@@ -39,6 +26,23 @@ class TrainingReads:
         return "train" if self.model.training else "eval"
 
 
+class _Training:
+    """The attribute `training` of modules, which lies in their dictionaries as ever."""
+
+    def __get__(self, module, kind=None):
+        if module is None or "training" not in module.__dict__:
+            raise AttributeError("training")
+        watching = TrainingReads.watching
+        if watching is not None and id(module) in watching.modules:
+            watching.read = True
+        return module.__dict__["training"]
+
+    def __set__(self, module, value):
+        module.__dict__["training"] = value
+
+    def __delete__(self, module):
+        del module.__dict__["training"]
+
+
 # Put in once and for all: to change a class that hundreds inherit from takes milliseconds.
-_module_attribute = torch.nn.Module.__getattr__
-torch.nn.Module.__getattr__ = TrainingReads.look_up
+torch.nn.Module.training = _Training()

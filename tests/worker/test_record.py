@@ -240,6 +240,34 @@ def get_inputs():
         assert reply["task"]["source"]["mode"] == mode
 
 
+def test_a_model_may_copy_itself_while_it_is_called(client, tools):
+    """As PyTorch's own fusion of a convolution and a batch norm does."""
+    source = """
+import copy
+import torch
+from torch.nn.utils.fusion import fuse_conv_bn_eval
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4)
+        self.fused = []
+        self.eval()
+    def forward(self, x):
+        if not self.fused:
+            self.fused.append(fuse_conv_bn_eval(self.conv, self.norm))
+        assert not copy.copy(self.norm).training and "training" in vars(self.norm)
+        return self.fused[0](x)
+def get_inputs():
+    return [torch.randn(2, 3, 8, 8)]
+"""
+    reply, _ = client.run(tools.request(source))
+    assert reply["status"] == "ok", reply
+    assert [step["op"] for step in reply["task"]["forward"]["steps"]] == ["aten.conv2d.default"]
+    state, arguments, result, _ = replay.run_task(reply["task"])
+    _, expected = eager(source, state, reply["task"]["state"], arguments, 0)
+    torch.testing.assert_close(result, expected)
+
+
 def test_fragment_inputs(client, tools):
     values = [{"dtype": "float32", "shape": [4, 8], "strides": [8, 1], "offset": 0, "storage": 0},
               {"dtype": "bfloat16", "shape": [8, 4], "strides": [1, 8], "offset": 0, "storage": 1},
