@@ -1,12 +1,16 @@
 """When optimized.py runs its own steps and when the original, in plain PyTorch on the CPU."""
 
 import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
 import warnings
 
 import pytest
 import torch
 
-from command import MODELS, run
+from command import DOUBLED_MODEL, MODELS, run
 
 TREES = """
 import torch
@@ -267,3 +271,36 @@ def test_results_in_another_layout_than_recorded_are_laid_out_for_the_kernels(tm
     assert module._kw_laid_out(x, x.stride()) is x
     one = torch.randn(1, 8)
     assert module._kw_laid_out(one, (1, 1)) is one  # a stride of one element says nothing
+
+
+# Running the original warns.
+INTERPRETED = """
+import warnings
+import torch
+import optimized
+
+warnings.simplefilter("error")
+model, inputs = optimized.ModelNew(*optimized.get_init_inputs()).eval(), optimized.get_inputs()
+with torch.no_grad():
+    torch.testing.assert_close(model(*inputs), optimized.Model.forward(model, *inputs))
+"""
+
+
+def interpreted(folder, flag):
+    return subprocess.run([sys.executable, "-c", INTERPRETED], cwd=folder, capture_output=True, text=True,
+                          env={**os.environ, "TRITON_INTERPRET": flag})
+
+
+def test_kernels_run_on_the_cpu_under_tritons_interpreter(tmp_path):
+    (tmp_path / "model.py").write_text(DOUBLED_MODEL)
+    source = pathlib.Path(optimized(tmp_path / "model.py", tmp_path).__file__).read_text()
+    assert "@triton.jit" in source and "device=_kw_device" in source
+    done = interpreted(tmp_path / "out", "1")
+    assert done.returncode == 0, done.stderr
+    original = interpreted(tmp_path / "out", "0")
+    assert original.returncode != 0 and "running the original" in original.stderr
+
+
+def test_packed_weights_are_made_on_the_cpu_under_tritons_interpreter(folded):
+    done = interpreted(pathlib.Path(folded.__file__).parent, "1")
+    assert done.returncode == 0, done.stderr

@@ -15,7 +15,7 @@ struct ArgSpeller {
   std::string operator()(const std::string& x) const { return spelling.text(x); }
   std::string operator()(const ValueRef& x) const { return spelling.value(x.id); }
   std::string operator()(DType x) const { return spelling.torch + std::string(dtype_name(x)); }
-  std::string operator()(const DeviceArg&) const { return "\"cuda\""; }
+  std::string operator()(const DeviceArg&) const { return spelling.device; }
   std::string operator()(const LayoutArg& x) const { return spelling.torch + x.name; }
   std::string operator()(const MemoryFormatArg& x) const { return spelling.torch + x.name; }
   std::string operator()(const ArgList& x) const {

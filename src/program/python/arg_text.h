@@ -14,6 +14,7 @@ struct ArgSpelling {
   std::string (*number)(double);
   std::string (*text)(const std::string&);
   std::string torch;  // before PyTorch's names of types and layouts: "torch."
+  std::string device = "\"cuda\"";
 };
 
 std::string arg_text(const Arg& arg, const ArgSpelling& spelling);

@@ -9,7 +9,7 @@ namespace {
 
 TEST(ArgText, PythonAndReadersSpellTheSameArgument) {
   const auto value = [](ValueId id) { return "t" + std::to_string(id); };
-  const ArgSpelling python = {value, python_float, python_string, "torch."};
+  const ArgSpelling python = {value, python_float, python_string, "torch.", "_kw_device"};
   const ArgSpelling readers = {value, [](double) { return std::string("about 2"); },
                                [](const std::string& text) { return "'" + text + "'"; }, ""};
   const struct {
@@ -22,7 +22,7 @@ TEST(ArgText, PythonAndReadersSpellTheSameArgument) {
               {{std::string("mean")}, "\"mean\"", "'mean'"},
               {{ValueRef{4}}, "t4", "t4"},
               {{DType::kFloat16}, "torch.float16", "float16"},
-              {{DeviceArg{}}, "\"cuda\"", "\"cuda\""},
+              {{DeviceArg{}}, "_kw_device", "\"cuda\""},
               {{LayoutArg{"strided"}}, "torch.strided", "strided"},
               {{MemoryFormatArg{"channels_last"}}, "torch.channels_last", "channels_last"},
               {{ArgList{}}, "[]", "[]"},

@@ -54,6 +54,16 @@ std::string expectation(const Value& value) {
          python_tuple(value.strides) + ")";
 }
 
+std::string device_names() {
+  return R"py(
+
+from triton import knobs as _kw_knobs
+
+_kw_interpreted = _kw_knobs.runtime.interpret  # TRITON_INTERPRET=1: kernels run on the CPU
+_kw_device = "cpu" if _kw_interpreted else "cuda"
+)py";
+}
+
 // Shape, strides and dtype decide what the kernels do; descriptors also want aligned addresses,
 // which views of a tensor may not have.
 std::string matches_function(const Task& task) {
@@ -62,12 +72,12 @@ std::string matches_function(const Task& task) {
   return R"py(
 
 def _kw_matches(tensors, expected):
-    """True when every tensor is on the current GPU and has the dtype, shape and strides the
-    kernels were written for, and neither gradients nor autocast are wanted."""
+    """True when every tensor is on the device where kernels run and has the dtype, shape and
+    strides they were written for, and neither gradients nor autocast are wanted."""
     try:
         for tensor, (dtype, shape, strides) in zip(tensors, expected):
             if not (
-                tensor.is_cuda
+                tensor.is_cuda != _kw_interpreted
                 and tensor.dtype == dtype
                 and tensor.shape == shape
                 and tensor.stride() == strides
@@ -77,9 +87,10 @@ def _kw_matches(tensors, expected):
                 return False
     except AttributeError:  # a number in the place of a tensor
         return False
-    if not {tensor.get_device() for tensor in tensors} <= {torch.cuda.current_device()}:
+    device = -1 if _kw_interpreted else torch.cuda.current_device()  # -1: of tensors on the CPU
+    if not {tensor.get_device() for tensor in tensors} <= {device}:
         return False
-    if torch.is_autocast_enabled("cuda"):
+    if torch.is_autocast_enabled(_kw_device):
         return False
     return not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
 )py";

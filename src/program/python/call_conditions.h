@@ -17,6 +17,10 @@ void argument_leaves(const Json& tree, const std::string& path, std::vector<std:
 // An entry of the list that _kw_matches() compares tensors with: dtype, shape and strides.
 std::string expectation(const Value& value);
 
+// Where kernels run: what _kw_matches() asks for, and where steps make their tensors. Under
+// Triton's interpreter that is the CPU, so a module can be tried without a GPU.
+std::string device_names();
+
 // The function _kw_matches() of a module with this task's kernels.
 std::string matches_function(const Task& task);
 

@@ -10,10 +10,15 @@
 namespace kw {
 namespace {
 
+// Steps that make their tensors where kernels run (device_names()).
+StepWriter exported(const Task& task, const Program& program) {
+  return StepWriter(task, program, 0, "_kw_device");
+}
+
 // The class: each part is some lines of it.
 class ModuleWriter {
  public:
-  explicit ModuleWriter(const Task& task) : task_(task), forward_(task, task.forward) {
+  explicit ModuleWriter(const Task& task) : task_(task), forward_(exported(task, task.forward)) {
     name_state();
     name_arguments();
   }
@@ -46,7 +51,7 @@ class ModuleWriter {
   // A function that the class calls, or nothing.
   std::string helper() const {
     const std::string own = forward_.helper();
-    return own.empty() ? StepWriter(task_, task_.derive).helper() : own;
+    return own.empty() ? exported(task_, task_.derive).helper() : own;
   }
 
  private:
@@ -88,7 +93,7 @@ class ModuleWriter {
 
   // _kw_derived(): what depends on the parameters alone.
   std::string derived() {
-    StepWriter pack(task_, task_.derive);
+    StepWriter pack = exported(task_, task_.derive);
     std::string held, key, packed;
     for (size_t i = 0; i < task_.state.size(); ++i) {
       const std::string p = "p" + std::to_string(i);
@@ -164,7 +169,8 @@ std::string export_python(const Task& original, const std::string& user_source) 
          "----\n" +
          "import torch\nimport warnings\n" +
          (takes_descriptors(task) ? "import triton.tools.tensor_descriptor\n" : "") +
-         slices.text() + matches_function(task) + writer.helper() + "\n\n" + module;
+         slices.text() + device_names() + matches_function(task) + writer.helper() + "\n\n" +
+         module;
 }
 
 }  // namespace kw

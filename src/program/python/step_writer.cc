@@ -45,12 +45,14 @@ std::set<ValueId> read_by_strides(const Program& program) {
 
 }  // namespace
 
-StepWriter::StepWriter(const Task& task, const Program& program, int first_value)
+StepWriter::StepWriter(const Task& task, const Program& program, int first_value,
+                       std::string device)
     : task_(task),
       program_(program),
       laid_out_(read_by_strides(program)),
       names_(program.values.size()),
-      next_(first_value) {}
+      next_(first_value),
+      device_(std::move(device)) {}
 
 std::string StepWriter::result(const Json& tree) const {
   if (!tree.is_object()) return python_literal(tree);
@@ -107,7 +109,8 @@ std::string StepWriter::arg_text(const Arg& arg) const {
   return kw::arg_text(arg, {.value = [this](ValueId id) { return names_[id]; },
                             .number = python_float,
                             .text = python_string,
-                            .torch = "torch."});
+                            .torch = "torch.",
+                            .device = device_});
 }
 
 std::string StepWriter::statement(const Step& step) {
@@ -182,7 +185,7 @@ std::string StepWriter::call_text(const AtenCall& call) const {
 std::string StepWriter::constant_text(const AtenCall& call) const {
   const Value& value = program_.values[call.results[0]];
   const auto& data = std::get<std::vector<Arg>>(call.find("data")->v);
-  const std::string like = ", dtype=" + torch_dtype(value.dtype) + ", device=\"cuda\")";
+  const std::string like = ", dtype=" + torch_dtype(value.dtype) + ", device=" + device_ + ")";
   if (data.empty()) return "torch.empty(" + arg_text(*call.find("shape")) + like;
   size_t next = 0;
   return "torch.tensor(" + nested(value.shape, 0, data, next) + like;

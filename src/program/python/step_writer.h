@@ -16,8 +16,10 @@ std::set<std::string> calls_of(const Program& program);
 
 class StepWriter {
  public:
-  // Borrows both; `program` is one of `task`. Results are named t<first_value> and so on.
-  StepWriter(const Task& task, const Program& program, int first_value = 0);
+  // Borrows both; `program` is one of `task`. Results are named t<first_value> and so on. `device`
+  // is the Python for the device on which tensors are made.
+  StepWriter(const Task& task, const Program& program, int first_value = 0,
+             std::string device = "\"cuda\"");
 
   // Inputs must be named before steps() are written; results are named on the way.
   void name(ValueId id, const std::string& text) { names_[id] = text; }
@@ -56,6 +58,7 @@ class StepWriter {
   std::set<ValueId> laid_out_;
   std::vector<std::string> names_;
   int next_;
+  std::string device_;
 };
 
 }  // namespace kw
