@@ -19,6 +19,8 @@ FUNCTIONS = {
     "fabs": torch.abs, "rint": torch.round, "div_rn": torch.div, "add_rn": torch.add,
     "sub_rn": torch.sub, "mul_rn": torch.mul, "fast_dividef": torch.div,
     "round": lambda x: torch.trunc(x + torch.copysign(torch.tensor(0.5, dtype=x.dtype), x)),
+    "normcdf": torch.special.ndtr, "normcdfinv": torch.special.ndtri, "exp10": lambda x: torch.pow(10.0, x),
+    "j0": torch.special.bessel_j0, "j1": torch.special.bessel_j1,
     "cbrt": lambda x: torch.copysign(x.abs().double().pow(1 / 3).to(x.dtype), x),
     "fma": lambda a, b, c: (a.double() * b.double() + c.double()).to(a.dtype),
 }

@@ -214,29 +214,40 @@ def store(a):
 
 
 NEAR = torch.linspace(1, 2, 1000)
+FURTHER = NEAR * (1 + 1e-5)
+FAR = NEAR * (1 + 1e-3)
 INFINITE = torch.tensor([1.0, float("inf"), float("nan")])
 
 
-@pytest.mark.parametrize("want, got, exact, equal", [
-    (NEAR, NEAR * (1 + 1e-7), NEAR.double(), True),
-    (NEAR, NEAR * (1 + 1e-5), NEAR.double(), False),
-    (NEAR, NEAR * (1 + 1e-5), NEAR.double() * (1 + 1e-5), True),  # the reference is as far off
-    (NEAR, NEAR * (1 + 1e-3), NEAR.double() * (1 + 1e-3), False),
-    (NEAR, NEAR * (1 + 1e-5), None, True),  # no oracle
-    (NEAR, NEAR * (1 + 1e-3), None, False),
-    (INFINITE, INFINITE.clone(), None, True),
-    (INFINITE, -INFINITE, None, False),
-    (INFINITE, INFINITE.flip(0), None, False),
-    (torch.arange(5), torch.arange(5), None, True),
-    (torch.arange(5), torch.arange(5) + 1, None, False),
-    (torch.arange(5), torch.arange(5.0), None, False),
-    ({"a": 1}, {"a": 1}, None, True),
-    ({"a": 1}, {"b": 1}, None, False),
-    ([1], [2], None, False),
+@pytest.mark.parametrize("want, got, others, equal", [
+    (NEAR, NEAR * (1 + 1e-7), [NEAR.double()], True),
+    (NEAR, FURTHER, [NEAR.double()], False),
+    (NEAR, FURTHER, [FURTHER.double()], True),  # the reference is as far off
+    (NEAR, FURTHER, [NEAR.double(), FURTHER], True),  # it is as far off on a GPU
+    (NEAR, FAR, [FAR.double()], False),
+    (NEAR, FURTHER, [], True),  # no oracle
+    (NEAR, FAR, [], False),
+    (INFINITE, INFINITE.clone(), [], True),
+    (INFINITE, -INFINITE, [], False),
+    (INFINITE, INFINITE.flip(0), [], False),
+    (torch.arange(5), torch.arange(5), [], True),
+    (torch.arange(5), torch.arange(5) + 1, [], False),
+    (torch.arange(5), torch.arange(5.0), [], False),
+    ({"a": 1}, {"a": 1}, [], True),
+    ({"a": 1}, {"b": 1}, [], False),
+    ([1], [2], [], False),
 ])
-def test_what_is_equal(want, got, exact, equal):
+def test_what_is_equal(want, got, others, equal):
+    expected = truth.Expected(want, *others)
     if equal:
-        truth.check_equal("result", want, got, exact)
+        expected.check("result", got)
     else:
         with pytest.raises(truth.Fault):
-            truth.check_equal("result", want, got, exact)
+            expected.check("result", got)
+
+
+def test_tf32_keeps_10_bits():
+    one, unit = torch.tensor([1.0]), 2.0 ** -10
+    for offset, rounded in ((unit / 4, 0), (unit / 2, 0), (unit * 0.75, unit), (unit * 1.5, 2 * unit)):
+        assert truth.in_tf32(one + offset).item() == 1 + rounded
+        assert truth.in_tf32(-one - offset).item() == -1 - rounded
