@@ -1,5 +1,6 @@
 """The truth about exports (truth.py), on the CPU: exports pass, and exports that lie do not."""
 
+import collections
 import json
 import os
 import subprocess
@@ -9,6 +10,8 @@ import pytest
 import torch
 
 import truth
+import truth_equal
+import truth_text
 from command import MODELS, TESTS, run
 
 # (reference text, candidate text) -> the export of a verdict; without a candidate, of `optimize`.
@@ -111,13 +114,16 @@ class ModelNew(Model):
 RETURNS = "        return out\n"
 # What is wrong with an export -> (its text, what it is instead, the fault).
 WRONG = {
-    "weights packed once": ('self.__dict__.get("_kw_key") != key', '"_kw_key" not in self.__dict__', "weights loaded: result 0"),
+    "weights packed once": ('self.__dict__.get("_kw_key") != key', '"_kw_key" not in self.__dict__',
+                            "weights loaded: result 0"),
     "new memory overlooked": ("key = (id(p), p._version, p.untyped_storage()._cdata)", "key = id(p), p._version",
                               "parameters replaced through .data: result 0"),
-    "new parameters overlooked": ("key = (id(p), p._version, p.untyped_storage()._cdata)", "key = p._version", "result 0"),
+    "new parameters overlooked": ("key = (id(p), p._version, p.untyped_storage()._cdata)", "key = p._version",
+                                  "result 0"),
     "calls are counted": (RETURNS, "        return out if calls < 34 else out * 2\n", "many calls: result 0"),
     "zeros in evaluation": (RETURNS, "        return out if self.training else out * 0\n", "eval(): result 0"),
-    "zeros in training": (RETURNS, "        return out * 0 if self.training else out\n", "as constructed: result 0"),
+    "zeros in training": (RETURNS, "        return out * 0 if self.training else out\n",
+                          "as constructed: result 0"),
     "zeros in inference_mode": (RETURNS, "        return out * 0 if torch.is_inference_mode_enabled() else out\n",
                                 "inference_mode(): result 0"),
     "one result for all calls": ("torch.empty_like(x)", 'self.__dict__.setdefault("out", torch.empty_like(x))',
@@ -125,16 +131,20 @@ WRONG = {
     "never its kernels": ("x.shape != (16, 32)", "True", "as constructed: ran the original forward"),
     "any shape": ("x.shape != (16, 32)", "False", "other arguments: ran its kernels"),
     "any strides": ("x.stride() != (32, 1)", "False", "other arguments: ran its kernels"),
-    "no gradients": ("or torch.is_grad_enabled() and self.weight.requires_grad", "", "other arguments: ran its kernels"),
-    "no warning": ('warnings.warn("ModelNew: running the original forward")', "pass", "other arguments: did not warn once"),
+    "no gradients": ("or torch.is_grad_enabled() and self.weight.requires_grad", "",
+                     "other arguments: ran its kernels"),
+    "no warning": ('warnings.warn("ModelNew: running the original forward")', "pass",
+                   "other arguments: did not warn once"),
     "a lower precision": ("mask=at < n) *", "mask=at < n).to(tl.bfloat16).to(tl.float32) *", "result 0 is off by"),
     "a part is left out": ("[(4,)]", "[(3,)]", "as constructed: result 0 "),
     "an input is changed": (RETURNS, "        x += 0.001\n        return out\n", "as constructed: input 0"),
-    "a weight is changed": (RETURNS, "        self.weight.mul_(1.001)\n        return out\n", "as constructed: state 0"),
+    "a weight is changed": (RETURNS, "        self.weight.mul_(1.001)\n        return out\n",
+                            "as constructed: state 0"),
     "another dtype": (RETURNS, "        return out.double()\n", "as constructed: result 0 is (torch.float64"),
     "another structure": (RETURNS, "        return [out]\n", "as constructed: result: "),
     "an exception": (RETURNS, "        raise ValueError('no')\n", "as constructed: ValueError: no"),
-    "a launch that is left out": ("        kernel[(4,)](", "        if calls % 5:\n            kernel[(4,)](", "launched 0 kernels"),
+    "a launch that is left out": ("        kernel[(4,)](", "        if calls % 5:\n            kernel[(4,)](",
+                                 "launched 0 kernels"),
     "a place that threads share": (RETURNS, """        self.__dict__["out"] = out
         time.sleep(0.1)
         return self.__dict__["out"]
@@ -148,6 +158,14 @@ for path in sys.argv[2:]:
 """
 
 
+def examine(*paths):
+    """The answers of truth.examine() for a reference and several exports."""
+    process = subprocess.run([sys.executable, "-c", EXAMINES, *paths], capture_output=True, text=True,
+                             env={**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(TESTS)})
+    assert process.returncode == 0, process.stderr
+    return [json.loads(line) for line in process.stdout.splitlines()]
+
+
 @pytest.fixture(scope="module")
 def examined(tmp_path_factory):
     """What is wrong -> the answer of examine(); "" for the export as it is."""
@@ -158,11 +176,7 @@ def examined(tmp_path_factory):
     paths = [folder / f"export_{i}.py" for i in range(len(texts))]
     for path, text in zip(paths, texts.values()):
         path.write_text(text)
-    process = subprocess.run(
-        [sys.executable, "-c", EXAMINES, folder / "reference.py", *paths], capture_output=True, text=True,
-        env={**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(TESTS)})
-    assert process.returncode == 0, process.stderr
-    return dict(zip(texts, map(json.loads, process.stdout.splitlines())))
+    return dict(zip(texts, examine(folder / "reference.py", *paths)))
 
 
 def test_a_right_export_has_no_fault(examined):
@@ -178,14 +192,25 @@ def test_a_wrong_export_has_a_fault(examined, what):
     assert any(WRONG[what][2] in fault for fault in faults), faults
 
 
+DOMAIN = REFERENCE.replace("        return torch.relu", """        if x.abs().max() > 1 or x.abs().min() < 0.75:
+            raise ValueError("out of the domain")
+        return torch.relu""").replace("torch.randn(16, 32)", "torch.rand(16, 32) / 4 + 0.75")
+
+
+def test_inputs_stay_in_the_domain(tmp_path):
+    """Scaled inputs are left out if the reference refuses them."""
+    paths = [tmp_path / "reference.py", tmp_path / "right.py"]
+    for path, text in zip(paths, (DOMAIN, EXPORT.replace(REFERENCE, DOMAIN))):
+        path.write_text(text)
+    answer = examine(*paths)[0]
+    assert answer["faults"] == [] and answer["calls"] >= 30
+
+
 def test_what_other_processes_show(tmp_path):
-    """A file that looks at -O and computes without its kernels, and one that is right."""
+    """A file that looks at -O, and that computes without its kernels."""
     (tmp_path / "reference.py").write_text(REFERENCE)
-    (tmp_path / "right.py").write_text(EXPORT)
     wrong = EXPORT.replace(RETURNS, "        return torch.relu(x * packed) * (1 if __debug__ else 2)\n")
     (tmp_path / "wrong.py").write_text(wrong)
-    right = truth.truth(tmp_path / "reference.py", tmp_path / "right.py")
-    assert right["faults"] == []
     faults = truth.truth(tmp_path / "reference.py", tmp_path / "wrong.py")["faults"]
     assert faults[-1] == "without its stores it passes the same test"
     assert all(fault.startswith("python -O: ") for fault in faults[:-1]) and len(faults) > 1
@@ -206,16 +231,18 @@ def kernel(a, b, c):
 def store(a):
     a.store(1)
 """
-    out = truth.without_stores(text)
+    out = truth_text.without_stores(text)
     assert out.count("store") == 2 and "atomic" not in out
     assert "old = x" in out and "same = x" in out and "a.store(1)" in out
-    with pytest.raises(truth.Fault, match="no store"):
-        truth.without_stores("import triton\n")
+    with pytest.raises(truth_equal.Fault, match="no store"):
+        truth_text.without_stores("import triton\n")
 
 
 NEAR = torch.linspace(1, 2, 1000)
 FURTHER = NEAR * (1 + 1e-5)
 FAR = NEAR * (1 + 1e-3)
+ONE, OTHER = (collections.namedtuple(name, "values indices") for name in ("Output", "Other"))
+SAME_NAME = collections.namedtuple("Output", "values indices")
 INFINITE = torch.tensor([1.0, float("inf"), float("nan")])
 
 
@@ -236,18 +263,22 @@ INFINITE = torch.tensor([1.0, float("inf"), float("nan")])
     ({"a": 1}, {"a": 1}, [], True),
     ({"a": 1}, {"b": 1}, [], False),
     ([1], [2], [], False),
+    ([1], (1,), [], False),
+    (ONE(1, 2), SAME_NAME(1, 2), [], True),  # the class of another file
+    (ONE(1, 2), OTHER(1, 2), [], False),
+    (torch.ones(2, 2).max(0), tuple(torch.ones(2, 2).max(0)), [], True),
 ])
 def test_what_is_equal(want, got, others, equal):
-    expected = truth.Expected(want, *others)
+    expected = truth_equal.Expected(want, *others)
     if equal:
         expected.check("result", got)
     else:
-        with pytest.raises(truth.Fault):
+        with pytest.raises(truth_equal.Fault):
             expected.check("result", got)
 
 
 def test_tf32_keeps_10_bits():
     one, unit = torch.tensor([1.0]), 2.0 ** -10
     for offset, rounded in ((unit / 4, 0), (unit / 2, 0), (unit * 0.75, unit), (unit * 1.5, 2 * unit)):
-        assert truth.in_tf32(one + offset).item() == 1 + rounded
-        assert truth.in_tf32(-one - offset).item() == -1 - rounded
+        assert truth_equal.in_tf32(one + offset).item() == 1 + rounded
+        assert truth_equal.in_tf32(-one - offset).item() == -1 - rounded
