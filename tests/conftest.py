@@ -37,7 +37,7 @@ def kept_zygote(tmp_path_factory):
 
 # Files that take longest, first: two processes share the files, and the last one should be short.
 LONGEST = ["test_selftest", "test_end_to_end", "test_eval", "test_suites", "test_policies",
-           "test_teacher"]
+           "test_teacher", "test_truth"]
 
 
 def pytest_collection_modifyitems(items):

@@ -209,7 +209,7 @@ def test_inputs_stay_in_the_domain(tmp_path):
 def test_what_other_processes_show(tmp_path):
     """A file that looks at -O, and that computes without its kernels."""
     (tmp_path / "reference.py").write_text(REFERENCE)
-    wrong = EXPORT.replace(RETURNS, "        return torch.relu(x * packed) * (1 if __debug__ else 2)\n")
+    wrong = "print('a model may print')\n" + EXPORT.replace(RETURNS, "        return torch.relu(x * packed) * (1 if __debug__ else 2)\n")
     (tmp_path / "wrong.py").write_text(wrong)
     faults = truth.truth(tmp_path / "reference.py", tmp_path / "wrong.py")["faults"]
     assert faults[-1] == "without its stores it passes the same test"

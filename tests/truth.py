@@ -96,6 +96,11 @@ class Forked:
             self.process.join()
 
 
+def last_line(output):
+    """The answer, after what a model may have printed."""
+    return json.loads(output.splitlines()[-1])
+
+
 def everything(options):
     """All states, some under -O, and the export without its stores, side by side."""
     reference, optimized, backend = options.reference, options.optimized, options.backend
@@ -115,8 +120,8 @@ def everything(options):
         total = examine(reference, optimized, backend, options.calls, own)
         parts = {"torch.compile": compiled.result(options.timeout)}
         try:
-            parts["python -O"] = json.loads(under_o.communicate(timeout=options.timeout)[0])
-        except (subprocess.TimeoutExpired, json.JSONDecodeError):
+            parts["python -O"] = last_line(under_o.communicate(timeout=options.timeout)[0])
+        except (subprocess.TimeoutExpired, IndexError, json.JSONDecodeError):
             under_o.kill()
             parts["python -O"] = None
         # An export that dies or waits forever without its stores fails the test, too.
@@ -144,7 +149,7 @@ def truth(reference, optimized, backend="cpu", calls=30, timeout=300):
         return {"states": 0, "calls": 0, "launches": 0, "faults": [died]}
     if process.returncode > 1:
         raise RuntimeError(process.stderr)
-    return json.loads(process.stdout)
+    return last_line(process.stdout)
 
 
 def main():
