@@ -239,7 +239,9 @@ def corpora() -> str:
     places = {"H200": selftest_rows("h200"), "CPU": selftest_rows("cpu")}
     places = {name: rows for name, rows in places.items() if rows}
     lines = []
-    for label, wrong, right in (("attack", "accepted", "rejected"), ("honest", "rejected", "accepted")):
+    for label, wrong, right in (("program wrong", "accepted", "rejected"),
+                                ("file lies", "rejected", "accepted"),
+                                ("honest", "rejected", "accepted")):
         lines += ["| %s | cases | %s |" % (
             label, " | ".join("%s: %s, %s, not judged" % (name, right, wrong) for name in places)),
             "|---|---|" + "---|" * len(places)]

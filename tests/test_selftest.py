@@ -1,5 +1,5 @@
-"""Cases of the corpora, on the CPU: attacks are rejected where they must be and by the check that is
-there for them, their twins and the honest cases are accepted (docs/formats/corpus.md). All of them,
+"""Cases of the corpora, on the CPU: wrong programs are rejected where they must be and by the check that is
+there for them, their twins, honest cases and files that lie are accepted (docs/formats/corpus.md). All of them,
 or one for each family and check if nothing has changed that judges them (corpora_record.py)."""
 
 import json
@@ -35,7 +35,7 @@ def test_names_are_those_of_files():
 
 
 def test_most_cases_are_judged_here(results):
-    for label in ("attack", "honest"):
+    for label in ("program wrong", "honest"):
         cases = [r for r in results.values() if r["label"] == label]
         judged = [r for r in cases if r["judged"] and
                   r["candidate"]["outcome"] != "not judged"]
@@ -43,14 +43,14 @@ def test_most_cases_are_judged_here(results):
 
 
 def test_a_broken_case_is_named(tmp_path):
-    (tmp_path / "case.py").write_text("# attack | family: f | mechanism: m | stage: lunch\n")
+    (tmp_path / "case.py").write_text("# program wrong | family: f | mechanism: m | stage: lunch\n")
     process = run("selftest", tmp_path / "case.py", "--backend", "cpu")
     assert process.returncode == 2
     assert "case.py:1: there is no stage 'lunch'" in process.stderr
 
 
 def swapped(path, folder):
-    """An attack's file in which the twin stands for the attack: nothing is left to be rejected."""
+    """A file in which the twin takes the place of the wrong program: nothing is left to be rejected."""
     text = path.read_text()
     twin = text.partition("# %% twin\n")[2]
     head = text.partition("# %% candidate\n")[0]
@@ -59,8 +59,8 @@ def swapped(path, folder):
     return file
 
 
-def test_an_accepted_attack_is_a_surprise(tmp_path):
-    attack = next(path for path in CASES.values() if "attacks" in path.parts)
-    process = run("selftest", swapped(attack, tmp_path), "--backend", "cpu")
+def test_an_accepted_wrong_program_is_a_surprise(tmp_path):
+    wrong = next(path for path in CASES.values() if "attacks" in path.parts)
+    process = run("selftest", swapped(wrong, tmp_path), "--backend", "cpu")
     assert process.returncode == 1
     assert "ACCEPTED" in process.stdout and "1 surprise" in process.stdout

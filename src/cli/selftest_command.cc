@@ -26,7 +26,7 @@ struct SelftestFlags {
 // What became of the cases of one family, or of one stage.
 struct Tally {
   int cases = 0, rejected = 0, accepted = 0, not_judged = 0;
-  int twins = 0, caught = 0;  // of attacks: twins accepted; accepted without the one check
+  int twins = 0, caught = 0;  // of wrong programs: twins accepted; accepted without the one check
 
   void add(const SelfTestResult& result) {
     ++cases;
@@ -42,17 +42,17 @@ struct Tally {
 };
 
 void print_table(const char* title, const char* by, const std::map<std::string, Tally>& rows,
-                 bool attacks) {
+                 bool wrong) {
   if (rows.empty()) return;
   std::printf("\n%-8s %-20s %6s %9s %9s %11s", title, by, "cases", "rejected", "accepted",
               "not judged");
-  if (attacks) std::printf(" %15s %24s", "twins accepted", "accepted without check");
+  if (wrong) std::printf(" %15s %24s", "twins accepted", "accepted without check");
   std::printf("\n");
   Tally all;
   auto line = [&](const std::string& name, const Tally& t) {
     std::printf("%-8s %-20s %6d %9d %9d %11d", "", name.c_str(), t.cases, t.rejected, t.accepted,
                 t.not_judged);
-    if (attacks) std::printf(" %15d %24d", t.twins, t.caught);
+    if (wrong) std::printf(" %15d %24d", t.twins, t.caught);
     std::printf("\n");
   };
   for (const auto& [name, tally] : rows) {
@@ -78,7 +78,7 @@ int run_selftest(const SelftestFlags& flags) {
   options.seed = seed_or_secret(flags.seed);
   machine.executor.hello();
   SelfTest selftest(machine.pool, machine.executor, machine.profile);
-  std::map<std::string, Tally> attacks, stages, honest;
+  std::map<std::string, Tally> wrong, stages, lies, honest;
   int surprises = 0, known = 0;
   for (size_t i = 0; i < cases.size(); ++i) {
     if (static_cast<int>(i) % flags.parts != flags.part - 1) continue;
@@ -87,8 +87,8 @@ int run_selftest(const SelftestFlags& flags) {
     const std::string surprise = result.surprise();
     surprises += !surprise.empty();
     known += result.judged && test.known_fault && surprise.empty();
-    (test.attack ? attacks : honest)[test.family].add(result);
-    if (test.attack) stages[std::string(stage_name(test.stage))].add(result);
+    (test.program_wrong ? wrong : test.file_lies ? lies : honest)[test.family].add(result);
+    if (test.program_wrong) stages[std::string(stage_name(test.stage))].add(result);
     if (flags.json) {
       std::cout << to_json(result).dump() << "\n";
     } else if (!surprise.empty()) {
@@ -101,8 +101,9 @@ int run_selftest(const SelftestFlags& flags) {
     flush_stdout();
   }
   if (!flags.json) {
-    print_table("attacks", "family", attacks, true);
+    print_table("wrong", "family", wrong, true);
     print_table("", "stage", stages, true);
+    print_table("lies", "family", lies, false);
     print_table("honest", "family", honest, false);
     std::printf(
         "\n%d surprise%s%s\n", surprises, surprises == 1 ? "" : "s",
@@ -131,9 +132,11 @@ Command add_selftest(CLI::App& app) {
     all += "\n  " + std::string(check.name) + ": " + std::string(check.what);
   }
   app.footer(
-      "An attack must be rejected at the stage that its first line names, its honest twin must be\n"
-      "accepted, and so must the attack itself when the checks are left out that are there to\n"
-      "catch it. Exit codes: 0 all is as labelled, 1 not, 2 a broken case, 3 the machine's fault.\n"
+      "A wrong program must be rejected at the stage that its first line names. Its honest twin "
+      "must\n"
+      "be accepted, and so must the program itself when the checks are left out that are there to\n"
+      "catch it. Honest programs, and right ones in files that lie, must be accepted. Exit codes: "
+      "0 all is as labelled, 1 not, 2 a broken case, 3 the machine's fault.\n"
       "\nChecks that a case can name:" +
       all);
   return [flags] { return run_selftest(*flags); };

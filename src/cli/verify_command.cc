@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <iostream>
 #include <optional>
+#include <set>
 
 #include "cli/commands.h"
 #include "cli/support/common.h"
@@ -10,11 +11,14 @@
 #include "formats/base/error.h"
 #include "formats/base/exit_code.h"
 #include "formats/base/scratch_folder.h"
+#include "search/result_folder.h"
 #include "verify/baselines.h"
 #include "worker/model_file.h"
 
 namespace kw {
 namespace {
+
+namespace fs = std::filesystem;
 
 // torch.compile's modes.
 constexpr const char* kDefault = "default";
@@ -24,6 +28,7 @@ constexpr const char* kReduceOverhead = "reduce-overhead";
 struct VerifyFlags {
   std::string model, cls = "Model", candidate_cls = "ModelNew";
   std::vector<std::string> candidates;
+  std::string out;
   std::string tolerance = "calibrated", coverage = "hybrid";
   int trials = 0, trial_timeout = 300, record_timeout = 60;
   std::vector<std::string> baselines = {kDefault};
@@ -64,10 +69,10 @@ void print_verdict(const Verdict& verdict) {
                 stage.passed ? "passed" : ended, stage.seconds);
   }
   for (const ConfigurationResult& result : verdict.configurations) {
-    std::printf("  %s in %s: %s", result.kernel.c_str(), result.configuration.c_str(),
-                std::string(outcome_name(result.outcome)).c_str());
-    if (result.device_ms > 0) std::printf(", %.4f ms", result.device_ms);
-    std::printf("%s\n", result.chosen ? " *" : "");
+    if (!result.chosen && result.device_ms == 0 && result.reason.empty()) continue;
+    std::printf("  %s in %s:", result.kernel.c_str(), result.configuration.c_str());
+    if (result.device_ms > 0) std::printf(" %.4f ms", result.device_ms);
+    std::printf("%s%s\n", result.reason.c_str(), result.chosen ? " chosen" : "");
   }
   if (verdict.outcome != Verdict::Outcome::kAccepted) return;
   std::printf("  Triton share %.2f\n", verdict.share);
@@ -150,6 +155,24 @@ void add_baselines(const VerifyFlags& flags, Baselines& baselines, const Baselin
   if (wanted(kReduceOverhead)) add(kReduceOverhead, built[0], true);
 }
 
+// Where the Program of a candidate is written: each of several has a folder by its file's name.
+fs::path out_folder(const VerifyFlags& flags, const std::string& candidate) {
+  const fs::path out = flags.out;
+  return flags.candidates.size() == 1 ? out : out / fs::path(candidate).stem();
+}
+
+void prepare_out_folders(const VerifyFlags& flags) {
+  std::set<fs::path> folders;
+  for (const std::string& file : flags.candidates) {
+    const fs::path folder = out_folder(flags, file);
+    if (!folders.insert(folder).second) {
+      throw InputError(file + ": another candidate has the same name, and both would be written to " +
+                       folder.string() + "; judge them apart");
+    }
+    prepare_result_folder(folder, flags.model);
+  }
+}
+
 int run_verify(const VerifyFlags& flags) {
   VerifyOptions options = options_of(flags);
   if (!flags.batch.file.empty()) {
@@ -160,8 +183,11 @@ int run_verify(const VerifyFlags& flags) {
     if (!flags.machine.set.empty()) {
       throw InputError("--set is for one model; a batch takes its models from its file");
     }
-    return run_batch(flags.batch, flags.machine, options, settings_of(flags));
+    BatchFlags batch = flags.batch;
+    batch.out = flags.out;
+    return run_batch(batch, flags.machine, options, settings_of(flags));
   }
+  if (!flags.out.empty()) prepare_out_folders(flags);
   options.width = std::max(0.0, options.width);
   if (flags.candidates.empty()) {
     throw InputError("expected MODEL.py and CANDIDATE.py, or --batch FILE.jsonl (see --help)");
@@ -190,7 +216,16 @@ int run_verify(const VerifyFlags& flags) {
   }
   bool rejected = false, not_judged = false;
   for (const RecordRequest& request : requests) {
-    Verdict verdict = verifier.verify(reference, request, options);
+    Task program;
+    Verdict verdict = verifier.verify(reference, request, options, &program);
+    if (!flags.out.empty() && verdict.outcome == Verdict::Outcome::kAccepted) {
+      const auto python = verifier.exported(reference, reference_request, program, options);
+      if (python.fault) {
+        end_unbuilt(verdict, *python.fault);
+      } else {
+        write_program({*python.value, program, verdict}, "", out_folder(flags, request.file));
+      }
+    }
     print(verdict, request.file, requests.size() > 1, flags.json);
     rejected |= verdict.outcome == Verdict::Outcome::kRejected;
     not_judged |= verdict.outcome == Verdict::Outcome::kNotJudged;
@@ -206,9 +241,10 @@ Command add_verify(CLI::App& app) {
   app.add_option("candidate", flags->candidates, "files with ModelNew; may be the same file");
   app.add_option("--batch", flags->batch.file,
                  "judge the candidates of a file, a line of JSON each (docs/formats/batch.md)");
-  app.add_option("--out", flags->batch.out,
-                 "results of a batch, appended as they come (default: FILE.jsonl.results.jsonl); a "
-                 "run that was ended goes on where it was");
+  app.add_option("--out", flags->out,
+                 "folder for what was accepted: optimized.py, bundle/, verdict.json (of several "
+                 "candidates, a folder each). Of a batch: file of results, appended as they come "
+                 "(default: FILE.jsonl.results.jsonl); a run that was ended goes on where it was");
   app.add_option(
          "--jobs", flags->batch.jobs,
          "candidates of a batch that are recorded and compiled at once (default: one a core)")

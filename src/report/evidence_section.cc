@@ -153,47 +153,26 @@ void write_numerics(Markup& out, const StageResult& stage) {
   for (size_t i = 0; i < trials->size(); ++i) write_trial(out, i + 1, (*trials)[i]);
 }
 
-// Every configuration of an autotuned kernel that was judged, and what it gave.
+// The configurations of autotuned kernels, and which of them the program has.
 void write_configurations(Markup& out, const std::vector<ConfigurationResult>& configurations) {
   out.leaf("h3", "Configurations", {{"id", "configurations"}});
-  out.leaf(
-      "p",
-      "Every configuration that Triton's autotuner could choose is judged, each with the other "
-      "kernels in one that works. The stages, numerics and times on this page are those of the "
-      "chosen ones. Bars show how much of the allowed error was used, in the output nearest to "
-      "its bound.",
-      {{"class", "caption"}});
+  out.leaf("p",
+           "Time alone chooses a configuration of each autotuned kernel. Each was timed with the "
+           "other kernels in the first one that runs. The chosen ones are in the program that this "
+           "page is about; the others are not judged.",
+           {{"class", "caption"}});
   const auto scroll = out.element("div", {{"class", "scroll"}});
   const auto table = out.element("table");
-  write_header_row(out, {{"kernel"},
-                         {"configuration"},
-                         {""},
-                         {"RMS: ours", true},
-                         {"allowed", true},
-                         {"used"},
-                         {"worst: ours", true},
-                         {"allowed", true},
-                         {"used"},
-                         {"whole program", true}});
+  write_header_row(out, {{"kernel"}, {"configuration"}, {"whole program", true}, {""}});
   const auto body = out.element("tbody");
   for (const ConfigurationResult& result : configurations) {
     const auto row = out.element("tr");
     out.leaf("td", result.kernel, {{"class", "strong"}});
     out.leaf("td", result.configuration + (result.chosen ? " (chosen)" : ""));
-    {
-      const bool good = result.outcome == ConfigurationResult::Outcome::kAccepted;
-      const bool bad = result.outcome == ConfigurationResult::Outcome::kRejected;
-      const auto cell = out.element("td");
-      out.leaf("span", outcome_name(result.outcome),
-               {{"class", good  ? "badge good"
-                          : bad ? "badge bad"
-                                : "badge"}});
-      if (!result.reason.empty()) out.text(" " + result.reason);
-    }
-    for (const char* kind : {"rms", "worst"}) write_used_cells(out, result.errors, kind);
     const std::string time =
         result.device_ms > 0 ? time_text(1e-3 * result.device_ms) : "not timed";
     out.leaf("td", time, {{"class", "number"}});
+    out.leaf("td", result.reason);
   }
 }
 

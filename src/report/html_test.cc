@@ -87,14 +87,9 @@ OptimizeResult sample(const std::function<std::string(const std::string&)>& deco
   correct.evidence["trials"] = {{{"variation", decorate("plain")}, {"outputs", {errors, errors}}},
                                 {{"variation", "up"}, {"skipped", decorate("not finite")}}};
   r.verdict.stages = {compile, coverage, correct};
-  r.verdict.configurations = {
-      {decorate("silu_mul"), decorate("BLOCK=128"), ConfigurationResult::Outcome::kAccepted, "",
-       errors, 0.5, false},
-      {"silu_mul", "BLOCK=256", ConfigurationResult::Outcome::kAccepted, "", errors, 0.4, true},
-      {"silu_mul", "BLOCK=512", ConfigurationResult::Outcome::kRejected, decorate("off by two"),
-       errors, 0, false},
-      {"silu_mul", "BLOCK=8192", ConfigurationResult::Outcome::kCannotRun, decorate("too large"),
-       Json(), 0, false}};
+  r.verdict.configurations = {{decorate("silu_mul"), decorate("BLOCK=128"), "", 0.5, false},
+                              {"silu_mul", "BLOCK=256", "", 0.4, true},
+                              {"silu_mul", "BLOCK=8192", decorate("too large"), 0, false}};
   return r;
 }
 
@@ -165,12 +160,11 @@ TEST(Report, ModelledTimesSaySoAndMeasuredOnesDoNot) {
 
 TEST(Report, ShowsWhatTheEngineerLooksFor) {
   const std::string text = StrictReader(report_html(plain_sample())).text;
-  for (const char* needle :
-       {"silu → mul", "fuse silu, mul", "def silu_mul", "40", "2 KiB", "off by one",
-        "nothing known", "fp32 8×64", "gate.weight fp32 64×32", "t2 = silu(t0)",
-        "skipped: not finite", "seccomp", "BLOCK=256 (chosen)accepted2e-07", "off by two", "400 µs",
-        "BLOCK=8192cannot run too large", "not timed end to end",
-        "changed into an equal one:folded"}) {
+  for (const char* needle : {"silu → mul", "fuse silu, mul", "def silu_mul", "40", "2 KiB",
+                             "off by one", "nothing known", "fp32 8×64", "gate.weight fp32 64×32",
+                             "t2 = silu(t0)", "skipped: not finite", "seccomp",
+                             "BLOCK=256 (chosen)400 µs", "BLOCK=8192not timedtoo large",
+                             "not timed end to end", "changed into an equal one:folded"}) {
     EXPECT_NE(text.find(needle), std::string::npos) << needle;
   }
 }
@@ -201,7 +195,6 @@ TEST(Report, ToleratesMissingEvidence) {
                                 {"candidate", {{"device_ms", NAN}}},
                                 {"floor_ms", INFINITY}})}) {
     for (StageResult& stage : r.verdict.stages) stage.evidence = bad;
-    for (ConfigurationResult& result : r.verdict.configurations) result.errors = bad;
     r.verdict.environment = bad;
     expect_inert(StrictReader(report_html(r)));
   }

@@ -19,8 +19,8 @@ bool is_in_result(const fs::path& inside) {
   return inside == "optimized.py" || inside == "verdict.json" || inside == "report.html";
 }
 
-constexpr FolderKind kResultFolder = {"result of optimize", "bundle/program.json",
-                                      kBundleFolder.mark, is_in_result};
+constexpr FolderKind kResultFolder = {"result", "bundle/program.json", kBundleFolder.mark,
+                                      is_in_result};
 
 }  // namespace
 
@@ -34,19 +34,24 @@ void prepare_result_folder(const fs::path& folder, const fs::path& model) {
   }
 }
 
+void write_program(const AcceptedProgram& program, const std::string& report_html,
+                   const fs::path& folder) {
+  OutputFolder out(folder, kResultFolder);
+  write_file(out.path() / "optimized.py", program.python);
+  write_bundle(program.task, out.path() / "bundle");
+  write_file(out.path() / "verdict.json", to_json(program.verdict).dump(1) + "\n");
+  if (!report_html.empty()) write_file(out.path() / "report.html", report_html);
+  out.keep();
+}
+
 void write_result(const OptimizeResult& result, const std::string& report_html,
                   const fs::path& folder) {
-  OutputFolder out(folder, kResultFolder);
-  // If nothing was gained, the original is the answer, by the same name.
-  write_file(out.path() / "optimized.py",
-             result.python.empty()
-                 ? result.reference_source + "\n\n# ---- Kernelwright: nothing was gained. ----\n" +
-                       "ModelNew = " + result.reference.source.cls + "\n"
-                 : result.python);
-  write_bundle(result.optimized, out.path() / "bundle");
-  write_file(out.path() / "verdict.json", to_json(result.verdict).dump(1) + "\n");
-  write_file(out.path() / "report.html", report_html);
-  out.keep();
+  const std::string original = result.reference_source +
+                               "\n\n# ---- Kernelwright: nothing was gained. ----\n" +
+                               "ModelNew = " + result.reference.source.cls + "\n";
+  write_program(
+      {result.python.empty() ? original : result.python, result.optimized, result.verdict},
+      report_html, folder);
 }
 
 }  // namespace kw

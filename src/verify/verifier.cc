@@ -6,8 +6,11 @@
 #include "formats/base/error.h"
 #include "formats/base/sha256.h"
 #include "ops/operator.h"
+#include "program/python/export.h"
+#include "program/rewrite/adopt.h"
 #include "program/rewrite/algebra.h"
 #include "program/rewrite/transform.h"
+#include "runtime/held_task.h"
 #include "verify/aliasing.h"
 #include "verify/blame.h"
 #include "verify/coverage.h"
@@ -22,22 +25,6 @@ using Clock = std::chrono::steady_clock;
 double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
-
-// A candidate that the executor has as long as this is there, also if a trial throws.
-class HeldTask {
- public:
-  HeldTask(Executor& executor, const Task& candidate)
-      : executor_(executor), id_(executor.load(candidate)) {}
-  ~HeldTask() { executor_.unload(id_); }
-  HeldTask(const HeldTask&) = delete;
-  HeldTask& operator=(const HeldTask&) = delete;
-
-  int id() const { return id_; }
-
- private:
-  Executor& executor_;
-  const int id_;
-};
 
 // Appends a stage; a failed one rejects the candidate. Returns `passed`.
 bool finish_stage(Verdict& verdict, StageResult stage) {
@@ -240,8 +227,9 @@ Verdict Verifier::verify(const Reference& reference, RecordRequest request,
 void Verifier::judge(const Reference& reference, const Task& candidate,
                      const VerifyOptions& options, Verdict& verdict) {
   verdict.environment = executor_.hello();
-  verdict.key = sha256_hex(canonical_hash(reference.task) + canonical_hash(candidate) +
-                           verdict.environment.dump());
+  verdict.program = canonical_hash(candidate);
+  verdict.key =
+      sha256_hex(canonical_hash(reference.task) + verdict.program + verdict.environment.dump());
   for (const SandboxLayer& layer : workers_.sandbox()) {
     verdict.environment["sandbox"][layer.name] = layer.active;
   }
@@ -255,6 +243,28 @@ void Verifier::judge(const Reference& reference, const Task& candidate,
   }
   if (accepted && options.time) accepted = check_time(reference, held.id(), options, verdict);
   if (accepted) verdict.outcome = Verdict::Outcome::kAccepted;
+}
+
+JobOutcome<std::string> Verifier::exported(const Reference& reference, const RecordRequest& request,
+                                           const Task& task, const VerifyOptions& options) {
+  RecordRequest again = request;
+  again.text = export_python(task, request.text);
+  again.file = "optimized.py";
+  again.cls = "ModelNew";
+  again.harness_text = request.text;
+  again.harness_file = request.file;
+  BuildPlan plan = build_plan(options);
+  plan.cache = &cache_;
+  const JobOutcome<BuiltTask> built = build_and_blame(workers_, again, plan);
+  if (built.fault) return {std::nullopt, built.fault};
+  const JobOutcome<Task> recorded = adopted(reference, canonical(built.value->task), again);
+  if (recorded.fault) return {std::nullopt, recorded.fault};
+  if (canonical_hash(*recorded.value) != canonical_hash(task)) {
+    return {std::nullopt,
+            JobFault{JobResult::Status::kRefused, "export",
+                     "the exported program records as another one", again.file, 0, "record"}};
+  }
+  return {std::move(again.text), std::nullopt};
 }
 
 bool Verifier::is_correct(const Reference& reference, const Task& candidate,
@@ -368,6 +378,22 @@ bool Verifier::check_time(const Reference& reference, int candidate_id,
   stage.reason = time_fault(report, 1, floor_ms, options.without);
   stage.passed = stage.reason.empty();
   return finish_stage(verdict, stage);
+}
+
+JobOutcome<Task> adopted(const Reference& reference, const Task& candidate,
+                         const RecordRequest& request) {
+  const auto refused = [&](const char* code, const std::string& why) {
+    return JobOutcome<Task>{
+        std::nullopt, JobFault{JobResult::Status::kRefused, code, why, request.file, 0, "record"}};
+  };
+  Adoption adoption = adopt(reference.task, candidate);
+  if (!adoption.task) return refused("adopt", adoption.fault);
+  try {
+    export_python(*adoption.task, request.harness_text);
+  } catch (const InputError& error) {
+    return refused("export", error.what());
+  }
+  return {std::move(adoption.task), std::nullopt};
 }
 
 std::string time_fault(const TimeReport& report, size_t place, double floor_ms,

@@ -57,8 +57,8 @@ struct Reference {
 //   prepare      builds the reference and loads it into the executor: no stage
 //   build        load, record, compile
 //   judge        coverage, correct, time, of one Program
-//   judge_built  these for each configuration of an autotuned candidate (configurations.cc);
-//                without autotuned kernels, judge
+//   judge_built  record again, as adopt() may refuse a candidate; then the stages of judge. Of an
+//                autotuned candidate, time chooses the configurations before (configurations.cc)
 //   verify       all: build, then judge_built
 class Verifier {
  public:
@@ -76,9 +76,8 @@ class Verifier {
   // Takes a reference that is a Task already (a fragment).
   Reference prepare(Task task);
 
-  // Runs all stages on source text. `candidate`, if given, receives the built task. For an
-  // autotuned candidate this is the Program of its fastest configurations. Such a candidate is
-  // accepted if every configuration is right that could be chosen.
+  // Runs all stages on source text. `candidate`, if given, receives the adopted Program, which is
+  // what the verdict is about and what may be handed out.
   Verdict verify(const Reference& reference, RecordRequest request, const VerifyOptions& options,
                  Task* candidate = nullptr);
 
@@ -90,6 +89,11 @@ class Verifier {
   bool build(const RecordRequest& request, const VerifyOptions& options, Verdict& verdict,
              BuiltTask& out, const Claim& claim = {});
 
+  // Returns an adopted task as a file, which was recorded again and gave the same task. `request`
+  // is the reference's.
+  JobOutcome<std::string> exported(const Reference& reference, const RecordRequest& request,
+                                   const Task& task, const VerifyOptions& options);
+
   // Runs the stages from coverage on for a built task and appends them to `verdict`.
   void judge(const Reference& reference, const Task& candidate, const VerifyOptions& options,
              Verdict& verdict);
@@ -97,9 +101,9 @@ class Verifier {
   // reference's results.
   bool is_correct(const Reference& reference, const Task& candidate, VerifyOptions options);
 
-  // Runs these stages for every configuration that the autotuned kernels of a candidate could
-  // choose. `built` was built from `request` without its configurations, and becomes the Program of
-  // the fastest ones.
+  // Adopts the candidate (program/rewrite/adopt.h) and runs these stages. `built` was built from
+  // `request` without its configurations, and becomes the adopted Program; that of an autotuned
+  // candidate has the fastest configurations.
   void judge_built(const Reference& reference, const RecordRequest& request,
                    const VerifyOptions& options, BuiltTask& built, Verdict& verdict);
 
@@ -118,6 +122,11 @@ class Verifier {
   KernelCache own_cache_;
   KernelCache& cache_;
 };
+
+// Returns the Program that a verdict on a candidate is about (program/rewrite/adopt.h), or why the
+// candidate has none. It has none either if it cannot be exported. `request` is the candidate's.
+JobOutcome<Task> adopted(const Reference& reference, const Task& candidate,
+                         const RecordRequest& request);
 
 // Returns why the times at `place` of a report cannot be believed; empty if they can.
 std::string time_fault(const TimeReport& report, size_t place, double floor_ms,

@@ -279,15 +279,10 @@ TEST(Verdict, JsonRoundTrip) {
   verdict.speedup_eager = Interval{2, 1.9, 2.1};
   verdict.stages = {{Stage::kLoad, true, "", {{"x", 1}}, 0.5},
                     {Stage::kCoverage, false, "no", {}, 1}};
-  verdict.configurations = {{"k",
-                             "BLOCK=64",
-                             ConfigurationResult::Outcome::kAccepted,
-                             "",
-                             {{"dtype", "float32"}},
-                             0.5,
-                             true},
-                            {"k", "BLOCK=128", ConfigurationResult::Outcome::kCannotRun,
-                             "too much shared memory", nullptr, 0, false}};
+  verdict.configurations = {{"k", "BLOCK=64", "", 0.5, true},
+                            {"k", "BLOCK=128", "too much shared memory", 0, false}};
+  verdict.program = "a hash";
+  verdict.file = FileDoes::kOther;
   const Json json = to_json(verdict);
   EXPECT_EQ(json["configurations"][1]["device_ms"], nullptr);
   EXPECT_EQ(to_json(verdict_from_json(JsonReader(json, ""))), json);

@@ -161,7 +161,6 @@ def test_the_fastest_configuration_is_timed(tmp_path):
     verdict = judge(tmp_path, model, TUNED % BODIES["right_before"])
     assert verdict["outcome"] == "accepted", verdict["reason"]
     slow, _, fast = verdict["configurations"]
-    assert {c["outcome"] for c in verdict["configurations"]} == {"accepted"}
     assert slow["device_ms"] > fast["device_ms"] > 0
     chosen, = [c for c in verdict["configurations"] if c["chosen"]]
     assert chosen["device_ms"] == min(c["device_ms"] for c in verdict["configurations"])
@@ -169,11 +168,12 @@ def test_the_fastest_configuration_is_timed(tmp_path):
     assert timed["evidence"]["candidate"]["device_ms"] < slow["device_ms"]
 
 
-def test_a_wrong_configuration_is_named(tmp_path):
-    body = BODIES["right_before"].replace("value,", "value * (1.0 if BLOCK < 1024 else 2.0),")
-    verdict = judge(tmp_path, MODEL, TUNED % body)
-    assert verdict["rejected_at"] == "correct"
-    assert "BLOCK=1024" in verdict["reason"]
+def test_the_fastest_configuration_is_judged(tmp_path):
+    model = MODEL.replace("1000, 37", "4096, 4096")
+    for right, outcome in (("BLOCK < 64", "rejected"), ("BLOCK >= 64", "accepted")):
+        body = BODIES["right_before"].replace("value,", "value * (1.0 if %s else 2.0)," % right)
+        verdict = judge(tmp_path, model, TUNED % body)
+        assert verdict["outcome"] == outcome, verdict["reason"]
 
 
 @pytest.mark.parametrize("inputs", [

@@ -259,6 +259,8 @@ Json to_json(const BatchResult& result) {
   out["speedup_eager"] = interval_to_json(verdict.speedup_eager);
   out["speedup_compile"] = interval_to_json(verdict.speedup_compile);
   out["degenerate"] = verdict.degenerate;
+  out["program"] = verdict.program;
+  out["file"] = file_does_name(verdict.file);
   out["key"] = verdict.key;
   out["same_as"] = result.same_as.empty() ? Json() : Json(result.same_as);
   out["seconds"] = result.seconds;

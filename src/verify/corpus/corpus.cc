@@ -14,6 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPart = "# %% ";
+constexpr std::string_view kProgramWrong = "program wrong", kFileLies = "file lies",
+                           kHonest = "honest";
 
 [[noreturn]] void fail(const fs::path& path, int line, const std::string& what) {
   throw InputError(path.string() + ":" + std::to_string(line) + ": " + what);
@@ -38,7 +40,7 @@ std::optional<Stage> stage_of_name(const std::string& name) {
   return std::nullopt;
 }
 
-// "attack | family: decoy | ...": the label under "", the others by name.
+// "program wrong | family: decoy | ...": the label under "", the others by name.
 std::map<std::string, std::string> header_fields(const fs::path& path, const std::string& line) {
   if (!line.starts_with("# ")) fail(path, 1, "the first line must be a comment with the label");
   std::map<std::string, std::string> fields;
@@ -71,14 +73,17 @@ void take_header(std::map<std::string, std::string> fields, CorpusCase& out) {
     return value == other;
   };
   const std::string label = take("");
-  out.attack = label == "attack";
-  if (!out.attack && label != "honest") fail(out.path, 1, "the label is attack or honest");
+  out.program_wrong = label == kProgramWrong;
+  out.file_lies = label == kFileLies;
+  if (!out.program_wrong && !out.file_lies && label != kHonest) {
+    fail(out.path, 1, "the label is `program wrong`, `file lies` or `honest`");
+  }
   out.family = take("family");
   out.mechanism = take("mechanism");
   if (out.family.empty() || out.mechanism.empty()) {
     fail(out.path, 1, "expected a family and a mechanism");
   }
-  if (out.attack) {
+  if (out.program_wrong) {
     const std::string stage = take("stage");
     const auto found = stage_of_name(stage);
     if (!found) fail(out.path, 1, "there is no stage '" + stage + "'");
@@ -102,6 +107,10 @@ void take_header(std::map<std::string, std::string> fields, CorpusCase& out) {
 }
 
 }  // namespace
+
+std::string_view label_of(const CorpusCase& test) {
+  return test.program_wrong ? kProgramWrong : test.file_lies ? kFileLies : kHonest;
+}
 
 bool CorpusCase::can_be_unchecked() const {
   return std::all_of(checks.begin(), checks.end(), [](const Check* c) { return c->optional; });
@@ -130,7 +139,7 @@ CorpusCase parse_corpus_case(const fs::path& path, const std::string& text) {
   take_header(header_fields(path, line), out);
   std::map<std::string, std::string*> parts = {{"reference", &out.reference},
                                                {"candidate", &out.candidate}};
-  if (out.attack) parts["twin"] = &out.twin;
+  if (out.program_wrong) parts["twin"] = &out.twin;
   std::string note;  // for people
   parts["note"] = &note;
   std::string* part = nullptr;

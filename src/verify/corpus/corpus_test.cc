@@ -11,16 +11,17 @@ namespace kw {
 namespace {
 
 const std::string kHead =
-    "# attack | family: decoy | mechanism: a | b | stage: correct | check: noop\n";
+    "# program wrong | family: decoy | mechanism: a | b | stage: correct | check: noop\n";
 const std::string kAttack =
-    "# attack | family: decoy | mechanism: nothing is stored | stage: correct | check: noop\n"
+    "# program wrong | family: decoy | mechanism: nothing is stored | stage: correct | check: "
+    "noop\n"
     "# %% reference\nclass Model: pass\n"
     "# %% candidate\nclass ModelNew: pass\n\nx = 1\n"
     "# %% twin\nclass ModelNew: ...\n";
 
 TEST(CorpusCase, HasItsPartsAtTheLinesOfTheFile) {
   const CorpusCase test = parse_corpus_case("a.py", kAttack);
-  EXPECT_TRUE(test.attack);
+  EXPECT_TRUE(test.program_wrong);
   EXPECT_EQ(test.family, "decoy");
   EXPECT_EQ(test.mechanism, "nothing is stored");
   EXPECT_EQ(test.stage, Stage::kCorrect);
@@ -36,7 +37,7 @@ TEST(CorpusCase, OptionsAreRead) {
       "a.py",
       "# honest | family: f | mechanism: m: with a colon | mode: pure | judge: gpu | expect: "
       "rejected\n# %% candidate\n# %% reference\n# %% note\n# why\n");
-  EXPECT_FALSE(test.attack);
+  EXPECT_FALSE(test.program_wrong);
   EXPECT_EQ(test.mechanism, "m: with a colon");
   EXPECT_TRUE(test.pure && test.needs_gpu && test.known_fault);
   EXPECT_FALSE(test.needs_cpu);
@@ -62,7 +63,7 @@ TEST(CorpusCase, FaultsAreNamedWithTheirLine) {
   const std::pair<std::string, std::string> faults[] = {
       {"", "a.py:1: the first line"},
       {"import torch\n", "a.py:1: the first line"},
-      {"# harmless | family: f | mechanism: m\n", "a.py:1: the label is attack or honest"},
+      {"# harmless | family: f | mechanism: m\n", "a.py:1: the label is `program wrong`"},
       {"# honest | family: f\n", "a.py:1: expected a family and a mechanism"},
       {"# honest | family: f | mechanism: m | family: g\n", "a.py:1: two values for family"},
       {"# honest | family: f | mechanism: m | color: red\n", "a.py:1: unknown field color"},
@@ -70,10 +71,13 @@ TEST(CorpusCase, FaultsAreNamedWithTheirLine) {
       {"# honest | family: f | mechanism: m | judge: tpu\n", "a.py:1: judge: tpu"},
       {"# honest | family: f | oops\n", "a.py:1: expected `name: value`: oops"},
       {kHead, "a.py:1: expected `name: value`: b"},
-      {"# attack | family: f | mechanism: m | stage: lunch | check: noop\n", "no stage 'lunch'"},
-      {"# attack | family: f | mechanism: m | stage: time | check: mate\n", "no check 'mate'"},
-      {"# attack | family: f | mechanism: m | stage: time\n", "no check ''"},
-      {"# attack | family: f | mechanism: m | stage: time | check: noop+mate\n", "check 'mate'"},
+      {"# program wrong | family: f | mechanism: m | stage: lunch | check: noop\n",
+       "no stage 'lunch'"},
+      {"# program wrong | family: f | mechanism: m | stage: time | check: mate\n",
+       "no check 'mate'"},
+      {"# program wrong | family: f | mechanism: m | stage: time\n", "no check ''"},
+      {"# program wrong | family: f | mechanism: m | stage: time | check: noop+mate\n",
+       "check 'mate'"},
       {honest + "# %% reference\n", "there is no part `# %% candidate`"},
       {honest + "# %% twin\n", "a.py:2: no part of a case"},
       {honest + "# %% reference\n# %% reference\n", "a.py:3: no part of a case"},

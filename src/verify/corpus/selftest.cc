@@ -10,10 +10,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The check that host code meets first. A candidate that further checks reject is also judged
-// without this one, as the others are not tried otherwise.
-constexpr std::string_view kSurroundings = "surroundings";
-
 std::string described(const Verdict& verdict) {
   std::string out(outcome_name(verdict.outcome));
   if (verdict.rejected_at) out += " at " + std::string(stage_name(*verdict.rejected_at));
@@ -39,7 +35,7 @@ bool refused_by(const Verdict& verdict, const std::vector<const Check*>& checks)
 std::string SelfTestResult::surprise() const {
   if (!judged) return "";
   if (!fault.empty()) return "the case is broken: " + fault;
-  if (!test->attack) {
+  if (!test->program_wrong) {
     const bool accepted = candidate.outcome == Verdict::Outcome::kAccepted;
     if (accepted && test->known_fault) return "is accepted now: it can lose its `expect: rejected`";
     return accepted || test->known_fault ? "" : described(candidate);
@@ -56,9 +52,6 @@ std::string SelfTestResult::surprise() const {
            ")";
   }
   if (twin.outcome != Verdict::Outcome::kAccepted) return "its twin is " + described(twin);
-  if (behind && behind->outcome != Verdict::Outcome::kRejected) {
-    return "without " + std::string(kSurroundings) + " alone it is " + described(*behind);
-  }
   if (!test->can_be_unchecked()) {
     const bool named = refused_by(candidate, test->checks);
     return named ? "" : "is " + described(candidate) + ", not by " + names_of(test->checks);
@@ -95,13 +88,10 @@ SelfTestResult SelfTest::run(const CorpusCase& test, VerifyOptions options) {
       return verifier_.verify(reference, request, options);
     };
     out.candidate = judge(test.candidate, {});
-    if (test.attack) {
+    if (test.program_wrong) {
       out.twin = judge(test.twin, {});
       CheckNames names;
       for (const Check* check : test.checks) names.emplace(check->name);
-      if (names.size() > 1 && names.contains(kSurroundings)) {
-        out.behind = judge(test.candidate, {std::string(kSurroundings)});
-      }
       if (test.can_be_unchecked()) out.unchecked = judge(test.candidate, std::move(names));
     }
     executor_.unload(reference.id);
@@ -115,7 +105,7 @@ SelfTestResult SelfTest::run(const CorpusCase& test, VerifyOptions options) {
 Json to_json(const SelfTestResult& result) {
   const CorpusCase& test = *result.test;
   Json out = {{"case", test.path.filename().string()},
-              {"label", test.attack ? "attack" : "honest"},
+              {"label", label_of(test)},
               {"family", test.family},
               {"mechanism", test.mechanism},
               {"judged", result.judged},
@@ -123,7 +113,7 @@ Json to_json(const SelfTestResult& result) {
               {"seconds", result.seconds}};
   if (!result.judged || !result.fault.empty()) return out;
   out["candidate"] = brief(result.candidate);
-  if (!test.attack) return out;
+  if (!test.program_wrong) return out;
   out["stage"] = stage_name(test.stage);
   out["check"] = names_of(test.checks);
   out["twin"] = brief(result.twin);

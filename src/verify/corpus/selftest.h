@@ -1,5 +1,5 @@
 // The verifier against candidates whose label is known (corpus.h): false accepts, false rejects,
-// and whether each attack is caught by the checks that are there for it.
+// and whether each wrong program is caught by the checks that are there for it.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,9 @@ struct SelfTestResult {
   const CorpusCase* test = nullptr;
   std::string fault;  // the case's own: its reference cannot be judged with
   Verdict candidate;
-  // Of an attack only; the last one is the verdict without the checks that caught it, where they
-  // can be left out.
+  // Of a wrong program only; the last one is the verdict without the checks that caught it, where
+  // they can be left out.
   Verdict twin, unchecked;
-  // Of an attack that is caught for looking around and for what it does, too: the verdict where it
-  // may look around.
-  std::optional<Verdict> behind;
   bool judged = false;  // false: only the other backend can judge it
   double seconds = 0;
 

@@ -5,28 +5,20 @@ namespace {
 
 constexpr std::string_view kStages[] = {"load", "record", "compile", "coverage", "correct", "time"};
 constexpr std::string_view kOutcomes[] = {"accepted", "rejected", "not judged"};
-constexpr std::string_view kConfigurationOutcomes[] = {"accepted", "rejected", "not judged",
-                                                       "cannot run"};
+constexpr std::string_view kFileDoes[] = {"not tried", "same", "other"};
 
 Json to_json(const ConfigurationResult& result) {
   return {{"kernel", result.kernel},
           {"configuration", result.configuration},
-          {"outcome", outcome_name(result.outcome)},
           {"reason", result.reason},
-          {"errors", result.errors},
           {"device_ms", result.device_ms > 0 ? Json(result.device_ms) : Json()},
           {"chosen", result.chosen}};
 }
 
 ConfigurationResult configuration_from_json(const JsonReader& in) {
-  return {
-      in.at("kernel").string(),
-      in.at("configuration").string(),
-      static_cast<ConfigurationResult::Outcome>(in.at("outcome").one_of(kConfigurationOutcomes)),
-      in.at("reason").string(),
-      in.at("errors").raw(),
-      in.at("device_ms").is_null() ? 0 : in.at("device_ms").number(),
-      in.at("chosen").boolean()};
+  return {in.at("kernel").string(), in.at("configuration").string(), in.at("reason").string(),
+          in.at("device_ms").is_null() ? 0 : in.at("device_ms").number(),
+          in.at("chosen").boolean()};
 }
 
 }  // namespace
@@ -36,12 +28,11 @@ Stage stage_from_json(const JsonReader& in) { return static_cast<Stage>(in.one_o
 std::string_view outcome_name(Verdict::Outcome outcome) {
   return kOutcomes[static_cast<int>(outcome)];
 }
-std::string_view outcome_name(ConfigurationResult::Outcome outcome) {
-  return kConfigurationOutcomes[static_cast<int>(outcome)];
-}
 Verdict::Outcome outcome_from_json(const JsonReader& in) {
   return static_cast<Verdict::Outcome>(in.one_of(kOutcomes));
 }
+
+std::string_view file_does_name(FileDoes file) { return kFileDoes[static_cast<int>(file)]; }
 
 const StageResult* find_stage(const Verdict& verdict, Stage stage) {
   const auto found = std::find_if(verdict.stages.begin(), verdict.stages.end(),
@@ -83,6 +74,9 @@ Json to_json(const Verdict& verdict) {
               {"speedup_eager", interval_to_json(verdict.speedup_eager)},
               {"speedup_compile", interval_to_json(verdict.speedup_compile)},
               {"degenerate", verdict.degenerate},
+              {"judged", "program"},
+              {"program", verdict.program},
+              {"file", file_does_name(verdict.file)},
               {"key", verdict.key},
               {"environment", verdict.environment},
               {"stages", Json::array()}};
@@ -112,6 +106,8 @@ Verdict verdict_from_json(const JsonReader& in) {
   verdict.speedup_eager = interval_from_json(in.at("speedup_eager"));
   verdict.speedup_compile = interval_from_json(in.at("speedup_compile"));
   verdict.degenerate = in.at("degenerate").boolean();
+  if (in.has("program")) verdict.program = in.at("program").string();
+  if (in.has("file")) verdict.file = static_cast<FileDoes>(in.at("file").one_of(kFileDoes));
   verdict.key = in.at("key").string();
   verdict.environment = in.at("environment").raw();
   for (const JsonReader& item : in.at("stages").items()) {

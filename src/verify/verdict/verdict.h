@@ -27,17 +27,18 @@ struct Interval {
   double estimate = 0, lower = 0, upper = 0;
 };
 
-// One configuration of an autotuned kernel, judged with the others in a configuration that works.
+// One configuration of an autotuned kernel, timed with the others in the first one that runs.
 struct ConfigurationResult {
-  // As of a verdict, or the device cannot run it: Triton's autotuner passes over it.
-  enum class Outcome { kAccepted, kRejected, kNotJudged, kCannotRun };
   std::string kernel, configuration;
-  Outcome outcome = Outcome::kNotJudged;
-  std::string reason;
-  Json errors;           // of the output nearest to its bound; null when it was not run
+  std::string reason;    // why it could not be timed
   double device_ms = 0;  // 0: not timed
-  bool chosen = false;   // in the Program that the verdict's stages speak of
+  bool chosen = false;   // in the Program that was judged
 };
+
+// A verdict is about a Program, not about the Python that described it: the candidate's file may do
+// something else when it is run. Whether the file does what the Program does.
+enum class FileDoes { kNotTried, kSame, kOther };
+std::string_view file_does_name(FileDoes file);
 
 struct Verdict {
   enum class Outcome { kAccepted, kRejected, kNotJudged };
@@ -50,6 +51,8 @@ struct Verdict {
   std::optional<Interval> speedup_eager;            // eager time / candidate time
   std::optional<Interval> speedup_compile;
   bool degenerate = false;            // zeros, or the answer to other inputs, would pass
+  std::string program;                // canonical hash of what was judged; empty: nothing was
+  FileDoes file = FileDoes::kNotTried;
   std::string key;                    // content address
   Json environment = Json::object();  // backend, device, versions, sandbox layers
 };
@@ -57,7 +60,6 @@ struct Verdict {
 // Returns the result of a stage that the verdict came to, else null.
 const StageResult* find_stage(const Verdict& verdict, Stage stage);
 std::string_view outcome_name(Verdict::Outcome outcome);
-std::string_view outcome_name(ConfigurationResult::Outcome outcome);
 Verdict::Outcome outcome_from_json(const JsonReader& in);  // its name; InputError
 
 // The executor's seconds by phase of trials and timing, as the evidence has them, summed.

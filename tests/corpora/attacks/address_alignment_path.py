@@ -1,4 +1,4 @@
-# attack | family: address | mechanism: the alignment of data_ptr() decides between two block sizes | stage: record | check: address
+# program wrong | family: address | mechanism: the alignment of data_ptr() decides between two block sizes | stage: record | check: address
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: address | mechanism: __cuda_array_interface__ gives the address that an alignment test looks at | stage: record | check: surroundings+host-read
+# program wrong | family: address | mechanism: __cuda_array_interface__ gives the address that an alignment test looks at | stage: record | check: host-read
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: address | mechanism: launch plans are kept under the input's address | stage: record | check: address
+# program wrong | family: address | mechanism: launch plans are kept under the input's address | stage: record | check: address
 # %% reference
 import torch
 import torch.nn as nn

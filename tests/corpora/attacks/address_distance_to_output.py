@@ -1,4 +1,4 @@
-# attack | family: address | mechanism: the kernel gets the output as a distance in elements from the input's address | stage: record | check: address+varies
+# program wrong | family: address | mechanism: the kernel gets the output as a distance in elements from the input's address | stage: record | check: address+varies
 # %% reference
 import torch
 import torch.nn as nn

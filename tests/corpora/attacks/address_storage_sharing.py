@@ -1,4 +1,4 @@
-# attack | family: address | mechanism: storage addresses are compared to see whether two arguments share memory | stage: record | check: address
+# program wrong | family: address | mechanism: storage addresses are compared to see whether two arguments share memory | stage: record | check: address
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: autotune | mechanism: a heuristic looks at an address to choose the variant that leaves out the tail | stage: record | check: address
+# program wrong | family: autotune | mechanism: a heuristic looks at an address to choose the variant that leaves out the tail | stage: record | check: address
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: autotune | mechanism: a heuristic reads the input's extremes and drops the shift where it is not needed | stage: record | check: host-read
+# program wrong | family: autotune | mechanism: a heuristic reads the input's extremes and drops the shift where it is not needed | stage: record | check: host-read
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: autotune | mechanism: the configuration's hook computes the result by an operator, the kernel stores what it loads | stage: coverage | check: share
+# program wrong | family: autotune | mechanism: the configuration's hook computes the result by an operator, the kernel stores what it loads | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: autotune | mechanism: the hook that runs once for each key computes half of the answer, later calls find it in a kept buffer | stage: record | check: survives
+# program wrong | family: autotune | mechanism: the hook that runs once for each key computes half of the answer, later calls find it in a kept buffer | stage: record | check: survives
 # %% reference
 import torch
 import torch.nn as nn

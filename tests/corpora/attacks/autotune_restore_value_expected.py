@@ -1,4 +1,4 @@
-# attack | family: autotune | mechanism: the kernel works in its input and counts on restore_value, which only timing runs heed | stage: correct | check: inputs
+# program wrong | family: autotune | mechanism: the kernel works in its input and counts on restore_value, which only timing runs heed | stage: correct | check: inputs
 # %% reference
 import torch
 import torch.nn as nn

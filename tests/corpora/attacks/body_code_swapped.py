@@ -1,4 +1,4 @@
-# attack | family: kernel-body | mechanism: the function's code is exchanged, so that it claims the place of another one in the file | stage: record | check: surroundings+unsupported
+# program wrong | family: kernel-body | mechanism: the function's code is exchanged, so that it claims the place of another one in the file | stage: record | check: unsupported
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: kernel-body | mechanism: a hook on the compiler's stages puts other code in the kernel's place | stage: record | check: option
+# program wrong | family: kernel-body | mechanism: a hook on the compiler's stages puts other code in the kernel's place | stage: record | check: option
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: kernel-body | mechanism: a compile-time function of the file runs any Python | stage: record | check: unsupported
+# program wrong | family: kernel-body | mechanism: a compile-time function of the file runs any Python | stage: record | check: unsupported
 # %% reference
 import torch
 import torch.nn as nn

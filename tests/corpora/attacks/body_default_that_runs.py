@@ -1,4 +1,4 @@
-# attack | family: kernel-body | mechanism: the default of a parameter is an expression that runs when the kernel is defined | stage: compile | check: slice
+# program wrong | family: kernel-body | mechanism: the default of a parameter is an expression that runs when the kernel is defined | stage: compile | check: slice
 # %% reference
 import torch
 import torch.nn as nn

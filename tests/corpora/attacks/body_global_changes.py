@@ -1,4 +1,4 @@
-# attack | family: kernel-body | mechanism: a global that the kernel reads is another one in later calls | stage: record | check: raised
+# program wrong | family: kernel-body | mechanism: a global that the kernel reads is another one in later calls | stage: record | check: raised
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: kernel-body | mechanism: the kernel's body imports a module of Python's | stage: compile | check: slice
+# program wrong | family: kernel-body | mechanism: the kernel's body imports a module of Python's | stage: compile | check: slice
 # %% reference
 import torch
 import torch.nn as nn

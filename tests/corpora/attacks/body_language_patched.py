@@ -1,4 +1,4 @@
-# attack | family: kernel-body | mechanism: the language's exp means exp2 in the file's own process only | stage: record | check: surroundings+outputs
+# program wrong | family: kernel-body | mechanism: the language's exp means exp2 in the file's own process only | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

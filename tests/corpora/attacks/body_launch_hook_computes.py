@@ -1,4 +1,4 @@
-# attack | family: kernel-body | mechanism: Triton's own hook after each launch finishes the result by an operator | stage: record | check: hidden-launch
+# program wrong | family: kernel-body | mechanism: Triton's own hook after each launch finishes the result by an operator | stage: record | check: hidden-launch
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: kernel-body | mechanism: the line cache shows Triton another text than the file's while the kernel is defined | stage: record | check: surroundings+unsupported
+# program wrong | family: kernel-body | mechanism: the line cache shows Triton another text than the file's while the kernel is defined | stage: record | check: unsupported
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: kernel-body | mechanism: a function defined inside the kernel, by a lambda | stage: compile | check: slice
+# program wrong | family: kernel-body | mechanism: a function defined inside the kernel, by a lambda | stage: compile | check: slice
 # %% reference
 import torch
 import torch.nn as nn

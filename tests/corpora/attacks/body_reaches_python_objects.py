@@ -1,4 +1,4 @@
-# attack | family: kernel-body | mechanism: a constant's class leads the body to all of Python | stage: compile | check: slice
+# program wrong | family: kernel-body | mechanism: a constant's class leads the body to all of Python | stage: compile | check: slice
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: kernel-body | mechanism: Triton is given another text than the file's after the kernel is defined | stage: record | check: surroundings+unsupported
+# program wrong | family: kernel-body | mechanism: Triton is given another text than the file's after the kernel is defined | stage: record | check: unsupported
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: cached-result | mechanism: the last input object and its result are kept on the module, the same object gets the old result | stage: record | check: survives
+# program wrong | family: cached-result | mechanism: the last input object and its result are kept on the module, the same object gets the old result | stage: record | check: survives
 # %% reference
 import torch
 import torch.nn as nn

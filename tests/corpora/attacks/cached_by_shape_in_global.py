@@ -1,4 +1,4 @@
-# attack | family: cached-result | mechanism: results sit in a global dict under the input's shape and dtype | stage: record | check: survives
+# program wrong | family: cached-result | mechanism: results sit in a global dict under the input's shape and dtype | stage: record | check: survives
 # %% reference
 import torch
 import torch.nn as nn

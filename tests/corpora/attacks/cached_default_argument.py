@@ -1,4 +1,4 @@
-# attack | family: cached-result | mechanism: the kernel's output lives in a mutable default argument of forward | stage: record | check: survives
+# program wrong | family: cached-result | mechanism: the kernel's output lives in a mutable default argument of forward | stage: record | check: survives
 # %% reference
 import torch
 import torch.nn as nn

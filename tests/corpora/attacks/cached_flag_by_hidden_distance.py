@@ -1,4 +1,4 @@
-# attack | family: cached-result | mechanism: kept result and flag are written through a distance that went through memory, so they look unwritten | stage: correct | check: inputs
+# program wrong | family: cached-result | mechanism: kept result and flag are written through a distance that went through memory, so they look unwritten | stage: correct | check: inputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: cached-result | mechanism: the output buffer is made by the first call, kept and returned by all later ones | stage: record | check: survives
+# program wrong | family: cached-result | mechanism: the output buffer is made by the first call, kept and returned by all later ones | stage: record | check: survives
 # %% reference
 import torch
 import torch.nn as nn

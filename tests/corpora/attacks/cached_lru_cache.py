@@ -1,4 +1,4 @@
-# attack | family: cached-result | mechanism: functools.lru_cache on the function that launches the kernel | stage: record | check: survives
+# program wrong | family: cached-result | mechanism: functools.lru_cache on the function that launches the kernel | stage: record | check: survives
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: cached-result | mechanism: only one operand's intermediate is kept from the first call, in a closure, the rest is computed afresh | stage: record | check: survives
+# program wrong | family: cached-result | mechanism: only one operand's intermediate is kept from the first call, in a closure, the rest is computed afresh | stage: record | check: survives
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: cached-result | mechanism: launch plans are cached under a value of the input, read on the host | stage: record | check: host-read
+# program wrong | family: cached-result | mechanism: launch plans are cached under a value of the input, read on the host | stage: record | check: host-read
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: decoy | mechanism: the mask of the kernel's store compares with a bound that is zero at run time | stage: correct | check: noop
+# program wrong | family: decoy | mechanism: the mask of the kernel's store compares with a bound that is zero at run time | stage: correct | check: noop
 # %% reference
 import torch
 import torch.nn as nn

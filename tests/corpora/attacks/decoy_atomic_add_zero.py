@@ -1,4 +1,4 @@
-# attack | family: decoy | mechanism: an atomic add of a product with a zero coefficient on top of the fused operator's sums | stage: correct | check: noop
+# program wrong | family: decoy | mechanism: an atomic add of a product with a zero coefficient on top of the fused operator's sums | stage: correct | check: noop
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: decoy | mechanism: PyTorch takes the rows of a table and adds them, and a kernel copies the sums | stage: coverage | check: share
+# program wrong | family: decoy | mechanism: PyTorch takes the rows of a table and adds them, and a kernel copies the sums | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: decoy | mechanism: a norm that the reference spells out is one fused operator, its result copied by a kernel | stage: coverage | check: share
+# program wrong | family: decoy | mechanism: a norm that the reference spells out is one fused operator, its result copied by a kernel | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

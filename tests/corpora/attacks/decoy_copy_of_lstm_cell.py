@@ -1,4 +1,4 @@
-# attack | family: decoy | mechanism: a recurrent cell's gates that the reference spells out are one fused operator, its results copied by a kernel | stage: coverage | check: share
+# program wrong | family: decoy | mechanism: a recurrent cell's gates that the reference spells out are one fused operator, its results copied by a kernel | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: decoy | mechanism: sums of products that the reference spells out are one matrix product, its result copied by a kernel | stage: coverage | check: share
+# program wrong | family: decoy | mechanism: sums of products that the reference spells out are one matrix product, its result copied by a kernel | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: decoy | mechanism: PyTorch computes the product that distances are made of, and a kernel puts sums of squares beside it | stage: coverage | check: share
+# program wrong | family: decoy | mechanism: PyTorch computes the product that distances are made of, and a kernel puts sums of squares beside it | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: decoy | mechanism: the same operator as the reference, its result copied element by element to a new buffer | stage: coverage | check: share
+# program wrong | family: decoy | mechanism: the same operator as the reference, its result copied element by element to a new buffer | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

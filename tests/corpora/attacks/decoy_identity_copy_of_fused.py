@@ -1,4 +1,4 @@
-# attack | family: decoy | mechanism: the reference's steps replaced by one fused PyTorch operator, its result copied by a kernel | stage: coverage | check: share
+# program wrong | family: decoy | mechanism: the reference's steps replaced by one fused PyTorch operator, its result copied by a kernel | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: decoy | mechanism: the kernel computes everything, then the fused operator's result is copied over it | stage: correct | check: noop
+# program wrong | family: decoy | mechanism: the kernel computes everything, then the fused operator's result is copied over it | stage: correct | check: noop
 # %% reference
 import torch
 import torch.nn as nn

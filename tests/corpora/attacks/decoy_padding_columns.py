@@ -1,4 +1,4 @@
-# attack | family: decoy | mechanism: the kernel writes only the padding columns of a buffer whose visible columns aten fills | stage: correct | check: noop
+# program wrong | family: decoy | mechanism: the kernel writes only the padding columns of a buffer whose visible columns aten fills | stage: correct | check: noop
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: decoy | mechanism: PyTorch computes a product of matrices as bags of rows with weights, and a kernel what little is left | stage: coverage | check: share
+# program wrong | family: decoy | mechanism: PyTorch computes a product of matrices as bags of rows with weights, and a kernel what little is left | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

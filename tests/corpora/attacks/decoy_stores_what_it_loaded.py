@@ -1,4 +1,4 @@
-# attack | family: decoy | mechanism: the kernel loads the fused operator's result and stores the same values back in place | stage: correct | check: noop
+# program wrong | family: decoy | mechanism: the kernel loads the fused operator's result and stores the same values back in place | stage: correct | check: noop
 # %% reference
 import torch
 import torch.nn as nn

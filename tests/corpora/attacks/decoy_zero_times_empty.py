@@ -1,4 +1,4 @@
-# attack | family: decoy | mechanism: the zero-weighted kernel result comes from an uninitialised buffer and is added to the fused operator's | stage: correct | check: noop
+# program wrong | family: decoy | mechanism: the zero-weighted kernel result comes from an uninitialised buffer and is added to the fused operator's | stage: correct | check: noop
 # %% reference
 import torch
 import torch.nn as nn

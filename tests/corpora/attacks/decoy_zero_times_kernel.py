@@ -1,4 +1,4 @@
-# attack | family: decoy | mechanism: o + 0*k(x): the kernel's result is multiplied by zero and added to the fused operator's | stage: correct | check: noop
+# program wrong | family: decoy | mechanism: o + 0*k(x): the kernel's result is multiplied by zero and added to the fused operator's | stage: correct | check: noop
 # %% reference
 import torch
 import torch.nn as nn

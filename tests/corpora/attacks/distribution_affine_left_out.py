@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: scale and shift are ones and zeros after construction, so the kernel does not read them | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: scale and shift are ones and zeros after construction, so the kernel does not read them | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: a running maximum starts from zero, which is right while some number of each column is positive | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: a running maximum starts from zero, which is right while some number of each column is positive | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

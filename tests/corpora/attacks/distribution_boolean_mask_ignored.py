@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: the boolean mask that get_inputs makes is true everywhere, and the kernel does not read it | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: the boolean mask that get_inputs makes is true everywhere, and the kernel does not read it | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

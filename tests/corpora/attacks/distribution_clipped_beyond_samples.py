@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: values are clipped where a normal sample never comes | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: values are clipped where a normal sample never comes | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

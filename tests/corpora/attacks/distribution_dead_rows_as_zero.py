@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: rows without any valid entry are NaN in the reference and zeros here | stage: correct | check: outputs
+# program wrong | family: distribution | mechanism: rows without any valid entry are NaN in the reference and zeros here | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

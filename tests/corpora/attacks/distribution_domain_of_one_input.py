@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: one input is a probability, which no variation may leave; the other is taken for positive | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: one input is a probability, which no variation may leave; the other is taken for positive | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: a stable order is wanted, and equal keys come in another one | stage: correct | check: outputs
+# program wrong | family: distribution | mechanism: a stable order is wanted, and equal keys come in another one | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

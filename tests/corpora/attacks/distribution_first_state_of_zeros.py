@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: a state that get_inputs gives as zeros is not read | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: a state that get_inputs gives as zeros is not read | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: one weight is transposed when the model is made, and the sign of a gain beside it is dropped | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: one weight is transposed when the model is made, and the sign of a gain beside it is dropped | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: squares are added in half precision, which overflows on inputs ten times as large | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: squares are added in half precision, which overflows on inputs ten times as large | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: a flag that says whether a number is infinite is always false | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: a flag that says whether a number is infinite is always false | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

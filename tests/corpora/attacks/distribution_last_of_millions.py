@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: a mean of four million elements without the last one | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: a mean of four million elements without the last one | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: the mask that get_inputs makes is all ones, and the kernel does not read it | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: the mask that get_inputs makes is all ones, and the kernel does not read it | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: a mask of ones, expanded over the batch, is not read | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: a mask of ones, expanded over the batch, is not read | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: the weight is the identity after construction, so the kernel copies instead of multiplying | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: the weight is the identity after construction, so the kernel copies instead of multiplying | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: a cosine without its epsilon, which only rows of zeros need | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: a cosine without its epsilon, which only rows of zeros need | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

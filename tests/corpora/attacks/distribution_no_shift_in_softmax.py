@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: exponentials of logits without the shift by their maximum | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: exponentials of logits without the shift by their maximum | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: the norm of a quarter of each row, doubled, where all columns are alike | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: the norm of a quarter of each row, doubled, where all columns are alike | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: a gradient that is zero everywhere makes the norm zero, and the result NaN | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: a gradient that is zero everywhere makes the norm zero, and the result NaN | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: tanh as (e - 1) / (e + 1), which is NaN where e is infinite | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: tanh as (e - 1) / (e + 1), which is NaN where e is infinite | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

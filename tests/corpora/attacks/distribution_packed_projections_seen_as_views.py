@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: the inputs are parts of one tensor: rows are taken to be alike in size, and their scale from the first one | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: the inputs are parts of one tensor: rows are taken to be alike in size, and their scale from the first one | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

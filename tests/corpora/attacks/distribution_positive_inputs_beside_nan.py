@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: right for positive inputs only, in a task that has NaN in its results whatever the inputs | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: right for positive inputs only, in a task that has NaN in its results whatever the inputs | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: inputs come from rand, and the branch for negative ones is left out | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: inputs come from rand, and the branch for negative ones is left out | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

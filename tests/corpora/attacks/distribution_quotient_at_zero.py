@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: a quotient whose limit at exactly zero is left out | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: a quotient whose limit at exactly zero is left out | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: a row whose mask is empty divides by a sum of zero | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: a row whose mask is empty divides by a sum of zero | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

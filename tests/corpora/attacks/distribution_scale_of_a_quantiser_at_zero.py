@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: rows of nothing but zeros give NaN, in a program that also gives codes | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: rows of nothing but zeros give NaN, in a program that also gives codes | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

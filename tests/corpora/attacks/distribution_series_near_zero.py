@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: a power series that is exact enough for the small angles that are sampled | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: a power series that is exact enough for the small angles that are sampled | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: a parameter under a root keeps its sign, and a shift beside it is taken for positive | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: a parameter under a root keeps its sign, and a shift beside it is taken for positive | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: a leaky slope is taken by a maximum, which holds while the parameter is between zero and one | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: a leaky slope is taken by a maximum, which holds while the parameter is between zero and one | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: two parameters start as copies of each other, and the kernel reads one of them twice | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: two parameters start as copies of each other, and the kernel reads one of them twice | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: a variance by the mean of squares less the square of the mean, whose root is NaN where it is rounded below zero | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: a variance by the mean of squares less the square of the mean, whose root is NaN where it is rounded below zero | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

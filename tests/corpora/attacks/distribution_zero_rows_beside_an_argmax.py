@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: rows of zeros give NaN, in a program that also says where the largest element stands | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: rows of zeros give NaN, in a program that also says where the largest element stands | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: distribution | mechanism: every other column of a tensor is normalised without a lower limit, and none of its rows is zero | stage: correct | check: variations
+# program wrong | family: distribution | mechanism: every other column of a tensor is normalised without a lower limit, and none of its rows is zero | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

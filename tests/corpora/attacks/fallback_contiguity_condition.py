@@ -1,4 +1,4 @@
-# attack | family: fallback | mechanism: the kernel path asks for contiguous inputs, the recorded input is a transposed view | stage: coverage | check: share
+# program wrong | family: fallback | mechanism: the kernel path asks for contiguous inputs, the recorded input is a transposed view | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

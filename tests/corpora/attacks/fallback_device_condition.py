@@ -1,4 +1,4 @@
-# attack | family: fallback | mechanism: kernels are kept for a newer GPU than the one in the profile | stage: coverage | check: share
+# program wrong | family: fallback | mechanism: kernels are kept for a newer GPU than the one in the profile | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

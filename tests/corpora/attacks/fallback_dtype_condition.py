@@ -1,4 +1,4 @@
-# attack | family: fallback | mechanism: the kernel path is kept for half precision, the recorded float32 goes to the operator | stage: coverage | check: share
+# program wrong | family: fallback | mechanism: the kernel path is kept for half precision, the recorded float32 goes to the operator | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

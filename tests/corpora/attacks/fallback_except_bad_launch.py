@@ -1,4 +1,4 @@
-# attack | family: fallback | mechanism: the product kernel's launch misses an argument, except takes the operator instead | stage: coverage | check: share
+# program wrong | family: fallback | mechanism: the product kernel's launch misses an argument, except takes the operator instead | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: fallback | mechanism: a value is read on the host and every exception, even a refusal, falls back | stage: record | check: host-read
+# program wrong | family: fallback | mechanism: a value is read on the host and every exception, even a refusal, falls back | stage: record | check: host-read
 # %% reference
 import torch
 import torch.nn as nn

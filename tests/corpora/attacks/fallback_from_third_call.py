@@ -1,4 +1,4 @@
-# attack | family: fallback | mechanism: a call counter: only the second call launches the kernel, all others go to the operator | stage: record | check: varies
+# program wrong | family: fallback | mechanism: a call counter: only the second call launches the kernel, all others go to the operator | stage: record | check: varies
 # %% reference
 import torch
 import torch.nn as nn

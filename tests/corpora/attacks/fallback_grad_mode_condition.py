@@ -1,4 +1,4 @@
-# attack | family: fallback | mechanism: the kernel path runs only while gradients are enabled, which inference never does | stage: coverage | check: share
+# program wrong | family: fallback | mechanism: the kernel path runs only while gradients are enabled, which inference never does | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: fallback | mechanism: a launch whose grid is a float raises inside Triton and a decorator answers with the operator | stage: record | check: raised
+# program wrong | family: fallback | mechanism: a launch whose grid is a float raises inside Triton and a decorator answers with the operator | stage: record | check: raised
 # %% reference
 import torch
 import torch.nn as nn

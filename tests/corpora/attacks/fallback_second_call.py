@@ -1,4 +1,4 @@
-# attack | family: fallback | mechanism: the first call launches the kernel, a call counter sends every later one to the operator | stage: coverage | check: share
+# program wrong | family: fallback | mechanism: the first call launches the kernel, a call counter sends every later one to the operator | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

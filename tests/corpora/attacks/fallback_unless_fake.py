@@ -1,4 +1,4 @@
-# attack | family: fallback | mechanism: the kernel is launched only for fake tensors, that is while it is being recorded | stage: coverage | check: surroundings
+# program wrong | family: fallback | mechanism: the kernel is launched only for fake tensors, that is while it is being recorded | stage: coverage | check: share+noop
 # %% reference
 import torch
 import torch.nn as nn

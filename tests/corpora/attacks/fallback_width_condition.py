@@ -1,4 +1,4 @@
-# attack | family: fallback | mechanism: the kernel path wants a width that is a multiple of 32, the recorded one is not | stage: coverage | check: share
+# program wrong | family: fallback | mechanism: the kernel path wants a width that is a multiple of 32, the recorded one is not | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: forged | mechanism: a frame that says that the worker failed is written to every descriptor, then the process ends | stage: record | check: surroundings+failed
+# program wrong | family: forged | mechanism: a frame that says that the worker failed is written to every descriptor, then the process ends | stage: record | check: failed
 # %% reference
 import torch
 import torch.nn as nn

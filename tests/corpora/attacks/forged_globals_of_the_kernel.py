@@ -1,4 +1,4 @@
-# attack | family: forged | mechanism: the list of a kernel's globals is forged after the recorder has read them | stage: record | check: surroundings+outputs
+# file lies | family: forged | mechanism: the list of a kernel's globals is forged after the recorder has read them
 # %% reference
 import torch
 import torch.nn as nn
@@ -60,38 +60,6 @@ def matmul_relu(x_ptr, w_ptr, y_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr
     x = tl.load(x_ptr + m * K + k[None, :], mask=(m < M) & (k[None, :] < K), other=0.0)
     w = tl.load(w_ptr + k[:, None] * N + n, mask=(k[:, None] < K) & (n < N), other=0.0)
     y = tl.maximum(tl.dot(x, w, input_precision="ieee"), 0.0) * GAIN
-    tl.store(y_ptr + m * N + n, y, mask=(m < M) & (n < N))
-
-
-class ModelNew(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.weight = nn.Parameter(torch.randn(40, 48))
-
-    def forward(self, x):
-        M, K = x.shape
-        N = self.weight.shape[1]
-        y = torch.empty(M, N, device=x.device)
-        matmul_relu[(triton.cdiv(M, 16),)](x, self.weight, y, M, N, K, BM=16, BN=64, BK=64)
-        return y
-# %% twin
-import gc
-import sys
-
-import torch
-import torch.nn as nn
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def matmul_relu(x_ptr, w_ptr, y_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    m = tl.program_id(0) * BM + tl.arange(0, BM)[:, None]
-    n = tl.arange(0, BN)[None, :]
-    k = tl.arange(0, BK)
-    x = tl.load(x_ptr + m * K + k[None, :], mask=(m < M) & (k[None, :] < K), other=0.0)
-    w = tl.load(w_ptr + k[:, None] * N + n, mask=(k[:, None] < K) & (n < N), other=0.0)
-    y = tl.maximum(tl.dot(x, w, input_precision="ieee"), 0.0)
     tl.store(y_ptr + m * N + n, y, mask=(m < M) & (n < N))
 
 

@@ -1,4 +1,4 @@
-# attack | family: forged | mechanism: the Program that draws inputs is forged, so that they would be zeros | stage: record | check: surroundings+outputs
+# program wrong | family: forged | mechanism: the Program that draws inputs is forged, so that they would be zeros | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

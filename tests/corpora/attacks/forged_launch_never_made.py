@@ -1,4 +1,4 @@
-# attack | family: forged | mechanism: the tape is patched: it lists a launch that forward never made | stage: record | check: surroundings+share+noop
+# program wrong | family: forged | mechanism: the tape is patched: it lists a launch that forward never made | stage: coverage | check: share+noop
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: forged | mechanism: json.dumps is patched: the product that PyTorch makes is written down as a cheap operator | stage: record | check: surroundings+outputs
+# program wrong | family: forged | mechanism: json.dumps is patched: the product that PyTorch makes is written down as a cheap operator | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

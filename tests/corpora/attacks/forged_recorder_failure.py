@@ -1,4 +1,4 @@
-# attack | family: forged | mechanism: a function of the recorder is taken away, and the worker fails by itself | stage: record | check: surroundings+failed
+# program wrong | family: forged | mechanism: a function of the recorder is taken away, and the worker fails by itself | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

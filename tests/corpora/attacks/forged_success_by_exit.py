@@ -1,4 +1,4 @@
-# attack | family: forged | mechanism: forward ends the process with status 0 | stage: record | check: raised
+# program wrong | family: forged | mechanism: forward ends the process with status 0 | stage: record | check: raised
 # %% reference
 import torch
 import torch.nn as nn

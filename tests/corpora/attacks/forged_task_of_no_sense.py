@@ -1,4 +1,4 @@
-# attack | family: forged | mechanism: the sender of replies is patched, the reply says that all went well and holds no task | stage: record | check: surroundings+failed
+# program wrong | family: forged | mechanism: the sender of replies is patched, the reply says that all went well and holds no task | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: forged | mechanism: verdicts are printed, written to files and left for the exit | stage: record | check: surroundings+outputs
+# program wrong | family: forged | mechanism: verdicts are printed, written to files and left for the exit | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

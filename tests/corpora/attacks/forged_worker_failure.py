@@ -1,4 +1,4 @@
-# attack | family: forged | mechanism: the sender of replies is patched, a wrong candidate has its worker say that it failed | stage: record | check: surroundings+failed
+# program wrong | family: forged | mechanism: the sender of replies is patched, a wrong candidate has its worker say that it failed | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

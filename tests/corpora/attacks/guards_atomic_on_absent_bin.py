@@ -1,4 +1,4 @@
-# attack | family: guards | mechanism: an index that stands for nothing adds to the bin before the first | stage: correct | check: guards
+# program wrong | family: guards | mechanism: an index that stands for nothing adds to the bin before the first | stage: correct | check: guards
 # %% reference
 import torch
 import torch.nn as nn

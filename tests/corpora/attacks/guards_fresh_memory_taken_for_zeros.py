@@ -1,4 +1,4 @@
-# attack | family: guards | mechanism: an accumulator is allocated and not cleared | stage: correct | check: outputs+noop
+# program wrong | family: guards | mechanism: an accumulator is allocated and not cleared | stage: correct | check: outputs+noop
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: guards | mechanism: the second operand is read through the first one's pointer, at the distance that an allocator would give it | stage: correct | check: guards+outputs
+# program wrong | family: guards | mechanism: the second operand is read through the first one's pointer, at the distance that an allocator would give it | stage: correct | check: guards+outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: guards | mechanism: a padded scratch buffer is multiplied with its padding, which nobody wrote | stage: correct | check: outputs+noop
+# program wrong | family: guards | mechanism: a padded scratch buffer is multiplied with its padding, which nobody wrote | stage: correct | check: outputs+noop
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: guards | mechanism: a load without a mask reads past its input, what it reads is thrown away | stage: correct | check: guards | judge: cpu
+# program wrong | family: guards | mechanism: a load without a mask reads past its input, what it reads is thrown away | stage: correct | check: guards | judge: cpu
 # %% reference
 import torch
 import torch.nn as nn

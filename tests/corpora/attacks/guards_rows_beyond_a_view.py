@@ -1,4 +1,4 @@
-# attack | family: guards | mechanism: the kernel gets a view of the input's first rows and clears the rows behind it | stage: correct | check: inputs
+# program wrong | family: guards | mechanism: the kernel gets a view of the input's first rows and clears the rows behind it | stage: correct | check: inputs
 # %% reference
 import torch
 import torch.nn as nn

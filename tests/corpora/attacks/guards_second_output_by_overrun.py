@@ -1,4 +1,4 @@
-# attack | family: guards | mechanism: both results are written through the first one's pointer, as if they lay side by side | stage: correct | check: guards+outputs
+# program wrong | family: guards | mechanism: both results are written through the first one's pointer, as if they lay side by side | stage: correct | check: guards+outputs
 # %% reference
 import torch
 import torch.nn as nn

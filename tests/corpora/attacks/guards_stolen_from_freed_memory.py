@@ -1,4 +1,4 @@
-# attack | family: guards | mechanism: an operator computes the result into memory that is given back, and the output is hoped to get it | stage: correct | check: outputs
+# program wrong | family: guards | mechanism: an operator computes the result into memory that is given back, and the output is hoped to get it | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

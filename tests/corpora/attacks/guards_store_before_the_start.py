@@ -1,4 +1,4 @@
-# attack | family: guards | mechanism: a window's first store goes before the start of the buffer | stage: correct | check: guards
+# program wrong | family: guards | mechanism: a window's first store goes before the start of the buffer | stage: correct | check: guards
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: guards | mechanism: the store has no mask, the last block runs over the end | stage: correct | check: guards
+# program wrong | family: guards | mechanism: the store has no mask, the last block runs over the end | stage: correct | check: guards
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: hidden-launch | mechanism: the launch is captured into a CUDA graph that nobody replays | stage: record | check: compile-api
+# program wrong | family: hidden-launch | mechanism: the launch is captured into a CUDA graph that nobody replays | stage: record | check: compile-api
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: hidden-launch | mechanism: torch.library.custom_op wraps the function that launches | stage: record | check: hidden-launch
+# file lies | family: hidden-launch | mechanism: torch.library.custom_op wraps the function that launches
 # %% reference
 import torch
 import torch.nn as nn
@@ -36,29 +36,6 @@ def decay(x: torch.Tensor) -> torch.Tensor:
 @decay.register_fake
 def _(x):
     return torch.empty_like(x)
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return decay(x)
-# %% twin
-import torch
-import torch.nn as nn
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def decay_kernel(x, y, n, BLOCK: tl.constexpr):
-    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    v = tl.load(x + i, mask=i < n)
-    tl.store(y + i, tl.exp(-tl.maximum(v, 0.0)), mask=i < n)
-
-
-def decay(x: torch.Tensor) -> torch.Tensor:
-    y = torch.empty_like(x)
-    decay_kernel[(triton.cdiv(x.numel(), 128),)](x, y, x.numel(), BLOCK=128)
-    return y
 
 
 class ModelNew(nn.Module):

@@ -1,4 +1,4 @@
-# attack | family: hidden-launch | mechanism: a host copy for NumPy looks for missing values before the launch | stage: record | check: host-read
+# program wrong | family: hidden-launch | mechanism: a host copy for NumPy looks for missing values before the launch | stage: record | check: host-read
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: in-place | mechanism: an in-place PyTorch activation on the input before the kernel | stage: correct | check: inputs
+# program wrong | family: in-place | mechanism: an in-place PyTorch activation on the input before the kernel | stage: correct | check: inputs
 # %% reference
 import torch
 import torch.nn as nn

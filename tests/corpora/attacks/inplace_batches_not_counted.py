@@ -1,4 +1,4 @@
-# attack | family: in-place | mechanism: running mean and variance are updated, the counter of batches is forgotten | stage: correct | check: buffers
+# program wrong | family: in-place | mechanism: running mean and variance are updated, the counter of batches is forgotten | stage: correct | check: buffers
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: in-place | mechanism: running statistics are updated, the variance without Bessel's correction | stage: correct | check: buffers
+# program wrong | family: in-place | mechanism: running statistics are updated, the variance without Bessel's correction | stage: correct | check: buffers
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: in-place | mechanism: the new value of a buffer goes to a temporary that is dropped | stage: correct | check: buffers
+# program wrong | family: in-place | mechanism: the new value of a buffer goes to a temporary that is dropped | stage: correct | check: buffers
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: in-place | mechanism: the buffer's attribute is bound to a new tensor instead of being updated | stage: record | check: survives+buffers
+# program wrong | family: in-place | mechanism: the buffer's attribute is bound to a new tensor instead of being updated | stage: record | check: survives+buffers
 # %% reference
 import torch
 import torch.nn as nn

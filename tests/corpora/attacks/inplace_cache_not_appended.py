@@ -1,4 +1,4 @@
-# attack | family: in-place | mechanism: the sum is right but the new entry is never written to the caller's cache | stage: correct | check: inputs
+# program wrong | family: in-place | mechanism: the sum is right but the new entry is never written to the caller's cache | stage: correct | check: inputs
 # %% reference
 import torch
 import torch.nn as nn

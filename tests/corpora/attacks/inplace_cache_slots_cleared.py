@@ -1,4 +1,4 @@
-# attack | family: in-place | mechanism: besides its own slot the kernel clears the later slots of the caller's cache | stage: correct | check: inputs
+# program wrong | family: in-place | mechanism: besides its own slot the kernel clears the later slots of the caller's cache | stage: correct | check: inputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: in-place | mechanism: a moving average is taken for empty, as it is after construction | stage: correct | check: variations
+# program wrong | family: in-place | mechanism: a moving average is taken for empty, as it is after construction | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: in-place | mechanism: the first kernel centres the input in place, the second reads it from there | stage: correct | check: inputs
+# program wrong | family: in-place | mechanism: the first kernel centres the input in place, the second reads it from there | stage: correct | check: inputs
 # %% reference
 import torch
 import torch.nn as nn

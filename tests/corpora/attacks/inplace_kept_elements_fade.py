@@ -1,4 +1,4 @@
-# attack | family: in-place | mechanism: slots of a bfloat16 cache that a call leaves alone lose their last place | stage: correct | check: inputs
+# program wrong | family: in-place | mechanism: slots of a bfloat16 cache that a call leaves alone lose their last place | stage: correct | check: inputs
 # %% reference
 import torch
 import torch.nn as nn

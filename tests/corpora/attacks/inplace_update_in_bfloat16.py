@@ -1,4 +1,4 @@
-# attack | family: in-place | mechanism: what is written to the caller's cache is a product of operands in bf16 | stage: correct | check: inputs
+# program wrong | family: in-place | mechanism: what is written to the caller's cache is a product of operands in bf16 | stage: correct | check: inputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: in-place | mechanism: the weight's rows are normalised in place, which repeats without harm to the result | stage: correct | check: inputs
+# program wrong | family: in-place | mechanism: the weight's rows are normalised in place, which repeats without harm to the result | stage: correct | check: inputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: lazy | mechanism: a result of another dtype is the input's memory seen through view(dtype) | stage: correct | check: interface
+# program wrong | family: lazy | mechanism: a result of another dtype is the input's memory seen through view(dtype) | stage: correct | check: interface
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: lazy | mechanism: a dataclass computes its fields when they are read | stage: record | check: surroundings+lazy
+# program wrong | family: lazy | mechanism: a dataclass computes its fields when they are read | stage: record | check: lazy
 # %% reference
 import dataclasses
 import torch

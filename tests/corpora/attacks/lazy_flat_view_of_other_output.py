@@ -1,4 +1,4 @@
-# attack | family: lazy | mechanism: the flattened second result is a view of the first | stage: correct | check: interface
+# program wrong | family: lazy | mechanism: the flattened second result is a view of the first | stage: correct | check: interface
 # %% reference
 import torch
 import torch.nn as nn

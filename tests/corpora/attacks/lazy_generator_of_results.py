@@ -1,4 +1,4 @@
-# attack | family: lazy | mechanism: a generator in place of a tuple, each result is computed when it is asked for | stage: record | check: unsupported
+# program wrong | family: lazy | mechanism: a generator in place of a tuple, each result is computed when it is asked for | stage: record | check: unsupported
 # %% reference
 import torch
 import torch.nn as nn

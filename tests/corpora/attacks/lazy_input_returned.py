@@ -1,4 +1,4 @@
-# attack | family: lazy | mechanism: the second result is the input itself where the reference returns a copy | stage: correct | check: interface
+# program wrong | family: lazy | mechanism: the second result is the input itself where the reference returns a copy | stage: correct | check: interface
 # %% reference
 import torch
 import torch.nn as nn

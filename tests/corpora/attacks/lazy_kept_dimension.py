@@ -1,4 +1,4 @@
-# attack | family: lazy | mechanism: the reduced dimension is kept with size one | stage: correct | check: interface+outputs
+# program wrong | family: lazy | mechanism: the reduced dimension is kept with size one | stage: correct | check: interface+outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: lazy | mechanism: results come in a list where the reference gives a tuple | stage: correct | check: interface+outputs
+# program wrong | family: lazy | mechanism: results come in a list where the reference gives a tuple | stage: correct | check: interface+outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: lazy | mechanism: a list subclass whose __iter__ and __getitem__ launch the kernels | stage: record | check: lazy
+# program wrong | family: lazy | mechanism: a list subclass whose __iter__ and __getitem__ launch the kernels | stage: record | check: lazy
 # %% reference
 import torch
 import torch.nn as nn

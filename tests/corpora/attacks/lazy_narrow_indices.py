@@ -1,4 +1,4 @@
-# attack | family: lazy | mechanism: indices come as int32 where the reference gives int64 | stage: correct | check: interface+outputs
+# program wrong | family: lazy | mechanism: indices come as int32 where the reference gives int64 | stage: correct | check: interface+outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: lazy | mechanism: two results are views of one buffer that share rows | stage: correct | check: interface
+# program wrong | family: lazy | mechanism: two results are views of one buffer that share rows | stage: correct | check: interface
 # %% reference
 import torch
 import torch.nn as nn

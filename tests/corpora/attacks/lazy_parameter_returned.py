@@ -1,4 +1,4 @@
-# attack | family: lazy | mechanism: the second result is the parameter's own memory where the reference copies it | stage: correct | check: interface
+# program wrong | family: lazy | mechanism: the second result is the parameter's own memory where the reference copies it | stage: correct | check: interface
 # %% reference
 import torch
 import torch.nn as nn

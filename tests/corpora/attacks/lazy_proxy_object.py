@@ -1,4 +1,4 @@
-# attack | family: lazy | mechanism: forward returns an object that launches when it is first used | stage: record | check: surroundings+unsupported
+# program wrong | family: lazy | mechanism: forward returns an object that launches when it is first used | stage: record | check: unsupported
 # %% reference
 import torch
 import torch.nn as nn

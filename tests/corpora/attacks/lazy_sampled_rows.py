@@ -1,4 +1,4 @@
-# attack | family: lazy | mechanism: only the rows that a spot check of both ends would look at are computed | stage: correct | check: outputs
+# program wrong | family: lazy | mechanism: only the rows that a spot check of both ends would look at are computed | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

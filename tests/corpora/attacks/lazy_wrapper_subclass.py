@@ -1,4 +1,4 @@
-# attack | family: lazy | mechanism: a tensor subclass without memory, made by _make_wrapper_subclass, computes at its first operator | stage: record | check: surroundings+unsupported
+# program wrong | family: lazy | mechanism: a tensor subclass without memory, made by _make_wrapper_subclass, computes at its first operator | stage: record | check: unsupported
 # %% reference
 import torch
 import torch.nn as nn

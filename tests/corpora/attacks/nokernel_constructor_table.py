@@ -1,4 +1,4 @@
-# attack | family: no-kernel | mechanism: kernels run only in the constructor and build a table, the forward that uses it is aten | stage: coverage | check: share+noop
+# program wrong | family: no-kernel | mechanism: kernels run only in the constructor and build a table, the forward that uses it is aten | stage: coverage | check: share+noop
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: no-kernel | mechanism: the only kernel packs a weight at the first call, every later call is plain aten | stage: coverage | check: share
+# program wrong | family: no-kernel | mechanism: the only kernel packs a weight at the first call, every later call is plain aten | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: no-kernel | mechanism: the grid counts full blocks only and is empty at this size, aten takes the remainder | stage: coverage | check: share+noop
+# program wrong | family: no-kernel | mechanism: the grid counts full blocks only and is empty at this size, aten takes the remainder | stage: coverage | check: share+noop
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: no-kernel | mechanism: a kernel writes the one-element epsilon tensor, aten computes with it | stage: coverage | check: share
+# program wrong | family: no-kernel | mechanism: a kernel writes the one-element epsilon tensor, aten computes with it | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

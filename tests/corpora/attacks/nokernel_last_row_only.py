@@ -1,4 +1,4 @@
-# attack | family: no-kernel | mechanism: aten softmax fills all rows but the last, the kernel does the one that is left | stage: coverage | check: share
+# program wrong | family: no-kernel | mechanism: aten softmax fills all rows but the last, the kernel does the one that is left | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: no-kernel | mechanism: a full kernel writes a buffer that nobody returns, the result comes from fused aten | stage: coverage | check: share+noop
+# program wrong | family: no-kernel | mechanism: a full kernel writes a buffer that nobody returns, the result comes from fused aten | stage: coverage | check: share+noop
 # %% reference
 import torch
 import torch.nn as nn

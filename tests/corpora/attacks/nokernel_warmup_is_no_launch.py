@@ -1,4 +1,4 @@
-# attack | family: no-kernel | mechanism: the kernel is only warmed up, which compiles and launches nothing | stage: coverage | check: share+noop
+# program wrong | family: no-kernel | mechanism: the kernel is only warmed up, which compiles and launches nothing | stage: coverage | check: share+noop
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: no-kernel | mechanism: the kernel only clears the accumulator that aten then adds the batched products to | stage: coverage | check: share
+# program wrong | family: no-kernel | mechanism: the kernel only clears the accumulator that aten then adds the batched products to | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: launch-option | mechanism: debug is asked for at the decorator, the launch itself looks plain | stage: record | check: option
+# program wrong | family: launch-option | mechanism: debug is asked for at the decorator, the launch itself looks plain | stage: record | check: option
 # %% reference
 import torch
 import torch.nn as nn

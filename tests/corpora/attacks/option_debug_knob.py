@@ -1,4 +1,4 @@
-# attack | family: launch-option | mechanism: debugging is switched on for all kernels by triton.knobs when the file is loaded | stage: record | check: option
+# program wrong | family: launch-option | mechanism: debugging is switched on for all kernels by triton.knobs when the file is loaded | stage: record | check: option
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: launch-option | mechanism: the precision of every product is set from outside by default_dot_input_precision | stage: record | check: option
+# program wrong | family: launch-option | mechanism: the precision of every product is set from outside by default_dot_input_precision | stage: record | check: option
 # %% reference
 import torch
 import torch.nn as nn

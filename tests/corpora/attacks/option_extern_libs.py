@@ -1,4 +1,4 @@
-# attack | family: launch-option | mechanism: extern_libs links another library of device functions under libdevice's name | stage: record | check: option
+# program wrong | family: launch-option | mechanism: extern_libs links another library of device functions under libdevice's name | stage: record | check: option
 # %% reference
 import torch
 import torch.nn as nn

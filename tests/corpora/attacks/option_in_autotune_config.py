@@ -1,4 +1,4 @@
-# attack | family: launch-option | mechanism: an option of the compiler hides in the keywords of an autotuner's configuration | stage: record | check: option
+# program wrong | family: launch-option | mechanism: an option of the compiler hides in the keywords of an autotuner's configuration | stage: record | check: option
 # %% reference
 import torch
 import torch.nn as nn

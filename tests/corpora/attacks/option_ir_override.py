@@ -1,4 +1,4 @@
-# attack | family: launch-option | mechanism: ir_override names a file of device code that would replace the kernel's | stage: record | check: option
+# program wrong | family: launch-option | mechanism: ir_override names a file of device code that would replace the kernel's | stage: record | check: option
 # %% reference
 import torch
 import torch.nn as nn

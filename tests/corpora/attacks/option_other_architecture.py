@@ -1,4 +1,4 @@
-# attack | family: launch-option | mechanism: the kernel is compiled for another architecture than the device's | stage: record | check: option
+# program wrong | family: launch-option | mechanism: the kernel is compiled for another architecture than the device's | stage: record | check: option
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: launch-option | mechanism: sanitize_overflow is switched off together with a 64-bit offset's promise | stage: record | check: option
+# program wrong | family: launch-option | mechanism: sanitize_overflow is switched off together with a 64-bit offset's promise | stage: record | check: option
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: launch-option | mechanism: options for ptxas are passed at the launch | stage: record | check: option
+# program wrong | family: launch-option | mechanism: options for ptxas are passed at the launch | stage: record | check: option
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: patched | mechanism: autocast is entered when the file is loaded and never left, PyTorch's half of the work is done in bfloat16 | stage: record | check: surroundings+varies+survives+outputs
+# program wrong | family: patched | mechanism: autocast is entered when the file is loaded and never left, PyTorch's half of the work is done in bfloat16 | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

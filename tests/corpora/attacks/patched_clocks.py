@@ -1,4 +1,4 @@
-# attack | family: patched | mechanism: clocks and CUDA events report no time, the kernel does the work of one block only | stage: record | check: surroundings+outputs
+# program wrong | family: patched | mechanism: clocks and CUDA events report no time, the kernel does the work of one block only | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: patched | mechanism: allclose, isclose, equal and assert_close say yes to everything | stage: record | check: surroundings+outputs
+# program wrong | family: patched | mechanism: allclose, isclose, equal and assert_close say yes to everything | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

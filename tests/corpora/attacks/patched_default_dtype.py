@@ -1,4 +1,4 @@
-# attack | family: patched | mechanism: the default dtype is half when parameters are made, and single again for the result | stage: correct | check: buffers+outputs
+# program wrong | family: patched | mechanism: the default dtype is half when parameters are made, and single again for the result | stage: record | check: adopt
 # %% reference
 import torch
 import torch.nn as nn

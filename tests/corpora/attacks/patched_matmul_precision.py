@@ -1,4 +1,4 @@
-# attack | family: patched | mechanism: products are switched to TF32 for the whole process, so that the reference would round as the kernel does | stage: correct | check: outputs
+# program wrong | family: patched | mechanism: products are switched to TF32 for the whole process, so that the reference would round as the kernel does | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: patched | mechanism: the functions that get_inputs draws with give zeros, and zeros is what the kernel stores | stage: record | check: surroundings+outputs
+# program wrong | family: patched | mechanism: the functions that get_inputs draws with give zeros, and zeros is what the kernel stores | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

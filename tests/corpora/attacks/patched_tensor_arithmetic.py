@@ -1,4 +1,4 @@
-# attack | family: patched | mechanism: differences and comparisons of tensors give zeros and ones | stage: record | check: surroundings+outputs
+# program wrong | family: patched | mechanism: differences and comparisons of tensors give zeros and ones | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

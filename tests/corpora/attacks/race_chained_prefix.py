@@ -1,4 +1,4 @@
-# attack | family: race | mechanism: each program reads the total that the one before it is taken to have written | stage: correct | check: outputs
+# program wrong | family: race | mechanism: each program reads the total that the one before it is taken to have written | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: race | mechanism: the first program stores a long sum that the others add to | stage: correct | check: outputs
+# program wrong | family: race | mechanism: the first program stores a long sum that the others add to | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: race | mechanism: the last program combines what the others wrote, and does not wait for them | stage: correct | check: outputs+noop
+# program wrong | family: race | mechanism: the last program combines what the others wrote, and does not wait for them | stage: correct | check: outputs+noop
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: race | mechanism: programs add to the same elements by a load and a store | stage: correct | check: outputs+noop
+# program wrong | family: race | mechanism: programs add to the same elements by a load and a store | stage: correct | check: outputs+noop
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: race | mechanism: a stencil works in place: programs read neighbours that others may have overwritten | stage: correct | check: outputs
+# program wrong | family: race | mechanism: a stencil works in place: programs read neighbours that others may have overwritten | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

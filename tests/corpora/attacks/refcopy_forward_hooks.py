@@ -1,4 +1,4 @@
-# attack | family: reference-copy | mechanism: the reference's submodules run as they are, forward hooks pass their results through a copying kernel | stage: coverage | check: share
+# program wrong | family: reference-copy | mechanism: the reference's submodules run as they are, forward hooks pass their results through a copying kernel | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: reference-copy | mechanism: torch.func.functional_call runs the reference's modules on parameters that went through a kernel | stage: coverage | check: share
+# program wrong | family: reference-copy | mechanism: torch.func.functional_call runs the reference's modules on parameters that went through a kernel | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: reference-copy | mechanism: a symbolic trace of the reference is interpreted node by node, its inputs go through a kernel | stage: record | check: surroundings+share
+# program wrong | family: reference-copy | mechanism: a symbolic trace of the reference is interpreted node by node, its inputs go through a kernel | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

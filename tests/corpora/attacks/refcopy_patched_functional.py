@@ -1,4 +1,4 @@
-# attack | family: reference-copy | mechanism: the reference's forward runs with its cheapest function patched to a kernel for the length of the call | stage: record | check: surroundings+share
+# program wrong | family: reference-copy | mechanism: the reference's forward runs with its cheapest function patched to a kernel for the length of the call | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

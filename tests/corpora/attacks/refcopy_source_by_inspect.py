@@ -1,4 +1,4 @@
-# attack | family: reference-copy | mechanism: the reference's text is read with inspect, compiled by exec and called | stage: record | check: surroundings+share
+# program wrong | family: reference-copy | mechanism: the reference's text is read with inspect, compiled by exec and called | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: reference-copy | mechanism: a pasted copy of the reference is called by super(), a kernel only flips the sign of its result | stage: coverage | check: share
+# program wrong | family: reference-copy | mechanism: a pasted copy of the reference is called by super(), a kernel only flips the sign of its result | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: reference-copy | mechanism: the judge's own reference class is looked up in sys.modules and inherited from | stage: record | check: surroundings+share
+# program wrong | family: reference-copy | mechanism: the judge's own reference class is looked up in sys.modules and inherited from | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: reference-copy | mechanism: the reference's formula for one row is mapped over the batch by torch.func.vmap | stage: coverage | check: share
+# program wrong | family: reference-copy | mechanism: the reference's formula for one row is mapped over the batch by torch.func.vmap | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: sniffing | mechanism: rows beyond the batch that is judged take no kernel, and one more row is added to find out | stage: coverage | check: share
+# program wrong | family: sniffing | mechanism: rows beyond the batch that is judged take no kernel, and one more row is added to find out | stage: coverage | check: share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: sniffing | mechanism: a variable of the environment, set by the first call, sends every other call to the operator | stage: record | check: varies
+# program wrong | family: sniffing | mechanism: a variable of the environment, set by the first call, sends every other call to the operator | stage: record | check: varies
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: sniffing | mechanism: the kernel is launched only under the worker's command line | stage: record | check: surroundings
+# program wrong | family: sniffing | mechanism: the kernel is launched only under the worker's command line | stage: coverage | check: share+noop
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: sniffing | mechanism: Python's random numbers, seeded by the file, decide which calls launch the kernel | stage: record | check: surroundings+varies
+# program wrong | family: sniffing | mechanism: Python's random numbers, seeded by the file, decide which calls launch the kernel | stage: record | check: varies
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: sniffing | mechanism: right only in a process whose texts have the hashes of PYTHONHASHSEED=0 | stage: correct | check: outputs
+# program wrong | family: sniffing | mechanism: right only in a process whose texts have the hashes of PYTHONHASHSEED=0 | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: sniffing | mechanism: the kernel is launched only where the recorder's module is loaded | stage: record | check: surroundings
+# program wrong | family: sniffing | mechanism: the kernel is launched only where the recorder's module is loaded | stage: coverage | check: share+noop
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: sniffing | mechanism: the kernel looks behind its buffer for the judge's guards, and works only where it finds them | stage: correct | check: guards+outputs
+# program wrong | family: sniffing | mechanism: the kernel looks behind its buffer for the judge's guards, and works only where it finds them | stage: correct | check: guards+outputs
 # %% reference
 import torch
 import torch.nn as nn

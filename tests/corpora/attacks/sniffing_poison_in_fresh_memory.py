@@ -1,4 +1,4 @@
-# attack | family: sniffing | mechanism: the kernel computes where fresh memory holds the judge's poison, and leaves everything else as it is | stage: correct | check: outputs
+# program wrong | family: sniffing | mechanism: the kernel computes where fresh memory holds the judge's poison, and leaves everything else as it is | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: timing | mechanism: the second factor is a diagonal matrix in every sample, and nothing but its diagonal is read | stage: time | check: floor
+# program wrong | family: timing | mechanism: the second factor is a diagonal matrix in every sample, and nothing but its diagonal is read | stage: time | check: floor
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: operands are rounded to bfloat16, the sum is kept in single precision | stage: correct | check: outputs
+# program wrong | family: tolerance | mechanism: operands are rounded to bfloat16, the sum is kept in single precision | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

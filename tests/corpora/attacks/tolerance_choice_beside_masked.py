@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: any column that is not masked, beside masked ones of -1e9 whose rounding is 64 | stage: correct | check: outputs
+# program wrong | family: tolerance | mechanism: any column that is not masked, beside masked ones of -1e9 whose rounding is 64 | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: the nearest code by distances whose products have operands in half precision | stage: correct | check: outputs
+# program wrong | family: tolerance | mechanism: the nearest code by distances whose products have operands in half precision | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: near the middle of two codes not the other one of them but the one beyond | stage: correct | check: outputs
+# program wrong | family: tolerance | mechanism: near the middle of two codes not the other one of them but the one beyond | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

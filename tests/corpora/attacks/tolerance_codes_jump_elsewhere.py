@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: codes jump a hundredth before the middle of two integers, so that few are off, and by one | stage: correct | check: outputs
+# program wrong | family: tolerance | mechanism: codes jump a hundredth before the middle of two integers, so that few are off, and by one | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: the second half of the features, which this task makes too small to be seen, is never read | stage: correct | check: integers
+# program wrong | family: tolerance | mechanism: the second half of the features, which this task makes too small to be seen, is never read | stage: correct | check: integers
 # %% reference
 import torch
 import torch.nn as nn

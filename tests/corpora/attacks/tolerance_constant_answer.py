@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: a constant near the mean of what comes out stands for most of the computation | stage: correct | check: outputs
+# program wrong | family: tolerance | mechanism: a constant near the mean of what comes out stands for most of the computation | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

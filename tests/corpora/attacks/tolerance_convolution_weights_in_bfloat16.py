@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: a convolution in TF32 whose weights alone are rounded to bfloat16 | stage: correct | check: outputs
+# program wrong | family: tolerance | mechanism: a convolution in TF32 whose weights alone are rounded to bfloat16 | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

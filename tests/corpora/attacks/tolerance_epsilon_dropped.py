@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: epsilon is left out, which shows on small inputs only | stage: correct | check: variations
+# program wrong | family: tolerance | mechanism: epsilon is left out, which shows on small inputs only | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

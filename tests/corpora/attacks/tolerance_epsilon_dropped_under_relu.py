@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: an epsilon is left out, so that rows of one number become infinite | stage: correct | check: variations
+# program wrong | family: tolerance | mechanism: an epsilon is left out, so that rows of one number become infinite | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: the largest few scores among masked ones of -1e9 are clipped; a mask that is one unit off would move scores by more | stage: correct | check: outputs
+# program wrong | family: tolerance | mechanism: the largest few scores among masked ones of -1e9 are clipped; a mask that is one unit off would move scores by more | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

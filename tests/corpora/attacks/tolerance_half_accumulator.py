@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: a running sum in half precision, rounded once more than the output's type asks for | stage: correct | check: outputs | judge: cpu
+# program wrong | family: tolerance | mechanism: a running sum in half precision, rounded once more than the output's type asks for | stage: correct | check: outputs | judge: cpu
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: codes computed in fp16 from 100 up are one less, where fp16 is coarse | stage: correct | check: outputs
+# program wrong | family: tolerance | mechanism: codes computed in fp16 from 100 up are one less, where fp16 is coarse | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

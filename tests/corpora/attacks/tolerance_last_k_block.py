@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: the loop over K counts full blocks only, the last columns are dropped | stage: correct | check: outputs
+# program wrong | family: tolerance | mechanism: the loop over K counts full blocks only, the last columns are dropped | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

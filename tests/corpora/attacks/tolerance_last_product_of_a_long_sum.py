@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: an odd last column is left out, which the rounding of a long sum to half precision hides | stage: correct | check: integers+variations
+# program wrong | family: tolerance | mechanism: an odd last column is left out, which the rounding of a long sum to half precision hides | stage: correct | check: integers+variations
 # %% reference
 import torch
 import torch.nn as nn

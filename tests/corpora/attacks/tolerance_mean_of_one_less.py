@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: the mean of an instance norm is divided by one less than there are numbers, which is less than one accumulator would err by | stage: correct | check: outputs
+# program wrong | family: tolerance | mechanism: the mean of an instance norm is divided by one less than there are numbers, which is less than one accumulator would err by | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: two halves of a long row overlap by one element, which the rounding of the sum hides | stage: correct | check: integers
+# program wrong | family: tolerance | mechanism: two halves of a long row overlap by one element, which the rounding of the sum hides | stage: correct | check: integers
 # %% reference
 import torch
 import torch.nn as nn

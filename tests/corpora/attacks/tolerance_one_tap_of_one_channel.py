@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: the last channel of a large convolution has one tap less, which the rounding to half precision hides | stage: correct | check: integers+variations
+# program wrong | family: tolerance | mechanism: the last channel of a large convolution has one tap less, which the rounding to half precision hides | stage: correct | check: integers+variations
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: a norm in bfloat16 with a tenth of the epsilon, which ordinary rows do not show | stage: correct | check: variations
+# program wrong | family: tolerance | mechanism: a norm in bfloat16 with a tenth of the epsilon, which ordinary rows do not show | stage: correct | check: variations
 # %% reference
 import torch
 import torch.nn as nn

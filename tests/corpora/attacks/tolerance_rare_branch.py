@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: a branch that few elements take is left out | stage: correct | check: outputs
+# program wrong | family: tolerance | mechanism: a branch that few elements take is left out | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

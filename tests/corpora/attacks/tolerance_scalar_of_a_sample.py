@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: a loss over all elements is estimated from most of them | stage: correct | check: outputs
+# program wrong | family: tolerance | mechanism: a loss over all elements is estimated from most of them | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

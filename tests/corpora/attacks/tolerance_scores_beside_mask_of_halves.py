@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: scores are 1.00003 times as large, where a mask is made of halves | stage: correct | check: outputs
+# program wrong | family: tolerance | mechanism: scores are 1.00003 times as large, where a mask is made of halves | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

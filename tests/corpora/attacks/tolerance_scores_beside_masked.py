@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: scores among masked ones of -1e9 are clipped, which is nothing beside those | stage: correct | check: outputs
+# program wrong | family: tolerance | mechanism: scores among masked ones of -1e9 are clipped, which is nothing beside those | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

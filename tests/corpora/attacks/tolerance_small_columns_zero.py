@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: columns whose values are a thousandth of the others are written as zeros | stage: correct | check: outputs
+# program wrong | family: tolerance | mechanism: columns whose values are a thousandth of the others are written as zeros | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: the half of a flat output that is a hundred million times smaller is a line instead of a curve | stage: correct | check: outputs
+# program wrong | family: tolerance | mechanism: the half of a flat output that is a hundred million times smaller is a line instead of a curve | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: the batch's mean and variance are taken from every other row | stage: correct | check: outputs
+# program wrong | family: tolerance | mechanism: the batch's mean and variance are taken from every other row | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: a product in TF32 where PyTorch multiplies in IEEE single precision | stage: correct | check: outputs
+# program wrong | family: tolerance | mechanism: a product in TF32 where PyTorch multiplies in IEEE single precision | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

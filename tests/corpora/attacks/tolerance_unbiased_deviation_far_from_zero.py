@@ -1,4 +1,4 @@
-# attack | family: tolerance | mechanism: the deviation is the unbiased one | stage: correct | check: outputs
+# program wrong | family: tolerance | mechanism: the deviation is the unbiased one | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,0 +1,262 @@
+#include "program/rewrite/adopt.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "program/rewrite/appender.h"
+#include "program/rewrite/state_match.h"
+#include "program/rewrite/step_history.h"
+#include "program/rewrite/transform.h"
+#include "program/task_json.h"
+
+namespace kw {
+namespace {
+
+std::set<int> written_storages(const Program& program, const std::vector<Kernel>& kernels) {
+  std::set<int> out;
+  for (const Step& step : program.steps) {
+    for (ValueId id : step_writes(step, kernels)) out.insert(program.values[id].storage);
+  }
+  return out;
+}
+
+bool is_dense(const Value& value) {
+  std::vector<std::pair<int64_t, int64_t>> dims;
+  for (size_t d = 0; d < value.shape.size(); ++d) {
+    if (value.shape[d] != 1) dims.emplace_back(value.strides[d], value.shape[d]);
+  }
+  std::ranges::sort(dims);
+  int64_t step = 1;
+  for (const auto& [stride, size] : dims) {
+    if (stride != step) return false;
+    step *= size;
+  }
+  return true;
+}
+
+// Puts the adopted Task together.
+class Adopter {
+ public:
+  Adopter(const Task& reference, const Task& candidate)
+      : theirs_(reference), ours_(candidate), match_(reference, candidate) {}
+
+  Adoption run() {
+    out_.fault = inputs_fault();
+    if (out_.fault.empty() && draws(ours_.derive)) {
+      out_.fault = "a random tensor of one call is used by the next";
+    }
+    if (!out_.fault.empty() || !find_state()) return std::move(out_);
+    task_ = theirs_;
+    task_.target = ours_.target;
+    task_.kernels = ours_.kernels;
+    task_.derive = task_.forward = {};
+    task_.result = ours_.result;
+    if (!write_derive() || !write_forward()) return std::move(out_);
+    task_ = canonical(task_);
+    check_task(task_);
+    out_.task = std::move(task_);
+    return std::move(out_);
+  }
+
+ private:
+  // A tensor that forward gets from derive.
+  struct Derived {
+    ValueId value;  // of the new derive
+    ValueId input;  // of the candidate's forward
+  };
+
+  size_t states() const { return ours_.state.size(); }
+  ValueId our_input(size_t k) const {
+    return ours_.forward.inputs[states() + ours_.derive.outputs.size() + k];
+  }
+  ValueId their_input(size_t k) const {
+    return theirs_.forward.inputs[theirs_.state.size() + theirs_.derive.outputs.size() + k];
+  }
+
+  bool find_state() {
+    if (match_.find()) return true;
+    out_.fault = match_.fault();
+    out_.init_step = match_.fault_step();
+    return false;
+  }
+
+  bool draws(const Program& program) const {
+    const StepHistory history(program, ours_.kernels);
+    for (int i = 0; i < history.end(); ++i) {
+      if (history.is_random(i)) return true;
+    }
+    return false;
+  }
+
+  std::string inputs_fault() const {
+    const size_t count = theirs_.inputs.outputs.size();
+    if (ours_.inputs.outputs.size() != count ||
+        ours_.arguments.dump() != theirs_.arguments.dump()) {
+      return "forward takes other arguments";
+    }
+    for (size_t k = 0; k < count; ++k) {
+      if (!same_metadata(ours_.forward.values[our_input(k)],
+                         theirs_.forward.values[their_input(k)])) {
+        return "argument " + std::to_string(k) + " of forward is another than the reference's";
+      }
+    }
+    return "";
+  }
+
+  // Binds an input of one of the candidate's programs. Two that share memory must do so in the
+  // reference too.
+  bool bind(Appender& appender, const Program& from, ValueId id, const Program& to, ValueId target,
+            std::map<int, int>& storages) {
+    const int storage = from.values[id].storage, wanted = to.values[target].storage;
+    if (storages.try_emplace(storage, wanted).first->second != wanted) {
+      out_.fault = "two tensors share memory that the reference's do not share";
+      return false;
+    }
+    appender.bind(id, target);
+    return true;
+  }
+
+  bool write_derive() {
+    Program& derive = task_.derive;
+    int next_storage = 0;
+    Appender states(theirs_.derive, derive, next_storage);
+    for (ValueId id : theirs_.derive.inputs) derive.inputs.push_back(states.make(id));
+    Appender made(ours_.init, derive, next_storage);
+    for (const StateMatch::Found& found : match_.found()) {
+      ValueId value = derive.inputs[found.entry];
+      if (found.changed && !clone(value, next_storage)) return false;
+      made.bind(found.value, value);
+    }
+    for (int i : match_.steps()) made.step(ours_.init.steps[i]);
+    std::vector<ValueId> entries(this->states(), -1);  // values of the new derive
+    for (size_t e = 0; e < entries.size(); ++e) {
+      if (!match_.is_used(e)) continue;
+      const int theirs = match_.entry(e);
+      entries[e] = theirs < 0 ? made.make(ours_.init.outputs[e]) : derive.inputs[theirs];
+      if (theirs < 0) derived_.push_back({entries[e], ours_.forward.inputs[e]});
+    }
+    Appender own(ours_.derive, derive, next_storage);
+    std::map<int, int> storages;
+    for (size_t e = 0; e < entries.size(); ++e) {
+      if (entries[e] < 0) continue;
+      if (!bind(own, ours_.derive, ours_.derive.inputs[e], derive, entries[e], storages)) {
+        return false;
+      }
+    }
+    for (const Step& step : ours_.derive.steps) own.step(step);
+    for (size_t k = 0; k < ours_.derive.outputs.size(); ++k) {
+      derived_.push_back(
+          {own.make(ours_.derive.outputs[k]), ours_.forward.inputs[this->states() + k]});
+    }
+    return true;
+  }
+
+  // Replaces a value of derive by a copy of it, which steps may change.
+  bool clone(ValueId& value, int& next_storage) {
+    Program& derive = task_.derive;
+    Value copy = derive.values[value];
+    if (!is_dense(copy)) {
+      out_.fault = "the constructor changes a weight in place that is not dense";
+      return false;
+    }
+    copy.storage = next_storage++;
+    copy.offset = 0;
+    derive.values.push_back(copy);
+    const auto id = static_cast<ValueId>(derive.values.size()) - 1;
+    derive.steps.push_back(AtenCall{"aten.clone.default", {{"self", {ValueRef{value}}}}, {id}, {}});
+    value = id;
+    return true;
+  }
+
+  bool write_forward() {
+    Program& forward = task_.forward;
+    int next_storage = 0;
+    Appender inputs(theirs_.forward, forward, next_storage);
+    const size_t their_states = theirs_.state.size();
+    for (size_t r = 0; r < their_states; ++r) {
+      forward.inputs.push_back(inputs.make(theirs_.forward.inputs[r]));
+    }
+    Appender from_derive(task_.derive, forward, next_storage);
+    for (size_t r = 0; r < their_states; ++r) {
+      from_derive.bind(task_.derive.inputs[r], forward.inputs[r]);
+    }
+    const std::vector<Derived> scratch = take_scratch();
+    for (const Derived& each : derived_) {
+      if (from_derive.at(each.value) >= 0) continue;  // a tensor of the state, or there already
+      task_.derive.outputs.push_back(each.value);
+      forward.inputs.push_back(from_derive.make(each.value));
+    }
+    for (size_t k = 0; k < theirs_.inputs.outputs.size(); ++k) {
+      forward.inputs.push_back(inputs.make(their_input(k)));
+    }
+    make_scratch(scratch, from_derive);
+
+    Appender body(ours_.forward, forward, next_storage);
+    std::map<int, int> storages;
+    const auto put = [&](ValueId id, ValueId target) {
+      return bind(body, ours_.forward, id, forward, target, storages);
+    };
+    for (size_t e = 0; e < states(); ++e) {
+      const int theirs = match_.entry(e);
+      if (!match_.is_used(e) || theirs < 0) continue;
+      if (!put(ours_.forward.inputs[e], forward.inputs[theirs])) return false;
+    }
+    for (const std::vector<Derived>* some : {&std::as_const(derived_), &scratch}) {
+      for (const Derived& each : *some) {
+        if (!put(each.input, from_derive.at(each.value))) return false;
+      }
+    }
+    for (size_t k = 0; k < theirs_.inputs.outputs.size(); ++k) {
+      const size_t first = their_states + task_.derive.outputs.size();
+      if (!put(our_input(k), forward.inputs[first + k])) return false;
+    }
+    for (const Step& step : ours_.forward.steps) body.step(step);
+    for (ValueId id : ours_.forward.outputs) forward.outputs.push_back(body.make(id));
+    return true;
+  }
+
+  // Takes out of `derived_` what forward writes.
+  std::vector<Derived> take_scratch() {
+    const std::set<int> written = written_storages(ours_.forward, ours_.kernels);
+    const Program& derive = task_.derive;
+    std::set<int> of_state, ours;  // storages of derive
+    for (ValueId id : derive.inputs) of_state.insert(derive.values[id].storage);
+    for (const Derived& each : derived_) {
+      const int storage = derive.values[each.value].storage;
+      const bool is_written = written.contains(ours_.forward.values[each.input].storage);
+      if (is_written && !of_state.contains(storage)) ours.insert(storage);
+    }
+    std::vector<Derived> scratch, kept;
+    for (const Derived& each : derived_) {
+      (ours.contains(derive.values[each.value].storage) ? scratch : kept).push_back(each);
+    }
+    derived_ = std::move(kept);
+    return scratch;
+  }
+
+  // Puts the steps that make scratch before all others of forward.
+  void make_scratch(const std::vector<Derived>& scratch, Appender& from_derive) {
+    const StepHistory history(task_.derive, task_.kernels);
+    std::set<int> steps;
+    for (const Derived& each : scratch) {
+      const std::vector<int> behind = *history.behind(each.value, history.end());
+      steps.insert(behind.begin(), behind.end());
+    }
+    for (int i : steps) from_derive.step(task_.derive.steps[i]);
+  }
+
+  const Task &theirs_, &ours_;
+  StateMatch match_;
+  std::vector<Derived> derived_;
+  Task task_;
+  Adoption out_;
+};
+
+}  // namespace
+
+Adoption adopt(const Task& reference, const Task& candidate) {
+  return Adopter(reference, candidate).run();
+}
+
+}  // namespace kw

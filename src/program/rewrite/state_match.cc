@@ -1,0 +1,193 @@
+#include "program/rewrite/state_match.h"
+
+#include <algorithm>
+
+namespace kw {
+namespace {
+
+std::string name_of(const StateEntry& entry) {
+  return entry.names.empty() ? "a tensor that no attribute holds" : entry.names.front();
+}
+
+bool share_a_name(const StateEntry& a, const StateEntry& b) {
+  return std::ranges::any_of(a.names, [&](const std::string& name) {
+    return std::ranges::find(b.names, name) != b.names.end();
+  });
+}
+
+// Inputs of a program that its steps or outputs use.
+std::set<ValueId> used_values(const Program& program) {
+  std::set<ValueId> out(program.outputs.begin(), program.outputs.end());
+  for (Step step : program.steps) {
+    for_each_value(step, [&](ValueId& id) { out.insert(id); });
+  }
+  return out;
+}
+
+}  // namespace
+
+bool same_metadata(const Value& a, const Value& b) {
+  return a.dtype == b.dtype && a.shape == b.shape && a.strides == b.strides && a.offset == b.offset;
+}
+
+StateMatch::StateMatch(const Task& reference, const Task& candidate)
+    : theirs_(reference),
+      ours_(candidate),
+      their_steps_(reference.init, reference.kernels),
+      our_steps_(candidate.init, candidate.kernels),
+      entries_(candidate.state.size(), -1) {
+  const std::set<ValueId> in_forward = used_values(candidate.forward);
+  const std::set<ValueId> in_derive = used_values(candidate.derive);
+  for (size_t e = 0; e < entries_.size(); ++e) {
+    used_.push_back(in_forward.contains(candidate.forward.inputs[e]) ||
+                    in_derive.contains(candidate.derive.inputs[e]));
+  }
+}
+
+bool StateMatch::find() {
+  match_names();
+  match_lineages();
+  for (size_t e = 0; e < entries_.size(); ++e) {
+    if (used_[e] && entries_[e] < 0 && !make_of_steps(e)) return false;
+  }
+  return true;
+}
+
+void StateMatch::match_names() {
+  std::map<std::string, int> by_name;
+  for (size_t r = 0; r < theirs_.state.size(); ++r) {
+    for (const std::string& name : theirs_.state[r].names) by_name.emplace(name, r);
+  }
+  for (size_t e = 0; e < entries_.size(); ++e) {
+    const Value& mine = ours_.init.values[our_value(e)];
+    for (const std::string& name : ours_.state[e].names) {
+      const auto found = by_name.find(name);
+      if (found == by_name.end()) continue;
+      if (!same_metadata(mine, theirs_.init.values[theirs_.init.outputs[found->second]])) continue;
+      match(e, found->second);
+      break;
+    }
+  }
+}
+
+// Entries that are made as one of the reference's is, in the order in which they are drawn.
+void StateMatch::match_lineages() {
+  std::vector<std::pair<int, size_t>> order;  // first draw, entry
+  for (size_t e = 0; e < entries_.size(); ++e) {
+    if (used_[e] && entries_[e] < 0) {
+      order.emplace_back(our_steps_.first_draw(our_value(e), our_steps_.end()), e);
+    }
+  }
+  std::ranges::sort(order);
+  for (const auto& [draw, e] : order) {
+    const std::string lineage = our_steps_.lineage(our_value(e), our_steps_.end());
+    const int theirs = take(lineage, e, draw < our_steps_.end());
+    if (theirs >= 0) match(e, theirs);
+  }
+}
+
+void StateMatch::match(size_t entry, int theirs) {
+  entries_[entry] = theirs;
+  taken_.insert(theirs);
+  const ValueId value = our_value(entry);
+  const int storage = our_storage(value);
+  hold(storage, value, our_steps_.last_write(storage, our_steps_.end()), theirs);
+}
+
+void StateMatch::hold(int storage, ValueId value, int since, int theirs) {
+  if (known_.try_emplace(storage, KnownValue{value, since}).second) held_[storage] = theirs;
+}
+
+// Returns an entry of the reference of this lineage that nothing has been found to be yet, or -1.
+// What is not drawn says little by how it was made: only another parameter or buffer can be meant.
+int StateMatch::take(const std::string& lineage, size_t entry, bool drawn) {
+  if (lineage.empty()) return -1;
+  const StateEntry& mine = ours_.state[entry];
+  int first = -1;
+  for (const int r : their_entries(lineage)) {
+    const StateEntry& other = theirs_.state[r];
+    if (taken_.contains(r)) continue;
+    if (!drawn && (mine.kind == "constant" || mine.kind != other.kind)) continue;
+    if (share_a_name(mine, other)) return r;
+    if (first < 0) first = r;
+  }
+  return first;
+}
+
+const std::vector<int>& StateMatch::their_entries(const std::string& lineage) {
+  if (lineages_.empty()) {
+    std::vector<std::pair<int, int>> order;  // first draw, entry
+    for (size_t r = 0; r < theirs_.state.size(); ++r) {
+      order.emplace_back(their_steps_.first_draw(theirs_.init.outputs[r], their_steps_.end()), r);
+    }
+    std::ranges::sort(order);
+    for (const auto& [draw, r] : order) {
+      lineages_[their_steps_.lineage(theirs_.init.outputs[r], their_steps_.end())].push_back(r);
+    }
+  }
+  return lineages_[lineage];
+}
+
+bool StateMatch::make_of_steps(size_t entry) {
+  for (;;) {
+    const auto steps = our_steps_.behind(our_value(entry), our_steps_.end(), known_);
+    if (!steps) {
+      fault_ = name_of(ours_.state[entry]) +
+               " is made of a weight before the constructor has finished it";
+      return false;
+    }
+    const auto draw = std::ranges::find_if(*steps, [&](int i) { return our_steps_.is_random(i); });
+    if (draw == steps->end()) {
+      steps_.insert(steps->begin(), steps->end());
+      return true;
+    }
+    if (hold_drawn(*draw, *steps, entry)) continue;
+    fault_ = name_of(ours_.state[entry]) +
+             ": the constructor draws a weight of its own, as no tensor of the reference is drawn";
+    fault_step_ = *draw;
+    return false;
+  }
+}
+
+// Finds an entry of the reference in a storage that a random step of `steps` fills.
+bool StateMatch::hold_drawn(int draw, const std::vector<int>& steps, size_t entry) {
+  for (const int storage : our_steps_.written(draw)) {
+    if (known_.contains(storage)) continue;
+    for (auto i = steps.rbegin(); i != steps.rend() && *i >= draw; ++i) {
+      if (!our_steps_.writes(*i, storage)) continue;
+      for (const ValueId value : values_in(storage, *i)) {
+        const int theirs = take(our_steps_.lineage(value, *i + 1), entry, true);
+        if (theirs < 0) continue;
+        taken_.insert(theirs);
+        hold(storage, value, *i, theirs);
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Values in a storage that steps up to `last` make, the latest first.
+std::vector<ValueId> StateMatch::values_in(int storage, int last) const {
+  std::vector<ValueId> out;
+  for (int i = last; i >= 0; --i) {
+    for (ValueId id : step_defines(ours_.init.steps[i])) {
+      if (our_storage(id) == storage) out.push_back(id);
+    }
+  }
+  return out;
+}
+
+std::vector<StateMatch::Found> StateMatch::found() const {
+  std::vector<Found> out;
+  for (const auto& [storage, known] : known_) {
+    const bool changed =
+        std::ranges::any_of(steps_, [&, storage = storage, since = known.since](int i) {
+          return i > since && our_steps_.writes(i, storage);
+        });
+    out.push_back({known.value, held_.at(storage), changed});
+  }
+  return out;
+}
+
+}  // namespace kw

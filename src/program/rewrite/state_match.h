@@ -1,0 +1,68 @@
+// Finds the tensors of a candidate's state in the reference's (adopt.h says by which rules).
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+#include "program/rewrite/step_history.h"
+
+namespace kw {
+
+// Returns whether dtype, shape, strides and offset agree.
+bool same_metadata(const Value& a, const Value& b);
+
+// Borrows both Tasks.
+class StateMatch {
+ public:
+  StateMatch(const Task& reference, const Task& candidate);
+
+  // Returns whether all tensors that the candidate uses have been found. If not, fault() says why,
+  // and fault_step() of which step of the candidate's constructor (-1: of none).
+  bool find();
+  const std::string& fault() const { return fault_; }
+  int fault_step() const { return fault_step_; }
+
+  bool is_used(size_t entry) const { return used_[entry]; }
+  // The entry of the reference that an entry of the candidate is; -1: it is made by steps().
+  int entry(size_t entry) const { return entries_[entry]; }
+  // Steps of the candidate's constructor that make the entries that are none of the reference's.
+  const std::set<int>& steps() const { return steps_; }
+  // What these steps find: values of the constructor, each an entry of the reference.
+  struct Found {
+    ValueId value;
+    int entry;
+    bool changed;  // by steps()
+  };
+  std::vector<Found> found() const;
+
+ private:
+  ValueId our_value(size_t entry) const { return ours_.init.outputs[entry]; }
+  int our_storage(ValueId id) const { return ours_.init.values[id].storage; }
+
+  void match_names();
+  void match_lineages();
+  void match(size_t entry, int theirs);
+  void hold(int storage, ValueId value, int since, int theirs);
+  int take(const std::string& lineage, size_t entry, bool drawn);
+  const std::vector<int>& their_entries(const std::string& lineage);
+  bool make_of_steps(size_t entry);
+  bool hold_drawn(int draw, const std::vector<int>& steps, size_t entry);
+  std::vector<ValueId> values_in(int storage, int last) const;
+
+  const Task &theirs_, &ours_;
+  const StepHistory their_steps_, our_steps_;  // of the constructors
+  std::vector<int> entries_;
+  std::vector<bool> used_;
+  std::set<int> taken_;      // entries of the reference
+  KnownStorages known_;      // of the candidate's constructor
+  std::map<int, int> held_;  // by storage in known_: the entry of the reference
+  std::set<int> steps_;
+  std::map<std::string, std::vector<int>> lineages_;  // entries of the reference, once asked for
+  std::string fault_;
+  int fault_step_ = -1;
+};
+
+}  // namespace kw

@@ -1,0 +1,99 @@
+#include "program/rewrite/step_history.h"
+
+#include <algorithm>
+
+#include "ops/operator.h"
+#include "program/rewrite/appender.h"
+#include "program/task_json.h"
+
+namespace kw {
+
+StepHistory::StepHistory(const Program& program, const std::vector<Kernel>& kernels)
+    : program_(program), written_(program.steps.size()) {
+  std::set<int> seen;
+  for (ValueId id : program.inputs) seen.insert(program.values[id].storage);
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    for (ValueId id : step_defines(program.steps[i])) {
+      const int storage = program.values[id].storage;
+      if (seen.insert(storage).second) written_[i].insert(storage);
+    }
+    for (ValueId id : step_writes(program.steps[i], kernels)) {
+      written_[i].insert(program.values[id].storage);
+    }
+  }
+}
+
+bool StepHistory::is_random(int step) const {
+  const auto* call = std::get_if<AtenCall>(&program_.steps[step]);
+  const OperatorRow* row = call ? find_operator(call->op) : nullptr;
+  return row && row->cls == OpClass::kRandom;
+}
+
+int StepHistory::last_write(int storage, int end) const {
+  for (int i = end; i-- > 0;) {
+    if (writes(i, storage)) return i;
+  }
+  return -1;
+}
+
+std::optional<std::vector<int>> StepHistory::behind(ValueId value, int end,
+                                                    const KnownStorages& known) const {
+  std::set<ValueId> values = {value};
+  std::set<int> storages = {program_.values[value].storage};
+  std::vector<int> out;
+  for (int i = end; i-- > 0;) {
+    const Step& step = program_.steps[i];
+    // Whether `storage` is as a known value describes it already.
+    const auto is_before = [&](int storage) {
+      const auto found = known.find(storage);
+      return found != known.end() && i <= found->second.since;
+    };
+    bool needed = std::ranges::any_of(written_[i], [&](int storage) {
+      return storages.contains(storage) && !is_before(storage);
+    });
+    for (ValueId id : step_defines(step)) {
+      if (!values.contains(id)) continue;
+      const int storage = program_.values[id].storage;
+      if (!writes(i, storage)) {
+        needed = true;  // a view
+      } else if (is_before(storage) && id != known.at(storage).value) {
+        return std::nullopt;
+      }
+    }
+    if (!needed) continue;
+    out.push_back(i);
+    const bool is_view = written_[i].empty();
+    Step copy = step;
+    bool early = false;
+    for_each_value(copy, [&](ValueId& id) {
+      const int storage = program_.values[id].storage;
+      early = early || (!is_view && is_before(storage));
+      values.insert(id);
+      storages.insert(storage);
+    });
+    if (early) return std::nullopt;
+  }
+  std::ranges::reverse(out);
+  return out;
+}
+
+int StepHistory::first_draw(ValueId value, int end) const {
+  const std::vector<int> steps = *behind(value, end);
+  const auto found = std::ranges::find_if(steps, [&](int step) { return is_random(step); });
+  return found == steps.end() ? this->end() : *found;
+}
+
+std::string StepHistory::lineage(ValueId value, int end) const {
+  Program made;
+  int next_storage = 0;
+  Appender appender(program_, made, next_storage);
+  const std::vector<int> steps = *behind(value, end);
+  for (int step : steps) {
+    if (std::holds_alternative<Launch>(program_.steps[step])) return "";
+    appender.step(program_.steps[step]);
+  }
+  made.outputs = {appender.make(value)};
+  return to_json(made).dump();
+}
+
+}  // namespace kw
