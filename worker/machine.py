@@ -253,6 +253,19 @@ class Machine:
         arguments = [env[name] for name in op.operands]
         return [settle(np.asarray(elements.libdevice(symbol, arguments)), op.types[0].element)]
 
+    def assembly(self, op, env):
+        """The few lines of PTX that are known. Launches run one after the other here, so that waiting
+        for the one before, and letting the next one start, are nothing."""
+        line = op.attribute(r'inline_asm "((?:[^"\\]|\\.)*)"').partition("//")[0].strip(" ;")
+        kind = op.types[0]
+        if line in ("griddepcontrol.wait", "griddepcontrol.launch_dependents"):
+            return [np.zeros((1, *(kind.shape or ())), register_type(kind.element))]
+        moved = re.fullmatch(r"mov\.[bfsu](?:16|32|64)\s+\$0,\s*\$1", line)
+        if not moved or op.attribute(r"packed_element = (\d+)") != "1" \
+                or op.attribute(r":\s*([^:]*?)\s*->") != op.attribute(r"->\s*(.*?)(?:\s*loc\(.*)?$"):
+            raise unsupported("the operation %s" % op.kind)
+        return [env[op.operands[0]]]
+
     def bitcast(self, op, env):
         source = env[op.operands[0]]
         kind = op.types[0].element
@@ -567,7 +580,8 @@ _HANDLERS = {
     "tt.dot": Machine.dot, "tt.addptr": Machine.add_pointer, "tt.load": Machine.load,
     "tt.store": Machine.store, "tt.atomic_rmw": Machine.atomic,
     "tt.atomic_cas": Machine.compare_and_swap, "tt.clampf": Machine.clamp,
-    "tt.extern_elementwise": Machine.extern, "tt.fp_to_fp": Machine.convert_float,
+    "tt.extern_elementwise": Machine.extern,
+    "tt.elementwise_inline_asm": Machine.assembly, "tt.fp_to_fp": Machine.convert_float,
     "tt.ptr_to_int": Machine.same_bits, "tt.int_to_ptr": Machine.same_bits,
     "tt.print": Machine.nothing, "tt.assert": Machine.nothing,
     "llvm.intr.assume": Machine.nothing,

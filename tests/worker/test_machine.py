@@ -426,6 +426,31 @@ tl.store(y + tl.arange(0, 64), v)
     assert refusal.value.code == "unsupported" and "inline_asm" in refusal.value.message
 
 
+def test_assembly_that_moves_or_waits():
+    x, y = torch.randn(64), torch.zeros(64)
+    launch("""
+i = tl.arange(0, 64)
+tl.extra.cuda.gdc_wait()
+v = tl.inline_asm_elementwise("mov.b32 $0, $1;", "=r,r", [tl.load(x + i)], tl.float32, True, 1)
+tl.extra.cuda.gdc_launch_dependents()
+tl.store(y + i, v)
+""", [1], {"x": x, "y": y})
+    assert torch.equal(y, x)
+
+
+@pytest.mark.parametrize("assembly", ["mov.b32 $0, 0;", "mov.b32 $0, $1; add.f32 $0, $0, $1;",
+                                      "mov.b32 $0, %clock;", "griddepcontrol.wait; mov.b32 $0, 1;"])
+def test_other_assembly_is_not_run(assembly):
+    y = torch.zeros(64)
+    with pytest.raises(Refused) as refusal:
+        launch("""
+v = tl.load(y + tl.arange(0, 64))
+v = tl.inline_asm_elementwise("%s", "=r,r", [v], tl.float32, True, 1)
+tl.store(y + tl.arange(0, 64), v)
+""" % assembly, [1], {"y": y})
+    assert refusal.value.code == "unsupported"
+
+
 def test_batches_do_not_matter(monkeypatch):
     """The same launch, one instance at a time and all at once."""
     x = torch.randn(5000)
