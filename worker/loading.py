@@ -84,15 +84,17 @@ class UserFile:
         for known_as in {self.name, path}:
             linecache.cache[known_as] = (len(self.source), None, source_lines(self.source), known_as)
         self.texts[self.name] = self.source
-        if self.folder and self.folder.rstrip(os.sep) not in sys.path:
-            sys.path.insert(0, self.folder.rstrip(os.sep))
-        finder = _Finder(self, compile(tree, self.name, "exec", dont_inherit=True), path)
-        name = self._own_name(path)
-        if self.folder and _is_relative(tree):
-            package, finder.packages = _package(self.folder.rstrip(os.sep))
-            name = package + "." + name
-        finder.name = name
+        package, roots = "", {}
+        if self.folder:
+            folder = self.folder.rstrip(os.sep)
+            if _is_of_package(tree, folder):
+                package, roots = _package(folder)
+            elif folder not in sys.path:
+                sys.path.insert(0, folder)
+        name = package + self._own_name(package, path)
         sys.modules.pop(name, None)  # of an earlier recording
+        code = compile(tree, self.name, "exec", dont_inherit=True)
+        finder = _Finder(self, code, path, name, roots)
         sys.meta_path.insert(0, finder)
         try:
             importlib.import_module(name)
@@ -102,10 +104,10 @@ class UserFile:
     def _path(self):
         return os.path.join(self.folder, os.path.basename(self.name)) if self.folder else self.name
 
-    def _own_name(self, path):
+    def _own_name(self, package, path):
         """The name by which other modules of the folder would import the file, if it lies there."""
         stem = os.path.splitext(os.path.basename(path))[0]
-        if not self.folder or not _is_name(stem) or stem in sys.modules:
+        if not self.folder or not _is_name(stem) or package + stem in sys.modules:
             return self.module_name
         try:
             with open(path, encoding="utf-8") as there:
@@ -174,8 +176,18 @@ def _is_name(text):
         and text not in sys.stdlib_module_names
 
 
-def _is_relative(tree):
-    return any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree))
+def _is_of_package(tree, folder):
+    """Whether a file imports relatively, or by the name of the package that its folder is in."""
+    root = package_root(folder)
+    own = os.path.basename(root) if os.path.exists(os.path.join(root, "__init__.py")) else None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            if node.level or (node.module or "").partition(".")[0] == own:
+                return True
+        elif isinstance(node, ast.Import):
+            if any(alias.name.partition(".")[0] == own for alias in node.names):
+                return True
+    return False
 
 
 def package_root(folder):
@@ -189,23 +201,23 @@ def package_root(folder):
 
 
 def _package(folder):
-    """The name of the package that a folder is, and what the finder must know: name -> folder of
-    the outermost one."""
+    """The name of the package that a folder is, with a dot, and what the finder must know: name ->
+    folder of the outermost one."""
     root = package_root(folder)
     inner = os.path.relpath(folder, root).split(os.sep) if folder != root else []
     top = os.path.basename(root)
     known = sys.modules.get(top)
     if not _is_name(top) or known is not None and root not in getattr(known, "__path__", ()):
         top = MODULE_NAME + "_package"
-    return ".".join([top, *inner]), {top: root}
+    return ".".join([top, *inner, ""]), {top: root}
 
 
 class _Finder:
     """Finds a user's file by the name that it has, with the text that was given, and its package."""
 
-    def __init__(self, file, code, path):
+    def __init__(self, file, code, path, name, packages):
         self.file, self.code, self.path = file, code, path
-        self.name, self.packages = None, {}
+        self.name, self.packages = name, packages
 
     def find_spec(self, name, path=None, target=None):
         if name == self.name:

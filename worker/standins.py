@@ -194,30 +194,15 @@ def _reinterpret(tensor, size, stride, offset_increment=0):
     return torch.as_strided(tensor, size, stride, tensor.storage_offset() + offset_increment)
 
 
-class _Compiled(torch.nn.Module):
-    """What torch.compile makes of a module: a module around it, which is called in its place."""
-
-    def __init__(self, module):
-        super().__init__()
-        self._orig_mod = module
-
-    def forward(self, *args, **kwargs):
-        return self._orig_mod(*args, **kwargs)
-
-    def __getattr__(self, name):
-        if name == "_orig_mod":
-            return self._modules["_orig_mod"]
-        try:
-            return super().__getattr__(name)
-        except AttributeError:
-            return getattr(self._orig_mod, name)
-
-
 def _compile(model=None, **options):
-    """torch.compile: the compiled program does what the program does, which is recorded."""
+    """torch.compile: the compiled program does what the program does, which is recorded. Around a
+    module is PyTorch's own module, by whose name the weights are known."""
     if model is None:
         return lambda given: _compile(given, **options)
-    return _Compiled(model) if isinstance(model, torch.nn.Module) else model
+    if not isinstance(model, torch.nn.Module):
+        return model
+    from torch._dynamo.eval_frame import OptimizedModule
+    return OptimizedModule(model, lambda function: function)
 
 
 def _uncompiled(fn=None, *args, **options):

@@ -67,6 +67,15 @@ TREES = {
     "modules of the worker's names": ({
         "state.py": KERNEL % ("from launches import gate", "v * gate(v)"), "launches.py": PARTS,
         "recorder.py": CANDIDATE % ("from state import swish", "swish(x)")}, "recorder.py"),
+    "imports by the package's own name": ({
+        "lib/__init__.py": "", "lib/ops/__init__.py": "", "lib/parts.py": PARTS,
+        "lib/ops/kernels.py": KERNEL % ("import lib.parts", "lib.parts.times(v, lib.parts.gate(v))"),
+        "lib/ops/mine.py": CANDIDATE % ("from lib.ops.kernels import swish", "swish(x)")},
+        "lib/ops/mine.py"),
+    "modules named like Python's": ({
+        "lib/__init__.py": "", "lib/statistics.py": "raise SystemExit", "lib/parts.py": PARTS,
+        "lib/mine.py": KERNEL % ("from . import parts\nimport statistics\nstatistics.mean([1, 2])",
+                                 "v * parts.gate(v)") + (CANDIDATE % ("", "swish(x)"))}, "lib/mine.py"),
     "helpers alone": ({
         "parts.py": PARTS,
         "mine.py": KERNEL % ("import parts as helpers", "helpers.times(v, helpers.gate(v))")
@@ -110,6 +119,19 @@ def test_kernels_of_other_files(name, client, tools, tmp_path):
         (tmp_path / where).write_text(text)
     text = run(client, tools, tmp_path, path)
     assert "import parts" not in text and "class " not in text and "def kernel(" in text
+
+
+def test_a_file_of_a_package_may_hold_both(client, tools, tmp_path):
+    for where, text in {"lib/__init__.py": "", "lib/triton.py": KERNEL % ("", "v * tl.sigmoid(v)"),
+                        "lib/both.py": (CANDIDATE % ("from .triton import swish", "swish(x)")).replace(
+                            "class ModelNew", "class Model(torch.nn.Module):\n    pass\n"
+                            "assert __name__.startswith('lib.')\nclass ModelNew")}.items():
+        (tmp_path / where).parent.mkdir(exist_ok=True)
+        (tmp_path / where).write_text(text)
+    source = (tmp_path / "lib/both.py").read_text()
+    reply, _ = client.run(tools.request(source, "ModelNew", file="both.py", folder=str(tmp_path / "lib"),
+                                        harness={"source": source, "file": "both.py"}))
+    assert reply["status"] == "ok", reply
 
 
 def test_a_fault_in_a_module_beside_names_its_file(client, tools, tmp_path):

@@ -261,6 +261,27 @@ def test_a_compiled_module_has_the_names_that_pytorch_gives_it(client, tools):
     assert set(real.state_dict()) <= set(names)
 
 
+def test_a_compiled_module_is_pytorchs(client, tools):
+    source = """
+import torch
+from torch._dynamo.eval_frame import OptimizedModule
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.compile(torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Dropout()))
+        self.eval()
+        assert isinstance(self.inner, OptimizedModule) and len(self.inner) == 2
+    def forward(self, x):
+        return self.inner(x)
+def get_inputs():
+    return [torch.randn(4, 8)]
+"""
+    reply, _ = client.run(tools.request(source))
+    assert reply["status"] == "ok", reply
+    assert [step["op"] for step in reply["task"]["forward"]["steps"]] == ["aten.linear.default"]
+    assert reply["task"]["source"]["mode"] == "eval"
+
+
 def test_a_launch_in_a_custom_operator_is_recorded(client, tools):
     for decorator, call in (("custom_op('tests_of::a', mutates_args=())", "kernel"),
                             ("triton_op('tests_of::b', mutates_args=())",
