@@ -179,7 +179,8 @@ def _is_name(text):
 def _is_of_package(tree, folder):
     """Whether a file imports relatively, or by the name of the package that its folder is in."""
     root = package_root(folder)
-    own = os.path.basename(root) if os.path.exists(os.path.join(root, "__init__.py")) else None
+    is_package = os.path.exists(os.path.join(root, "__init__.py"))
+    own = os.path.basename(root) if is_package and not _is_taken(root) else None
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             if node.level or (node.module or "").partition(".")[0] == own:
@@ -205,11 +206,15 @@ def _package(folder):
     folder of the outermost one."""
     root = package_root(folder)
     inner = os.path.relpath(folder, root).split(os.sep) if folder != root else []
-    top = os.path.basename(root)
-    known = sys.modules.get(top)
-    if not _is_name(top) or known is not None and root not in getattr(known, "__path__", ()):
-        top = MODULE_NAME + "_package"
+    top = MODULE_NAME + "_package" if _is_taken(root) else os.path.basename(root)
     return ".".join([top, *inner, ""]), {top: root}
+
+
+def _is_taken(root):
+    """Whether a package of this folder cannot have the folder's name: a library has it."""
+    name = os.path.basename(root)
+    known = sys.modules.get(name)
+    return not _is_name(name) or known is not None and root not in getattr(known, "__path__", ())
 
 
 class _Finder:

@@ -64,6 +64,9 @@ TREES = {
     "a package named like a library": ({
         "torch/__init__.py": "", "torch/kernels.py": KERNEL % ("", "v * tl.sigmoid(v)"),
         "torch/mine.py": CANDIDATE % ("from .kernels import swish", "swish(x)")}, "torch/mine.py"),
+    "a plain folder named like a library": ({
+        "triton/__init__.py": "", "triton/kernels.py": KERNEL % ("", "v * tl.sigmoid(v)"),
+        "triton/mine.py": CANDIDATE % ("from kernels import swish", "swish(x)")}, "triton/mine.py"),
     "modules of the worker's names": ({
         "state.py": KERNEL % ("from launches import gate", "v * gate(v)"), "launches.py": PARTS,
         "recorder.py": CANDIDATE % ("from state import swish", "swish(x)")}, "recorder.py"),
