@@ -490,7 +490,8 @@ def _free_names(definition):
 def _members(definition, name):
     """What a function uses of a module that it knows as `name`: [["f"], ["part", "g"]]."""
     found = set()
-    for node in ast.walk(definition):
+    parts = [definition.args, *definition.body]  # and not its decorators
+    for node in (node for part in parts for node in ast.walk(part)):
         path = []
         while isinstance(node, ast.Attribute):
             path.insert(0, node.attr)

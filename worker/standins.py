@@ -91,7 +91,8 @@ class _Properties(types.SimpleNamespace):
     def __getattribute__(self, name):
         value = super().__getattribute__(name)
         if not name.startswith("_"):
-            super().__getattribute__("_asked").add(name)
+            asked = "capability" if name in ("major", "minor") else name
+            super().__getattribute__("_asked").add(asked)
         return value
 
 
@@ -117,8 +118,8 @@ _CUDA_VERSION, _CUDNN_VERSION = torch.version.cuda or "12.8", 91002
 def _cuda(profile, recorder):
     """What torch.cuda answers, and torch.accelerator: (owner, name, value)."""
     properties = device_properties(profile, recorder.asked)
-    with_names = device_properties(profile, set())  # its own questions do not count
-    capability, total = (with_names.major, with_names.minor), with_names.total_memory
+    known = vars(properties)
+    capability, total = (known["major"], known["minor"]), known["total_memory"]
 
     def check_device(device):
         """There is one device: asking for another would fail in use."""
@@ -149,7 +150,7 @@ def _cuda(profile, recorder):
         "_lazy_init": lambda: None, "_lazy_call": lambda *args, **kwargs: None,
         "device_count": lambda: 1, "current_device": lambda: 0, "set_device": of_device(None),
         "_exchange_device": exchange, "_maybe_exchange_device": exchange,
-        "get_device_name": of_device(with_names.name, "name"),
+        "get_device_name": of_device(known["name"], "name"),
         "get_device_capability": of_device(capability, "capability"),
         "get_device_properties": of_device(properties),
         "is_bf16_supported": asked_for("capability", capability >= (8, 0)),

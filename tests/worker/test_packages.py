@@ -80,8 +80,9 @@ TREES = {
         "lib/mine.py": KERNEL % ("from . import parts\nimport statistics\nstatistics.mean([1, 2])",
                                  "v * parts.gate(v)") + (CANDIDATE % ("", "swish(x)"))}, "lib/mine.py"),
     "helpers alone": ({
-        "parts.py": PARTS,
-        "mine.py": KERNEL % ("import parts as helpers", "helpers.times(v, helpers.gate(v))")
+        "parts.py": PARTS + "def same(kernel):\n    return kernel\n",
+        "mine.py": KERNEL % ("import parts as helpers\n@helpers.same",
+                             "helpers.times(v, helpers.gate(v))")
         + (CANDIDATE % ("", "swish(x)"))}, "mine.py"),
     "a module that names the candidate's": ({
         "kernels.py": KERNEL % ("", "v * tl.sigmoid(v)") + "def late():\n    import mine\n"
