@@ -9,7 +9,6 @@ import keyword
 import linecache
 import os
 import sys
-import types
 
 from refusal import Refused, one_line
 from types_seen import file_builtins

@@ -158,3 +158,29 @@ def test_a_name_that_would_mean_another_thing_is_refused(client, tools, tmp_path
     sliced, _ = client.run({"kind": "slice", "source": source, "file": "model.py",
                             "kernels": reply["kernels"]})
     assert sliced["status"] == "refused" and "parts.gate" in sliced["message"], sliced
+
+
+def test_a_job_reads_its_package_and_nothing_around_it(client, tools, tmp_path):
+    layers = {layer["name"]: layer["active"] for layer in client.ready["sandbox"]}
+    if not layers["Landlock files"]:
+        pytest.skip("no Landlock here")
+    (tmp_path / "home/lib/ops").mkdir(parents=True)
+    for package in ("home/lib", "home/lib/ops"):
+        (tmp_path / package / "__init__.py").write_text("")
+    (tmp_path / "home/lib/words.txt").write_text("of the package")
+    (tmp_path / "home/secret.txt").write_text("of the user")
+    source = HEAD + """
+assert open(%r).read() == "of the package"
+try:
+    open(%r)
+    raise SystemExit("it was read")
+except PermissionError:
+    pass
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return x * 2
+def get_inputs():
+    return [torch.randn(3)]
+""" % (str(tmp_path / "home/lib/words.txt"), str(tmp_path / "home/secret.txt"))
+    reply, _ = client.run(tools.request(source, "ModelNew", folder=str(tmp_path / "home/lib/ops")))
+    assert reply["status"] == "ok", reply
