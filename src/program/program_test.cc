@@ -501,7 +501,7 @@ TEST(Export, LaunchArgumentsTakeTheirFormAgain) {
        {{"type", "Out"}, {"kind", "tuple"}, {"fields", {{"y", {{"out", 0}}}, {"n", 3}}}}}};
   const std::string text = export_python(task, "class Model: pass\n");
   EXPECT_NE(text.find("k[(2, 1, 1)]((x_, (1, 7, ), ), 5, "
-                      "triton.tools.tensor_descriptor.TensorDescriptor(t0, [16, 32, ], [32, 1, ], "
+                      "_kw_descriptors.TensorDescriptor(t0, [16, 32, ], [32, 1, ], "
                       "[4, 8]), BLOCK=64, last=9)"),
             std::string::npos)
       << text;

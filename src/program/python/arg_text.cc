@@ -2,6 +2,8 @@
 
 #include <variant>
 
+#include "program/checked/checked_names.h"
+
 namespace kw {
 namespace {
 
@@ -16,8 +18,10 @@ struct ArgSpeller {
   std::string operator()(const ValueRef& x) const { return spelling.value(x.id); }
   std::string operator()(DType x) const { return spelling.torch + std::string(dtype_name(x)); }
   std::string operator()(const DeviceArg&) const { return spelling.device; }
-  std::string operator()(const LayoutArg& x) const { return spelling.torch + x.name; }
-  std::string operator()(const MemoryFormatArg& x) const { return spelling.torch + x.name; }
+  std::string operator()(const LayoutArg& x) const { return spelling.torch + checked_layout(x); }
+  std::string operator()(const MemoryFormatArg& x) const {
+    return spelling.torch + checked_memory_format(x);
+  }
   std::string operator()(const ArgList& x) const {
     std::string items;
     for (const Arg& item : x) {

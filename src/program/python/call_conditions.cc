@@ -57,9 +57,7 @@ std::string expectation(const Value& value) {
 std::string device_names() {
   return R"py(
 
-from triton import knobs as _kw_knobs
-
-_kw_interpreted = _kw_knobs.runtime.interpret  # TRITON_INTERPRET=1: kernels run on the CPU
+_kw_interpreted = _kw_triton.knobs.runtime.interpret  # TRITON_INTERPRET=1: kernels run on the CPU
 _kw_device = "cpu" if _kw_interpreted else "cuda"
 )py";
 }

@@ -1,11 +1,16 @@
 #include "program/python/export.h"
 
+#include <algorithm>
+
 #include "formats/base/error.h"
+#include "program/checked/checked_names.h"
+#include "program/checked/checked_text.h"
+#include "program/checked/slice_writer.h"
 #include "program/python/call_conditions.h"
 #include "program/python/python_text.h"
-#include "program/python/slice_writer.h"
 #include "program/python/step_writer.h"
 #include "program/rewrite/transform.h"
+#include "program/task_json.h"
 
 namespace kw {
 namespace {
@@ -24,7 +29,8 @@ class ModuleWriter {
   }
 
   std::string text() {
-    std::string out = "class ModelNew(" + task_.source.cls + "):\n    \"\"\"" + task_.source.cls;
+    const std::string& cls = checked_class(task_.source.cls);
+    std::string out = "class ModelNew(" + cls + "):\n    \"\"\"" + cls;
     out +=
         R"py( with its forward replaced by the steps below. Parameters, buffers and state_dict keys
     are the original's. Other shapes, dtypes or layouts, and calls that want gradients, run the
@@ -76,11 +82,19 @@ class ModuleWriter {
       argument_leaves(task_.arguments[k], argument(k), leaves, checks_);
     }
     for (size_t k = 0; k < leaves.size(); ++k) {
-      const bool plain = k < task_.source.parameters.size() && leaves[k] == argument(k);
-      const std::string name = plain ? task_.source.parameters[k] + "_" : "x" + std::to_string(k);
+      if (leaves[k].empty()) throw InputError("export: no argument holds an input of forward");
+      const std::string name = local_name(k, leaves[k] == argument(k));
       bind_arguments_ += "        " + name + " = " + leaves[k] + "\n";
       guard(inputs[first + k], name);
     }
+  }
+
+  // What the tensor of leaf `k` is called: after its parameter where it is one.
+  std::string local_name(size_t k, bool is_argument) {
+    const std::vector<std::string>& parameters = task_.source.parameters;
+    const bool plain = is_argument && k < parameters.size() && is_identifier(parameters[k]) &&
+                       std::count(parameters.begin(), parameters.end(), parameters[k]) == 1;
+    return plain ? parameters[k] + "_" : "x" + std::to_string(k);
   }
 
   static std::string argument(size_t k) { return "args[" + std::to_string(k) + "]"; }
@@ -159,6 +173,7 @@ class ModuleWriter {
 }  // namespace
 
 std::string export_python(const Task& original, const std::string& user_source) {
+  check_reference(user_source);
   Task task = canonical(original);
   SliceWriter slices(user_source);
   for (Kernel& kernel : task.kernels) slices.add(kernel);
@@ -167,8 +182,9 @@ std::string export_python(const Task& original, const std::string& user_source) 
   return user_source + (user_source.ends_with("\n") ? "" : "\n") +
          "\n\n# ---- Written by Kernelwright. Needs torch and triton, and what the model imports. "
          "----\n" +
-         "import torch\nimport warnings\n" +
-         (takes_descriptors(task) ? "import triton.tools.tensor_descriptor\n" : "") +
+         "import torch\nimport triton as _kw_triton\nimport warnings\n" +
+         (takes_descriptors(task) ? "import triton.tools.tensor_descriptor as _kw_descriptors\n"
+                                  : "") +
          slices.text() + device_names() + matches_function(task) + writer.helper() + "\n\n" +
          module;
 }

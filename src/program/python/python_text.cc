@@ -3,15 +3,23 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <map>
-#include <set>
 #include <sstream>
 
 #include "formats/base/error.h"
+#include "program/checked/checked_names.h"
 #include "program/task_json.h"
 
 namespace kw {
 namespace {
+
+// Whether Python reads `digits` as a number of an item: not with zeros before it, nor a very long
+// one.
+bool is_index(std::string_view digits) {
+  return !digits.empty() && digits.size() < 10 && (digits[0] != '0' || digits.size() == 1) &&
+         std::all_of(digits.begin(), digits.end(), [](char c) { return '0' <= c && c <= '9'; });
+}
 
 // `[3]["key"]`: items of containers, as the recorder writes them.
 bool is_item_access(std::string_view text) {
@@ -25,33 +33,30 @@ bool is_item_access(std::string_view text) {
       continue;
     }
     if (key.starts_with('-')) key.remove_prefix(1);
-    if (key.empty() ||
-        !std::all_of(key.begin(), key.end(), [](char c) { return '0' <= c && c <= '9'; }))
-      return false;
+    if (!is_index(key)) return false;
   }
   return text.empty();
 }
 
-// Words that no attribute can be named by after a dot.
-bool is_keyword(std::string_view word) {
-  static const std::set<std::string_view> words = {
-      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
-      "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
-      "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
-      "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
-  return words.count(word) > 0;
-}
-
 // Triton's spelling of a dtype inside constexprs ("fp16" is tl.float16).
-std::string triton_language_dtype(const std::string& name) {
+std::string triton_language_dtype(const Json& name) {
   static const std::map<std::string, std::string> names = {
       {"fp16", "float16"}, {"bf16", "bfloat16"}, {"fp32", "float32"}, {"fp64", "float64"},
       {"i1", "int1"},      {"i8", "int8"},       {"i16", "int16"},    {"i32", "int32"},
       {"i64", "int64"},    {"u8", "uint8"},      {"u16", "uint16"},   {"u32", "uint32"},
       {"u64", "uint64"}};
-  auto it = names.find(name);
-  if (it == names.end()) throw InputError("export: unknown constexpr dtype " + name);
-  return "tl." + it->second;
+  const auto it = name.is_string() ? names.find(name.get<std::string>()) : names.end();
+  if (it == names.end()) throw InputError("export: unknown constexpr dtype");
+  return "_kw_triton.language." + it->second;
+}
+
+// Returns the character that begins at text[at], and moves `at` to the next one.
+char32_t next_character(std::string_view text, size_t& at) {
+  const unsigned char first = text[at++];
+  const int more = first < 0xC0 ? 0 : first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3;
+  char32_t c = more == 0 ? first : first & (0x3F >> more);
+  for (int i = 0; i < more; ++i) c = c << 6 | (static_cast<unsigned char>(text[at++]) & 0x3F);
+  return c;
 }
 
 }  // namespace
@@ -66,7 +71,25 @@ std::string python_float(double x) {
   return out;
 }
 
-std::string python_string(const std::string& text) { return Json(text).dump(); }
+std::string python_string(const std::string& text) {
+  if (!is_utf8(text)) throw InputError("export: a string that is not UTF-8");
+  std::string out = "\"";
+  for (size_t at = 0; at < text.size();) {
+    const char32_t c = next_character(text, at);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += static_cast<char>(c);
+    } else if (' ' <= c && c <= '~') {
+      out += static_cast<char>(c);
+    } else {
+      char escape[16];
+      std::snprintf(escape, sizeof(escape), c < 0x10000 ? "\\u%04x" : "\\U%08x",
+                    static_cast<unsigned>(c));
+      out += escape;
+    }
+  }
+  return out + "\"";
+}
 
 std::string python_tuple(const std::vector<int64_t>& items) {
   std::string out = "(";
@@ -84,7 +107,8 @@ std::string attribute_path(const std::string& qualified) {
   for (std::string part; std::getline(parts, part, '.');) {
     const size_t bracket = std::min(part.find('['), part.size());
     const std::string name = part.substr(0, bracket), items = part.substr(bracket);
-    const bool plain = is_identifier(name) && !is_keyword(name) && is_item_access(items);
+    if (name.starts_with("__")) throw InputError("export: the state " + python_string(qualified));
+    const bool plain = is_identifier(name) && is_word(name) && is_item_access(items);
     out = plain ? out + "." + part : "getattr(" + out + ", " + python_string(part) + ")";
   }
   return out;
@@ -96,18 +120,24 @@ std::string python_literal(const Json& value) {
   if (value.is_number_integer()) return value.dump();
   if (value.is_number()) return python_float(value.get<double>());
   if (value.is_string()) return python_string(value.get<std::string>());
-  if (value.contains("dtype")) return triton_language_dtype(value.at("dtype").get<std::string>());
-  if (value.contains("function")) return value.at("function").get<std::string>();
+  if (value.contains("f")) return special_float(value);
+  if (value.contains("dtype")) return triton_language_dtype(value.at("dtype"));
+  if (value.contains("function") && value.at("function").is_string()) {
+    return checked_keyword(value.at("function").get<std::string>());
+  }
   if (value.contains("tuple")) {
     std::string out = "(";
     for (const Json& item : value.at("tuple")) out += python_literal(item) + ", ";
     return out + ")";
   }
-  throw InputError("no Python for the constant " + value.dump());
+  throw InputError("export: no Python for the constant " + python_string(value.dump()));
 }
 
 std::string special_float(const Json& tree) {
-  const Json& which = tree.front();
+  const Json& which = tree.at("f");
+  if (which != "nan" && which != "inf" && which != "-inf") {
+    throw InputError("export: no Python for the number " + python_string(which.dump()));
+  }
   return python_float(which == "nan" ? NAN : which == "inf" ? INFINITY : -INFINITY);
 }
 

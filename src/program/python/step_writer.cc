@@ -1,10 +1,10 @@
 #include "program/python/step_writer.h"
 
-#include <algorithm>
 #include <variant>
 
 #include "formats/base/error.h"
 #include "ops/operator.h"
+#include "program/checked/checked_names.h"
 #include "program/python/arg_text.h"
 #include "program/python/python_call.h"
 #include "program/python/python_text.h"
@@ -67,9 +67,9 @@ std::string StepWriter::result(const Json& tree) const {
   }
   if (kind == "object") {
     for (const auto& [field, item] : body.at("fields").items()) {
-      inside += field + "=" + result(item) + ", ";
+      inside += checked_keyword(field) + "=" + result(item) + ", ";
     }
-    return body.at("type").get<std::string>() + "(" + inside + ")";
+    return checked_class(body.at("type").get<std::string>()) + "(" + inside + ")";
   }
   for (const Json& item : body) inside += result(item) + ", ";
   return kind == "list" ? "[" + inside + "]" : "(" + inside + ")";
@@ -212,14 +212,24 @@ std::string StepWriter::launch_text(const Launch& launch) const {
   for (size_t i = 0, next = 0; i < kernel.params.size();) {
     const std::string name = kernel.params[i].name.substr(0, kernel.params[i].name.find('.'));
     keyword = keyword || (kernel.params[i].name == name && kernel.params[i].is_constexpr());
-    out += separator + (keyword ? name + "=" : "") + parameter_text(launch, name, i, next);
+    out += separator + (keyword ? checked_keyword(name) + "=" : "") +
+           parameter_text(launch, name, i, next);
     separator = ", ";
   }
   for (const auto& [option, value] : kernel.options.items()) {
-    out += ", " + option + "=" + python_literal(value);
+    out += ", " + checked_option(option, value);
   }
   return out + ")";
 }
+
+namespace {
+
+const Arg& argument(const Launch& launch, size_t index) {
+  if (index >= launch.args.size()) throw InputError("export: a launch has too few arguments");
+  return launch.args[index];
+}
+
+}  // namespace
 
 std::string StepWriter::parameter_text(const Launch& launch, const std::string& path, size_t& param,
                                        size_t& next) const {
@@ -229,7 +239,7 @@ std::string StepWriter::parameter_text(const Launch& launch, const std::string& 
     const size_t index = param++;
     return kernel.params[index].is_constexpr()
                ? python_literal(kernel.constexprs.value(std::to_string(index), Json()))
-               : arg_text(launch.args[next++]);
+               : arg_text(argument(launch, next++));
   }
   std::string items;
   for (size_t k = 0;
@@ -245,22 +255,17 @@ std::string StepWriter::parameter_text(const Launch& launch, const std::string& 
 }
 
 std::string StepWriter::descriptor_text(const Launch& launch, size_t& param, size_t& next) const {
-  const std::string& type = task_.kernels[launch.kernel].params[param].type;
-  const size_t open = type.find('['), close = type.find(']');
-  if (open == std::string::npos || close == std::string::npos || close < open) {
-    throw InputError("export: a tensor descriptor of type " + type);
-  }
-  const std::string block = type.substr(open, close - open + 1);
-  const size_t rank = 1 + std::count(block.begin(), block.end(), ',');
+  const std::string block = descriptor_block(task_.kernels[launch.kernel].params[param].type);
+  const size_t rank = block_rank(block);
   std::string lists[2];
-  const std::string base = arg_text(launch.args.at(next));
+  const std::string base = arg_text(argument(launch, next));
   for (size_t i = 0; i < 2 * rank; ++i) {
-    lists[i / rank] += arg_text(launch.args.at(next + 1 + i)) + ", ";
+    lists[i / rank] += arg_text(argument(launch, next + 1 + i)) + ", ";
   }
   param += 1 + 2 * rank;
   next += 1 + 2 * rank;
-  return "triton.tools.tensor_descriptor.TensorDescriptor(" + base + ", [" + lists[0] + "], [" +
-         lists[1] + "], " + block + ")";
+  return "_kw_descriptors.TensorDescriptor(" + base + ", [" + lists[0] + "], [" + lists[1] + "], " +
+         block + ")";
 }
 
 }  // namespace kw

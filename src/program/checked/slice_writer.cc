@@ -1,17 +1,19 @@
-#include "program/python/slice_writer.h"
+#include "program/checked/slice_writer.h"
 
 #include <algorithm>
 #include <sstream>
 
 #include "formats/base/error.h"
+#include "program/checked/checked_names.h"
+#include "program/task_json.h"
 
 namespace kw {
 namespace {
 
-std::set<std::string> taken_in(const std::string& before) {
-  std::set<std::string> out = names_in(before);
-  out.insert({"torch", "warnings", "ModelNew"});  // what is written after the kernels uses these
-  return out;
+// Whether a module can have `name` for something of a slice. Python takes some letters outside of
+// ASCII for others, so such a name may be another one.
+bool is_free(const std::string& name, const std::set<std::string>& taken) {
+  return is_identifier(name) && !is_used_by_writer(name) && !taken.contains(name);
 }
 
 // Returns whether `line` is an import that the module has too. A function with the same text would
@@ -29,11 +31,19 @@ std::string indented(const std::string& text) {
   return out;
 }
 
+std::string renamed(const std::string& function, const std::map<std::string, std::string>& names) {
+  const auto found = names.find(function);
+  if (found == names.end()) {
+    throw InputError("export: the source of a kernel does not define its function " + function);
+  }
+  return found->second;
+}
+
 // Renames the function in every {"function": "name"} of a constexpr.
 void rename_functions(Json& literal, const std::map<std::string, std::string>& names) {
   if (literal.is_object() && literal.contains("function")) {
-    const auto found = names.find(literal["function"].get<std::string>());
-    if (found != names.end()) literal["function"] = found->second;
+    const Json& name = literal["function"];
+    literal["function"] = renamed(name.is_string() ? name.get<std::string>() : "", names);
   } else if (literal.is_structured()) {
     for (Json& part : literal) rename_functions(part, names);
   }
@@ -41,32 +51,45 @@ void rename_functions(Json& literal, const std::map<std::string, std::string>& n
 
 }  // namespace
 
-SliceWriter::SliceWriter(const std::string& before) : before_(before), taken_(taken_in(before)) {}
+SliceWriter::SliceWriter(const std::string& before) : before_(before), taken_(names_in(before)) {}
 
 void SliceWriter::add(Kernel& kernel) {
   const auto [entry, fresh] = done_.try_emplace(kernel.source);
   if (fresh) {
     const SliceText slice = take_apart(kernel.source);
     const Names own = definitions(slice);
-    if (!own.contains(kernel.name)) {
-      throw InputError("export: the source of kernel " + kernel.name + " does not define it");
+    Done& done = entry->second;
+    for (const SliceText::Part& part : slice.functions) {
+      done.called[part.name] = part.name;
+      done.parameters[part.name] = part.parameters;
     }
     if (fits(own)) {
-      for (const SliceText::Part& part : slice.imports) imports_.insert(part.text);
-      for (const SliceText::Part& part : slice.constants) {
-        if (!known_.contains(part.name)) constants_.push_back(part.text);
-      }
-      for (const SliceText::Part& part : slice.functions) {
-        if (!known_.contains(part.name)) functions_.push_back(part.text);
-      }
-      known_.insert(own.begin(), own.end());
+      put_here(slice, own);
     } else {
-      entry->second = put_apart(slice);
+      done.called = put_apart(slice);
     }
   }
-  const Names& names = entry->second;
-  if (const auto found = names.find(kernel.name); found != names.end()) kernel.name = found->second;
-  rename_functions(kernel.constexprs, names);
+  const Done& done = entry->second;
+  const std::string called = renamed(kernel.name, done.called);
+  for (const KernelParam& param : kernel.params) {
+    const std::string name = param.name.substr(0, param.name.find('.'));
+    if (!done.parameters.at(kernel.name).contains(name)) {
+      throw InputError("export: kernel " + kernel.name + " has no parameter " + name);
+    }
+  }
+  kernel.name = called;
+  rename_functions(kernel.constexprs, done.called);
+}
+
+void SliceWriter::put_here(const SliceText& slice, const Names& definitions) {
+  for (const SliceText::Part& part : slice.imports) imports_.insert(part.text);
+  for (const SliceText::Part& part : slice.constants) {
+    if (!known_.contains(part.name)) constants_.push_back(part.text);
+  }
+  for (const SliceText::Part& part : slice.functions) {
+    if (!known_.contains(part.name)) functions_.push_back(part.text);
+  }
+  known_.insert(definitions.begin(), definitions.end());
 }
 
 std::string SliceWriter::text() const {
@@ -82,7 +105,7 @@ bool SliceWriter::fits(const Names& definitions) const {
     const auto& [name, text] = each;
     const auto found = known_.find(name);
     if (found != known_.end()) return found->second == text;
-    return !name.starts_with("_kw") && (!taken_.contains(name) || is_import_of(before_, text));
+    return is_free(name, taken_) || (is_identifier(name) && is_import_of(before_, text));
   });
 }
 

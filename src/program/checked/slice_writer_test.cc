@@ -1,4 +1,4 @@
-#include "program/python/slice_writer.h"
+#include "program/checked/slice_writer.h"
 
 #include <gtest/gtest.h>
 
@@ -93,7 +93,8 @@ TEST(SliceWriter, TheModulesOwnNamesStay) {
   EXPECT_EQ(in("@triton.autotune([], [])\n" + helper("x * x")), "_kw_1_k0");
   EXPECT_EQ(in(kImports + "x = tl.float32\n"), "k0");
   // Nor do kernels take names of what is written behind them.
-  for (const char* name : {"ModelNew", "torch", "warnings", "_kw_matches"}) {
+  for (const char* name :
+       {"ModelNew", "torch", "warnings", "_kw_matches", "super", "t0", "x_", "\xEF\xBD\x94orch"}) {
     SliceWriter writer("");
     EXPECT_TRUE(called(writer, kernel(name, "x", "1")).starts_with("_kw_1_")) << name;
   }
@@ -104,6 +105,16 @@ TEST(SliceWriter, ASourceWithoutItsKernelIsRefused) {
   Kernel none = kernel("k0", "x", "1");
   none.name = "k1";
   EXPECT_THROW(writer.add(none), InputError);
+  for (const char* name : {"tl", "EPS"}) {  // defined, but no function
+    none.name = name;
+    EXPECT_THROW(writer.add(none), InputError) << name;
+  }
+  Kernel parameter = kernel("k0", "x", "1");
+  parameter.params = {{"x", "*fp32"}, {"y.0", "i32"}};
+  EXPECT_THROW(writer.add(parameter), InputError);
+  Kernel constant = kernel("k0", "x", "1");
+  constant.constexprs = {{"0", {{"tuple", {{{"function", "print"}}}}}}};
+  EXPECT_THROW(writer.add(constant), InputError);
 }
 
 }  // namespace
