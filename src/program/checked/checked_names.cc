@@ -92,9 +92,9 @@ bool is_used_by_writer(std::string_view name) {
 }
 
 const std::string& checked_class(const std::string& name) {
-  const bool fits = is_word(name) && is_identifier(name) && !is_builtin(name) &&
-                    !is_numbered(name) && !name.starts_with("_kw");
-  if (!fits || name == "torch" || name == "warnings") refuse("no name of a class", name);
+  // A reference may be called ModelNew too.
+  const bool used = is_used_by_writer(name) && name != "ModelNew";
+  if (used || !is_word(name) || !is_identifier(name)) refuse("no name of a class", name);
   return name;
 }
 

@@ -24,10 +24,11 @@ TEST(CheckedNames, WordsAreOneWord) {
 
 TEST(CheckedNames, ClassesAreNoBuiltins) {
   for (const char* text : kForged) EXPECT_THROW(checked_class(text), InputError) << text;
-  for (const char* text : {"exec", "print", "open", "torch", "t0", "_kw_matches", "caf\xC3\xA9"}) {
+  for (const char* text :
+       {"exec", "print", "open", "torch", "t0", "_kw_matches", "self", "x_", "caf\xC3\xA9"}) {
     EXPECT_THROW(checked_class(text), InputError) << text;
   }
-  for (const char* text : {"Model", "ModelNew", "_Out", "out_"}) {
+  for (const char* text : {"Model", "ModelNew", "_Out", "Out1"}) {
     EXPECT_EQ(checked_class(text), text);
   }
 }

@@ -93,6 +93,7 @@ class ModuleWriter {
   std::string local_name(size_t k, bool is_argument) {
     const std::vector<std::string>& parameters = task_.source.parameters;
     const bool plain = is_argument && k < parameters.size() && is_identifier(parameters[k]) &&
+                       is_word(parameters[k]) && !parameters[k].starts_with("_kw") &&
                        std::count(parameters.begin(), parameters.end(), parameters[k]) == 1;
     return plain ? parameters[k] + "_" : "x" + std::to_string(k);
   }

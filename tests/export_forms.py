@@ -1,0 +1,529 @@
+"""What optimized.py may hold after the reference's text: a list of forms, written down apart from the
+C++ that writes them (src/program/python).
+
+    python tests/export_forms.py [COUNT]      checks exports of hostile Tasks: of COUNT mutations, and
+                                              of 32 variants of each that is not refused
+
+check() refuses a text whose syntax tree has anything else. It says nothing of the bodies of kernels,
+which are slices.
+"""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+
+from command import ROOT
+from recording import operator_table
+
+SEEDS = ROOT / "tests/fuzz/export"
+DTYPES = set("float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool".split())
+TORCH_NAMES = DTYPES | {"strided", "contiguous_format", "preserve_format", "channels_last",
+                        "channels_last_3d"}
+TRITON_DTYPES = set("float16 bfloat16 float32 float64 int1 int8 int16 int32 int64 uint8 uint16 uint32 "
+                    "uint64".split())
+METHODS = set("view transpose permute expand unsqueeze squeeze select t clone".split())
+FUNCTIONS = {"torch." + name for name in
+             "empty tensor cat add sub mul div relu sigmoid tanh exp sqrt rsqrt softmax log_softmax sum "
+             "mean mm bmm matmul addmm conv1d conv2d conv3d conv_transpose1d conv_transpose2d "
+             "conv_transpose3d max_pool2d layer_norm group_norm batch_norm embedding".split()}
+FUNCTIONS |= {"torch.nn.functional." + name
+              for name in "silu gelu linear scaled_dot_product_attention".split()}
+FUNCTIONS |= {"torch.ops." + name for name in operator_table()}
+OPTIONS = {"num_warps": int, "num_ctas": int, "num_stages": int, "maxnreg": int,
+           "enable_fp_fusion": bool, "launch_pdl": bool, "launch_cooperative_grid": bool}
+TRITON_MODULES = {"triton." + name for name in (
+    "language", "language.math", "language.extra", "language.extra.libdevice", "language.extra.cuda",
+    "language.extra.cuda.libdevice")} | {"triton"}
+FROM_TRITON = {"language", "cdiv", "next_power_of_2"}
+# What the text uses: a slice must not give these another meaning.
+USED = {"torch", "warnings", "ModelNew", "zip", "isinstance", "len", "list", "dict", "tuple", "str", "int",
+        "float", "type", "super", "getattr", "any", "all", "id", "object", "AttributeError",
+        "RuntimeError", "self", "args", "kwargs"}
+DANGEROUS = {"exec", "eval", "open", "compile", "print", "input", "exit", "quit", "setattr", "delattr",
+             "globals", "locals", "vars", "breakpoint", "map", "filter", "help"}
+
+IMPORTS = """
+import torch
+import triton as _kw_triton
+import warnings
+import triton.tools.tensor_descriptor as _kw_descriptors
+"""
+DEVICE = """
+_kw_interpreted = _kw_triton.knobs.runtime.interpret
+_kw_device = "cpu" if _kw_interpreted else "cuda"
+"""
+MATCHES = """
+def _kw_matches(tensors, expected):
+    "..."
+    try:
+        for tensor, (dtype, shape, strides) in zip(tensors, expected):
+            if not (tensor.is_cuda != _kw_interpreted and tensor.dtype == dtype and tensor.shape == shape
+                    and tensor.stride() == strides and not tensor.is_neg()%s):
+                return False
+    except AttributeError:
+        return False
+    device = -1 if _kw_interpreted else torch.cuda.current_device()
+    if not {tensor.get_device() for tensor in tensors} <= {device}:
+        return False
+    if torch.is_autocast_enabled(_kw_device):
+        return False
+    return not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
+"""
+LAID_OUT = """
+def _kw_laid_out(tensor, strides):
+    "..."
+    if tensor.stride() == strides:
+        return tensor
+    if all(n == 1 or a == b for n, a, b in zip(tensor.shape, tensor.stride(), strides)):
+        return tensor
+    return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
+"""
+ORIGINAL = """
+def _kw_original(self, args, kwargs):
+    if not self.__dict__.get("_kw_warned"):
+        self.__dict__["_kw_warned"] = True
+        warnings.warn("...")
+    return super().forward(*args, **kwargs)
+"""
+CALLS_ORIGINAL = "return self._kw_original(args, kwargs)"
+
+
+class Forged(Exception):
+    """A node that is in no listed form."""
+
+
+def need(holds, node):
+    if not holds:
+        raise Forged("line %s: %s" % (getattr(node, "lineno", "?"), ast.unparse(node)[:200]))
+
+
+def same(node, text):
+    """Whether a statement is this one, whatever its docstring and its warning say."""
+    return _without_texts(node) == _without_texts(ast.parse(text).body[0])
+
+
+def _without_texts(node):
+    dump = ast.dump(node)
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Constant) and isinstance(inner.value, str) and len(inner.value) > 20 \
+                or isinstance(inner, ast.Constant) and inner.value == "...":
+            dump = dump.replace(ast.dump(inner), "TEXT")
+    return dump
+
+
+def dotted(node):
+    """"torch.ops" of such an expression; "" of another."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        owner = dotted(node.value)
+        return owner and owner + "." + node.attr
+    return ""
+
+
+def is_number(node):
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node = node.operand
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
+def is_int(node):
+    return isinstance(node, ast.Constant) and type(node.value) is int
+
+
+def is_ints(node):
+    return isinstance(node, ast.Tuple) and all(map(is_int, node.elts))
+
+
+def is_literal(node):
+    return is_number(node) or is_special_float(node) or isinstance(node, ast.Constant) and (
+        node.value is None or type(node.value) in (bool, str))
+
+
+def is_special_float(node):
+    return isinstance(node, ast.Call) and dotted(node.func) == "float" and not node.keywords \
+        and len(node.args) == 1 and isinstance(node.args[0], ast.Constant) \
+        and node.args[0].value in ("inf", "-inf", "nan")
+
+
+def is_private(name):
+    return name.startswith("__")
+
+
+# -- slices -------------------------------------------------------------------------------------------
+
+
+def is_slice_import(node):
+    if isinstance(node, ast.Import):
+        return len(node.names) == 1 and node.names[0].name in TRITON_MODULES
+    return isinstance(node, ast.ImportFrom) and node.level == 0 and len(node.names) == 1 \
+        and node.module in TRITON_MODULES and not node.names[0].name.startswith(("_", "*")) \
+        and (node.module != "triton" or node.names[0].name in FROM_TRITON)
+
+
+def is_slice_constant(node):
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1 \
+            or not isinstance(node.targets[0], ast.Name):
+        return False
+    value = node.value
+    if isinstance(value, ast.Call):
+        return dotted(value.func) == "tl.constexpr" and len(value.args) == 1 and not value.keywords \
+            and is_literal(value.args[0])
+    return bool(re.fullmatch(r"tl\.[A-Za-z]\w*", dotted(value)))
+
+
+def is_plain_default(node):
+    if is_special_float(node) or isinstance(node, ast.UnaryOp) and is_special_float(node.operand):
+        return True
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return all(map(is_plain_default, node.elts))
+    if isinstance(node, ast.UnaryOp):
+        return is_plain_default(node.operand)
+    if isinstance(node, ast.BinOp):  # 1 + 2j, or names: nothing is called
+        return is_plain_default(node.left) and is_plain_default(node.right)
+    return isinstance(node, ast.Constant) or bool(dotted(node))
+
+
+def is_kernel(node):
+    if not isinstance(node, ast.FunctionDef) or [dotted(d) for d in node.decorator_list] != ["triton.jit"]:
+        return False
+    given = node.args
+    arguments = given.posonlyargs + given.args + given.kwonlyargs + [
+        a for a in (given.vararg, given.kwarg) if a]
+    annotations = [a.annotation for a in arguments] + [node.returns]
+    return all(map(is_plain_default, [d for d in given.defaults + given.kw_defaults if d])) \
+        and all(a is None or is_plain_default(a) for a in annotations)
+
+
+def parameters(node):
+    need(isinstance(node, ast.FunctionDef), node)
+    return {a.arg for a in node.args.posonlyargs + node.args.args + node.args.kwonlyargs}
+
+
+def slice_name(node):
+    """What a statement of a slice gives a meaning; Forged for another statement."""
+    if is_slice_import(node):
+        alias = node.names[0]
+        return (alias.asname or alias.name).partition(".")[0]
+    need(is_slice_constant(node) or is_kernel(node), node)
+    return node.name if isinstance(node, ast.FunctionDef) else node.targets[0].id
+
+
+def check_slice_apart(function, assignment):
+    """`def _kw_slice_1()` and what takes its kernels; returns these, as `kernels` of Steps."""
+    need(ast.dump(function.args) == ast.dump(ast.parse("def f(): pass").body[0].args)
+         and not function.decorator_list and function.returns is None, function)
+    inside = {slice_name(node): node for node in function.body[:-1]}
+    last = function.body[-1]
+    need(isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple)
+         and all(isinstance(item, ast.Name) for item in last.value.elts), last)
+    need(isinstance(assignment, ast.Assign) and len(assignment.targets) == 1
+         and ast.unparse(assignment.value) == function.name + "()"
+         and isinstance(assignment.targets[0], ast.Tuple), assignment)
+    names = [getattr(item, "id", "") for item in assignment.targets[0].elts]
+    need(all(re.fullmatch(r"_kw_\d+_\w+", name) for name in names)
+         and len(names) == len(last.value.elts), assignment)
+    return {name: parameters(inside[item.id]) for name, item in zip(names, last.value.elts)}
+
+
+# -- the class ----------------------------------------------------------------------------------------
+
+
+class Steps:
+    """Statements of forward or of _kw_derived."""
+
+    def __init__(self, kernels):
+        self.kernels = kernels  # name -> parameters
+        self.known = set()  # local variables so far
+
+    def local(self, node):
+        return isinstance(node, ast.Name) and node.id in self.known
+
+    def state(self, node):
+        """self.a.b[0]["c"], or getattr(self, "d")"""
+        if isinstance(node, ast.Name):
+            return node.id == "self"
+        if isinstance(node, ast.Attribute):
+            return not is_private(node.attr) and self.state(node.value)
+        if isinstance(node, ast.Subscript):
+            return (is_number(node.slice) or isinstance(node.slice, ast.Constant)) \
+                and self.state(node.value)
+        return isinstance(node, ast.Call) and dotted(node.func) == "getattr" and not node.keywords \
+            and len(node.args) == 2 and self.state(node.args[0]) \
+            and isinstance(node.args[1], ast.Constant) and type(node.args[1].value) is str \
+            and not is_private(node.args[1].value)
+
+    def path(self, node):
+        """args[0]["x"][1]"""
+        if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
+            return False
+        return self.path(node.value) or isinstance(node.value, ast.Name) and node.value.id == "args"
+
+    def argument(self, node):
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return all(map(self.argument, node.elts))
+        owner, _, name = dotted(node).rpartition(".")
+        return is_literal(node) or self.local(node) or dotted(node) == "_kw_device" \
+            or owner == "torch" and name in TORCH_NAMES
+
+    def launch_argument(self, node):
+        if isinstance(node, ast.Tuple):
+            return all(map(self.launch_argument, node.elts))
+        owner, _, name = dotted(node).rpartition(".")
+        if owner == "_kw_triton.language":
+            return name in TRITON_DTYPES
+        if isinstance(node, ast.Call) and dotted(node.func) == "_kw_descriptors.TensorDescriptor":
+            return len(node.args) == 4 and not node.keywords and self.argument(node.args[0]) and all(
+                isinstance(part, ast.List) and all(map(self.argument, part.elts))
+                for part in node.args[1:3]) \
+                and isinstance(node.args[3], ast.List) and all(map(is_int, node.args[3].elts))
+        return self.argument(node) or isinstance(node, ast.Name) and node.id in self.kernels
+
+    def call(self, node):
+        if not isinstance(node, ast.Call) or any(k.arg is None for k in node.keywords):
+            return False
+        func = node.func
+        method = isinstance(func, ast.Attribute) and self.local(func.value) and func.attr in METHODS
+        return (method or dotted(func) in FUNCTIONS) \
+            and all(map(self.argument, node.args)) and all(self.argument(k.value) for k in node.keywords)
+
+    def launch(self, node):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Subscript):
+            return False
+        kernel, grid = node.func.value, node.func.slice
+        named = isinstance(kernel, ast.Name) and kernel.id in self.kernels and is_ints(grid) \
+            and len(grid.elts) == 3 and all(k.arg is not None for k in node.keywords)
+        return named and all(map(self.launch_argument, node.args)) and all(
+            type(getattr(k.value, "value", None)) is OPTIONS[k.arg] if k.arg in OPTIONS
+            else k.arg in self.kernels[kernel.id] and self.launch_argument(k.value)
+            for k in node.keywords)
+
+    def names(self, target):
+        """The variables that a statement sets."""
+        items = target.elts if isinstance(target, ast.Tuple) else [target]
+        need(all(isinstance(item, ast.Name) for item in items), target)
+        return [item.id for item in items]
+
+    def step(self, node):
+        """An operator, a launch, or the layout of a result."""
+        if isinstance(node, ast.Expr):
+            return need(self.launch(node.value) or self.call(node.value), node)
+        need(isinstance(node, ast.Assign) and len(node.targets) == 1, node)
+        value = node.value
+        if isinstance(value, ast.Call) and dotted(value.func) == "_kw_laid_out":
+            need(len(value.args) == 2 and not value.keywords and self.local(value.args[0])
+                 and is_ints(value.args[1]) and self.local(node.targets[0]), node)
+            return None
+        need(self.call(value), node)
+        names = self.names(node.targets[0])
+        need(all(re.fullmatch(r"t\d+|_", name) for name in names), node)
+        self.known.update(name for name in names if name != "_")
+
+    def binding(self, node):
+        """p0 = self.weight, x_ = args[0]: whether it is one."""
+        if not isinstance(node, ast.Assign) or len(node.targets) != 1 \
+                or not isinstance(node.targets[0], ast.Name):
+            return False
+        name = node.targets[0].id
+        if re.fullmatch(r"p\d+", name) and self.state(node.value) \
+                or re.fullmatch(r"x\d+|\w+_", name) and not name.startswith("_kw") \
+                and self.path(node.value):
+            self.known.add(name)
+            return True
+        return False
+
+    def condition(self, node):
+        if isinstance(node, ast.BoolOp):
+            return all(map(self.condition, node.values))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return self.condition(node.operand)
+        if isinstance(node, ast.Compare):
+            return all(isinstance(op, (ast.Is, ast.Eq, ast.NotEq)) for op in node.ops) \
+                and all(map(self.compared, [node.left, *node.comparators]))
+        if dotted(node) in ("kwargs", "self.training"):
+            return True
+        if not isinstance(node, ast.Call) or node.keywords or len(node.args) != 2:
+            return False
+        what, (first, second) = dotted(node.func), node.args
+        if what == "isinstance":
+            return self.path(first) and dotted(second) in ("dict", "list", "tuple")
+        if what == "_kw_matches":
+            return isinstance(first, ast.Tuple) and all(map(self.local, first.elts)) \
+                and dotted(second) == "self._kw_expected"
+        return what == "torch._C._is_alias_of" and (self.local(first) or self.state(first)) \
+            and self.local(second)
+
+    def compared(self, node):
+        if isinstance(node, ast.List):
+            return all(isinstance(item, ast.Constant) and type(item.value) is str for item in node.elts)
+        if isinstance(node, ast.Call) and not is_special_float(node):
+            return dotted(node.func) in ("type", "len", "list") and len(node.args) == 1 \
+                and not node.keywords and (self.path(node.args[0]) or dotted(node.args[0]) == "args")
+        return is_literal(node) or self.path(node) or dotted(node) in ("str", "int", "float")
+
+    def result(self, node):
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return all(map(self.result, node.elts))
+        if isinstance(node, ast.Dict):
+            return all(isinstance(key, ast.Constant) and type(key.value) is str for key in node.keys) \
+                and all(map(self.result, node.values))
+        if isinstance(node, ast.Call) and not is_special_float(node):
+            name = getattr(node.func, "id", "__")
+            return not node.args and not is_private(name) and name not in USED | DANGEROUS \
+                and not name.startswith("_kw") \
+                and all(k.arg is not None and self.result(k.value) for k in node.keywords)
+        return is_literal(node) or self.local(node)
+
+
+def check_forward(node, kernels):
+    need(ast.unparse(node.args) == "self, *args, **kwargs" and not node.decorator_list
+         and node.returns is None, node)
+    steps = Steps(kernels)
+    for statement in node.body[:-1]:
+        if isinstance(statement, ast.If):
+            need(steps.condition(statement.test) and not statement.orelse
+                 and ast.unparse(statement.body) == CALLS_ORIGINAL, statement)
+        elif isinstance(statement, ast.Assign) and ast.unparse(statement.value) == "self._kw_derived()":
+            names = steps.names(statement.targets[0])
+            need(all(re.fullmatch(r"d\d+", name) for name in names), statement)
+            steps.known.update(names)
+        elif not steps.binding(statement):
+            steps.step(statement)
+    last = node.body[-1]
+    need(isinstance(last, ast.Return) and last.value is not None and steps.result(last.value), last)
+
+
+def check_derived(node, kernels):
+    need(ast.unparse(node.args) == "self" and not node.decorator_list and node.returns is None, node)
+    steps = Steps(kernels)
+    body = node.body[1:]
+    need(isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant), node)
+    while body and steps.binding(body[0]):
+        body.pop(0)
+    need(len(body) == 3 and isinstance(body[0], ast.Try) and isinstance(body[1], ast.If), node)
+    state = range(len(steps.known))
+    key = "".join("(id(p%d), p%d._version, p%d.untyped_storage()._cdata), " % (i, i, i) for i in state)
+    need(ast.unparse(body[0]) == ast.unparse(ast.parse(
+        "try:\n    key = (%s)\nexcept RuntimeError:\n    key = object()" % key)), body[0])
+    need(ast.unparse(body[1].test) == "self.__dict__.get('_kw_key') != key" and not body[1].orelse, node)
+    for statement in body[1].body[:-3]:
+        steps.step(statement)
+    packed, held, last = body[1].body[-3:]
+    need(ast.unparse(last) == "self.__dict__['_kw_key'] = key", last)
+    need(ast.unparse(packed.targets) == "self.__dict__['_kw_packed']" and isinstance(packed.value, ast.Tuple)
+         and all(map(steps.local, packed.value.elts)), packed)
+    wanted = "".join("p%d, p%d.detach(), " % (i, i) for i in state)
+    need(ast.unparse(held) == ast.unparse(ast.parse("self.__dict__['_kw_held'] = (%s)" % wanted)), held)
+    need(ast.unparse(body[2]) == "return self.__dict__['_kw_packed']", body[2])
+
+
+def is_expectation(node):
+    return isinstance(node, ast.Tuple) and len(node.elts) == 3 \
+        and re.fullmatch(r"torch\.(%s)" % "|".join(DTYPES), dotted(node.elts[0])) \
+        and is_ints(node.elts[1]) and is_ints(node.elts[2])
+
+
+def check_class(node, kernels):
+    need(node.name == "ModelNew" and len(node.bases) == 1 and isinstance(node.bases[0], ast.Name)
+         and not is_private(node.bases[0].id) and not node.keywords and not node.decorator_list, node)
+    text, expected, *methods = node.body
+    need(isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant), text)
+    need(isinstance(expected, ast.Assign) and ast.unparse(expected.targets) == "_kw_expected"
+         and isinstance(expected.value, ast.Tuple) and all(map(is_expectation, expected.value.elts)),
+         expected)
+    need(all(isinstance(method, ast.FunctionDef) for method in methods), node)
+    names = [method.name for method in methods]
+    need(names in (["_kw_original", "forward"], ["_kw_derived", "_kw_original", "forward"]), node)
+    need(same(methods[-2], ORIGINAL), methods[-2])
+    if len(methods) == 3:
+        check_derived(methods[0], kernels)
+    check_forward(methods[-1], kernels)
+
+
+def parsed(reference, python):
+    """The statements of each; SyntaxError when Python loads the one or a kernel of the other not."""
+    before = ast.parse(reference).body
+    try:
+        return before, ast.parse(python).body
+    except SyntaxError as error:
+        if error.lineno < python[:python.index("\n_kw_interpreted = ")].count("\n"):
+            raise
+        raise Forged("line %d is no Python" % error.lineno) from None
+
+
+def check(reference, python):
+    """Raises Forged when what follows the reference's text is in no listed form; SyntaxError where
+    Python would not load it."""
+    before, body = parsed(reference, python)
+    need(python.startswith(reference) and len(body) > len(before), body[0])
+    need([ast.dump(node) for node in body[:len(before)]] == [ast.dump(node) for node in before], body[0])
+    added = body[len(before):]
+    imports = [ast.dump(node) for node in ast.parse(IMPORTS).body]
+    devices = [ast.dump(node) for node in ast.parse(DEVICE).body]
+    matches = [MATCHES % "", MATCHES % " and tensor.storage_offset() * tensor.element_size() % 16 == 0"]
+    need([ast.dump(node) for node in added[:3]] == imports[:3], added[0])
+    rest = added[3:]
+    if rest and ast.dump(rest[0]) == imports[3]:
+        rest.pop(0)
+    kernels = {}
+    while rest and ast.dump(rest[0]) != devices[0]:
+        node = rest.pop(0)
+        if isinstance(node, ast.FunctionDef) and re.fullmatch(r"_kw_slice_\d+", node.name):
+            need(rest, node)
+            kernels |= check_slice_apart(node, rest.pop(0))
+            continue
+        name = slice_name(node)
+        need(name not in USED and not name.startswith(("_kw", "__")), node)
+        if isinstance(node, ast.FunctionDef):
+            kernels[name] = parameters(node)
+    need([ast.dump(node) for node in rest[:2]] == devices, rest[0] if rest else added[-1])
+    need(len(rest) in (4, 5) and any(same(rest[2], text) for text in matches), rest[2])
+    need(len(rest) == 4 or same(rest[3], LAID_OUT), rest[3])
+    need(isinstance(rest[-1], ast.ClassDef), rest[-1])
+    check_class(rest[-1], kernels)
+
+
+def exports_of(count, variants=True):
+    """(reference, text) of what the fuzz target exports: of its seeds and of `count` mutations, and of
+    variants of these."""
+    build = os.environ.get("KW_BUILD_DIR", str(ROOT / "build"))
+    ours, theirs = os.pipe()
+    process = subprocess.Popen([os.path.join(build, "fuzz_export"), str(SEEDS), str(count)],
+                               stdout=subprocess.DEVNULL, pass_fds=[theirs],
+                               env={**os.environ, "KW_EXPORTS": "/dev/fd/%d" % theirs})
+    os.close(theirs)
+    with open(ours, encoding="utf-8") as lines:
+        for line in lines:
+            export = json.loads(line)
+            if variants or not export["variant"]:
+                yield export["reference"], export["python"]
+    if process.wait():
+        raise RuntimeError("fuzz_export failed")
+
+
+def checked(exports):
+    """How many texts hold listed forms alone, and how many are none that Python loads."""
+    good = broken = 0
+    for reference, python in exports:
+        try:
+            check(reference, python)
+            good += 1
+        except SyntaxError:
+            broken += 1
+        except Forged as forged:
+            raise Forged("%s, in\n%s" % (forged, python)) from None
+    return good, broken
+
+
+def main():
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10000
+    good, broken = checked(exports_of(count))
+    print("%d damaged inputs: %d exports of listed forms, %d that Python does not load" % (
+        count, good, broken))
+
+
+if __name__ == "__main__":
+    main()
