@@ -2,8 +2,8 @@
 
     .venv/bin/python tests/corpora_record.py [--build build]
 
-It builds and judges every case; if none is a surprise, it keeps the record. A change to a case, or to what judges cases, makes the record stale: `make test` then judges every
-case again, and not one for each family and check alone.
+It builds and judges every case. If none is a surprise, it keeps the record. A change to a case, or to what judges cases,
+makes the record stale: `make test` then judges every case again, and not one for each family and check alone.
 """
 
 import argparse

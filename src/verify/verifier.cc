@@ -175,9 +175,6 @@ Reference Verifier::prepare(Task task) {
 
 bool Verifier::build(const RecordRequest& request, const VerifyOptions& options, Verdict& verdict,
                      BuiltTask& out, const Claim& claim) {
-  if (request.text.find("triton") == std::string::npos && !options.without.contains("share")) {
-    return finish_stage(verdict, {Stage::kLoad, false, no_kernel_reason(request)});
-  }
   BuildPlan plan = build_plan(options);
   plan.cache = &cache_;
   plan.attempts = 2;
@@ -186,6 +183,11 @@ bool Verifier::build(const RecordRequest& request, const VerifyOptions& options,
   run_build(workers_, build, BuildStage::kSlice);
   StageResult record{Stage::kRecord, true, "", Json::object(), since(start)};
   if (!check_build(build, record.seconds, verdict)) return false;
+  // Kernels may be defined in other files, so that the recording has to tell.
+  if (build.recorded()->task.kernels.empty() && request.text.find("triton") == std::string::npos &&
+      !options.without.contains("share")) {
+    return finish_stage(verdict, {Stage::kLoad, false, no_kernel_reason(request)});
+  }
   record.evidence = {{"steps", build.recorded()->task.forward.steps.size()},
                      {"kernels", build.recorded()->task.kernels.size()},
                      {"worker_seconds", build.recorded()->seconds}};

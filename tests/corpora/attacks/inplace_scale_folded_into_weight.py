@@ -1,4 +1,4 @@
-# program wrong | family: in-place | mechanism: a constant factor is folded into the parameter in the constructor, the module's state differs | stage: correct | check: buffers+variations
+# program wrong | family: in-place | mechanism: a constant factor is folded into the parameter in the constructor, the module's state differs | stage: correct | check: outputs
 # %% reference
 import torch
 import torch.nn as nn
