@@ -75,6 +75,13 @@ def complete():
     def dot(self, a, b, *rest, product=builder.create_dot):
         return product(self, widen(self, a), widen(self, b), *rest)
 
+    def splat(self, ret_ty, arg, spread=builder.create_splat):
+        """Comparisons of numbers keep the numbers' type in the interpreter, and are truth values."""
+        if arg.data.dtype == bool:
+            arg = interpreter.TensorHandle(arg.data, tl.int1)
+        return spread(self, ret_ty, arg)
+
     builder.create_dot = dot
+    builder.create_splat = splat
     builder.binary_op = in_float32(builder.binary_op)
     builder.unary_op = in_float32(builder.unary_op)

@@ -166,7 +166,8 @@ void prepare_out_folders(const VerifyFlags& flags) {
   for (const std::string& file : flags.candidates) {
     const fs::path folder = out_folder(flags, file);
     if (!folders.insert(folder).second) {
-      throw InputError(file + ": another candidate has the same name, and both would be written to " +
+      throw InputError(file +
+                       ": another candidate has the same name, and both would be written to " +
                        folder.string() + "; judge them apart");
     }
     prepare_result_folder(folder, flags.model);

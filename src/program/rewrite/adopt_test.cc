@@ -131,7 +131,6 @@ class Model {
     check_task(out);
     return out;
   }
-
 };
 
 // What is in memory, as symbols.

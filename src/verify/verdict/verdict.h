@@ -50,8 +50,8 @@ struct Verdict {
   double share = 0;                                 // Triton share of the reference's cost
   std::optional<Interval> speedup_eager;            // eager time / candidate time
   std::optional<Interval> speedup_compile;
-  bool degenerate = false;            // zeros, or the answer to other inputs, would pass
-  std::string program;                // canonical hash of what was judged; empty: nothing was
+  bool degenerate = false;  // zeros, or the answer to other inputs, would pass
+  std::string program;      // canonical hash of what was judged; empty: nothing was
   FileDoes file = FileDoes::kNotTried;
   std::string key;                    // content address
   Json environment = Json::object();  // backend, device, versions, sandbox layers
