@@ -299,7 +299,7 @@ CANDIDATES = {
     "syntax.py": (candidate("return doubled(x"), "load", "syntax"),
     "no_class.py": (candidate("return doubled(x)", name="Other"), "load", "ModelNew"),
     "no_triton.py": (command.SINE_MODEL.replace("Model", "ModelNew"), "load", "Triton"),
-    "reference.py": (command.SINE_MODEL, "load", "reference.py, and no ModelNew: are reference"),
+    "reference.py": (command.SINE_MODEL, "load", "reference.py: the file defines no ModelNew, but Model: are reference"),
     "raises.py": (candidate("raise ValueError('no')"), "record", "no"),
     "reads.py": (candidate("return doubled(x) if x.sum() > 0 else x"), "record", "host"),
     "undefined.py": (candidate("return doubled(x)", body="unknown(x)"), "compile", "unknown"),
