@@ -19,6 +19,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 import companion
+import flags
 import standins
 from dispatch import Recorder
 from launches import Launches
@@ -71,13 +72,14 @@ class Recording:
         torch.backends.mha.set_fastpath_enabled(False)
         before = _numerics_flags()
         try:
-            with self.installed():
-                task = self._phases()
-            for name, value in _numerics_flags().items():
-                if value != before[name]:
-                    self.warnings.append("the file sets %s: a recording keeps PyTorch's default "
-                                         "(%s)" % (name, before[name]))
-            return task
+            with flags.kept():
+                with self.installed():
+                    task = self._phases()
+                for name, value in _numerics_flags().items():
+                    if value != before[name]:
+                        self.warnings.append("the file sets %s: a recording keeps PyTorch's "
+                                             "default (%s)" % (name, before[name]))
+                return task
         finally:
             torch.backends.mha.set_fastpath_enabled(fast_path)
 

@@ -96,14 +96,6 @@ std::string interface_fault(const Task& reference, const Task& candidate) {
   return aliasing_fault(reference.forward, candidate.forward);
 }
 
-std::string no_kernel_reason(const RecordRequest& request) {
-  std::string reason = "there is no Triton kernel in " + request.file;
-  if (request.cls == "ModelNew" && request.text.find("ModelNew") == std::string::npos) {
-    reason += ", and no ModelNew: are reference and candidate in each other's place?";
-  }
-  return reason;
-}
-
 // What all trials say of a candidate: why it is wrong, empty when it is right, nothing (and why)
 // when they end without a report. `neighbours`: TrialRequest.
 std::optional<std::string> tried(Executor& executor, const LoadedPair& tasks, bool neighbours,
@@ -186,7 +178,8 @@ bool Verifier::build(const RecordRequest& request, const VerifyOptions& options,
   // Kernels may be defined in other files, so that the recording has to tell.
   if (build.recorded()->task.kernels.empty() && request.text.find("triton") == std::string::npos &&
       !options.without.contains("share")) {
-    return finish_stage(verdict, {Stage::kLoad, false, no_kernel_reason(request)});
+    return finish_stage(verdict,
+                        {Stage::kLoad, false, "there is no Triton kernel in " + request.file});
   }
   record.evidence = {{"steps", build.recorded()->task.forward.steps.size()},
                      {"kernels", build.recorded()->task.kernels.size()},
@@ -388,7 +381,12 @@ JobOutcome<Task> adopted(const Reference& reference, const Task& candidate,
     return JobOutcome<Task>{
         std::nullopt, JobFault{JobResult::Status::kRefused, code, why, request.file, 0, "record"}};
   };
-  Adoption adoption = adopt(reference.task, candidate);
+  Adoption adoption;
+  try {
+    adoption = adopt(reference.task, candidate);
+  } catch (const InputError& error) {
+    return refused("adopt", error.what());
+  }
   if (!adoption.task) return refused("adopt", adoption.fault);
   try {
     export_python(*adoption.task, request.harness_text);

@@ -129,11 +129,13 @@ std::vector<Stage> stages_of(const Verdict& verdict) {
   return out;
 }
 
-TEST_F(Verifying, AFileWithoutTritonIsNotEvenRecorded) {
+TEST_F(Verifying, AFileWithoutTritonAndWithoutKernelsIsNotLoaded) {
+  answer_ = [](const Json&) { return recorded_result({}); };
   const Verdict verdict = verified("import torch\n");
   EXPECT_EQ(verdict.rejected_at, Stage::kLoad);
-  EXPECT_NE(verdict.reason.find("and no ModelNew"), std::string::npos) << verdict.reason;
-  EXPECT_TRUE(workers_.kinds.empty());
+  EXPECT_NE(verdict.reason.find("no Triton kernel in candidate.py"), std::string::npos)
+      << verdict.reason;
+  EXPECT_EQ(workers_.kinds, std::vector<std::string>{"record"});
 }
 
 TEST_F(Verifying, ARefusalRejectsAtTheStageOfItsCode) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "program/rewrite/appender.h"
@@ -12,14 +13,6 @@
 
 namespace kw {
 namespace {
-
-std::set<int> written_storages(const Program& program, const std::vector<Kernel>& kernels) {
-  std::set<int> out;
-  for (const Step& step : program.steps) {
-    for (ValueId id : step_writes(step, kernels)) out.insert(program.values[id].storage);
-  }
-  return out;
-}
 
 bool is_dense(const Value& value) {
   std::vector<std::pair<int64_t, int64_t>> dims;
@@ -181,7 +174,13 @@ class Adopter {
     for (size_t r = 0; r < their_states; ++r) {
       from_derive.bind(task_.derive.inputs[r], forward.inputs[r]);
     }
-    const std::vector<Derived> scratch = take_scratch();
+    std::vector<Derived> scratch = take_scratch();
+    std::optional<std::set<int>> scratch_steps = steps_of(scratch);
+    if (!scratch_steps) {  // it is made of what a derived tensor was before
+      scratch.insert(scratch.end(), derived_.begin(), derived_.end());
+      derived_.clear();
+      scratch_steps = steps_of(scratch);
+    }
     for (const Derived& each : derived_) {
       if (from_derive.at(each.value) >= 0) continue;  // a tensor of the state, or there already
       task_.derive.outputs.push_back(each.value);
@@ -190,7 +189,7 @@ class Adopter {
     for (size_t k = 0; k < theirs_.inputs.outputs.size(); ++k) {
       forward.inputs.push_back(inputs.make(their_input(k)));
     }
-    make_scratch(scratch, from_derive);
+    for (int i : *scratch_steps) from_derive.step(task_.derive.steps[i]);
 
     Appender body(ours_.forward, forward, next_storage);
     std::map<int, int> storages;
@@ -202,7 +201,7 @@ class Adopter {
       if (!match_.is_used(e) || theirs < 0) continue;
       if (!put(ours_.forward.inputs[e], forward.inputs[theirs])) return false;
     }
-    for (const std::vector<Derived>* some : {&std::as_const(derived_), &scratch}) {
+    for (const std::vector<Derived>* some : {&std::as_const(derived_), &std::as_const(scratch)}) {
       for (const Derived& each : *some) {
         if (!put(each.input, from_derive.at(each.value))) return false;
       }
@@ -216,34 +215,64 @@ class Adopter {
     return true;
   }
 
-  // Takes out of `derived_` what forward writes.
+  // Takes out of `derived_` what is made in each call: what forward writes, and what depends on
+  // state that forward writes. A launch that writes state leaves no trace by which a later call
+  // could know that it has to derive again.
   std::vector<Derived> take_scratch() {
     const std::set<int> written = written_storages(ours_.forward, ours_.kernels);
     const Program& derive = task_.derive;
-    std::set<int> of_state, ours;  // storages of derive
+    std::set<int> of_state, changing, fresh;  // storages of derive
     for (ValueId id : derive.inputs) of_state.insert(derive.values[id].storage);
+    for (size_t e = 0; e < states(); ++e) {
+      const int theirs = match_.entry(e);
+      if (theirs < 0 || !written.contains(ours_.forward.values[ours_.forward.inputs[e]].storage)) {
+        continue;
+      }
+      changing.insert(derive.values[derive.inputs[theirs]].storage);
+    }
+    const StepHistory history(derive, task_.kernels);
     for (const Derived& each : derived_) {
       const int storage = derive.values[each.value].storage;
+      if (of_state.contains(storage)) continue;
       const bool is_written = written.contains(ours_.forward.values[each.input].storage);
-      if (is_written && !of_state.contains(storage)) ours.insert(storage);
+      if (is_written || uses(history.steps_of(each.value), changing)) fresh.insert(storage);
     }
     std::vector<Derived> scratch, kept;
     for (const Derived& each : derived_) {
-      (ours.contains(derive.values[each.value].storage) ? scratch : kept).push_back(each);
+      (fresh.contains(derive.values[each.value].storage) ? scratch : kept).push_back(each);
     }
     derived_ = std::move(kept);
     return scratch;
   }
 
-  // Puts the steps that make scratch before all others of forward.
-  void make_scratch(const std::vector<Derived>& scratch, Appender& from_derive) {
-    const StepHistory history(task_.derive, task_.kernels);
-    std::set<int> steps;
-    for (const Derived& each : scratch) {
-      const std::vector<int> behind = *history.behind(each.value, history.end());
-      steps.insert(behind.begin(), behind.end());
+  bool uses(const std::vector<int>& steps, const std::set<int>& storages) const {
+    bool found = false;
+    for (int i : steps) {
+      Step step = task_.derive.steps[i];
+      for_each_value(step, [&](ValueId& id) {
+        found = found || storages.contains(task_.derive.values[id].storage);
+      });
     }
-    for (int i : steps) from_derive.step(task_.derive.steps[i]);
+    return found;
+  }
+
+  // The steps of derive that make scratch, but for those that make what is derived and kept.
+  // Nothing if they use a kept tensor as it was before it was finished.
+  std::optional<std::set<int>> steps_of(const std::vector<Derived>& scratch) const {
+    const StepHistory history(task_.derive, task_.kernels);
+    KnownStorages kept;
+    for (const Derived& each : derived_) {
+      const int storage = task_.derive.values[each.value].storage;
+      kept[storage].values.insert(each.value);
+      kept[storage].since = history.last_write(storage, history.end());
+    }
+    std::set<int> out;
+    for (const Derived& each : scratch) {
+      const auto steps = history.behind(each.value, history.end(), kept);
+      if (!steps) return std::nullopt;
+      out.insert(steps->begin(), steps->end());
+    }
+    return out;
   }
 
   const Task &theirs_, &ours_;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "program/rewrite/transform.h"
 #include "program/task_json.h"
 
@@ -343,6 +345,82 @@ TEST(Adopt, WritesToTheReferencesStateStay) {
                             candidate.result(candidate.forward.add(candidate.x, candidate.x)));
   const auto& launch = std::get<Launch>(task.forward.steps[0]);
   EXPECT_EQ(launch.args[1].value(), task.forward.inputs[0]);
+}
+
+// A launch that writes a buffer leaves no trace, so what is derived of it is derived in each call.
+TEST(Adopt, WhatDependsOnStateThatForwardWritesIsMadeInEachCall) {
+  Model reference, candidate;
+  for (Model* model : {&reference, &candidate}) {
+    const ValueId position = model->init.zeros();
+    model->state("position", position, "buffer");
+    if (model == &candidate) model->state("packed", model->init.neg(position), "buffer");
+    model->begin_calls();
+  }
+  candidate.forward.launch(candidate.x, candidate.in_forward[0]);
+  const Task task =
+      adopted(reference.result(reference.forward.add(reference.x, reference.x)),
+              candidate.result(candidate.forward.add(candidate.x, candidate.in_forward[1])));
+  EXPECT_TRUE(task.derive.outputs.empty());
+  EXPECT_EQ(meaning(task), "(x0+neg(0))");
+}
+
+TEST(Adopt, ScratchMayBeMadeAsWhatIsPacked) {
+  Model model;
+  const ValueId first = model.init.drawn();
+  const ValueId packed = model.init.neg(first), scratch = model.init.neg(packed);
+  model.state("first", first).state("packed", packed, "buffer").state("scratch", scratch, "buffer");
+  model.begin_calls();
+  model.forward.launch(model.in_forward[1], model.in_forward[2]);
+  const Task task = adopted(two_weights(), model.result(model.in_forward[2]));
+  EXPECT_EQ(meaning(task), "k(neg(w0),neg(neg(w0)))");
+  EXPECT_EQ(task.derive.outputs.size(), 1u);
+}
+
+TEST(Adopt, ScratchIsNoBufferOfTheReference) {
+  Model reference, candidate;
+  const ValueId mean = reference.init.zeros();
+  reference.state("mean", mean, "buffer");
+  reference.begin_calls();
+  const ValueId scratch = candidate.init.zeros(), renamed = candidate.init.zeros();
+  candidate.state("scratch", scratch, "buffer").state("renamed", renamed, "buffer");
+  candidate.begin_calls();
+  candidate.forward.launch(candidate.in_forward[1], candidate.in_forward[0]);
+  const Task task =
+      adopted(reference.result(reference.forward.add(reference.x, reference.in_forward[0])),
+              candidate.result(candidate.in_forward[0]));
+  const auto& launch = std::get<Launch>(task.forward.steps.back());
+  EXPECT_EQ(launch.args[0].value(), task.forward.inputs[0]);
+  EXPECT_NE(launch.args[1].value(), task.forward.inputs[0]);
+}
+
+TEST(Adopt, ViewsOfOneStorageAreFoundEach) {
+  Model reference, candidate;
+  for (Model* model : {&reference, &candidate}) {
+    const ValueId base = model->init.drawn();
+    const ValueId a = model->init.view(base), b = model->init.view(base);
+    model->state("a", a).state("b", b);
+    if (model == &candidate) {
+      model->state("packed", model->init.add(model->init.neg(a), b), "buffer");
+    }
+    model->begin_calls();
+  }
+  const Task task =
+      adopted(reference.result(reference.forward.add(reference.x, reference.in_forward[0])),
+              candidate.result(candidate.forward.add(candidate.x, candidate.in_forward[2])));
+  EXPECT_EQ(meaning(task), "(x0+(neg(w0)+w0))");
+}
+
+// A constructor that draws without end is refused, and not searched without end.
+TEST(Adopt, ManyDrawsAreRefusedInTime) {
+  Model model;
+  const ValueId own = model.init.empty();
+  for (int i = 0; i < 1500; ++i) model.init.draw(model.init.view(own));
+  model.state("own", own);
+  model.begin_calls();
+  const Task candidate = model.result(model.forward.add(model.x, model.in_forward[0]));
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_FALSE(adopt(two_weights(), candidate).task);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
 TEST(Adopt, RefusesOtherArguments) {

@@ -5,6 +5,10 @@
 namespace kw {
 namespace {
 
+// How often a storage may be written before a tensor of the reference is looked for in it. An
+// initialiser takes a few steps.
+constexpr int kMostWrites = 64;
+
 std::string name_of(const StateEntry& entry) {
   return entry.names.empty() ? "a tensor that no attribute holds" : entry.names.front();
 }
@@ -45,6 +49,8 @@ StateMatch::StateMatch(const Task& reference, const Task& candidate)
 }
 
 bool StateMatch::find() {
+  our_written_ = written_storages(ours_.forward, ours_.kernels);
+  their_written_ = written_storages(theirs_.forward, theirs_.kernels);
   match_names();
   match_lineages();
   for (size_t e = 0; e < entries_.size(); ++e) {
@@ -95,7 +101,9 @@ void StateMatch::match(size_t entry, int theirs) {
 }
 
 void StateMatch::hold(int storage, ValueId value, int since, int theirs) {
-  if (known_.try_emplace(storage, KnownValue{value, since}).second) held_[storage] = theirs;
+  known_[storage].values.insert(value);
+  known_[storage].since = std::max(known_[storage].since, since);
+  held_[value] = theirs;
 }
 
 // Returns an entry of the reference of this lineage that nothing has been found to be yet, or -1.
@@ -108,6 +116,12 @@ int StateMatch::take(const std::string& lineage, size_t entry, bool drawn) {
     const StateEntry& other = theirs_.state[r];
     if (taken_.contains(r)) continue;
     if (!drawn && (mine.kind == "constant" || mine.kind != other.kind)) continue;
+    const auto written = [&](const Task& task, size_t at, const std::set<int>& storages) {
+      return storages.contains(task.forward.values[task.forward.inputs[at]].storage);
+    };
+    if (!drawn && written(ours_, entry, our_written_) && !written(theirs_, r, their_written_)) {
+      continue;
+    }
     if (share_a_name(mine, other)) return r;
     if (first < 0) first = r;
   }
@@ -153,8 +167,10 @@ bool StateMatch::make_of_steps(size_t entry) {
 bool StateMatch::hold_drawn(int draw, const std::vector<int>& steps, size_t entry) {
   for (const int storage : our_steps_.written(draw)) {
     if (known_.contains(storage)) continue;
+    int writes = 0;
     for (auto i = steps.rbegin(); i != steps.rend() && *i >= draw; ++i) {
       if (!our_steps_.writes(*i, storage)) continue;
+      if (++writes > kMostWrites) return false;
       for (const ValueId value : values_in(storage, *i)) {
         const int theirs = take(our_steps_.lineage(value, *i + 1), entry, true);
         if (theirs < 0) continue;
@@ -167,25 +183,39 @@ bool StateMatch::hold_drawn(int draw, const std::vector<int>& steps, size_t entr
   return false;
 }
 
-// Values in a storage that steps up to `last` make, the latest first.
+// Values in a storage that steps up to `last` make and that look like a tensor of the reference:
+// the latest of each look, the latest first.
 std::vector<ValueId> StateMatch::values_in(int storage, int last) const {
   std::vector<ValueId> out;
   for (int i = last; i >= 0; --i) {
     for (ValueId id : step_defines(ours_.init.steps[i])) {
-      if (our_storage(id) == storage) out.push_back(id);
+      const auto looks_alike = [&](ValueId other) {
+        return same_metadata(ours_.init.values[other], ours_.init.values[id]);
+      };
+      if (our_storage(id) != storage || !may_be_theirs(id)) continue;
+      if (std::ranges::none_of(out, looks_alike)) out.push_back(id);
     }
   }
   return out;
 }
 
+bool StateMatch::may_be_theirs(ValueId value) const {
+  for (size_t r = 0; r < theirs_.state.size(); ++r) {
+    const Value& theirs = theirs_.init.values[theirs_.init.outputs[r]];
+    if (!taken_.contains(static_cast<int>(r)) && same_metadata(ours_.init.values[value], theirs)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::vector<StateMatch::Found> StateMatch::found() const {
   std::vector<Found> out;
-  for (const auto& [storage, known] : known_) {
-    const bool changed =
-        std::ranges::any_of(steps_, [&, storage = storage, since = known.since](int i) {
-          return i > since && our_steps_.writes(i, storage);
-        });
-    out.push_back({known.value, held_.at(storage), changed});
+  for (const auto& [value, theirs] : held_) {
+    const int storage = our_storage(value), since = known_.at(storage).since;
+    const bool changed = std::ranges::any_of(
+        steps_, [&](int i) { return i > since && our_steps_.writes(i, storage); });
+    out.push_back({value, theirs, changed});
   }
   return out;
 }

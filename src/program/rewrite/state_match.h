@@ -51,14 +51,16 @@ class StateMatch {
   bool make_of_steps(size_t entry);
   bool hold_drawn(int draw, const std::vector<int>& steps, size_t entry);
   std::vector<ValueId> values_in(int storage, int last) const;
+  bool may_be_theirs(ValueId value) const;
 
   const Task &theirs_, &ours_;
   const StepHistory their_steps_, our_steps_;  // of the constructors
   std::vector<int> entries_;
   std::vector<bool> used_;
-  std::set<int> taken_;      // entries of the reference
-  KnownStorages known_;      // of the candidate's constructor
-  std::map<int, int> held_;  // by storage in known_: the entry of the reference
+  std::set<int> our_written_, their_written_;  // storages that a call of forward writes
+  std::set<int> taken_;                        // entries of the reference
+  KnownStorages known_;                        // of the candidate's constructor
+  std::map<ValueId, int> held_;                // a value of known_ -> the entry of the reference
   std::set<int> steps_;
   std::map<std::string, std::vector<int>> lineages_;  // entries of the reference, once asked for
   std::string fault_;

@@ -8,6 +8,14 @@
 
 namespace kw {
 
+std::set<int> written_storages(const Program& program, const std::vector<Kernel>& kernels) {
+  std::set<int> out;
+  for (const Step& step : program.steps) {
+    for (ValueId id : step_writes(step, kernels)) out.insert(program.values[id].storage);
+  }
+  return out;
+}
+
 StepHistory::StepHistory(const Program& program, const std::vector<Kernel>& kernels)
     : program_(program), written_(program.steps.size()) {
   std::set<int> seen;
@@ -54,9 +62,11 @@ std::optional<std::vector<int>> StepHistory::behind(ValueId value, int end,
     for (ValueId id : step_defines(step)) {
       if (!values.contains(id)) continue;
       const int storage = program_.values[id].storage;
+      const auto found = known.find(storage);
+      if (found != known.end() && found->second.values.contains(id)) continue;
       if (!writes(i, storage)) {
         needed = true;  // a view
-      } else if (is_before(storage) && id != known.at(storage).value) {
+      } else if (is_before(storage)) {
         return std::nullopt;
       }
     }

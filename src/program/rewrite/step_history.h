@@ -12,12 +12,15 @@
 
 namespace kw {
 
-// A value whose elements are known after step `since`. Nobody looks at the steps before that.
-struct KnownValue {
-  ValueId value = -1;
+// Returns the storages that steps of a program change.
+std::set<int> written_storages(const Program& program, const std::vector<Kernel>& kernels);
+
+// Values of one storage whose elements are known once step `since` has written them.
+struct KnownValues {
+  std::set<ValueId> values;
   int since = -1;
 };
-using KnownStorages = std::map<int, KnownValue>;  // by storage
+using KnownStorages = std::map<int, KnownValues>;  // by storage
 
 // Borrows the Program.
 class StepHistory {
@@ -36,6 +39,8 @@ class StepHistory {
   // storage as it was before its value was known.
   std::optional<std::vector<int>> behind(ValueId value, int end,
                                          const KnownStorages& known = {}) const;
+  // All steps that the elements of `value` come from.
+  std::vector<int> steps_of(ValueId value) const { return *behind(value, end()); }
   // The first random step among those behind a value; end() if there is none.
   int first_draw(ValueId value, int end) const;
   // A text that is equal for values that equal steps made, with equal metadata. Empty if a kernel
