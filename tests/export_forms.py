@@ -35,7 +35,7 @@ FUNCTIONS |= {"torch.ops." + name for name in operator_table()}
 OPTIONS = {"num_warps": int, "num_ctas": int, "num_stages": int, "maxnreg": int,
            "enable_fp_fusion": bool, "launch_pdl": bool, "launch_cooperative_grid": bool}
 TRITON_MODULES = {"triton." + name for name in (
-    "language", "language.math", "language.extra", "language.extra.libdevice", "language.extra.cuda",
+    "language", "language.math", "language.standard", "language.extra", "language.extra.libdevice", "language.extra.cuda",
     "language.extra.cuda.libdevice")} | {"triton"}
 FROM_TRITON = {"language", "cdiv", "next_power_of_2"}
 # What the text uses: a slice must not give these another meaning.
@@ -160,7 +160,8 @@ def is_slice_import(node):
     if isinstance(node, ast.Import):
         return len(node.names) == 1 and node.names[0].name in TRITON_MODULES
     return isinstance(node, ast.ImportFrom) and node.level == 0 and len(node.names) == 1 \
-        and node.module in TRITON_MODULES and not node.names[0].name.startswith(("_", "*")) \
+        and node.module in TRITON_MODULES and not node.names[0].name.startswith(("__", "*")) \
+        and (node.names[0].name[0] != "_" or node.module == "triton.language.standard") \
         and (node.module != "triton" or node.names[0].name in FROM_TRITON)
 
 

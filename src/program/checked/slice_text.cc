@@ -63,7 +63,7 @@ std::string without_blank_end(std::string text) {
 // Modules that the slicer imports from (worker/slicer.py).
 bool is_module(const std::string& name) {
   static const std::regex modules(
-      "triton(\\.language(\\.math|\\.extra(\\.cuda)?(\\.libdevice)?)?)?");
+      "triton(\\.language(\\.math|\\.standard|\\.extra(\\.cuda)?(\\.libdevice)?)?)?");
   return matches(name, modules);
 }
 
@@ -79,7 +79,7 @@ std::string name_of_import(const Tokens& tokens) {
   const std::string what = joined(Tokens(import + 1, as));
   const std::string module = from ? joined(Tokens(tokens.begin() + 1, import)) : what;
   const bool member =
-      is_word(what) && what[0] != '_' &&
+      is_word(what) && (what[0] != '_' || module == "triton.language.standard") &&
       (module != "triton" || what == "language" || what == "cdiv" || what == "next_power_of_2");
   const bool fits = (named || as == tokens.end()) && is_word(tokens.back()) && is_module(module) &&
                     (from ? member : named || module == "triton");

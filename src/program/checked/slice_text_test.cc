@@ -30,6 +30,14 @@ TEST(SliceText, IsTakenApart) {
   EXPECT_EQ(definitions(slice), expected);
 }
 
+// Triton's library of functions in its own language has private ones, which kernels call.
+TEST(SliceText, FunctionsOfTritonsLibraryMayBePrivate) {
+  const SliceText slice = take_apart(
+      "from triton.language.standard import _log2\nimport triton\n\n\n"
+      "@triton.jit\ndef k(x):\n    tl.store(x, _log2(tl.load(x)))\n");
+  EXPECT_EQ(definitions(slice).count("_log2"), 1u);
+}
+
 // Text in a string may look like the start of a function. Any blanks may come before a name.
 TEST(SliceText, FunctionsMayBeLaidOutInAnyWay) {
   const std::string odd =
