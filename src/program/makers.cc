@@ -19,6 +19,20 @@ bool is_contiguous(const Value& value) {
 
 }  // namespace
 
+bool is_random(const Step& step) {
+  const auto* call = std::get_if<AtenCall>(&step);
+  const OperatorRow* row = call ? find_operator(call->op) : nullptr;
+  return row && row->cls == OpClass::kRandom;
+}
+
+std::set<int> written_storages(const Program& program, const std::vector<Kernel>& kernels) {
+  std::set<int> out;
+  for (const Step& step : program.steps) {
+    for (ValueId id : step_writes(step, kernels)) out.insert(program.values[id].storage);
+  }
+  return out;
+}
+
 const AtenCall* maker_of(const Program& program, ValueId id) {
   for (const Step& step : program.steps) {
     const auto* call = std::get_if<AtenCall>(&step);

@@ -1,9 +1,18 @@
-// Which steps of a program made a value.
+// What the steps of a program do: which of them made a value, and what they change.
 #pragma once
+
+#include <set>
+#include <vector>
 
 #include "program/program.h"
 
 namespace kw {
+
+// Returns whether a step reads the random generator.
+bool is_random(const Step& step);
+
+// Returns the storages that steps of a program change.
+std::set<int> written_storages(const Program& program, const std::vector<Kernel>& kernels);
 
 // Returns the operator that makes `id`; null for an input, and for what a launch makes.
 const AtenCall* maker_of(const Program& program, ValueId id);

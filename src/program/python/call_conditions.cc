@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "program/makers.h"
 #include "program/python/python_text.h"
 #include "program/rewrite/transform.h"
 
@@ -96,10 +97,7 @@ def _kw_matches(tensors, expected):
 
 std::string other_sharing(const Task& task, const StepWriter& writer) {
   const Program& forward = task.forward;
-  std::set<int> written;
-  for (const Step& step : forward.steps) {
-    for (ValueId id : step_writes(step, task.kernels)) written.insert(forward.values[id].storage);
-  }
+  const std::set<int> written = written_storages(forward, task.kernels);
   std::string out;
   const size_t state = task.state.size(), derived = task.derive.outputs.size();
   for (size_t i = 0; i < state; ++i) {

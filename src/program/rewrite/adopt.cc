@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "program/makers.h"
 #include "program/rewrite/appender.h"
 #include "program/rewrite/state_match.h"
 #include "program/rewrite/step_history.h"
@@ -36,7 +37,7 @@ class Adopter {
 
   Adoption run() {
     out_.fault = inputs_fault();
-    if (out_.fault.empty() && draws(ours_.derive)) {
+    if (out_.fault.empty() && std::ranges::any_of(ours_.derive.steps, is_random)) {
       out_.fault = "a random tensor of one call is used by the next";
     }
     if (!out_.fault.empty() || !find_state()) return std::move(out_);
@@ -70,15 +71,6 @@ class Adopter {
   bool find_state() {
     if (match_.find()) return true;
     out_.fault = match_.fault();
-    out_.init_step = match_.fault_step();
-    return false;
-  }
-
-  bool draws(const Program& program) const {
-    const StepHistory history(program, ours_.kernels);
-    for (int i = 0; i < history.end(); ++i) {
-      if (history.is_random(i)) return true;
-    }
     return false;
   }
 
@@ -175,11 +167,11 @@ class Adopter {
       from_derive.bind(task_.derive.inputs[r], forward.inputs[r]);
     }
     std::vector<Derived> scratch = take_scratch();
-    std::optional<std::set<int>> scratch_steps = steps_of(scratch);
-    if (!scratch_steps) {  // it is made of what a derived tensor was before
+    std::optional<std::set<int>> steps = scratch_steps(scratch);
+    if (!steps) {  // it is made of what a derived tensor was before
       scratch.insert(scratch.end(), derived_.begin(), derived_.end());
       derived_.clear();
-      scratch_steps = steps_of(scratch);
+      steps = scratch_steps(scratch);
     }
     for (const Derived& each : derived_) {
       if (from_derive.at(each.value) >= 0) continue;  // a tensor of the state, or there already
@@ -189,7 +181,7 @@ class Adopter {
     for (size_t k = 0; k < theirs_.inputs.outputs.size(); ++k) {
       forward.inputs.push_back(inputs.make(their_input(k)));
     }
-    for (int i : *scratch_steps) from_derive.step(task_.derive.steps[i]);
+    for (int i : *steps) from_derive.step(task_.derive.steps[i]);
 
     Appender body(ours_.forward, forward, next_storage);
     std::map<int, int> storages;
@@ -256,9 +248,9 @@ class Adopter {
     return found;
   }
 
-  // The steps of derive that make scratch, but for those that make what is derived and kept.
-  // Nothing if they use a kept tensor as it was before it was finished.
-  std::optional<std::set<int>> steps_of(const std::vector<Derived>& scratch) const {
+  // Returns the steps of derive that make scratch, but for those that make what is derived and
+  // kept. Returns nothing if they use a kept tensor as it was before it was finished.
+  std::optional<std::set<int>> scratch_steps(const std::vector<Derived>& scratch) const {
     const StepHistory history(task_.derive, task_.kernels);
     KnownStorages kept;
     for (const Derived& each : derived_) {
@@ -268,7 +260,7 @@ class Adopter {
     }
     std::set<int> out;
     for (const Derived& each : scratch) {
-      const auto steps = history.behind(each.value, history.end(), kept);
+      const auto steps = history.steps_of(each.value, history.end(), kept);
       if (!steps) return std::nullopt;
       out.insert(steps->begin(), steps->end());
     }

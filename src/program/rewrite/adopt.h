@@ -15,7 +15,6 @@ namespace kw {
 struct Adoption {
   std::optional<Task> task;  // in canonical form
   std::string fault;         // why there is none
-  int init_step = -1;        // of the candidate, that the fault is about; -1: of none
 };
 
 // Returns the reference with the derive and forward Programs and the kernels of the candidate.

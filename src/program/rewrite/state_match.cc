@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "program/makers.h"
+
 namespace kw {
 namespace {
 
@@ -81,7 +83,7 @@ void StateMatch::match_lineages() {
   std::vector<std::pair<int, size_t>> order;  // first draw, entry
   for (size_t e = 0; e < entries_.size(); ++e) {
     if (used_[e] && entries_[e] < 0) {
-      order.emplace_back(our_steps_.first_draw(our_value(e), our_steps_.end()), e);
+      order.emplace_back(our_steps_.first_draw(our_value(e)), e);
     }
   }
   std::ranges::sort(order);
@@ -132,7 +134,7 @@ const std::vector<int>& StateMatch::their_entries(const std::string& lineage) {
   if (lineages_.empty()) {
     std::vector<std::pair<int, int>> order;  // first draw, entry
     for (size_t r = 0; r < theirs_.state.size(); ++r) {
-      order.emplace_back(their_steps_.first_draw(theirs_.init.outputs[r], their_steps_.end()), r);
+      order.emplace_back(their_steps_.first_draw(theirs_.init.outputs[r]), r);
     }
     std::ranges::sort(order);
     for (const auto& [draw, r] : order) {
@@ -144,13 +146,14 @@ const std::vector<int>& StateMatch::their_entries(const std::string& lineage) {
 
 bool StateMatch::make_of_steps(size_t entry) {
   for (;;) {
-    const auto steps = our_steps_.behind(our_value(entry), our_steps_.end(), known_);
+    const auto steps = our_steps_.steps_of(our_value(entry), our_steps_.end(), known_);
     if (!steps) {
       fault_ = name_of(ours_.state[entry]) +
                " is made of a weight before the constructor has finished it";
       return false;
     }
-    const auto draw = std::ranges::find_if(*steps, [&](int i) { return our_steps_.is_random(i); });
+    const auto draw =
+        std::ranges::find_if(*steps, [&](int i) { return is_random(ours_.init.steps[i]); });
     if (draw == steps->end()) {
       steps_.insert(steps->begin(), steps->end());
       return true;
@@ -158,7 +161,6 @@ bool StateMatch::make_of_steps(size_t entry) {
     if (hold_drawn(*draw, *steps, entry)) continue;
     fault_ = name_of(ours_.state[entry]) +
              ": the constructor draws a weight of its own, as no tensor of the reference is drawn";
-    fault_step_ = *draw;
     return false;
   }
 }

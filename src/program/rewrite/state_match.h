@@ -19,11 +19,9 @@ class StateMatch {
  public:
   StateMatch(const Task& reference, const Task& candidate);
 
-  // Returns whether all tensors that the candidate uses have been found. If not, fault() says why,
-  // and fault_step() of which step of the candidate's constructor (-1: of none).
+  // Returns whether all tensors that the candidate uses have been found. If not, fault() says why.
   bool find();
   const std::string& fault() const { return fault_; }
-  int fault_step() const { return fault_step_; }
 
   bool is_used(size_t entry) const { return used_[entry]; }
   // The entry of the reference that an entry of the candidate is; -1: it is made by steps().
@@ -64,7 +62,6 @@ class StateMatch {
   std::set<int> steps_;
   std::map<std::string, std::vector<int>> lineages_;  // entries of the reference, once asked for
   std::string fault_;
-  int fault_step_ = -1;
 };
 
 }  // namespace kw

@@ -2,19 +2,11 @@
 
 #include <algorithm>
 
-#include "ops/operator.h"
+#include "program/makers.h"
 #include "program/rewrite/appender.h"
 #include "program/task_json.h"
 
 namespace kw {
-
-std::set<int> written_storages(const Program& program, const std::vector<Kernel>& kernels) {
-  std::set<int> out;
-  for (const Step& step : program.steps) {
-    for (ValueId id : step_writes(step, kernels)) out.insert(program.values[id].storage);
-  }
-  return out;
-}
 
 StepHistory::StepHistory(const Program& program, const std::vector<Kernel>& kernels)
     : program_(program), written_(program.steps.size()) {
@@ -31,12 +23,6 @@ StepHistory::StepHistory(const Program& program, const std::vector<Kernel>& kern
   }
 }
 
-bool StepHistory::is_random(int step) const {
-  const auto* call = std::get_if<AtenCall>(&program_.steps[step]);
-  const OperatorRow* row = call ? find_operator(call->op) : nullptr;
-  return row && row->cls == OpClass::kRandom;
-}
-
 int StepHistory::last_write(int storage, int end) const {
   for (int i = end; i-- > 0;) {
     if (writes(i, storage)) return i;
@@ -44,8 +30,8 @@ int StepHistory::last_write(int storage, int end) const {
   return -1;
 }
 
-std::optional<std::vector<int>> StepHistory::behind(ValueId value, int end,
-                                                    const KnownStorages& known) const {
+std::optional<std::vector<int>> StepHistory::steps_of(ValueId value, int end,
+                                                      const KnownStorages& known) const {
   std::set<ValueId> values = {value};
   std::set<int> storages = {program_.values[value].storage};
   std::vector<int> out;
@@ -87,17 +73,24 @@ std::optional<std::vector<int>> StepHistory::behind(ValueId value, int end,
   return out;
 }
 
-int StepHistory::first_draw(ValueId value, int end) const {
-  const std::vector<int> steps = *behind(value, end);
-  const auto found = std::ranges::find_if(steps, [&](int step) { return is_random(step); });
-  return found == steps.end() ? this->end() : *found;
+std::vector<int> StepHistory::steps_of(ValueId value, int end) const {
+  return *steps_of(value, end, {});
+}
+
+std::vector<int> StepHistory::steps_of(ValueId value) const { return steps_of(value, end()); }
+
+int StepHistory::first_draw(ValueId value) const {
+  const std::vector<int> steps = steps_of(value);
+  const auto found =
+      std::ranges::find_if(steps, [&](int i) { return is_random(program_.steps[i]); });
+  return found == steps.end() ? end() : *found;
 }
 
 std::string StepHistory::lineage(ValueId value, int end) const {
   Program made;
   int next_storage = 0;
   Appender appender(program_, made, next_storage);
-  const std::vector<int> steps = *behind(value, end);
+  const std::vector<int> steps = steps_of(value, end);
   for (int step : steps) {
     if (std::holds_alternative<Launch>(program_.steps[step])) return "";
     appender.step(program_.steps[step]);

@@ -12,9 +12,6 @@
 
 namespace kw {
 
-// Returns the storages that steps of a program change.
-std::set<int> written_storages(const Program& program, const std::vector<Kernel>& kernels);
-
 // Values of one storage whose elements are known once step `since` has written them.
 struct KnownValues {
   std::set<ValueId> values;
@@ -28,21 +25,20 @@ class StepHistory {
   StepHistory(const Program& program, const std::vector<Kernel>& kernels);
 
   int end() const { return static_cast<int>(program_.steps.size()); }
-  bool is_random(int step) const;
   bool writes(int step, int storage) const { return written_[step].contains(storage); }
   // The last step before `end` that writes to a storage; -1 if none does.
   int last_write(int storage, int end) const;
   const std::set<int>& written(int step) const { return written_[step]; }
 
-  // Returns the steps before `end` that the elements of `value` come from, in order. Steps that
-  // made a known value what it is are left out. Returns nothing if the elements come from a known
-  // storage as it was before its value was known.
-  std::optional<std::vector<int>> behind(ValueId value, int end,
-                                         const KnownStorages& known = {}) const;
-  // All steps that the elements of `value` come from.
-  std::vector<int> steps_of(ValueId value) const { return *behind(value, end()); }
-  // The first random step among those behind a value; end() if there is none.
-  int first_draw(ValueId value, int end) const;
+  // Returns the steps before `end` (all steps) that the elements of `value` come from, in order.
+  std::vector<int> steps_of(ValueId value, int end) const;
+  std::vector<int> steps_of(ValueId value) const;
+  // Leaves out the steps by which a known value became what it is. Returns nothing if the elements
+  // come from a known storage as it was before its values were known.
+  std::optional<std::vector<int>> steps_of(ValueId value, int end,
+                                           const KnownStorages& known) const;
+  // Returns the first random step that the elements of `value` come from; end() if there is none.
+  int first_draw(ValueId value) const;
   // A text that is equal for values that equal steps made, with equal metadata. Empty if a kernel
   // made the value.
   std::string lineage(ValueId value, int end) const;

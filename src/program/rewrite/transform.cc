@@ -6,18 +6,12 @@
 
 #include "formats/base/error.h"
 #include "formats/base/sha256.h"
-#include "ops/operator.h"
+#include "program/makers.h"
 #include "program/rewrite/appender.h"
 #include "program/task_json.h"
 
 namespace kw {
 namespace {
-
-bool is_random(const Step& step) {
-  const auto* call = std::get_if<AtenCall>(&step);
-  const OperatorRow* row = call ? find_operator(call->op) : nullptr;
-  return row && row->cls == OpClass::kRandom;
-}
 
 void use_kernels(Program& program, const std::vector<Kernel>& from, std::vector<Kernel>& to) {
   for (Step& step : program.steps) {
