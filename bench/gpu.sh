@@ -3,8 +3,8 @@
 # torch and triton, g++, cmake and ninja; no registry (carry .deps-stage there: scripts/stage-deps).
 #
 #   bench/gpu.sh [STEP...]      steps: machine setup build doctor test parity teacher families examples
-#                               agreement warm verdicts selftest throughput intervals numerics replay
-#                               suites profile products pairs learning ablation policies unseen predicates
+#                               agreement warm verdicts selftest truth throughput intervals numerics
+#                               replay suites profile products pairs learning ablation policies unseen predicates
 #                               collect reports (default: all but the last eleven)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
@@ -18,7 +18,7 @@ cd "$(dirname "$0")/.." || exit
 steps=("$@")
 [ ${#steps[@]} -gt 0 ] ||
   steps=(machine setup build doctor test parity teacher families examples agreement warm
-         verdicts selftest throughput intervals numerics replay)
+         verdicts selftest truth throughput intervals numerics replay)
 out=${OUT:-bench/out}
 mkdir -p "$out"
 export PYTHON=${PYTHON:-$(command -v python3)} BUILD=${BUILD:-build-gpu}
@@ -129,6 +129,11 @@ step_verdicts() {  # what judging the results of `examples` costs, in seconds an
 
 step_selftest() {  # the labelled corpora on this device
   "$BUILD/kernelwright" selftest --backend cuda --json >"$out/selftest.jsonl"
+}
+
+step_truth() {  # what is handed out for files that lie, run in plain Python on this device
+  "$PYTHON" tests/truth_cases.py "$BUILD/kernelwright" --backend cuda --jobs "${EVALS:-5}" \
+    >"$out/truth.jsonl"
 }
 
 step_throughput() {  # verdicts a second; CLASSES="small,products": of these, SCALE: of the candidates

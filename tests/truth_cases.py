@@ -1,7 +1,20 @@
-"""Cases of the corpora whose files lie (docs/formats/corpus.md), and what is handed out for them."""
+"""Cases of the corpora whose files lie (docs/formats/corpus.md): whether what is handed out for them is true.
 
+    python tests/truth_cases.py build/kernelwright [--backend cpu|cuda] [--jobs 2] > truth.jsonl
+
+Prints a line of JSON for each case: its name, and what truth.py says of its export. The exit status is
+1 if an export is not true.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import pathlib
 import subprocess
+import sys
+import tempfile
 
+import truth
 from corpora_record import CORPORA, headers
 
 
@@ -16,13 +29,40 @@ def part(path, name):
     return path.read_text().split(f"# %% {name}\n", 1)[1].split("\n# %% ", 1)[0] + "\n"
 
 
-def export_of(binary, case, folder):
+def export_of(binary, case, folder, backend="cpu"):
     """The paths of a case's reference and of what `verify --out` hands out for its candidate."""
     for name in ("reference", "candidate"):
         (folder / f"{name}.py").write_text(part(case, name))
-    command = [binary, "verify", folder / "reference.py", folder / "candidate.py", "--backend", "cpu", "--out",
-               folder / "out"]
+    command = [binary, "verify", folder / "reference.py", folder / "candidate.py", "--backend", backend,
+               "--no-time", "--out", folder / "out"]
     process = subprocess.run(command, capture_output=True, text=True)
     if process.returncode != 0:
         raise AssertionError(process.stdout + process.stderr)
     return folder / "reference.py", folder / "out" / "optimized.py"
+
+
+def answer(binary, name, backend):
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            found = truth.truth(*export_of(binary, lying()[name], pathlib.Path(folder), backend), backend)
+        except AssertionError as error:
+            found = {"faults": [str(error)]}
+    return {"case": name, **found}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--jobs", type=int, default=2, help="cases at once (2)")
+    options = parser.parse_args()
+    good = True
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for found in pool.map(lambda name: answer(options.binary, name, options.backend), sorted(lying())):
+            print(json.dumps(found), flush=True)
+            good &= not found["faults"]
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
