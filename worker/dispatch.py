@@ -137,7 +137,7 @@ class Recorder(TorchDispatchMode):
         return None
 
     def keep(self, tensor):
-        """Of a fake tensor its storage alone is kept, by which it is known."""
+        """Keeps a tensor; of a fake one it keeps the storage alone, by which the tensor is known."""
         self.kept.append(tensor.untyped_storage() if isinstance(tensor, FakeTensor) else tensor)
 
     def define(self, tensor):

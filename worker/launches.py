@@ -59,7 +59,7 @@ class _Answers(dict):
         return self[name] if name in self else default
 
 
-# Of a compiled kernel, what Triton's metadata and docs/formats/task.md call by one name.
+# Triton's metadata of a compiled kernel and docs/formats/task.md call these by one name.
 _METADATA = ("shared", "num_warps", "num_ctas", "global_scratch_size", "global_scratch_align",
              "profile_scratch_size", "profile_scratch_align", "launch_pdl", "launch_cooperative_grid")
 

@@ -72,7 +72,8 @@ void print_verdict(const Verdict& verdict) {
     if (!result.chosen && result.device_ms == 0 && result.reason.empty()) continue;
     std::printf("  %s in %s:", result.kernel.c_str(), result.configuration.c_str());
     if (result.device_ms > 0) std::printf(" %.4f ms", result.device_ms);
-    std::printf("%s%s\n", result.reason.c_str(), result.chosen ? " chosen" : "");
+    if (!result.reason.empty()) std::printf(" %s", result.reason.c_str());
+    std::printf("%s\n", result.chosen ? " (chosen)" : "");
   }
   if (verdict.outcome != Verdict::Outcome::kAccepted) return;
   std::printf("  Triton share %.2f\n", verdict.share);

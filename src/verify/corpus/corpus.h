@@ -20,8 +20,8 @@ struct CorpusCase {
   std::filesystem::path path;
   bool program_wrong = false, file_lies = false;  // neither: it is honest
   std::string family, mechanism;
-  // Of a wrong program: where it must be rejected, and the checks that must do it: one, or several
-  // of which each alone would do.
+  // The stage at which a wrong program must be rejected, and the checks that must do it. Each of
+  // several would do alone.
   Stage stage = Stage::kLoad;
   std::vector<const Check*> checks;
   bool pure = false;         // no computing PyTorch operator may be left

@@ -14,8 +14,8 @@ struct SelfTestResult {
   const CorpusCase* test = nullptr;
   std::string fault;  // the case's own: its reference cannot be judged with
   Verdict candidate;
-  // Of a wrong program only; the last one is the verdict without the checks that caught it, where
-  // they can be left out.
+  // A wrong program alone has these. The last one is the verdict without the checks that caught
+  // it, if they can be left out.
   Verdict twin, unchecked;
   bool judged = false;  // false: only the other backend can judge it
   double seconds = 0;
