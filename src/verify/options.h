@@ -38,10 +38,9 @@ struct VerifyOptions {
   double width = 0;  // of TimeRequest
   double timing_seconds = TimeRequest{}.max_seconds;
   std::string compiled_package;  // AOTInductor package of the reference, may be empty
-  std::vector<CompiledBaseline> further_baselines;  // of other modes
-  size_t most_configurations =
-      kMostConfigurations;  // of an autotuned candidate; of more, none is looked at
-  CheckNames without;       // checks that are left out: for selftest alone
+  std::vector<CompiledBaseline> further_baselines;   // of other modes
+  size_t most_configurations = kMostConfigurations;  // of an autotuned candidate that are timed
+  CheckNames without;                                // checks that are left out: for selftest alone
   std::chrono::milliseconds record_deadline{60000};
   std::chrono::milliseconds compile_deadline{120000};
   std::chrono::milliseconds trial_deadline{300000};

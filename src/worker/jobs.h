@@ -30,7 +30,7 @@ struct RecordRequest {
   std::vector<int> configurations;
 };
 
-// How many of a candidate's Programs are looked at that differ in their kernels' configurations.
+// How many of a candidate's Programs are built that differ in their kernels' configurations.
 inline constexpr size_t kMostConfigurations = 64;
 
 // An autotuned kernel under one key: Triton chooses one of several configurations for it.

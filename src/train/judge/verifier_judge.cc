@@ -11,7 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The most configurations of an autotuned answer; each is built and judged.
+// The most configurations of an autotuned answer; each is built and timed.
 constexpr size_t kConfigurationsOfAnswer = 8;
 
 double seconds_of_building(const Verdict& verdict) {
