@@ -41,7 +41,7 @@ FROM_TRITON = {"language", "cdiv", "next_power_of_2"}
 # What the text uses: a slice must not give these another meaning.
 USED = {"torch", "warnings", "ModelNew", "zip", "isinstance", "len", "list", "dict", "tuple", "str", "int",
         "float", "type", "super", "getattr", "any", "all", "id", "object", "AttributeError",
-        "RuntimeError", "self", "args", "kwargs"}
+        "RuntimeError", "self", "args", "kwargs", "key", "made", "tensors", "derived"}
 DANGEROUS = {"exec", "eval", "open", "compile", "print", "input", "exit", "quit", "setattr", "delattr",
              "globals", "locals", "vars", "breakpoint", "map", "filter", "help"}
 
@@ -80,6 +80,22 @@ def _kw_laid_out(tensor, strides):
     if all(n == 1 or a == b for n, a, b in zip(tensor.shape, tensor.stride(), strides)):
         return tensor
     return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
+"""
+IS_SAME = """
+def _kw_is_same(a, b):
+    "..."
+    return a is b or (torch._C._is_alias_of(a, b) and a.dtype == b.dtype and a.storage_offset() == b.storage_offset()
+                      and a.shape == b.shape and a.stride() == b.stride())
+"""
+MADE = """
+class _kw_Made:
+    "..."
+
+    def __init__(self, key, tensors, held):
+        self.key, self.tensors, self.held = key, tensors, held
+
+    def __reduce__(self):
+        return (type(None), ())
 """
 ORIGINAL = """
 def _kw_original(self, args, kwargs):
@@ -234,10 +250,11 @@ def check_slice_apart(function, assignment):
 
 
 class Steps:
-    """Statements of forward or of _kw_derived."""
+    """Statements of a function. `device` is where it makes tensors."""
 
-    def __init__(self, kernels):
+    def __init__(self, kernels, device="_kw_device"):
         self.kernels = kernels  # name -> parameters
+        self.device = device
         self.known = set()  # local variables so far
 
     def local(self, node):
@@ -267,7 +284,7 @@ class Steps:
         if isinstance(node, (ast.List, ast.Tuple)):
             return all(map(self.argument, node.elts))
         owner, _, name = dotted(node).rpartition(".")
-        return is_literal(node) or self.local(node) or dotted(node) == "_kw_device" \
+        return is_literal(node) or self.local(node) or dotted(node) == self.device \
             or owner == "torch" and name in TORCH_NAMES
 
     def launch_argument(self, node):
@@ -344,7 +361,8 @@ class Steps:
         if isinstance(node, ast.Compare):
             return all(isinstance(op, (ast.Is, ast.Eq, ast.NotEq)) for op in node.ops) \
                 and all(map(self.compared, [node.left, *node.comparators]))
-        if dotted(node) in ("kwargs", "self.training"):
+        if dotted(node) == "kwargs" or isinstance(node, ast.Attribute) and node.attr == "training" \
+                and (dotted(node.value) == "self" or self.state(node.value)):
             return True
         if not isinstance(node, ast.Call) or node.keywords or len(node.args) != 2:
             return False
@@ -354,7 +372,7 @@ class Steps:
         if what == "_kw_matches":
             return isinstance(first, ast.Tuple) and all(map(self.local, first.elts)) \
                 and dotted(second) == "self._kw_expected"
-        return what == "torch._C._is_alias_of" and (self.local(first) or self.state(first)) \
+        return what in ("torch._C._is_alias_of", "_kw_is_same") and (self.local(first) or self.state(first)) \
             and self.local(second)
 
     def compared(self, node):
@@ -385,9 +403,11 @@ def check_forward(node, kernels):
     steps = Steps(kernels)
     for statement in node.body[:-1]:
         if isinstance(statement, ast.If):
-            need(steps.condition(statement.test) and not statement.orelse
-                 and ast.unparse(statement.body) == CALLS_ORIGINAL, statement)
-        elif isinstance(statement, ast.Assign) and ast.unparse(statement.value) == "self._kw_derived()":
+            need(ast.unparse(statement.test) == "derived is None" or steps.condition(statement.test), statement)
+            need(not statement.orelse and ast.unparse(statement.body) == CALLS_ORIGINAL, statement)
+        elif ast.unparse(statement) == "derived = self._kw_derived()":
+            pass
+        elif isinstance(statement, ast.Assign) and ast.unparse(statement.value) == "derived":
             names = steps.names(statement.targets[0])
             need(all(re.fullmatch(r"d\d+", name) for name in names), statement)
             steps.known.update(names)
@@ -404,21 +424,55 @@ def check_derived(node, kernels):
     need(isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant), node)
     while body and steps.binding(body[0]):
         body.pop(0)
-    need(len(body) == 3 and isinstance(body[0], ast.Try) and isinstance(body[1], ast.If), node)
+    need(len(body) == 4 and isinstance(body[0], ast.Try) and isinstance(body[2], ast.If), node)
     state = range(len(steps.known))
-    key = "".join("(id(p%d), p%d._version, p%d.untyped_storage()._cdata), " % (i, i, i) for i in state)
+    key = "".join("(id(p%d), p%d._version, p%d.untyped_storage()._cdata, p%d.storage_offset()), " % (i, i, i, i)
+                  for i in state)
     need(ast.unparse(body[0]) == ast.unparse(ast.parse(
         "try:\n    key = (%s)\nexcept RuntimeError:\n    key = object()" % key)), body[0])
-    need(ast.unparse(body[1].test) == "self.__dict__.get('_kw_key') != key" and not body[1].orelse, node)
-    for statement in body[1].body[:-3]:
+    need(ast.unparse(body[1]) == "made = self.__dict__.get('_kw_made')", body[1])
+    need(ast.unparse(body[2].test) == "made is None or made.key != key" and not body[2].orelse, node)
+    for statement in body[2].body[:-2]:
         steps.step(statement)
-    packed, held, last = body[1].body[-3:]
-    need(ast.unparse(last) == "self.__dict__['_kw_key'] = key", last)
-    need(ast.unparse(packed.targets) == "self.__dict__['_kw_packed']" and isinstance(packed.value, ast.Tuple)
-         and all(map(steps.local, packed.value.elts)), packed)
-    wanted = "".join("p%d, p%d.detach(), " % (i, i) for i in state)
-    need(ast.unparse(held) == ast.unparse(ast.parse("self.__dict__['_kw_held'] = (%s)" % wanted)), held)
-    need(ast.unparse(body[2]) == "return self.__dict__['_kw_packed']", body[2])
+    tensors, made = body[2].body[-2:]
+    need(isinstance(tensors, ast.Assign) and ast.unparse(tensors.targets) == "tensors", tensors)
+    packed = tensors.value
+    if isinstance(packed, ast.IfExp):
+        asked = packed.test
+        need(isinstance(asked, ast.Call) and dotted(asked.func) == "_kw_are_tables" and not asked.keywords
+             and len(asked.args) == 1 and isinstance(asked.args[0], ast.Tuple)
+             and all(map(steps.local, asked.args[0].elts)), asked)
+        need(ast.unparse(packed.orelse) == "None", packed)
+        packed = packed.body
+    need(isinstance(packed, ast.Tuple) and all(map(steps.local, packed.elts)), packed)
+    held = "".join("p%d, p%d.detach(), " % (i, i) for i in state)
+    need(ast.unparse(made) == ast.unparse(ast.parse(
+        "made = self.__dict__['_kw_made'] = _kw_Made(key, tensors, (%s))" % held)), made)
+    need(ast.unparse(body[3]) == "return made.tensors", body[3])
+
+
+def check_tables(node, kernels):
+    """Steps without launches, and comparisons of what they make."""
+    need(ast.unparse(node.args) == "tensors" and not node.decorator_list and node.returns is None
+         and len(node.body) == 4, node)
+    unpack, loop, last = node.body[1:]
+    need(isinstance(unpack, ast.Assign) and ast.unparse(unpack.value) == "tensors", unpack)
+    steps = Steps({}, device="device")
+    tables = steps.names(unpack.targets[0])
+    need(tables == ["p%d" % i for i in range(len(tables))], unpack)
+    need(isinstance(loop, ast.For) and ast.unparse(loop.target) == "device" and not loop.orelse
+         and ast.unparse(loop.iter) == "(_kw_device, None)", loop)
+    for statement in loop.body[:-1]:
+        steps.step(statement)
+    asked = loop.body[-1]
+    need(isinstance(asked, ast.If) and not asked.orelse and ast.unparse(asked.body) == "return True", asked)
+    conditions = asked.test.values if isinstance(asked.test, ast.BoolOp) else [asked.test]
+    need(len(conditions) == len(tables)
+         and (not isinstance(asked.test, ast.BoolOp) or isinstance(asked.test.op, ast.And)), asked)
+    for table, condition in zip(tables, conditions):
+        made = re.fullmatch(r"torch\.equal\((p\d+), (t\d+)\.to\((p\d+)\.device\)\)", ast.unparse(condition))
+        need(made and made[1] == made[3] == table and made[2] in steps.known, condition)
+    need(ast.unparse(last) == "return False", last)
 
 
 def is_expectation(node):
@@ -481,10 +535,16 @@ def check(reference, python):
         if isinstance(node, ast.FunctionDef):
             kernels[name] = parameters(node)
     need([ast.dump(node) for node in rest[:2]] == devices, rest[0] if rest else added[-1])
-    need(len(rest) in (4, 5) and any(same(rest[2], text) for text in matches), rest[2])
-    need(len(rest) == 4 or same(rest[3], LAID_OUT), rest[3])
+    need(len(rest) >= 4 and any(same(rest[2], text) for text in matches), rest[2])
     need(isinstance(rest[-1], ast.ClassDef), rest[-1])
-    check_class(rest[-1], kernels)
+    check_class(rest.pop(), kernels)
+    helpers = rest[3:]
+    for text in (LAID_OUT, IS_SAME, MADE):
+        if helpers and same(helpers[0], text):
+            helpers.pop(0)
+    if helpers and helpers[0].name == "_kw_are_tables":
+        check_tables(helpers.pop(0), kernels)
+    need(not helpers, helpers)
 
 
 def exports_of(count, variants=True):

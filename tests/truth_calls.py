@@ -38,7 +38,8 @@ class Run:
         self.has_state = self.is_random = False
         text = pathlib.Path(optimized).read_text()
         self.steps, self.packing_steps = launches_of(text)
-        self.guards_mode = "self.training" in text[text.find("class ModelNew"):]
+        own = text[text.find("class ModelNew"):]
+        self.guards_modes, self.guards_tables = ".training" in own, "_kw_are_tables(" in own
         self.reference = load(reference, "truth_reference")
         self.export = load(optimized, "truth_export")
         self.counts = collections.defaultdict(collections.Counter)  # of each thread
@@ -168,8 +169,13 @@ class Pair:
         return Pair(self.run, copier(self.reference), copier(self.export))
 
     def may_fall_back(self):
-        """None if the export guards its mode and this is another one than as constructed, else False."""
-        return None if self.run.guards_mode and self.reference.training != self.modes[0] else False
+        """None if the export guards modes and these are others than as constructed, else False."""
+        modes = [module.training for module in self.reference.modules()]
+        return None if self.run.guards_modes and modes != self.modes else False
+
+    def may_have_other_tables(self):
+        """None if the export takes tables for granted, else False."""
+        return None if self.run.guards_tables else False
 
     def asked(self, inputs=None):
         """A call of the reference: what the export has to give, and for what."""

@@ -117,7 +117,7 @@ class Recording:
                 self._call(model, arguments)
             self.forward = recorder.start("forward")
             result = self._call(model, arguments)
-        self.mode = training_reads.mode()
+        self.modes = training_reads.modes
         leaves, self.work = [], len(self.forward.steps)
         result_tree = self.user("reading forward's result", lambda: self._tree(
             result, leaves, "out", "forward"))
@@ -318,7 +318,7 @@ class Recording:
             "format": "kernelwright.task", "version": 1,
             "target": self.profile.get("arch", "sm_90"),
             "source": {"file": self.file.name, "class": self.request.get("class") or "Model",
-                       "parameters": _parameter_names(model), "mode": self.mode},
+                       "parameters": _parameter_names(model), "modes": self.modes},
             "state": [{"names": e["names"], "kind": e["kind"]} for e in self.state],
             "kernels": [{**kernel, "source": ""} for kernel in kernels],
             "init": self.init.program([], init_outputs),

@@ -1,29 +1,26 @@
-"""Whether a forward depends on being in training mode."""
+"""Which modules a forward asks whether they are in training mode."""
 
 import torch
 
 
 class TrainingReads:
-    """Notes whether forward asks a module of the model if it is in training mode."""
+    """Notes the modules of the model that forward asks, by attribute path, and what they say."""
 
     watching = None
 
     def __init__(self, model):
-        self.model = model if isinstance(model, torch.nn.Module) else None
-        self.read = False
+        self.model = model
+        self.modes = {}
 
     def __enter__(self):
-        self.modules = set(map(id, self.model.modules())) if self.model is not None else set()
+        self.paths = {}
+        if isinstance(self.model, torch.nn.Module):
+            self.paths = {id(module): path for path, module in self.model.named_modules()}
         TrainingReads.watching = self
         return self
 
     def __exit__(self, *exception):
         TrainingReads.watching = None
-
-    def mode(self):
-        if not self.read:
-            return "any"
-        return "train" if self.model.training else "eval"
 
 
 class _Training:
@@ -33,9 +30,10 @@ class _Training:
         if module is None or "training" not in module.__dict__:
             raise AttributeError("training")
         watching = TrainingReads.watching
-        if watching is not None and id(module) in watching.modules:
-            watching.read = True
-        return module.__dict__["training"]
+        training = module.__dict__["training"]
+        if watching is not None and id(module) in watching.paths:
+            watching.modes[watching.paths[id(module)]] = bool(training)
+        return training
 
     def __set__(self, module, value):
         module.__dict__["training"] = value

@@ -142,13 +142,16 @@ struct Kernel {
 
 struct StateEntry {
   std::vector<std::string> names;
-  std::string kind;  // "parameter", "buffer", "constant"
+  std::string kind;      // "parameter", "buffer", "constant"
+  bool premise = false;  // a table (rewrite/tables.h) whose contents forward takes for granted
   bool operator==(const StateEntry&) const = default;
 };
 
 struct TaskSource {
   std::string file, cls;
-  std::string mode = "any";  // "train" or "eval" when forward asks which of them it is in
+  // Modules that forward asks whether they are in training mode, and what they say. Attribute paths;
+  // the model itself is "".
+  std::map<std::string, bool> modes;
   std::vector<std::string> parameters;
   bool operator==(const TaskSource&) const = default;
 };

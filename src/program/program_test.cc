@@ -454,7 +454,7 @@ TEST(Cost, CountsMultiplyAddsInPlace) {
 // Tuples and descriptors are flat in a launch, and in its text have the form that the kernel takes.
 TEST(Export, LaunchArgumentsTakeTheirFormAgain) {
   Task task;
-  task.source = {"model.py", "Model", "any", {"x"}};
+  task.source = {"model.py", "Model", {}, {"x"}};
   Kernel kernel;
   kernel.name = "k";
   kernel.params = {{"pair.0", "*fp32"},
@@ -512,7 +512,7 @@ TEST(Export, LaunchArgumentsTakeTheirFormAgain) {
 
 TEST(Export, ReachesAttributesThatPythonHasNoSyntaxFor) {
   Task task;
-  task.source = {"model.py", "Model", "any", {}};
+  task.source = {"model.py", "Model", {}, {}};
   task.state = {{{"d.lambda"}, "parameter"}, {{"d.a-b"}, "parameter"}, {{"d.none"}, "parameter"}};
   for (int i = 0; i < 3; ++i) {
     task.forward.values.push_back({DType::kFloat32, {4}, {1}, 0, i});

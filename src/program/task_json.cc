@@ -332,7 +332,7 @@ Json to_json(const Task& task) {
               {"source",
                {{"file", task.source.file},
                 {"class", task.source.cls},
-                {"mode", task.source.mode},
+                {"modes", task.source.modes},
                 {"parameters", task.source.parameters}}},
               {"state", Json::array()},
               {"kernels", Json::array()},
@@ -344,6 +344,7 @@ Json to_json(const Task& task) {
               {"result", task.result}};
   for (const StateEntry& entry : task.state) {
     out["state"].push_back({{"names", entry.names}, {"kind", entry.kind}});
+    if (entry.premise) out["state"].back()["premise"] = true;
   }
   for (const Kernel& kernel : task.kernels) out["kernels"].push_back(to_json(kernel));
   return out;
@@ -359,7 +360,13 @@ Task task_from_json(const JsonReader& in, const std::map<std::string, std::strin
   const JsonReader source = in.at("source");
   task.source.file = source.at("file").string();
   task.source.cls = source.at("class").string();
-  task.source.mode = source.at("mode").string();
+  if (source.has("modes")) {
+    for (const auto& [path, mode] : source.at("modes").members()) {
+      task.source.modes[path] = mode.boolean();
+    }
+  } else if (const std::string mode = source.at("mode").string(); mode != "any") {
+    task.source.modes[""] = mode == "train";  // written before 0.2: the model's own mode alone
+  }
   for (const JsonReader& p : source.at("parameters").items()) {
     task.source.parameters.push_back(p.string());
   }
@@ -367,6 +374,7 @@ Task task_from_json(const JsonReader& in, const std::map<std::string, std::strin
     StateEntry state;
     for (const JsonReader& name : entry.at("names").items()) state.names.push_back(name.string());
     state.kind = entry.at("kind").string();
+    state.premise = entry.has("premise") && entry.at("premise").boolean();
     task.state.push_back(std::move(state));
   }
   for (const JsonReader& k : in.at("kernels").items()) {

@@ -146,7 +146,7 @@ while True:
             time.sleep(0.001)
         if seed == 7:
             os.write(2, b"noise\n" * 100000)
-        flags = ["inputs_unchanged", "guards_intact", "state_equal", "buffers_equal",
+        flags = ["inputs_unchanged", "guards_intact", "buffers_equal",
                  "passes_zeros", "passes_stale", "no_launch_changes"]
         send({"status": "ok", "message": "", "outputs": [], "idle_launches": loaded,
               "difference": "", "seconds": 0.5, "phases": {}, "peak_bytes": os.getpid(),

@@ -90,7 +90,6 @@ template <class Report, class Visit>
 void for_each_finding(Report& report, Visit visit) {
   visit("inputs_unchanged", report.inputs_unchanged);
   visit("guards_intact", report.guards_intact);
-  visit("state_equal", report.state_equal);
   visit("buffers_equal", report.buffers_equal);
   visit("passes_zeros", report.passes_zeros);
   visit("passes_stale", report.passes_stale);
@@ -221,7 +220,6 @@ Json to_json(const TrialRequest& request) {
           {"fixed", request.fixed},
           {"check_noop", request.check_noop},
           {"each_launch", request.each_launch},
-          {"second_call", request.second_call},
           {"used_memory", request.used_memory},
           {"neighbours", request.neighbours},
           {"guards", request.guards}};
@@ -244,7 +242,6 @@ TrialRequest trial_request_from_json(const JsonReader& in) {
   }
   request.check_noop = in.at("check_noop").boolean();
   request.each_launch = in.at("each_launch").boolean();
-  request.second_call = in.at("second_call").boolean();
   request.used_memory = in.at("used_memory").boolean();
   request.neighbours = in.at("neighbours").boolean();
   request.guards = in.at("guards").boolean();

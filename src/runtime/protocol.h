@@ -70,8 +70,6 @@ struct TrialRequest {
   std::vector<int> fixed;    // of the reference's state, the entries that stay as they are
   bool check_noop = false;   // run again with all launches skipped: TrialReport::no_launch_changes
   bool each_launch = false;  // run once without each forward launch: TrialReport::idle_launches
-  // A candidate that writes to its own tensors is first called on other inputs.
-  bool second_call = true;
   // Fresh memory holds numbers, like memory that was used before, instead of poison.
   bool used_memory = false;
   // Neighbours are inputs that are about a unit in the last place off. If true, the reference is
@@ -145,7 +143,6 @@ struct TrialReport : Reply {
   std::vector<OutputErrors> outputs;
   bool inputs_unchanged = true;    // candidate left its inputs as they were
   bool guards_intact = true;       // bytes around every buffer
-  bool state_equal = true;         // parameters of both sides agree before the call
   bool buffers_equal = true;       // buffers the reference updates agree after the call
   bool passes_zeros = false;       // an all-zero answer would be within tolerance: degenerate
   bool passes_stale = false;       // the answer to other inputs would pass

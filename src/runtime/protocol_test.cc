@@ -59,9 +59,8 @@ TrialReport any_trial_report(std::mt19937_64& random) {
     }
     report.outputs.push_back(errors);
   }
-  for (bool* finding :
-       {&report.inputs_unchanged, &report.guards_intact, &report.state_equal, &report.buffers_equal,
-        &report.passes_zeros, &report.passes_stale, &report.no_launch_changes}) {
+  for (bool* finding : {&report.inputs_unchanged, &report.guards_intact, &report.buffers_equal,
+                        &report.passes_zeros, &report.passes_stale, &report.no_launch_changes}) {
     *finding = random() % 2;
   }
   report.idle_launches = {static_cast<int>(random() % 100), 7};
@@ -81,7 +80,6 @@ TEST(Protocol, TrialRequestsKeepEverything) {
                                .fixed = v % 2 == 0 ? std::vector<int>{0, 7} : std::vector<int>(),
                                .check_noop = v % 2 == 1,
                                .each_launch = v % 3 == 0,
-                               .second_call = v % 3 == 1,
                                .used_memory = v % 3 == 2,
                                .guards = v % 5 == 0};
     const Json json = sent(to_json(request));
@@ -93,7 +91,6 @@ TEST(Protocol, TrialRequestsKeepEverything) {
     EXPECT_EQ(back.only, request.only);
     EXPECT_EQ(back.fixed, request.fixed);
     EXPECT_EQ(back.check_noop, request.check_noop);
-    EXPECT_EQ(back.second_call, request.second_call);
     EXPECT_EQ(back.used_memory, request.used_memory);
     EXPECT_EQ(back.guards, request.guards);
     EXPECT_EQ(back.each_launch, request.each_launch);

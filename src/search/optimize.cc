@@ -9,6 +9,7 @@
 
 #include "formats/base/error.h"
 #include "program/python/export.h"
+#include "program/rewrite/adopt.h"
 #include "program/rewrite/transform.h"
 #include "search/cover/cover_search.h"
 #include "search/cover/step_timer.h"
@@ -262,9 +263,7 @@ class Optimizer::Run {
       const RecordRequest request = request_for(export_python(form, request_.text));
       auto built = build_task(owner_.pool_, request, build_plan(options_.verify));
       if (built.fault) return std::nullopt;
-      Task out = canonical(built.value->task);
-      out.source = reference_.task.source;
-      return out;
+      return adopt(reference_.task, canonical(built.value->task)).task;
     } catch (const InputError&) {
       return std::nullopt;
     }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "formats/base/error.h"
+#include "program/rewrite/tables.h"
 
 namespace kw {
 namespace {
@@ -86,14 +87,6 @@ bool has_few_indices(const Task& task) {
   });
 }
 
-std::vector<int> parameters_of(const Task& task) {
-  std::vector<int> out;
-  for (size_t i = 0; i < task.state.size(); ++i) {
-    if (task.state[i].kind == "parameter") out.push_back(static_cast<int>(i));
-  }
-  return out;
-}
-
 std::vector<int> floating_inputs_of(const Task& task) {
   std::vector<int> out;
   for (size_t i = 0; i < task.inputs.outputs.size(); ++i) {
@@ -134,7 +127,6 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
     request.reference = tasks.reference_id;
     request.candidate = tasks.candidate_id;
     request.seed = options.seed + static_cast<uint64_t>(i);
-    request.second_call = !options.without.contains("second-call");
     request.used_memory = i % 2 == 1;  // a kernel may recognise poison
     request.guards = !options.without.contains("guards");
     request.check_noop = request.each_launch =
@@ -146,12 +138,9 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
                                        Variation::kNegative, Variation::kUneven};
   if (has_exponentials(reference)) variations.push_back(Variation::kFar);
   if (!is_drawn_around_zero(reference)) variations.push_back(Variation::kMixedSigns);
-  // Parameters that a candidate packs when it is constructed stay as they are. Constant ones still
-  // change.
-  const std::vector<int> packed = packed_parameters(tasks.candidate, reference);
-  const bool all_packed = packed.size() == parameters_of(reference).size();
-  if (!all_packed) variations.push_back(Variation::kParameters);
-  if (all_packed ? !reference.state.empty() || has_constants(reference) : !packed.empty()) {
+  if (!varied_state(reference).empty()) {
+    variations.push_back(Variation::kParameters);
+  } else if (has_constants(reference)) {
     variations.push_back(Variation::kAffine);
   }
   // Outputs of few elements are judged by all of their trials together.
@@ -175,8 +164,6 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
     varied.seed = options.seed + kVariedSeeds + kSeedsPerVariation * static_cast<uint64_t>(v) +
                   kSeedsPerRepeat * repeated;
     varied.used_memory = out.size() % 2 == 1;
-    const bool parameters = v == Variation::kParameters || v == Variation::kIntegers;
-    varied.fixed = parameters ? packed : std::vector<int>();
     out.push_back(varied);
   }
   return out;
@@ -192,19 +179,16 @@ std::vector<TrialRequest> trials_instead(const TrialRequest& said_nothing, const
     out.push_back(request);
   };
   if (variation == Variation::kParameters) {
-    std::vector<int> varied;
-    for (int place : parameters_of(reference)) {
-      const auto& fixed = said_nothing.fixed;
-      if (std::find(fixed.begin(), fixed.end(), place) == fixed.end()) varied.push_back(place);
-    }
+    if (!said_nothing.fixed.empty()) return {};
+    const std::vector<int> varied = varied_state(reference);
     for (size_t i = 0; varied.size() > 1 && i < std::min(varied.size(), kMost); ++i) {
-      request.fixed = parameters_of(reference);
+      request.fixed = varied;
       std::erase(request.fixed, varied[i]);
       add_another();
     }
     request.fixed.clear();
     request.variation = Variation::kAffine;
-    if (said_nothing.fixed.empty()) add_another();  // else there is one
+    add_another();
     return out;
   }
   if (said_nothing.only >= 0 || variation == Variation::kAffine ||
@@ -301,8 +285,6 @@ std::string TrialJudge::fault(const TrialRequest& request, const TrialReport& re
     return with_detail("writes outside of its buffers");
   if (!report.inputs_unchanged && checked("inputs"))
     return with_detail("leaves other inputs than the reference");
-  if (!report.state_equal && checked("buffers"))
-    return with_detail("has other parameters than the reference");
   for (size_t i = 0; i < report.outputs.size() && checked("outputs"); ++i) {
     if (is_free(i, request.variation)) continue;
     OutputErrors errors = report.outputs[i];

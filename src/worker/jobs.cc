@@ -5,6 +5,7 @@
 
 #include "formats/base/error.h"
 #include "ops/operator.h"
+#include "program/rewrite/tables.h"
 #include "program/task_json.h"
 #include "worker/replies.h"
 
@@ -72,6 +73,7 @@ std::vector<Tuning> tunings_from_json(const JsonReader& in) {
 Recorded recorded_from_json(const JsonReader& in) {
   Recorded recorded;
   recorded.task = task_from_json(in.at("task"), nullptr);
+  mark_premises(recorded.task);
   recorded.seconds = in.at("seconds").number();
   if (in.has("warnings")) {
     for (const JsonReader& warning : in.at("warnings").items()) {

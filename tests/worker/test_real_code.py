@@ -279,7 +279,7 @@ def get_inputs():
     reply, _ = client.run(tools.request(source))
     assert reply["status"] == "ok", reply
     assert [step["op"] for step in reply["task"]["forward"]["steps"]] == ["aten.linear.default"]
-    assert reply["task"]["source"]["mode"] == "eval"
+    assert reply["task"]["source"]["modes"] == {"inner._orig_mod.1": False}
 
 
 def test_a_launch_in_a_custom_operator_is_recorded(client, tools):

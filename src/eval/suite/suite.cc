@@ -482,7 +482,14 @@ void Suite::judge_side_by_side(Verifier& verifier, Asked& asked, const Reference
   std::vector<size_t> right;
   for (size_t k = 0; k < asked.built.size(); ++k) {
     if (!asked.built[k]) continue;
-    verifier.judge(reference, asked.built[k]->task.task, screening(options), samples[k].verdict);
+    auto& [request, built] = *asked.built[k];
+    JobOutcome<Task> task = adopted(reference, built.task, request);
+    if (task.fault) {
+      end_unbuilt(samples[k].verdict, *task.fault);
+      continue;
+    }
+    built.task = std::move(*task.value);
+    verifier.judge(reference, built.task, screening(options), samples[k].verdict);
     add_phases(phase_seconds(samples[k].verdict), asked.result);
     if (samples[k].verdict.outcome == Verdict::Outcome::kAccepted) right.push_back(k);
   }

@@ -11,6 +11,7 @@
 #include "executor/replay/vary.h"
 #include "ops/operator.h"
 #include "program/makers.h"
+#include "program/rewrite/tables.h"
 
 namespace kw::exec {
 namespace {
@@ -83,13 +84,19 @@ ScaleShift change_of_parameter(const at::Tensor& tensor) {
   return {draw_scale(first, true), at::randn(last, options).mul_(size * kShare)};
 }
 
+// Gives every index of the first dimension a positive factor.
+ScaleShift scale_of_rows(const at::Tensor& tensor) {
+  std::vector<int64_t> first(static_cast<size_t>(tensor.dim()), 1);
+  if (!first.empty()) first.front() = tensor.size(0);
+  return {draw_scale(first, false), at::zeros({}, at::kFloat)};
+}
+
 bool varies(size_t input, const Varied& varied) {
   return varied.only < 0 || static_cast<size_t>(varied.only) == input;
 }
 
-bool is_fixed(size_t entry, const Varied& varied) {
-  return std::find(varied.fixed.begin(), varied.fixed.end(), static_cast<int>(entry)) !=
-         varied.fixed.end();
+bool is_fixed(int entry, const Varied& varied) {
+  return std::ranges::find(varied.fixed, entry) != varied.fixed.end();
 }
 
 bool is_drawn_mask(const Program& inputs, ValueId id) {
@@ -112,10 +119,8 @@ Draw Draw::with(std::span<const at::Tensor> all) const {
     const auto some = all.subspan(begin, count);
     return std::vector<at::Tensor>(some.begin(), some.end());
   };
-  return {part(0, state.size()),
-          part(state.size(), derived.size()),
-          part(inputs_begin, inputs.size()),
-          {}};
+  return {part(0, state.size()), part(state.size(), derived.size()),
+          part(inputs_begin, inputs.size())};
 }
 
 LoadedTask::LoadedTask(Task task, Backend& backend) : task_(std::move(task)), backend_(backend) {
@@ -133,6 +138,7 @@ LoadedTask::LoadedTask(Task task, Backend& backend) : task_(std::move(task)), ba
   inputs_ = prepare(task_.inputs, "inputs", true);
   forward_ = prepare(task_.forward, "forward", false);
   if (backend.device().is_cpu()) forward_->convolve_in_tf32();
+  varied_state_ = varied_state(task_);
   discrete_outputs_ = find_discrete_outputs(task_.forward);
   for (ValueId id : task_.inputs.outputs) random_masks_.push_back(is_drawn_mask(task_.inputs, id));
 }
@@ -165,23 +171,16 @@ std::vector<at::Tensor> LoadedTask::draw_state(uint64_t seed) {
 AffineChange LoadedTask::choose_affine(const std::vector<at::Tensor>& state, uint64_t seed,
                                        const Varied& varied) const {
   c10::InferenceMode inference;
-  AffineChange change;
-  const bool all_parameters = varied.variation == Variation::kParameters;
+  AffineChange change(state.size());
+  const bool any_sign = varied.variation == Variation::kParameters;
   seed_generators(seed);
-  for (size_t i = 0; i < state.size(); ++i) {
-    const StateEntry& entry = task_.state[i];
-    if (entry.kind == "constant" || entry.names.empty() || is_fixed(i, varied)) continue;
-    if (!state[i].is_floating_point() || state[i].numel() == 0) continue;
-    const bool any_sign = all_parameters && entry.kind == "parameter";
-    ScaleShift affine;
+  for (const int i : varied_state_) {
+    if (state[i].numel() == 0 || is_fixed(i, varied)) continue;
     if (is_constant(state[i])) {
-      affine = change_of_constant(state[i], any_sign);
-    } else if (any_sign) {
-      affine = change_of_parameter(state[i]);
+      change[i] = change_of_constant(state[i], any_sign && task_.state[i].kind == "parameter");
     } else {
-      continue;
+      change[i] = any_sign ? change_of_parameter(state[i]) : scale_of_rows(state[i]);
     }
-    for (const std::string& name : entry.names) change[name] = affine;
   }
   return change;
 }
@@ -191,36 +190,24 @@ AffineChange LoadedTask::choose_affine(const std::vector<at::Tensor>& state, uin
 AffineChange LoadedTask::choose_integers(const std::vector<at::Tensor>& state, uint64_t seed,
                                          const Varied& varied) const {
   c10::InferenceMode inference;
-  AffineChange change;
-  for (size_t i = 0; i < state.size(); ++i) {
-    const StateEntry& entry = task_.state[i];
-    if (entry.kind != "parameter" || !state[i].is_floating_point() || is_fixed(i, varied)) continue;
+  AffineChange change(state.size());
+  for (const int i : varied_state_) {
+    if (task_.state[i].kind != "parameter" || is_fixed(i, varied)) continue;
     at::Tensor flat = state[i].reshape({-1}).clone();
     make_integers(flat, seed);
     const at::Tensor nothing = at::zeros({}, flat.options()).expand(state[i].sizes());
-    for (const std::string& name : entry.names) {
-      change[name] = {nothing, flat.reshape(state[i].sizes())};
-    }
+    change[i] = {nothing, flat.reshape(state[i].sizes())};
   }
   return change;
 }
 
-void LoadedTask::apply_affine(const AffineChange& change,
-                              const std::vector<at::Tensor>& state) const {
+void LoadedTask::apply_affine(const AffineChange& change, const std::vector<at::Tensor>& state) {
   c10::InferenceMode inference;
-  for (size_t i = 0; i < state.size(); ++i) {
-    for (const std::string& name : task_.state[i].names) {
-      const auto found = change.find(name);
-      if (found == change.end()) continue;
-      const auto& [scale, shift] = found->second;
-      if (!at::is_expandable_to(scale.sizes(), state[i].sizes()) ||
-          !at::is_expandable_to(shift.sizes(), state[i].sizes())) {
-        continue;
-      }
-      at::Tensor target = state[i];
-      target.mul_(scale.to(target.options())).add_(shift.to(target.options()));
-      break;
-    }
+  for (size_t i = 0; i < change.size(); ++i) {
+    if (!change[i]) continue;
+    const auto& [scale, shift] = *change[i];
+    at::Tensor target = state[i];
+    target.mul_(scale.to(target.options())).add_(shift.to(target.options()));
   }
 }
 
@@ -276,11 +263,10 @@ Draw LoadedTask::draw(uint64_t seed, const Varied& varied) {
   out.state = draw_state(seed);
   const uint64_t variation_seed = derive_seed(seed, Purpose::kVariation);
   if (variation == Variation::kAffine || variation == Variation::kParameters) {
-    out.affine = choose_affine(out.state, variation_seed, varied);
+    apply_affine(choose_affine(out.state, variation_seed, varied), out.state);
   } else if (variation == Variation::kIntegers) {
-    out.affine = choose_integers(out.state, variation_seed, varied);
+    apply_affine(choose_integers(out.state, variation_seed, varied), out.state);
   }
-  apply_affine(out.affine, out.state);
   out.derived = draw_derived(out.state, ReplayOptions(EmptyFill::kZero));
   if (variation == Variation::kUsed) use(out.state, out.derived, variation_seed);
   out.inputs = draw_inputs(out.state, seed, varied, variation_seed);

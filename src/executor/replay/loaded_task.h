@@ -4,13 +4,12 @@
 // Draws are deterministic: equal task, seed and variation give equal bytes. The exception is a step
 // that has no deterministic algorithm in PyTorch (torch.use_deterministic_algorithms).
 //
-// Variations change inputs in place (vary.h). They change parameters by name, so that both sides of
-// a trial get the same values. kAffine changes constant floating parameters and buffers: scales,
-// shifts and running statistics that constructors leave at 0 or 1. kParameters also changes all
-// other parameters. kIntegers makes parameters integers (integers.h). For one thread.
+// Variations change inputs in place (vary.h). kAffine and kParameters change all floating state but
+// tables (program/rewrite/tables.h): weights, and what constructors leave at 0 or 1. By kAffine,
+// what is no constant keeps its sign. kIntegers makes parameters integers (integers.h). For one
+// thread.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,22 +25,20 @@
 
 namespace kw::exec {
 
-// The number of calls that bring a model's own tensors into the state of use. One call is not
-// enough, because a mark may move from element to element.
+// The number of calls that bring a model's buffers into the state of use.
 constexpr int kEarlierCalls = 3;
 
-// A factor and an addend. AffineChange has them by qualified name.
+// A factor and an addend. AffineChange has them by entry of the state.
 struct ScaleShift {
   at::Tensor scale, shift;
 };
-using AffineChange = std::map<std::string, ScaleShift>;
+using AffineChange = std::vector<std::optional<ScaleShift>>;
 
 struct Draw {
   std::vector<at::Tensor> state, derived, inputs;
-  AffineChange affine;  // has been applied to `state`
   // Returns state, derived tensors and inputs, which are forward's inputs in order.
   std::vector<at::Tensor> all() const;
-  // Returns a draw of the same sizes with other tensors, in the order of all(), without `affine`.
+  // Returns a draw of the same sizes with other tensors, in the order of all().
   Draw with(std::span<const at::Tensor> all) const;
 };
 
@@ -60,14 +57,6 @@ class LoadedTask {
   Replay& traced();
 
   std::vector<at::Tensor> draw_state(uint64_t seed);
-  // Chooses changes for entries of a freshly drawn state that are not `fixed`. kAffine changes
-  // constant entries, which keep their sign. kParameters changes all parameters besides, some of
-  // which get the other sign.
-  AffineChange choose_affine(const std::vector<at::Tensor>& state, uint64_t seed,
-                             const Varied& varied) const;
-  AffineChange choose_integers(const std::vector<at::Tensor>& state, uint64_t seed,
-                               const Varied& varied) const;
-  void apply_affine(const AffineChange& change, const std::vector<at::Tensor>& state) const;
   std::vector<at::Tensor> draw_derived(const std::vector<at::Tensor>& state,
                                        const ReplayOptions& options);
   std::vector<at::Tensor> draw_inputs(const std::vector<at::Tensor>& state, uint64_t seed,
@@ -80,12 +69,19 @@ class LoadedTask {
   bool times_checked = false;  // outputs of a timed run were those of an untimed one
 
  private:
+  // Choose changes for entries of a freshly drawn state that are not `fixed`.
+  AffineChange choose_affine(const std::vector<at::Tensor>& state, uint64_t seed,
+                             const Varied& varied) const;
+  AffineChange choose_integers(const std::vector<at::Tensor>& state, uint64_t seed,
+                               const Varied& varied) const;
+  static void apply_affine(const AffineChange& change, const std::vector<at::Tensor>& state);
   // Calls forward a few times on other inputs, which changes `state` and `derived`.
   void use(const std::vector<at::Tensor>& state, const std::vector<at::Tensor>& derived,
            uint64_t seed);
 
   Task task_;
   Backend& backend_;
+  std::vector<int> varied_state_;
   std::vector<bool> random_masks_;  // for each input, whether it is a mask that is drawn
   std::unique_ptr<KernelSet> kernels_;
   std::unique_ptr<Replay> init_, derive_, inputs_, forward_;

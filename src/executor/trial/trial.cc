@@ -10,21 +10,10 @@
 #include "executor/discrete/integers.h"
 #include "executor/discrete/quantized_outputs.h"
 #include "executor/trial/idle_launches.h"
-#include "executor/trial/persistent_state.h"
 #include "formats/base/error.h"
 
 namespace kw::exec {
 namespace {
-
-using TensorsByName = std::map<std::string, at::Tensor>;
-
-TensorsByName by_name(const Task& task, const std::vector<at::Tensor>& state) {
-  TensorsByName out;
-  for (size_t i = 0; i < task.state.size(); ++i) {
-    for (const std::string& name : task.state[i].names) out.emplace(name, state[i]);
-  }
-  return out;
-}
 
 bool same_shape(const at::Tensor& a, const at::Tensor& b) {
   return a.scalar_type() == b.scalar_type() && a.sizes() == b.sizes();
@@ -47,14 +36,6 @@ auto on_behalf_of(Side side, TrialReport& report, const Work& work) {
     report.fault = side;
     throw;
   }
-}
-
-// Returns how tensors of the candidate's own are overwritten between calls. Seeds take turns,
-// because a kernel may wait for a number to grow, to shrink, or to have one value. If launches are
-// left out, the numbers spread no further than those that launches write.
-Scramble scramble_of(const TrialRequest& request) {
-  if (request.check_noop || request.each_launch) return Scramble::kSmall;
-  return static_cast<Scramble>(request.seed % 4);
 }
 
 // A call's outputs, and what it left of its inputs. Outputs, and inputs that the program says it
@@ -129,21 +110,17 @@ class OneTrial {
   void keep(const ReferenceKey& key, std::shared_ptr<const Draw> draw, const ReferenceSide& side);
 
   void run_candidate(const Draw& draw);
-  void check_state(const Draw& draw);
-  void use_state(const Draw& draw);
-  void use_once(const Draw& draw, int index, bool keeps, PersistentState& persistent);
   std::vector<at::Tensor> call(const Draw& draw, Guards& guards, const Ablation& ablation,
-                               std::vector<at::Tensor>* inputs_after = nullptr,
-                               std::vector<at::Tensor>* inputs_before = nullptr);
+                               std::vector<at::Tensor>* inputs_after = nullptr);
   void skip_launches(const Draw& draw);
   std::vector<at::Tensor> inputs_for(const Lineage* part, const Draw& draw) const;
-  std::vector<at::Tensor> what_user_has(const Answer& answer, size_t inputs) const;
+  std::vector<at::Tensor> what_user_has(const Answer& answer, const Draw& draw) const;
 
   void compare_outputs(const ReferenceSide& side);
   static void add_errors(const at::Tensor& answer, const OutputSide& output, OutputErrors& errors);
   void compare_discrete(const ReferenceSide& side);
   void compare_inputs(const Draw& draw, const ReferenceSide& side);
-  void compare_derived(size_t end);
+  void compare_derived(const Draw& draw);
   void compare_state_after(const Draw& draw, const ReferenceSide& side);
   void note(bool& flag, const std::string& difference) {
     flag = false;
@@ -158,10 +135,6 @@ class OneTrial {
   TrialReport& report_;
   const Varied varied_ = std::get<Varied>(request_.reference_key());
   Phases phases_;
-  std::vector<at::Tensor> state_;  // the candidate's, as constructed
-  std::vector<size_t> own_;        // entries of `state_` that the reference does not have
-  // What an earlier call left of the derived tensors; if not set, they are made again.
-  std::optional<std::vector<at::Tensor>> derived_;
   std::string& not_overwritten_;  // why some answer is still in memory
   // The candidate's. Its `inputs_after` are state, derived tensors and inputs.
   Answer own_answer_;
@@ -243,57 +216,16 @@ void OneTrial::keep(const ReferenceKey& key, std::shared_ptr<const Draw> draw,
   phases_.end("keep");
 }
 
-// Compares the candidate's parameters and buffers with the reference's. Buffers that earlier calls
-// changed are copied from the reference to the candidate.
-void OneTrial::check_state(const Draw& draw) {
-  const TensorsByName expected = by_name(reference_.task(), draw.state);
-  const TensorsByName got = by_name(candidate_.task(), state_);
-  for (size_t i = 0; i < state_.size(); ++i) {
-    const auto& names = candidate_.task().state[i].names;
-    const bool shared = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-      return expected.contains(name);
-    });
-    if (!shared) own_.push_back(i);
-  }
-  const auto& mutated = reference_.forward().mutated_inputs();
-  const bool used = request_.variation == Variation::kUsed;
-  std::set<std::string> changed;  // by earlier calls
-  for (size_t i = 0; i < draw.state.size() && used; ++i) {
-    const auto& names = reference_.task().state[i].names;
-    if (mutated[i]) changed.insert(names.begin(), names.end());
-  }
-  for (const auto& [name, tensor] : expected) {
-    const auto found = got.find(name);
-    if (found == got.end()) {
-      note(report_.state_equal, "the candidate has no " + name);
-    } else if (!same_shape(found->second, tensor)) {
-      note(report_.state_equal, name + " has another shape or dtype");
-    } else if (changed.contains(name)) {
-      at::Tensor(found->second).copy_(tensor);
-    } else if (!bit_equal(found->second, tensor)) {
-      note(report_.state_equal, name + " is initialised otherwise");
-    }
-  }
-}
-
-// Runs the candidate's forward on guarded copies of its state and of the drawn inputs. Sets
-// `inputs_before` to the state and the derived tensors that the call finds, and `inputs_after` to
-// all inputs as the call leaves them.
+// Runs the candidate's forward on guarded copies of the drawn state and inputs. Sets `inputs_after`
+// to all inputs as the call leaves them.
 std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, const Ablation& ablation,
-                                       std::vector<at::Tensor>* inputs_after,
-                                       std::vector<at::Tensor>* inputs_before) {
+                                       std::vector<at::Tensor>* inputs_after) {
   const EmptyFill fill = request_.used_memory ? EmptyFill::kNumbers : EmptyFill::kPoison;
   // Steps are numbered by program, so a single launch and a part concern forward alone.
   const Ablation of_derive{.all_launches = ablation.all_launches, .unwritten = ablation.unwritten};
-  std::vector<at::Tensor> all = guards.copy(state_);
+  std::vector<at::Tensor> all = guards.copy(draw.state);
   const auto derived =
-      derived_ ? guards.copy(*derived_)
-               : candidate_.draw_derived(all, ReplayOptions::candidate(guards, fill, of_derive));
-  if (inputs_before) {
-    *inputs_before = state_;
-    const auto copies = guards.copy(derived);
-    inputs_before->insert(inputs_before->end(), copies.begin(), copies.end());
-  }
+      candidate_.draw_derived(all, ReplayOptions::candidate(guards, fill, of_derive));
   const std::vector<at::Tensor> inputs = guards.copy(inputs_for(ablation.part, draw));
   all.insert(all.end(), derived.begin(), derived.end());
   all.insert(all.end(), inputs.begin(), inputs.end());
@@ -303,10 +235,6 @@ std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, const A
 }
 
 void OneTrial::run_candidate(const Draw& draw) {
-  state_ = candidate_.draw_state(request_.seed);
-  candidate_.apply_affine(draw.affine, state_);
-  check_state(draw);
-  if (request_.second_call) use_state(draw);
   {
     Guards guards(backend_.device(), request_.used_memory ? kUsedMemory : kPoison);
     own_answer_.outputs = call(draw, guards, {}, &own_answer_.inputs_after);
@@ -322,43 +250,8 @@ void OneTrial::run_candidate(const Draw& draw) {
   phases_.end("noop");
 }
 
-// Calls the candidate on other inputs, which leaves marks on tensors that only the candidate has:
-// scratch memory, counters, results that it hopes to return again. In use such tensors may hold
-// anything after enough calls, and the call that is judged finds them so.
-void OneTrial::use_state(const Draw& draw) {
-  const auto& mutated = candidate_.forward().mutated_inputs();
-  const bool writes = std::any_of(own_.begin(), own_.end(), [&](size_t i) { return mutated[i]; });
-  const auto derived = mutated.begin() + static_cast<long>(state_.size());
-  const auto inputs = mutated.end() - static_cast<long>(draw.inputs.size());
-  const bool keeps = std::find(derived, inputs, true) != inputs;
-  if (!writes && !keeps) return;
-  PersistentState persistent(scramble_of(request_));
-  for (int i = 0; i < kEarlierCalls; ++i) use_once(draw, i, keeps, persistent);
-}
-
-void OneTrial::use_once(const Draw& draw, int index, bool keeps, PersistentState& persistent) {
-  const uint64_t seed = derive_seed(request_.seed + static_cast<uint64_t>(index), Purpose::kStale);
-  Draw other = draw;
-  other.inputs = reference_.draw_inputs(draw.state, seed);
-  Guards guards(backend_.device());
-  std::vector<at::Tensor> found, left;
-  call(other, guards, {}, &left, &found);
-  std::vector<at::Tensor> before, after;
-  const auto collect = [&](size_t i) {
-    before.push_back(found[i]);
-    after.push_back(left[i]);
-  };
-  for (size_t i : own_) collect(i);
-  const size_t derived_end = left.size() - draw.inputs.size();
-  for (size_t i = state_.size(); keeps && i < derived_end; ++i) collect(i);
-  seed_generators(seed);
-  persistent.scramble(before, after);
-  for (size_t i = 0; i < own_.size(); ++i) state_[own_[i]] = after[i];
-  if (keeps) derived_.emplace(after.begin() + static_cast<long>(own_.size()), after.end());
-}
-
 void OneTrial::skip_launches(const Draw& draw) {
-  const auto has = [&](const Answer& answer) { return what_user_has(answer, draw.inputs.size()); };
+  const auto has = [&](const Answer& answer) { return what_user_has(answer, draw); };
   const auto again = [&](const Ablation& ablation, const auto& use) {
     Guards guards(backend_.device());
     Answer answer(backend_, candidate_, not_overwritten_);
@@ -393,16 +286,14 @@ std::vector<at::Tensor> OneTrial::inputs_for(const Lineage* part, const Draw& dr
   return out;
 }
 
-// Returns what a user gets from a call: its outputs, and what it changed of the inputs and of the
-// state that the reference has too.
-std::vector<at::Tensor> OneTrial::what_user_has(const Answer& answer, size_t inputs) const {
+// Returns what a user gets from a call: its outputs, and what it changed of the state and inputs.
+std::vector<at::Tensor> OneTrial::what_user_has(const Answer& answer, const Draw& draw) const {
   std::vector<at::Tensor> outputs = answer.outputs;
   const std::vector<at::Tensor>& after = answer.inputs_after;
   const auto& mutated = candidate_.forward().mutated_inputs();
   for (size_t i = 0; i < after.size(); ++i) {
-    const bool derived = i >= state_.size() && i < after.size() - inputs;
-    const bool own = derived || std::find(own_.begin(), own_.end(), i) != own_.end();
-    if (mutated[i] && !own) outputs.push_back(after[i]);
+    const bool derived = i >= draw.state.size() && i < after.size() - draw.inputs.size();
+    if (mutated[i] && !derived) outputs.push_back(after[i]);
   }
   return outputs;
 }
@@ -463,8 +354,8 @@ void OneTrial::compare_discrete(const ReferenceSide& side) {
 
 void OneTrial::compare_inputs(const Draw& draw, const ReferenceSide& side) {
   compare_state_after(draw, side);
+  compare_derived(draw);
   const size_t inputs = own_answer_.inputs_after.size() - draw.inputs.size();
-  compare_derived(inputs);
   for (size_t i = 0; i < draw.inputs.size(); ++i) {
     const at::Tensor& got = own_answer_.inputs_after[inputs + i];
     const auto& [expected, exact] = side.inputs[draw.state.size() + draw.derived.size() + i];
@@ -480,25 +371,15 @@ void OneTrial::compare_inputs(const Draw& draw, const ReferenceSide& side) {
   }
 }
 
-// Checks that the candidate's own tensors stay as they were if the program does not say that it
-// writes them, because use_state() relies on what it says. Parameters that the reference has too
-// are compared with the reference's.
-void OneTrial::compare_derived(size_t end) {
-  const size_t begin = state_.size();
-  const auto& mutated = candidate_.forward().mutated_inputs();
-  for (size_t i : own_) {
-    if (!mutated[i] && !bit_equal(own_answer_.inputs_after[i], state_[i])) {
-      note(report_.inputs_unchanged, "a launch writes to a tensor of the model and hides it");
-    }
-  }
-  if (begin == end) return;
+// Checks that derived tensors stay as they were. Later calls use them again.
+void OneTrial::compare_derived(const Draw& draw) {
+  const size_t begin = draw.state.size();
+  if (candidate_.task().derive.outputs.empty()) return;
   Guards guards(backend_.device());
-  const std::vector<at::Tensor> before =
-      derived_ ? *derived_
-               : candidate_.draw_derived(guards.copy(state_),
-                                         ReplayOptions::candidate(guards, EmptyFill::kPoison));
-  for (size_t i = begin; i < end; ++i) {
-    if (!mutated[i] && !bit_equal(own_answer_.inputs_after[i], before[i - begin])) {
+  const std::vector<at::Tensor> before = candidate_.draw_derived(
+      guards.copy(draw.state), ReplayOptions::candidate(guards, EmptyFill::kPoison));
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (!bit_equal(own_answer_.inputs_after[begin + i], before[i])) {
       note(report_.inputs_unchanged, "a launch writes to a derived tensor and hides it");
     }
   }
@@ -507,22 +388,35 @@ void OneTrial::compare_derived(size_t end) {
 // Checks that parameters stay as they were, and that buffers that the reference updates are updated
 // alike.
 void OneTrial::compare_state_after(const Draw& draw, const ReferenceSide& side) {
-  const TensorsByName got =
-      by_name(candidate_.task(),
-              {own_answer_.inputs_after.begin(), own_answer_.inputs_after.begin() + state_.size()});
   const auto& entries = reference_.task().state;
   for (size_t i = 0; i < entries.size(); ++i) {
-    for (const std::string& name : entries[i].names) {
-      const auto found = got.find(name);
-      if (found == got.end() || !same_shape(found->second, draw.state[i])) continue;
-      if (const auto& [expected, exact] = side.inputs[i]; expected.defined()) {
-        if (!updated_alike(found->second, expected, draw.state[i], exact)) {
-          note(report_.buffers_equal, "buffer " + name + " is updated otherwise");
-        }
-      } else if (report_.state_equal && !bit_equal(found->second, draw.state[i])) {
-        note(report_.inputs_unchanged, name + " was overwritten");
+    const at::Tensor& got = own_answer_.inputs_after[i];
+    const std::string name =
+        entries[i].names.empty() ? "state " + std::to_string(i) : entries[i].names.front();
+    if (const auto& [expected, exact] = side.inputs[i]; expected.defined()) {
+      if (!updated_alike(got, expected, draw.state[i], exact)) {
+        note(report_.buffers_equal, "buffer " + name + " is updated otherwise");
       }
+    } else if (!bit_equal(got, draw.state[i])) {
+      note(report_.inputs_unchanged, name + " was overwritten");
     }
+  }
+}
+
+// Throws InputError unless the candidate has the reference's state and writes no derived tensor, as
+// adopt() leaves it.
+void check_adopted(const LoadedTask& reference, LoadedTask& candidate) {
+  const Task &theirs = reference.task(), &ours = candidate.task();
+  bool same = theirs.state.size() == ours.state.size();
+  for (size_t i = 0; same && i < ours.state.size(); ++i) {
+    const Value &a = theirs.forward.values[theirs.forward.inputs[i]],
+                &b = ours.forward.values[ours.forward.inputs[i]];
+    same = a.dtype == b.dtype && a.shape == b.shape && a.strides == b.strides;
+  }
+  if (!same) throw InputError("has other state than the reference");
+  const auto& mutated = candidate.forward().mutated_inputs();
+  for (size_t i = 0; i < ours.derive.outputs.size(); ++i) {
+    if (mutated[ours.state.size() + i]) throw InputError("writes to a derived tensor");
   }
 }
 
@@ -550,6 +444,7 @@ TrialReport Trials::attempt(const TrialRequest& request, LoadedTask& reference,
   backend_.reset_peak_bytes();
   backend_.open_guards(!request.guards);
   try {
+    on_behalf_of(Side::kCandidate, report, [&] { check_adopted(reference, candidate); });
     OneTrial(backend_, cache_, request, reference, candidate, report, not_overwritten).run();
   } catch (const NotJudged& error) {
     backend_.check_alive();

@@ -1,5 +1,6 @@
 #include "program/python/call_conditions.h"
 
+#include <algorithm>
 #include <set>
 
 #include "program/makers.h"
@@ -95,6 +96,65 @@ def _kw_matches(tensors, expected):
 )py";
 }
 
+bool has_ties(const Task& task) {
+  return std::ranges::any_of(task.state,
+                             [](const StateEntry& entry) { return entry.names.size() > 1; });
+}
+
+std::string same_function() {
+  return R"py(
+
+def _kw_is_same(a, b):
+    """True when two tensors show the same memory in the same way, as tied parameters do."""
+    return a is b or (
+        torch._C._is_alias_of(a, b)
+        and a.dtype == b.dtype
+        and a.storage_offset() == b.storage_offset()
+        and a.shape == b.shape
+        and a.stride() == b.stride()
+    )
+)py";
+}
+
+std::string made_class() {
+  return R"py(
+
+class _kw_Made:
+    """What is made of a module's state, and the key that tells whether the state has changed."""
+
+    def __init__(self, key, tensors, held):
+        self.key, self.tensors, self.held = key, tensors, held
+
+    def __reduce__(self):  # a copy of the module makes its own
+        return (type(None), ())
+)py";
+}
+
+std::string tables_function(const Task& task, const Program& premises) {
+  StepWriter writer(task, premises, 0, "device");
+  std::string tables, made;
+  const std::string steps = writer.steps("        ");
+  for (size_t i = 0; i < premises.outputs.size(); ++i) {
+    tables += (i ? " p" : "p") + std::to_string(i) + ",";
+    made += (i ? "\n            and " : "") + std::string("torch.equal(p") + std::to_string(i) + ", " +
+            writer.name(premises.outputs[i]) + ".to(p" + std::to_string(i) + ".device))";
+  }
+  return R"py(
+
+def _kw_are_tables(tensors):
+    """True when tensors are what the constructor makes, wherever it makes them: functions like sin
+    differ by a unit between devices."""
+    )py" +
+         tables + R"py( = tensors
+    for device in (_kw_device, None):
+)py" + steps +
+         "        if (\n            " + made + R"py(
+        ):
+            return True
+    return False
+)py";
+}
+
 std::string other_sharing(const Task& task, const StepWriter& writer) {
   const Program& forward = task.forward;
   const std::set<int> written = written_storages(forward, task.kernels);
@@ -103,7 +163,7 @@ std::string other_sharing(const Task& task, const StepWriter& writer) {
   for (size_t i = 0; i < state; ++i) {
     const std::vector<std::string>& names = task.state[i].names;
     for (size_t k = 1; k < names.size(); ++k) {
-      out += " or not torch._C._is_alias_of(" + attribute_path(names[k]) + ", " +
+      out += " or not _kw_is_same(" + attribute_path(names[k]) + ", " +
              writer.name(forward.inputs[i]) + ")";
     }
   }

@@ -9,6 +9,7 @@
 #include "program/python/call_conditions.h"
 #include "program/python/python_text.h"
 #include "program/python/step_writer.h"
+#include "program/rewrite/tables.h"
 #include "program/rewrite/transform.h"
 #include "program/task_json.h"
 
@@ -26,6 +27,8 @@ class ModuleWriter {
   explicit ModuleWriter(const Task& task) : task_(task), forward_(exported(task, task.forward)) {
     name_state();
     name_arguments();
+    has_derived_ = !task_.derive.outputs.empty() ||
+                   std::ranges::any_of(task_.state, [](const StateEntry& e) { return e.premise; });
   }
 
   std::string text() {
@@ -39,13 +42,13 @@ class ModuleWriter {
     _kw_expected = (
 )py";
     out += expected_ + "    )\n\n";
-    if (!task_.derive.outputs.empty()) out += derived();
+    if (has_derived_) out += derived();
     out += R"py(    def _kw_original(self, args, kwargs):
         if not self.__dict__.get("_kw_warned"):
             self.__dict__["_kw_warned"] = True
             warnings.warn("ModelNew: running the original forward, because its kernels are for other "
-                          "arguments, shapes, dtypes, layouts, another mode (train or eval) or "
-                          "another GPU than the current one, or autocast or gradients are wanted "
+                          "arguments, shapes, dtypes, layouts, tables, another mode (train or eval) "
+                          "or another GPU than the current one, or autocast or gradients are wanted "
                           "(no torch.no_grad())")
         return super().forward(*args, **kwargs)
 
@@ -54,10 +57,16 @@ class ModuleWriter {
     return out + forward();
   }
 
-  // A function that the class calls, or nothing.
-  std::string helper() const {
-    const std::string own = forward_.helper();
-    return own.empty() ? exported(task_, task_.derive).helper() : own;
+  // What the class uses: a function that lays tensors out, what is made once, and tables.
+  std::string helpers() const {
+    const Program premises = premises_of(task_);
+    std::string out;
+    for (const Program* program : {&task_.forward, &task_.derive, &premises}) {
+      if (out.empty()) out = exported(task_, *program).helper();
+    }
+    if (has_ties(task_)) out += same_function();
+    if (has_derived_) out += made_class();
+    return premises.outputs.empty() ? out : out + tables_function(task_, premises);
   }
 
  private:
@@ -106,7 +115,7 @@ class ModuleWriter {
     expected_ += "        " + expectation(task_.forward.values[id]) + ",\n";
   }
 
-  // _kw_derived(): what depends on the parameters alone.
+  // _kw_derived(): what depends on the state alone, or None if a premise does not hold.
   std::string derived() {
     StepWriter pack = exported(task_, task_.derive);
     std::string held, key, packed;
@@ -114,33 +123,54 @@ class ModuleWriter {
       const std::string p = "p" + std::to_string(i);
       pack.name(task_.derive.inputs[i], p);
       held += p + ", " + p + ".detach(), ";
-      key += "(id(" + p + "), " + p + "._version, " + p + ".untyped_storage()._cdata), ";
+      key += "(id(" + p + "), " + p + "._version, " + p + ".untyped_storage()._cdata, " + p +
+             ".storage_offset()), ";
     }
     const std::string steps = pack.steps("            ");
     for (ValueId id : task_.derive.outputs) packed += pack.name(id) + ", ";
+    const std::string premises = premise_condition();
     return R"py(    def _kw_derived(self):
-        """Tensors that depend on the parameters alone, made again when those change."""
+        """)py" +
+           std::string(premises.empty()
+                           ? "Tensors that depend on the parameters alone, made again when "
+                             "those change."
+                           : "Tensors that depend on the parameters alone, made again when "
+                             "those change. None\n        if a table is not what the "
+                             "constructor makes.") +
+           R"py("""
 )py" + bind_state_ +
            "        try:\n            key = (" + key + R"py()
         except RuntimeError:  # inference tensors count no versions
             key = object()
-        if self.__dict__.get("_kw_key") != key:
+        made = self.__dict__.get("_kw_made")
+        if made is None or made.key != key:
 )py" + steps +
-           "            self.__dict__[\"_kw_packed\"] = (" + packed + R"py()
-            self.__dict__["_kw_held"] = ()py" +
-           held + R"py()  # so that no other tensor gets their ids or addresses
-            self.__dict__["_kw_key"] = key
-        return self.__dict__["_kw_packed"]
+           "            tensors = (" + packed + ")" +
+           (premises.empty() ? "" : " if " + premises + " else None") + R"py(
+            # Those that are held keep their ids and addresses.
+            made = self.__dict__["_kw_made"] = _kw_Made(key, tensors, ()py" +
+           held + R"py())
+        return made.tensors
 
 )py";
+  }
+
+  // Whether each premise holds, in Python.
+  std::string premise_condition() const {
+    std::string tables;
+    for (size_t i = 0; i < task_.state.size(); ++i) {
+      if (task_.state[i].premise) tables += "p" + std::to_string(i) + ", ";
+    }
+    return tables.empty() ? "" : "_kw_are_tables((" + tables + "))";
   }
 
   // The body of forward().
   std::string forward() {
     std::string condition = "kwargs or len(args) != " + std::to_string(task_.arguments.size());
     for (const std::string& check : checks_) condition += " or not (" + check + ")";
-    if (task_.source.mode == "train") condition += " or not self.training";
-    if (task_.source.mode == "eval") condition += " or self.training";
+    for (const auto& [path, training] : task_.source.modes) {
+      condition += (training ? " or not " : " or ") + attribute_path(path) + ".training";
+    }
     std::string bind_derived;
     for (size_t k = 0; k < task_.derive.outputs.size(); ++k) {
       const std::string name = "d" + std::to_string(k);
@@ -149,12 +179,15 @@ class ModuleWriter {
     }
     if (!bind_derived.empty()) {
       bind_derived.resize(bind_derived.size() - 1);
-      bind_derived = "        " + bind_derived + " = self._kw_derived()\n";
+      bind_derived = "        " + bind_derived + " = derived\n";
     }
     std::string out = original_if(condition) + bind_state_ + bind_arguments_ +
                       original_if("not _kw_matches((" + guarded_ + "), self._kw_expected)");
     if (const std::string other = other_sharing(task_, forward_); !other.empty()) {
       out += original_if(other);
+    }
+    if (has_derived_) {
+      out += "        derived = self._kw_derived()\n" + original_if("derived is None");
     }
     out += bind_derived + forward_.steps("        ");
     return out + "        return " + forward_.result(task_.result) + "\n";
@@ -169,6 +202,7 @@ class ModuleWriter {
   std::string bind_state_, bind_arguments_;  // statements that name what forward's inputs are
   std::string guarded_, expected_;           // names of tensors, what they must be
   std::vector<std::string> checks_;          // conditions on the other arguments
+  bool has_derived_ = false;  // whether something is made or asked of the state alone
 };
 
 }  // namespace
@@ -186,7 +220,7 @@ std::string export_python(const Task& original, const std::string& user_source) 
          "import torch\nimport triton as _kw_triton\nimport warnings\n" +
          (takes_descriptors(task) ? "import triton.tools.tensor_descriptor as _kw_descriptors\n"
                                   : "") +
-         slices.text() + device_names() + matches_function(task) + writer.helper() + "\n\n" +
+         slices.text() + device_names() + matches_function(task) + writer.helpers() + "\n\n" +
          module;
 }
 

@@ -9,6 +9,7 @@
 #include "program/rewrite/appender.h"
 #include "program/rewrite/state_match.h"
 #include "program/rewrite/step_history.h"
+#include "program/rewrite/tables.h"
 #include "program/rewrite/transform.h"
 #include "program/task_json.h"
 
@@ -48,6 +49,7 @@ class Adopter {
     task_.result = ours_.result;
     if (!write_derive() || !write_forward()) return std::move(out_);
     task_ = canonical(task_);
+    mark_premises(task_);
     check_task(task_);
     out_.task = std::move(task_);
     return std::move(out_);

@@ -124,7 +124,7 @@ class Model {
     x = forward.input();
     task_.arguments = {{{"in", 0}}};
     task_.result = {{"out", 0}};
-    task_.source = {"model.py", "Model", "any", {"x"}};
+    task_.source = {"model.py", "Model", {}, {"x"}};
     return out;
   }
   Task result(ValueId value) {

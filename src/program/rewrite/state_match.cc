@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "program/makers.h"
+#include "program/rewrite/tables.h"
 
 namespace kw {
 namespace {
@@ -21,15 +22,6 @@ bool share_a_name(const StateEntry& a, const StateEntry& b) {
   });
 }
 
-// Inputs of a program that its steps or outputs use.
-std::set<ValueId> used_values(const Program& program) {
-  std::set<ValueId> out(program.outputs.begin(), program.outputs.end());
-  for (Step step : program.steps) {
-    for_each_value(step, [&](ValueId& id) { out.insert(id); });
-  }
-  return out;
-}
-
 }  // namespace
 
 bool same_metadata(const Value& a, const Value& b) {
@@ -42,12 +34,9 @@ StateMatch::StateMatch(const Task& reference, const Task& candidate)
       their_steps_(reference.init, reference.kernels),
       our_steps_(candidate.init, candidate.kernels),
       entries_(candidate.state.size(), -1) {
-  const std::set<ValueId> in_forward = used_values(candidate.forward);
-  const std::set<ValueId> in_derive = used_values(candidate.derive);
-  for (size_t e = 0; e < entries_.size(); ++e) {
-    used_.push_back(in_forward.contains(candidate.forward.inputs[e]) ||
-                    in_derive.contains(candidate.derive.inputs[e]));
-  }
+  const std::vector<bool> in_forward = used_inputs(candidate.forward),
+                          in_derive = used_inputs(candidate.derive);
+  for (size_t e = 0; e < entries_.size(); ++e) used_.push_back(in_forward[e] || in_derive[e]);
 }
 
 bool StateMatch::find() {

@@ -282,7 +282,7 @@ Fragment cut(const Task& task, const std::vector<int>& steps) {
 
   Task& out = fragment.task;
   out.target = task.target;
-  out.source = {task.source.file, "fragment", "any", {}};
+  out.source = {task.source.file, "fragment", {}, {}};
   out.kernels = task.kernels;
 
   int next_storage = 0;

@@ -6,6 +6,7 @@
 #include "formats/base/on_threads.h"
 #include "formats/base/sha256.h"
 #include "formats/frame.h"
+#include "program/rewrite/adopt.h"
 #include "program/rewrite/transform.h"
 #include "program/task_json.h"
 #include "search/evaluate/answer_stream.h"
@@ -32,6 +33,19 @@ bool has_text(const EvaluationResult& found, const std::string& source) {
   return !source.empty() && std::ranges::any_of(found.attempts, [&](const Attempt& attempt) {
     return attempt.source == source;
   });
+}
+
+// Replaces a candidate by the program that it is judged as, or returns why it cannot take the
+// fragment's place.
+std::string adoption_fault(const Fragment& fragment, Task& candidate) {
+  try {
+    Adoption adoption = adopt(fragment.task, candidate);
+    if (!adoption.task) return adoption.fault;
+    candidate = std::move(*adoption.task);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return replacement_fault(fragment, candidate);
 }
 
 void too_late(EvaluationResult& found, size_t attempt) {
@@ -325,7 +339,7 @@ void FragmentEvaluator::judge(FragmentJob& job, const SearchLimit& limit) {
     }
     const auto phase = clock_.scope("judge");
     Attempt& attempt = job.result.attempts[candidate.attempt];
-    if (attempt.reason = replacement_fault(job.request.fragment, candidate.task);
+    if (attempt.reason = adoption_fault(job.request.fragment, candidate.task);
         !attempt.reason.empty()) {
       attempt.status = AttemptStatus::kRejected;
       note_if_wrong(job, attempt);

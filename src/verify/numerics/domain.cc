@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <sstream>
 #include <string>
 
@@ -116,48 +115,6 @@ bool may_look_up(const AtenCall& call) {
   if (!row) return true;
   return row->cls != OpClass::kPointwise && row->cls != OpClass::kView &&
          !(row->cls == OpClass::kCopy && operands_of(call).size() == 1);
-}
-
-std::map<std::string, int> storages_of(const Task& task) {
-  std::map<std::string, int> out;
-  for (size_t i = 0; i < task.state.size() && i < task.init.outputs.size(); ++i) {
-    for (const std::string& name : task.state[i].names) {
-      out[name] = task.init.values[task.init.outputs[i]].storage;
-    }
-  }
-  return out;
-}
-
-bool is_read(const Program& program, const std::vector<Kernel>& kernels, ValueId id) {
-  const auto reads = [&](const Step& step) {
-    const std::vector<ValueId> read = step_reads(step, kernels);
-    return std::find(read.begin(), read.end(), id) != read.end();
-  };
-  return std::any_of(program.steps.begin(), program.steps.end(), reads) ||
-         std::find(program.outputs.begin(), program.outputs.end(), id) != program.outputs.end();
-}
-
-// The storages, in init, of entries of the state that `wanted` names and that a call reads.
-std::set<int> read_state(const Task& task, const std::function<bool(const StateEntry&)>& wanted) {
-  std::set<int> out;
-  for (size_t i = 0; i < task.state.size() && i < task.init.outputs.size(); ++i) {
-    const auto read_in = [&](const Program& program) {
-      return i < program.inputs.size() && is_read(program, task.kernels, program.inputs[i]);
-    };
-    if (wanted(task.state[i]) && (read_in(task.forward) || read_in(task.derive))) {
-      out.insert(task.init.values[task.init.outputs[i]].storage);
-    }
-  }
-  return out;
-}
-
-// Whether `init` makes one of the storages `made` out of the storage `from`, another one.
-bool feeds(const Program& init, int from, const std::set<int>& made) {
-  if (made.empty()) return false;
-  const std::set<int> marked =
-      storages_with(init, {from}, [](const AtenCall&, size_t) { return false; });
-  return std::any_of(made.begin(), made.end(),
-                     [&](int storage) { return storage != from && marked.contains(storage); });
 }
 
 }  // namespace
@@ -274,34 +231,6 @@ bool updates_state(const Task& task) {
     return std::any_of(written.begin(), written.end(),
                        [&](ValueId id) { return state.contains(forward.values[id].storage); });
   });
-}
-
-std::vector<int> packed_parameters(const Task& candidate, const Task& reference) {
-  std::set<std::string> shared, buffers;  // names of the reference
-  for (const StateEntry& entry : reference.state) {
-    auto& names = entry.kind == "parameter" ? shared : buffers;
-    names.insert(entry.names.begin(), entry.names.end());
-  }
-  const std::set<int> own = read_state(candidate, [&](const StateEntry& entry) {
-    return std::none_of(entry.names.begin(), entry.names.end(), [&](const std::string& name) {
-      return shared.contains(name) || buffers.contains(name);
-    });
-  });
-  const std::set<int> made =
-      read_state(reference, [](const StateEntry& entry) { return entry.kind != "parameter"; });
-  const std::map<std::string, int> ours = storages_of(candidate), theirs = storages_of(reference);
-  std::vector<int> out;
-  for (size_t i = 0; i < reference.state.size(); ++i) {
-    const StateEntry& entry = reference.state[i];
-    if (entry.kind != "parameter") continue;
-    const bool packed =
-        std::any_of(entry.names.begin(), entry.names.end(), [&](const std::string& name) {
-          return !ours.contains(name) || feeds(candidate.init, ours.at(name), own) ||
-                 (theirs.contains(name) && feeds(reference.init, theirs.at(name), made));
-        });
-    if (packed) out.push_back(static_cast<int>(i));
-  }
-  return out;
 }
 
 }  // namespace kw

@@ -41,10 +41,4 @@ bool has_constants(const Task& task);
 // Returns whether a call changes buffers.
 bool updates_state(const Task& task);
 
-// Returns the parameters in the reference's state of which constructing `candidate` makes separate
-// tensors that its calls read (packed or converted weights). Parameters that `candidate` lacks, and
-// those of which the reference's own constructor makes buffers, are among them. A user who changes
-// one of them later must construct both models again.
-std::vector<int> packed_parameters(const Task& candidate, const Task& reference);
-
 }  // namespace kw

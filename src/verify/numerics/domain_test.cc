@@ -100,50 +100,6 @@ TEST(Domain, RootsAreFoundInWhatIsSpelledWithThem) {
   EXPECT_FALSE(has("aten._softmax.default"));
 }
 
-// weight, drawn; scratch, zeros; packed, the weight's transpose.
-TEST(Domain, WeightsThatAConstructorPacksAreFound) {
-  Task reference, candidate;
-  reference.state = {{{"weight"}, "parameter"}};
-  candidate.state = {{{"weight"}, "parameter"}, {{"own"}, "buffer"}};
-  const AtenCall weight = call("aten.randn.default", {}, {0});
-  const auto packs = [&](std::vector<Step> steps) {
-    steps.insert(steps.begin(), weight);
-    candidate.init = program({kF, kF, kF}, {}, std::move(steps), {0, 1});
-    return !packed_parameters(candidate, reference).empty();
-  };
-  // Each call reads the second.
-  candidate.forward = candidate.derive = {};
-  candidate.forward =
-      program({kF, kF, kF}, {0, 1}, {call("aten.relu.default", {{"self", ref(1)}}, {2})}, {2});
-  EXPECT_FALSE(packs({call("aten.zeros.default", {}, {1})}));
-  EXPECT_TRUE(packs({call("aten.clone.default", {{"self", ref(0)}}, {1})}));
-  EXPECT_TRUE(packs({call("aten.exp.default", {{"self", ref(0)}}, {2}),
-                     call("aten.clone.default", {{"self", ref(2)}}, {1})}));
-  EXPECT_TRUE(packs({call("aten.zeros.default", {}, {1}),
-                     call("aten.copy_.default", {{"self", ref(1)}, {"src", ref(0)}}, {1}, {1})}));
-  candidate.forward.steps.clear();
-  EXPECT_FALSE(packs({call("aten.clone.default", {{"self", ref(0)}}, {1})})) << "nobody reads it";
-  candidate.forward.outputs = {1};
-  EXPECT_TRUE(packs({call("aten.clone.default", {{"self", ref(0)}}, {1})}));
-  candidate.kernels.resize(1);
-  candidate.kernels[0].params = {{"x", "*fp32"}, {"y", "*fp32"}};
-  candidate.forward.outputs = {2};
-  candidate.forward.steps = {Launch{0, {1, 1, 1}, {ref(1), ref(2)}}};
-  EXPECT_TRUE(packs({call("aten.clone.default", {{"self", ref(0)}}, {1})})) << "a kernel does";
-  candidate.forward.steps.clear();
-  candidate.forward.outputs = {1};
-  // One of two.
-  reference.state.push_back({{"gain"}, "parameter"});
-  candidate.state.push_back({{"gain"}, "parameter"});
-  candidate.init = program({kF, kF, kF}, {},
-                           {weight, call("aten.ones.default", {}, {2}),
-                            call("aten.clone.default", {{"self", ref(0)}}, {1})},
-                           {0, 1, 2});
-  EXPECT_EQ(packed_parameters(candidate, reference), std::vector<int>{0});
-  candidate.state[2].names = {"other"};
-  EXPECT_EQ(packed_parameters(candidate, reference), (std::vector<int>{0, 1})) << "it has none";
-}
-
 // y = x / m, a table at the number that x is as an integer, and that number.
 TEST(Domain, WhatHangsOnConversionsIsMarked) {
   Task task;

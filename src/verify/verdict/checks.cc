@@ -25,7 +25,6 @@ const std::vector<Check>& checks() {
       {"noop", Stage::kCorrect, true, "without its launches the result is another"},
       {"interface", Stage::kCorrect, true, "structure, shapes, dtypes, aliasing"},
       {"outputs", Stage::kCorrect, true, "results on fresh inputs"},
-      {"second-call", Stage::kCorrect, true, "results of a call after another one"},
       {"variations", Stage::kCorrect, true, "results on other scales, signs, parameters"},
       {"integers", Stage::kCorrect, true, "integers from integers"},
       {"guards", Stage::kCorrect, true, "nothing is written outside of buffers"},
