@@ -17,7 +17,7 @@ namespace kw {
 int usual_trials(const Task& reference, const VerifyOptions& options);
 
 struct LoadedPair {
-  const Task &reference, &candidate;
+  const Task& reference;
   int reference_id = 0, candidate_id = 1;  // the executor's
 };
 

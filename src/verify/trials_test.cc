@@ -23,7 +23,17 @@ Task with_outputs(const std::vector<int64_t>& sizes) {
 }
 
 std::vector<TrialRequest> planned(const Task& task, const VerifyOptions& options = {}) {
-  return plan_trials({task, task}, options);
+  return plan_trials({task}, options);
+}
+
+void hold(Task& task, const std::string& name, const std::string& kind, DType dtype) {
+  task.state.push_back({{name}, kind});
+  for (Program* program : {&task.init, &task.forward}) {
+    const int next = static_cast<int>(program->values.size());
+    program->values.push_back({dtype, {8}, {1}, 0, next});
+    auto& held = program == &task.init ? program->outputs : program->inputs;
+    held.push_back(next);
+  }
 }
 
 int64_t count_of(Variation variation, const std::vector<TrialRequest>& trials) {
@@ -66,29 +76,6 @@ TEST(Trials, AreTenWhereThereAreFewIndices) {
   EXPECT_EQ(plain(1 << 12), 2);
 }
 
-// What a constructor packs stays as it was drawn; what is constant there changes all the same.
-TEST(Trials, LeavePackedParametersAsTheyAre) {
-  Task reference = with_outputs({1000}), candidate = reference;
-  reference.state = {{{"weight"}, "parameter"}, {{"gain"}, "parameter"}};
-  reference.init.values = {{DType::kFloat32, {8}, {1}, 0, 0}, {DType::kFloat32, {8}, {1}, 0, 1}};
-  reference.init.outputs = {0, 1};
-  candidate.state = reference.state;
-  candidate.state.push_back({{"packed"}, "buffer"});
-  candidate.init = reference.init;
-  candidate.init.values.push_back({DType::kFloat32, {8}, {1}, 0, 2});
-  candidate.init.outputs = {0, 1, 2};
-  candidate.init.steps.emplace_back(
-      AtenCall{"aten.clone.default", {{"self", {ValueRef{0}}}}, {2}, {}});
-  candidate.forward.inputs = {0, 0, 0};
-  const auto trials = plan_trials({reference, candidate}, {});
-  EXPECT_EQ(count_of(Variation::kParameters, trials), 1);
-  EXPECT_EQ(count_of(Variation::kAffine, trials), 1);
-  for (const TrialRequest& request : trials) {
-    const bool parameters = request.variation == Variation::kParameters;
-    EXPECT_EQ(request.fixed, parameters ? std::vector<int>{0} : std::vector<int>());
-  }
-}
-
 TEST(Trials, DifferInTheirSeeds) {
   std::set<uint64_t> seeds;
   const auto trials = planned(with_outputs({1000}));
@@ -107,9 +94,7 @@ TEST(Trials, HaveOtherParametersWhereThereAreAny) {
   EXPECT_EQ(count_of(Variation::kAffine, planned(task)), 1) << "zeros, or what is not drawn";
   task.inputs.steps.emplace_back(AtenCall{"aten.randn.default", {}, {0}, {}});
   EXPECT_EQ(count_of(Variation::kAffine, planned(task)), 0);
-  task.state.push_back({{"weight"}, "parameter"});
-  task.init.values.push_back({DType::kFloat32, {8}, {1}, 0, 0});
-  task.init.outputs = {0};
+  hold(task, "weight", "parameter", DType::kFloat32);
   EXPECT_EQ(count_of(Variation::kParameters, planned(task)), 1);
   EXPECT_EQ(count_of(Variation::kAffine, planned(task)), 0);
 }
@@ -148,10 +133,11 @@ TEST(Trials, InsteadOfOneThatSaidNothingVaryInputsOneByOne) {
   EXPECT_NE(instead[0].seed, instead[1].seed);
   EXPECT_TRUE(trials_instead(instead[0], task).empty()) << "no further";
   request.variation = Variation::kParameters;
-  task.state = {{{"scale"}, "parameter"}, {{"count"}, "buffer"}};
+  hold(task, "scale", "parameter", DType::kFloat32);
+  hold(task, "count", "buffer", DType::kInt64);
   ASSERT_EQ(trials_instead(request, task).size(), 1u);
   EXPECT_EQ(trials_instead(request, task)[0].variation, Variation::kAffine);
-  task.state.push_back({{"variance"}, "parameter"});
+  hold(task, "variance", "parameter", DType::kFloat32);
   const auto by_parameter = trials_instead(request, task);
   ASSERT_EQ(by_parameter.size(), 3u);
   EXPECT_EQ(by_parameter[0].variation, Variation::kParameters);

@@ -231,7 +231,7 @@ void Verifier::judge(const Reference& reference, const Task& candidate,
   if (!check_coverage(reference, candidate, options, {}, verdict)) return;
   const HeldTask held(executor_, candidate);
   std::vector<int> idle;
-  bool accepted = check_correct(reference, candidate, held.id(), options, verdict, idle);
+  bool accepted = check_correct(reference, held.id(), options, verdict, idle);
   // Launches that turned out to change nothing earn no share.
   if (accepted && !idle.empty()) {
     accepted = check_coverage(reference, candidate, options, idle, verdict);
@@ -269,7 +269,7 @@ bool Verifier::is_correct(const Reference& reference, const Task& candidate,
   Verdict verdict;
   std::vector<int> idle;
   const HeldTask held(executor_, candidate);
-  return check_correct(reference, candidate, held.id(), options, verdict, idle);
+  return check_correct(reference, held.id(), options, verdict, idle);
 }
 
 bool Verifier::check_coverage(const Reference& reference, const Task& candidate,
@@ -309,12 +309,12 @@ bool Verifier::check_coverage(const Reference& reference, const Task& candidate,
   return finish_stage(verdict, stage);
 }
 
-bool Verifier::check_correct(const Reference& reference, const Task& candidate, int candidate_id,
+bool Verifier::check_correct(const Reference& reference, int candidate_id,
                              const VerifyOptions& options, Verdict& verdict,
                              std::vector<int>& idle) {
   const Clock::time_point start = Clock::now();
   StageResult stage{Stage::kCorrect, true, "", Json::object(), 0};
-  const LoadedPair tasks{reference.task, candidate, reference.id, candidate_id};
+  const LoadedPair tasks{reference.task, reference.id, candidate_id};
   std::string no_report;
   std::optional<TrialJudge> judge;
   std::optional<std::string> reason;

@@ -111,8 +111,8 @@ class Verifier {
   bool check_build(const CandidateBuild& build, double seconds, Verdict& verdict);
   bool check_coverage(const Reference& reference, const Task& candidate,
                       const VerifyOptions& options, const std::vector<int>& idle, Verdict& verdict);
-  bool check_correct(const Reference& reference, const Task& candidate, int candidate_id,
-                     const VerifyOptions& options, Verdict& verdict, std::vector<int>& idle);
+  bool check_correct(const Reference& reference, int candidate_id, const VerifyOptions& options,
+                     Verdict& verdict, std::vector<int>& idle);
   bool check_time(const Reference& reference, int candidate_id, const VerifyOptions& options,
                   Verdict& verdict);
 

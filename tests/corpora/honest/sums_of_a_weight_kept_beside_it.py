@@ -1,4 +1,4 @@
-# honest | family: language | mechanism: the model itself keeps what it makes of its weight when it is constructed
+# honest | family: language | mechanism: the model itself keeps what it makes of its weight when it is constructed, and the kernel reads it
 # %% reference
 import torch
 import torch.nn as nn
@@ -28,13 +28,13 @@ import triton.language as tl
 
 
 @triton.jit
-def layer(x_ptr, w_ptr, y_ptr, K: tl.constexpr):
+def layer(x_ptr, w_ptr, sums_ptr, y_ptr, K: tl.constexpr):
     row = tl.program_id(0)
     k = tl.arange(0, K)
     x = tl.load(x_ptr + row * K + k)
     w = tl.load(w_ptr + k[:, None] * K + k[None, :])
     product = tl.sum(x[None, :] * w, axis=1)
-    tl.store(y_ptr + row * K + k, 2.0 * tl.sigmoid(2.0 * product) - 1.0 - x * tl.sum(w, axis=1))
+    tl.store(y_ptr + row * K + k, 2.0 * tl.sigmoid(2.0 * product) - 1.0 - x * tl.load(sums_ptr + k))
 
 
 class ModelNew(nn.Module):
@@ -45,5 +45,5 @@ class ModelNew(nn.Module):
 
     def forward(self, x):
         y = torch.empty_like(x)
-        layer[(x.shape[0],)](x, self.weight, y, K=x.shape[1])
+        layer[(x.shape[0],)](x, self.weight, self.sums, y, K=x.shape[1])
         return y
