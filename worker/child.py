@@ -27,7 +27,7 @@ def confine(job_fd, limits, own_pid_namespace):
 def restrict(message):
     """The layers that depend on the job: only the files and programs that this kind needs."""
     kind, folder = message.get("kind"), message.get("folder")
-    if kind in ("record", "adapt") and folder:
+    if kind in ("record", "adapt", "run") and folder:
         import loading
         return jail.restrict(folders=[loading.package_root(os.path.abspath(folder))])
     if kind == "compile":
@@ -46,12 +46,12 @@ def serve(job_fd, limits, own_pid_namespace):
     """Serves the job on `job_fd`. The reply names the sandbox's layers as they were found."""
     layers = confine(job_fd, limits, own_pid_namespace)
     sock = socket.socket(fileno=job_fd)
-    message, _, fds = frames.receive(sock)
+    message, blobs, fds = frames.receive(sock)
     if companion.is_wanted(message):
         message["companion"] = companion.start(job_fd)
     layers += restrict(message)
     try:
-        reply, blobs = run(message, fds)
+        reply, blobs = run(message, blobs, fds)
     except Refused as refusal:
         reply, blobs = refusal.reply(), []
     except MemoryError:
@@ -74,7 +74,7 @@ def record_own(message, model):
         return refusal.reply()
 
 
-def run(message, fds):
+def run(message, blobs, fds):
     kind = message.get("kind")
     sys.setrecursionlimit(5000)
     if kind == "record":
@@ -97,4 +97,10 @@ def run(message, fds):
     if kind == "interpret":
         import interpreter
         return interpreter.interpret(message, fds), []
+    if kind == "run":
+        import plain
+        return plain.run(message)
+    if kind == "compare":
+        import comparison
+        return comparison.compare(message, blobs), []
     raise Refused("unsupported", "there is no job of kind %r" % kind)

@@ -100,6 +100,10 @@ class UserFile:
         finally:
             sys.meta_path.remove(finder)
 
+    def builtins(self):
+        """The builtins of the file, where tensors are fake."""
+        return file_builtins()
+
     def _path(self):
         return os.path.join(self.folder, os.path.basename(self.name)) if self.folder else self.name
 
@@ -244,5 +248,5 @@ class _Finder:
 
     def exec_module(self, module):
         self.file.module = module
-        module.__dict__["__builtins__"] = file_builtins()
+        module.__dict__["__builtins__"] = self.file.builtins()
         exec(self.code, module.__dict__)

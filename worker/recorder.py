@@ -101,7 +101,7 @@ class Recording:
         self.init = recorder.start("init")
         self.user("the file", self.file.execute)
         model = self._construct()
-        self.state = collect_state(model, recorder)
+        self.state = collect_state(model, lambda tensor: recorder.value(tensor).key)
 
         self.inputs = recorder.start("inputs")
         self._begin()
@@ -152,12 +152,8 @@ class Recording:
         name = self.request.get("class") or "Model"
         constructor = self.file.get(name)
         args, kwargs = [], {}
-        if self.request.get("init_inputs") and "get_init_inputs" in self.harness.module.__dict__:
-            given = self.user("get_init_inputs", self.harness.get("get_init_inputs"))
-            if isinstance(given, dict):
-                kwargs = given
-            else:
-                args = list(given if isinstance(given, (list, tuple)) else [given])
+        if self.request.get("init_inputs"):
+            args, kwargs = self.user("get_init_inputs", lambda: init_arguments(self.harness))
         model = self.user("constructing %s" % name, lambda: constructor(*args, **kwargs))
         if not callable(model):
             raise Refused("missing", "%s has no forward" % name, self.file.name, None)
@@ -433,8 +429,18 @@ def _numerics_flags():
             "torch.backends.cudnn.allow_tf32": torch.backends.cudnn.allow_tf32}
 
 
-def fragment_arguments(metadata):
-    """Fresh fake tensors for the Values of a fragment's boundary. Those of one storage share it."""
+def init_arguments(harness):
+    """The constructor's arguments and keywords, as a reference's file gives them."""
+    if "get_init_inputs" not in harness.module.__dict__:
+        return [], {}
+    given = harness.get("get_init_inputs")()
+    if isinstance(given, dict):
+        return [], given
+    return list(given if isinstance(given, (list, tuple)) else [given]), {}
+
+
+def fragment_arguments(metadata, device="cuda"):
+    """Fresh tensors for the Values of a fragment's boundary. Those of one storage share it."""
     spans = {}
     for value in metadata:
         span = value["offset"] + 1 + sum((n - 1) * s for n, s
@@ -447,10 +453,10 @@ def fragment_arguments(metadata):
         dtype, storage = getattr(torch, value["dtype"]), value["storage"]
         if alone[storage] and value["offset"] == 0:
             arguments.append(torch.empty_strided(value["shape"], value["strides"], dtype=dtype,
-                                                 device="cuda"))
+                                                 device=device))
             continue
         if storage not in bases:
-            bases[storage] = torch.empty_strided([spans[storage]], [1], dtype=dtype, device="cuda")
+            bases[storage] = torch.empty_strided([spans[storage]], [1], dtype=dtype, device=device)
         base = bases[storage]
         if base.dtype != dtype:
             base = base.view(dtype)

@@ -9,13 +9,13 @@ _INTERNAL = {"_parameters", "_buffers", "_modules", "_flat_weights", "_flat_weig
              "_non_persistent_buffers_set"}
 
 
-def collect_state(model, recorder):
-    """Entries {"names", "kind", "key"} in order: parameters, buffers, constants. Tensors that look
-    at the same elements are one entry with several names."""
+def collect_state(model, key_of):
+    """Entries {"names", "kind", "key"} in order: parameters, buffers, constants. Tensors with the same
+    key_of(tensor) are one entry with several names."""
     entries = {}
 
     def add(name, tensor, kind):
-        key = recorder.value(tensor).key
+        key = key_of(tensor)
         entry = entries.setdefault(key, {"names": [], "kind": kind, "key": key})
         if name not in entry["names"]:
             entry["names"].append(name)
