@@ -30,9 +30,9 @@ struct VerifyFlags {
   std::vector<std::string> candidates;
   std::string out;
   std::string tolerance = "calibrated", coverage = "hybrid";
-  int trials = 0, trial_timeout = 300, record_timeout = 60;
+  int trials = 0, trial_timeout = 300, record_timeout = 60, file_timeout = 60;
   std::vector<std::string> baselines = {kDefault};
-  bool json = false, no_time = false, no_baseline = false;
+  bool json = false, no_time = false, no_baseline = false, run_file = false;
   std::optional<uint64_t> seed;
   double width = -1;  // not given
   BatchFlags batch;
@@ -57,7 +57,14 @@ void print_other_modes_and_throttling(const Verdict& verdict) {
   }
 }
 
-void print_verdict(const Verdict& verdict) {
+void print_file(const Verdict& verdict) {
+  const char* does = verdict.file == FileDoes::kSame    ? "does the same"
+                     : verdict.file == FileDoes::kOther ? "does something else: "
+                                                        : "was not tried: ";
+  std::printf("  in plain Python the file %s%s\n", does, verdict.file_reason.c_str());
+}
+
+void print_verdict(const Verdict& verdict, bool run_file) {
   std::printf("%s", std::string(outcome_name(verdict.outcome)).c_str());
   if (verdict.rejected_at) {
     std::printf(" at %s", std::string(stage_name(*verdict.rejected_at)).c_str());
@@ -84,6 +91,7 @@ void print_verdict(const Verdict& verdict) {
     std::printf("  %s of torch.compile's speed\n", speedup_text(*verdict.speedup_compile).c_str());
   }
   print_other_modes_and_throttling(verdict);
+  if (run_file) print_file(verdict);
   if (verdict.environment.value("backend", "") == "cpu") {
     std::printf("  judged without a GPU: races would not show, nothing is timed\n");
   }
@@ -95,14 +103,15 @@ void print_verdict(const Verdict& verdict) {
 }
 
 // One of several verdicts is one line of JSON, and names its candidate.
-void print(const Verdict& verdict, const std::string& file, bool several, bool json) {
-  if (json) {
+void print(const Verdict& verdict, const std::string& file, bool several,
+           const VerifyFlags& flags) {
+  if (flags.json) {
     Json out = to_json(verdict);
     if (several) out["candidate"] = file;
     std::cout << out.dump(several ? -1 : 1) << "\n";
   } else {
     if (several) std::printf("%s: ", file.c_str());
-    print_verdict(verdict);
+    print_verdict(verdict, flags.run_file);
   }
   flush_stdout();  // the next verdict may take minutes
 }
@@ -118,20 +127,23 @@ VerifyOptions options_of(const VerifyFlags& flags) {
   options.seed = seed_or_secret(flags.seed);
   options.width = flags.width;
   options.time = flags.machine.chosen_backend() == "cuda" && !flags.no_time;
+  options.run_file = flags.run_file;
+  options.file_deadline = std::chrono::seconds(flags.file_timeout);
   return options;
 }
 
 // What decides the verdicts of a batch, beside its file.
 std::string settings_of(const VerifyFlags& flags) {
-  return Json({{"backend", flags.machine.chosen_backend()},
-               {"device", flags.machine.device},
-               {"tolerance", flags.tolerance},
-               {"coverage", flags.coverage},
-               {"trials", flags.trials},
-               {"interval_width", flags.width},
-               {"time", !flags.no_time},
-               {"seed", flags.seed ? Json(*flags.seed) : Json()}})
-      .dump();
+  Json out = {{"backend", flags.machine.chosen_backend()},
+              {"device", flags.machine.device},
+              {"tolerance", flags.tolerance},
+              {"coverage", flags.coverage},
+              {"trials", flags.trials},
+              {"interval_width", flags.width},
+              {"time", !flags.no_time},
+              {"seed", flags.seed ? Json(*flags.seed) : Json()}};
+  if (flags.run_file) out["run_file"] = true;
+  return out.dump();
 }
 
 // Builds what --baseline names; of what cannot be built, `baselines` says so.
@@ -228,7 +240,7 @@ int run_verify(const VerifyFlags& flags) {
         write_program({*python.value, program, verdict}, "", out_folder(flags, request.file));
       }
     }
-    print(verdict, request.file, requests.size() > 1, flags.json);
+    print(verdict, request.file, requests.size() > 1, flags);
     rejected |= verdict.outcome == Verdict::Outcome::kRejected;
     not_judged |= verdict.outcome == Verdict::Outcome::kNotJudged;
   }
@@ -275,6 +287,13 @@ Command add_verify(CLI::App& app) {
                  "batch also after 30 rounds or 30 ms); 0: 50 rounds always (default: 0.03 in a "
                  "batch, else 0)")
       ->check(real_number(0, 1));
+  app.add_flag("--run-file", flags->run_file,
+               "also run the file of an accepted candidate in plain Python on the CPU, and say "
+               "whether it does what the judged program does (same, other, not tried)");
+  app.add_option("--file-timeout", flags->file_timeout,
+                 "seconds that such a run may take before the file counts as not tried")
+      ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
   app.add_flag("--no-time", flags->no_time, "judge only");
   auto* baseline =
       app.add_option("--baseline", flags->baselines,
@@ -286,7 +305,8 @@ Command add_verify(CLI::App& app) {
   app.add_flag("--no-baseline", flags->no_baseline, "do not compare with torch.compile")
       ->excludes(baseline);
   app.add_flag("--json", flags->json, "print the verdict as JSON; of several, a line each");
-  flags->machine.limit_flags = {{"record", "--record-timeout"}, {"trial", "--trial-timeout"}};
+  flags->machine.limit_flags = {
+      {"record", "--record-timeout"}, {"trial", "--trial-timeout"}, {"run", "--file-timeout"}};
   flags->machine.add_to(app);
   flags->machine.add_executors_to(app);
   app.footer(

@@ -7,6 +7,7 @@
 #include "program/rewrite/transform.h"
 #include "runtime/held_task.h"
 #include "verify/blame.h"
+#include "verify/own_file/own_file.h"
 #include "verify/verdict/statistics.h"
 #include "verify/verifier.h"
 
@@ -187,6 +188,7 @@ void Verifier::judge_built(const Reference& reference, const RecordRequest& requ
                            const VerifyOptions& options, BuiltTask& built, Verdict& verdict) {
   JobOutcome<Task> task = adopted(reference, built.task, request);
   if (task.fault) return end_unbuilt(verdict, *task.fault);
+  const auto weights = weight_names(reference.task, built.task);
   built.task = std::move(*task.value);
   if (!built.tunings.empty()) {
     ConfigurationChoice choice(workers_, executor_, reference, request, options, built);
@@ -196,6 +198,10 @@ void Verifier::judge_built(const Reference& reference, const RecordRequest& requ
     verdict.configurations = choice.results();
   }
   judge(reference, built.task, options, verdict);
+  if (!options.run_file || verdict.outcome != Verdict::Outcome::kAccepted) return;
+  const FileReport file = try_file(workers_, request, weights, built.task, options.file_deadline);
+  verdict.file = file.does;
+  verdict.file_reason = file.reason;
 }
 
 }  // namespace kw

@@ -38,7 +38,9 @@ struct VerifyOptions {
   double width = 0;  // of TimeRequest
   double timing_seconds = TimeRequest{}.max_seconds;
   std::string compiled_package;  // AOTInductor package of the reference, may be empty
-  std::vector<CompiledBaseline> further_baselines;   // of other modes
+  std::vector<CompiledBaseline> further_baselines;  // of other modes
+  bool run_file = false;  // run the file of an accepted candidate, too (own_file/own_file.h)
+  std::chrono::milliseconds file_deadline{60000};    // of each run of it
   size_t most_configurations = kMostConfigurations;  // of an autotuned candidate that are timed
   CheckNames without;                                // checks that are left out: for selftest alone
   std::chrono::milliseconds record_deadline{60000};

@@ -44,6 +44,12 @@ const Json& operators_json() {
   return all;
 }
 
+Json inputs_json(const RecordRequest& request) {
+  Json inputs = Json::array();
+  for (const Value& value : request.inputs) inputs.push_back(to_json(value));
+  return inputs;
+}
+
 // All that decides what is compiled: everything but the slice and the machine code.
 bool same_specialization(const Kernel& a, const Kernel& b) {
   return a.name == b.name && a.params == b.params && a.constexprs == b.constexprs &&
@@ -199,11 +205,7 @@ Job record_job(const RecordRequest& request, std::chrono::milliseconds deadline)
     job.request.json["harness"] = {{"source", request.harness_text},
                                    {"file", request.harness_file}};
   }
-  if (request.fragment) {
-    Json inputs = Json::array();
-    for (const Value& value : request.inputs) inputs.push_back(to_json(value));
-    job.request.json["inputs"] = std::move(inputs);
-  }
+  if (request.fragment) job.request.json["inputs"] = inputs_json(request);
   if (!request.without.empty()) job.request.json["without"] = request.without;
   if (!request.configurations.empty()) {
     job.request.json["configurations"] = request.configurations;
@@ -337,6 +339,51 @@ JobOutcome<std::vector<Kernel>> compiled_kernels(const JobResult& result, const 
                                                  const RecordRequest& request) {
   return outcome_of<std::vector<Kernel>>(result, "compile", request, [&](const JsonReader& in) {
     return kernels_from_reply(result.reply, in, recorded.task, places);
+  });
+}
+
+Job run_job(const RecordRequest& request, const RunPlan& plan, std::chrono::milliseconds deadline) {
+  Job job;
+  job.deadline = deadline;
+  Json& json = job.request.json;
+  json = {{"kind", "run"},      {"source", request.text}, {"file", request.file},
+          {"folder", nullptr},  {"class", request.cls},   {"seed", plan.seed},
+          {"harness", nullptr}, {"inputs", nullptr},      {"weights", Json::array()}};
+  if (!request.folder.empty()) json["folder"] = request.folder.string();
+  if (request.fragment) {
+    json["inputs"] = inputs_json(request);
+  } else {
+    json["harness"] = {{"source", request.harness_text},
+                       {"file", request.harness_file},
+                       {"class", plan.reference_class}};
+  }
+  for (const auto& [own, theirs] : plan.weights) json["weights"].push_back({own, theirs});
+  return job;
+}
+
+JobOutcome<PlainRun> run_result(const JobResult& result, const RecordRequest& request) {
+  return outcome_of<PlainRun>(result, "run", request, [&](const JsonReader& in) {
+    in.at("calls").items();  // a list
+    return PlainRun{in.at("calls").raw(), result.reply.blobs,
+                    in.at("raised").is_null() ? "" : one_line(in.at("raised").string())};
+  });
+}
+
+Job compare_job(const PlainRun& ours, const PlainRun& theirs, std::chrono::milliseconds deadline) {
+  Job job;
+  job.deadline = deadline;
+  job.request.json = {{"kind", "compare"},
+                      {"ours", ours.calls},
+                      {"theirs", theirs.calls},
+                      {"blobs_of_ours", ours.blobs.size()}};
+  job.request.blobs = ours.blobs;
+  job.request.blobs.insert(job.request.blobs.end(), theirs.blobs.begin(), theirs.blobs.end());
+  return job;
+}
+
+JobOutcome<std::string> compare_result(const JobResult& result, const RecordRequest& request) {
+  return outcome_of<std::string>(result, "compare", request, [](const JsonReader& in) {
+    return one_line(in.at("difference").string());
   });
 }
 

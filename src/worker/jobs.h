@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "program/program.h"
@@ -118,6 +119,27 @@ JobOutcome<std::vector<Kernel>> compiled_kernels(const JobResult& result, const 
 // Returns the task if it is a valid one that the device of `request` can run. A fault that
 // cannot_run() when a kernel needs more shared memory than the device has.
 JobOutcome<Task> runnable_task(Task task, const RecordRequest& request);
+
+// How a file is run in plain Python (worker/plain.py). The data depends on the seed and the
+// reference alone.
+struct RunPlan {
+  std::string reference_class;
+  std::vector<std::pair<std::string, std::string>> weights;  // own name, the reference's
+  uint64_t seed = 0;
+};
+// What a file did, as its worker says: nothing here has been looked at.
+struct PlainRun {
+  Json calls;
+  std::vector<std::string> blobs;
+  std::string raised;  // what ended the run before its last call; empty: nothing
+};
+Job run_job(const RecordRequest& request, const RunPlan& plan, std::chrono::milliseconds deadline);
+JobOutcome<PlainRun> run_result(const JobResult& result, const RecordRequest& request);
+
+// Compares the calls of `theirs` with the first calls of `ours`. The result is the first
+// difference as one line, or empty.
+Job compare_job(const PlainRun& ours, const PlainRun& theirs, std::chrono::milliseconds deadline);
+JobOutcome<std::string> compare_result(const JobResult& result, const RecordRequest& request);
 
 // A task with slices and machine code, and how it was built.
 struct BuiltTask {

@@ -146,9 +146,10 @@ class BatchRun {
     Outcome out;
     std::string key;
     bool is_known = false;
-    // The program alone does not say what else an autotuned candidate could choose.
+    // The program alone does not say what else an autotuned candidate could choose, nor what its
+    // file does.
     const auto claim_program = [&](const CandidateBuild& build) {
-      if (!build.recorded()->tunings.empty()) return true;
+      if (!build.recorded()->tunings.empty() || options.run_file) return true;
       const std::string digest = job.digest + program_digest(*build.recorded(), build.slices());
       is_known = !claim(digest, job, start);
       if (!is_known) key = digest;
@@ -261,6 +262,7 @@ Json to_json(const BatchResult& result) {
   out["degenerate"] = verdict.degenerate;
   out["program"] = verdict.program;
   out["file"] = file_does_name(verdict.file);
+  out["file_reason"] = verdict.file_reason;
   out["key"] = verdict.key;
   out["same_as"] = result.same_as.empty() ? Json() : Json(result.same_as);
   out["seconds"] = result.seconds;

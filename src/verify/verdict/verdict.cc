@@ -33,6 +33,9 @@ Verdict::Outcome outcome_from_json(const JsonReader& in) {
 }
 
 std::string_view file_does_name(FileDoes file) { return kFileDoes[static_cast<int>(file)]; }
+FileDoes file_does_from_json(const JsonReader& in) {
+  return static_cast<FileDoes>(in.one_of(kFileDoes));
+}
 
 const StageResult* find_stage(const Verdict& verdict, Stage stage) {
   const auto found = std::find_if(verdict.stages.begin(), verdict.stages.end(),
@@ -77,6 +80,7 @@ Json to_json(const Verdict& verdict) {
               {"judged", "program"},
               {"program", verdict.program},
               {"file", file_does_name(verdict.file)},
+              {"file_reason", verdict.file_reason},
               {"key", verdict.key},
               {"environment", verdict.environment},
               {"stages", Json::array()}};
@@ -107,7 +111,8 @@ Verdict verdict_from_json(const JsonReader& in) {
   verdict.speedup_compile = interval_from_json(in.at("speedup_compile"));
   verdict.degenerate = in.at("degenerate").boolean();
   if (in.has("program")) verdict.program = in.at("program").string();
-  if (in.has("file")) verdict.file = static_cast<FileDoes>(in.at("file").one_of(kFileDoes));
+  if (in.has("file")) verdict.file = file_does_from_json(in.at("file"));
+  if (in.has("file_reason")) verdict.file_reason = in.at("file_reason").string();
   verdict.key = in.at("key").string();
   verdict.environment = in.at("environment").raw();
   for (const JsonReader& item : in.at("stages").items()) {

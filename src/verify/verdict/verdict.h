@@ -39,6 +39,7 @@ struct ConfigurationResult {
 // something else when it is run. Whether the file does what the Program does.
 enum class FileDoes { kNotTried, kSame, kOther };
 std::string_view file_does_name(FileDoes file);
+FileDoes file_does_from_json(const JsonReader& in);  // its name; InputError
 
 struct Verdict {
   enum class Outcome { kAccepted, kRejected, kNotJudged };
@@ -53,6 +54,7 @@ struct Verdict {
   bool degenerate = false;  // zeros, or the answer to other inputs, would pass
   std::string program;      // canonical hash of what was judged; empty: nothing was
   FileDoes file = FileDoes::kNotTried;
+  std::string file_reason;            // why it is other, or not tried; empty: nobody asked
   std::string key;                    // content address
   Json environment = Json::object();  // backend, device, versions, sandbox layers
 };
