@@ -165,6 +165,68 @@ def test_results_of_another_batch_stay(tmp_path):
     assert (tmp_path / "batch.jsonl.results.jsonl").read_text() == before
 
 
+IMPORTING = "from helpers import add_sine\n" + RIGHT[RIGHT.index("class ModelNew"):]
+IMPORTING = "import torch\nimport triton\n" + IMPORTING
+HELPERS = RIGHT[:RIGHT.index("class ModelNew")]
+
+
+def test_a_changed_module_is_another_batch(tmp_path):
+    """Files of the folder that a candidate may import decide its verdict, and others do not."""
+    (tmp_path / "new.py").write_text(IMPORTING)
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    batch = write(tmp_path, [{"id": "a", "reference_text": SINE_MODEL, "candidate": "new.py"}])
+    flags = ("verify", "--backend", "cpu", "--trials", 1, "--batch", batch)
+    assert run(*flags).returncode == 0
+    assert results_of(tmp_path)["a"]["outcome"] == "accepted"
+    (tmp_path / "another.py").write_text("changed = 1")
+    assert run(*flags).returncode == 0
+    (tmp_path / "helpers.py").write_text(HELPERS.replace("tl.sin(x) + x", "tl.sin(x) + 1.01 * x"))
+    process = run(*flags)
+    assert process.returncode == 2 and "belongs to another batch" in process.stderr
+    assert run(*flags, "--out", tmp_path / "again.jsonl").returncode == 0
+    assert json.loads((tmp_path / "again.jsonl").read_text())["outcome"] == "rejected"
+
+
+def test_a_candidate_may_lie_deep_in_a_package(tmp_path):
+    """Its imports lead to the folders above, which the sandbox shows although they are below /tmp."""
+    for name in ("lib", "lib/ops", "lib/ops/deep"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("")
+    (tmp_path / "lib" / "helpers.py").write_text(HELPERS)
+    new = tmp_path / "lib" / "ops" / "deep" / "new.py"
+    new.write_text(IMPORTING.replace("from helpers", "from ...helpers"))
+    (tmp_path / "model.py").write_text(SINE_MODEL)
+    single = run("verify", tmp_path / "model.py", new, "--backend", "cpu", "--trials", 1, "--run-file")
+    assert single.returncode == 0, single.stdout
+    assert "the file does the same" in single.stdout
+    batch = write(tmp_path, [{"id": "a", "reference": "model.py", "candidate": "lib/ops/deep/new.py"}])
+    assert run("verify", "--backend", "cpu", "--trials", 1, "--batch", batch).returncode == 0
+    assert results_of(tmp_path)["a"]["outcome"] == "accepted"
+
+
+def test_what_cannot_be_exported_is_rejected_with_that_reason(tmp_path):
+    """No --out is asked for: a verdict is about a program that can be handed out."""
+    (tmp_path / "model.py").write_text(SINE_MODEL.replace("class Model(torch.nn.Module):\n", """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        weight = torch.randn(1000)
+        self.added = lambda x: x + weight
+
+""").replace("+ x", "+ self.added(x)"))
+    (tmp_path / "new.py").write_text(
+        RIGHT.replace("(x_ptr, y_ptr,", "(x_ptr, w_ptr, y_ptr,").replace("+ x,", "+ x + tl.load(w_ptr + at, mask=at < n),")
+        .replace("    def forward", "    def __init__(self):\n        super().__init__()\n"
+                 "        self.w = torch.nn.Parameter(torch.randn(1000))\n\n    def forward").replace("](x, y,", "](x, self.w, y,"))
+    reason = "the model keeps a tensor that no attribute path reaches [export]"
+    single = run("verify", tmp_path / "model.py", tmp_path / "new.py", "--backend", "cpu", "--trials", 1)
+    assert single.returncode == 1 and single.stdout.startswith("rejected at record: ") and reason in single.stdout
+    batch = write(tmp_path, [{"id": "a", "reference": "model.py", "candidate": "new.py"}])
+    assert run("verify", "--backend", "cpu", "--trials", 1, "--batch", batch).returncode == 0
+    result = results_of(tmp_path)["a"]
+    assert (result["outcome"], result["rejected_at"]) == ("rejected", "record") and reason in result["reason"]
+
+
 @pytest.mark.parametrize("text, says", [
     ('{"id": "a"}', "expected one of reference (a path) and reference_text"),
     ('{"id": "a", "reference_text": "", "candidate": "nowhere.py"}', "nowhere.py: cannot be read"),

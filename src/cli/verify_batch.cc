@@ -11,6 +11,7 @@
 #include "cli/support/progress.h"
 #include "formats/base/error.h"
 #include "verify/batch/batch_file.h"
+#include "worker/model_file.h"
 
 namespace kw {
 namespace {
@@ -81,7 +82,7 @@ int run_batch(const BatchFlags& flags, const MachineFlags& machine_flags, Verify
   std::set<std::string> folders;
   for (const BatchItem& item : items) {
     for (const RecordRequest* request : {&item.reference, &item.candidate}) {
-      if (!request->folder.empty()) folders.insert(fs::absolute(request->folder).string());
+      if (!request->folder.empty()) folders.insert(package_root(request->folder).string());
     }
   }
   config.workers.visible.assign(folders.begin(), folders.end());

@@ -19,6 +19,7 @@ struct RecordRequest {
   std::string text;
   std::string file;              // display name
   std::filesystem::path folder;  // for the file's own imports; empty: none
+  std::string modules;           // modules_digest() of what it may import there, of batches alone
   std::string cls = "Model";
   DeviceProfile profile;
   // The reference's file, whose get_inputs and get_init_inputs a candidate is called with; empty:

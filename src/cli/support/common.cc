@@ -10,6 +10,7 @@
 
 #include "formats/base/error.h"
 #include "policy/model_server.h"
+#include "worker/model_file.h"
 
 namespace kw {
 
@@ -69,7 +70,7 @@ SessionConfig MachineFlags::session_config(const std::vector<std::string>& files
   }
   for (const std::string& file : files) {
     if (file.empty()) throw InputError("a file's name is empty");
-    config.workers.visible.push_back(fs::absolute(file).parent_path().string());
+    config.workers.visible.push_back(package_root(fs::absolute(file).parent_path()).string());
   }
   return config;
 }

@@ -38,7 +38,8 @@ struct MachineFlags {
   // GPU. Without a GPU it is an H200; also if the GPU's profile is not known, which is said on
   // stderr.
   DeviceProfile profile() const;
-  // Returns the session of a command. The folders of `files` stay readable inside the sandbox.
+  // Returns the session of a command. The folders of `files`, and the packages that they are in,
+  // stay readable inside the sandbox.
   SessionConfig session_config(const std::vector<std::string>& files) const;
 };
 

@@ -17,7 +17,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 std::string request_digest(const RecordRequest& request) {
-  return sha256_hex(sha256_hex(request.text) + request.cls + "\n" + request.folder.string());
+  return sha256_hex(sha256_hex(request.text) + request.cls + "\n" + request.folder.string() +
+                    (request.modules.empty() ? "" : "\n" + request.modules));
 }
 
 std::string reference_digest(const BatchItem& item) {

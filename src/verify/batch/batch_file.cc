@@ -5,6 +5,7 @@
 #include "formats/base/error.h"
 #include "formats/base/read_file.h"
 #include "formats/output.h"
+#include "worker/model_file.h"
 
 namespace kw {
 namespace {
@@ -32,6 +33,7 @@ RecordRequest module_of(const JsonReader& line, const std::string& name, const s
   }
   request.file = path.string();
   request.folder = fs::absolute(path).parent_path();
+  request.modules = modules_digest(request.text, request.folder);
   return request;
 }
 
