@@ -204,6 +204,29 @@ def test_a_candidate_may_lie_deep_in_a_package(tmp_path):
     assert results_of(tmp_path)["a"]["outcome"] == "accepted"
 
 
+def test_a_sample_of_exports_is_recorded_again(tmp_path):
+    other = RIGHT.replace("256", "128")
+    batch = write(tmp_path, [line("a", RIGHT), line("same", RIGHT), line("b", other), line("c", WRONG)])
+    flags = ("verify", "--backend", "cpu", "--trials", 1, "--batch", batch)
+    assert "recorded again" not in run(*flags, "--record-again", 0).stdout
+    results = results_of(tmp_path)
+    assert {r["recorded_again"] for r in results.values()} == {None}
+    out = tmp_path / "batch.jsonl.results.jsonl"
+    out.unlink()
+    process = run(*flags, "--record-again", 1)
+    assert process.returncode == 0 and "2 exports recorded again, 2 equal" in process.stdout
+    results = results_of(tmp_path)
+    assert {name: r["recorded_again"] for name, r in results.items()} \
+        == {"a": "equal", "same": "equal", "b": "equal", "c": None}
+    # What is not equal is said loudly, and again when the run goes on.
+    broken = [{**r, "recorded_again": "it records as another one"} if name == "b" else r for name, r in results.items()]
+    out.write_text("".join(json.dumps(r, sort_keys=True, separators=(",", ":")) + "\n" for r in broken))
+    process = run(*flags, "--record-again", 1)
+    assert process.returncode == 3 and "2 exports recorded again, 1 equal" in process.stdout
+    assert "of 2 exports recorded again, 1 gave another program than was judged" in process.stderr
+    assert run(*flags, "--record-again", 1.5).returncode == 2
+
+
 def test_what_cannot_be_exported_is_rejected_with_that_reason(tmp_path):
     """No --out is asked for: a verdict is about a program that can be handed out."""
     (tmp_path / "model.py").write_text(SINE_MODEL.replace("class Model(torch.nn.Module):\n", """

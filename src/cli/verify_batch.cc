@@ -10,6 +10,7 @@
 
 #include "cli/support/progress.h"
 #include "formats/base/error.h"
+#include "formats/base/exit_code.h"
 #include "verify/batch/batch_file.h"
 #include "worker/model_file.h"
 
@@ -108,7 +109,19 @@ int run_batch(const BatchFlags& flags, const MachineFlags& machine_flags, Verify
   for (const auto& [outcome, count] : outcomes) {
     std::printf("%7zu %s\n", count, std::string(outcome_name(outcome)).c_str());
   }
+  const RecordedAgain& again = results.recorded_again();
+  if (again.count > 0) {
+    std::printf("%7zu exports recorded again, %zu equal\n", again.count, again.equal);
+  }
   std::printf("%s\n", out.c_str());
+  if (again.equal < again.count) {
+    flush_stdout();
+    std::fprintf(stderr,
+                 "error: of %zu exports recorded again, %zu gave another program than was judged "
+                 "(recorded_again in %s). This is a fault of kernelwright: please report it\n",
+                 again.count, again.count - again.equal, out.c_str());
+    return kMachinesFault;
+  }
   if (outcomes.contains(BatchOutcome::kFault)) return 2;
   return outcomes.contains(BatchOutcome::kNotJudged) ? 4 : 0;
 }

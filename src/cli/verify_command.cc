@@ -32,6 +32,7 @@ struct VerifyFlags {
   std::string tolerance = "calibrated", coverage = "hybrid";
   int trials = 0, trial_timeout = 300, record_timeout = 60, file_timeout = 60;
   std::vector<std::string> baselines = {kDefault};
+  double record_again = 0.02;
   bool json = false, no_time = false, no_baseline = false, run_file = false;
   std::optional<uint64_t> seed;
   double width = -1;  // not given
@@ -197,6 +198,7 @@ int run_verify(const VerifyFlags& flags) {
     if (!flags.machine.set.empty()) {
       throw InputError("--set is for one model; a batch takes its models from its file");
     }
+    options.record_again = flags.record_again;
     BatchFlags batch = flags.batch;
     batch.out = flags.out;
     return run_batch(batch, flags.machine, options, settings_of(flags));
@@ -293,6 +295,11 @@ Command add_verify(CLI::App& app) {
   app.add_option("--file-timeout", flags->file_timeout,
                  "seconds that such a run may take before the file counts as not tried")
       ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
+  app.add_option("--record-again", flags->record_again,
+                 "share of a batch's accepted candidates whose exported program is recorded again, "
+                 "which has to give what was judged")
+      ->check(real_number(0, 1))
       ->capture_default_str();
   app.add_flag("--no-time", flags->no_time, "judge only");
   auto* baseline =

@@ -40,7 +40,8 @@ struct VerifyOptions {
   std::string compiled_package;  // AOTInductor package of the reference, may be empty
   std::vector<CompiledBaseline> further_baselines;  // of other modes
   bool run_file = false;  // run the file of an accepted candidate, too (own_file/own_file.h)
-  std::chrono::milliseconds file_deadline{60000};    // of each run of it
+  std::chrono::milliseconds file_deadline{60000};  // of each run of it
+  double record_again = 0;  // share of a batch's accepted candidates whose export is recorded
   size_t most_configurations = kMostConfigurations;  // of an autotuned candidate that are timed
   CheckNames without;                                // checks that are left out: for selftest alone
   std::chrono::milliseconds record_deadline{60000};

@@ -16,6 +16,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr const char* kEqual = "equal";
+
 std::string request_digest(const RecordRequest& request) {
   return sha256_hex(sha256_hex(request.text) + request.cls + "\n" + request.folder.string() +
                     (request.modules.empty() ? "" : "\n" + request.modules));
@@ -53,7 +55,15 @@ struct Outcome {
   Verdict verdict;
   std::shared_ptr<const Task> program;
   std::string fault;
+  std::optional<std::string> recorded_again;
 };
+
+// Returns whether a program is in the sample of this share: the same in each run.
+bool is_in_sample(const std::string& program, double share) {
+  constexpr double kAll = 0xFFFFFFFFp0 + 1;
+  const std::string hash = sha256_hex("record again " + program).substr(0, 8);
+  return static_cast<double>(std::stoull(hash, nullptr, 16)) < share * kAll;
+}
 
 // A program under judgement, or judged. Jobs that turn out to be it wait here, not in a thread.
 struct KnownProgram {
@@ -164,12 +174,25 @@ class BatchRun {
       if (is_known) return std::nullopt;
       if (out.verdict.outcome == Verdict::Outcome::kAccepted) {
         out.program = std::make_shared<const Task>(std::move(built.task));
+        if (!job.items.front()->task && is_in_sample(out.verdict.program, options.record_again)) {
+          out.recorded_again = record_again(verifier, job, *out.program);
+        }
       }
     } catch (const InputError& error) {  // the reference's fault, found on a trial
       out.fault = error.what();
     }
     if (!key.empty()) settle(key, out);
     return out;
+  }
+
+  // Nothing if a worker is at fault, so that nothing is known.
+  std::optional<std::string> record_again(Verifier& verifier, const JobOfItems& job,
+                                          const Task& program) const {
+    const auto python = verifier.exported(job.reference->reference, job.items.front()->reference,
+                                          program, options_);
+    if (!python.fault) return "";
+    if (is_workers_fault(*python.fault)) return std::nullopt;
+    return python.fault->text();
   }
 
   // Whether this job is the first with the program `key`; if not, it is reported with the first.
@@ -205,7 +228,7 @@ class BatchRun {
     const std::chrono::duration<double> seconds = now - start, finished = now - start_;
     const std::lock_guard lock(report_mutex_);
     for (const BatchItem* item : job.items) {
-      done_({item, outcome.verdict, outcome.program, outcome.fault,
+      done_({item, outcome.verdict, outcome.program, outcome.fault, outcome.recorded_again,
              item == judged ? "" : judged->id, seconds.count(), finished.count()});
     }
   }
@@ -241,6 +264,14 @@ BatchOutcome batch_outcome_from_json(const JsonReader& in) {
                          : static_cast<BatchOutcome>(outcome_from_json(in.at("outcome")));
 }
 
+void RecordedAgain::add(const Json& line) {
+  if (!line.value("same_as", Json()).is_null()) return;  // counted with the other
+  const Json found = line.value("recorded_again", Json());
+  if (found.is_null()) return;
+  ++count;
+  equal += found == kEqual;
+}
+
 void verify_batch(const std::vector<BatchItem>& items, JudgingCrew& crew, Executor& executor,
                   const DeviceProfile& profile, const VerifyOptions& options,
                   const std::function<void(const BatchResult&)>& done) {
@@ -265,6 +296,10 @@ Json to_json(const BatchResult& result) {
   out["file"] = file_does_name(verdict.file);
   out["file_reason"] = verdict.file_reason;
   out["key"] = verdict.key;
+  out["recorded_again"] = nullptr;
+  if (const auto& fault = result.recorded_again) {
+    out["recorded_again"] = fault->empty() ? kEqual : *fault;
+  }
   out["same_as"] = result.same_as.empty() ? Json() : Json(result.same_as);
   out["seconds"] = result.seconds;
   out["finished"] = result.finished;

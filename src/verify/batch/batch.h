@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,10 @@ struct BatchResult {
   const BatchItem* item = nullptr;
   Verdict verdict;
   std::shared_ptr<const Task> program;  // of an accepted candidate: as it was built
-  std::string fault;    // of the reference, which nothing can be judged with; no verdict then
+  std::string fault;  // of the reference, which nothing can be judged with; no verdict then
+  // Of a candidate in the sample (VerifyOptions::record_again): why its export, when it is
+  // recorded, is not the program that was judged. Empty: it is.
+  std::optional<std::string> recorded_again;
   std::string same_as;  // id of the item whose verdict this is; empty: its own
   double seconds = 0;   // wall time from the start of its recording to its verdict
   double finished = 0;  // from the start of the batch
@@ -50,6 +54,14 @@ struct BatchResult {
 BatchOutcome batch_outcome_from_json(const JsonReader& in);  // of a result; InputError
 
 Json to_json(const BatchResult& result);
+
+// How many exports were recorded again, and how many gave the program that was judged. Less than
+// all is a fault of this program.
+struct RecordedAgain {
+  size_t count = 0, equal = 0;
+  // Counts a result, as to_json() wrote it.
+  void add(const Json& line);
+};
 
 // Calls `done` with each result as it comes, in no order, from one thread at a time. Throws
 // EnvironmentError if the machine is at fault; the remaining items then have no result.

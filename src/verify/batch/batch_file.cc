@@ -94,6 +94,7 @@ BatchResults::BatchResults(const fs::path& path, const std::vector<BatchItem>& i
               "choose another one (--out)");
     }
     done_[id] = batch_outcome_from_json(in);
+    recorded_again_.add(json);
   };
   const LinesEnd end = read_whole_lines(path, take);
   if (!is_cut_line(end.rest, {R"({"degenerate":)", R"({"digest":)"})) {
@@ -102,6 +103,10 @@ BatchResults::BatchResults(const fs::path& path, const std::vector<BatchItem>& i
   file_.cut(end.bytes);
 }
 
-void BatchResults::append(const BatchResult& result) { file_.append(to_json(result).dump()); }
+void BatchResults::append(const BatchResult& result) {
+  const Json line = to_json(result);
+  file_.append(line.dump());
+  recorded_again_.add(line);
+}
 
 }  // namespace kw

@@ -25,12 +25,15 @@ class BatchResults {
 
   // The outcomes of what was there, by id.
   const std::map<std::string, BatchOutcome>& done() const { return done_; }
+  // Of all results, those that were there included.
+  const RecordedAgain& recorded_again() const { return recorded_again_; }
   // Appends a result. Throws EnvironmentError if it cannot be written.
   void append(const BatchResult& result);
 
  private:
   AppendedLines file_;
   std::map<std::string, BatchOutcome> done_;
+  RecordedAgain recorded_again_;
 };
 
 }  // namespace kw

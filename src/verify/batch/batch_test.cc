@@ -17,6 +17,46 @@ BatchItem item(const std::string& id) {
   return out;
 }
 
+BatchResult result(const BatchItem& of, std::optional<std::string> again,
+                   const std::string& same_as = "") {
+  BatchResult out;
+  out.item = &of;
+  out.verdict.outcome = Verdict::Outcome::kAccepted;
+  out.recorded_again = std::move(again);
+  out.same_as = same_as;
+  return out;
+}
+
+TEST(RecordedAgain, CountsEachExportOnce) {
+  const BatchItem a = item("a");
+  RecordedAgain counts;
+  counts.add(to_json(result(a, std::nullopt)));
+  counts.add({{"id", "a"}, {"fault", "the reference is broken"}});
+  counts.add({{"id", "a"}, {"outcome", "accepted"}});  // of an earlier version
+  EXPECT_EQ(counts.count, 0u);
+  counts.add(to_json(result(a, "")));
+  counts.add(to_json(result(a, "", "b")));
+  EXPECT_EQ(counts.count, 1u);
+  EXPECT_EQ(counts.equal, 1u);
+  counts.add(to_json(result(a, "records as another one")));
+  EXPECT_EQ(counts.count, 2u);
+  EXPECT_EQ(counts.equal, 1u);
+  EXPECT_EQ(to_json(result(a, "")).at("recorded_again"), "equal");
+}
+
+TEST(RecordedAgain, IsCountedOfARunThatGoesOn) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "kw-recorded-again.jsonl";
+  std::filesystem::remove(path);
+  const std::vector<BatchItem> items = {item("a"), item("b")};
+  BatchResults(path, items).append(result(items[0], ""));
+  BatchResults next(path, items);
+  EXPECT_EQ(next.recorded_again().count, 1u);
+  next.append(result(items[1], "why"));
+  EXPECT_EQ(next.recorded_again().count, 2u);
+  EXPECT_EQ(next.recorded_again().equal, 1u);
+  std::filesystem::remove(path);
+}
+
 TEST(BatchItems, DependOnTheModulesThatTheyMayImport) {
   BatchItem with = item("a");
   const std::string before = with.digest();
