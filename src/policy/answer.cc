@@ -132,15 +132,15 @@ std::string with_model(string_view text, bool is_code, const FunctionForm& form)
   if (blocks.empty()) {
     return defines(*said, form.name) && !has_class(*said) ? *said + added : same;
   }
-  // The last block with a kernel comes before those without: an example of its use may follow it,
-  // with a stub of the class.
+  // The last block with Triton comes before those without: an example of its use may follow it,
+  // with a stub of the class. The kernels themselves may be another module's.
   const Block* found = nullptr;
   bool found_kernel = false;
   for (const Block& block : blocks) {
     const string_view code = string_view(*said).substr(block.begin, block.end - block.begin);
     if (!block.closed) continue;
     if (has_class(code)) return same;
-    const bool has_kernel = code.find("triton.jit") != string_view::npos;
+    const bool has_kernel = code.find("triton") != string_view::npos;
     if (!defines(code, form.name) || has_kernel < found_kernel) continue;
     found = &block;
     found_kernel = has_kernel;

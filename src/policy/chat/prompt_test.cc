@@ -204,6 +204,10 @@ TEST(FunctionForm, WhatIsSaidOfAClassIsNone) {
   EXPECT_EQ(source("```\n" + renamed + "```\n"), renamed + behind);
   EXPECT_EQ(source("```\n" + code + "```\nIn use:\n```\ndef f(x): ...\nf(1)\n```\n"),
             code + behind);
+  // Its kernels may be another module's.
+  const std::string imported = "import triton\nfrom kernels import k\ndef f(x): k[(1,)](x)\n";
+  EXPECT_EQ(source("```\n" + imported + "```\nIn use:\n```\ndef f(x): ...\nf(1)\n```\n"),
+            imported + behind);
   EXPECT_EQ(source("```\n" + kernel + "f == 1\n```\n"), "");
 }
 
