@@ -17,7 +17,7 @@ def judged(tmp_path_factory):
     (models / "doubled.py").write_text(DOUBLED_MODEL)
     (models / "sine.py").write_text(SINE_MODEL)
     process = run("eval", models, "--backend", "cpu", "--samples", "3", "--trials", "1", "--no-time", "--seed", "1",
-                  "--out", folder / "run")
+                  "--run-file", "--out", folder / "run")
     assert process.returncode == 0, process.stderr
     return folder / "run", models
 
@@ -42,11 +42,33 @@ def test_rows_are_the_verified_answers(judged, tmp_path):
         assert row["reference"] == (models / (name + ".py")).read_text()
         assert ("relu" in row["task"]) == (name == "doubled")
         assert row["difficulty"] == {"judged": 3, "right": 3, "label": "easy"}
+        assert row["file"] == "same"
+    assert len({row["program"] for row in rows}) == len(rows)
     (yields,) = json.loads((tmp_path / "rows" / "yields.json").read_text()).values()
     assert yields["kept"] == len(rows)
     assert yields["answers"] == 6 == yields["kept"] + sum(yields["dropped"].values())
     again = run("collect", kept, "--out", tmp_path / "rows", "--backend", "cpu")
     assert again.returncode == 2 and "another --out" in again.stderr
+
+
+def test_texts_that_do_the_same_are_kept_apart(judged, tmp_path):
+    kept = tmp_path / "run"
+    shutil.copytree(judged[0], kept)
+    lines = [json.loads(line) for line in (kept / "lines.jsonl").read_text().splitlines()]
+    doubled, sine = sorted((line for line in lines if "model" in line), key=lambda line: line["model"])
+    for sample, file in zip(doubled["samples"] + sine["samples"], ["other", "not tried", None] * 2):
+        if file:
+            sample["file"] = file
+        else:
+            del sample["file"], sample["program"]  # as earlier versions wrote it
+    (kept / "lines.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    process = run("collect", kept, "--out", tmp_path / "same", "--backend", "cpu", "--file", "same")
+    assert process.returncode == 1, process.stdout  # none is left
+    (yields,) = json.loads((tmp_path / "same" / "yields.json").read_text()).values()
+    assert yields["dropped"]["its file is not tried"] == 4 and yields["dropped"]["its file is other"] == 2
+    process = run("collect", kept, "--out", tmp_path / "any", "--backend", "cpu", "--alike", "1")
+    assert {row["file"] for row in rows_of(tmp_path / "any")} <= {"other", "not tried"}
+    assert run("collect", kept, "--out", tmp_path / "x", "--file", "other").returncode == 2
 
 
 def test_verl_reads_tasks_of_rows(judged, tmp_path):
@@ -70,7 +92,7 @@ def test_verl_reads_tasks_of_rows(judged, tmp_path):
 def test_training_reads_rows(judged, tmp_path):
     assert run("collect", judged[0], "--out", tmp_path / "rows", "--alike", "1", "--backend", "cpu").returncode == 0
     process = run("train", ROOT / "recipes" / "smoke-sft.toml", "--out", tmp_path / "model", "--set",
-                  "data.rows=%s" % (tmp_path / "rows" / "rows.jsonl"), "--set", "sft.steps=2", "--set",
+                  "data.rows=%s" % (tmp_path / "rows" / "rows.jsonl"), "sft.steps=2", "--set",
                   "sft.validation=1", "--set", "run.device=cpu")
     assert process.returncode == 0, process.stderr
     assert "step 2 of 2" in process.stderr + process.stdout

@@ -70,6 +70,8 @@ std::string row_of(const FoundTask& found, const FoundAnswer& answer, const Task
                   {"sample", answer.sample},
                   {"family", answer.family}}},
                 {"speedup_eager", answer.speedup ? Json(*answer.speedup) : Json()},
+                {"program", answer.program},
+                {"file", file_does_name(answer.file)},
                 {"reference", found.text}};
   return conversation_line({prompt.user, answer.plan, answer.code, prompt.system}, about);
 }
@@ -89,6 +91,8 @@ std::string verl_row_of(const FoundTask& found, const FoundAnswer& best, const T
                    {"structure", structure},
                    {"difficulty", difficulty(found)},
                    {"route", best.route},
+                   {"program", best.program},
+                   {"file", file_does_name(best.file)},
                    {"answer", answer_text(best.plan, best.code)}})
              .dump() +
          "\n";
@@ -192,6 +196,12 @@ Command add_collect(CLI::App& app) {
                  "with --against, a model whose runs of thirteen tokens are known to so much")
       ->check(real_number(0, 1))
       ->capture_default_str();
+  app.add_option_function<std::string>(
+         "--file", [flags](const std::string& value) { flags->keep.same_file = value == "same"; },
+         "same: only answers whose own text does what the judged program does, in plain Python "
+         "(eval --run-file); any: the column file says what is known")
+      ->check(CLI::IsMember({"any", "same"}))
+      ->default_str("any");
   app.add_flag(
       "--hybrids", flags->hybrids,
       "keep answers that leave PyTorch a part of the work, too, of runs without --coverage pure");

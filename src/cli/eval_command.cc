@@ -37,8 +37,8 @@ struct EvalFlags {
   std::string cls = "Model", coverage = "hybrid", out, schedules, search, lines, shard = "1/1";
   int samples = 1, trials = 0, batch = 64;
   bool json = false, no_time = false, side_by_side = false, until_accepted = false,
-       baseline = false, twins = false;
-  double explore = 0, width = 0, build_timeout = 120, trial_timeout = 300;
+       baseline = false, twins = false, run_file = false;
+  double explore = 0, width = 0, build_timeout = 120, trial_timeout = 300, file_timeout = 60;
   std::optional<uint64_t> seed;
   PolicyFlags policy;
   MachineFlags machine;
@@ -85,6 +85,8 @@ SuiteOptions suite_options(const EvalFlags& flags) {
   options.verify.record_deadline =
       std::min(options.verify.record_deadline, options.verify.compile_deadline);
   options.verify.trial_deadline = deadline_of(flags.trial_timeout);
+  options.verify.run_file = flags.run_file;
+  options.verify.file_deadline = deadline_of(flags.file_timeout);
   options.side_by_side = flags.side_by_side;
   options.until_accepted = flags.until_accepted;
   options.batch = flags.batch;
@@ -421,6 +423,15 @@ Command add_eval(CLI::App& app) {
                  "it, or after 30 rounds or 30 ms, as batches do with 0.03; 0: 50 rounds")
       ->check(real_number(0, 1))
       ->capture_default_str();
+  app.add_flag(
+         "--run-file", flags->run_file,
+         "also run accepted samples as plain Python on the CPU, and say whether each does what "
+         "the judged program does (same, other, not tried)")
+      ->excludes("--search");
+  app.add_option("--file-timeout", flags->file_timeout,
+                 "seconds that such a run may take before the sample counts as not tried")
+      ->check(real_number(0.1, 86400))
+      ->capture_default_str();
   app.add_flag("--no-time", flags->no_time, "judge only");
   app.add_flag("--json", flags->json,
                "print one line of JSON for each model as soon as it is judged, and one for all of "
@@ -428,7 +439,8 @@ Command add_eval(CLI::App& app) {
   flags->machine.limit_flags = {{"record", "--build-timeout"},
                                 {"slice", "--build-timeout"},
                                 {"compile", "--build-timeout"},
-                                {"trial", "--trial-timeout"}};
+                                {"trial", "--trial-timeout"},
+                                {"run", "--file-timeout"}};
   flags->machine.add_to(app);
   flags->machine.add_executors_to(app);
   app.footer(

@@ -34,6 +34,12 @@ std::string fault_of(const Json& sample) {
   return "rejected: " + (stage.empty() ? "?" : stage);
 }
 
+// Returns what is known of the answer's text. Runs of earlier versions say nothing of it.
+FileDoes file_of(const Json& sample) {
+  if (!sample.contains("file")) return FileDoes::kNotTried;
+  return file_does_from_json(JsonReader(sample, "sample").at("file"));
+}
+
 // Returns the plan up to the point from which plan and code can be read back. A plan that was cut
 // may end within a fence, which would otherwise go on to the code's fence.
 std::string readable_plan(std::string plan, const std::string& code) {
@@ -103,7 +109,8 @@ std::vector<FoundTask> find_answers(const std::vector<EvalRun>& runs, Yields& yi
                                  : std::nullopt;
         task.answers.push_back({route_of(run, line), run.name, line.at("model"),
                                 static_cast<int>(i), string_at(sample, "family"),
-                                readable_plan(string_at(sample, "plan"), *code), *code, speedup});
+                                readable_plan(string_at(sample, "plan"), *code), *code, speedup,
+                                string_at(sample, "program"), file_of(sample)});
       }
     }
   }
@@ -135,11 +142,20 @@ std::vector<FoundAnswer> Keeper::keep(FoundTask task, const std::string& structu
   std::ranges::stable_sort(task.answers, std::ranges::greater(),
                            [](const FoundAnswer& answer) { return answer.speedup.value_or(0); });
   std::vector<FoundAnswer> kept;
+  std::set<std::string> programs;
   std::vector<std::unordered_set<uint64_t>> runs;
   for (FoundAnswer& answer : task.answers) {
     RouteYield& yield = yields_[answer.route];
+    if (options_.same_file && answer.file != FileDoes::kSame) {
+      ++yield.dropped["its file is " + std::string(file_does_name(answer.file))];
+      continue;
+    }
     if (static_cast<int>(kept.size()) == options_.answers) {
       ++yield.dropped["enough answers of the task"];
+      continue;
+    }
+    if (!answer.program.empty() && !programs.insert(answer.program).second) {
+      ++yield.dropped["the program of another of the task"];
       continue;
     }
     auto own = token_runs(answer.code, kAlikeRun, /*any_names=*/true);

@@ -12,6 +12,7 @@
 #include "eval/collect/similarity.h"
 #include "eval/run/eval_run.h"
 #include "policy/chat/prompt.h"
+#include "verify/verdict/verdict.h"
 
 namespace kw {
 
@@ -21,7 +22,9 @@ struct FoundAnswer {
   std::string run, model;
   int sample = 0;
   std::string family, plan, code;
-  std::optional<double> speedup;  // over eager, the estimate
+  std::optional<double> speedup;        // over eager, the estimate
+  std::string program;                  // hash of the program that was judged; empty: not known
+  FileDoes file = FileDoes::kNotTried;  // whether the answer's text does what that does
 };
 
 // A model that runs judged, identified by its text.
@@ -49,6 +52,7 @@ struct KeepOptions {
   int variants = 5;         // tasks of one structure, whatever their sizes
   double alike = 0.9;       // similarity, by runs of five tokens, at which only one of two answers
                             // of a task is kept
+  bool same_file = false;   // only answers whose text does the same in plain Python
   double known_text = 0.5;  // share of telling runs of thirteen tokens that a held-out model has
 };
 

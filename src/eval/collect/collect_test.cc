@@ -49,6 +49,35 @@ TEST(Keeper, TakesTheFastestThatAreNotAlike) {
   EXPECT_EQ(yields["teacher"].dropped.at("enough answers of the task"), 1);
 }
 
+TEST(Keeper, TakesAProgramOnceWhateverItsTexts) {
+  Yields yields;
+  Keeper keeper({}, yields);
+  std::vector<FoundAnswer> answers = {answer(words("a", 50)), answer(words("b", 50), 2),
+                                      answer(words("c", 50)), answer(words("d", 50))};
+  answers[0].program = answers[1].program = "same";  // the others are of an earlier version
+  const auto kept = keeper.keep(task(answers), "s");
+  ASSERT_EQ(kept.size(), 3u);
+  EXPECT_EQ(kept[0].speedup, 2) << "the fastest of them";
+  EXPECT_EQ(yields["teacher"].dropped.at("the program of another of the task"), 1);
+  answers.resize(1);
+  EXPECT_EQ(keeper.keep(task(answers), "t").size(), 1u) << "another task may have it too";
+}
+
+TEST(Keeper, TellsTextsThatDoTheSameFromOthers) {
+  std::vector<FoundAnswer> answers = {answer(words("a", 50)), answer(words("b", 50), 2),
+                                      answer(words("c", 50), 3)};
+  answers[0].file = FileDoes::kSame;
+  answers[1].file = FileDoes::kOther;
+  Yields yields;
+  Keeper same({.answers = 1, .same_file = true}, yields);
+  const auto kept = same.keep(task(answers), "s");
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept[0].file, FileDoes::kSame);
+  EXPECT_EQ(yields["teacher"].dropped.at("its file is other"), 1);
+  EXPECT_EQ(yields["teacher"].dropped.at("its file is not tried"), 1);
+  EXPECT_EQ(Keeper({}, yields).keep(task(answers), "s").size(), 3u);
+}
+
 TEST(Keeper, TakesAFewTasksOfAStructure) {
   Yields yields;
   Keeper keeper({.variants = 2}, yields);
@@ -114,7 +143,9 @@ TEST(FoundAnswers, AreThoseThatWereAcceptedInFull) {
       {"level", "level1"},
       {"samples",
        {sample({{"speedup_eager", {{"estimate", 2.0}, {"lower", 1.9}, {"upper", 2.1}}},
-                {"plan", "a plan\n```\nwhole\n```\n```python\nx = 1"}}),
+                {"plan", "a plan\n```\nwhole\n```\n```python\nx = 1"},
+                {"program", "hash"},
+                {"file", "other"}}),
         sample({{"outcome", "rejected"}, {"rejected_at", "correct"}}), sample({{"same_as", 0}}),
         sample({{"degenerate", true}}), sample({{"in_full", false}}),
         sample({{"outcome", "not judged"}}), sample(Json::object()), sample({{"share", 0.6}})}}};
@@ -136,6 +167,8 @@ TEST(FoundAnswers, AreThoseThatWereAcceptedInFull) {
   EXPECT_EQ(found[0].answers[0].plan, "a plan\n```\nwhole\n```\n");
   EXPECT_EQ(parse_answer(answer_text(found[0].answers[0].plan, code)).source, code);
   EXPECT_EQ(found[0].answers[0].speedup, 2.0);
+  EXPECT_EQ(found[0].answers[0].program, "hash");
+  EXPECT_EQ(found[0].answers[0].file, FileDoes::kOther);
   const RouteYield& local = yields.at("local");
   EXPECT_EQ(local.answers, 8);
   const std::map<std::string, int64_t> want = {{"rejected: correct", 1},
@@ -148,7 +181,10 @@ TEST(FoundAnswers, AreThoseThatWereAcceptedInFull) {
   EXPECT_EQ(local.dropped, want);
   std::ofstream(folder / "m.7.fragment.py") << "hybrid";
   Yields both;
-  EXPECT_EQ(find_answers({read_eval_run(folder)}, both, true).at(0).answers.size(), 2u);
+  const auto hybrids = find_answers({read_eval_run(folder)}, both, true);
+  ASSERT_EQ(hybrids.at(0).answers.size(), 2u);
+  EXPECT_EQ(hybrids[0].answers[1].program, "") << "runs of earlier versions do not say it";
+  EXPECT_EQ(hybrids[0].answers[1].file, FileDoes::kNotTried);
   fs::remove(folder / "m.reference.py");
   Yields without;
   EXPECT_TRUE(find_answers({read_eval_run(folder)}, without).empty());
