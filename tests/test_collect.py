@@ -92,7 +92,8 @@ def test_verl_reads_tasks_of_rows(judged, tmp_path):
 def test_training_reads_rows(judged, tmp_path):
     assert run("collect", judged[0], "--out", tmp_path / "rows", "--alike", "1", "--backend", "cpu").returncode == 0
     process = run("train", ROOT / "recipes" / "smoke-sft.toml", "--out", tmp_path / "model", "--set",
-                  "data.rows=%s" % (tmp_path / "rows" / "rows.jsonl"), "sft.steps=2", "--set",
+                  "data.rows=%s" % (tmp_path / "rows" / "rows.jsonl"), "--set", "data.file=same", "--set",
+                  "sft.steps=2", "--set",
                   "sft.validation=1", "--set", "run.device=cpu")
     assert process.returncode == 0, process.stderr
     assert "step 2 of 2" in process.stderr + process.stdout

@@ -46,6 +46,7 @@ Conversation read_row(const JsonReader& row) {
         .fail("expected a question of the user's, and the assistant's answer at the end");
   }
   if (row.has("task")) out.prompt = row.at("task").string();
+  if (row.has("file")) out.file = row.at("file").string();
   const Answer found = parse_answer(answer);
   if (!found.fault.empty()) row.at("messages").at(messages.size() - 1).fail(found.fault);
   out.code = found.source;

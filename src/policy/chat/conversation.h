@@ -15,6 +15,7 @@ struct Conversation {
   std::string prompt;      // task_text(), or another question
   std::string plan, code;  // as parse_answer() reads the answer, but plans are not cut
   std::string system;      // the system's message before the prompt; may be empty
+  std::string file;        // whether the code does what was judged ("same", ...); empty: not said
 };
 
 // Returns the assistant's text: the plan, and the code in a fence.

@@ -87,6 +87,10 @@ Lessons lessons_of_pairs(const SftConfig& config, const AnswerFormat& format,
 
 Lessons lessons_of_rows(const SftConfig& config, const AnswerFormat& format) {
   std::vector<Conversation> rows = read_conversations(config.rows);
+  if (config.file == "same") {
+    std::erase_if(rows, [](const Conversation& row) { return row.file != "same"; });
+    if (rows.empty()) throw InputError(config.rows + " has no row with `file` same (data.file)");
+  }
   Lessons out;
   out.rows = sha256_hex(read_file(config.rows, UINTMAX_MAX));  // they have been read
   for (const Conversation& row : hold_out(rows, static_cast<size_t>(config.validation))) {
@@ -232,6 +236,10 @@ void describe(Settings& s, SftConfig& c) {
   s.add("data.schedules", c.schedules, "answers of the teacher to each program", 1, 1000);
   s.add("data.rows", c.rows,
         "lines of JSON with a conversation each to learn from, in place of the teacher's pairs");
+  s.add(
+      "data.file", c.file,
+      "same: of data.rows, those whose own text does in plain Python what was judged (column file)",
+      {"any", "same"});
   s.add("data.programs", c.programs, "or rows, of a chunk, which is shuffled", 1, 1 << 20);
   s.add("data.makers", c.makers, "chunks that are made at once, each with workers of its own", 1,
         64);

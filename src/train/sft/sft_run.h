@@ -11,7 +11,8 @@ namespace kw::train {
 
 struct SftConfig : RunConfig {
   int64_t schedules = 4, programs = 512, makers = 1;
-  std::string rows;  // file to learn from; empty: the teacher's pairs
+  std::string rows;          // file to learn from; empty: the teacher's pairs
+  std::string file = "any";  // "same": of the rows, those whose code does what was judged
   int64_t steps = 1000, tokens = 65536, row = 4096, rows_at_once = 4;
   int64_t devices = 1;
   double rate = 1e-3, last_rate = 1e-4, decay = 0.1, clip = 1, beta2 = 0.95;

@@ -85,6 +85,34 @@ TEST(SftRunOnProcesses, LearnsRowsOfAFile) {
   fs::remove_all(base);
 }
 
+// Rows whose code does something else, or was not tried, are as if they were not there.
+TEST(SftRunOnProcesses, LearnsFromTextsThatDoTheSameAlone) {
+  const fs::path base = fs::path(testing::TempDir()) / "kw-sft-same";
+  fs::remove_all(base);
+  fs::create_directories(base);
+  std::ofstream all(base / "all.jsonl"), same(base / "same.jsonl");
+  for (int i = 0; i < 90; ++i) {
+    const std::string name = "t" + std::to_string(10 + i % 30);
+    const Conversation row = {"def forward(a0): " + name + " = a0 + 1\n", "-> " + name + "\n",
+                              "import torch\n\n\nclass ModelNew:\n    " + name + " = 1\n"};
+    const char* file = i % 3 == 0 ? "same" : i % 3 == 1 ? "other" : "not tried";
+    all << conversation_line(row, i == 1 ? Json::object() : Json({{"file", file}}));
+    if (i % 3 == 0) same << conversation_line(row, Json::object());
+  }
+  all.close(), same.close();
+  SftConfig config = small_config();
+  config.programs = 20, config.tokens = 1000, config.validation = 0;
+  config.rows = base / "same.jsonl";
+  EXPECT_EQ(run(config, base / "them", -1), 6);
+  SftConfig chosen = config;
+  chosen.rows = base / "all.jsonl", chosen.file = "same";
+  EXPECT_EQ(run(chosen, base / "chosen", -1), 6);
+  EXPECT_EQ(losses(base / "chosen"), losses(base / "them"));
+  chosen.rows = base / "same.jsonl";
+  EXPECT_THROW(run(chosen, base / "none", -1), InputError) << "no row says it";
+  fs::remove_all(base);
+}
+
 // Its rates are those of the longer schedule, and its programs those that come next.
 TEST(SftRunOnProcesses, CanBeMadeLonger) {
   const fs::path base = fs::path(testing::TempDir()) / "kw-sft-longer";
