@@ -43,7 +43,7 @@ def import_everything(fake_cuda_device):
     """What every job needs, so that no child pays for it."""
     import torch
     import torch._subclasses.fake_tensor
-    if fake_cuda_device:
+    if fake_cuda_device and torch.version.cuda is None:  # a torch with CUDA has a guard of its own
         ctypes.CDLL(fake_cuda_device)
     # A torch with CUDA makes a context when the first fake cuda tensor appears; there is no device.
     torch._subclasses.fake_tensor.init_gpu_context = lambda device: None
