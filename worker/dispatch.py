@@ -17,6 +17,7 @@ import literals
 from lineage import same_lineage
 from metadata import Shortcuts
 from refusal import Refused
+from streams import DEVICE
 from tape import (DTYPES, MAX_CONSTANT, MAX_RANK, Call, Tape, Value, number_to_json,
                   spans_too_much, tensor_key)
 
@@ -100,6 +101,11 @@ class Recorder(TorchDispatchMode):
     def tape(self):
         return self.tapes[-1]
 
+    @property
+    def constructing(self):
+        """Whether the model was not called yet. Until then all tensors are on the device."""
+        return self.tape.name in ("harness", "init", "inputs")
+
     def refuse(self, code, message):
         """Raises Refused. The first refusal counts, even if the code under recording catches it."""
         if code in self.without:
@@ -173,6 +179,8 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs, name = kwargs or {}, _name(func)
+        if self.constructing and "device" in kwargs and _makes_from_nothing(func):
+            kwargs = {**kwargs, "device": DEVICE}  # torch.Tensor(2, 3) says that it is the CPU
         if name in _SILENT:
             return self._silent(func, name, args, kwargs)
         if name in _HOST_READS:

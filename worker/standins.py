@@ -54,7 +54,7 @@ def _asked_by_library(depth=2):
 
 class OneDevice(TorchFunctionMode):
     """Factories make their tensors on the device, and "cuda" means that one without asking a
-    driver which is current; so does device 0."""
+    driver which is current; so does device 0, and the CPU before the first call."""
 
     def __init__(self, recorder):
         super().__init__()
@@ -78,6 +78,8 @@ class OneDevice(TorchFunctionMode):
             device = torch.device("cuda", device)
         elif isinstance(device, str) and device.startswith("cuda"):
             device = torch.device(device)
+        if str(device) == "cpu" and self.recorder.constructing:
+            return self.device
         if not isinstance(device, torch.device) or device.type != "cuda":
             return device
         if device.index not in (None, 0, self.device.index):
@@ -229,6 +231,8 @@ def _tensor_methods(recorder, addresses):
 
     def cpu(tensor, *args, **kwargs):
         if tensor.device.type != "cpu":
+            if recorder.constructing:
+                return tensor
             recorder.refuse("host-read", "the program moves a tensor to the CPU")
             return tensor
         return original_cpu(tensor, *args, **kwargs)

@@ -51,6 +51,23 @@ def get_inputs():
     return [torch.rand(2, 3, 8, 8)]
 """)
 
+model("made_on_the_cpu", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.Tensor(8, 8))
+        nn.init.normal_(self.weight)
+        self.shift = nn.Parameter(torch.FloatTensor(8).uniform_())
+        self.same = self.shift.cpu()
+        rates = [rate.item() for rate in torch.linspace(0, 0.1, 4, device="cpu")]
+        self.register_buffer("table", torch.arange(8, device="cpu").to("cpu").float() * rates[1])
+        self.register_buffer("index", torch.LongTensor([0, 2]).to(torch.device("cpu")))
+    def forward(self, x):
+        return (x @ self.weight + self.shift * self.table + self.same)[:, self.index]
+def get_inputs():
+    return [torch.randn(4, 8, device="cpu")]
+""")
+
 model("attention", """
 class Model(nn.Module):
     def __init__(self, dim=16, heads=4):
