@@ -18,8 +18,8 @@ from lineage import same_lineage
 from metadata import Shortcuts
 from refusal import Refused
 from streams import DEVICE
-from tape import (DTYPES, MAX_CONSTANT, MAX_RANK, Call, Tape, Value, number_to_json,
-                  spans_too_much, tensor_key)
+from tape import (DTYPES, MAX_CONSTANT, MAX_CONSTANT_BEFORE, MAX_RANK, Call, Tape, Value,
+                  number_to_json, spans_too_much, tensor_key)
 
 # Bookkeeping without effect: results look at the argument's own elements, or are no tensors.
 _SILENT = {"aten.detach.default", "aten.detach_.default", "aten.alias.default",
@@ -162,9 +162,10 @@ class Recorder(TorchDispatchMode):
         return value
 
     def _constant(self, data, key):
-        if data.numel() > MAX_CONSTANT:
+        most = MAX_CONSTANT_BEFORE if self.constructing else MAX_CONSTANT
+        if data.numel() > most:
             self.refuse("unsupported", "a constant tensor of %d elements (at most %d)"
-                        % (data.numel(), MAX_CONSTANT))
+                        % (data.numel(), most))
         if str(data.dtype)[6:] not in DTYPES:
             self.refuse("operator", "a tensor of dtype %s" % data.dtype)
         with _disable_current_modes():

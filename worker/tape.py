@@ -11,7 +11,8 @@ import math
 
 DTYPES = {"float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8",
           "bool"}
-MAX_CONSTANT = 4096  # elements of a constant tensor
+MAX_CONSTANT = 4096  # elements of a constant tensor that a call makes
+MAX_CONSTANT_BEFORE = 1 << 20  # the same before the first call: exports do not spell these out
 # The reader of tasks (src/program) refuses larger tensors.
 MAX_EXTENT = 1 << 40  # elements that a tensor spans
 MAX_RANK = 16         # dimensions

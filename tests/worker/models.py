@@ -68,6 +68,19 @@ def get_inputs():
     return [torch.randn(4, 8, device="cpu")]
 """)
 
+model("table_of_numpy", """
+import numpy
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        angles = numpy.arange(100)[:, None] / 10000 ** (numpy.arange(64)[None] / 64)
+        self.register_buffer("table", torch.from_numpy(numpy.sin(angles)).float())
+    def forward(self, x):
+        return x + self.table[: x.shape[0]]
+def get_inputs():
+    return [torch.randn(4, 64)]
+""")
+
 model("attention", """
 class Model(nn.Module):
     def __init__(self, dim=16, heads=4):
