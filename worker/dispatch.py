@@ -133,12 +133,17 @@ class Recorder(TorchDispatchMode):
 
     def known_constant(self, tensor):
         """The real tensor for what follows from the program's text alone, or None."""
-        key = tensor_key(tensor)
+        return self._known(tensor_key(tensor), len(self.tapes))
+
+    def _known(self, key, count):
+        """The same for what the first `count` tapes leave at `key`."""
         if key in self.constants:
             return self.constants[key]
-        for tape in reversed(self.tapes):
+        for index in reversed(range(count)):
+            tape = self.tapes[index]
             if key in tape.live and key not in tape.inputs:
-                return literals.evaluate(tape, tape.live[key])
+                return literals.evaluate(tape, tape.live[key],
+                                         lambda earlier: self._known(earlier, index))
             if key[0] in tape.overwritten:
                 return None  # what an earlier phase left there is no more
         return None

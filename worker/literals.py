@@ -20,18 +20,30 @@ _UNDETERMINED = {"rand", "rand_like", "randn", "randn_like", "randint", "randint
                  "new_empty", "new_empty_strided", "rrelu", "rrelu_with_noise"}
 
 
-def evaluate(tape, value):
-    """The real tensor that `value` of `tape` is, or None when the text alone does not say."""
+def evaluate(tape, value, known):
+    """The real tensor that `value` of `tape` is, or None when the text alone does not say. `known`
+    gives the same for the key of an input of the tape."""
     steps, _ = tape.steps_behind([value])
     if not 0 < len(steps) <= MAX_STEPS:
         return None
     values = {}
     with _disable_current_modes(), torch.no_grad():
         for step in steps:
+            if isinstance(step, Call):
+                _take_inputs(step, tape, known, values)
             if not isinstance(step, Call) or not _determined(step, values):
                 return None
             _run(step, values)
     return values.get(value)
+
+
+def _take_inputs(step, tape, known, values):
+    """Adds the inputs of the tape that a step reads, if no step of it writes to them."""
+    for value in step.reads():
+        if tape.inputs.get(value.key) is value and value.storage not in tape.overwritten:
+            tensor = known(value.key)
+            if tensor is not None:
+                values[value] = tensor
 
 
 def _determined(step, values):
