@@ -74,11 +74,28 @@ class Model(nn.Module):
     def __init__(self):
         super().__init__()
         angles = numpy.arange(100)[:, None] / 10000 ** (numpy.arange(64)[None] / 64)
-        self.register_buffer("table", torch.from_numpy(numpy.sin(angles)).float())
+        self.register_buffer("sines", torch.from_numpy(numpy.sin(angles)).float())
+        self.register_buffer("cosines", torch.FloatTensor(numpy.cos(angles)))
+        self.scale = torch.FloatTensor([1.0, 2.0]).tolist()[1]
     def forward(self, x):
-        return x + self.table[: x.shape[0]]
+        return x * self.scale + self.sines[: x.shape[0]] * self.cosines[: x.shape[0]]
 def get_inputs():
     return [torch.randn(4, 64)]
+""")
+
+model("widths_in_buffers", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("kernel", torch.tensor(5))
+        self.register_buffer("stride", torch.tensor(2), persistent=False)
+    def forward(self, x):
+        total = self.kernel - self.stride
+        if total > self.stride:
+            total += 1
+        return F.pad(x, (total // 2, max(total, self.stride))) * self.kernel
+def get_inputs():
+    return [torch.randn(4, 8)]
 """)
 
 model("attention", """
