@@ -51,7 +51,7 @@ TRANSFORMERS = {
     "ElectraModel": ids(f"ElectraModel(ElectraConfig({TEXT}, embedding_size=16))"),
     "DebertaV2Model": ids(f"DebertaV2Model(DebertaV2Config({TEXT}, relative_attention=True, pos_att_type=['c2p', 'p2c']))"),
     "MPNetModel": ids(f"MPNetModel(MPNetConfig({TEXT}))"),
-    "ModernBertModel": ids(f"ModernBertModel(ModernBertConfig({TEXT}))"),
+    "ModernBertModel": ids(f"ModernBertModel(ModernBertConfig({TEXT}, pad_token_id=0))"),
     "XLNetModel": ids("XLNetModel(XLNetConfig(vocab_size=99, d_model=32, n_layer=2, n_head=4, d_inner=64))"),
     "FNetModel": ids("FNetModel(FNetConfig(vocab_size=99, hidden_size=32, num_hidden_layers=2, intermediate_size=64))"),
     "BertForSequenceClassification": Entry(
@@ -109,7 +109,7 @@ TRANSFORMERS = {
     "ConvNextModel": hidden("ConvNextModel(ConvNextConfig(hidden_sizes=[8, 16, 24, 32], depths=[1, 1, 2, 1]))"),
     "ResNetModel": hidden("ResNetModel(ResNetConfig(embedding_size=8, hidden_sizes=[8, 16, 24, 32], depths=[1, 1, 1, 1]))"),
     "SegformerForSemanticSegmentation": image("SegformerForSemanticSegmentation(SegformerConfig(hidden_sizes=[8, 16, 24, 32], depths=[1, 1, 1, 1], num_attention_heads=[1, 1, 2, 2], decoder_hidden_size=16))", "self.model(x).logits"),
-    "DPTForDepthEstimation": image(f"DPTForDepthEstimation(DPTConfig({VISION}, backbone_out_indices=[0, 0, 1, 1], neck_hidden_sizes=[8, 8, 16, 16], fusion_hidden_size=16))", "self.model(x).predicted_depth", 32),
+    "DPTForDepthEstimation": image(f"DPTForDepthEstimation(DPTConfig({VISION.replace('layers=2', 'layers=4')}, backbone_out_indices=[0, 1, 2, 3], neck_hidden_sizes=[8, 8, 16, 16], fusion_hidden_size=16))", "self.model(x).predicted_depth", 32),
     "MobileViTModel": hidden("MobileViTModel(MobileViTConfig(image_size=64, hidden_sizes=[16, 24, 32], neck_hidden_sizes=[8, 8, 16, 16, 24, 32, 64]))"),
     "VideoMAEModel": Entry(f"VideoMAEModel(VideoMAEConfig({VISION}, num_frames=4))", {"x": "torch.randn(2, 4, 3, 32, 32)"}, "self.model(x).last_hidden_state"),
     # detection and segmentation
@@ -118,8 +118,8 @@ TRANSFORMERS = {
         "DetrForObjectDetection(DetrConfig(use_timm_backbone=False, backbone_config=ResNetConfig(embedding_size=8, hidden_sizes=[8, 16, 24, 32], depths=[1, 1, 1, 1], out_features=['stage4']), "
         "d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, num_queries=5))", "self.model(x).logits"),
     "SamModel": Entry(
-        "SamModel(SamConfig(vision_config=SamVisionConfig(hidden_size=32, output_channels=16, num_hidden_layers=2, num_attention_heads=4, image_size=64, patch_size=8, window_size=4, global_attn_indexes=[1], mlp_dim=64), "
-        "prompt_encoder_config=SamPromptEncoderConfig(hidden_size=16, image_size=64, patch_size=8, mask_input_channels=4), "
+        "SamModel(SamConfig(vision_config=SamVisionConfig(hidden_size=32, output_channels=16, num_pos_feats=8, num_hidden_layers=2, num_attention_heads=4, image_size=64, patch_size=8, window_size=4, global_attn_indexes=[1], mlp_dim=64), "
+        "prompt_encoder_config=SamPromptEncoderConfig(hidden_size=16, num_pos_feats=8, image_size=64, patch_size=8, mask_input_channels=4), "
         "mask_decoder_config=SamMaskDecoderConfig(hidden_size=16, mlp_dim=32, num_hidden_layers=2, num_attention_heads=2, iou_head_hidden_dim=16)))",
         {"x": "torch.randn(1, 3, 64, 64)", "points": "torch.rand(1, 1, 2, 2) * 64"},
         "self.model(pixel_values=x, input_points=points).pred_masks"),
