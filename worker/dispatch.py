@@ -12,6 +12,7 @@ from torch._subclasses.fake_tensor import (DataDependentOutputException,
                                            DynamicOutputShapeException, FakeTensor,
                                            UnsupportedOperatorException)
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 import literals
 from lineage import same_lineage
@@ -280,7 +281,8 @@ class Recorder(TorchDispatchMode):
                 with self:
                     return func._op_dk(_COMPOSITE, *args, **kwargs)
             if _depends_on_data(func, args):
-                self._refuse_data(name)
+                results = self._of_known(func, args, kwargs)
+                return self._refuse_data(name) if results is None else results
             table = torch._decomp.global_decomposition_table["post_autograd"]
             if self.operators.get(name) == "decompose" and func in table:
                 with self:
@@ -336,6 +338,23 @@ class Recorder(TorchDispatchMode):
             self._refuse_data(name)
         except UnsupportedOperatorException:
             self.refuse("operator", "operator %s cannot be recorded" % name)
+
+    def _of_known(self, func, args, kwargs):
+        """The results of an operator all of whose tensors are known, such as `unique` of a literal,
+        which are known then; else None."""
+        real = tree_map_only(FakeTensor, self.known_constant, args)
+        if any((a is None) != (b is None) for a, b in zip(tree_leaves(args), tree_leaves(real))):
+            return None
+        with _disable_current_modes():
+            results = func(*real, **kwargs)
+        single = isinstance(results, torch.Tensor)
+        made = []
+        for data in [results] if single else results:
+            tensor = self.shortcuts.new(data.shape, data.dtype)
+            self.kept += [data, tensor]
+            self.constants[tensor_key(tensor)] = data.contiguous()
+            made.append(tensor)
+        return made[0] if single else tuple(made)
 
     def _refuse_data(self, name):
         self.refuse("host-read", "operator %s has a result whose shape or value depends on data"

@@ -98,6 +98,22 @@ def get_inputs():
     return [torch.randn(4, 8)]
 """)
 
+model("counts_of_literals", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        widths = torch.round(torch.arange(6) * 0.6) * 8 + 8
+        widths, counts = torch.unique(widths.int(), return_counts=True)
+        self.layers = nn.ModuleList(nn.Linear(8, width) for width in widths.tolist())
+        self.register_buffer("counts", counts)
+        self.register_buffer("odd", torch.nonzero(counts % 2)[:, 0])
+    def forward(self, x):
+        first = torch.nonzero(torch.tensor([0, 1, 0, 1]))
+        return [layer(x) * self.counts[self.odd[0]] for layer in self.layers], x[first[:, 0]]
+def get_inputs():
+    return [torch.randn(4, 8)]
+""")
+
 model("attention", """
 class Model(nn.Module):
     def __init__(self, dim=16, heads=4):
