@@ -34,6 +34,8 @@ _HOST_READS = {"aten._local_scalar_dense.default", "aten.item.default", "aten.eq
 _WHOLE_OR_NOTHING = {"aten." + name for name in (
     "lstm.input lstm.data gru.input gru.data rnn_tanh.input rnn_tanh.data rnn_relu.input "
     "rnn_relu.data scaled_dot_product_attention.default ctc_loss.IntList ctc_loss.Tensor").split()}
+# What a torch with CUDA calls outside inference mode, in constructors that run a part of the model.
+_OF_CUDA = {"aten.cudnn_batch_norm.default"}
 _COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
 
 _OWN_NAMESPACES = {"aten", "prim", "prims", "quantized", "inductor"}
@@ -284,7 +286,7 @@ class Recorder(TorchDispatchMode):
                 results = self._of_known(func, args, kwargs)
                 return self._refuse_data(name) if results is None else results
             table = torch._decomp.global_decomposition_table["post_autograd"]
-            if self.operators.get(name) == "decompose" and func in table:
+            if (self.operators.get(name) == "decompose" or name in _OF_CUDA) and func in table:
                 with self:
                     return table[func](*args, **kwargs)
         part = "" if self.called == name else " (a part of it: %s)" % name

@@ -129,6 +129,8 @@ ANSWERED = {
     "a weak reference": ("answer = weakref.ref(x)() is x", "import weakref"),
     "random state": ("answer = random.random() < 2", "import random"),
     "a version": "answer = self.scale._version >= 0",
+    "batch norms of cuDNN": "w = self.scale\ny = torch.cudnn_batch_norm(x, w, w, w, w, False, 0.1, 1e-5)[0]\n"
+                            "answer = y.shape == x.shape",
     "is it compiled": "answer = not torch.compiler.is_compiling()",
     "an error of an operator, caught": "answer = False\ntry:\n    x @ x\nexcept RuntimeError:\n"
                                        "    answer = True",
