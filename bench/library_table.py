@@ -321,6 +321,7 @@ TIMM = {
     **timm("vit_tiny_patch16_224 deit_tiny_patch16_224 beit_base_patch16_224 mixer_s16_224 gmlp_s16_224 "
            "resmlp_12_224 cait_xxs24_224 xcit_nano_12_p16_224 eva02_tiny_patch14_224 volo_d1_224",
            options=", img_size=64"),
+    **timm("vit_tiny_r_s16_p8_224 vit_small_r26_s32_224", options=", img_size=64"),
     **timm("vit_small_patch14_dinov2", 56, ", img_size=56"),
     **timm("swin_tiny_patch4_window7_224 swinv2_cr_tiny_224 coatnet_nano_rw_224 levit_128s pvt_v2_b0 "
            "twins_pcpvt_small mvitv2_tiny davit_tiny tiny_vit_5m_224 efficientformerv2_s0", 224),
@@ -363,7 +364,7 @@ TORCHVISION = {
                         "self.model(x, y, num_flow_updates=2)[-1]"),
     "ssdlite320_mobilenet_v3_large": vision(
         "detection.ssdlite320_mobilenet_v3_large", "weights_backbone=None, num_classes=5",
-        "self.model(list(x))[0]['boxes']", 320),
+        "self.model(list(x))[0]['boxes']", 320, "how many boxes it finds depends on data"),
 }
 
 MODELS = {"transformers": TRANSFORMERS, "diffusers": DIFFUSERS, "timm": TIMM, "torchvision": TORCHVISION}
