@@ -188,7 +188,7 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs, name = kwargs or {}, _name(func)
-        if self.constructing and str(kwargs.get("device")) == "cpu":
+        if str(kwargs.get("device")) == "cpu" and (self.constructing or _makes_from_nothing(func)):
             kwargs = {**kwargs, "device": DEVICE}  # torch.Tensor(2, 3) says so
         if name in _SILENT:
             return self._silent(func, name, args, kwargs)

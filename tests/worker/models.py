@@ -114,6 +114,17 @@ def get_inputs():
     return [torch.randn(4, 8)]
 """)
 
+model("grid_made_on_the_cpu", """
+class Model(nn.Module):
+    def forward(self, x):
+        rows = torch.arange(4, device="cpu")
+        columns = torch.arange(8, device=torch.device("cpu"))
+        grid = torch.stack(torch.meshgrid(rows, columns, indexing="ij")).float()
+        return x + grid.to(x.device) + torch.zeros(8, device="cpu").to(x)
+def get_inputs():
+    return [torch.randn(4, 8)]
+""")
+
 model("attention", """
 class Model(nn.Module):
     def __init__(self, dim=16, heads=4):
