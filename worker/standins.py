@@ -213,6 +213,12 @@ def _uncompiled(fn=None, *args, **options):
     return (lambda given: given) if fn is None else fn
 
 
+def _script(obj, *args, **options):
+    """torch.jit.script: what is scripted does what the Python does, which is recorded. TorchScript
+    makes tensors on the CPU, out of sight of the modes of Python."""
+    return obj
+
+
 def _tensor_methods(recorder, addresses):
     """Methods of torch.Tensor that leave PyTorch's operators."""
     def refuse_read(what):
@@ -364,7 +370,7 @@ def patched(profile, recorder):
           for name in ("mark", "range_push", "range_pop")],
         (torch.autograd.profiler.record_function, "__enter__", lambda mark: mark),
         (torch.autograd.profiler.record_function, "__exit__", lambda mark, *exception: None),
-        (torch, "compile", _compile),
+        (torch, "compile", _compile), (torch.jit, "script", _script),
         (torch.nn.Module, "compile", lambda module, *args, **options: None),
         (torch.compiler, "disable", _uncompiled), (torch.compiler, "allow_in_graph", _uncompiled),
         (torch.library.Library, "impl", recorder.bodies.noting(torch.library.Library.impl)),

@@ -190,6 +190,9 @@ def plus(x):
 @torch.compiler.disable
 def minus(x):
     return x - 3
+@torch.jit.script
+def root(x, n: int):
+    return x + torch.sqrt(torch.tensor(n, dtype=torch.float))
 class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -197,7 +200,7 @@ class Model(torch.nn.Module):
         self.other = torch.nn.Linear(8, 8)
         self.other.compile()
     def forward(self, x):
-        return minus(plus(twice(self.inner(x)))) + self.other(x) + self.inner.bias
+        return minus(plus(root(twice(self.inner(x)), 3))) + self.other(x) + self.inner.bias
 def get_inputs():
     return [torch.randn(4, 8)]
 """,
@@ -241,7 +244,7 @@ def test_the_program_is_what_the_file_does(client, tools, name):
     assert reply["status"] == "ok", reply
     state, arguments, result, _ = replay.run_task(reply["task"])
     plain = MODELS[name].replace("@torch.compile(fullgraph=True)\n", "").replace(
-        "@torch.compile\n", "").replace('torch.compile(torch.nn.Linear(8, 8), mode="max-autotune")',
+        "@torch.compile\n", "").replace("@torch.jit.script\n", "").replace('torch.compile(torch.nn.Linear(8, 8), mode="max-autotune")',
                                         "Wrapped(torch.nn.Linear(8, 8))")
     plain = plain.replace("class Model", """class Wrapped(torch.nn.Module):
     def __init__(self, module):
