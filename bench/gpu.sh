@@ -5,7 +5,7 @@
 #   bench/gpu.sh [STEP...]      steps: machine setup build doctor test parity teacher families examples
 #                               agreement warm verdicts selftest truth throughput intervals numerics
 #                               replay suites profile products pairs learning ablation policies unseen predicates
-#                               collect reports (default: all but the last eleven)
+#                               collect reports libraries (default: all but the last twelve)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
 # cores), BUILD (default: build-gpu), OUT (default: bench/out): results,
@@ -134,6 +134,11 @@ step_selftest() {  # the labelled corpora on this device
 step_truth() {  # what is handed out for files that lie, run in plain Python on this device
   "$PYTHON" tests/truth_cases.py "$BUILD/kernelwright" --backend cuda --jobs "${EVALS:-5}" \
     >"$out/truth.jsonl"
+}
+
+step_libraries() {  # models of libraries, as this host has them; PACKAGES: a folder with further ones
+  "$PYTHON" bench/library_models.py "$BUILD/kernelwright" --jobs "${EVALS:-8}" \
+    ${PACKAGES:+--packages "$PACKAGES"} --out "$out/library_models.jsonl"
 }
 
 step_throughput() {  # verdicts a second; CLASSES="small,products": of these, SCALE: of the candidates
