@@ -26,7 +26,9 @@ from tape import (DTYPES, MAX_CONSTANT, MAX_CONSTANT_BEFORE, MAX_RANK, Call, Tap
 _SILENT = {"aten.detach.default", "aten.detach_.default", "aten.alias.default",
            "aten.lift_fresh.default", "aten.resolve_conj.default", "aten.resolve_neg.default",
            "aten._is_zerotensor.default", "aten.is_pinned.default", "prim.device.default",
-           "prim.layout.default"}
+           "prim.layout.default",
+           # Whether the inputs are as they should be, which a Program does not ask.
+           "aten._assert_async.default", "aten._assert_async.msg"}
 _HOST_READS = {"aten._local_scalar_dense.default", "aten.item.default", "aten.equal.default",
                "aten.is_nonzero.default"}
 

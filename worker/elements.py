@@ -5,6 +5,8 @@ this gives exactly the half operation's result, as float32 has more than twice t
 them in their own width.
 """
 
+import re
+
 import numpy as np
 import torch
 
@@ -209,6 +211,25 @@ def bits(x, element):
     return to_memory(np.ascontiguousarray(x), element)
 
 
+def _high_signed(a, b):
+    """The upper half of a signed product: the unsigned one's, less what a sign bit stands for."""
+    high = _high_product(a, b).view(a.dtype)
+    return high - np.where(a < 0, b, 0).astype(a.dtype) - np.where(b < 0, a, 0).astype(a.dtype)
+
+
+def _count_bits(x):
+    found = np.unpackbits(np.ascontiguousarray(x)[..., None].view(np.uint8), axis=-1)
+    return found.sum(-1).astype(np.int32)
+
+
+def _leading_zeros(x):
+    x, bits = unsigned(np.ascontiguousarray(x)), x.dtype.itemsize * 8
+    found = np.full(x.shape, bits, np.int32)
+    for place in range(bits):
+        found[(x >> np.array(place, x.dtype)) != 0] = bits - 1 - place
+    return found
+
+
 _LIBDEVICE_1 = {
     "exp": np.exp, "exp2": np.exp2, "exp10": lambda x: np.power(x.dtype.type(10), x),
     "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
@@ -226,6 +247,9 @@ _LIBDEVICE_1 = {
     "cyl_bessel_i1": _by_torch(torch.special.i1), "saturate": lambda x: np.clip(x, 0, 1),
     "sinpi": lambda x: np.sin(np.pi * x), "cospi": lambda x: np.cos(np.pi * x),
     "isnan": np.isnan, "isinf": np.isinf, "finite": np.isfinite, "isfinite": np.isfinite,
+    "sqrt_rn": np.sqrt, "rcp_rn": lambda x: 1 / x, "rsqrt_rn": lambda x: 1 / np.sqrt(x),
+    "llabs": np.abs, "llrint": np.rint, "llround": UNARY["math.round"],
+    "popc": _count_bits, "popcll": _count_bits, "clz": _leading_zeros, "clzll": _leading_zeros,
     "signbit": np.signbit, "logb": lambda x: np.floor(np.log2(np.abs(x))),
 }
 _LIBDEVICE_2 = {
@@ -234,19 +258,53 @@ _LIBDEVICE_2 = {
     "atan2": np.arctan2, "hypot": np.hypot, "copysign": np.copysign,
     "fdim": lambda x, y: np.maximum(x - y, 0), "nextafter": np.nextafter,
     "fdivide": np.divide, "div_rn": np.divide, "add_rn": np.add, "mul_rn": np.multiply,
-    "sub_rn": np.subtract, "ldexp": np.ldexp,
+    "sub_rn": np.subtract, "ldexp": np.ldexp, "scalbn": np.ldexp, "mulhi": _high_signed,
+    "mul64hi": _high_signed, "umulhi": _high_product, "umul64hi": _high_product,
+    "rhypot": lambda x, y: 1 / np.hypot(x, y),
 }
+
+
+_ROUNDED = {"rn": np.rint, "rz": np.trunc, "rd": np.floor, "ru": np.ceil}
+_CONVERTED = {"int": np.int32, "uint": np.uint32, "ll": np.int64, "ull": np.uint64,
+              "float": np.float32, "double": np.float64, "longlong": np.int64}
+_CONVERSION = re.compile("(float|double|int|uint|ll|ull)2(float|double|int|uint|ll|ull)_(r[nzdu])")
+_SAME_BITS = re.compile("(float|double|int|uint|longlong)_as_(float|double|int|uint|longlong)")
+_ROUNDS = re.compile("[fd]?(add|sub|mul|div|sqrt|rcp|rsqrt)_rn")
+
+
+def _converted(x, source, target, mode):
+    """CUDA's conversions. Floats too large for an integer become the nearest one, and NaN becomes 0."""
+    source, target = _CONVERTED[source], _CONVERTED[target]
+    if np.issubdtype(target, np.floating):
+        x = unsigned(x) if np.issubdtype(source, np.unsignedinteger) else x
+        if mode != "rn":
+            raise unsupported("conversions to floats that do not round to nearest")
+        return x.astype(target)
+    if np.issubdtype(source, np.integer):
+        return x.astype(target)
+    x, limits = _ROUNDED[mode](np.nan_to_num(x, nan=0.0, posinf=np.inf, neginf=-np.inf)), np.iinfo(target)
+    inside = np.where((x >= float(limits.min)) & (x < float(limits.max) + 1), x, 0).astype(target)
+    found = np.where(x < float(limits.min), limits.min, np.where(x >= float(limits.max), limits.max, inside))
+    return found.astype(target).view("i%d" % target().itemsize)
 
 
 def libdevice(symbol, arguments):
     """CUDA's device library by symbol: __nv_erff, __nv_fast_expf, ..."""
     name = symbol.removeprefix("__nv_").removeprefix("fast_")
     table = {1: _LIBDEVICE_1, 2: _LIBDEVICE_2}.get(len(arguments), {})
+    rounds = _ROUNDS.fullmatch(name)
+    if rounds:
+        name = rounds[1] + "_rn"
     for candidate in (name, name[:-1] if name.endswith(("f", "d")) else name):
         if candidate in table:
             return table[candidate](*arguments)
-    if name in ("fma", "fmaf", "fma_rn"):
+    if name in ("fma", "fmaf", "fma_rn", "fmaf_rn"):
         return fused(*arguments)
+    conversion, bits = _CONVERSION.fullmatch(name), _SAME_BITS.fullmatch(name)
+    if conversion:
+        return _converted(*arguments, *conversion.groups())
+    if bits:
+        return np.ascontiguousarray(*arguments).view(_CONVERTED[bits[2]])
     raise unsupported("the device function %s" % symbol)
 
 

@@ -9,6 +9,7 @@ import ast
 import builtins
 import contextlib
 import functools
+import inspect
 import operator
 import textwrap
 import types
@@ -538,4 +539,11 @@ def _name_in_language(value):
     for place in _PLACES:
         if getattr(MODULES[place], name, None) is value:
             return place + "." + name
+    known = getattr(MODULES.get(module), name, None)  # a library may have run Triton's module again
+    if known is not None and _code(known) is not None and _code(known) == _code(value):
+        return module + "." + name
     return None
+
+
+def _code(function):
+    return getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None

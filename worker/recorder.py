@@ -214,7 +214,7 @@ class Recording:
     def _made_by(tape, key):
         return key in tape.live and key not in tape.inputs
 
-    def _derive_program(self, derived):
+    def _derive_program(self, derived, results):
         values = [self.warm.live[key] for key in derived]
         kept = {value.storage for value in values}
         state_storages = {entry["key"][0] for entry in self.state}
@@ -222,8 +222,13 @@ class Recording:
         readers = self._launches_on_inputs(input_storages, kept)
         steps, storages = self.warm.steps_behind(values, without=readers)
         filled = set().union(*(_fills(step) for step in steps))
+        # What nothing has filled is a place for a kernel's pointer, if only kernels are given it. If
+        # one reads it, the trial shows it.
+        seen = {value.storage for value in results}
+        seen |= {value.storage for step in self.forward.steps if not isinstance(step, Launch)
+                 for value in step.reads()}
         if storages & input_storages or any(
-                value.storage in kept - filled for step in readers for value in step.reads()):
+                value.storage in (kept - filled) & seen for step in readers for value in step.reads()):
             raise Refused("survives", "a tensor that depends on the inputs of one call is used by "
                           "the next", self.file.name, None)
         for step in steps:
@@ -293,7 +298,7 @@ class Recording:
     # -- writing it out -------------------------------------------------------------------------
 
     def _task(self, model, trees, outputs, result_tree, results, derived):
-        derive_steps, derive_values = self._derive_program(derived) if derived else ([], [])
+        derive_steps, derive_values = self._derive_program(derived, results) if derived else ([], [])
         for tape in (self.inputs, self.warm):
             known = {entry["key"] for entry in self.state} | set(self.input_keys)
             for key in self._outside(tape, known):

@@ -359,7 +359,7 @@ def allowed_member(module, name):
     if isinstance(value, (tl.dtype, JITFunction)):
         return True
     if isinstance(value, type):
-        return value in (tl.constexpr, tl.tensor, tl.dtype, tl.pointer_type, tl.block_type,
+        return value in (tl.constexpr, tl.const, tl.tensor, tl.dtype, tl.pointer_type, tl.block_type,
                          tl.tensor_descriptor, tl.tuple, tl.PropagateNan, tl.range, tl.static_range)
     if value is None or not callable(value):
         return False
@@ -415,6 +415,12 @@ class _Check(ast.NodeVisitor):
             and isinstance(getattr(module, node.attr, None), tl.dtype)
 
     def annotation(self, node):
+        """Names, and `tuple[int, int]` of them."""
+        if isinstance(node, ast.Subscript) and isinstance(node.value, (ast.Name, ast.Attribute)):
+            inner = node.slice
+            for part in [node.value, *(inner.elts if isinstance(inner, ast.Tuple) else [inner])]:
+                self.annotation(part)
+            return
         if not isinstance(node, (ast.Constant, ast.Name, ast.Attribute)):
             self.refuse("an annotation that is no plain name", node)
         self.visit(node)

@@ -315,6 +315,16 @@ def test_bodies_of_real_kernels(name, client):
 
 
 @pytest.mark.parametrize("head", [
+    "@triton.jit\ndef kernel(x: tl.const) -> None:\n",
+    "@triton.jit\ndef kernel(x) -> tuple[int, tl.tensor]:\n",
+    "@triton.jit\ndef kernel(x) -> tuple[tuple[int, int], int]:\n"])
+def test_annotations_of_real_kernels(head, client):
+    reply = compile_body(client, "", head=head.replace(": tl.const)", ", y: tl.const)"), **(
+        {"constexprs": {"1": 1}, "name": "y"} if "tl.const" in head else {}))
+    assert reply["status"] == "ok", reply
+
+
+@pytest.mark.parametrize("head", [
     "@triton.jit\ndef kernel(x, n: tl.constexpr = LIMIT):\n",
     "@triton.jit\ndef kernel(x, *, n: tl.constexpr = LIMIT):\n",
     "@triton.jit\ndef kernel(x, n: tl.constexpr = tl.float32):\n"])
@@ -382,6 +392,7 @@ def test_the_checked_function_is_the_compiled_one(character, client):
 @pytest.mark.parametrize("head", [
     "@triton.jit\ndef kernel(x=print(1)):\n", "@triton.jit\ndef kernel(x: print(1)):\n",
     "@triton.jit\ndef kernel(x) -> print(1):\n", "@triton.jit\ndef kernel(x, *more):\n",
+    "@triton.jit\ndef kernel(x) -> tuple[print(1)]:\n", "@triton.jit\ndef kernel(x) -> print(1)[int]:\n",
     "@triton.jit\ndef other(x):\n"])
 def test_signatures_run_nothing(head, client):
     reply = compile_body(client, "", head=head)

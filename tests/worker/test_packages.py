@@ -89,6 +89,19 @@ TREES = {
                       "    assert mine.HERE is mine.ModelNew\n    return True\n",
         "mine.py": CANDIDATE % ("from kernels import late, swish",
                                 "swish(x) if late() else x") + "HERE = ModelNew\n"}, "mine.py"),
+    "a function of libdevice that was loaded once more": ({
+        "mine.py": KERNEL % ("import importlib.util\nspec = importlib.util.find_spec("
+                             "'triton.language.extra.libdevice')\n"
+                             "again = importlib.util.module_from_spec(spec)\n"
+                             "spec.loader.exec_module(again)\ninverse = again.rsqrt",
+                             "v * tl.sigmoid(v) * inverse(v * 0 + 1)")
+        + (CANDIDATE % ("", "swish(x)"))}, "mine.py"),
+    "a place that no kernel writes to": ({
+        "mine.py": KERNEL.replace("kernel(x, y, n,", "kernel(x, y, none, n,").replace(
+            "(x, y, x.numel()", "(x, y, place(x.device), x.numel()") % (
+            "import functools\n@functools.cache\ndef place(device):\n"
+            "    return torch.empty(1, device=device)", "v * tl.sigmoid(v)")
+        + (CANDIDATE % ("", "swish(x)"))}, "mine.py"),
     "helpers of PyTorch's compiler": ({
         "mine.py": KERNEL % ("from torch._inductor.runtime import triton_helpers",
                              "triton_helpers.maximum(v, v) * tl.sigmoid(v)")

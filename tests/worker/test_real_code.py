@@ -121,6 +121,8 @@ ANSWERED = {
                "    answer = torch.cuda.current_device() == 0 and torch.cuda.device_count() == 1",
     "accelerator": "a = torch.accelerator\n"
                    "answer = a.is_available() and a.current_accelerator().type == 'cuda'",
+    "assertions on the device": "torch._assert_async(x.sum() == x.sum(), 'a sum')\nanswer = True",
+    "clocks by Triton": "answer = triton.testing.nvsmi(['clocks.max.sm', 'clocks.max.memory'])[0] > 500",
     "environment": ("answer = os.environ.get('NO_SUCH_SWITCH', '0') == '0'", "import os"),
     "modules of the worker's names": ("answer = True\ntry:\n    import recorder\n    answer = False\n"
                                       "except ImportError:\n    pass"),
