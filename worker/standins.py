@@ -7,9 +7,12 @@ asks torch.cuda.is_available() itself and must hear the truth.
 """
 
 import contextlib
+import functools
 import math
+import multiprocessing.synchronize
 import os
 import sys
+import threading
 import types
 
 import numpy
@@ -338,6 +341,10 @@ def _convolution_format(of_torch):
     return rule
 
 
+def _lock(kind, *, ctx=None):
+    return kind()
+
+
 def _nvidia_smi(attributes):
     """Returns what Triton would ask nvidia-smi for, in MHz. A record job starts no programs."""
     properties = triton.runtime.driver.active.utils.get_device_properties(0)
@@ -378,7 +385,10 @@ def patched(profile, recorder):
           for name in ("mark", "range_push", "range_pop")],
         (torch.autograd.profiler.record_function, "__enter__", lambda mark: mark),
         (torch.autograd.profiler.record_function, "__exit__", lambda mark, *exception: None),
-(triton.testing, "nvsmi", _nvidia_smi),
+        (triton.testing, "nvsmi", _nvidia_smi),
+        # A record job is one process, which may write to no memory that others could share.
+        *[(multiprocessing.synchronize, name, functools.partial(_lock, kind))
+          for name, kind in (("Lock", threading.Lock), ("RLock", threading.RLock))],
         (torch, "compile", _compile), (torch.jit, "script", _script),
         (torch.nn.Module, "compile", lambda module, *args, **options: None),
         (torch.compiler, "disable", _uncompiled), (torch.compiler, "allow_in_graph", _uncompiled),

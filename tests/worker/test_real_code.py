@@ -122,6 +122,9 @@ ANSWERED = {
     "accelerator": "a = torch.accelerator\n"
                    "answer = a.is_available() and a.current_accelerator().type == 'cuda'",
     "assertions on the device": "torch._assert_async(x.sum() == x.sum(), 'a sum')\nanswer = True",
+    "locks of processes": ("with LOCK, AGAIN, AGAIN:\n    answer = True",
+                           "import multiprocessing\nLOCK, AGAIN = multiprocessing.Lock(), "
+                           "multiprocessing.RLock()"),
     "clocks by Triton": "answer = triton.testing.nvsmi(['clocks.max.sm', 'clocks.max.memory'])[0] > 500",
     "environment": ("answer = os.environ.get('NO_SUCH_SWITCH', '0') == '0'", "import os"),
     "modules of the worker's names": ("answer = True\ntry:\n    import recorder\n    answer = False\n"

@@ -111,7 +111,8 @@ class OneTrial {
 
   void run_candidate(const Draw& draw);
   std::vector<at::Tensor> call(const Draw& draw, Guards& guards, const Ablation& ablation,
-                               std::vector<at::Tensor>* inputs_after = nullptr);
+                               std::vector<at::Tensor>* inputs_after = nullptr,
+                               std::vector<at::Tensor>* derived_before = nullptr);
   void skip_launches(const Draw& draw);
   std::vector<at::Tensor> inputs_for(const Lineage* part, const Draw& draw) const;
   std::vector<at::Tensor> what_user_has(const Answer& answer, const Draw& draw) const;
@@ -135,7 +136,8 @@ class OneTrial {
   TrialReport& report_;
   const Varied varied_ = std::get<Varied>(request_.reference_key());
   Phases phases_;
-  std::string& not_overwritten_;  // why some answer is still in memory
+  std::vector<at::Tensor> derived_;  // the candidate's, as the judged call found them
+  std::string& not_overwritten_;     // why some answer is still in memory
   // The candidate's. Its `inputs_after` are state, derived tensors and inputs.
   Answer own_answer_;
 };
@@ -217,9 +219,10 @@ void OneTrial::keep(const ReferenceKey& key, std::shared_ptr<const Draw> draw,
 }
 
 // Runs the candidate's forward on guarded copies of the drawn state and inputs. Sets `inputs_after`
-// to all inputs as the call leaves them.
+// to all inputs as the call leaves them, and `derived_before` to the derived tensors that it finds.
 std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, const Ablation& ablation,
-                                       std::vector<at::Tensor>* inputs_after) {
+                                       std::vector<at::Tensor>* inputs_after,
+                                       std::vector<at::Tensor>* derived_before) {
   const EmptyFill fill = request_.used_memory ? EmptyFill::kNumbers : EmptyFill::kPoison;
   // Steps are numbered by program, so a single launch and a part concern forward alone.
   const Ablation of_derive{.all_launches = ablation.all_launches, .unwritten = ablation.unwritten};
@@ -231,13 +234,14 @@ std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, const A
   all.insert(all.end(), inputs.begin(), inputs.end());
   seed_generators(derive_seed(request_.seed, Purpose::kForward));
   if (inputs_after) *inputs_after = all;
+  if (derived_before) *derived_before = guards.copy(derived);
   return candidate_.forward().run(std::move(all), ReplayOptions::candidate(guards, fill, ablation));
 }
 
 void OneTrial::run_candidate(const Draw& draw) {
   {
     Guards guards(backend_.device(), request_.used_memory ? kUsedMemory : kPoison);
-    own_answer_.outputs = call(draw, guards, {}, &own_answer_.inputs_after);
+    own_answer_.outputs = call(draw, guards, {}, &own_answer_.inputs_after, &derived_);
     const bool launches_intact = candidate_.forward().guards_intact();
     backend_.synchronize();
     if (!guards.intact() || !launches_intact) {
@@ -373,13 +377,8 @@ void OneTrial::compare_inputs(const Draw& draw, const ReferenceSide& side) {
 
 // Checks that derived tensors stay as they were. Later calls use them again.
 void OneTrial::compare_derived(const Draw& draw) {
-  const size_t begin = draw.state.size();
-  if (candidate_.task().derive.outputs.empty()) return;
-  Guards guards(backend_.device());
-  const std::vector<at::Tensor> before = candidate_.draw_derived(
-      guards.copy(draw.state), ReplayOptions::candidate(guards, EmptyFill::kPoison));
-  for (size_t i = 0; i < before.size(); ++i) {
-    if (!bit_equal(own_answer_.inputs_after[begin + i], before[i])) {
+  for (size_t i = 0; i < derived_.size(); ++i) {
+    if (!bit_equal(own_answer_.inputs_after[draw.state.size() + i], derived_[i])) {
       note(report_.inputs_unchanged, "a launch writes to a derived tensor and hides it");
     }
   }
