@@ -38,8 +38,9 @@ def get_init_inputs():
     return []
 """
 
-CANDIDATE = """{imports}
-{head}
+CANDIDATE = """{head}
+{imports}
+
 
 class ModelNew(torch.nn.Module):
 {forward}
