@@ -1,7 +1,7 @@
 """Slices: the text of a kernel and of the functions it calls, and nothing else that runs.
 
 What a kernel names by way of a module of the user's, or under another name than its own, it names
-plainly in the slice: `helpers.f` becomes `f`.
+plainly in the slice: `helpers.f` becomes `f`. The annotation `tuple[int, int]` becomes `tuple`.
 
 Works on text alone, in a process that never ran the file. A slice is a Python module whose
 statements are imports, constants made of literals, and `@triton.jit` functions without default
@@ -115,8 +115,10 @@ class Slicer:
         names = set(bodies)
         for entry, node in entries:
             bindings, renamed = self._bindings(entry, node, entries)
-            if renamed:
-                node = bodies[node.name] = self._renamed(node, renamed)
+            changes = _plain_annotations(node)
+            changes += [(part, renamed[path]) for part, path in _named(node) if path in renamed]
+            if changes:
+                node = bodies[node.name] = self._edited(node, changes)
             _Check(self, node, bindings, names).run()
             for name, text in bindings.items():
                 if header.setdefault(name, text) != text:
@@ -191,14 +193,13 @@ class Slicer:
             self.texts[found[0]] = text
         return self.alone[node]
 
-    def _renamed(self, node, renamed):
-        """A function of `alone` with plain names in place of others: ("helpers", "f") -> "f"."""
+    def _edited(self, node, changes):
+        """A function of `alone` with other text in place of some expressions: [(expression, text)]."""
         lines = self.texts[node].encode().split(b"\n")
         places = sorted(((part.lineno - node.lineno, part.col_offset, part.end_lineno - node.lineno,
-                          part.end_col_offset, renamed[path])
-                         for part, path in _named(node) if path in renamed), reverse=True)
-        for first, begin, last, end, name in places:
-            lines[first:last + 1] = [lines[first][:begin] + name.encode() + lines[last][end:]]
+                          part.end_col_offset, text) for part, text in changes), reverse=True)
+        for first, begin, last, end, text in places:
+            lines[first:last + 1] = [lines[first][:begin] + text.encode() + lines[last][end:]]
         text = b"\n".join(lines).decode()
         found = ast.parse(text).body[0]
         ast.increment_lineno(found, node.lineno - 1)
@@ -297,6 +298,14 @@ def _named(node):
             inner = inner.value
         if isinstance(inner, ast.Name):
             yield part, (inner.id, *path)
+
+
+def _plain_annotations(node):
+    """`tuple` in place of `tuple[int, int]`: Triton asks annotations for no more."""
+    arguments = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
+    given = [part for part in [*(a.annotation for a in arguments), node.returns] if part is not None]
+    return [(part, part.value.id) for part in given
+            if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name)]
 
 
 def _local_names(node):
@@ -415,12 +424,6 @@ class _Check(ast.NodeVisitor):
             and isinstance(getattr(module, node.attr, None), tl.dtype)
 
     def annotation(self, node):
-        """Names, and `tuple[int, int]` of them."""
-        if isinstance(node, ast.Subscript) and isinstance(node.value, (ast.Name, ast.Attribute)):
-            inner = node.slice
-            for part in [node.value, *(inner.elts if isinstance(inner, ast.Tuple) else [inner])]:
-                self.annotation(part)
-            return
         if not isinstance(node, (ast.Constant, ast.Name, ast.Attribute)):
             self.refuse("an annotation that is no plain name", node)
         self.visit(node)

@@ -38,13 +38,16 @@ bool is_item_access(std::string_view text) {
   return text.empty();
 }
 
-// Triton's spelling of a dtype inside constexprs ("fp16" is tl.float16).
+// Triton's spelling of a dtype inside constexprs ("fp16" is tl.float16). An integer type is called
+// "i32", as in the types of parameters, or "int32", which is the name that it has itself.
 std::string triton_language_dtype(const Json& name) {
   static const std::map<std::string, std::string> names = {
-      {"fp16", "float16"}, {"bf16", "bfloat16"}, {"fp32", "float32"}, {"fp64", "float64"},
-      {"i1", "int1"},      {"i8", "int8"},       {"i16", "int16"},    {"i32", "int32"},
-      {"i64", "int64"},    {"u8", "uint8"},      {"u16", "uint16"},   {"u32", "uint32"},
-      {"u64", "uint64"}};
+      {"fp16", "float16"},  {"bf16", "bfloat16"}, {"fp32", "float32"}, {"fp64", "float64"},
+      {"i1", "int1"},       {"i8", "int8"},       {"i16", "int16"},    {"i32", "int32"},
+      {"i64", "int64"},     {"u8", "uint8"},      {"u16", "uint16"},   {"u32", "uint32"},
+      {"u64", "uint64"},    {"int1", "int1"},     {"int8", "int8"},    {"int16", "int16"},
+      {"int32", "int32"},   {"int64", "int64"},   {"uint8", "uint8"},  {"uint16", "uint16"},
+      {"uint32", "uint32"}, {"uint64", "uint64"}};
   const auto it = name.is_string() ? names.find(name.get<std::string>()) : names.end();
   if (it == names.end()) throw InputError("export: unknown constexpr dtype");
   return "_kw_triton.language." + it->second;

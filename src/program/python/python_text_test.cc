@@ -28,6 +28,8 @@ TEST(PythonText, LiteralsAreConstants) {
               {2.0, "2.0"},
               {"a\"", R"("a\"")"},
               {{{"dtype", "bf16"}}, "_kw_triton.language.bfloat16"},
+              {{{"dtype", "int32"}}, "_kw_triton.language.int32"},
+              {{{"dtype", "uint8"}}, "_kw_triton.language.uint8"},
               {{{"function", "act"}}, "act"},
               {{{"f", "-inf"}}, "float(\"-inf\")"},
               {{{"tuple", {1, {{"tuple", Json::array()}}}}}, "(1, (), )"}};
