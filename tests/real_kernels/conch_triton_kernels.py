@@ -87,7 +87,7 @@ class rotary_embedding:
 class scaled_gemm:
     def inputs():
         return [randint(-20, 20, (32, 64), dtype=torch.int8),
-                randint(-20, 20, (64, 32), dtype=torch.int8), rand(32, 1), rand(32, 1)]
+                randint(-20, 20, (64, 64), dtype=torch.int8), rand(32, 1), rand(64, 1)]
 
     def reference(self, a, b, sa, sb):
         return ((a.float() @ b.float()) * sa * sb.t()).half()

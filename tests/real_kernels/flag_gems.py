@@ -29,27 +29,3 @@ class rms_norm:
     def library(self, x, w):
         from flag_gems.ops.rms_norm import rms_norm
         return rms_norm(x, [96], w, 1e-5)
-
-
-class triu:
-    def inputs():
-        return [randn(12, 20)]
-
-    def reference(self, x):
-        return x.triu(1)
-
-    def library(self, x):
-        from flag_gems.ops.triu import triu
-        return triu(x, 1)
-
-
-class abs:
-    def inputs():
-        return [randn(12, 20)]
-
-    def reference(self, x):
-        return x.abs()
-
-    def library(self, x):
-        from flag_gems.ops.abs import abs
-        return abs(x)
